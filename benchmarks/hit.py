@@ -63,11 +63,12 @@ def stages() -> dict[str, float]:
     import tvm_ffi  # noqa: F401
 
     import tvmffi_cubin as tc
-    from tvmffi_cubin import module_key, toolset
     from tvmffi_cubin.cache import store
     from tvmffi_cubin.cache.entry import Entry
+    from tvmffi_cubin.inline import module_key
+    from tvmffi_cubin.inline.request import make_request
+    from tvmffi_cubin.inline.tools import find_tools
     from tvmffi_cubin.module import load_module
-    from tvmffi_cubin.request import make_request
 
     functions = {"k": tc.Launch(grid="x.numel", block=1)}
     times = [time.perf_counter()]
@@ -77,7 +78,7 @@ def stages() -> dict[str, float]:
 
     request = make_request("hit", cuda_sources=SOURCE, functions=functions)
     mark()
-    tools = toolset.find(needs_cuda=True, flags=request.host_flags)
+    tools = find_tools(needs_cuda=True, flags=request.host_flags)
     mark()
     key = module_key.module_key(request, ("sm_90",), tools).hexdigest()
     mark()

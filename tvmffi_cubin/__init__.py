@@ -19,7 +19,7 @@ from .errors import (
     LaunchLimitError,
     ToolchainError,
 )
-from .inline import build_inline, load_inline
+from .inline.calls import build_inline, load_inline
 from .launches.dispatch import Dispatch
 from .launches.launch import Launch
 from .launches.tensor_map import TensorMap
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from . import triton
     from .cache.info import CacheInfo, cache_info
     from .cuda import nvjitlink, nvrtc
-    from .files import build, load
     from .formats import tvm
     from .formats.description import Description
     from .formats.load import build_description, load_description
-    from .image_file import ImageFile
+    from .inline.file_calls import build, load
+    from .inline.images import ImageFile
+    from .inline.lazy import LazyModule, lazy
     from .inspect_file import inspect
     from .inspection import Inspection
     from .kernels.cubin import Cubin, Kernel, Parameter
-    from .lazy_module import LazyModule, lazy
     from .module import Function, Module, load_module
     from .module.occupancy import Occupancy
     from .module.stream import use_stream
@@ -98,19 +98,19 @@ _LAZY = {
     "Function": "module",
     "Kernel": "kernels.cubin",
     "KernelText": "sources.kernels",
-    "ImageFile": "image_file",
+    "ImageFile": "inline.images",
     "Inspection": "inspection",
-    "LazyModule": "lazy_module",
+    "LazyModule": "inline.lazy",
     "inspect": "inspect_file",
     "Module": "module",
     "Occupancy": "module.occupancy",
     "Parameter": "kernels.cubin",
-    "build": "files",
+    "build": "inline.file_calls",
     "build_description": "formats.load",
     "cache_info": "cache.info",
     "find_kernels": "sources.kernels",
-    "lazy": "lazy_module",
-    "load": "files",
+    "lazy": "inline.lazy",
+    "load": "inline.file_calls",
     "load_description": "formats.load",
     "load_module": "module",
     "use_stream": "module.stream",

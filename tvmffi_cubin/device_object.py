@@ -7,23 +7,25 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from . import preprocessor_flags
 from .cache.entry import Product
 from .cache.key import Key
 from .cache.store import Cache
 from .cuda import headers as std_headers
-from .cuda import nvrtc
+from .cuda import nvrtc, preprocessor
 from .device.compile import DeviceImage, compile_device
 from .device.instances import wanted_instances
 from .device_record import read_device, record_device
-from .header_search import HeaderSearch
 from .host.build import write_files
+from .inline.headers import HeaderSearch
 from .part_files import PartFiles
-from .request import Request
 from .side_text import without_lines
-from .source import Source
-from .toolset import Toolset
+from .sources.source import Source
+
+if TYPE_CHECKING:
+    from .inline.request import Request
+    from .inline.tools import Toolset
 
 __all__ = ["DeviceCode", "DeviceCompiler"]
 
@@ -105,7 +107,7 @@ class DeviceCompiler:
         key.add("headers", code.headers).add("name", request.name).add("archs", self.archs)
         key.add("instances", wanted_instances(request)).add("flags", request.cuda_cflags)
         # Relative paths in them are other paths in another current folder.
-        key.add("preprocessor", preprocessor_flags.parse(request.cuda_cflags).words)
+        key.add("preprocessor", preprocessor.parse(request.cuda_cflags).words)
         key.add("folders", request.include_paths).add("lto", request.lto)
         key.add("libraries", [[x.image, x.arch] for x in request.device_libraries])
         return key.add("use_pch", request.use_pch).hexdigest()

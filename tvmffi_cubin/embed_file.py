@@ -6,11 +6,11 @@ import errno
 import os
 from pathlib import Path
 
-from .arguments import identifier
 from .cache.files import write_output
 from .device.image import Image, given_image
 from .embed_object import embed, machine_number
 from .kernels.image import take_image
+from .launches.export import identifier
 
 __all__ = ["embed_file"]
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from .host.plan import Cxx
 from .host_unit import host_flags
 from .sources.sort import HostFile
-from .toolset import Toolset
+
+if TYPE_CHECKING:
+    from .inline.tools import Toolset
 
 __all__ = ["file_units", "library_flags"]
 

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from string import Template
 
-from . import identity
+from .cache import memo
 from .kernels.demangle import demangle
 from .kernels.elf import Elf
 
@@ -96,7 +96,7 @@ def forwarder_unit(cuda_h: str | os.PathLike[str]) -> str:
         It declares no driver function.
     """
     path = Path(cuda_h)
-    names = identity.remember(
+    names = memo.remember(
         path,
         lambda: " ".join(driver_functions(path.read_text(errors="replace"))),
         # Who reads it otherwise asks something else.

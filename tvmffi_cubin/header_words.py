@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import include_scan, preprocessor_flags
-from .source import Source
+from . import include_scan
+from .cuda import preprocessor
+from .sources.source import Source
 
 __all__ = ["may_have_kernels"]
 
@@ -24,7 +25,7 @@ def may_have_kernels(
     """
     if not (include_paths or flags) or not any(x.may_include_kernels for x in sources):
         return False
-    parsed = preprocessor_flags.parse(flags)
+    parsed = preprocessor.parse(flags)
     first = (f'#include "{header}"\n' for header in parsed.first_headers)
     return include_scan.scan(
         (*first, *(source.text for source in sources)),

@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from . import host_pch, pch_maker
 from .cache.files import remove
@@ -15,7 +16,9 @@ from .host import build
 from .host.ninja import depfile_name
 from .host.plan import BuildPlan, Cxx
 from .host_pch import Precompiled
-from .toolset import Toolset
+
+if TYPE_CHECKING:
+    from .inline.tools import Toolset
 
 __all__ = ["run"]
 

@@ -7,22 +7,25 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from . import forwarders, host_build, host_instances, host_unit
 from .cache.entry import Entry, Product
 from .cache.key import Key
 from .cache.store import Cache, outside
-from .header_search import HeaderSearch
 from .host import toolchain
 from .host.flag_files import find_for, incbin_files
 from .host.plan import BuildPlan, Cxx, Merge, object_name
 from .host.tools import native_cpu
 from .host_unit import BOUND_PARAMS
+from .inline.headers import HeaderSearch
 from .part_files import PartFiles
-from .request import Request
 from .side_text import without_lines
-from .source import Source
-from .toolset import Toolset
+from .sources.source import Source
+
+if TYPE_CHECKING:
+    from .inline.request import Request
+    from .inline.tools import Toolset
 
 __all__ = ["OBJECT", "HostCode", "HostCompiler", "objects_of"]
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from . import pch_maker
 from .cache.entry import Entry
@@ -28,7 +29,9 @@ from .host.plan import Cxx
 from .host.tools import native_cpu
 from .later import Begun
 from .pch import has_room
-from .toolset import Toolset
+
+if TYPE_CHECKING:
+    from .inline.tools import Toolset
 
 __all__ = ["Precompiled", "find", "settle"]
 

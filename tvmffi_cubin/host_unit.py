@@ -8,11 +8,14 @@ from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from string import Template
+from typing import TYPE_CHECKING
 
 from .functions.assembly import quoted
 from .leading_includes import leading_includes
 from .sources.sort import HostSource
-from .toolset import Toolset
+
+if TYPE_CHECKING:
+    from .inline.tools import Toolset
 
 __all__ = [
     "BOUND_PARAMS",

@@ -7,30 +7,29 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from . import host_unit, preprocessor_flags
+from . import host_unit
 from .cache.entry import Entry
 from .cache.files import remove
 from .cache.key import digest_of
 from .cache.store import Cache
-from .cuda import nvrtc
+from .cuda import nvrtc, preprocessor
 from .cuda.nvrtc import line_directive
 from .device.compile import DeviceImage
 from .device.instances import of_names
 from .device_object import DeviceCode, DeviceCompiler
 from .errors import BuildError, CompileError
-from .header_search import HeaderSearch
 from .host_hints import lacks_header
 from .host_object import TEXT, HostCode, HostCompiler
 from .include_scan import Scan
+from .inline.headers import HeaderSearch
 from .later import Later
 from .mixed_errors import NO_KERNEL, Tried, unnamed
 from .mixed_program import MixedSource, Program
 from .mixed_symbols import asked_names, declared_names, kernel_symbols
 from .mixed_unit import MixedParts, MixedUnit
 from .part_files import PartFiles
-from .request import Request
 from .side_text import (
     headers_tell_lines,
     moved_lines,
@@ -39,11 +38,14 @@ from .side_text import (
     without_lines,
     written_headers,
 )
-from .source import Source
 from .sources.reader import read
+from .sources.source import Source
 from .split import Split, split
-from .toolset import Toolset
 from .uncut_kernels import refuse_uncut
+
+if TYPE_CHECKING:
+    from .inline.request import Request
+    from .inline.tools import Toolset
 
 __all__ = ["MixedBuild"]
 
@@ -108,7 +110,7 @@ class MixedBuild:
 
     def _program(self) -> Program:
         search = HeaderSearch(self.request, self.tools)
-        flags = preprocessor_flags.parse(self.request.cuda_cflags)
+        flags = preprocessor.parse(self.request.cuda_cflags)
         own = (self.tools.include, self.tools.tvm_ffi.include)
         return Program(
             sources=tuple(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .cache.entry import Entry
 from .cache.store import Cache
@@ -27,12 +27,14 @@ from .mixed_symbols import declared_names
 from .mixed_table import mixed_table_unit
 from .mixed_unit import MixedParts, MixedUnit
 from .part_files import PartFiles
-from .request import Request
-from .source import DEVICE_IMAGE, Source
 from .sources.reader import read
 from .sources.sort import Sources
+from .sources.source import DEVICE_IMAGE, Source
 from .split import Split
-from .toolset import Toolset
+
+if TYPE_CHECKING:
+    from .inline.request import Request
+    from .inline.tools import Toolset
 
 __all__ = ["MixedModule", "compile_mixed"]
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from .cache.entry import Entry
 from .device.compile import DeviceImage
 from .part_files import PartFiles
-from .source import Source
+from .sources.source import Source
 from .split import Split
 
 __all__ = ["MixedParts", "MixedUnit"]

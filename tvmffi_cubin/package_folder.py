@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .cache.private import check_room
 from .cache.store import Cache
-from .toolset import Toolset
+
+if TYPE_CHECKING:
+    from .inline.tools import Toolset
 
 __all__ = ["cache_beside", "is_writable", "make_readable", "path_beside"]
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .cache.entry import Entry
 from .cache.record import Files
-from .toolset import Toolset
+
+if TYPE_CHECKING:
+    from .inline.tools import Toolset
 
 __all__ = ["PartFiles"]
 

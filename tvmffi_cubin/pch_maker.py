@@ -6,16 +6,19 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import include_scan, preprocessor_flags
+from . import include_scan
 from .cache.entry import Entry, Product
+from .cuda import preprocessor
 from .dependencies import parse_depfile
 from .errors import BuildError
 from .host import process
 from .host.environment import build_environment, header_folder_flags
 from .host.plan import PRECOMPILED, Cxx
-from .toolset import Toolset
+
+if TYPE_CHECKING:
+    from .inline.tools import Toolset
 
 __all__ = [
     "HEADER",
@@ -149,7 +152,7 @@ def absent(tools: Toolset, unit: Cxx, read: Iterable[str]) -> tuple[str, ...]:
     """Return where the user's folders would hide one of the headers, should it appear there."""
     own = {*tools.package_roots.values(), *tools.cuda_include_dirs}
     flags = (*tools.options, *unit.flags, *header_folder_flags())
-    folders = (*preprocessor_flags.parse(flags).folders, *unit.include_dirs)
+    folders = (*preprocessor.parse(flags).folders, *unit.include_dirs)
     others = [x for x in folders if x not in own and not x.startswith(f"{tools.include}/")]
     return include_scan.hidden_by(list(dict.fromkeys(filter(os.path.isabs, others))), read)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from .cuda.nvrtc import line_directive
 from .mixed_headers import MixedFile
-from .source import Source
+from .sources.source import Source
 from .split import CutFile, SideTexts
 
 __all__ = [

@@ -12,7 +12,7 @@ from tvmffi_cubin import host_pch
 from tvmffi_cubin.cache.store import Cache
 from tvmffi_cubin.host.plan import Cxx
 from tvmffi_cubin.host_unit import host_flags
-from tvmffi_cubin.toolset import Toolset
+from tvmffi_cubin.inline.tools import Toolset
 
 __all__ = ["HeaderStock"]
 

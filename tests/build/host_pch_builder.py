@@ -7,9 +7,10 @@ import itertools
 import os
 from pathlib import Path
 
-from tvmffi_cubin import host_build, host_pch, toolset
+from tvmffi_cubin import host_build, host_pch
 from tvmffi_cubin.cache.store import Cache
 from tvmffi_cubin.host.plan import BuildPlan, Cxx, Link
+from tvmffi_cubin.inline.tools import find_tools
 
 PREFIX = "#include <string.h>\n#include <vector>\n"
 ANSWER = 'extern "C" int answer() { return 42; }'
@@ -42,7 +43,7 @@ class Builder:
         prefix=PREFIX,
         common_prefix="",
     ):
-        tools = toolset.find(needs_cuda=False)
+        tools = find_tools(needs_cuda=False)
         folder = self.folder / f"build{next(numbers)}"
         folder.mkdir()
         command = tools.compiler.command

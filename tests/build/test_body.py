@@ -11,18 +11,19 @@ import pytest
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin
-from tvmffi_cubin import Launch, package_folder, toolset
+from tvmffi_cubin import Launch, package_folder
 from tvmffi_cubin.cache.store import Cache
 from tvmffi_cubin.errors import BuildError, ToolchainError
 from tvmffi_cubin.functions import body
 from tvmffi_cubin.host.toolchain import HostCompiler
+from tvmffi_cubin.inline.tools import find_tools
 
 BESIDE = Path(tvmffi_cubin.__file__).parent / "__pycache__" / "launcher"
 
 
 @pytest.fixture
 def tools():
-    return toolset.find(needs_cuda=True)
+    return find_tools(needs_cuda=True)
 
 
 def test_it_lies_beside_the_package_whatever_the_cache_folder(tools, tmp_path):
@@ -91,4 +92,4 @@ def test_without_a_compiler_kernels_are_built_with_the_object_that_wheels_bring(
 def test_an_object_of_other_headers_is_not_used(tools):
     (body.SHIPPED / f"{os.uname().machine}.txt").write_text("other")
     with pytest.raises(ToolchainError, match=r"no C\+\+ compiler"):
-        toolset.find(needs_cuda=True)
+        find_tools(needs_cuda=True)

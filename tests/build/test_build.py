@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tvmffi_cubin import toolset
 from tvmffi_cubin.dependencies import parse_depfile
 from tvmffi_cubin.errors import BuildError
 from tvmffi_cubin.host import build, ninja
 from tvmffi_cubin.host.plan import Assembly, BuildPlan, Cxx, Link
+from tvmffi_cubin.inline.tools import find_tools
 from tvmffi_cubin.module.load_errors import load_error
 
 GXX = shutil.which("c++") or shutil.which("g++")
@@ -284,7 +284,7 @@ def test_a_compiler_that_makes_nothing_is_named_with_its_command(tmp_path, flags
 
 def test_without_any_path_programs_are_found_in_the_systems_folders(tmp_path, monkeypatch):
     monkeypatch.delenv("PATH")
-    tools = toolset.find(needs_cuda=False)
+    tools = find_tools(needs_cuda=False)
     unit = Cxx("a.cc", tools.compiler.command, ("-fPIC",))
     plan = BuildPlan("a", (unit,), link=Link(tools.compiler.command))
     so = build.run(plan, tmp_path, {"a.cc": 'extern "C" int answer() { return 42; }'})

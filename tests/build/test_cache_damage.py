@@ -17,10 +17,11 @@ import tvm_ffi
 from processes import in_fork
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import delivery, identity, module
-from tvmffi_cubin.cache import files
+from tvmffi_cubin import module
+from tvmffi_cubin.cache import files, memo
 from tvmffi_cubin.cache.entry import Product
 from tvmffi_cubin.cache.store import Cache, Miss
+from tvmffi_cubin.inline import delivery
 
 BASE = "ab" * 32
 PAGE = 4096
@@ -54,8 +55,8 @@ class Place:
         return Product(so="a.so", dependencies=(str(self.header),), facts={"answer": 42})
 
     def answer(self) -> tuple[str, int]:
-        identity.forget()
-        text = identity.remember("/etc/passwd", lambda: "identity")
+        memo.forget()
+        text = memo.remember("/etc/passwd", lambda: "identity")
         entry = self.cache.obtain(BASE, self.make)
         assert entry.facts == {"answer": 42}
         assert entry.manifest["base_key"] == BASE

@@ -17,7 +17,7 @@ from cache_crowd import crowd, fork, is_right, load
 from processes import in_new_process
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import identity
+from tvmffi_cubin.cache import memo
 
 KERNEL = 'extern "C" __global__ void k(float* x) { x[0] = 1; }'
 
@@ -216,7 +216,7 @@ launch = tc.Launch(kernel=sys.argv[2], grid=1, block=1)
 print(tc.load_inline("template", sys.argv[1], functions={"fill": launch}, arch="sm_90").path)
 assert "tvmffi_cubin.cuda.nvrtc" not in sys.modules
 """
-    identity.forget()  # what this process knows of tools, the other has from the cache folder
+    memo.forget()  # what this process knows of tools, the other has from the cache folder
     launch = tc.Launch(kernel=expression, grid=1, block=1)
     path = tc.build_inline("template", TEMPLATE, functions={"fill": launch}, arch="sm_90")
     assert in_new_process(code, TEMPLATE, expression) == path

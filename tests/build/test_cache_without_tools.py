@@ -17,8 +17,9 @@ from processes import in_new_process
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import identity, toolset
+from tvmffi_cubin.cache import memo
 from tvmffi_cubin.cuda import libraries
+from tvmffi_cubin.inline import pipeline
 
 SOURCE = '#include "size.h"\nextern "C" __global__ void k(float* x, int n) { x[0] = n + SIZE; }\n'
 FUNCTIONS = {"k": tc.Launch(grid="x.numel", block=1)}
@@ -62,13 +63,19 @@ def remove_tools(monkeypatch) -> Iterator[Callable[[], None]]:
         monkeypatch.setattr(subprocess, "Popen", refuse)
         monkeypatch.setenv("PATH", "")
         monkeypatch.setattr(sys, "path", [x for x in sys.path if not os.path.isdir(f"{x}/nvidia")])
-        for name in ("nvrtc", "assemble", "functions.plan", "sources.reader", "host.build"):
+        for name in (
+            "cuda.nvrtc",
+            "inline.build",
+            "functions.plan",
+            "sources.reader",
+            "host.build",
+        ):
             monkeypatch.setitem(sys.modules, f"tvmffi_cubin.{name}", None)
-        identity.forget()
+        memo.forget()
         libraries._find.cache_clear()
 
     yield remove
-    identity.forget()
+    memo.forget()
     libraries._find.cache_clear()
 
 
@@ -228,7 +235,7 @@ def test_a_compiler_without_assembler_and_linker_is_as_good_as_none(folder, monk
     compiler.chmod(0o755)
     monkeypatch.setenv("CXX", str(compiler))
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
-    identity.forget()
+    memo.forget()
     assert tc.build_inline("twice", cpp_sources=source, functions="twice") == path
     assert tc.cache_info().events[-1].outcome == "hit"
 
@@ -236,7 +243,7 @@ def test_a_compiler_without_assembler_and_linker_is_as_good_as_none(folder, monk
 def test_the_options_of_cxx_are_none_of_the_tools(folder, remove_tools, monkeypatch):
     compiler = shutil.which("c++")
     remove_tools()
-    monkeypatch.setattr(toolset, "find", missing)
+    monkeypatch.setattr(pipeline, "find_tools", missing)
     monkeypatch.setenv("CXX", f"{compiler} -DX=1")
     with pytest.raises(tc.ToolchainError, match=r"CXX is '-DX=1', was not given"):
         built()

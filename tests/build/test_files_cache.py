@@ -11,7 +11,7 @@ from file_kit import ADD, EXPORT, SCALE, compiled, write
 from processes import in_new_process
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import identity
+from tvmffi_cubin.cache import memo
 
 OPS = '#include "answer.h"\nint answer() { return ANSWER; }\n' + EXPORT.format("answer")
 KERNEL = '#include "answer.h"\nextern "C" __global__ void k(int* x) { x[0] = ANSWER; }\n'
@@ -171,7 +171,7 @@ def test_the_c_compiler_counts_where_there_is_c(here, monkeypatch):
 def test_a_hit_in_a_new_process_imports_no_compiler_and_spawns_no_process(ops):
     write("twice.c", "int twice(int x) { return 2 * x; }\n")
     sources = [*ops, compiled("cc", "twice.c")]
-    identity.forget()  # what is known of tools by another test's cache folder
+    memo.forget()  # what is known of tools by another test's cache folder
     path = built(sources)
     code = """
 import os, subprocess, sys
@@ -202,7 +202,7 @@ print(*sorted(name for name in sys.modules if "." in name or "_" in name))
     }
     imported = set(names.split())
     assert imported.isdisjoint(f"tvmffi_cubin.{name}" for name in forbidden)
-    assert "tvmffi_cubin.source_files" in imported
+    assert "tvmffi_cubin.inline.files" in imported
 
 
 def test_processes_that_build_the_same_files_at_once_agree(ops):

@@ -14,10 +14,11 @@ from host_pch_builder import ANSWER, PREFIX, VALUE, Builder, uses
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import host_pch, pch_maker, toolset
+from tvmffi_cubin import host_pch, pch_maker
 from tvmffi_cubin.cache.record import read_record
 from tvmffi_cubin.cache.store import Cache
 from tvmffi_cubin.errors import BuildError
+from tvmffi_cubin.inline.tools import find_tools
 
 pytestmark = pytest.mark.usefixtures("own_headers")
 
@@ -164,7 +165,7 @@ def test_messages_show_the_users_own_lines(build, caplog):
 
 
 def test_a_compiler_behind_a_launcher_has_them_too(build, caplog, monkeypatch):
-    compiler = toolset.find(needs_cuda=False).compiler
+    compiler = find_tools(needs_cuda=False).compiler
     monkeypatch.setenv("CXX", f"env LAUNCHED=1 {' '.join(compiler.command)}")
     build.settled()
     assert build() == 42

@@ -15,8 +15,9 @@ from host_pch_builder import ANSWER, VALUE, Builder, uses
 from processes import in_fork
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import host_pch, pch_maker, toolset
+from tvmffi_cubin import host_pch, pch_maker
 from tvmffi_cubin.cache.store import Cache
+from tvmffi_cubin.inline.tools import find_tools
 
 pytestmark = pytest.mark.usefixtures("own_headers")
 
@@ -134,7 +135,7 @@ def test_a_file_that_is_gone_is_made_anew(build, caplog):
 
 def compiler_that(folder: Path, monkeypatch, *, on_headers: str) -> Path:
     """Set CXX to a compiler that precompiles headers in another way; return its log."""
-    real = " ".join(toolset.find(needs_cuda=False).compiler.command)
+    real = " ".join(find_tools(needs_cuda=False).compiler.command)
     script, log = folder / "compiler", folder / "compiler.log"
     script.write_text(
         f'#!/bin/sh\ncase "$*" in *c++-header*) echo made >> {log}; {on_headers};; esac\n'

@@ -17,7 +17,8 @@ from nvrtc_kernel import compile_it
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import ImageFile, Launch, TensorMap, image_maker
+from tvmffi_cubin import ImageFile, Launch, TensorMap
+from tvmffi_cubin.inline import image_files
 
 SOURCE = """
 #include <cuda.h>
@@ -383,7 +384,7 @@ def test_without_locks_the_folders_of_others_stay(copy, driver_stub, image, monk
 def test_who_comes_when_the_file_has_just_been_made_leaves_no_lock(copy, driver_stub, image):
     def late(name, path):
         copy.with_name("k.cubin").write_bytes(image)
-        image_maker._make(None, name, path)
+        image_files._make(None, name, path)
 
     mod = tc.load_module(copy)
     mod.get_function("_tvmffi_cubin_set_image_file")("kernels", None, tvm_ffi.convert(late))

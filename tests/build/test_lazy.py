@@ -24,7 +24,7 @@ from stub.cuda_array import cuda_array
 import tvmffi_cubin as tc
 from tvmffi_cubin import Dispatch, Launch, Scratch
 from tvmffi_cubin.cache import lock
-from tvmffi_cubin.lazy_module import LazyModule
+from tvmffi_cubin.inline.lazy import LazyModule
 
 FUNCTIONS = {"store": Launch(grid=1, block=32, params="float* x")}
 KEY = ["compiler 1.0", {"fast": True}]

@@ -14,7 +14,7 @@ from nvcc_kit import FakeNvcc
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import identity
+from tvmffi_cubin.cache import memo
 from tvmffi_cubin.cuda import nvcc
 
 SOURCES = (
@@ -134,7 +134,7 @@ def test_its_host_compiler_and_variables_count(fake, monkeypatch, tmp_path):
     # Which compiler it is counts, and not only what it is called.
     monkeypatch.delenv("NVCC_APPEND_FLAGS")
     other.write_text('#!/bin/sh\n# changed\nexec g++ "$@"\n')
-    identity.forget()
+    memo.forget()
     assert built(extra_cuda_cflags=["-ccbin", str(other)]) != by_flag
 
 

@@ -106,7 +106,7 @@ import tvmffi_cubin as tc
 
 y = torch.zeros(64, device="cuda")
 tc.load_module(sys.argv[1]).small(y)
-assert "tvmffi_cubin.image_maker" not in sys.modules
+assert "tvmffi_cubin.inline.image_files" not in sys.modules
 print(float(y.sum()))
 """
     assert in_new_process(code, str(so)) == "448.0"

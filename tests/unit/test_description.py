@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from launch_strategies import FUNCTIONS
 
 from tvmffi_cubin import Bound, Description, Dispatch, Launch
-from tvmffi_cubin.export import read_functions
+from tvmffi_cubin.launches.export import read_functions
 
 GOOD = {
     "schema": "2.0",

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tvmffi_cubin.destination import destination
 from tvmffi_cubin.errors import CacheError
+from tvmffi_cubin.inline.place import destination
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import config
-from tvmffi_cubin.options import TextOptions
+from tvmffi_cubin.inline.options import TextOptions
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")

@@ -5,11 +5,11 @@ import pytest
 from tvmffi_cubin import Cubin, Launch, Parameter
 from tvmffi_cubin.device.image import Image
 from tvmffi_cubin.device.signature import KernelSignature
-from tvmffi_cubin.export import Export
 from tvmffi_cubin.functions.exports import resolve
 from tvmffi_cubin.kernels.cubin import Kernel
 from tvmffi_cubin.kernels.demangle import demangle, take_apart
 from tvmffi_cubin.kernels.types import parse_params
+from tvmffi_cubin.launches.export import Export
 
 
 def signature(symbol: str, params: str = "float* x") -> KernelSignature:

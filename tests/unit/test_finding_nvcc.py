@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tvmffi_cubin import identity
+from tvmffi_cubin.cache import memo
 from tvmffi_cubin.cuda import nvcc
 from tvmffi_cubin.errors import ToolchainError
-from tvmffi_cubin.request import Request, make_request
+from tvmffi_cubin.inline.request import Request, make_request
 from tvmffi_cubin.sources.sort import sort_sources
 
 FAKE = """#!/bin/sh
@@ -48,9 +48,9 @@ def nowhere(tmp_path, monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(nvcc, "_DEFAULT", str(tmp_path / "usr_local_cuda"))
     monkeypatch.setattr(sys, "path", [])
-    identity.forget()
+    memo.forget()
     yield
-    identity.forget()
+    memo.forget()
 
 
 # Finding
@@ -102,7 +102,7 @@ def test_what_it_says_is_remembered_until_it_changes(tmp_path):
     path = fake(tmp_path / "cuda")
     first = nvcc.describe(path)
     asked = tmp_path / "cuda" / "asked"
-    identity.forget()
+    memo.forget()
     before = os.stat(path)
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns - 10**11))
     nvcc.describe(path)

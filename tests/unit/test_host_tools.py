@@ -8,8 +8,7 @@ import pytest
 from other_users import NOBODY, let_others_reach
 from processes import in_fork
 
-from tvmffi_cubin import identity
-from tvmffi_cubin.cache import files
+from tvmffi_cubin.cache import files, memo
 from tvmffi_cubin.host import tools as host_tools
 from tvmffi_cubin.host.toolchain import HostCompiler, find_host_compiler
 from tvmffi_cubin.host.tools import HostTools, identify, linker_names, native_cpu
@@ -39,20 +38,20 @@ def place(tmp_path, monkeypatch) -> Path:
     """A folder that is alone on PATH beside the system's shell, with an assembler and a linker."""
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
-    identity.forget()
+    memo.forget()
     folder = tmp_path / "bin"
     tool(folder / "as", "1")
     tool(folder / "ld", "1")
     monkeypatch.setenv("PATH", str(folder))
     yield folder
-    identity.forget()
+    memo.forget()
 
 
 def asked(command: str = "c++", flags: tuple[str, ...] = (), **variables: str) -> HostTools:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {"CXX": command, **variables}.items():
             patch.setenv(name, value)
-        identity.forget()
+        memo.forget()
         found = find_host_compiler()
         return identify(found, linker_names((*found.options, *flags)))[0]
 

@@ -5,8 +5,7 @@ import shutil
 
 import pytest
 
-from tvmffi_cubin import identity
-from tvmffi_cubin.cache import files
+from tvmffi_cubin.cache import files, memo
 
 
 class Question:
@@ -27,9 +26,9 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(folder))
     # The files of these tests are new; a real compiler is not.
     monkeypatch.setattr(files, "_SETTLED_NS", -(10**18))
-    identity.forget()
+    memo.forget()
     yield folder
-    identity.forget()
+    memo.forget()
 
 
 @pytest.fixture
@@ -45,41 +44,41 @@ def memos(cache):
 
 def test_a_file_is_asked_about_once_in_a_process(cache, compiler):
     question = Question()
-    assert [identity.remember(compiler, question) for _ in range(3)] == ["g++ 12"] * 3
+    assert [memo.remember(compiler, question) for _ in range(3)] == ["g++ 12"] * 3
     assert question.asked == 1
 
 
 def test_another_process_reads_the_memo(cache, compiler):
-    identity.remember(compiler, Question())
-    identity.forget()
+    memo.remember(compiler, Question())
+    memo.forget()
     question = Question("not asked")
-    assert identity.remember(compiler, question) == "g++ 12"
+    assert memo.remember(compiler, question) == "g++ 12"
     assert question.asked == 0
 
 
 def test_a_file_from_a_time_that_is_yet_to_come_is_remembered_too(cache, compiler):
     os.utime(compiler, (4_100_000_000, 4_100_000_000))
-    identity.remember(compiler, Question())
-    identity.forget()
-    assert identity.remember(compiler, Question("not asked")) == "g++ 12"
+    memo.remember(compiler, Question())
+    memo.forget()
+    assert memo.remember(compiler, Question("not asked")) == "g++ 12"
 
 
 def test_a_changed_file_is_asked_about_again(cache, compiler):
-    identity.remember(compiler, Question())
+    memo.remember(compiler, Question())
     compiler.write_text("other")
-    assert identity.remember(compiler, Question("g++ 13")) == "g++ 13"
-    identity.forget()
-    assert identity.remember(compiler, Question("not asked")) == "g++ 13"
+    assert memo.remember(compiler, Question("g++ 13")) == "g++ 13"
+    memo.forget()
+    assert memo.remember(compiler, Question("not asked")) == "g++ 13"
 
 
 def test_a_replaced_file_with_the_old_size_and_time_is_asked_about_again(cache, compiler):
-    identity.remember(compiler, Question())
+    memo.remember(compiler, Question())
     info = os.stat(compiler)
     other = compiler.with_name("new")
     other.write_text("two")
     os.utime(other, ns=(info.st_atime_ns, info.st_mtime_ns))
     os.replace(other, compiler)
-    assert identity.remember(compiler, Question("g++ 13")) == "g++ 13"
+    assert memo.remember(compiler, Question("g++ 13")) == "g++ 13"
 
 
 def test_a_link_that_points_elsewhere_is_asked_about_again(cache, tmp_path, compiler):
@@ -87,51 +86,51 @@ def test_a_link_that_points_elsewhere_is_asked_about_again(cache, tmp_path, comp
     shutil.copy2(compiler, twin)
     link = tmp_path / "c++"
     link.symlink_to(compiler)
-    identity.remember(link, Question())
+    memo.remember(link, Question())
     link.unlink()
     link.symlink_to(twin)
-    assert identity.remember(link, Question("g++ 13")) == "g++ 13"
+    assert memo.remember(link, Question("g++ 13")) == "g++ 13"
 
 
 def test_questions_about_one_file_are_told_apart(cache, compiler):
-    assert identity.remember(compiler, Question("1"), what="version") == "1"
-    assert identity.remember(compiler, Question("2"), what="digest") == "2"
-    assert identity.remember(compiler, Question("3"), what="version") == "1"
+    assert memo.remember(compiler, Question("1"), what="version") == "1"
+    assert memo.remember(compiler, Question("2"), what="digest") == "2"
+    assert memo.remember(compiler, Question("3"), what="version") == "1"
 
 
 def test_a_change_to_any_of_several_files_is_seen(cache, tmp_path, compiler):
     launcher = tmp_path / "ccache"
     launcher.write_text("ccache")
-    identity.remember([launcher, compiler], Question())
+    memo.remember([launcher, compiler], Question())
     compiler.write_text("other")
-    assert identity.remember([launcher, compiler], Question("g++ 13")) == "g++ 13"
+    assert memo.remember([launcher, compiler], Question("g++ 13")) == "g++ 13"
 
 
 @pytest.mark.parametrize(
     "damage", [b"", b"{", b"null", b"[1]", b"\xff\xfe", b'{"schema": 1}', b"[" * 100_000]
 )
 def test_a_damaged_memo_is_made_again(cache, compiler, damage):
-    identity.remember(compiler, Question())
-    (memo,) = memos(cache)
-    memo.write_bytes(damage)
-    identity.forget()
-    assert identity.remember(compiler, Question("g++ 13")) == "g++ 13"
-    identity.forget()
-    assert identity.remember(compiler, Question("not asked")) == "g++ 13"
+    memo.remember(compiler, Question())
+    (written,) = memos(cache)
+    written.write_bytes(damage)
+    memo.forget()
+    assert memo.remember(compiler, Question("g++ 13")) == "g++ 13"
+    memo.forget()
+    assert memo.remember(compiler, Question("not asked")) == "g++ 13"
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path, compiler, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "file" / "cache"))
-    identity.forget()
-    assert identity.remember(compiler, Question()) == "g++ 12"
-    assert identity.remember(compiler, Question("not asked")) == "g++ 12"
+    memo.forget()
+    assert memo.remember(compiler, Question()) == "g++ 12"
+    assert memo.remember(compiler, Question("not asked")) == "g++ 12"
 
 
 def test_a_file_that_just_changed_is_remembered_by_this_process_alone(cache, compiler, monkeypatch):
     monkeypatch.setattr(files, "_SETTLED_NS", 10**18)
-    identity.remember(compiler, Question())
-    assert identity.remember(compiler, Question("not asked")) == "g++ 12"
+    memo.remember(compiler, Question())
+    assert memo.remember(compiler, Question("not asked")) == "g++ 12"
     assert not memos(cache)
 
 
@@ -140,13 +139,13 @@ def test_a_file_that_changes_while_it_is_asked_about_is_not_remembered(cache, co
         compiler.write_text("changed meanwhile")
         return "old"
 
-    assert identity.remember(compiler, question) == "old"
-    assert identity.remember(compiler, Question("new")) == "new"
+    assert memo.remember(compiler, question) == "old"
+    assert memo.remember(compiler, Question("new")) == "new"
 
 
 def test_a_missing_file_is_the_callers_error(cache, tmp_path):
     with pytest.raises(FileNotFoundError, match="missing"):
-        identity.remember(tmp_path / "missing", Question())
+        memo.remember(tmp_path / "missing", Question())
 
 
 def test_what_the_question_raises_is_passed_on_and_not_remembered(cache, compiler):
@@ -154,16 +153,16 @@ def test_what_the_question_raises_is_passed_on_and_not_remembered(cache, compile
         raise ValueError("no version")
 
     with pytest.raises(ValueError, match="no version"):
-        identity.remember(compiler, question)
-    assert identity.remember(compiler, Question()) == "g++ 12"
+        memo.remember(compiler, question)
+    assert memo.remember(compiler, Question()) == "g++ 12"
 
 
 @pytest.mark.parametrize("mode", [0o770, 0o777])
 def test_a_folder_that_others_may_write_is_neither_read_nor_written(cache, compiler, mode):
-    identity.remember(compiler, Question("known"))
+    memo.remember(compiler, Question("known"))
     cache.chmod(mode)
-    identity.forget()
-    assert identity.remember(compiler, Question("asked")) == "asked"
+    memo.forget()
+    assert memo.remember(compiler, Question("asked")) == "asked"
     cache.chmod(0o700)
-    identity.forget()
-    assert identity.remember(compiler, Question("asked")) == "known"
+    memo.forget()
+    assert memo.remember(compiler, Question("asked")) == "known"

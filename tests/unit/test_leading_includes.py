@@ -4,8 +4,8 @@ import pytest
 
 from tvmffi_cubin import host_unit
 from tvmffi_cubin.leading_includes import leading_includes
-from tvmffi_cubin.source import Source
 from tvmffi_cubin.sources.sort import HostSource
+from tvmffi_cubin.sources.source import Source
 
 
 @pytest.mark.parametrize(

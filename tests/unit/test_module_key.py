@@ -9,18 +9,19 @@ from types import SimpleNamespace
 
 import pytest
 
-from tvmffi_cubin import Cubin, Launch, module_key
+from tvmffi_cubin import Cubin, Launch
 from tvmffi_cubin.cuda import libraries
 from tvmffi_cubin.cuda.libraries import Cuda
 from tvmffi_cubin.host import tools as host_tools
 from tvmffi_cubin.host.toolchain import HostCompiler, TvmFfiPaths
 from tvmffi_cubin.host.tools import HostTools
-from tvmffi_cubin.image_file import ImageFile
+from tvmffi_cubin.inline import module_key
+from tvmffi_cubin.inline.files import Binary, SourceFiles
+from tvmffi_cubin.inline.images import ImageFile
+from tvmffi_cubin.inline.request import Request, make_request
+from tvmffi_cubin.inline.tools import TOOLS, Toolset
 from tvmffi_cubin.launches.values import module_params
-from tvmffi_cubin.request import Request, make_request
-from tvmffi_cubin.source import Source
-from tvmffi_cubin.source_files import Binary, SourceFiles
-from tvmffi_cubin.toolset import TOOLS, Toolset
+from tvmffi_cubin.sources.source import Source
 
 SOURCE = 'extern "C" __global__ void k(int n) {}'
 REQUEST = make_request("m", cuda_sources=SOURCE, use_pch=True)

@@ -11,7 +11,7 @@ from tvmffi_cubin.cuda import nvcc
 from tvmffi_cubin.host.environment import build_environment
 from tvmffi_cubin.host.plan import Cxx
 from tvmffi_cubin.host.toolchain import HostCompiler
-from tvmffi_cubin.request import make_request
+from tvmffi_cubin.inline.request import make_request
 
 
 @pytest.fixture(autouse=True)

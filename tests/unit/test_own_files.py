@@ -14,7 +14,7 @@ import tvmffi_cubin
 CODE = """
 import sys
 from pathlib import Path
-from tvmffi_cubin import own_files
+from tvmffi_cubin.inline import package as own_files
 first = own_files.package_identity()
 print(first)
 if len(sys.argv) > 1:

@@ -8,9 +8,9 @@ from fatbin_builder import ZSTD, Row, fatbin
 from tvmffi_cubin import Cubin, Dispatch, Launch
 from tvmffi_cubin.cache.key import Key
 from tvmffi_cubin.device.instances import wanted_instances
-from tvmffi_cubin.export import Export
-from tvmffi_cubin.request import make_request
-from tvmffi_cubin.source import Source
+from tvmffi_cubin.inline.request import make_request
+from tvmffi_cubin.launches.export import Export
+from tvmffi_cubin.sources.source import Source
 
 SOURCE = 'extern "C" __global__ void k(int n) {}'
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tvmffi_cubin.request import make_request, may_read_files
+from tvmffi_cubin.inline.request import make_request, may_read_files
 
 
 @pytest.mark.parametrize(

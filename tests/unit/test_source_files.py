@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tvmffi_cubin.cache.key import Key
-from tvmffi_cubin.source_files import read_files
+from tvmffi_cubin.inline.files import read_files
 
 # What a file can be called; line breaks are what no build file can express.
 CHARACTERS = st.characters(exclude_characters="/\0\n\r", exclude_categories=["Cs"])

@@ -9,8 +9,8 @@ from kernel_refs import bound, instance, kernel_ref
 
 from tvmffi_cubin import Launch, TensorMap
 from tvmffi_cubin.cache.key import Key
-from tvmffi_cubin.export import Export
 from tvmffi_cubin.functions.function import Formula, MapSource
+from tvmffi_cubin.launches.export import Export
 
 CORNERS = {"lower_corner": (-1, -1), "upper_corner": (1, 1)}
 PIXELS = {**CORNERS, "channels_per_pixel": 64, "pixels_per_column": 128}

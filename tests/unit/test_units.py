@@ -6,9 +6,9 @@ import pytest
 
 from tvmffi_cubin.device.hints import other_units_hints
 from tvmffi_cubin.device.units import is_header, make_units
-from tvmffi_cubin.request import make_request
-from tvmffi_cubin.source import Source
+from tvmffi_cubin.inline.request import make_request
 from tvmffi_cubin.sources.reader import read
+from tvmffi_cubin.sources.source import Source
 
 KERNEL = "__global__ void k(int* x) { x[0] = 1; }"
 FUNCTION = "__device__ int one() { return 1; }"

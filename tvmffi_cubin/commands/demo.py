@@ -16,7 +16,7 @@ from ..cuda import driver
 from ..cuda.arch import split
 from ..errors import CubinError
 from ..host import toolchain
-from ..inline import load_inline
+from ..inline.calls import load_inline
 from ..kernel_table import kernel_table
 from ..launches.launch import Launch
 from .device_memory import DeviceMemory

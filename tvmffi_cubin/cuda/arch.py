@@ -97,14 +97,14 @@ def resolve_archs(
 
 def known_archs(cuda: Cuda) -> tuple[int, ...]:
     """Return the architecture numbers that an NVRTC compiles for; loads it once an installation."""
-    from .. import identity
+    from ..cache import memo
 
     def ask() -> str:
         from . import program
 
         return " ".join(map(str, program.load(cuda.nvrtc).supported_archs()))
 
-    return tuple(map(int, identity.remember(cuda.nvrtc, ask, what="architectures").split()))
+    return tuple(map(int, memo.remember(cuda.nvrtc, ask, what="architectures").split()))
 
 
 @cache

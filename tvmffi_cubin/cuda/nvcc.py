@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from .. import config, identity
+from .. import config
+from ..cache import memo
 from ..cache.files import file_digest
 from ..errors import ToolchainError
 from ..host import toolchain
@@ -20,7 +21,7 @@ from .arch import is_ptx, resolve_archs
 from .options import read
 
 if TYPE_CHECKING:
-    from ..toolset import Toolset
+    from ..inline.tools import Toolset
 
 _DEFAULT = "/usr/local/cuda"
 _RUNTIME = "libcudart_static.a"
@@ -98,10 +99,10 @@ def locate() -> Path:
 
 def describe(path: Path) -> Nvcc:
     """Return what an nvcc says of itself, from memory or disk while its files are unchanged."""
-    text = identity.remember(path, lambda: _ask(path), what="nvcc")
+    text = memo.remember(path, lambda: _ask(path), what="nvcc")
     said, version, root, includes, libraries = text.split("\0")
     if os.path.isfile(runtime := f"{libraries}/{_RUNTIME}"):
-        said += "\n" + identity.remember(runtime, lambda: file_digest(runtime), what="digest")
+        said += "\n" + memo.remember(runtime, lambda: file_digest(runtime), what="digest")
     return Nvcc(str(path), said, version, root, tuple(includes.split("\n")), libraries)
 
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..cuda import nvrtc
 from ..cuda.options import nvrtc_options
-from ..request import Request
-from ..source import Source
+from ..sources.source import Source
 from . import signatures
 from .instances import wanted_instances
 
 if TYPE_CHECKING:
+    from ..inline.request import Request
     from ..kernels.cubin import Cubin
     from .signature import KernelSignature
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from ..cuda import libraries, nvrtc
 from ..cuda.arch import Archs
+from ..cuda.preprocessor import parse
 from ..include_scan import scan
+from ..inline.files import source_text
 from ..kernels.cubin import KINDS, Cubin
-from ..preprocessor_flags import parse
-from ..source_files import source_text
 
 __all__ = ["TARGET_TYPES", "compile_files", "headers", "make_rule"]
 
@@ -82,8 +82,8 @@ def _linked(
     name_expressions: Sequence[str],
     include_paths: Sequence[str],
 ) -> Cubin:
-    from ..request import make_request
-    from ..source_files import read_files
+    from ..inline.files import read_files
+    from ..inline.request import make_request
     from ..sources.sort import sort_sources
     from .compile import compile_device
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import ImageError
 from ..kernels.cubin import Cubin, Kernel, Parameter
 from ..kernels.demangle import FunctionName, function_name, spelled_types
 from ..kernels.image import UNLINKED, looks_like_ptx, read_image
 from ..kernels.types import CxxType, Param, parse_type, sized_type
-from ..request import Request
 from .compile import DeviceImage
 from .signature import KernelSignature, known_signatures, resolve_declared
+
+if TYPE_CHECKING:
+    from ..inline.request import Request
 
 _SUFFIXES = {"fatbin": ".fatbin", "ptx": ".ptx"}
 

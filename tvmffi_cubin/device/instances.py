@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
-from ..request import Request
+if TYPE_CHECKING:
+    from ..inline.request import Request
+
 
 __all__ = ["base_name", "of_names", "wanted_instances"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ..cuda.arch import is_ptx, number_of
 from ..cuda.nvjitlink import LinkFailure, check_fit, link_inputs, linkable, symbols_of
 from ..cuda.options import link_options
 from ..errors import CompileError
 from ..kernels.cubin import Cubin
-from ..request import Request
-from ..source import Source
+from ..sources.source import Source
 from .hints import own_copy_hints
 from .parameters import resolve
 from .probe import squeeze
@@ -20,6 +20,9 @@ from .signature import KernelSignature
 from .signatures import open_targets
 from .unit_compiler import CompiledUnit, UnitCompiler
 from .units import make_units
+
+if TYPE_CHECKING:
+    from ..inline.request import Request
 
 __all__ = ["compile_and_link"]
 

@@ -14,10 +14,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from .. import include_scan, preprocessor_flags
+from .. import include_scan
 from ..cache.files import changed_ns, start_ns
 from ..cache.key import Key
 from ..cache.record import Files, Reads
+from ..cuda import preprocessor
 from ..cuda.program import COMPILATION, SUCCESS, Compiled, Nvrtc
 from ..later import Later
 from .nvrtc_pch_store import Seen, Store
@@ -75,7 +76,7 @@ def compiled(
     if whole.startswith("#line 1 "):
         line, _, text = whole.partition("\n")
         name = line.removeprefix("#line 1 ")
-    search = _Search(preprocessor_flags.parse(command), tuple(packages), folder)
+    search = _Search(preprocessor.parse(command), tuple(packages), folder)
     prefix = find_prefix(text)
     if not search.is_heavy("" if prefix is None else text[: prefix.end]):
         return run(whole, command)
@@ -120,7 +121,7 @@ def compiled(
 class _Search:
     """Where the headers of a source are."""
 
-    flags: preprocessor_flags.PreprocessorFlags
+    flags: preprocessor.PreprocessorFlags
     packages: tuple[str, ...]
     folder: str | None
 

@@ -6,19 +6,22 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ..cuda import nvrtc
 from ..cuda.options import nvrtc_options
 from ..cuda.parallel import in_parallel
 from ..errors import CompileError
 from ..kernels.cubin import Cubin
-from ..request import Request
 from ..sources.facts import SourceFacts
 from .hints import other_units_hints, with_hints
 from .instances import wanted_instances
 from .probe import Probe, Target, plan, plan_targets, squeeze
 from .signatures import instance_failure, try_probe
 from .units import DeviceUnit
+
+if TYPE_CHECKING:
+    from ..inline.request import Request
 
 __all__ = ["CompiledUnit", "UnitCompiler"]
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ..cuda.nvrtc import line_directive
-from ..request import Request
-from ..source import Source
 from ..sources.facts import SourceFacts
 from ..sources.headers import header_code
 from ..sources.reader import read
+from ..sources.source import Source
+
+if TYPE_CHECKING:
+    from ..inline.request import Request
 
 __all__ = ["DeviceUnit", "make_units"]
 

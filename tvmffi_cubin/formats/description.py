@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import identifier
 from ..launches import SCHEMA, check_schema
+from ..launches.export import identifier
 from ..launches.form import Launched, function_value, read_argument, read_function, to_json
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..artifact import open_artifact
 from ..cache.files import write_output
-from ..image_file import ImageFile
-from ..inline import build_inline, load_inline
+from ..inline.calls import build_inline, load_inline
+from ..inline.images import ImageFile
+from ..inline.options import TextOptions, spelled_out
 from ..kernels.cubin import Cubin
 from ..kernels.image import take_image
-from ..options import TextOptions, spelled_out
 from .description import FACTS, OPTIONS, Description
 
 if TYPE_CHECKING:

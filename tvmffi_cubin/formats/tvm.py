@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..options import TextOptions, spelled_out
+from ..inline.options import TextOptions, spelled_out
 from .description import parse_json, read_source
 from .tvm_binary import binary_module, binary_table
 from .tvm_table import CudaModule, FunctionInfo, FunctionTable, make_launch
@@ -161,7 +161,7 @@ def load(
     OSError, TypeError, ValueError
         As in `read_module` and `FunctionTable.launches`, beside what `load_inline` raises.
     """
-    from ..inline import load_inline
+    from ..inline.calls import load_inline
 
     return load_inline(keep_module_alive=keep_module_alive, **_contents(source, name), **options)
 
@@ -183,7 +183,7 @@ def build(
     output, **options
         As in `tvmffi_cubin.build_inline`.
     """
-    from ..inline import build_inline
+    from ..inline.calls import build_inline
 
     return build_inline(output=output, **_contents(source, name), **options)
 

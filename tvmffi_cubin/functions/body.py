@@ -10,8 +10,9 @@ import hashlib
 import os
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .. import identity
+from ..cache import memo
 from ..cache.entry import Product
 from ..cache.key import Key
 from ..cache.store import Cache
@@ -19,7 +20,9 @@ from ..errors import BuildError
 from ..host import process, toolchain
 from ..host.environment import build_environment
 from ..package_folder import cache_beside
-from ..toolset import Toolset
+
+if TYPE_CHECKING:
+    from ..inline.tools import Toolset
 
 SHIPPED = Path(__file__).parents[1] / "launcher"
 """Where wheels have the object, by the machine's name, and beside it the digest of its headers."""
@@ -63,7 +66,7 @@ def headers_digest(include: Path) -> str:
             found.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
         return found.hexdigest()
 
-    return identity.remember(paths, digest, what="launcher's headers")
+    return memo.remember(paths, digest, what="launcher's headers")
 
 
 def command(compiler: tuple[str, ...], includes: tuple[Path | str, ...], cuda: str) -> list[str]:

@@ -12,8 +12,8 @@ from ..kernels.cubin import Kernel, Parameter
 from ..kernels.types import Param, parse_params
 from ..launches.launch import Launch
 from ..launches.values import ModuleParam
-from ..source import DEVICE_IMAGE
 from ..sources.reader import read
+from ..sources.source import DEVICE_IMAGE
 from .bind import as_map
 from .exported import contradicts
 from .function import KernelRef

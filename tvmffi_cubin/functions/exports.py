@@ -6,14 +6,13 @@ from collections.abc import Collection, Sequence
 from functools import reduce
 from typing import NamedTuple
 
-from ..arguments import identifier
 from ..device.image import Image
 from ..device.signature import signature_text
-from ..export import Export
 from ..kernels.types import parse_params, sized_type
+from ..launches.export import Export, identifier
 from ..launches.launch import Launch
 from ..launches.values import ModuleParam
-from ..source import DEVICE_IMAGE
+from ..sources.source import DEVICE_IMAGE
 from .bind import bind, function, told
 from .choice import Found, Kernels, kernel_ref, listed
 from .exported import Exported

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..device.image import Image, image_facts
 from ..launches import SCHEMA
 from ..launches.form import to_json
-from ..request import Request
-from ..toolset import Toolset
 from .exports import Exports
 from .plan import kernel_rows
+
+if TYPE_CHECKING:
+    from ..inline.request import Request
+    from ..inline.tools import Toolset
 
 
 def manifest(

@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
-from .. import identity
+from ..cache import memo
 from ..cache.files import file_digest
 from ..errors import ToolchainError
 from . import toolchain
@@ -84,7 +84,7 @@ def identify(
     def ask() -> str:
         return _SEPARATOR.join((*_ask(compiler, programs), *more()))
 
-    text = identity.remember(known, ask, what=_SEPARATOR.join(what)) if known else ask()
+    text = memo.remember(known, ask, what=_SEPARATOR.join(what)) if known else ask()
     first, *rest = text.split(_SEPARATOR)
     count = len(HostTools._fields) - 1
     return HostTools(first, *rest[:count]), rest[count:]

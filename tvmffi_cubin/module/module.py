@@ -243,7 +243,7 @@ def load_module(
     module.__move_handle_from__(raw)
     module.path = name
     if generate is not None:
-        from ..image_maker import set_makers
+        from ..inline.image_files import set_makers
 
         set_makers(module, generate)
     return module

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..request import Request
-from ..source import Source
 from .code import code_of
 from .reader import read
+from .source import Source
+
+if TYPE_CHECKING:
+    from ..inline.request import Request
 
 _KERNEL = "__global__"
 _LAUNCH = "<<<"
@@ -37,9 +39,10 @@ def header_code(sources: Sequence[Source], request: Request) -> HeaderCode:
     """Return what is in the headers that sources include, directly or not, in any branch."""
     if not request.cuda_cflags and not any("include" in source.text for source in sources):
         return HeaderCode()
-    from .. import include_scan, preprocessor_flags
+    from .. import include_scan
+    from ..cuda import preprocessor
 
-    flags = preprocessor_flags.parse(request.cuda_cflags)
+    flags = preprocessor.parse(request.cuda_cflags)
     texts: dict[str, str] = {}
     for source in sources:
         found = include_scan.scan(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..request import Request
-from ..source import Source
 from .facts import SourceFacts
 from .headers import HeaderCode, header_code, in_headers
 from .reader import read
+from .source import Source
+
+if TYPE_CHECKING:
+    from ..inline.request import Request
 
 
 class HostSource(NamedTuple):

@@ -5,21 +5,21 @@ from __future__ import annotations
 import contextlib
 from typing import NamedTuple
 
-from . import config, identity
-from .cache import history
-from .cache import store as caches
-from .cache.entry import Entry
-from .cache.files import file_digest
-from .cache.history import Built
-from .cache.key import Key
-from .cuda import libraries
-from .errors import ToolchainError
-from .host import toolchain
-from .host.environment import compiler_environment
+from .. import config
+from ..cache import history, memo
+from ..cache import store as caches
+from ..cache.entry import Entry
+from ..cache.files import file_digest
+from ..cache.history import Built
+from ..cache.key import Key
+from ..cuda import libraries
+from ..errors import ToolchainError
+from ..host import toolchain
+from ..host.environment import compiler_environment
 from .module_key import module_key
-from .own_files import package_identity
+from .package import package_identity
 from .request import Request
-from .toolset import TOOLS
+from .tools import TOOLS
 
 __all__ = ["find"]
 
@@ -64,7 +64,7 @@ class _Here(NamedTuple):
 def _here(*, needs_c: bool) -> _Here:
     library = str(toolchain.tvm_ffi_paths().library)
     identities = {
-        "tvm_ffi": identity.remember(library, lambda: file_digest(library), what="digest"),
+        "tvm_ffi": memo.remember(library, lambda: file_digest(library), what="digest"),
         "own_files": package_identity(),
     }
     # One that is named and missing is a mistake, and no machine without compilers.

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .arguments import identifier
-from .export import Export
-from .kernels.cubin import Cubin
-from .kernels.image import read_image, take_image
-from .launches.launch import Launch
-from .source import DEVICE_IMAGE
-from .source_files import EmbeddedFile, SourceFiles
+from ..kernels.cubin import Cubin
+from ..kernels.image import read_image, take_image
+from ..launches.export import Export, identifier
+from ..launches.launch import Launch
+from ..sources.source import DEVICE_IMAGE
+from .files import EmbeddedFile, SourceFiles
 
 __all__ = ["device_libraries", "embed_carried", "named_images"]
 
@@ -169,6 +168,6 @@ def device_libraries(value: Any) -> tuple[Cubin, ...]:
 
 def _device_runtime() -> os.PathLike[str]:
     """Return the path of the device runtime, which kernels that launch kernels need."""
-    from .cuda.libraries import find_cuda
+    from ..cuda.libraries import find_cuda
 
     return find_cuda().require("cudart").with_name(f"lib{_RUNTIME}.a")

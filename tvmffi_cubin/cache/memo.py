@@ -7,19 +7,11 @@ import os
 import stat
 from collections.abc import Callable, Sequence
 
-from . import config
-from .cache.files import (
-    OTHERS,
-    UNSETTLED,
-    make_folder,
-    read_sealed,
-    stamp_of,
-    trusted,
-    write_sealed,
-)
-from .cache.folder import cache_folder, check_own
-from .cache.key import Key, digest_of
-from .errors import CacheError
+from .. import config
+from ..errors import CacheError
+from .files import OTHERS, UNSETTLED, make_folder, read_sealed, stamp_of, trusted, write_sealed
+from .folder import cache_folder, check_own
+from .key import Key, digest_of
 
 _SCHEMA = 8
 

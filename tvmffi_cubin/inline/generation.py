@@ -9,13 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .cache import store as caches
-from .cache.entry import Entry, Product
-from .cache.files import remove
-from .cache.info import seen
-from .cache.lock import builder_lock
-from .cache.store import Cache
-from .errors import CacheError
+from ..cache import store as caches
+from ..cache.entry import Entry, Product
+from ..cache.files import remove
+from ..cache.info import seen
+from ..cache.lock import builder_lock
+from ..cache.store import Cache
+from ..errors import CacheError
 from .generate_call import call_generate
 from .generated import Generated, generated, read, store
 

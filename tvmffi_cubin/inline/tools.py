@@ -7,21 +7,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from . import own_files
-from .cache.files import file_digest
-from .cache.key import Key
-from .cuda import libraries
-from .cuda.libraries import Cuda
-from .errors import ToolchainError
-from .host import toolchain
-from .host.environment import compiler_environment, places_of_tools
-from .host.toolchain import HostCompiler, TvmFfiPaths
-from .host.tools import HostTools, identify, linker_names, native_cpu
+from ..cache.files import file_digest
+from ..cache.key import Key
+from ..cuda import libraries
+from ..cuda.libraries import Cuda
+from ..errors import ToolchainError
+from ..host import toolchain
+from ..host.environment import compiler_environment, places_of_tools
+from ..host.toolchain import HostCompiler, TvmFfiPaths
+from ..host.tools import HostTools, identify, linker_names, native_cpu
+from . import package
 
 if TYPE_CHECKING:
-    from .cuda.nvcc import Nvcc
+    from ..cuda.nvcc import Nvcc
 
-__all__ = ["TOOLS", "Toolset", "find"]
+__all__ = ["TOOLS", "Toolset", "find_tools"]
 
 _TVM_FFI = "apache-tvm-ffi"
 
@@ -85,11 +85,11 @@ class Toolset(NamedTuple):
     @property
     def outdated(self) -> str:
         """What says that the package changed since it was imported; else nothing."""
-        return own_files.change()
+        return package.change()
 
     def unknown(self, paths: Iterable[str]) -> tuple[str, ...]:
         """Return those of some files of which these tools' identities do not tell the content."""
-        return own_files.others(paths)
+        return package.others(paths)
 
     @property
     def library_versions(self) -> dict[str, str]:
@@ -176,7 +176,7 @@ class Toolset(NamedTuple):
         return self.cuda is not None and self.nvcc is None
 
 
-def find(
+def find_tools(
     *,
     needs_cuda: bool,
     needs_c: bool = False,
@@ -210,7 +210,7 @@ def find(
         tvm_ffi=paths,
         tvm_ffi_identity=tvm_ffi,
         tvm_ffi_version=version,
-        package_identity=own_files.package_identity(),
+        package_identity=package.package_identity(),
         include=toolchain.include_dir(),
         cuda=libraries.find_cuda() if needs_cuda else None,
         c_compiler=c_compiler,
@@ -224,7 +224,7 @@ def _find_compiler() -> HostCompiler:
     try:
         return toolchain.find_host_compiler()
     except ToolchainError as error:
-        from .functions.body import shipped
+        from ..functions.body import shipped
 
         if shipped(toolchain.include_dir()) is None:
             raise
@@ -233,7 +233,7 @@ def _find_compiler() -> HostCompiler:
 
 def _find_nvcc(flags: Sequence[str]) -> Nvcc:
     """Return nvcc, with the identity of a host compiler of its own."""
-    from .cuda.nvcc import find_nvcc, host_compiler
+    from ..cuda.nvcc import find_nvcc, host_compiler
 
     found, named = find_nvcc(), host_compiler(flags)
     if named is None:

@@ -34,11 +34,11 @@ def cuda_flags(value: Any, lto: Any, compiler: str) -> tuple[tuple[str, ...], bo
     """
     given = flags("extra_cuda_cflags", value)
     if compiler == "nvcc":
-        from .cuda.nvcc import caller_flags
+        from ..cuda.nvcc import caller_flags
 
         given = caller_flags(given)
     elif given:
-        from .cuda.options import without_separation
+        from ..cuda.options import without_separation
 
         given, asked = without_separation(given)
         lto = asked if lto is None else lto
@@ -51,7 +51,7 @@ def host_flags(what: str, value: Any) -> tuple[str, ...]:
     """Return flags for the host compiler or the linker; raises TypeError, ValueError."""
     given = flags(what, value)
     if given:
-        from .host.flag_paths import absolute
+        from ..host.flag_paths import absolute
 
         given = absolute(given)
     return given

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .cache.key import Key
-from .cuda.arch import resolve_archs
+from ..cache.key import Key
+from ..cuda.arch import resolve_archs
+from ..launches import SCHEMA
 from .generated import FORM
-from .launches import SCHEMA
 
 __all__ = ["lazy_key"]
 

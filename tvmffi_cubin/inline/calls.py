@@ -6,14 +6,14 @@ import os
 from typing import TYPE_CHECKING
 
 from .delivery import built, loaded
-from .obtain import find_place
 from .options import TextOptions, Texts, check, spelled_out
+from .pipeline import find_place
 from .request import make_request
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .module import Module
+    from ..module import Module
 
 __all__ = ["build_inline", "load_inline"]
 

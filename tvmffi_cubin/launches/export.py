@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from .arguments import check_unicode, identifier
-from .launches.dispatch import Dispatch
-from .launches.form import to_json
-from .launches.launch import Launch
+from .dispatch import Dispatch
+from .form import to_json
+from .launch import Launch
 
-__all__ = ["Export", "read_functions"]
+__all__ = ["Export", "check_unicode", "identifier", "read_functions"]
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+# tvm-ffi and this package put these between "__tvm_ffi_" and a name for symbols of their own.
+_RESERVED = ("_tvmffi_cubin_", "_cubin_", "_doc_", "_library_", "_metadata_")
 
 
 class Export(NamedTuple):
@@ -75,3 +79,27 @@ def _export(name: Any, spec: Any) -> Export:
         f"functions[{name!r}] is a docstring, a Launch, a list of them or a Dispatch, got "
         f"{spec!r:.300}{hint}"
     )
+
+
+def identifier(what: str, name: object) -> str:
+    """Return a name that C can have and nothing here uses; raises TypeError, ValueError."""
+    if not isinstance(name, str):
+        raise TypeError(f"{what}: a name is a str, got {type(name).__name__}")
+    if not _IDENTIFIER.match(name) or name.startswith(_RESERVED):
+        raise ValueError(
+            f"{what}: {name!r} is not a name that C can have"
+            if not name.startswith(_RESERVED)
+            else f"{what}: {name!r} begins as tvm-ffi's or this package's own functions do"
+        )
+    return name
+
+
+def check_unicode(what: str, text: str) -> None:
+    """Refuse text that was read in another encoding than its own; raises ValueError."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"{what} holds {text[error.start]!r} at character {error.start + 1}, which is no "
+            "Unicode text: a file was read in another encoding than its own"
+        ) from None

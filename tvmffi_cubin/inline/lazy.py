@@ -14,9 +14,9 @@ from .options import TextOptions, Texts, check, spelled_out
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .cache.key import Value
+    from ..cache.key import Value
+    from ..module import Function, Module
     from .generated import Generated
-    from .module import Function, Module
 
 __all__ = ["LazyModule", "lazy"]
 
@@ -83,12 +83,12 @@ class LazyModule:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         known = self._known
         if self._module is None and known is not None and name not in known:
-            from .module import Module
+            from ..module import Module
 
             if not hasattr(Module, name):
                 names = ", ".join(known) or "none"
                 raise AttributeError(f"module has no function {name!r}; there are {names}")
-        from .module import Function
+        from ..module import Function
 
         value = getattr(self._load(), name)
         if isinstance(value, Function):
@@ -158,10 +158,10 @@ class LazyModule:
     def _build(self, made: Generated) -> Module:
         options: dict[str, Any] = {**self._options, "embed_cubin": made.images}
         if made.description is not None:
-            from .formats.load import load_description
+            from ..formats.load import load_description
 
             return load_description(made.description, name=self._name, **options)
-        from .inline import load_inline
+        from .calls import load_inline
 
         if made.functions is not None:
             options["functions"] = made.functions
@@ -185,7 +185,7 @@ class LazyModule:
 
 def _checked(functions: Any) -> Any:
     """Return `functions`, which are wrong before a compiler has run for minutes, not after."""
-    from .export import read_functions
+    from ..launches.export import read_functions
 
     exports = read_functions(functions)
     return functions if isinstance(functions, Mapping) else [x.name for x in exports or ()]

@@ -6,14 +6,14 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .cache.entry import Entry
-from .errors import BuildError, CacheError
-from .obtain import obtain
+from ..cache.entry import Entry
+from ..errors import BuildError, CacheError
+from .pipeline import obtain
 from .request import Request
 
 if TYPE_CHECKING:
-    from .destination import Destination
-    from .module import Module
+    from ..module import Module
+    from .place import Destination
 
 __all__ = ["built", "loaded"]
 
@@ -40,7 +40,7 @@ def loaded(
         request = request._replace(image_folder=folder)
 
     def use(entry: Entry) -> Module:
-        from .module import load_module
+        from ..module import load_module
 
         if place is not None:
             place.put(entry.so)
@@ -48,7 +48,7 @@ def loaded(
 
     module = _with_entry(request, arch, use, is_loaded=True)
     if request.image_files:
-        from .image_maker import set_files
+        from .image_files import set_files
 
         set_files(module, request.image_files, folder)
     return module
@@ -72,7 +72,7 @@ def built(request: Request, arch: Any, place: Destination | None) -> str:
 
 def _check_place(request: Request, folder: str | None) -> None:
     if request.image_files:
-        from .image_file import check_place
+        from .images import check_place
 
         check_place(request.image_files, folder)
 

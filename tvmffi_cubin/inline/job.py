@@ -10,22 +10,22 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .device.image import Image, may_be_named
-from .errors import ToolchainError
-from .functions.assembly import image_text, manifest_text
-from .functions.exports import Exports
-from .functions.manifest import image_paths
-from .functions.plan import Plan
-from .host import toolchain
-from .host.plan import LOCAL_SYMBOLS, Assembly, Cxx, Link, Merge, Unit, object_name
+from ..device.image import Image, may_be_named
+from ..errors import ToolchainError
+from ..functions.assembly import image_text, manifest_text
+from ..functions.exports import Exports
+from ..functions.manifest import image_paths
+from ..functions.plan import Plan
+from ..host import toolchain
+from ..host.plan import LOCAL_SYMBOLS, Assembly, Cxx, Link, Merge, Unit, object_name
+from ..sources.sort import HostSource, Sources
 from .request import Request
-from .sources.sort import HostSource, Sources
-from .toolset import Toolset
+from .tools import Toolset
 
 if TYPE_CHECKING:
-    from .header_search import HeaderSearch
-    from .include_scan import Scan
-    from .mixed_module import MixedModule
+    from ..include_scan import Scan
+    from ..mixed_module import MixedModule
+    from .headers import HeaderSearch
 
 __all__ = ["Job"]
 
@@ -111,8 +111,8 @@ class Job(NamedTuple):
         units: list[Unit] = []
         if not self.sources.has_host:
             return files, ()
-        from . import forwarders, host_unit
-        from .file_units import file_units
+        from .. import forwarders, host_unit
+        from ..file_units import file_units
 
         by_nvcc = self._by_nvcc()
         groups = self._host_groups()
@@ -169,7 +169,7 @@ class Job(NamedTuple):
         """Return how nvcc compiles a source; None where the host compiler does."""
         if self.tools.nvcc is None:
             return None
-        from .cuda import nvcc
+        from ..cuda import nvcc
 
         return partial(
             nvcc.unit,
@@ -181,7 +181,7 @@ class Job(NamedTuple):
 
     def _device_link(self, units: Iterable[Unit]) -> tuple[Unit, ...]:
         """Return what links the device code of separate units, where there is any."""
-        from .cuda import nvcc
+        from ..cuda import nvcc
 
         given = (x.path for x in self.request.files.binaries if not x.is_shared)
         made = (object_name(x) for x in units if isinstance(x, Cxx) and "cu" in x.flags[:2])
@@ -199,13 +199,13 @@ class Job(NamedTuple):
 
     @property
     def _search(self) -> HeaderSearch:
-        from .header_search import HeaderSearch
+        from .headers import HeaderSearch
 
         return HeaderSearch(self.request, self.tools)
 
     def _own_flags(self) -> tuple[str, ...]:
         """Return what all host code is compiled with."""
-        from .host_unit import BOUND_PARAMS
+        from ..host_unit import BOUND_PARAMS
 
         return (BOUND_PARAMS,) if self.exports.slots else ()
 
@@ -221,14 +221,14 @@ class Job(NamedTuple):
         is_scripted = any(re.search(_VERSION_SCRIPT, flag) for flag in self.request.ldflags)
         local_symbols = () if is_scripted else LOCAL_SYMBOLS
         if self.sources.has_host:
-            from . import forwarders
-            from .file_units import library_flags
+            from .. import forwarders
+            from ..file_units import library_flags
 
             cuda = self.tools.cuda
             flags = self.request.ldflags
             further: tuple[str, ...] = ()
             if self.tools.nvcc is not None:
-                from .cuda import nvcc
+                from ..cuda import nvcc
 
                 more, own = nvcc.runtime(self.tools.nvcc, self.request.cuda_cflags)
                 libraries = (*more, *libraries)
@@ -279,7 +279,7 @@ class Job(NamedTuple):
 
         NVRTC lists neither; of the host compiler, `HeaderSearch.read` has the former.
         """
-        from .header_search import joined
+        from .headers import joined
 
         search = self._search
         host = [

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .delivery import built, loaded
-from .obtain import find_place
+from .files import read_files
 from .options import FileOptions, check, spelled_out
+from .pipeline import find_place
 from .request import Request, make_request
-from .source_files import read_files
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .module import Module
+    from ..module import Module
 
 __all__ = ["build", "load"]
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
-from . import identity
-from .cache.files import ABSENT, file_digest, stamp_of
-from .cache.key import Key
-from .errors import ToolchainError
-from .host.toolchain import include_dir
+from ..cache import memo
+from ..cache.files import ABSENT, file_digest, stamp_of
+from ..cache.key import Key
+from ..errors import ToolchainError
+from ..host.toolchain import include_dir
 
 # Every launcher is made of these headers. What a build reads of others is recorded like any file,
 # and a hit looks at those alone that its entry has read.
@@ -27,7 +27,7 @@ class _Files(NamedTuple):
 
 
 def _look() -> _Files:
-    rows = list(_python_files(os.path.dirname(os.path.abspath(__file__)), ""))
+    rows = list(_python_files(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), ""))
     for folder in _HEADERS:
         rows += _headers_in(folder)
     names, paths = zip(*rows, strict=True)
@@ -78,7 +78,7 @@ def _digest() -> str:
 def package_identity() -> str:
     """Return the digest of the package's files; raises ToolchainError where one cannot be read."""
     paths, stamps = _imported.paths, _imported.stamps
-    return identity.remember(paths, _digest, what="package", stamps=stamps)
+    return memo.remember(paths, _digest, what="package", stamps=stamps)
 
 
 def change() -> str:

@@ -7,16 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from . import include_scan, preprocessor_flags
-from .cuda import nvrtc
-from .cuda.options import read
-from .dependencies import parse_depfile
-from .host.environment import header_folder_flags
-from .host.plan import PRECOMPILED
-from .include_scan import Scan
+from .. import include_scan
+from ..cuda import nvrtc, preprocessor
+from ..cuda.options import read
+from ..dependencies import parse_depfile
+from ..host.environment import header_folder_flags
+from ..host.plan import PRECOMPILED
+from ..include_scan import Scan
+from ..sources.source import Source
 from .request import Request
-from .source import Source
-from .toolset import Toolset
+from .tools import Toolset
 
 __all__ = ["HeaderSearch", "joined"]
 
@@ -35,7 +35,7 @@ class HeaderSearch(NamedTuple):
         """
         given = self.request.cuda_cflags
         standard = [f"-std={value}" for name, value, _ in read(given) if name == "-std"]
-        return (*standard, *preprocessor_flags.parse(given).words, *self.request.cflags)
+        return (*standard, *preprocessor.parse(given).words, *self.request.cflags)
 
     @property
     def device_folders(self) -> tuple[str, ...]:
@@ -55,7 +55,7 @@ class HeaderSearch(NamedTuple):
     def _scan(
         self, sources: Sequence[Source], options: Sequence[str], system: Sequence[str]
     ) -> Iterator[Scan]:
-        flags = preprocessor_flags.parse(_expanded(options))
+        flags = preprocessor.parse(_expanded(options))
         first = "".join(f'#include "{header}"\n' for header in flags.first_headers)
         texts: dict[tuple[str | None, tuple[str, ...]], list[str]] = {}
         for source in sources:
@@ -72,7 +72,7 @@ class HeaderSearch(NamedTuple):
     def hiding(self, read: Iterable[str]) -> tuple[str, ...]:
         """Return what would hide one of the headers that host code read, should it appear."""
         flags = (*self.tools.options, *self.cuda_flags, *header_folder_flags())
-        folders = preprocessor_flags.parse(_expanded(flags)).folders
+        folders = preprocessor.parse(_expanded(flags)).folders
         folders = (*folders, *self.request.include_paths)
         others = dict.fromkeys(filter(os.path.isabs, folders))
         return include_scan.hidden_by([*others], read)
@@ -88,7 +88,7 @@ class HeaderSearch(NamedTuple):
 def _expanded(options: Sequence[str]) -> Sequence[str]:
     if not any(option.startswith("@") for option in options):
         return options
-    from .host.flag_files import expanded
+    from ..host.flag_files import expanded
 
     return expanded(options)
 

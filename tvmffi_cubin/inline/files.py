@@ -11,10 +11,11 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from . import arguments, identity
-from .cache.files import file_digest
-from .cache.key import Key
-from .source import Source
+from ..cache import memo
+from ..cache.files import file_digest
+from ..cache.key import Key
+from ..launches.export import identifier
+from ..sources.source import Source
 
 __all__ = ["Binary", "EmbeddedFile", "SourceFiles", "read_files", "source_text"]
 
@@ -126,7 +127,7 @@ def read_files(
             _check_is_file(path)
             if not os.path.getsize(path):
                 raise ValueError(f"{path} is empty: there is nothing to link")
-            digest = identity.remember(path, partial(file_digest, path), what="digest")
+            digest = memo.remember(path, partial(file_digest, path), what="digest")
             found[kind].append(Binary(path, digest))
         else:
             found[kind].append(_read_source(path, strict=kind == "cuda"))
@@ -264,7 +265,7 @@ def _add_image(images: dict[str, EmbeddedFile], path: str) -> None:
     name = os.path.splitext(os.path.basename(path))[0]
     remedy = f"give it as embed_cubin={{'name': {path!r}}} instead"
     try:
-        arguments.identifier(path, name)
+        identifier(path, name)
     except ValueError as error:
         raise ValueError(f"{error}, as an image's file must be; {remedy}") from None
     if name in images:

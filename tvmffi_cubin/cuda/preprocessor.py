@@ -51,7 +51,7 @@ def parse(flags: Iterable[str]) -> PreprocessorFlags:
     flags, found = tuple(flags), []
     if not flags:
         return PreprocessorFlags(())
-    from .cuda.options import read
+    from .options import read
 
     for name, value, _ in read(flags):
         if name in (*_FIRST, *_FOLDERS, "-D", "-U"):

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .source import Source
+from ..launches.export import check_unicode
+from ..sources.source import Source
 
 __all__ = [
     "check_path",
-    "check_unicode",
     "file_name",
     "flags",
     "folders",
-    "identifier",
     "strings",
     "texts",
 ]
 
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-# tvm-ffi and this package put these between "__tvm_ffi_" and a name for symbols of their own.
-_RESERVED = ("_tvmffi_cubin_", "_cubin_", "_doc_", "_library_", "_metadata_")
 _SUFFIXES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".hpp", ".h", ".cubin", ".fatbin", ".ptx")
 # What some line of code has, and hardly a path.
 _CODE = '\n{}();#<>"*\\'
@@ -39,17 +34,6 @@ def file_name(what: str, name: object) -> str:
     if len(os.fsencode(name)) > _MAX_NAME:
         raise ValueError(f"{what} {name[:40]!r}... has {len(name)} characters, at most {_MAX_NAME}")
     return name
-
-
-def check_unicode(what: str, text: str) -> None:
-    """Refuse text that was read in another encoding than its own; raises ValueError."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise ValueError(
-            f"{what} holds {text[error.start]!r} at character {error.start + 1}, which is no "
-            "Unicode text: a file was read in another encoding than its own"
-        ) from None
 
 
 def texts(what: str, value: Any) -> tuple[Source, ...]:
@@ -122,16 +106,3 @@ def folders(what: str, value: Any) -> tuple[str, ...]:
         check_path(what, item)
         paths.append(os.path.abspath(os.fspath(item)))
     return tuple(paths)
-
-
-def identifier(what: str, name: object) -> str:
-    """Return a name that C can have and nothing here uses; raises TypeError, ValueError."""
-    if not isinstance(name, str):
-        raise TypeError(f"{what}: a name is a str, got {type(name).__name__}")
-    if not _IDENTIFIER.match(name) or name.startswith(_RESERVED):
-        raise ValueError(
-            f"{what}: {name!r} is not a name that C can have"
-            if not name.startswith(_RESERVED)
-            else f"{what}: {name!r} begins as tvm-ffi's or this package's own functions do"
-        )
-    return name

@@ -8,19 +8,19 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import pch
+from .. import pch
+from ..cache.key import Key
+from ..launches.export import Export, read_functions
+from ..launches.form import to_json
+from ..sources.source import Source
 from .arguments import file_name, folders, strings, texts
-from .cache.key import Key
-from .export import Export, read_functions
-from .launches.form import to_json
+from .files import SourceFiles
 from .request_flags import checked_compiler, cuda_flags, host_flags
-from .source import Source
-from .source_files import SourceFiles
 
 if TYPE_CHECKING:
-    from .image_file import ImageFile
-    from .kernels.cubin import Cubin
-    from .launches.values import ModuleParam
+    from ..kernels.cubin import Cubin
+    from ..launches.values import ModuleParam
+    from .images import ImageFile
 
 OBJECTS = (".o", ".obj")
 """How the names of outputs end that are yet to be linked."""
@@ -95,7 +95,7 @@ class Request(NamedTuple):
         # Given images are launched by wrappers.
         if self.images or not self.cuda_sources:
             return False
-        from .header_words import may_have_kernels
+        from ..header_words import may_have_kernels
 
         return may_have_kernels(self.cuda_sources, self.include_paths, self.cuda_cflags)
 
@@ -114,7 +114,7 @@ class Request(NamedTuple):
         """Whether some image is PTX that is to be assembled."""
         if self.ptx != "assemble" or not self.images:
             return False
-        from .kernels.image import looks_like_ptx
+        from ..kernels.image import looks_like_ptx
 
         return any(looks_like_ptx(x.image) for x in self.images.values())
 
@@ -156,10 +156,10 @@ class Request(NamedTuple):
         key.add("compiler", self.compiler)
         key.add("extra_cuda_cflags", self.cuda_cflags)
         if self.cuda_cflags and not self.is_by_nvcc:
-            from . import preprocessor_flags
+            from ..cuda import preprocessor
 
             # Relative paths in them are other paths in another current folder.
-            key.add("cuda_preprocessor", preprocessor_flags.parse(self.cuda_cflags).words)
+            key.add("cuda_preprocessor", preprocessor.parse(self.cuda_cflags).words)
         key.add("extra_ldflags", self.ldflags)
         key.add("extra_include_paths", self.include_paths)
         images = self.images.items()
@@ -170,7 +170,7 @@ class Request(NamedTuple):
         if self.images:
             from importlib.util import find_spec
 
-            from .kernels.image import FATBIN
+            from ..kernels.image import FATBIN
 
             if any(x.image.startswith(FATBIN) for x in self.images.values()):
                 # What is told of the kernels of compressed members depends on it.
@@ -268,7 +268,7 @@ def _images(
     if embed_cubin is None and not files.images and not carried:
         return exports, {}, {}
     from .embedding import embed_carried, named_images
-    from .image_file import split
+    from .images import split
 
     embed_cubin, image_files = split(embed_cubin, name)
     named = named_images(embed_cubin, files, name)
@@ -286,7 +286,7 @@ def _libraries(value: Any) -> tuple[Cubin, ...]:
 def _bound_params(value: Any) -> tuple[ModuleParam, ...]:
     if value is None:
         return ()
-    from .launches.values import module_params
+    from ..launches.values import module_params
 
     return module_params(value)
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .arguments import check_path, check_unicode, identifier
-from .export import Export
+from ..launches.export import Export, check_unicode, identifier
+from .arguments import check_path
 
 __all__ = ["ImageFile", "check_files", "check_place", "split"]
 

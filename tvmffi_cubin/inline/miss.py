@@ -9,14 +9,14 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from .cache import history
-from .cache.entry import Entry, Product
-from .cache.history import Built
-from .cache.info import seen
-from .cache.key import Key
-from .cache.store import NOTHING, Cache, Miss
+from ..cache import history
+from ..cache.entry import Entry, Product
+from ..cache.history import Built
+from ..cache.info import seen
+from ..cache.key import Key
+from ..cache.store import NOTHING, Cache, Miss
 from .request import Request, may_read_files
-from .toolset import TOOLS, Toolset
+from .tools import TOOLS, Toolset
 
 __all__ = ["Wanted", "build"]
 
@@ -101,8 +101,8 @@ class _Maker:
         self.begun = self.begun or time.perf_counter()
         wanted = self.wanted
         # Compilers and generators are imported where something is built, and nowhere else.
-        from .assemble import make
-        from .host import process
+        from ..host import process
+        from .build import make
 
         # tvm-ffi's own imports take as long as all else in the first build of a process.
         loader = _import_loader if wanted.is_loaded else None
@@ -114,4 +114,4 @@ class _Maker:
 def _import_loader() -> None:
     # What fails here fails when the module is loaded, and is said then.
     with contextlib.suppress(Exception):
-        importlib.import_module(f"{__package__}.module")
+        importlib.import_module("tvmffi_cubin.module")

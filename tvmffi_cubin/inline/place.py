@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..cache.files import copy_atomically
+from ..errors import CacheError
 from .arguments import check_path, file_name
-from .cache.files import copy_atomically
-from .errors import CacheError
 
 __all__ = ["Destination", "destination"]
 

@@ -7,19 +7,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .cache.entry import Product
-from .cache.store import Cache
-from .device.compile import compile_device
-from .later import Later
+from ..cache.entry import Product
+from ..cache.store import Cache
+from ..device.compile import compile_device
+from ..later import Later
+from ..sources.sort import sort_sources
+from ..sources.source import DEVICE_IMAGE
 from .request import Request, may_read_files
-from .source import DEVICE_IMAGE
-from .sources.sort import sort_sources
-from .toolset import Toolset
+from .tools import Toolset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from .host.plan import BuildPlan
+    from ..host.plan import BuildPlan
     from .job import Job
 
 __all__ = ["make"]
@@ -43,26 +43,21 @@ def make(
         device = Later(partial(compile_device, request, sources.device, archs))
     # While NVRTC works, which needs no Python, the stages after it are imported, and the launcher's
     # own object, which does not depend on the kernels, is compiled where that was never done.
-    from .functions import body
+    from ..functions import body
 
     generates = not sources.has_host or any(export.launches for export in request.functions or ())
     generates = generates or bool(request.bound_params)
     launcher = Later(partial(body.obtain, cache, tools)) if generates else None
-    from .device.image import given_images, with_own
-    from .functions import exports
+    from ..device.image import given_images, with_own
+    from ..functions import exports
     from .job import Job
 
     given = given_images(request, archs)
     mixed = None
     if sources.mixed:
-        from .host_beside import HostBeside
-        from .mixed_module import compile_mixed
+        from ..mixed_module import compile_mixed
 
-        beside = HostBeside(request, sources, tools, cache, folder)
-        try:
-            mixed = compile_mixed(request, sources, archs, tools, cache, given)
-        finally:
-            beside.wait()
+        mixed = compile_mixed(request, sources, archs, tools, cache, given)
     own = mixed.images if mixed else {DEVICE_IMAGE: device.result()} if device else {}
     images = with_own(given, request, own)
     resolved = exports.resolve(
@@ -96,10 +91,10 @@ def _refuse_compiled(request: Request) -> None:
 
 def _build(job: Job, objects: Sequence[str], cache: Cache, folder: Path) -> Product:
     """Generate, plan and build; `objects` are those that generated launchers link."""
-    from .functions.manifest import manifest
-    from .host import build as host
-    from .host.ninja import is_expressible
-    from .host.plan import BuildPlan
+    from ..functions.manifest import manifest
+    from ..host import build as host
+    from ..host.ninja import is_expressible
+    from ..host.plan import BuildPlan
 
     def linkable(path: str) -> str:
         """Return a path that a build file can hold: of a link, where the cache folder's cannot."""
@@ -161,9 +156,9 @@ def _build_host(
     job: Job, plan: BuildPlan, cache: Cache, folder: Path, files: Mapping[str, bytes | str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Build a plan with host code or flags; return what was read, and what would be if it were."""
-    from . import host_build
-    from .header_search import HeaderSearch
-    from .host.flag_files import find_for, incbin_files
+    from .. import host_build
+    from ..host.flag_files import find_for, incbin_files
+    from .headers import HeaderSearch
 
     request, tools = job.request, job.tools
     precompiled = host_build.run(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Protocol
 
-from .cache.key import Key
-from .host.tools import native_cpu
+from ..cache.key import Key
+from ..host.tools import native_cpu
 from .request import Request
 
 __all__ = ["module_key"]
@@ -27,7 +27,7 @@ def module_key(request: Request, archs: tuple[str, ...], tools: _Tools) -> Key:
     ToolchainError
         A part of the CUDA wheels that is needed is not installed.
     """
-    from . import __version__
+    from .. import __version__
 
     key = Key("module").add("package", __version__)
     key.add("machine", os.uname().machine)

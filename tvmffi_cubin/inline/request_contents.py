@@ -21,7 +21,7 @@ def check_contents(request: Request) -> None:
     if not name.endswith((".so", *OBJECTS)):
         raise ValueError(f"output {name!r}: a shared object ends in .so, an object in .o")
     if request.image_files:
-        from .image_file import check_files
+        from .images import check_files
 
         is_bound = bool(request.bound_params)
         check_files(request.image_files, request.images, request.functions, is_bound)

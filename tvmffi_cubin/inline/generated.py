@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .arguments import identifier
-from .cache.entry import Entry, Product
-from .kernels.cubin import Cubin
-from .launches.dispatch import Dispatch
-from .launches.form import Launched, function_value
-from .launches.launch import Launch
+from ..cache.entry import Entry, Product
+from ..kernels.cubin import Cubin
+from ..launches.dispatch import Dispatch
+from ..launches.export import identifier
+from ..launches.form import Launched, function_value
+from ..launches.launch import Launch
 
 __all__ = ["FORM", "Generated", "generated", "read", "store"]
 
@@ -60,7 +60,7 @@ def generated(value: Any, *, module: str) -> Generated:
     TypeError, ValueError, OSError
         It is nothing that a module can be made of; the message says what came.
     """
-    from .formats.description import Description
+    from ..formats.description import Description
 
     what = f"lazy({module!r}): what generate returned"
     if isinstance(value, Description):
@@ -91,8 +91,8 @@ def _is_launched(value: object) -> bool:
 
 def _described(what: str, description: Any) -> Generated:
     """Take a description's images, wherever it has them."""
-    from .formats.load import described_images
-    from .image_file import ImageFile
+    from ..formats.load import described_images
+    from .images import ImageFile
 
     given = described_images(description)
     if not given:
@@ -114,8 +114,8 @@ def _described(what: str, description: Any) -> Generated:
 
 def _with_functions(what: str, functions: Mapping[str, Launched]) -> Generated:
     """Take the images out of launches, which then name them."""
+    from ..launches.export import read_functions
     from .embedding import embed_carried
-    from .export import read_functions
 
     exports, given = embed_carried(read_functions(functions), {})
     named: dict[str, Launched] = {}
@@ -143,14 +143,14 @@ def _image(what: str, value: Any) -> Cubin:
             f"{what} is {type(value).__name__}: wanted an image (bytes, a Cubin or the path of a "
             "file) or a Launch with its image, or a mapping of names to images or to such launches"
         )
-    from .kernels.image import take_image
+    from ..kernels.image import take_image
 
     return _checked(what, take_image(what, value))
 
 
 def _checked(what: str, given: Cubin) -> Cubin:
     """Return an image; whatever is wrong with it is found before it is kept."""
-    from .device.image import given_image
+    from ..device.image import given_image
 
     try:
         given_image("image", given)
@@ -195,7 +195,7 @@ def read(entry: Entry) -> Generated:
     }
     if index["functions"] is None:
         return Generated(images, description=index.get("description"))
-    from .launches.form import read_function
+    from ..launches.form import read_function
 
     return Generated(images, {k: read_function(x, where=k) for k, x in index["functions"].items()})
 

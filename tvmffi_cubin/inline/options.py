@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
+from ..cuda.arch import Archs
 from .arguments import check_path
-from .cuda.arch import Archs
 
 if TYPE_CHECKING:
-    from .launches.dispatch import Dispatch
-    from .launches.launch import Launch
-    from .launches.values import Bound
+    from ..launches.dispatch import Dispatch
+    from ..launches.launch import Launch
+    from ..launches.values import Bound
 
 __all__ = [
     "BuildOptions",

@@ -8,17 +8,17 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from . import toolset
-from .cache import store as caches
-from .cache.entry import Entry
-from .cache.info import seen
-from .cuda.arch import known_archs, resolve_archs
-from .errors import BuildError, CompileError, ToolchainError
+from ..cache import store as caches
+from ..cache.entry import Entry
+from ..cache.info import seen
+from ..cuda.arch import known_archs, resolve_archs
+from ..errors import BuildError, CompileError, ToolchainError
 from .module_key import module_key
 from .request import Request
+from .tools import Toolset, find_tools
 
 if TYPE_CHECKING:
-    from . import destination
+    from . import place
 
 __all__ = ["find_place", "obtain"]
 
@@ -47,7 +47,7 @@ def obtain(request: Request, arch: Any, *, is_loaded: bool = False) -> Entry:
 def _found_or_built(request: Request, arch: Any, start: float, *, is_loaded: bool) -> Entry:
     asked_ns = time.time_ns()
     try:
-        tools = toolset.find(
+        tools = find_tools(
             needs_cuda=request.needs_cuda,
             needs_c=bool(request.files.c),
             flags=request.host_flags,
@@ -72,11 +72,11 @@ def _found_or_built(request: Request, arch: Any, start: float, *, is_loaded: boo
             _note(request.name, other, start, "it was built by other tools: ld or as is missing")
             return other
     if tools.cuda is not None and request.may_be_compiled:
-        from .cuda import program
+        from ..cuda import program
 
         # It takes as long as the imports of a build; who needs it waits, and says what fails.
         program.prepare(tools.cuda.nvrtc)
-    from .build_module import Wanted, build
+    from .miss import Wanted, build
 
     wanted = Wanted(request, archs, tools, key, is_loaded)
     return build(wanted, cache, found, asked_ns=asked_ns, start=start)
@@ -101,9 +101,7 @@ def _note(name: str, found: Entry, start: float, reason: str = "") -> None:
         _logger.debug("%s was in the cache (%s, %.2f ms)%s", name, found.level, seconds * 1e3, more)
 
 
-def _with_libraries(
-    request: Request, archs: tuple[str, ...], tools: toolset.Toolset
-) -> toolset.Toolset:
+def _with_libraries(request: Request, archs: tuple[str, ...], tools: Toolset) -> Toolset:
     """Return the tools with the further parts of the CUDA wheels that a build uses."""
     if len(archs) > 1 and request.may_have_kernels:
         tools = tools.using("nvfatbin")
@@ -117,11 +115,11 @@ def _with_libraries(
     return tools
 
 
-def _check_can_assemble(request: Request, tools: toolset.Toolset) -> None:
+def _check_can_assemble(request: Request, tools: Toolset) -> None:
     cuda = tools.cuda
     if cuda is None or "nvjitlink" in cuda.parts:
         return
-    from .kernels.image import looks_like_ptx
+    from ..kernels.image import looks_like_ptx
 
     name = next(x.name for x in request.images.values() if looks_like_ptx(x.image))
     raise ToolchainError(
@@ -131,16 +129,16 @@ def _check_can_assemble(request: Request, tools: toolset.Toolset) -> None:
     )
 
 
-def _resolve_archs(request: Request, arch: Any, tools: toolset.Toolset | None) -> tuple[str, ...]:
+def _resolve_archs(request: Request, arch: Any, tools: Toolset | None) -> tuple[str, ...]:
     """Return the architectures; none where nothing needs one or none can be found out."""
     cuda = None if tools is None else tools.cuda
     if request.is_by_nvcc:
-        from .cuda.nvcc import names_archs
+        from ..cuda.nvcc import names_archs
 
         if arch is None and names_archs(request.cuda_cflags):
             return ()
     elif request.cuda_cflags:
-        from .cuda.options import named_archs
+        from ..cuda.options import named_archs
 
         arch = named_archs(request.cuda_cflags, arch) or None
     if arch is not None:
@@ -155,9 +153,7 @@ def _resolve_archs(request: Request, arch: Any, tools: toolset.Toolset | None) -
         return ()
 
 
-def find_place(
-    output: Any, directory: str | os.PathLike[str] | None
-) -> destination.Destination | None:
+def find_place(output: Any, directory: str | os.PathLike[str] | None) -> place.Destination | None:
     """Return where a copy for people is put, None where none is wanted.
 
     Raises
@@ -167,7 +163,7 @@ def find_place(
     """
     if output is None and directory is None:
         return None
-    from .destination import destination
+    from .place import destination
 
     place = destination(output, directory)
     place.check()

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import tvm_ffi
 
-from .cache.files import temporary_name
-from .cache.lock import builder_lock
-from .errors import LaunchError
+from ..cache.files import temporary_name
+from ..cache.lock import builder_lock
+from ..errors import LaunchError
 from .generate_call import call_generate
-from .image_file import ImageFile
+from .images import ImageFile
 from .once import one_at_a_time
 
 if TYPE_CHECKING:
-    from .module import Module
+    from ..module import Module
 
 __all__ = ["set_files", "set_makers"]
 
@@ -157,8 +157,8 @@ def _unwritable(name: str, path: str, error: OSError) -> LaunchError:
 
 
 def _checked(name: str, value: Any) -> bytes:
-    from .device.image import given_image
-    from .kernels.image import take_image
+    from ..device.image import given_image
+    from ..kernels.image import take_image
 
     given = take_image(f"image {name!r}: what generate returned", value)
     return given_image(name, given).data
