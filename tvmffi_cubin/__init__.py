@@ -27,6 +27,8 @@ from .launches.values import Bound, Scratch
 
 if TYPE_CHECKING:
     from . import triton
+    from .artifacts.inspect_file import inspect
+    from .artifacts.inspection import Inspection
     from .cache.info import CacheInfo, cache_info
     from .cuda import nvjitlink, nvrtc
     from .formats import tvm
@@ -35,8 +37,6 @@ if TYPE_CHECKING:
     from .inline.file_calls import build, load
     from .inline.images import ImageFile
     from .inline.lazy import LazyModule, lazy
-    from .inspect_file import inspect
-    from .inspection import Inspection
     from .kernels.cubin import Cubin, Kernel, Parameter
     from .module import Function, Module, load_module
     from .module.occupancy import Occupancy
@@ -99,9 +99,9 @@ _LAZY = {
     "Kernel": "kernels.cubin",
     "KernelText": "sources.kernels",
     "ImageFile": "inline.images",
-    "Inspection": "inspection",
+    "Inspection": "artifacts.inspection",
     "LazyModule": "inline.lazy",
-    "inspect": "inspect_file",
+    "inspect": "artifacts.inspect_file",
     "Module": "module",
     "Occupancy": "module.occupancy",
     "Parameter": "kernels.cubin",

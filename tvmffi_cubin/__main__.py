@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
 
-from . import __version__
-from .commands import cache, compile, demo, describe, doctor, embed, inspect  # noqa: A004
-from .errors import CubinError
-
-__all__ = ["main"]
-
-_COMMANDS = (demo, doctor, compile, embed, inspect, describe, cache)
+_COMMANDS = {
+    "demo": "compile, embed, build and load two kernels; launch them where there is a GPU",
+    "doctor": "report what is there to build and launch with; status 1 where something is missing",
+    "compile": "compile CUDA sources to a cubin, PTX or a fatbin with NVRTC",
+    "embed": "make a module (.so) of images, with no source; or put an image into an object file",
+    "inspect": "say what is in a module or an image: functions, kernels, what they use",
+    "describe": "print how a module's functions launch, as JSON that embed --functions takes",
+    "cache": "say where the cache is and what is in it, check it, empty it, carry it elsewhere",
+}
 # What shells report of a program that SIGINT has ended.
 _INTERRUPTED = 130
 
@@ -28,8 +30,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments : sequence of str, optional
         What follows the program's name. Default: this process's own.
     """
-    parser = _parser()
-    options = parser.parse_args(arguments)
+    from .errors import CubinError
+
+    words = sys.argv[1:] if arguments is None else [*arguments]
+    parser = _parser(words)
+    options = parser.parse_args(words)
+    if options.cmake_dir:
+        print(os.path.join(os.path.dirname(os.path.abspath(__file__)), "cmake"))
+        return 0
+    if options.run is None:
+        parser.error("name a command")
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         # A path need be no text: it is printed as it is, as Python does by itself in the locale C.
         sys.stdout.reconfigure(errors="surrogateescape")
@@ -45,36 +55,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{parser.prog}: interrupted", file=sys.stderr)
         return _INTERRUPTED
     except (CubinError, ValueError, TypeError, OSError) as error:
-        print(f"{parser.prog}: error: {_text(error)}", file=sys.stderr)
+        text = str(error)
+        if isinstance(error, OSError) and error.filename is not None:
+            text = f"{error.filename}: {error.strerror}"
+        print(f"{parser.prog}: error: {text}", file=sys.stderr)
         return 1
     return status
 
 
-def _text(error: Exception) -> str:
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
+def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    """Return the parser; of the commands it knows the arguments of the one that is named alone."""
+    from . import __version__
 
-
-class _PrintCmakeDir(argparse.Action):
-    """Prints where the CMake package is, and ends, as ``--version`` does."""
-
-    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
-        print(os.path.join(os.path.dirname(os.path.abspath(__file__)), "cmake"))
-        parser.exit()
-
-
-def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tvmffi-cubin",
         description="CUDA source, or any cubin, to typed, cached functions, with no CUDA toolkit.",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     help_ = "print the folder of the CMake package: cmake -Dtvmffi_cubin_DIR=..."
-    parser.add_argument("--cmake-dir", action=_PrintCmakeDir, nargs=0, help=help_)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in _COMMANDS:
-        command.add_to(commands)
+    parser.add_argument("--cmake-dir", action="store_true", help=help_)
+    parser.set_defaults(run=None)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for name, text in _COMMANDS.items():
+        command = commands.add_parser(name, help=text, description=text)
+        if words[:1] == [name]:
+            importlib.import_module(f".cli.{name}", __package__).add_arguments(command)
     return parser
 
 

@@ -238,9 +238,7 @@ def test_a_source_that_does_not_compile_fails_the_build_with_its_message(tmp_pat
 
 
 def test_the_command_line_tells_where_the_package_is(capsys):
-    with pytest.raises(SystemExit) as caught:
-        main(["--cmake-dir"])
-    assert caught.value.code == 0
+    assert main(["--cmake-dir"]) == 0
     folder = Path(capsys.readouterr().out.strip())
     assert folder == PACKAGE
     assert (folder / "tvmffi_cubin-config.cmake").is_file()

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import json
 import os
-import re
-import shutil
+import stat
 import struct
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from fatbin_builder import LTOIR, LZ4, Row, fatbin
 from stub.driver_stub import DriverStub
 from stub.record import Launch
 
@@ -30,11 +28,6 @@ extern "C" __global__ void __launch_bounds__(64) add(float* x, int n) {
 }
 template <class T> __global__ void fill(T* x, T value) { x[threadIdx.x] = value; }
 """
-WRAPPER = """
-#include <tvm/ffi/function.h>
-int {name}() {{ return 1; }}
-TVM_FFI_DLL_EXPORT_TYPED_FUNC({name}, {name});
-"""
 
 
 @pytest.fixture
@@ -43,10 +36,64 @@ def no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Path:
-    path = tmp_path / "add.cu"
+def source(here: Path) -> Path:
+    path = here / "add.cu"
     path.write_text(SOURCE)
     return path
+
+
+def command_line(*words: str, shell: str = 'exec "$@"', **variables: str):
+    command = ["sh", "-c", shell, "sh", sys.executable, "-m", "tvmffi_cubin", *words]
+    return subprocess.run(
+        command, env={**os.environ, **variables}, capture_output=True, check=False
+    )
+
+
+# Usage
+
+
+def test_usage_names_the_commands_and_the_version():
+    assert command_line("--version").stdout.decode() == f"tvmffi-cubin {tc.__version__}\n"
+    output = command_line("--help").stdout.decode()
+    for command in ("demo", "doctor", "compile", "embed", "inspect", "describe", "cache"):
+        assert f"    {command} " in output
+    without = command_line()
+    assert (without.returncode, without.stderr[:19]) == (2, b"usage: tvmffi-cubin")
+
+
+def test_the_version_is_said_at_once():
+    script = "import sys; from tvmffi_cubin.__main__ import main\ntry: main(['--version'])\n"
+    script += "finally: print(sum(x.startswith('tvmffi_cubin') for x in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert int(done.stdout.split()[-1]) < 60
+
+
+@pytest.mark.parametrize(
+    ("shell", "status", "output"),
+    [
+        ('exec "$@"', 0, b"a\xff.bin: 0 entries\n"),
+        ('exec "$@" >&-', 0, b""),
+        ('"$@" | true', 0, b""),
+    ],
+    ids=["not-text", "closed", "reader-gone"],
+)
+def test_an_odd_output_is_no_traceback(shell, status, output, here):
+    words = ("cache", "export", os.fsdecode(b"a\xff.bin"))
+    variables = {"TVMFFI_CUBIN_CACHE_DIR": "c", "PYTHONIOENCODING": "utf-8:strict"}
+    done = command_line(*words, shell=shell, **variables)
+    assert (done.returncode, done.stdout, done.stderr) == (status, output, b"")
+
+
+def test_an_interrupted_command_is_no_traceback(monkeypatch, capsys):
+    def interrupted() -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tvmffi_cubin.cli.cache.cache_folder", interrupted)
+    assert main(["cache", "path"]) == 130
+    assert capsys.readouterr().err == "tvmffi-cubin: interrupted\n"
+
+
+# demo
 
 
 def floats(address: bytes, count: int):
@@ -67,21 +114,24 @@ def block_sum(launch: Launch) -> None:
 
 
 @pytest.mark.usefixtures("no_driver")
-def test_demo_without_a_gpu_builds_and_says_why_it_did_not_launch(capsys):
+def test_demo_without_a_gpu_builds_and_says_why_it_did_not_launch(monkeypatch, capsys):
     assert main(["demo"]) == 0
     output = capsys.readouterr().out
     assert "Kernels for sm_90a:" in output
-    assert "float a, const float* x, float* y, int n" in output
     assert "Not launched: the CUDA driver shows no GPU here" in output
+    monkeypatch.setenv("TVMFFI_CUBIN_ARCH", "sm_75")
+    assert main(["demo"]) == 0
+    assert "Kernels for sm_75:" in capsys.readouterr().out
 
 
 def test_demo_launches_checks_the_numbers_and_frees_its_memory(driver_stub: DriverStub, capsys):
-    driver_stub.set_kernel("saxpy", saxpy)
-    driver_stub.set_kernel("block_sum", block_sum)
     before = driver_stub.object_counts()
+    driver_stub.set_kernel("block_sum", block_sum)
+    assert main(["demo"]) == 1
+    assert "their numbers are wrong" in capsys.readouterr().out
+    driver_stub.set_kernel("saxpy", saxpy)
     assert main(["demo"]) == 0
     assert "all numbers are right" in capsys.readouterr().out
-    assert [launch.kernel for launch in driver_stub.launches()] == ["saxpy", "block_sum"]
     after = driver_stub.object_counts()
     assert (after.allocations, after.pushed_contexts) == (
         before.allocations,
@@ -89,170 +139,43 @@ def test_demo_launches_checks_the_numbers_and_frees_its_memory(driver_stub: Driv
     )
 
 
-def test_demo_reports_wrong_numbers_as_a_failure(driver_stub: DriverStub, capsys):
-    driver_stub.set_kernel("block_sum", block_sum)
-    assert main(["demo"]) == 1
-    assert "saxpy ran, and its numbers are wrong" in capsys.readouterr().err
+# compile
 
 
-@pytest.mark.usefixtures("no_driver")
-def test_demo_takes_several_architectures(monkeypatch, capsys):
-    assert main(["demo", "--arch", "sm_80,sm_89"]) == 0
-    assert "Kernels for sm_80, sm_89:" in capsys.readouterr().out
-    monkeypatch.setenv("TVMFFI_CUBIN_ARCH", "sm_75")
-    assert main(["demo"]) == 0
-    assert "Kernels for sm_75:" in capsys.readouterr().out
-
-
-@pytest.mark.usefixtures("no_driver")
-def test_demo_leaves_the_cache_setting_as_it_was(monkeypatch, capsys):
-    monkeypatch.delenv("TVMFFI_CUBIN_CACHE_DIR")
-    assert main(["demo", "--arch", "sm_80"]) == 0
-    assert "Kernels for sm_80:" in capsys.readouterr().out
-    assert "TVMFFI_CUBIN_CACHE_DIR" not in os.environ
-
-
-def test_compile_writes_an_image_that_inspect_reads(source: Path, capsys):
-    assert main(["compile", str(source), "--arch", "sm_90a", "-e", "fill<float>"]) == 0
-    compiled = capsys.readouterr().out
+def test_compile_writes_an_image_and_says_what_is_in_it(source: Path, capsys):
+    assert main(["compile", "add.cu", "--arch", "sm_90a", "-e", "fill<float>"]) == 0
+    output = capsys.readouterr().out
     cubin = source.with_suffix(".cubin")
-    assert f"{cubin}: {cubin.stat().st_size} bytes for sm_90a" in compiled
-    assert main(["inspect", str(cubin)]) == 0
-    rows = {line.split()[0]: line.split() for line in capsys.readouterr().out.splitlines()[2:]}
+    assert output.startswith(f"add.cubin: cubin for sm_90a, {cubin.stat().st_size} bytes\n")
+    assert main(["inspect", "add.cubin"]) == 0
+    assert capsys.readouterr().out == output
+    rows = {line.split()[0]: line.split() for line in output.splitlines()[2:]}
     assert rows["add"][2:] == ["256", "B", "0", "B", "64", "8,", "4", "bytes"]
     assert rows["fill<float>"][-2:] == ["float*,", "float"]
 
 
-def test_inspect_as_json(source: Path, tmp_path: Path, capsys):
-    output = tmp_path / "out.cubin"
-    assert main(["compile", str(source), "--arch", "sm_80", "-o", str(output)]) == 0
-    capsys.readouterr()
-    assert main(["inspect", "--json", str(output)]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    (kernel,) = facts["kernels"]
-    assert (facts["arch"], facts["bytes"]) == ("sm_80", output.stat().st_size)
-    assert (kernel["name"], kernel["static_smem_bytes"], kernel["max_threads"]) == ("add", 256, 64)
-    assert [param["size"] for param in kernel["params"]] == [8, 4]
-
-
 @pytest.mark.parametrize("arches", [["sm_90a,compute_80", "sm_80"], ["sm_80,compute_80,sm_90a"]])
-def test_several_architectures_give_a_fatbin_that_inspect_reads(source: Path, arches, capsys):
-    options = [f"--arch={arch}" for arch in arches]
-    assert main(["compile", str(source), "-e", "fill<float>", *options]) == 0
-    image = source.with_suffix(".fatbin")
-    assert (
-        f"{image.stat().st_size} bytes for sm_80, sm_90a, compute_80\n" in capsys.readouterr().out
-    )
-    assert main(["inspect", str(image)]) == 0
+def test_several_architectures_give_a_fatbin(source: Path, arches, capsys):
+    assert main(["compile", "add.cu", *(f"--arch={arch}" for arch in arches)]) == 0
     title, *members = capsys.readouterr().out.split("\n\n")
-    assert title.endswith(f"{image.stat().st_size} bytes, a fatbin for sm_80, sm_90a, compute_80")
-    starts = ["sm_80: cubin, ", "sm_90a: cubin, ", "compute_80: ptx, "]
+    assert title.startswith("add.fatbin: fatbin for sm_80, sm_90a, compute_80, ")
+    starts = ["cubin for sm_80, ", "cubin for sm_90a, ", "ptx "]
     for member, start in zip(members, starts, strict=True):
-        assert member.startswith(start)
-        rows = {line.split()[0]: line.split() for line in member.splitlines()[2:]}
-        assert rows["add"][-5:] == ["-" if "ptx" in start else "B", "64", "8,", "4", "bytes"]
-        assert rows["fill<float>"][-2:] == ["float*,", "float"]
-
-
-def test_inspect_of_a_fatbin_as_json(source: Path, capsys):
-    assert main(["compile", str(source), "--arch=sm_80,compute_80"]) == 0
-    capsys.readouterr()
-    assert main(["inspect", "--json", str(source.with_suffix(".fatbin"))]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert (facts["kind"], facts["arch"]) == ("fatbin", "sm_80, compute_80")
-    cubin, ptx = facts["members"]
-    assert (cubin["kind"], cubin["arch"], cubin["compression"]) == ("cubin", "sm_80", "")
-    assert cubin["bytes"] == cubin["stored_bytes"] > 1000
-    assert (ptx["kind"], ptx["arch"]) == ("ptx", "compute_80")
-    assert re.fullmatch(r"\d+\.\d+", ptx["ptx_version"])
-    for member, smem in ((cubin, 256), (ptx, 0)):
-        (kernel,) = member["kernels"]
-        assert (kernel["name"], kernel["static_smem_bytes"]) == ("add", smem)
-
-
-def test_inspect_shows_members_that_it_cannot_read_with_the_reason(tmp_path: Path, capsys):
-    file = tmp_path / "packed.fatbin"
-    file.write_bytes(fatbin(Row(90, b"12345678", LTOIR), Row(80, b"\x10x", flags=LZ4, full=7)))
-    assert main(["inspect", str(file)]) == 0
-    text = capsys.readouterr().out
-    assert "lto_90: ltoir, 8 bytes\nthe member for lto_90 is ltoir, which is not read here" in text
-    assert "sm_80: cubin, 7 bytes, 2 in lz4\nthe member for sm_80: damaged LZ4 data" in text
-    assert main(["inspect", "--json", str(file)]) == 0
-    members = json.loads(capsys.readouterr().out)["members"]
-    assert all("problem" in member for member in members)
-
-
-def test_ptx_is_compiled_to_text_that_inspect_reads(source: Path, capsys):
-    assert main(["compile", str(source), "--arch", "compute_90"]) == 0
-    text = source.with_suffix(".ptx")
-    assert text.read_text().rstrip().endswith("}")
-    capsys.readouterr()
-    assert main(["inspect", str(text)]) == 0
-    assert re.search(r" bytes of PTX \d\.\d for sm_90 and newer\n", capsys.readouterr().out)
-    assert main(["inspect", "--json", str(text)]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert (facts["kind"], facts["arch"]) == ("ptx", "compute_90")
-    assert [kernel["name"] for kernel in facts["kernels"]] == ["add"]
-
-
-@pytest.mark.parametrize("arch", ["sm_90a", "sm_80,sm_90a,compute_80"])
-def test_inspect_of_a_module_shows_its_images(arch: str, source: Path, tmp_path: Path, capsys):
-    archs = arch.split(",")
-    path = tc.build_inline("shown", source.read_text(), arch=archs)
-    copy = shutil.copy(path, tmp_path / "elsewhere.so")
-    assert main(["inspect", str(copy)]) == 0
-    title, *images = capsys.readouterr().out.split("\n\n")
-    lines = [line.strip() for line in title.splitlines()]
-    assert lines[0].endswith(" bytes, 1 embedded")
-    assert lines[1].startswith(f"made by tvmffi_cubin {tc.__version__}, tvm_ffi ")
-    assert lines[2:] == [
-        "add(float* x, int n)",
-        "launches add in the shape that the caller gives",
-    ]
-    assert [image.split(":")[0] for image in images] == [f"image kernels, {x}" for x in archs]
-    assert [" 256 B " in image for image in images] == ["compute" not in x for x in archs]
-    assert main(["inspect", "--json", str(copy)]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert facts["kind"] == "module"
-    assert facts["functions"]["add"]["params"] == [["x", "float*"], ["n", "int"]]
-    (image,) = facts["images"]
-    assert image["name"] == "kernels"
-    assert [x["arch"] for x in image.get("members", [image])] == archs
-
-
-def test_inspect_of_a_wrapper_needs_nothing_beside_it(tmp_path: Path, capsys):
-    wrapper = WRAPPER.format(name="shown")
-    path = tc.build_inline("wrapper", [SOURCE, wrapper], arch="sm_90")
-    copy = shutil.copy(path, tmp_path / "alone.so")
-    assert main(["inspect", str(copy)]) == 0
-    output = capsys.readouterr().out
-    assert "image kernels, sm_90: cubin, " in output
-    assert "\n  shown\n" in output
-
-
-def test_inspect_of_another_library_does_not_load_it(tmp_path: Path, capsys):
-    assert main(["inspect", tc.__file__.replace("__init__.py", "none.so")]) == 1
-    capsys.readouterr()
-    source = tmp_path / "loud.c"
-    source.write_text("__attribute__((constructor)) void f(void) { __builtin_trap(); }\n")
-    library = tmp_path / "loud.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
-    assert main(["inspect", str(library)]) == 1
-    assert "it carries nothing of this package or of tvm-ffi" in capsys.readouterr().err
+        assert member.startswith(f"add.fatbin: {start}")
+        add = member.splitlines()[2].split()
+        assert add[-5:] == ["-" if start == "ptx " else "B", "64", "8,", "4", "bytes"]
 
 
 @pytest.mark.parametrize(
     ("target_type", "suffix", "said"),
     [
         ("relocatable", ".cubin", "add "),
-        ("ltoir", ".ltoir", "It is LTO-IR, yet to be linked."),
+        ("ltoir", ".ltoir", "It is yet to be linked."),
         ("ptx", ".ptx", "add "),
     ],
 )
-def test_compile_makes_what_is_to_be_linked_too(
-    source: Path, target_type: str, suffix: str, said: str, capsys
-):
-    assert main(["compile", str(source), "--arch", "sm_90", "--target-type", target_type]) == 0
+def test_compile_makes_what_is_to_be_linked_too(source: Path, target_type, suffix, said, capsys):
+    assert main(["compile", "add.cu", "--arch", "sm_90", "--target-type", target_type]) == 0
     assert said in capsys.readouterr().out
     data = source.with_suffix(suffix).read_bytes()
     if target_type == "ptx":
@@ -261,11 +184,10 @@ def test_compile_makes_what_is_to_be_linked_too(
         assert nvjitlink.link([data], arch="sm_90").kind == "cubin"
 
 
-def test_compile_passes_options_and_include_folders(tmp_path: Path, capsys):
-    (tmp_path / "inc").mkdir()
-    (tmp_path / "inc" / "size.h").write_text("#define SIZE WANTED\n")
-    source = tmp_path / "k.cu"
-    source.write_text("""
+def test_compile_passes_options_and_include_folders(here: Path, capsys):
+    Path("inc").mkdir()
+    Path("inc/size.h").write_text("#define SIZE WANTED\n")
+    Path("k.cu").write_text("""
     #include "size.h"
     extern "C" __global__ void k(int* x) {
       __shared__ int s[SIZE];
@@ -273,146 +195,139 @@ def test_compile_passes_options_and_include_folders(tmp_path: Path, capsys):
       __syncthreads();
       x[threadIdx.x] = s[SIZE - 1 - threadIdx.x];
     }""")
-    arguments = ["-I", str(tmp_path / "inc"), "--option=-DWANTED=32", "--arch=sm_80"]
-    assert main(["compile", str(source), *arguments]) == 0
+    arguments = ["-I", "inc", "--option=-DWANTED=32", "--arch=sm_80", "--depfile", "k.d"]
+    assert main(["compile", "k.cu", *arguments]) == 0
     assert " 128 B " in capsys.readouterr().out
+    assert Path("k.d").read_text().replace(" \\\n ", "").split()[:2] == ["k.cubin:", "k.cu"]
+    assert "inc/size.h" in Path("k.d").read_text()
 
 
-def test_a_source_that_does_not_compile_shows_its_line(tmp_path: Path, capsys):
-    source = tmp_path / "bad.cu"
-    source.write_text("__global__ void k(float* x) { x[0] = y; }\n")
-    assert main(["compile", str(source), "--arch", "sm_90a"]) == 1
+def test_compile_writes_into_a_pipe_and_leaves_it_a_pipe(source: Path):
+    os.mkfifo("pipe")
+    reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert main(["compile", "add.cu", "--arch", "sm_90", "-o", "pipe"]) == 0
+        assert os.read(reader, 4) == b"\x7fELF"
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(os.stat("pipe").st_mode)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("none.cu", "none.cu: No such file or directory"),
+        ("folder", "folder: Is a directory"),
+        ("latin.cu", "latin.cu is no UTF-8 text: line 1 holds the byte 0xe9; convert it, for "),
+        ("empty.cu", "empty.cu is empty; write CUDA C++ in it"),
+        ("add.cu mixed.cu", "mixed.cu has host functions beside its kernels: load and build take "),
+        ("add.cu --arch nonsense", 'is no architecture: write "sm_80"'),
+        ("add.cu -o folder", "folder is a folder; name the file to write"),
+        ("add.cu -o none/k.cubin", "none/k.cubin: its folder does not exist; make it first"),
+        ("add.cu -o add.cu", "add.cu is the source itself; name another file with -o"),
+        ("add.cu --depfile add.cu", "add.cu is the source itself; name another file with --dep"),
+        ("add.cu -o k.o --depfile k.o", "-o and --depfile are both k.o; name two files"),
+        ("bad.cu", "bad.cu does not compile for sm_90"),
+        ("add.cu --option=-nonsense", "refuses an option"),
+    ],
+)
+def test_compile_says_in_a_line_what_it_cannot_take(arguments, message, source, capsys):
+    Path("latin.cu").write_bytes(b"// caf\xe9\n" + SOURCE.encode())
+    Path("empty.cu").write_text("\n")
+    Path("bad.cu").write_text("__global__ void k(float* x) { x[0] = y; }\n")
+    Path("mixed.cu").write_text("__global__ void m() {}\nvoid f() { m<<<1, 1>>>(); }\n")
+    Path("folder").mkdir()
+    before = sorted(os.listdir())
+    words = arguments.split()
+    assert main(["compile", *words, *([] if "--arch" in words else ["--arch", "sm_90"])]) == 1
     error = capsys.readouterr().err
-    assert 'identifier "y" is undefined' in error
-    assert not source.with_suffix(".cubin").exists()
+    assert error.startswith("tvmffi-cubin: error: ")
+    assert message in error.splitlines()[0]
+    assert sorted(os.listdir()) == before
+    assert source.read_text() == SOURCE
 
 
-def test_compile_into_a_folder_that_does_not_exist_names_it(source: Path, tmp_path: Path, capsys):
-    output = tmp_path / "missing" / "out.cubin"
-    assert main(["compile", str(source), "--arch", "sm_90a", "-o", str(output)]) == 1
-    assert f"{output}: its folder does not exist" in capsys.readouterr().err
+# doctor
 
 
-def test_inspect_of_something_else_says_what_it_is(source: Path, capsys):
-    assert main(["inspect", str(source)]) == 1
-    assert f"{source}: it is CUDA source" in capsys.readouterr().err
-
-
-def test_inspect_of_a_missing_file_names_it(capsys):
-    assert main(["inspect", "/nonexistent/x.cubin"]) == 1
-    assert "/nonexistent/x.cubin: No such file or directory" in capsys.readouterr().err
+def doctor(capsys, *, status: int = 0) -> str:
+    assert main(["doctor"]) == status
+    return capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("no_driver")
-def test_doctor_without_a_gpu_finds_all_that_builds_need(capsys):
-    assert main(["doctor"]) == 0
-    output = capsys.readouterr().out
+def test_doctor_without_a_gpu_finds_all_that_builds_need(monkeypatch, capsys):
+    output = doctor(capsys)
     assert "Everything needed to build is here." in output
-    wanted = (
-        "tvm-ffi",
-        "ninja",
-        "C++ compiler",
-        "linker",
-        "NVRTC",
-        "nvFatbin",
-        "nvJitLink",
-        "cache",
-    )
-    for what in wanted:
+    for what in ("tvm-ffi", "ninja", "C++ compiler", "linker", "NVRTC", "nvJitLink", "cache"):
         assert f"ok       {what} " in output
     assert "note     driver " in output
-
-
-@pytest.mark.usefixtures("no_driver")
-def test_doctor_names_the_wheels_of_libraries_that_only_some_builds_need(monkeypatch, capsys):
     cuda = libraries.find_cuda()
     without = {"nvfatbin", "nvjitlink"}
     bare = cuda._replace(parts={x: path for x, path in cuda.parts.items() if x not in without})
     monkeypatch.setattr(libraries, "find_cuda", lambda: bare)
-    assert main(["doctor"]) == 0
-    output = capsys.readouterr().out
-    for part in ("nvfatbin", "nvjitlink"):
+    output = doctor(capsys)
+    for part in without:
         assert f"pip install {cuda.wheels[part]} brings it" in output
 
 
-def test_doctor_names_nvcc_and_a_driver_that_is_too_old_for_it(driver_stub, monkeypatch, capsys):
+def test_doctor_lists_devices_and_what_is_too_old(driver_stub: DriverStub, monkeypatch, capsys):
+    driver_stub.set_devices(90, 80)
     made = nvcc.Nvcc("/opt/nvcc", "", "99.1", "", (), "")
     monkeypatch.setattr(nvcc, "find_nvcc", lambda: made)
-    main(["doctor"])
-    assert "note     nvcc           99.1, /opt/nvcc; " in (output := capsys.readouterr().out)
-    assert "launches nothing that it builds" in output
-    monkeypatch.setattr(nvcc, "find_nvcc", lambda: made._replace(version="12.0"))
-    main(["doctor"])
-    assert 'ok       nvcc           12.0, /opt/nvcc; for compiler="nvcc"' in capsys.readouterr().out
-
-
-def test_doctor_lists_devices(driver_stub: DriverStub, capsys):
-    driver_stub.set_devices(90, 80)
-    assert main(["doctor"]) == 0
-    output = capsys.readouterr().out
-    assert "device 0" in output
+    output = doctor(capsys)
     assert "device 1" in output
     assert "a GPU to launch on" in output
-
-
-def test_doctor_names_a_driver_that_is_too_old(driver_stub: DriverStub, capsys):
+    assert "note     nvcc           99.1, /opt/nvcc; " in output
+    assert "launches nothing that it builds" in output
     driver_stub.set_driver_version(11080)
-    assert main(["doctor"]) == 1
-    assert "CUDA 11.8 is too old to launch with" in capsys.readouterr().out
+    assert "CUDA 11.8 is too old to launch with" in doctor(capsys, status=1)
 
 
 def test_doctor_names_the_package_of_what_is_missing(monkeypatch, tmp_path: Path, capsys):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)
-    assert main(["doctor"]) == 1
-    output = capsys.readouterr().out
+    output = doctor(capsys, status=1)
     assert "apt install g++" in output
     assert "apt install binutils" in output
     assert "3 problems" in output
 
 
-def test_doctor_names_a_cache_folder_that_cannot_be_written(monkeypatch, tmp_path: Path, capsys):
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "file" / "cache"))
-    assert main(["doctor"]) == 1
-    assert "set TVMFFI_CUBIN_CACHE_DIR to a folder that can be" in capsys.readouterr().out
-
-
-def test_doctor_names_a_cache_folder_that_others_may_write(monkeypatch, tmp_path: Path, capsys):
+def test_doctor_looks_at_the_cache_folder(monkeypatch, tmp_path: Path, capsys):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path))
     tmp_path.chmod(0o777)
-    assert main(["doctor"]) == 1
-    assert f"chmod -R go-w {tmp_path}" in capsys.readouterr().out
-
-
-def test_doctor_says_what_the_cache_is_used_for(monkeypatch, tmp_path: Path, capsys):
+    assert f"chmod -R go-w {tmp_path}" in doctor(capsys, status=1)
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    assert "set TVMFFI_CUBIN_CACHE_DIR to another folder" in doctor(capsys, status=1)
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "read")
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(tmp_path))
-    assert main(["doctor"]) == 0
-    output = capsys.readouterr().out
-    assert f"after layer {tmp_path}" in output
-    assert "TVMFFI_CUBIN_CACHE=read: what is built is not kept" in output
+    assert "TVMFFI_CUBIN_CACHE=read: what is built is not kept" in doctor(capsys)
 
 
 def test_doctor_shows_no_secret(monkeypatch, capsys):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_REMOTE_KEY", "hush hush hush hush")
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_REMOTE", "nosuch://me:hush@host/x")
-    assert main(["doctor"]) == 1
-    output = capsys.readouterr().out
+    output = doctor(capsys, status=1)
     assert "TVMFFI_CUBIN_CACHE_REMOTE_KEY=(not shown)" in output
     assert "TVMFFI_CUBIN_CACHE_REMOTE=nosuch://host/x" in output
     assert "problem  remote cache" in output
     assert "hush" not in output
 
 
-def test_doctor_names_the_remote_and_a_key_that_everybody_can_read(monkeypatch, capsys, tmp_path):
-    pytest.importorskip("fsspec", reason="the remote cache needs the extra 'remote'")
-    key = tmp_path / "key"
-    key.write_bytes(b"hush hush hush hush")
-    key.chmod(0o644)
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_REMOTE_KEY_FILE", str(key))
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_REMOTE", f"file://{tmp_path}/remote")
-    assert main(["doctor"]) == 0
-    output = capsys.readouterr().out
-    assert f"ok       remote cache   {tmp_path}/remote, read and written, 1 s" in output
-    assert f"can read its key; chmod o-r {key}" in output
+@pytest.mark.parametrize(
+    ("variable", "value", "message"),
+    [
+        ("TVMFFI_CUBIN_ARCH", "sm_80,nonsense", "ARCH[1]='nonsense' is no architecture"),
+        ("TVMFFI_CUBIN_PCH", "nonsense", "TVMFFI_CUBIN_PCH='nonsense': wanted 'on' or 'off'"),
+        ("TVMFFI_CUBIN_CACHE_SIZE", "much", "='much': wanted a number of bytes"),
+        ("MAX_JOBS", "nonsense", "MAX_JOBS must be a positive whole number, got 'nonsense'"),
+        ("CXX", "false", "it printed nothing; set CXX to a compiler"),
+    ],
+)
+def test_doctor_says_which_variables_builds_would_refuse(
+    variable, value, message, monkeypatch, capsys
+):
+    monkeypatch.setenv(variable, value)
+    output = doctor(capsys, status=1)
+    assert message in output
+    assert "1 problem;" in output

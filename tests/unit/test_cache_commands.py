@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -19,7 +17,7 @@ from cache_command import run
 from tvmffi_cubin.__main__ import main
 from tvmffi_cubin.cache.store import Cache
 from tvmffi_cubin.cache.upkeep import HEADERS, read_size, size_text
-from tvmffi_cubin.commands.cache import age_text, read_age
+from tvmffi_cubin.cli.cache import read_age
 from tvmffi_cubin.errors import BuildError
 
 DAY = 86_400
@@ -42,10 +40,6 @@ def build(cache: Cache, number: int, *, age: float = 0, size: int = 10) -> Path:
     return path
 
 
-def values(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> dict:
-    return json.loads(run(capsys, *arguments, "--json", status=status))
-
-
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     assert main(["cache", *arguments]) == 1
     printed = capsys.readouterr()
@@ -57,29 +51,28 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 # stats, list
 
 
-def test_stats_say_how_much_there_is_and_how_old(cache, capsys, monkeypatch, tmp_path):
-    for number, age in enumerate((0, 7200, 30 * DAY)):
-        build(cache, number, age=age)
+def test_stats_say_how_much_there_is(cache, capsys, monkeypatch, tmp_path):
+    for number in range(3):
+        build(cache, number)
     layer = Cache(tmp_path / "layer")
     build(layer, 1)
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_SIZE", "2GiB")
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(layer.root))
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_REMOTE", "s3://name:password@bucket/x")
-    lines = dict(re.split(r"  +", line, maxsplit=1) for line in run(capsys, "stats").splitlines())
-    assert (lines["folder"], lines["mode"]) == (str(cache.root), "on")
-    assert re.match(r"\d+\.\d kB, limit 2.1 GB$", lines["holds"])
-    assert re.match(r"3 +\d+\.\d kB$", lines["entries"])
-    assert (lines["longest not used"], lines["remote"]) == ("30 d", "s3://bucket/x")
-    found = values(capsys, "stats")
+    lines = run(capsys, "stats").splitlines()
+    assert lines[0] == f"{cache.root}, on, remote s3://bucket/x"
+    assert re.match(r"\d+\.\d kB, limit 2.1 GB$", lines[1])
+    assert re.match(r"entry +3 +\d+\.\d kB$", lines[2])
+    found = json.loads(run(capsys, "stats", "--json"))
     assert (found["limit"], found["kinds"]["entry"]["count"]) == (2 << 30, 3)
-    assert found["layers"][str(layer.root)]["count"] == 1
-    assert found["size"] == sum(kind["size"] for kind in found["kinds"].values())
+    assert found["kinds"][f"layer {layer.root}"]["count"] == 1
 
 
 def test_of_a_folder_that_does_not_exist_all_are_none_and_none_is_made(cache, capsys):
+    assert run(capsys, "path") == f"{cache.root}\n"
     assert "limit 5.0 GB" in run(capsys, "stats")
     assert run(capsys, "list") == ""
-    assert values(capsys, "list") == {"folder": str(cache.root), "entries": []}
+    assert json.loads(run(capsys, "list", "--json")) == []
     assert "0 entries and records compared, 0 B, all whole" in run(capsys, "verify")
     assert "0 entries removed, 0 B freed" in run(capsys, "prune")
     assert "0 entries removed, 0 B freed" in run(capsys, "clear")
@@ -92,9 +85,9 @@ def test_list_has_a_line_for_each_entry_the_last_used_first(cache, capsys):
     assert head == ["NAME", "KIND", "SIZE", "ARCH", "BUILT", "USED", "KEY"]
     assert [line[:2] for line in lines] == [["m2", "module"], ["m1", "module"], ["m0", "module"]]
     assert [line[3] for line in lines] == ["sm_80,sm_90a"] * 3
-    assert [line[5] for line in lines] == ["0 s", "2 h", "30 d"]
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", line[5]) for line in lines)
     assert [line[6] for line in lines] == [path.name[:12] for path in reversed(paths)]
-    assert values(capsys, "list")["entries"][0]["key"] == paths[2].name
+    assert json.loads(run(capsys, "list", "--json"))[0]["key"] == paths[2].name
 
 
 def test_what_a_stranger_wrote_is_escaped_and_what_is_damaged_listed_as_that(cache, capsys):
@@ -124,8 +117,6 @@ def test_verify_finds_a_changed_byte_in_any_file_and_repair_removes_it(cache, ca
     assert f"{paths[0]}: the content of vec.cc is not what was published\n" in text
     assert text.endswith("2 damaged\n")
     assert paths[0].exists()
-    found = values(capsys, "verify", status=1)["damaged"]
-    assert [row["is_repaired"] for row in found] == [False, False]
     assert run(capsys, "verify", "--repair").count("; removed\n") == 2
     assert not paths[0].exists()
     assert "all whole" in run(capsys, "verify")
@@ -143,7 +134,7 @@ def test_prune_removes_down_to_the_limit_of_the_cache(cache, capsys, monkeypatch
     assert re.search(r"2 entries removed, 2\d\d\.\d kB freed$", run(capsys, "prune").rstrip())
     assert [path.exists() for path in paths] == [False, False, True, True]
     assert len(list((cache.root / "records").iterdir())) == 2
-    assert values(capsys, "prune", "--max-size", "200kB")["entries"] == 1
+    assert "1 entry removed" in run(capsys, "prune", "--max-size", "200kB")
     assert [path.exists() for path in paths] == [False, False, False, True]
 
 
@@ -153,8 +144,6 @@ def test_it_removes_what_is_old_and_a_dry_run_only_says_so(cache, capsys):
     *lines, last = run(capsys, *arguments, "--dry-run").splitlines()
     assert [line.split()[1] for line in lines] == [path.name[:12] for path in paths[:2]]
     assert re.search(r"2 would be removed, \d+\.\d kB freed$", last)
-    would = values(capsys, *arguments, "--dry-run")["would_remove"]
-    assert [item["path"] for item in would] == [str(path) for path in paths[:2]]
     assert all(path.exists() for path in paths)
     assert re.search(r"2 entries removed, .* freed$", run(capsys, *arguments).strip())
     assert [path.exists() for path in paths] == [False, False, True, True]
@@ -165,7 +154,6 @@ def test_it_removes_what_is_old_and_a_dry_run_only_says_so(cache, capsys):
     [
         (["--max-size", "0"], "--max-size='0': wanted a number of bytes above 0"),
         (["--max-size", "many"], "--max-size='many': wanted a number of bytes"),
-        (["--older-than", "30"], "--older-than '30': wanted a whole number with s, m"),
     ],
 )
 def test_wrong_values_are_refused_with_what_is_wanted(cache, capsys, arguments, message):
@@ -184,7 +172,7 @@ def test_clear_removes_all_but_builds_that_run(cache, capsys):
         return Builder()(directory)
 
     assert cache.obtain(base(3), make).so.read_bytes() == b"so"
-    assert values(capsys, "clear")["entries"] == 1
+    assert "1 entry removed" in run(capsys, "clear")
     assert look_up(cache, base(1)) is None
 
 
@@ -278,14 +266,6 @@ def test_commands_may_run_at_once_and_while_others_build(cache):
     assert failed == []
 
 
-def test_a_pipe_shows_no_bar(cache):
-    build(cache, 1)
-    command = [sys.executable, "-m", "tvmffi_cubin", "cache", "verify"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "all whole" in done.stdout
-    assert done.stderr == ""
-
-
 # Texts
 
 
@@ -304,7 +284,9 @@ def test_what_is_no_size_is_refused(text):
         read_size(text, what="x")
 
 
-def test_sizes_and_ages_are_shown_in_units():
+def test_ages_are_read_and_sizes_shown_in_units(capsys):
     assert [size_text(x) for x in (999, 1000, 5e9)] == ["999 B", "1.0 kB", "5.0 GB"]
-    assert [age_text(x) for x in (5, 150, 7300, 3 * DAY)] == ["5 s", "2 min", "2 h", "3 d"]
     assert read_age("30d") == 30 * DAY
+    with pytest.raises(SystemExit):
+        main(["cache", "prune", "--older-than", "30"])
+    assert "wanted a whole number with s, m (minutes), h, d or w" in capsys.readouterr().err

@@ -31,13 +31,13 @@ class Driver:
     def current_device(self) -> int:
         """Return the ordinal of the calling thread's current context, 0 where it has none."""
         device = ctypes.c_int()
-        self._call("cuInit", 0)
+        self.call("cuInit", 0)
         return device.value if self.library.cuCtxGetDevice(ctypes.byref(device)) == 0 else 0
 
     def stream_device(self, handle: int) -> int | None:
         """Return the ordinal of the device of a stream that was created; None: it does not say."""
         context, device = ctypes.c_void_p(), ctypes.c_int()
-        self._call("cuInit", 0)
+        self.call("cuInit", 0)
         if self.library.cuStreamGetCtx(ctypes.c_void_p(handle), ctypes.byref(context)) != 0:
             return None
         if self.library.cuCtxPushCurrent_v2(context) != 0:
@@ -55,12 +55,12 @@ class Driver:
     def device_name(self, ordinal: int) -> str:
         """Return a device's name, such as ``"NVIDIA H200"``."""
         text = ctypes.create_string_buffer(_NAME_BYTES)
-        self._call("cuDeviceGetName", text, _NAME_BYTES, self._device(ordinal))
+        self.call("cuDeviceGetName", text, _NAME_BYTES, self._device(ordinal))
         return text.value.decode("utf-8", "replace")
 
     def _device(self, ordinal: int) -> int:
         # Not remembered: a forked child must see the driver's refusal, not its parent's success.
-        self._call("cuInit", 0)
+        self.call("cuInit", 0)
         count = self._number("cuDeviceGetCount")
         if not 0 <= ordinal < count:
             raise ValueError(f"no CUDA device {ordinal}: the driver shows {count} device(s)")
@@ -68,10 +68,11 @@ class Driver:
 
     def _number(self, function: str, *arguments: object) -> int:
         value = ctypes.c_int()
-        self._call(function, ctypes.byref(value), *arguments)
+        self.call(function, ctypes.byref(value), *arguments)
         return value.value
 
-    def _call(self, function: str, *arguments: object) -> None:
+    def call(self, function: str, *arguments: object) -> None:
+        """Call an entry point; raises ToolchainError where it fails."""
         result = getattr(self.library, function)(*arguments)
         if result == 0:
             return

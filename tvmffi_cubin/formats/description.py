@@ -104,7 +104,7 @@ class Description(Mapping[str, Launched]):
             The file cannot be read, or this package did not build it.
         """
         if isinstance(source, str | os.PathLike):
-            from ..artifact import manifest_of
+            from ..artifacts.artifact import manifest_of
 
             what, manifest = os.fsdecode(source), manifest_of(source)
         else:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..artifact import open_artifact
+from ..artifacts.artifact import open_artifact
 from ..cache.files import write_output
 from ..inline.calls import build_inline, load_inline
 from ..inline.images import ImageFile

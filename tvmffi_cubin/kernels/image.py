@@ -88,7 +88,8 @@ def read_image(given: Cubin, *, wanted: Collection[str] = EMBEDDABLE, or_else: s
         if kind not in wanted:
             raise ImageError(f"it is {_WORDS[kind]}; {or_else or UNLINKED}")
     except ImageError as error:
-        raise ImageError(f"{given.name}: {error}") from None
+        named = f"{given.name}: " if given.name else ""
+        raise ImageError(f"{named}{error}") from None
     return replace(given, kind=kind, arch=arch or given.arch)
 
 

@@ -68,7 +68,7 @@ class Module(tvm_ffi.Module):
             text = self._entry("manifest")()
         except AttributeError:
             # It has only functions written in C++, which do not return it.
-            from ..artifact import manifest_of
+            from ..artifacts.artifact import manifest_of
 
             return manifest_of(self.path) if os.path.exists(self.path) else {}
         from ..launches import check_schema
@@ -85,7 +85,7 @@ class Module(tvm_ffi.Module):
     @cached_property
     def cubins(self) -> Mapping[str, Cubin]:
         """The embedded images by name, read from the file; a CubinError if it has changed."""
-        from ..artifact import open_artifact
+        from ..artifacts.artifact import open_artifact
 
         try:
             with open_artifact(self.path) as artifact:
@@ -185,7 +185,7 @@ class Module(tvm_ffi.Module):
     @cached_property
     def _names(self) -> tuple[str, ...]:
         """Names of all functions: of the generated ones, then of those written in C++."""
-        from ..artifact import exported_names
+        from ..artifacts.artifact import exported_names
 
         return (*self.functions, *sorted(exported_names(self.path).difference(self.functions)))
 

@@ -1,4 +1,4 @@
-"""`Artifact`: what a host object or shared object carries of this package's: manifest, images."""
+"""`Artifact`: what an object or a shared object carries of this package's: manifest and images."""
 
 from __future__ import annotations
 
@@ -8,40 +8,24 @@ import struct
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from mmap import ACCESS_READ, mmap
-from typing import Any
+from typing import Any, NamedTuple
 
-from .kernels.cubin import FACTS, Cubin
-from .kernels.elf import DYNSYM, GLOBAL, SYMTAB, Elf
-from .kernels.image import check_regular, read_image, reading
-from .launches import check_schema
+from ..kernels.cubin import FACTS, Cubin
+from ..kernels.elf import DYNSYM, GLOBAL, SYMTAB, Elf
+from ..kernels.image import check_regular, read_image, reading
+from ..launches import check_schema
 
-__all__ = [
-    "NOTE_IMAGE",
-    "NOTE_MANIFEST",
-    "NOTE_OWNER",
-    "Artifact",
-    "EmbeddedBytes",
-    "exported_names",
-    "manifest_of",
-    "open_artifact",
-    "read_artifact",
-]
-
-NOTE_OWNER = b"tvmffi_cubin"
-NOTE_MANIFEST, NOTE_IMAGE = 0x101, 0x102
+_OWNER = b"tvmffi_cubin"
+_MANIFEST, _IMAGE_PLACE = 0x101, 0x102
 _PLACE = struct.Struct("<qQ")
 _IMAGE = "__tvm_ffi__cubin_"
 _FUNCTION = "__tvm_ffi_"
 # How the names of functions begin that tell of others, or of the module.
 _APART = ("_tvmffi_cubin_", "_cubin_", "_doc_", "_library_", "_metadata_")
-# What is read of a manifest before anything else.
-_FORM = {"functions": dict, "images": dict, "kernels": list}
 
 
-@dataclass(frozen=True)
-class EmbeddedBytes:
+class EmbeddedBytes(NamedTuple):
     """Where an image lies in the file."""
 
     name: str
@@ -49,8 +33,7 @@ class EmbeddedBytes:
     size: int
 
 
-@dataclass(frozen=True)
-class Artifact:
+class Artifact(NamedTuple):
     """What a file carries.
 
     Attributes
@@ -64,13 +47,19 @@ class Artifact:
         The functions that tvm-ffi finds in it, as far as its symbols tell.
     is_object : bool
         Whether it is yet to be linked.
+    content : bytes or mmap
+        The file.
     """
 
     manifest: Mapping[str, Any]
     embedded: tuple[EmbeddedBytes, ...]
     exports: tuple[str, ...]
     is_object: bool
-    content: bytes | mmap = field(repr=False, compare=False)
+    content: bytes | mmap
+
+    def image(self, where: EmbeddedBytes) -> bytes:
+        """Return the bytes of an image."""
+        return self.content[where.offset : where.offset + where.size]
 
     def cubins(self, expected: Mapping[str, Any]) -> dict[str, Cubin]:
         """Return the images by name.
@@ -78,19 +67,14 @@ class Artifact:
         Parameters
         ----------
         expected : mapping
-            What a manifest says of some of them.
+            What the manifest of a loaded module says of its images.
 
         Raises
         ------
         ValueError
-            One is no image, or not the one that the manifest tells of.
+            One is no image, or not the one that was loaded.
         """
-        try:
-            return self._cubins({**self.manifest.get("images", {}), **expected}, expected)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"its manifest is not as this version writes it: {error!r}") from None
-
-    def _cubins(self, facts: Mapping[str, Any], expected: Mapping[str, Any]) -> dict[str, Cubin]:
+        facts = {**self.manifest.get("images", {}), **expected}
         found = {}
         for where in self.embedded:
             image, known = self.image(where), facts.get(where.name)
@@ -106,25 +90,10 @@ class Artifact:
             raise ValueError(f"it has no image {min(missing)!r} any more")
         return found
 
-    def image(self, where: EmbeddedBytes) -> bytes:
-        """Return the bytes of an image."""
-        return self.content[where.offset : where.offset + where.size]
-
-
-def read_artifact(content: bytes | mmap) -> Artifact:
-    """Read a file without loading it.
-
-    Raises
-    ------
-    ValueError
-        It is no ELF object or shared object, or damaged; the message says what.
-    """
-    return _read(Elf(content))
-
 
 @contextmanager
 def open_artifact(path: str | os.PathLike[str]) -> Iterator[Artifact]:
-    """Read a file; its images can be read as long as it is open.
+    """Read a file without loading it; its images can be read as long as it is open.
 
     Raises
     ------
@@ -137,13 +106,7 @@ def open_artifact(path: str | os.PathLike[str]) -> Iterator[Artifact]:
 
 
 def manifest_of(path: str | os.PathLike[str]) -> Mapping[str, Any]:
-    """Return what a file says of itself; empty where nothing of it was built here.
-
-    Raises
-    ------
-    OSError, ValueError
-        It cannot be read; see `read_artifact`.
-    """
+    """Return what a file says of itself; raises OSError and ValueError as `open_artifact`."""
     with open_artifact(path) as artifact:
         return artifact.manifest
 
@@ -158,30 +121,38 @@ def exported_names(path: str | os.PathLike[str]) -> frozenset[str]:
 
 
 @reading("ELF file")
-def _read(file: Elf) -> Artifact:
+def read_artifact(content: bytes | mmap) -> Artifact:
+    """Read the bytes of a file.
+
+    Raises
+    ------
+    ValueError
+        It is no ELF object or shared object, or damaged; the message says what.
+    """
+    file = Elf(content)
     manifests, embedded = [], []
-    for note in file.notes(NOTE_OWNER):
-        if note.type == NOTE_MANIFEST:
+    for note in file.notes(_OWNER):
+        if note.type == _MANIFEST:
             manifests.append(_manifest(note.data))
-        elif note.type == NOTE_IMAGE and not file.is_object:
-            embedded.append(_noted_image(file, note.address, note.data))
+        elif note.type == _IMAGE_PLACE and not file.is_object:
+            distance, size = _PLACE.unpack_from(note.data)
+            name = note.data[_PLACE.size :].rstrip(b"\0").decode()
+            offset = file.place_of_address(note.address + distance, size)
+            embedded.append(EmbeddedBytes(name, offset, size))
     known = {image.offset for image in embedded}
     # Of an object the notes are not relocated; and images may have been embedded by other tools.
     embedded += [image for image in _symbol_images(file) if image.offset not in known]
     exports = tuple(_exports(file))
-    return Artifact(_joined(manifests), tuple(embedded), exports, file.is_object, file.data)
+    return Artifact(_joined(manifests), tuple(embedded), exports, file.is_object, content)
 
 
 def _manifest(data: bytes) -> dict[str, Any]:
     text = data[4:]
     if data[:4] != zlib.crc32(text).to_bytes(4, "little"):
         raise ValueError("its manifest is damaged: its checksum is another")
-    manifest = json.loads(text)
-    check_schema(manifest.get("schema") if isinstance(manifest, dict) else None, "its manifest")
-    for key, kind in _FORM.items():
-        if not isinstance(manifest.get(key), kind):
-            raise ValueError(f"its manifest is not as this version writes it: {key!r}")
-    return dict(manifest)
+    manifest: dict[str, Any] = json.loads(text)
+    check_schema(manifest.get("schema"), "its manifest")
+    return manifest
 
 
 def _joined(manifests: list[dict[str, Any]]) -> dict[str, Any]:
@@ -195,12 +166,6 @@ def _joined(manifests: list[dict[str, Any]]) -> dict[str, Any]:
         joined[key] = {k: v for one in reversed(manifests) for k, v in one[key].items()}
     joined["kernels"] = [row for one in manifests for row in one["kernels"]]
     return joined
-
-
-def _noted_image(file: Elf, address: int, data: bytes) -> EmbeddedBytes:
-    distance, size = _PLACE.unpack_from(data)
-    name = data[_PLACE.size :].rstrip(b"\0").decode()
-    return EmbeddedBytes(name, file.place_of_address(address + distance, size), size)
 
 
 def _symbol_images(file: Elf) -> Iterator[EmbeddedBytes]:

@@ -5,23 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import Any
-
-__all__ = ["add_to"]
-
-_TEXT = "print how a module's functions launch, as JSON that embed --functions takes"
 
 
-def add_to(commands: Any) -> None:
-    """Add the command to the parser's subcommands."""
-    parser = commands.add_parser("describe", help=_TEXT, description=_TEXT)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what follows the command's name."""
     parser.add_argument("file", type=Path, metavar="FILE", help="a module (.so), or an object (.o)")
     help_ = "write it there instead, and the images beside it, which it then names"
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=help_)
-    parser.set_defaults(run=_run)
+    parser.set_defaults(run=run)
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Run the command; return its exit status."""
     if options.output is None:
         from ..formats.description import Description
 
@@ -29,6 +24,5 @@ def _run(options: argparse.Namespace) -> int:
         return 0
     from ..formats.load import describe_module
 
-    for file in describe_module(options.file, options.output):
-        print(file)
+    print(*describe_module(options.file, options.output), sep="\n")
     return 0

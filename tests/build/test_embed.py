@@ -1,0 +1,386 @@
+"""`tvmffi-cubin embed`: images in object files, and modules of images alone."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+import tvm_ffi
+import wrapper_sources
+from file_kit import linked
+from stub.cuda_array import cuda_array
+from stub.driver_stub import DriverStub
+from wrapper_workshop import include_flags
+
+import tvmffi_cubin as tc
+from tvmffi_cubin.__main__ import main
+
+SOURCE = """
+extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = a * x[i] + y[i];
+}
+extern "C" __global__ void fill(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1; }
+"""
+SAXPY = [
+    *("--function", "saxpy", "--params", "float a, const float* x, float* y, int n"),
+    *("--grid", "ceil_div(n, 256), 2", "--block", "256", "--arg", "n=x.numel"),
+]
+# What the macros declare; both the table and the bytes themselves are read.
+USER = """
+#define EMBED(name) \\
+  extern const char __tvm_ffi__cubin_##name[] __attribute__((visibility("hidden"))); \\
+  extern const char __tvm_ffi__cubin_##name##_end[] __attribute__((visibility("hidden"))); \\
+  extern const void* const __tvmffi_cubin_image_##name[4] \\
+      __attribute__((visibility("hidden"))); \\
+  const void* prefix##_table_##name(int i) { return __tvmffi_cubin_image_##name[i]; } \\
+  const void* prefix##_first_##name(void) { return __tvm_ffi__cubin_##name; } \\
+  unsigned long prefix##_size_##name(void) { \\
+    return __tvm_ffi__cubin_##name##_end - __tvm_ffi__cubin_##name; }
+"""
+
+
+@pytest.fixture(scope="module")
+def cubin(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return tc.nvrtc.compile(SOURCE, arch="sm_90").image
+
+
+@pytest.fixture(autouse=True)
+def _cubin(here: Path, cubin: bytes) -> None:
+    Path("k.cubin").write_bytes(cubin)
+
+
+# Into an object
+
+
+def compiled(*names: str, flags: tuple[str, ...] = (), prefix: str = "a") -> str:
+    text = USER.replace("prefix##", f"{prefix}##") + "".join(f"EMBED({name})\n" for name in names)
+    Path(f"{prefix}.c").write_text(text)
+    made = f"{prefix}.o"
+    subprocess.run(["gcc", "-fPIC", "-O1", "-c", f"{prefix}.c", "-o", made, *flags], check=True)
+    return made
+
+
+def embed(name: str, *, image: str = "k.cubin", source: str = "a.o", output: str = "b.o") -> int:
+    arguments = ["--input-obj", source, "--output-obj", output, "--cubin", image, "-v"]
+    return main(["embed", *arguments, "--name", name])
+
+
+def image_of(library: str, name: str, prefix: str = "a") -> bytes:
+    """Read an image back by way of the code that declares it, and check its table."""
+    loaded = ctypes.CDLL(library)
+    first, size = loaded[f"{prefix}_first_{name}"], loaded[f"{prefix}_size_{name}"]
+    table = loaded[f"{prefix}_table_{name}"]
+    first.restype = table.restype = ctypes.c_void_p
+    size.restype = ctypes.c_ulong
+    assert table(0) == first()
+    assert table(1) - table(0) == size()
+    assert ctypes.string_at(table(2)) == b"sm_90"
+    assert first() % 64 == 0
+    return ctypes.string_at(first(), size())
+
+
+def shared(*objects: str) -> str:
+    made = os.path.abspath("linked.so")
+    subprocess.run(["g++", "-shared", "-o", made, "-Wl,-z,defs", *objects], check=True)
+    return made
+
+
+@pytest.mark.parametrize("flags", [(), ("-g", "-ffunction-sections", "-fdata-sections")])
+def test_images_are_read_back_by_the_code_that_declares_them(cubin: bytes, flags):
+    compiled("one", "two", flags=flags)
+    assert embed("one") == 0
+    assert embed("two", source="b.o", output="b.o") == 0
+    library = shared("b.o")
+    assert image_of(library, "one") == image_of(library, "two") == cubin
+    for file in ("b.o", library):
+        found = {(image.name, image.arch) for image in tc.inspect(file).images}
+        assert found == {("one", "sm_90"), ("two", "sm_90")}
+
+
+def test_an_image_that_is_there_already_is_not_hidden_behind_another(capsys):
+    compiled("k")
+    assert embed("k") == 0
+    assert embed("k", source="b.o", output="c.o") == 1
+    assert "b.o: it has an image 'k' already" in capsys.readouterr().err
+    assert not Path("c.o").exists()
+
+
+def test_objects_of_one_library_may_each_have_their_own_of_a_name(cubin: bytes):
+    other = tc.nvrtc.compile(SOURCE.replace("= 1", "= 2"), arch="sm_90").image
+    Path("other.cubin").write_bytes(other)
+    for prefix, image in (("a", "k.cubin"), ("b", "other.cubin")):
+        source = compiled("k", prefix=prefix)
+        assert embed("k", image=image, source=source, output=source) == 0
+    library = shared("a.o", "b.o")
+    assert (image_of(library, "k", "a"), image_of(library, "k", "b")) == (cubin, other)
+
+
+def test_an_object_of_an_image_alone_is_for_all_that_it_is_linked_with(cubin: bytes):
+    compiled("k")
+    arguments = ["--output-obj", "made/image.o", "--cubin", "k.cubin", "--name", "k"]
+    assert main(["embed", *arguments]) == 0
+    library = shared("a.o", "made/image.o")
+    assert image_of(library, "k") == cubin
+    symbols = subprocess.run(["nm", "-D", library], capture_output=True, text=True, check=True)
+    assert "cubin" not in symbols.stdout
+
+
+def test_inline_functions_and_groups_survive(cubin: bytes):
+    Path("a.cc").write_text(
+        "#include <string>\n#include <vector>\n#include <stdexcept>\n"
+        "template <class T> inline std::vector<T> Twice(T x) { return {x, x}; }\n"
+        'extern "C" int a_sum(int x) { int s = 0; for (int v : Twice(x)) s += v;\n'
+        '  try { if (x < 0) throw std::runtime_error(std::string("x")); }\n'
+        "  catch (const std::exception&) { return -1; } return s; }\n"
+        'extern "C" {\n' + USER.replace("prefix##", "a##") + "EMBED(k)\n}\n"
+    )
+    subprocess.run(["g++", "-fPIC", "-O1", "-g", "-c", "a.cc"], check=True)
+    assert embed("k") == 0
+    library = shared("b.o")
+    assert image_of(library, "k") == cubin
+    loaded = ctypes.CDLL(library)
+    assert (loaded.a_sum(2), loaded.a_sum(-2)) == (4, -1)
+
+
+OWN = """
+#include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/function.h>
+#include <tvmffi_cubin/tvmffi_cubin.h>
+EMBED_CUBIN(kernels);
+void AddOne(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
+  static auto kernel = EMBED_CUBIN_GET_KERNEL(kernels, "add_one");
+  void *in = x.data_ptr(), *out = y.data_ptr(); int64_t n = x.size(0);
+  void* args[] = {&in, &out, &n};
+  using tvmffi_cubin::LaunchConfig;
+  tvmffi_cubin::CheckDriver(kernel.Launch(args, LaunchConfig(1, 128)));
+}
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(add_one, AddOne);
+"""
+
+
+@pytest.mark.parametrize("text", [wrapper_sources.DRIVER, OWN], ids=["guide", "own"])
+def test_the_macros_code_launches_what_was_embedded(text: str, driver_stub: DriverStub):
+    Path("w.cc").write_text(text)
+    command = ["g++", "-std=c++17", "-O0", "-fPIC", "-c", "w.cc", *include_flags()]
+    subprocess.run(command, check=True)
+    Path("add.cubin").write_bytes(tc.nvrtc.compile(wrapper_sources.KERNELS, arch="sm_90").image)
+    assert embed("kernels", image="add.cubin", source="w.o", output="w.o") == 0
+    mod = tvm_ffi.load_module(linked("w.o"))
+    mod.add_one(cuda_array(driver_stub, 8), cuda_array(driver_stub, 8))
+    assert [launch.kernel for launch in driver_stub.launches()] == ["add_one"]
+
+
+def test_ptx_and_fatbins_are_images_too():
+    compiled("k")
+    for arch in (["sm_80", "sm_90"], "compute_90"):
+        image = tc.nvrtc.compile(SOURCE, arch=arch).image
+        Path("k.image").write_bytes(image)
+        assert embed("k", image="k.image") == 0
+        assert image in Path("b.o").read_bytes()
+        assert tc.inspect("b.o").images[0].size == len(image)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ("--input-obj none.o --name k", "none.o: No such file"),
+        ("--input-obj empty.o --name k", "empty.o: it is no ELF object or shared object"),
+        ("--input-obj lib.a --name k", "lib.a: it is a static library: take out the object"),
+        ("--input-obj linked.so --name k", "linked.so: it is no object (.o) of a compiler"),
+        ("--input-obj k.cubin --name k", "k.cubin: it is no object (.o) of a compiler"),
+        ("--input-obj cut.o --name k", "cut.o: corrupt ELF file"),
+        ("--input-obj a.o --name 2k", "'2k' is not a name that C can have"),
+        ("--input-obj a.o --name k --output-obj folder", "folder: Is a directory"),
+        ("--name k --output-obj k.cubin", "k.cubin is the image itself"),
+        ("--name k --cubin empty.o", "--cubin (empty.o): it is empty"),
+        ("--name k --cubin lib.a", "--cubin (lib.a): it is a static library"),
+        ("--name k --machine riscv64", "'riscv64-linux-gnu-as' is not on PATH"),
+    ],
+)
+def test_what_cannot_be_embedded_is_one_line(arguments: str, text: str, capsys):
+    data = Path(compiled("k")).read_bytes()
+    Path("cut.o").write_bytes(data[: len(data) // 2])
+    Path("empty.o").touch()
+    Path("folder").mkdir()
+    subprocess.run(["ar", "rc", "lib.a", "a.o"], check=True)
+    shared("-xc", "/dev/null")
+    assert main(["embed", "--cubin", "k.cubin", "--output-obj", "b.o", *arguments.split()]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"tvmffi-cubin: error: {text}")
+    assert not Path("b.o").exists()
+
+
+# A module
+
+
+def load(path: str) -> tc.Module:
+    return tc.load_module(Path(path).absolute())
+
+
+def test_a_function_with_its_launch_becomes_a_module(driver_stub: DriverStub, capsys):
+    fill = ["--function", "ones", "--kernel", "fill", "--params", "float* x, int n"]
+    assert main(["embed", "k.cubin", "-o", "libk.so", *SAXPY, *fill]) == 0
+    assert "saxpy(float a, const float* x, float* y)" in capsys.readouterr().out
+    mod = load("libk.so")
+    x, y = cuda_array(driver_stub, 1000), cuda_array(driver_stub, 1000)
+    mod.saxpy(2.0, x, y)
+    mod.ones[3, 32](x, 8)
+    saxpy, ones = driver_stub.launches()
+    assert (saxpy.grid, saxpy.block) == ((4, 2, 1), (256, 1, 1))
+    assert saxpy.values("fPPi") == (2.0, x.data_ptr, y.data_ptr, 1000)
+    assert (ones.kernel, ones.grid) == ("fill", (3, 1, 1))
+    assert (mod.manifest["name"], list(mod.cubins)) == ("libk", ["k"])
+
+
+FULL = {
+    "schema": "2.0",
+    "name": "ops",
+    "images": {"k": {"path": "k.cubin"}},
+    "functions": {
+        "saxpy": {
+            "doc": "Adds.",
+            "launches": [
+                {
+                    "params": "float a, const float* x, float* y, int n",
+                    "grid": 1,
+                    "block": 32,
+                    "args": {"a": {"Float": "inf"}, "n": "x.numel"},
+                },
+            ],
+        }
+    },
+}
+
+
+def test_a_description_names_its_images(driver_stub: DriverStub):
+    Path("elsewhere").mkdir()
+    Path("k.cubin").rename("elsewhere/k.cubin")
+    Path("elsewhere/ops.json").write_text(json.dumps(FULL))
+    assert main(["embed", "-o", "libk.so", "--functions", "elsewhere/ops.json"]) == 0
+    mod = load("libk.so")
+    x, y = cuda_array(driver_stub, 8), cuda_array(driver_stub, 8)
+    mod.saxpy(x, y)
+    (saxpy,) = driver_stub.launches()
+    assert saxpy.values("fPPi") == (float("inf"), x.data_ptr, y.data_ptr, 8)
+    assert mod.manifest["name"] == "ops"
+
+
+def test_a_description_that_can_be_read_once_will_do():
+    os.mkfifo("fifo")
+    writer = threading.Thread(target=Path("fifo").write_text, args=('{"saxpy": {}}',))
+    writer.start()
+    assert main(["embed", "k.cubin", "-o", "libk.so", "--functions", "fifo"]) == 0
+    writer.join()
+    assert load("libk.so").functions == ("saxpy",)
+
+
+def test_what_describe_writes_is_edited_and_built_again(driver_stub: DriverStub, capsys):
+    assert main(["embed", "k.cubin", "-o", "libk.so", *SAXPY]) == 0
+    capsys.readouterr()
+    assert main(["describe", "libk.so"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert main(["describe", "libk.so", "-o", "d.json"]) == 0
+    assert capsys.readouterr().out.split() == ["d.json", "d.k.cubin"]
+    written = json.loads(Path("d.json").read_text())
+    assert written["functions"] == printed["functions"]
+    assert written["images"] == {"k": {"path": "d.k.cubin"}}
+    assert Path("d.k.cubin").read_bytes() == Path("k.cubin").read_bytes()
+    Path("d.json").write_text(Path("d.json").read_text().replace("ceil_div(n, 256)", "n * 3"))
+    assert main(["embed", "-o", "again.so", "--functions", "d.json"]) == 0
+    load("again.so").saxpy(2.0, cuda_array(driver_stub, 8), cuda_array(driver_stub, 8))
+    assert driver_stub.launches()[-1].grid == (24, 2, 1)
+
+
+def test_what_describe_cannot_do_is_one_line(capsys):
+    assert main(["embed", "k.cubin", "-o", "libk.so", *SAXPY]) == 0
+    content = Path("libk.so").read_bytes()
+    for words, text in {
+        "k.cubin": "error: k.cubin: ",
+        "libk.so -o libk.so": "libk.so: this is the module itself: name another file",
+    }.items():
+        assert main(["describe", *words.split()]) == 1
+        assert text in capsys.readouterr().err
+    assert Path("libk.so").read_bytes() == content
+
+
+def test_several_images_are_told_apart_by_names_that_c_can_have():
+    Path("k $x'é.cubin").write_bytes(tc.nvrtc.compile(SOURCE, arch="sm_80").image)
+    Path("9.cubin").write_bytes(Path("k.cubin").read_bytes())
+    images = ["older=k.cubin", "k $x'é.cubin", "9.cubin"]
+    assert main(["embed", *images, "-o", "libk.so", *SAXPY, "--image", "older"]) == 0
+    found = tc.inspect("libk.so")
+    assert found.functions[0].launches[0]["image"] == "older"
+    assert {x.name for x in found.images} == {"older", "k__x__", "_9"}
+
+
+def test_without_functions_every_kernel_is_one(driver_stub: DriverStub):
+    assert main(["embed", "k.cubin", "-o", "libk.so"]) == 0
+    mod = load("libk.so")
+    assert set(mod.functions) == {"saxpy", "fill"}
+    x = cuda_array(driver_stub, 8)
+    mod.fill[2, 32](x, 8)
+    (launch,) = driver_stub.launches()
+    assert (launch.grid, launch.values("Pi")) == ((2, 1, 1), (x.data_ptr, 8))
+    assert main(["embed", "k.cubin", "-o", "k.o"]) == 0
+    assert tc.inspect("k.o").kind == "object"
+
+
+@pytest.mark.parametrize(
+    ("options", "kinds"),
+    [
+        (["--arch", "sm_80,sm_90"], {"sm_80, sm_90": "fatbin"}),
+        (["--ptx", "keep"], {"compute_80": "ptx"}),
+    ],
+)
+def test_ptx_is_assembled_or_kept(options: list[str], kinds: dict[str, str]):
+    Path("k.ptx").write_bytes(tc.nvrtc.compile(SOURCE, arch="compute_80").image)
+    assert main(["embed", "k.ptx", "-o", "libk.so", *options]) == 0
+    assert {x.arch: x.kind for x in tc.inspect("libk.so").images} == kinds
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ("none.cubin -o libk.so", "No such file"),
+        ("k.cubin -o none/libk.so", "none: output's folder is missing; make it first"),
+        ("k.cubin k.cubin -o libk.so", "are both 'k': write other=k.cubin"),
+        ("k.cubin -o libk.so --function f --grid 1", "--function f: Launch: a grid goes together"),
+        ("k.cubin -o libk.so --function nope", "function 'nope'"),
+        ("k.cubin -o libk.so --functions bad.json", "bad.json: it is no JSON"),
+        ("k.cubin -o libk.so --functions odd.json", "odd.json: functions.saxpy: Launch: block[0]"),
+        ("-o libk.so --functions odd.json", "odd.json names no image: give one beside it"),
+        ("k.cubin -o libk.so --functions two.json --function k", "is a function of that name alr"),
+    ],
+)
+def test_what_cannot_be_a_module_is_one_line(arguments: str, text: str, capsys):
+    Path("bad.json").write_text("{")
+    Path("two.json").write_text('{"k": {}}')
+    Path("odd.json").write_text('{"saxpy": {"block": ""}}' if "names" not in text else '{"k": {}}')
+    assert main(["embed", *arguments.split()]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("tvmffi-cubin: error: ")
+    assert text in error
+    assert not Path("libk.so").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ("k.cubin", "give an image and -o"),
+        ("k.cubin -o libk.so --grid 1", "--grid belongs to a function"),
+        ("k.cubin -o libk.so --function f --arg n", "--arg 'n': wanted NAME=EXPRESSION"),
+        ("--cubin k.cubin --output-obj k.o", "an object needs --output-obj, --cubin and --name"),
+        ("--cubin k.cubin --output-obj k.o --name k --function f", "an object takes no functions"),
+    ],
+)
+def test_what_is_missing_is_told_with_the_usage(arguments: str, text: str, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["embed", *arguments.split()])
+    assert caught.value.code == 2
+    assert text in capsys.readouterr().err

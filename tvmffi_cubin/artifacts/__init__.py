@@ -1,0 +1,7 @@
+"""Files with images: what is in one, read without loading it; an image put into an object.
+
+Takes paths or bytes of modules, objects and images; gives an `Inspection`, an `Artifact` (manifest,
+images, exports), or an object file. Never loads or runs what it reads.
+
+Nothing is imported here, so that a cache hit pays for what it uses alone: import the submodules.
+"""

@@ -1,0 +1,116 @@
+"""`embed_object`: an image into an object file, for the code in it that declares it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import tempfile
+from pathlib import Path
+
+from ..cache.files import write_output
+from ..errors import BuildError, ImageError, ToolchainError
+from ..functions.assembly import image_text
+from ..host import process
+from ..host.environment import build_environment
+from ..host.toolchain import on_path
+from ..kernels.cubin import Cubin
+from ..kernels.elf import Elf
+from ..kernels.image import ARCHIVE, read_image, take_image
+
+_MACHINES = {62: "x86_64", 183: "aarch64"}
+
+
+def embed_object(
+    *, image: Path, name: str, output: Path, source: Path | None = None, machine: str | None = None
+) -> Cubin:
+    """Write an object that has an image in it; return the image.
+
+    An image that the object's own code declares is seen by that code alone; two objects of one
+    library may each have their own. Another can be used by all that the object is linked with.
+
+    Parameters
+    ----------
+    image : Path
+        A cubin, a fatbin or PTX.
+    name : str
+        What the code declares it as: ``EMBED_CUBIN(name)``, ``TVM_FFI_EMBED_CUBIN(name)``.
+    output : Path
+        The object to write; may be `source`. Folders that are missing are made.
+    source : Path, optional
+        The object that a compiler made. Without it the new one has nothing but the image.
+    machine : str, optional
+        The processor that an object without `source` is for. Default: this one.
+
+    Raises
+    ------
+    OSError
+        A file cannot be read or written.
+    ValueError
+        One is not what it should be, or the object has an image of that name already.
+    ToolchainError, BuildError
+        Assembler, linker or objcopy is missing, or fails.
+    """
+    if not (name.isascii() and name.isidentifier()):
+        raise ValueError(f"{name!r} is not a name that C can have")
+    cubin = read_image(take_image("--cubin", image))
+    if output.exists() and output.samefile(image):
+        raise ValueError(f"{output} is the image itself; name another file to write")
+    data = f"__tvm_ffi__cubin_{name}"
+    symbols = (data, f"{data}_end", f"__tvmffi_cubin_image_{name}")
+    machine, is_declared = _look(source, name, symbols) if source else (machine, False)
+    machine = machine or platform.machine()
+    with tempfile.TemporaryDirectory(prefix="tvmffi_cubin-") as folder:
+        (Path(folder) / "image").write_bytes(cubin.image)
+        text = image_text(
+            name,
+            "image",
+            len(cubin.image),
+            machine,
+            arches=cubin.arch,
+            cuda_version=cubin.cuda_version,
+        )
+        (Path(folder) / "image.s").write_text(text)
+        _run(folder, machine, "as", "-o", "image.o", "image.s")
+        made = "image.o"
+        if source:
+            made = "whole.o"
+            _run(folder, machine, "ld", "-r", "-o", made, os.path.abspath(source), "image.o")
+        if is_declared:
+            _run(folder, machine, "objcopy", *(f"--localize-symbol={x}" for x in symbols), made)
+        os.makedirs(output.parent, exist_ok=True)
+        write_output(output, (Path(folder) / made).read_bytes())
+    return cubin
+
+
+def _look(source: Path, name: str, symbols: tuple[str, ...]) -> tuple[str, bool]:
+    """Return an object's processor, and whether its code declares one of an image's symbols."""
+    data = source.read_bytes()
+    try:
+        if data.startswith(ARCHIVE):
+            raise ImageError("it is a static library: take out the object (ar x)")
+        file = Elf(data)
+        machine = _MACHINES.get(file.machine)
+        if machine is None or not file.is_object:
+            raise ImageError("it is no object (.o) of a compiler for x86_64 or aarch64")
+        found = [x for x in file.symbols(having=name) if x.name in symbols]
+        if not all(x.is_undefined for x in found):
+            raise ImageError(
+                f"it has an image {name!r} already: embed into the object as the compiler made it"
+            )
+    except ImageError as error:
+        raise ImageError(f"{source}: {error}") from None
+    return machine, bool(found)
+
+
+def _run(folder: str, machine: str, tool: str, *arguments: str) -> None:
+    """Run one of binutils, that of another processor where the object is for one."""
+    name = tool if machine == platform.machine() else f"{machine}-linux-gnu-{tool}"
+    program = on_path(name)
+    if program is None:
+        package = "binutils" if name == tool else f"binutils-{machine.replace('_', '-')}-linux-gnu"
+        raise ToolchainError(f"{name!r} is not on PATH; run: apt install {package}")
+    status, said = process.run(
+        [str(program), *arguments], environment=build_environment(), folder=Path(folder)
+    )
+    if status:
+        raise BuildError(f"{name} failed with status {status}: {said.strip()}")

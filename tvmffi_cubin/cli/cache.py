@@ -1,0 +1,197 @@
+"""``tvmffi-cubin cache``: what is in the cache, less of it, and carrying it elsewhere."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from ..cache import bundle, upkeep
+from ..cache.folder import cache_folder, places
+from ..cache.remote import secret, without_secrets
+from ..cache.store import Cache
+from ..cache.upkeep import capacity, contents, read_size, size_text
+
+# Enough of a key to tell entries apart; `export --key` takes as much.
+_SHORT = 12
+_AGES = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what follows the command's name."""
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+
+    def action(run: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+        name = run.__name__.strip("_")
+        added: argparse.ArgumentParser = actions.add_parser(name, help=text, description=text)
+        added.set_defaults(run=run)
+        return added
+
+    action(_path, "print the cache folder")
+    stats = action(_stats, "say how much is in the cache, and what it may hold")
+    list_ = action(_list, "list what was built, what was used last first")
+    for added in (stats, list_):
+        added.add_argument("--json", action="store_true", help="print JSON instead of text")
+    verify = action(_verify, "compare every file with what was published")
+    help_ = "remove what is damaged, so that it is built again"
+    verify.add_argument("--repair", action="store_true", help=help_)
+    prune = action(_prune, "remove what was not used for long, and what leads nowhere")
+    help_ = "until the cache takes no more, such as 500MB; default: TVMFFI_CUBIN_CACHE_SIZE"
+    prune.add_argument("--max-size", metavar="SIZE", help=help_)
+    help_ = "all that was not used for so long, such as 30d, 12h or 45m"
+    prune.add_argument("--older-than", metavar="AGE", type=read_age, help=help_)
+    prune.add_argument("--dry-run", action="store_true", help="only say what would be removed")
+    action(_clear, "remove what was built, but for builds that run")
+    export = action(
+        _export,
+        "write what was built to an archive for `import`, signed where a key for the remote is "
+        "set, or to a folder for TVMFFI_CUBIN_CACHE_PATH",
+    )
+    where = export.add_mutually_exclusive_group(required=True)
+    where.add_argument("file", nargs="?", type=Path, metavar="FILE", help="the archive to write")
+    help_ = "the folder to write instead, or to add to"
+    where.add_argument("--layer", type=Path, metavar="FOLDER", help=help_)
+    help_ = "only modules of this name; may be repeated"
+    export.add_argument("--name", action="append", default=[], metavar="NAME", help=help_)
+    help_ = "only the entry whose key begins so, as `list` shows it; may be repeated"
+    export.add_argument("--key", action="append", default=[], metavar="KEY", help=help_)
+    text = "take in what `export` wrote; where a key is set, only what is signed with it"
+    import_ = action(_import, text)
+    import_.add_argument("file", type=Path, metavar="FILE", help="the archive")
+    help_ = "take what is not signed, too: it is code that this user will run"
+    import_.add_argument("--unsigned", action="store_true", help=help_)
+
+
+def read_age(text: str) -> int:
+    """Return the seconds that a text such as ``30d`` says."""
+    if text[-1:] not in _AGES or not text[:-1].isdecimal():
+        raise argparse.ArgumentTypeError(
+            f"wanted a whole number with s, m (minutes), h, d or w after it, such as 30d: {text!r}"
+        )
+    return int(text[:-1]) * _AGES[text[-1]]
+
+
+def _path(_: argparse.Namespace) -> int:
+    print(cache_folder())
+    return 0
+
+
+def _stats(options: argparse.Namespace) -> int:
+    from .. import config
+
+    named, limit = places(), capacity()
+    found = contents(named.root)
+    size = sum(item.size for item in found)
+    remote = without_secrets(config.get("TVMFFI_CUBIN_CACHE_REMOTE") or "")
+    kinds = {x.kind: [y.size for y in found if y.kind == x.kind] for x in found}
+    kinds |= {f"layer {x}": [y.size for y in contents(x, "entry")] for x in named.layers}
+    if options.json:
+        counts = {kind: {"count": len(x), "size": sum(x)} for kind, x in kinds.items()}
+        facts = {"folder": named.root, "mode": named.mode, "remote": remote}
+        print(json.dumps({**facts, "size": size, "limit": limit, "kinds": counts}, indent=2))
+        return 0
+    print(f"{named.root}, {named.mode}" + (f", remote {remote}" if remote else ""))
+    print(f"{size_text(size)}, limit {size_text(limit) if limit else 'unlimited'}")
+    for kind, sizes in kinds.items():
+        print(f"{kind:<10} {len(sizes):>6}  {size_text(sum(sizes)):>9}")
+    return 0
+
+
+def _list(options: argparse.Namespace) -> int:
+    rows = upkeep.listed(contents(cache_folder(), "entry"))
+    found = sorted(rows, key=lambda row: (-row.used, row.key))
+    if options.json:
+        print(json.dumps([row._asdict() for row in found], indent=2))
+        return 0
+    cells = [("NAME", "KIND", "SIZE", "ARCH", "BUILT", "USED", "KEY")]
+    for row in found:
+        size, archs = size_text(row.size), ",".join(row.archs)
+        dates = _date(row.built), _date(row.used)
+        cells.append((row.name, row.kind, size, archs, *dates, row.key[:_SHORT]))
+    _print_table(cells if found else ())
+    return 0
+
+
+def _verify(options: argparse.Namespace) -> int:
+    folder = cache_folder()
+    items = contents(folder, "entry", "record", "history", "identity")
+    damaged = []
+    for found in upkeep.verify(items, repair=options.repair):
+        damaged.append(found)
+        print(f"{found.path}: {found.reason}{'; removed' * found.is_repaired}", flush=True)
+    size = size_text(sum(item.size for item in items))
+    what = f"{len(damaged)} damaged" if damaged else "all whole"
+    print(f"{folder}: {len(items)} entries and records compared, {size}, {what}")
+    return 0 if all(found.is_repaired for found in damaged) else 1
+
+
+def _prune(options: argparse.Namespace) -> int:
+    folder, age = cache_folder(), options.older_than
+    max_size = capacity() if options.max_size is None and age is None else None
+    if options.max_size is not None:
+        max_size = read_size(options.max_size, what="--max-size")
+    items = upkeep.plan_prune(folder, max_size=max_size, max_age=age)
+    if not options.dry_run:
+        return _tell(folder, upkeep.prune(folder, items))
+    _print_table([(x.kind, x.name[:_SHORT], size_text(x.size), _date(x.used)) for x in items])
+    size = size_text(sum(item.size for item in items))
+    print(f"{folder}: {len(items)} would be removed, {size} freed")
+    return 0
+
+
+def _clear(_: argparse.Namespace) -> int:
+    folder = cache_folder()
+    return _tell(folder, upkeep.clear(folder))
+
+
+def _tell(folder: str, removed: upkeep.Removed) -> int:
+    print(f"{folder}: {_entries(removed.entries)} removed, {size_text(removed.size)} freed")
+    return 0
+
+
+def _export(options: argparse.Namespace) -> int:
+    # What others could write is signed by nobody.
+    root = places().root
+    entries = upkeep.entries_named(root, options.name, options.key)
+    if options.layer is not None:
+        moved = bundle.export_layer(root, entries, options.layer)
+    else:
+        moved = bundle.export(root, entries, options.file, secret())
+    count, problems = _watch(moved, "was left out")
+    left = f", {problems} left out" if problems else ""
+    print(f"{options.layer or options.file}: {_entries(count)}{left}")
+    return 0
+
+
+def _import(options: argparse.Namespace) -> int:
+    root = places().root
+    moved = bundle.import_(options.file, Cache(root), secret(), takes_unsigned=options.unsigned)
+    count, refused = _watch(moved, "was refused")
+    left = f", {refused} refused" if refused else ""
+    print(f"{root}: {_entries(count)} of {options.file} taken{left}")
+    return 1 if refused else 0
+
+
+def _watch(moved: Iterable[bundle.Moved], problem: str) -> tuple[int, int]:
+    counts = [0, 0]
+    for entry in moved:
+        counts[bool(entry.problem)] += 1
+        if entry.problem:
+            print(f"{entry.name} {problem}: {entry.problem}", flush=True)
+    return counts[0], counts[1]
+
+
+def _entries(count: int) -> str:
+    return f"{count} entr{'y' if count == 1 else 'ies'}"
+
+
+def _date(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+
+
+def _print_table(rows: Sequence[Sequence[str]]) -> None:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(map(str.ljust, row, widths)).rstrip())

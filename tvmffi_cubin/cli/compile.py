@@ -1,0 +1,91 @@
+"""``tvmffi-cubin compile``: CUDA source files to a cubin, PTX or a fatbin."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ..kernels.cubin import KINDS
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what follows the command's name."""
+    help_ = "the CUDA source; several are separate units, linked to one image"
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help=help_)
+    help_ = "default: FILE with the suffix of what is made: .cubin, .ltoir, .ptx or .fatbin"
+    parser.add_argument("-o", "--output", type=Path, metavar="IMAGE", help=help_)
+    parser.add_argument(
+        "--arch",
+        action="append",
+        help="such as sm_90a, or compute_90 for PTX; several, repeated or separated by commas, "
+        "give a fatbin; default: that of the current device",
+    )
+    help_ = "search FOLDER for headers; may be repeated"
+    parser.add_argument(
+        "-I", dest="include_paths", action="append", default=[], metavar="FOLDER", help=help_
+    )
+    parser.add_argument(
+        "-e",
+        "--name-expression",
+        dest="name_expressions",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help='a template instance to compile, such as "fill<float, 4>"; may be repeated',
+    )
+    help_ = "an option for NVRTC, as in --option=-use_fast_math; may be repeated"
+    parser.add_argument(
+        "--option", dest="options", action="append", default=[], metavar="OPTION", help=help_
+    )
+    parser.add_argument(
+        "--target-type",
+        default="cubin",
+        choices=(*KINDS, "fatbin"),
+        help="what is made; relocatable cubins and LTO-IR are yet to be linked (default: cubin)",
+    )
+    help_ = "write the headers that the sources may include to DEPFILE, as a make rule"
+    parser.add_argument("--depfile", type=Path, metavar="DEPFILE", help=help_)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command; return its exit status."""
+    from ..artifacts.inspect_file import inspect
+    from ..cache.files import write_output
+    from ..cuda.arch import split
+    from ..device.files import compile_files, headers, make_rule
+
+    paths = {"options": options.options, "include_paths": options.include_paths}
+    cubin = compile_files(
+        options.files,
+        arch=None if options.arch is None else split(",".join(options.arch)),
+        name_expressions=options.name_expressions,
+        target_type=options.target_type,
+        **paths,
+    )
+    suffix = "cubin" if cubin.kind == "relocatable" else cubin.kind
+    output = options.output or options.files[0].with_suffix(f".{suffix}")
+    outputs = {"-o": output} | ({"--depfile": options.depfile} if options.depfile else {})
+    _check(outputs, options.files)
+    write_output(output, cubin.image)
+    if options.depfile is not None:
+        read = (*map(str, options.files), *headers(options.files, **paths))
+        rule = make_rule(str(output), read).encode("utf-8", "surrogateescape")
+        write_output(options.depfile, rule)
+    print(inspect(cubin)._replace(source=str(output)))
+    return 0
+
+
+def _check(outputs: Mapping[str, Path], sources: Sequence[Path]) -> None:
+    """See that no source is written over, and that both files are two."""
+    for option, path in outputs.items():
+        if any(path.exists() and path.samefile(source) for source in sources):
+            raise ValueError(f"{path} is the source itself; name another file with {option}")
+        if path.is_dir():
+            raise ValueError(f"{path} is a folder; name the file to write with {option}")
+        if not path.parent.is_dir():
+            raise ValueError(f"{path}: its folder does not exist; make it first")
+    if len(set(map(os.path.abspath, outputs.values()))) < len(outputs):
+        raise ValueError(f"-o and --depfile are both {outputs['-o']}; name two files")

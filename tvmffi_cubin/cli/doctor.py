@@ -1,0 +1,211 @@
+"""``tvmffi-cubin doctor``: what was found to build and launch with, what is missing, the remedy."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+from .. import __version__, config, pch
+from ..cache.folder import places
+from ..cache.remote import check_package, configured, without_secrets
+from ..cache.upkeep import capacity
+from ..cuda import driver, libraries, nvcc, program
+from ..cuda.arch import check_archs, number_of, split
+from ..cuda.libraries import Cuda, library
+from ..errors import CubinError
+from ..host import toolchain
+from ..host.build import jobs
+from ..host.tools import compiler_version
+
+_OLDEST_DRIVER = 12000
+_SECRETS = ("TVMFFI_CUBIN_CACHE_REMOTE_KEY",)
+_USES = {"nvFatbin": "several architectures in one image", "nvJitLink": "linking device code"}
+
+
+class Finding(NamedTuple):
+    """One line of the report; a problem keeps something from working, a note does not."""
+
+    what: str
+    text: str
+    mark: str = "ok"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Nothing follows the command's name."""
+    parser.set_defaults(run=run)
+
+
+def run(_: argparse.Namespace) -> int:
+    """Run the command; return its exit status."""
+    problems = 0
+    for finding in _findings():
+        problems += finding.mark == "problem"
+        print(f"{finding.mark:<8} {finding.what:<14} {finding.text}", flush=True)
+    if problems:
+        print(f"\n{problems} problem{'s' * (problems > 1)}; each line above says what to do.")
+        return 1
+    gpu = ", and a GPU to launch on" if driver.device_count() else ""
+    print(f"\nEverything needed to build is here{gpu}.")
+    return 0
+
+
+def _findings() -> Iterator[Finding]:
+    yield Finding("tvmffi_cubin", f"{__version__}, {os.path.dirname(os.path.dirname(__file__))}")
+    yield Finding("python", f"{sys.version.split()[0]}, {sys.executable}")
+    yield _checked("headers", lambda: str(toolchain.include_dir()))
+    yield _checked("tvm-ffi", _tvm_ffi)
+    yield _checked("ninja", lambda: str(toolchain.find_ninja()))
+    yield _checked("C++ compiler", _compiler)
+    yield _checked("assembler", lambda: str(toolchain.find_assembler()))
+    yield _checked("linker", lambda: str(toolchain.find_linker()))
+    yield from _cuda()
+    yield _nvcc()
+    yield _checked("cache", _cache)
+    if config.get("TVMFFI_CUBIN_CACHE_REMOTE"):
+        yield _checked("remote cache", _remote)
+    for name in config.VARIABLES:
+        if value := os.environ.get(name):
+            shown = "(not shown)" if name in _SECRETS else without_secrets(value)
+            yield _checked("environment", partial(_variable, name, value, shown))
+
+
+def _checked(what: str, find: Callable[[], str]) -> Finding:
+    try:
+        return Finding(what, find())
+    except (CubinError, ValueError, OSError, ImportError) as error:
+        return Finding(what, str(error), "problem")
+
+
+def _variable(name: str, value: str, shown: str) -> str:
+    """Look at a value that builds may refuse and that no other finding is about."""
+    checks: dict[str, Callable[[], object]] = {
+        "TVMFFI_CUBIN_ARCH": lambda: check_archs(split(value), what=name),
+        "TVMFFI_CUBIN_CACHE_SIZE": capacity,
+        "TVMFFI_CUBIN_PCH": lambda: pch.is_wanted(None),
+        "MAX_JOBS": jobs,
+    }
+    if name in checks:
+        checks[name]()
+    return f"{name}={shown}"
+
+
+def _tvm_ffi() -> str:
+    paths = toolchain.tvm_ffi_paths()
+    # Its import is part of the question: a wheel for another Python or glibc fails there.
+    import tvm_ffi
+
+    from ..module.module import check_tvm_ffi
+
+    check_tvm_ffi()
+    return f"{tvm_ffi.__version__}, {paths.library}"
+
+
+def _compiler() -> str:
+    compiler = toolchain.find_host_compiler()
+    version = compiler_version(compiler).splitlines()[-1].strip()
+    return f"{version}, {' '.join(compiler.command)}"
+
+
+def _cuda() -> Iterator[Finding]:
+    cuda: Cuda | None = None
+    try:
+        cuda = libraries.find_cuda()
+    except (CubinError, ValueError) as error:
+        yield Finding("CUDA wheels", str(error), "problem")
+    else:
+        yield Finding("CUDA wheels", f"{cuda.major}: {', '.join(sorted(cuda.parts))}")
+        yield _checked("NVRTC", lambda: f"{program.load(cuda.nvrtc).release}, {cuda.nvrtc}")
+        for title, use in {"CCCL": "cuda/std, cub and thrust", **_USES}.items():
+            part = title.lower()
+            if part not in cuda.parts:
+                text = f"missing, for {use}; pip install {cuda.wheels[part]} brings it"
+                yield Finding(title, text, "note")
+            elif title in _USES:
+                yield _checked(title, partial(_library, title, cuda))
+    try:
+        found = driver.load()
+    except CubinError as error:
+        yield Finding("driver", f"none, so kernels build and cannot be launched ({error})", "note")
+        return
+    yield _checked("driver", lambda: _driver(found.version(), cuda))
+    count = found.device_count()
+    if count == 0:
+        yield Finding("devices", "none that this process may use (CUDA_VISIBLE_DEVICES?)", "note")
+    for ordinal in range(count):
+        yield _checked(f"device {ordinal}", partial(_device, ordinal, cuda))
+
+
+def _library(title: str, cuda: Cuda) -> str:
+    path = cuda.require(title.lower())
+    return f"{library(title, path).release}, {path}"
+
+
+def _driver(version: int, cuda: Cuda | None) -> str:
+    text = f"CUDA {version // 1000}.{version % 1000 // 10}"
+    if version < _OLDEST_DRIVER:
+        raise ValueError(f"{text} is too old to launch with; update it to 12.0")
+    if cuda is not None and cuda.major > version // 1000:
+        raise ValueError(
+            f"{text} loads no images of CUDA {cuda.major}; update the driver, or run: "
+            f"pip install 'tvmffi-cubin[cu{version // 1000}]'"
+        )
+    return text
+
+
+def _device(ordinal: int, cuda: Cuda | None) -> str:
+    device = driver.load()
+    arch = device.device_arch(ordinal)
+    text = f"{device.device_name(ordinal)}, {arch}"
+    if cuda is not None:
+        nvrtc = program.load(cuda.nvrtc)
+        if number_of(arch) not in nvrtc.supported_archs():
+            raise ValueError(
+                f"{text}: NVRTC {nvrtc.release} cannot compile for it; run: "
+                f"pip install --upgrade 'tvmffi-cubin[cu{cuda.major}]'"
+            )
+    return text
+
+
+def _nvcc() -> Finding:
+    try:
+        found = nvcc.find_nvcc()
+    except CubinError as error:
+        is_named = config.get("TVMFFI_CUBIN_NVCC") is not None
+        return Finding("nvcc", str(error), "problem" if is_named else "note")
+    text = f'{found.version}, {found.path}; for compiler="nvcc" alone'
+    version = driver.version()
+    if version is not None and version < found.major * 1000:
+        text += f"; the driver, of CUDA {version // 1000}, launches nothing that it builds"
+        return Finding("nvcc", text, "note")
+    return Finding("nvcc", text)
+
+
+def _cache() -> str:
+    named = places()
+    folder = named.root
+    layers = "".join(f", after layer {layer}" for layer in named.layers)
+    if named.mode != "on":
+        return f"{folder}{layers}, TVMFFI_CUBIN_CACHE={named.mode}: what is built is not kept"
+    existing = folder
+    while not os.path.lexists(existing):
+        existing = os.path.dirname(existing)
+    if not os.path.isdir(existing) or not os.access(existing, os.W_OK | os.X_OK):
+        problem = "cannot be written, so every process builds anew"
+    elif os.statvfs(existing).f_flag & os.ST_NOEXEC:
+        problem = "is on a file system that is mounted noexec, and no module there loads"
+    else:
+        return f"{folder}{layers}"
+    raise ValueError(f"{folder} {problem}; set TVMFFI_CUBIN_CACHE_DIR to another folder")
+
+
+def _remote() -> str:
+    found = configured()
+    if found is None:
+        return "none"
+    check_package(found.url)
+    use = "read and written" if found.writes else "only read"
+    return f"{without_secrets(found.url)}, {use}, {found.budget:g} s"

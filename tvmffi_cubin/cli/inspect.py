@@ -1,0 +1,24 @@
+"""``tvmffi-cubin inspect``: what a module or an image consists of, without running it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what follows the command's name."""
+    help_ = "a module (.so), an object with images (.o), a cubin, a fatbin or PTX"
+    parser.add_argument("file", type=Path, metavar="FILE", help=help_)
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command; return its exit status."""
+    from ..artifacts.inspect_file import inspect
+
+    found = inspect(options.file)
+    print(json.dumps(found.values(), indent=2) if options.json else found)
+    return 0
