@@ -25,6 +25,7 @@ from .host_object import TEXT, HostCode, HostCompiler
 from .include_scan import Scan
 from .inline.headers import HeaderSearch
 from .later import Later
+from .launches.values import bound_name
 from .mixed_errors import NO_KERNEL, Tried, unnamed
 from .mixed_program import MixedSource, Program
 from .mixed_symbols import asked_names, declared_names, kernel_symbols
@@ -125,7 +126,7 @@ class MixedBuild:
             defines=tuple(flags.macros.items()),
             launches_on_device=any("cudadevrt" in x.name for x in self.request.device_libraries),
             linked_dirs=tuple(x for source in self.unit.sources for x in source.further_folders),
-            bound=tuple(param.name for param in self.request.bound_params),
+            bound=tuple(map(bound_name, self.request.bound_params)),
         )
 
     def _scan_headers(self) -> Scan:

@@ -153,18 +153,3 @@ def test_assumptions_that_do_not_fit_are_refused_when_built(fields, message):
         tc.build_inline(
             "assumptions_refused", SOURCE, functions={"fast": Launch(**fields)}, arch="sm_90"
         )
-
-
-def test_an_instance_that_an_earlier_one_leaves_nothing_is_refused():
-    def instances(*launches):
-        tc.build_inline(
-            "assumptions_covered",
-            SOURCE,
-            functions={"f": Dispatch([Launch(**fields, **SHAPE) for fields in launches])},
-            arch="sm_90",
-        )
-
-    covered = {"kernel": "fast", "multiple_of": {"n": 4}}, {"kernel": "slow", "equal_to": {"n": 8}}
-    with pytest.raises(ValueError, match="instance 2 is never launched"):
-        instances(*covered)
-    instances(*reversed(covered))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.launches.expression import Field, Name, Number, Tree, parse
+from tvmffi_cubin.launches.expression import Number, Read, Tree, parse
 
 SOURCE = 'extern "C" __global__ void probe(const float* x, long long value) {}'
 PARAMS = "const float* x, long a, long b, int c, unsigned d"
@@ -62,9 +62,9 @@ def value_of(tree: Tree, values: dict[str, int]) -> int:
     """The value by Python's integers; every step must fit 64 bits, as the guide says."""
     if isinstance(tree, Number):
         return tree.value
-    if isinstance(tree, Name):
-        return values[tree.name]
-    if isinstance(tree, Field):
+    if isinstance(tree, Read):
+        if not tree.field:
+            return values[tree.name]
         if tree.dim is None:
             return values[f"x.{tree.field}"]
         return values[tree.field][tree.dim]

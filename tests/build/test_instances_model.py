@@ -13,7 +13,7 @@ from stub.cuda_array import cuda_array
 from test_expr_values import Undefined, value_of
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.launches.expression import Name, Op, parse
+from tvmffi_cubin.launches.expression import Op, Read, parse
 
 SOURCE = """
 #include <cuda_fp16.h>
@@ -92,7 +92,7 @@ class Model:
     def fits(self, x, rest) -> bool:
         tree = None if self.when is None else parse(self.when)
         reads = [] if tree is None else [*reads_of(tree)]
-        fields = {read.field for read in reads if hasattr(read, "field")} - {"data_ptr"}
+        fields = {read.field for read in reads if isinstance(read, Read)} - {"", "data_ptr"}
         n_is_read = any(getattr(read, "name", "") == "n" for read in reads)
         if len(rest) != (self.number is not None):
             return False
@@ -155,7 +155,7 @@ def takes_number(kind, value, is_read) -> bool:
 
 
 def holds(tree, values) -> bool:
-    if isinstance(tree, Name):
+    if isinstance(tree, Read):
         return bool(values[tree.name])
     if tree.op not in ("and", "or", "not"):
         return COMPARE[tree.op](*(value_of(part, values) for part in tree.parts))

@@ -136,13 +136,6 @@ def test_the_manifest_has_every_instance(instances):
 # Building
 
 
-def test_an_instance_that_is_never_launched_is_an_error():
-    launch = tc.Launch(kernel="k<W>", **ONE).over(W=[4, 1])
-    source = "template <int W> __global__ void k(float* x) {}"
-    with pytest.raises(ValueError, match=r"function 'f': instance 2 is never launched:\n  k<1>"):
-        tc.load_inline("never", source, functions={"f": launch}, arch="sm_90")
-
-
 def test_an_instance_that_does_not_compile_is_the_compiler_s_error():
     launch = tc.Launch(kernel="k<T>", **ONE).over(T=["float", "Unknown"])
     source = "template <class T> __global__ void k(T* x) {}"

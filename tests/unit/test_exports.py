@@ -1,18 +1,18 @@
-"""Which exports are kernels and which are C++ functions."""
+"""Kernels by their names, and which exports are kernels and which are C++ functions."""
 
 import pytest
 
-from tvmffi_cubin import Cubin, Launch, Parameter
+from tvmffi_cubin import Cubin, Launch
 from tvmffi_cubin.device.image import Image
 from tvmffi_cubin.device.signature import KernelSignature
 from tvmffi_cubin.functions.exports import resolve
-from tvmffi_cubin.kernels.cubin import Kernel
+from tvmffi_cubin.kernels.cubin import Kernel, Parameter
 from tvmffi_cubin.kernels.demangle import demangle, take_apart
 from tvmffi_cubin.kernels.types import parse_params
 from tvmffi_cubin.launches.export import Export
 
 
-def signature(symbol: str, params: str = "float* x") -> KernelSignature:
+def signature(symbol: str, params: str = "float* x", problem: str = "") -> KernelSignature:
     name = take_apart(demangle(symbol))
     parsed = parse_params(params)
     slots = tuple(Parameter(index, 8 * index, p.type.size or 0) for index, p in enumerate(parsed))
@@ -21,21 +21,19 @@ def signature(symbol: str, params: str = "float* x") -> KernelSignature:
         name=name.qualified.rpartition("::")[2],
         qualified=name.qualified,
         display=name.display,
-        params=parsed,
+        params=() if problem else parsed,
         names_known=True,
         line=1,
         kernel=Kernel(symbol, slots, 16, 0, 0, 1024),
+        problem=problem,
     )
 
 
-def image(*signatures: KernelSignature, name: str = "kernels", problem: str = "") -> Image:
-    return Image(name, Cubin(b"", "sm_90"), signatures, problem)
+def image(*signatures: KernelSignature, name="kernels", problem="", lowered=()) -> Image:
+    return Image(name, Cubin(b"", "sm_90", dict(lowered)), signatures, problem)
 
 
-KERNELS = image(signature("saxpy"), signature("_ZN2ns3addEPf"))
-
-
-def resolved(functions, *, images=(KERNELS,), host=(), has_host=None, sources=()):
+def resolved(functions, *images, host=(), has_host=None, sources=()):
     return resolve(
         functions,
         images,
@@ -45,197 +43,146 @@ def resolved(functions, *, images=(KERNELS,), host=(), has_host=None, sources=()
     )
 
 
-def chosen(kernel: str, **others) -> tuple[str, str]:
-    """Return image and symbol of the kernel that a Launch names."""
-    (function,) = resolved(
-        (Export("f", instances=((Launch(kernel=kernel),),)),), **others
-    ).functions
-    ref = function.launches[0].kernel
-    return ref.image, ref.signature.symbol
+def names(exports) -> tuple[list[str], list[str]]:
+    return [name for name, _ in exports.host], [*exports.plan.functions]
 
 
-def names(exports):
-    return [name for name, _ in exports.host], [f.name for f in exports.functions]
+def chosen(launch: Launch | str, *images: Image, function="f", **options) -> str:
+    """Return the symbol of the kernel that a launch, or its kernel's name, stands for."""
+    launch = Launch(kernel=launch) if isinstance(launch, str) else launch
+    made = resolved([Export(function, instances=((launch,),))], *images, **options)
+    (ref,) = made.plan.kernels.values()
+    return ref.signature.symbol
 
 
-def test_by_default_every_kernel_of_the_sources_is_exported():
-    assert names(resolved(None)) == ([], ["saxpy", "add"])
+FILL_FLOAT, FILL_DOUBLE = "_ZN2ns4fillIfLi4EEEvPT_i", "_ZN2ns4fillIdLi4EEEvPT_i"
+OVER_FLOAT, OVER_LONG = "_Z4overPf", "_Z4overPl"
+ALL = image(
+    signature(FILL_FLOAT, "float* x, int n"),
+    signature(FILL_DOUBLE, "double* x, int n"),
+    signature(OVER_FLOAT, "float* x"),
+    signature(OVER_LONG, "long* x"),
+    signature("saxpy", "float a, const float* x"),
+    lowered={"ns::fill<F, N>": FILL_FLOAT},
+)
+KERNELS = image(signature("saxpy"), signature("_ZN2ns3addEPf"))
+PACKED = image(name="packed", problem="the member for sm_80: it is compressed by zstd")
 
 
-def test_by_default_images_that_came_ready_export_nothing():
-    images = (KERNELS, image(signature("other"), name="extra"))
-    assert names(resolved(None, images=images, sources=[""])) == ([], ["saxpy", "add"])
+# Kernels by their names
 
 
-def test_without_sources_every_kernel_of_the_images_is_exported():
-    images = (image(signature("_ZN2ns3addEPf"), name="a"), image(signature("k"), name="b"))
-    exports = resolved(None, images=images)
-    assert names(exports) == ([], ["add", "k"])
-    kernels = [f.launches[0].kernel for f in exports.functions]
-    assert [(ref.image, ref.signature.symbol) for ref in kernels] == [
-        *(("a", "_ZN2ns3addEPf"), ("b", "k")),
-    ]
+@pytest.mark.parametrize(
+    ("wanted", "symbol"),
+    [
+        ("saxpy", "saxpy"),
+        ("::saxpy", "saxpy"),
+        (OVER_FLOAT, OVER_FLOAT),
+        ("ns::fill<double,4>", FILL_DOUBLE),
+        ("fill< float,4 >", FILL_FLOAT),
+        ("ns::fill<F,N>", FILL_FLOAT),
+        # Parts of names.
+        ("axp", "saxpy"),
+        ("fillIfLi4E", FILL_FLOAT),
+        ("fill<float, 4", FILL_FLOAT),
+        (Launch(kernel="over", params="float* y"), OVER_FLOAT),
+        (Launch(kernel="over", params="int64_t* y"), OVER_LONG),
+        (Launch(kernel="ns::", params="double* x, int n"), FILL_DOUBLE),
+    ],
+)
+def test_a_name_finds_its_kernel(wanted, symbol):
+    assert chosen(wanted, ALL) == symbol
 
 
-def test_kernels_of_images_that_share_a_name_are_listed():
-    images = (image(signature("_Z4fillIfEvPT_"), signature("_Z4fillIdEvPT_"), name="a"),)
-    problem = r"2 kernels are called 'fill':\n  fill<float>\(.*in 'a'\n  fill<double>.*\nname each"
-    with pytest.raises(ValueError, match=problem):
-        resolved(None, images=images)
-    images = (image(signature("k"), name="a"), image(signature("k"), name="b"))
-    with pytest.raises(ValueError, match=r"called 'k':\n  k\(.*in 'a'\n  k\(.*in 'b'\n.*image="):
-        resolved(None, images=images)
+@pytest.mark.parametrize(
+    ("part", "symbol"), [("main", "main_kernel"), ("kernel_1", "main_kernel_1"), ("_1", None)]
+)
+def test_a_number_behind_a_name_makes_a_variant(part, symbol):
+    found = image(*map(signature, ("main_kernel_1", "main_kernel", "init_1")))
+    if symbol:
+        assert chosen(part, found) == symbol
+    else:
+        with pytest.raises(ValueError, match=r"'_1' stands for 2 kernels:\n  main_kernel_1\(float"):
+            chosen(part, found)
+    # As CuTe's compiler names the kernels of TileLang: what they take follows the number.
+    typed = "kernel_cutlass_main_kernel{}_tensorptrf16gmemalign16_{}"
+    symbols = typed.format("", 0), typed.format("_2", 1)
+    assert chosen("main_kernel", image(*map(signature, symbols[::-1]))) == symbols[0]
 
 
-def test_a_kernel_s_name_that_c_cannot_have_is_no_function_s():
-    images = (image(signature("main.0"), signature("k"), name="a"),)
-    with pytest.raises(ValueError, match=r"'main.0' is not a name that C can have"):
-        resolved(None, images=images)
-
-
-def test_images_without_a_kernel_say_so_or_why_none_is_known():
-    with pytest.raises(ValueError, match="no kernel is in 'a'"):
-        resolved(None, images=(image(name="a"),))
-    with pytest.raises(ValueError, match="image 'a': it is compressed"):
-        resolved(None, images=(image(name="a", problem="it is compressed"),))
-
-
-def test_by_default_host_code_exports_itself_alone():
-    assert names(resolved(None, host=["f"])) == ([], [])
-    assert names(resolved((), host=["f"])) == ([], [])
-
-
-def test_a_name_is_a_kernel_or_a_function_of_the_sources():
-    functions = (Export("f", "doc"), Export("saxpy"), Export("macro_made"))
-    exports = resolved(functions, host=["f"])
-    assert exports.host == (("f", "doc"), ("macro_made", ""))
-    assert [f.name for f in exports.functions] == ["saxpy"]
-
-
-def test_a_name_on_both_sides_is_an_error():
-    with pytest.raises(ValueError, match="'saxpy', which is both a kernel and a C\\+\\+ function"):
-        resolved((Export("saxpy"),), host=["saxpy"])
-
-
-def test_a_launch_may_have_another_name_than_its_kernel():
-    exports = resolved((Export("f", instances=((Launch(kernel="ns::add"),),)),), host=["g"])
-    (function,) = exports.functions
-    assert function.launches[0].kernel.signature.symbol == "_ZN2ns3addEPf"
-
-
-def test_a_launch_may_give_a_part_of_its_kernel_s_name():
-    extra = image(signature("main_kernel"), signature("main_kernel_1"), name="extra")
-    assert chosen("main", images=(KERNELS, extra)) == ("extra", "main_kernel")
-    assert chosen("ax", images=(KERNELS, extra), host=["g"]) == ("kernels", "saxpy")
-
-
-def test_a_function_s_own_name_is_a_kernel_s_whole_name():
-    for export in (Export("sax"), Export("sax", instances=((Launch(grid=1, block=1),),))):
-        with pytest.raises(ValueError, match=r"no kernel 'sax' in the image; did you mean 'saxpy'"):
-            resolved((export,))
-    added = image(signature("add_rows"))
-    assert names(resolved((Export("add"),), images=(added,), host=["g"])) == (["add"], [])
+@pytest.mark.parametrize(
+    ("launch", "images", "message"),
+    [
+        ("saxpi", [ALL], "no kernel 'saxpi' in the image; did you mean 'saxpy'.; it has: ns::fill"),
+        ("over", [ALL], r"'over' stands for 2 kernels:\n  .*over\(float\* x\) \[_Z4overPf\](.|\n)*"
+         r'declare its parameters: params="..."'),
+        ("fill", [image()], "it has: none; of a template name an instance, such as 'fill<float>'"),
+        ("x", [image(*(signature(f"k_{i}") for i in range(50)))], r"has: (k_\d+, ){20}\.\.\. and"),
+        ("k", [image(signature("k", problem="declare them"))], "declare them"),
+        ("saxpy", [KERNELS, image(signature("saxpy"), name="j")],
+         r"kernel saxpy is in 2 images, 'kernels', 'j': .* Launch\(image='kernels'\)"),
+        ("sax", [KERNELS, PACKED], "no kernel 'sax' .*; image 'packed': the member for sm_80"),
+        (Launch(kernel="saxpy", image="tvin"), [KERNELS, image(name="twin")],
+         "function 'f': there is no image 'tvin'; there are 'kernels', 'twin'"),
+        (Launch(kernel="saxpy", image="twin"), [KERNELS, image(signature("add"), name="twin")],
+         "there is no kernel 'saxpy' in the image.*it has: add"),
+    ],
+)  # fmt: skip
+def test_a_name_that_is_no_one_kernel_s_is_refused(launch, images, message):
+    with pytest.raises(ValueError, match=message):
+        chosen(launch, *images)
 
 
 def test_a_template_without_an_instance_is_no_part_of_another_kernel():
-    filled = (image(signature("fill_all")),)
     source = "template <class T> __global__ void fill(T* x) {}"
-    assert chosen("fill", images=filled) == ("kernels", "fill_all")
-    with pytest.raises(
-        ValueError, match="no kernel 'fill' in the image: of a template name an instance"
-    ):
-        chosen("fill", images=filled, sources=["", source])
-    assert chosen("fill_a", images=filled, sources=[source]) == ("kernels", "fill_all")
-
-
-def test_where_an_image_cannot_be_read_a_part_of_a_name_is_none():
-    packed = image(name="packed", problem="the member for sm_80: it is compressed by zstd")
-    assert chosen("saxpy", images=(KERNELS, packed)) == ("kernels", "saxpy")
-    with pytest.raises(ValueError, match="no kernel 'sax' .*; image 'packed': the member for"):
-        chosen("sax", images=(KERNELS, packed))
-
-
-def test_a_part_that_is_in_kernels_of_several_images_lists_them():
-    extra = image(signature("saxpby"), name="extra")
-    with pytest.raises(ValueError, match="'sax' stands for 2 kernels") as error:
-        chosen("sax", images=(KERNELS, extra))
-    assert "[saxpby]" in str(error.value)
-    twin = image(signature("saxpy"), name="twin")
-    with pytest.raises(ValueError, match="kernel saxpy is in 2 images, 'kernels', 'twin'"):
-        chosen("sax", images=(KERNELS, twin))
-
-
-def test_a_name_that_is_nowhere_is_an_error_without_host_code():
-    with pytest.raises(ValueError, match="function 'nope': there is no kernel 'nope'"):
-        resolved((Export("nope"),))
-
-
-def test_a_kernel_is_taken_from_the_image_that_has_it():
-    extra = image(signature("other"), name="extra")
-    exports = resolved((Export("saxpy"), Export("other")), images=(KERNELS, extra))
-    assert [f.launches[0].kernel.image for f in exports.functions] == ["kernels", "extra"]
-
-
-def test_a_name_that_may_be_where_nothing_can_be_read_says_why():
-    packed = image(name="packed", problem="the member for sm_80: it is compressed by zstd")
-    with pytest.raises(
-        ValueError, match="no kernel 'nope'.*; image 'packed': the member for sm_80"
-    ):
-        resolved((Export("nope"),), images=(KERNELS, packed))
-
-
-def test_a_docstring_stays_with_its_function():
-    assert resolved((Export("saxpy", "Adds."),)).functions[0].doc == "Adds."
-
-
-def test_sources_without_a_kernel_say_how_templates_are_instantiated():
-    with pytest.raises(ValueError, match='Launch\\(kernel="fill<float>"'):
-        resolved(None, images=(image(),), sources=[""])
-
-
-def test_kernels_of_one_name_have_to_be_told_apart():
-    twice = image(signature("_ZN1a3addEPf"), signature("_ZN1b3addEPf"))
-    with pytest.raises(ValueError, match=r"2 kernels are called 'add':\n  a::add\(.*\n  b::add\("):
-        resolved(None, images=(twice,), sources=[""])
-
-
-def test_a_kernel_that_two_images_have_is_named_with_both():
-    kernel = signature("_Z1kPfi", "float* x, int n")
-    opaque = kernel._replace(params=(), problem="declare its parameters")
-    images = (image(kernel), image(opaque, name="j"))
-    for wanted in ("k", "_Z1kPfi"):
-        export = Export("f", instances=((Launch(kernel=wanted),),))
-        problem = r"kernel k is in 2 images, 'kernels', 'j': .* Launch\(image='kernels'\)"
-        with pytest.raises(ValueError, match=problem):
-            resolved((export,), images=images)
+    with pytest.raises(ValueError, match="no kernel 'fill' in the image.* a template name"):
+        chosen("fill", image(signature("fill_all")), sources=[source])
+    with pytest.raises(ValueError, match="no kernel 'sax' in the image; did you mean 'saxpy'"):
+        resolved([Export("sax")], KERNELS)
 
 
 def test_a_launch_says_which_image_has_its_kernel():
-    twin = image(signature("saxpy"), signature("_Z4fillIfEvPT_"), name="twin")
-    for name in ("kernels", "twin"):
-        (function,) = resolved(
-            (Export("saxpy", instances=((Launch(image=name),),)),), images=(KERNELS, twin)
-        ).functions
-        assert function.launches[0].kernel.image == name
-
-
-def test_an_image_that_is_not_there_lists_those_that_are():
     twin = image(signature("saxpy"), name="twin")
-    export = Export("f", instances=((Launch(kernel="saxpy", image="tvin"),),))
-    with pytest.raises(
-        ValueError, match="function 'f': there is no image 'tvin'; there are 'kernels', 'twin'"
-    ):
-        resolved((export,), images=(KERNELS, twin))
+    made = resolved([Export("saxpy", instances=((Launch(image="twin"),),))], KERNELS, twin)
+    assert [ref.image for ref in made.plan.kernels.values()] == ["twin"]
 
 
-def test_a_kernel_that_its_image_does_not_have_is_not_looked_for_in_others():
-    twin = image(signature("add"), name="twin")
-    export = Export("f", instances=((Launch(kernel="saxpy", image="twin"),),))
-    with pytest.raises(ValueError, match="there is no kernel 'saxpy' in the image.*it has: add"):
-        resolved((export,), images=(KERNELS, twin))
+# What is exported
 
 
-def test_a_module_that_would_export_nothing_is_refused():
-    with pytest.raises(ValueError, match="functions is empty, .* leave it out"):
-        resolved(())
-    assert names(resolved((), has_host=True)) == ([], [])
+@pytest.mark.parametrize(
+    ("functions", "options", "found"),
+    [
+        (None, {}, ([], ["saxpy", "add", "other"])),
+        (None, {"sources": [""]}, ([], ["saxpy", "add"])),
+        (None, {"host": ["f"]}, ([], [])),
+        ([], {"host": ["f"]}, ([], [])),
+        ([Export("other")], {}, ([], ["other"])),
+        ([Export("f"), Export("saxpy"), Export("m")], {"host": ["f"]}, (["f", "m"], ["saxpy"])),
+    ],
+)  # fmt: skip
+def test_exports_are_kernels_and_functions_of_the_sources(functions, options, found):
+    assert names(resolved(functions, KERNELS, image(signature("other"), name="x"), **options)) == (
+        found
+    )
+
+
+@pytest.mark.parametrize(
+    ("functions", "images", "options", "message"),
+    [
+        ([], [KERNELS], {}, "functions is empty, .* leave it out"),
+        ([Export("nope")], [KERNELS], {}, "function 'nope': there is no kernel 'nope'"),
+        ([Export("saxpy")], [KERNELS], {"host": ["saxpy"]}, r"both a kernel and a C\+\+ function"),
+        (None, [image(signature("main.0"))], {}, "'main.0' has a name that C cannot have"),
+        (None, [image(name="a")], {}, "no kernel is in 'a'"),
+        (None, [PACKED], {}, "image 'packed': the member for sm_80"),
+        (None, [image()], {"sources": [""]}, r'Launch\(kernel="fill<float>"'),
+        (None, [image(signature("_ZN1a3addEPf"), signature("_ZN1b3addEPf"))], {},
+         r"2 kernels are called 'add':\n  a::add\(.*\n  b::add\("),
+        (None, [image(signature("k"), name="a"), image(signature("k"), name="b")], {},
+         r"called 'k':\n  k\(.*in 'a'\n  k\(.*in 'b'\n.*image="),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_exported_is_refused(functions, images, options, message):
+    with pytest.raises(ValueError, match=message):
+        resolved(functions, *images, **options)

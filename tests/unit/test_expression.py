@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tvmffi_cubin.launches.expression import Field, Name, Number, Op, Tree, parse
+from tvmffi_cubin.launches.expression import Number, Op, Read, Tree, parse
 
 
 def op(name: str, *parts: Tree) -> Op:
@@ -31,24 +31,24 @@ def pointed_at(error: pytest.ExceptionInfo) -> str:
         ("9223372036854775807", Number(2**63 - 1)),
         ("-7", Number(-7)),
         ("--7", Number(7)),
-        ("+n", Name("n", 1)),
-        ("-n", op("-", Number(0), Name("n", 1))),
-        (" n ", Name("n", 0)),
-        ("a+b*c", op("+", Name("a", 0), op("*", Name("b", 2), Name("c", 4)))),
-        ("(a+b)*c", op("*", op("+", Name("a", 1), Name("b", 3)), Name("c", 6))),
-        ("a - b - c", op("-", op("-", Name("a", 0), Name("b", 4)), Name("c", 8))),
-        ("a // 2 % 3", op("%", op("//", Name("a", 0), Number(2)), Number(3))),
-        ("num_sms", Name("num_sms", 0)),
-        ("x.numel", Field("x", "numel", None, 0)),
-        ("x.shape[0]", Field("x", "shape", 0, 0)),
-        ("x.stride[-1]", Field("x", "stride", -1, 0)),
-        ("x.shape[ +2 ]", Field("x", "shape", 2, 0)),
-        ("ceil_div(n, 256)", op("ceil_div", Name("n", 9), Number(256))),
+        ("+n", Read("n", 1)),
+        ("-n", op("-", Number(0), Read("n", 1))),
+        (" n ", Read("n", 0)),
+        ("a+b*c", op("+", Read("a", 0), op("*", Read("b", 2), Read("c", 4)))),
+        ("(a+b)*c", op("*", op("+", Read("a", 1), Read("b", 3)), Read("c", 6))),
+        ("a - b - c", op("-", op("-", Read("a", 0), Read("b", 4)), Read("c", 8))),
+        ("a // 2 % 3", op("%", op("//", Read("a", 0), Number(2)), Number(3))),
+        ("num_sms", Read("num_sms", 0)),
+        ("x.numel", Read("x", 0, "numel")),
+        ("x.shape[0]", Read("x", 0, "shape", 0)),
+        ("x.stride[-1]", Read("x", 0, "stride", -1)),
+        ("x.shape[ +2 ]", Read("x", 0, "shape", 2)),
+        ("ceil_div(n, 256)", op("ceil_div", Read("n", 9), Number(256))),
         ("min(1, 2, 3)", op("min", Number(1), Number(2), Number(3))),
-        ("max(a, 1)", op("max", Name("a", 4), Number(1))),
-        ("min", Name("min", 0)),
-        ("é", Name("é", 0)),
-        ("x.data_ptr % 8", op("%", Field("x", "data_ptr", None, 0), Number(8))),
+        ("max(a, 1)", op("max", Read("a", 4), Number(1))),
+        ("min", Read("min", 0)),
+        ("é", Read("é", 0)),
+        ("x.data_ptr % 8", op("%", Read("x", 0, "data_ptr"), Number(8))),
     ],
 )
 def test_an_expression_is_read(text, tree):
@@ -129,34 +129,34 @@ def test_no_text_does_worse_than_a_value_error(text):
 # Conditions
 
 
-A_IS_0 = op("==", Name("a", 0), Number(0))
+A_IS_0 = op("==", Read("a", 0), Number(0))
 
 
 @pytest.mark.parametrize(
     ("text", "tree"),
     [
         ("a == 0", A_IS_0),
-        ("  (a) != -1", op("!=", Name("a", 1), Number(-1))),
-        ("a + 1 < b", op("<", op("+", Name("a", 0), Number(1)), Name("b", 8))),
-        ("a <= 2", op("<=", Name("a", 0), Number(2))),
-        ("a > 2", op(">", Name("a", 0), Number(2))),
-        ("a >= 2", op(">=", Name("a", 0), Number(2))),
-        ("flag", Name("flag", 0)),
-        ("flag == True", op("==", Name("flag", 0), Number(1))),
+        ("  (a) != -1", op("!=", Read("a", 1), Number(-1))),
+        ("a + 1 < b", op("<", op("+", Read("a", 0), Number(1)), Read("b", 8))),
+        ("a <= 2", op("<=", Read("a", 0), Number(2))),
+        ("a > 2", op(">", Read("a", 0), Number(2))),
+        ("a >= 2", op(">=", Read("a", 0), Number(2))),
+        ("flag", Read("flag", 0)),
+        ("flag == True", op("==", Read("flag", 0), Number(1))),
         ("False", Number(0)),
         (
             "not True or a == 0",
-            Op("or", (op("not", Number(1)), op("==", Name("a", 12), Number(0)))),
+            Op("or", (op("not", Number(1)), op("==", Read("a", 12), Number(0)))),
         ),
-        ("not flag", op("not", Name("flag", 4))),
-        ("not not a == 0", op("not", op("not", op("==", Name("a", 8), Number(0))))),
+        ("not flag", op("not", Read("flag", 4))),
+        ("not not a == 0", op("not", op("not", op("==", Read("a", 8), Number(0))))),
         (
             "0 < a <= b",
             Op(
                 "and",
                 (
-                    op("<", Number(0), Name("a", 4)),
-                    op("<=", Name("a", 4), Name("b", 9)),
+                    op("<", Number(0), Read("a", 4)),
+                    op("<=", Read("a", 4), Read("b", 9)),
                 ),
             ),
         ),
@@ -166,13 +166,13 @@ A_IS_0 = op("==", Name("a", 0), Number(0))
                 "or",
                 (
                     A_IS_0,
-                    Op("and", (Name("p", 10), Name("q", 16))),
-                    Name("r", 21),
+                    Op("and", (Read("p", 10), Read("q", 16))),
+                    Read("r", 21),
                 ),
             ),
         ),
-        ("x.data_ptr == 0", op("==", Field("x", "data_ptr", None, 0), Number(0))),
-        ("x.shape[-1] > 1", op(">", Field("x", "shape", -1, 0), Number(1))),
+        ("x.data_ptr == 0", op("==", Read("x", 0, "data_ptr"), Number(0))),
+        ("x.shape[-1] > 1", op(">", Read("x", 0, "shape", -1), Number(1))),
     ],
 )
 def test_a_condition_is_read(text, tree):

@@ -20,7 +20,6 @@ from tvmffi_cubin.inline.files import Binary, SourceFiles
 from tvmffi_cubin.inline.images import ImageFile
 from tvmffi_cubin.inline.request import Request, make_request
 from tvmffi_cubin.inline.tools import TOOLS, Toolset
-from tvmffi_cubin.launches.values import module_params
 from tvmffi_cubin.sources.source import Source
 
 SOURCE = 'extern "C" __global__ void k(int n) {}'
@@ -95,7 +94,7 @@ OTHERS = {
     "device_libraries": (FATBIN,),
     "lto": True,
     "ptx": "keep",
-    "bound_params": module_params("unsigned long long* counters"),
+    "bound_params": ("unsigned long long* counters",),
     "image_files": {"a": ImageFile("a.cubin")},
     "compiler": "nvcc",
     "carried": {"functions": {"x_note": 1}},

@@ -1,28 +1,17 @@
-"""`TensorMap`: what is wrong is told when it is made; what it is of, when it is bound."""
+"""`TensorMap`: a value; what is wrong is told when it is made."""
 
 from __future__ import annotations
 
 import pickle
 
 import pytest
-from kernel_refs import bound, instance, kernel_ref
 
 from tvmffi_cubin import Launch, TensorMap
 from tvmffi_cubin.cache.key import Key
-from tvmffi_cubin.functions.function import Formula, MapSource
 from tvmffi_cubin.launches.export import Export
 
 CORNERS = {"lower_corner": (-1, -1), "upper_corner": (1, 1)}
 PIXELS = {**CORNERS, "channels_per_pixel": 64, "pixels_per_column": 128}
-
-
-def map_of(function, parameter=0) -> tuple[str, MapSource]:
-    """The tensor that a kernel's parameter is a map of, and the map."""
-    source = function.launches[0].sources[parameter]
-    return function.params[source.number].name, source.data
-
-
-# What is wrong by itself
 
 
 @pytest.mark.parametrize(
@@ -70,12 +59,11 @@ def test_im2col_is_the_map_with_corners():
     made = TensorMap.im2col("x", **PIXELS, swizzle="128B")
     assert made == TensorMap("x", **PIXELS, swizzle="128B")
     assert (made.is_im2col, made.rank) == (True, 4)
-    assert dict(made.figures())["upper_corner[1]"] == 1
 
 
 def test_a_map_with_its_own_dimensions_has_them_among_its_figures():
     made = TensorMap("x", box_dim=(8, 64), global_dim=["n", 64], global_strides="2 * n")
-    assert dict(made.figures())["global_dim[0]"] == "n"
+    assert made.global_dim == ("n", 64)
     assert made == TensorMap("x", box_dim=(8, 64), global_dim=("n", 64), global_strides=("2 * n",))
     assert TensorMap(box_dim=16, global_dim=16, global_strides=()).global_strides == ()
 
@@ -96,163 +84,10 @@ def test_launches_that_differ_in_a_map_alone_have_keys_of_their_own():
     assert len(digests) == len(launches)
 
 
-# What it is of
-
-
-def declared(launch: Launch, declaration: str) -> str:
-    return bound((launch, kernel_ref(declaration))).declared_params
-
-
-def test_the_function_takes_the_tensor_in_the_place_of_its_map():
-    launch = Launch(
-        grid=1, block=1, args={"a": TensorMap(box_dim=16), "b": TensorMap("y", box_dim=(8, 16))}
-    )
-    assert declared(launch, "k(CUtensorMap a, int n, CUtensorMap b)") == "void* a, int n, void* y"
-
-
-def test_a_tensor_that_the_kernel_takes_too_is_passed_once():
-    launch = Launch(grid=1, block=1, args={"m": TensorMap("x", box_dim=16)})
-    function = bound((launch, kernel_ref("k(CUtensorMap m, const float* x)")))
-    assert function.declared_params == "const float* x"
-    assert not function.params[0].strided
-    assert map_of(function)[0] == "x"
-
-
-def test_two_maps_of_one_tensor_take_it_once():
-    maps = {"a": TensorMap("x", box_dim=16), "b": TensorMap("x", box_dim="n")}
-    launch = Launch(grid=1, block=1, args=maps)
-    assert declared(launch, "k(CUtensorMap a, CUtensorMap b, int n)") == "void* x, int n"
-
-
-def test_params_declares_which_tensors_a_map_takes():
-    maps = {"m": TensorMap(box_dim=(8, 16)), "o": TensorMap("y", box_dim=(8, 16))}
-    launch = Launch(grid=1, block=1, args=maps, params="__half* y: ndim=2, int n, const float* m")
-    function = bound((launch, kernel_ref("k(CUtensorMap m, CUtensorMap o, int n)")))
-    assert function.declared_params == "__half* y, int n, const float* m"
-    assert [p.strided for p in function.params] == [True, False, True]
-    assert [p.ndim for p in function.params] == [2, None, 2]
-
-
-def test_a_kernel_of_an_image_alone_is_declared_in_full():
-    launch = Launch(
-        grid=1,
-        block=1,
-        args={"m": TensorMap("x", box_dim=16)},
-        params="CUtensorMap m, int n, const float* x",
-    )
-    ref = kernel_ref("k(CUtensorMap m, int n)", known=False)
-    assert bound((launch, ref)).declared_params == "int n, const float* x"
-
-
-def test_a_map_with_its_own_dimensions_asks_for_no_rank_and_with_a_dtype_for_no_tensor():
-    for dtype in (None, "float32"):
-        map_ = TensorMap("x", box_dim=(8, 16), global_dim=("n", 16), dtype=dtype)
-        launch = Launch(grid=1, block=1, args={"m": map_})
-        function = bound((launch, kernel_ref("k(CUtensorMap m, int n)")))
-        assert function.declared_params == "void* x, int n"
-        x = function.params[0]
-        assert (x.ndim, x.strided, x.in_expression) == (None, True, dtype is None)
-
-
-def test_figures_are_expressions_over_what_the_function_takes():
-    launch = Launch(
-        grid="m.shape[0]", block=1, args={"m": TensorMap(box_dim=("min(n, 8)", 16)), "n": "m.numel"}
-    )
-    _, made = map_of(bound((launch, kernel_ref("k(CUtensorMap m, int n)"))))
-    assert isinstance(made.words[0], Formula)
-    assert made.words[1] == 16
-
-
-def test_launches_of_one_function_share_a_tensor():
-    first = Launch(grid=1, block=1, args={"m": TensorMap("x", box_dim=16)})
-    other = Launch(grid=1, block=1)
-    for order in ((first, other), (other, first)):
-        refs = {id(first): "a(CUtensorMap m, int n)", id(other): "b(const float* x)"}
-        function = bound(*((launch, kernel_ref(refs[id(launch)])) for launch in order))
-        assert "const float* x" in function.declared_params
-        assert "void*" not in function.declared_params
-
-
 def test_names_of_over_are_replaced_in_a_map():
     maps = {"m": TensorMap(box_dim=("T", 16), swizzle="32B")}
     launch = Launch(kernel="k<T>", grid=1, block=1, args=maps).over(T=[8, 16])
     assert [x.args["m"].box_dim for x in launch.launches] == [(8, 16), (16, 16)]
-
-
-@pytest.mark.parametrize(
-    ("declaration", "args", "params", "message"),
-    [
-        ("k(float* m)", {"m": TensorMap(box_dim=16)}, None, r"CUtensorMap', got 'float\* m'"),
-        (
-            "k(CUtensorMap m, int n)",
-            {"m": TensorMap("n", box_dim=16)},
-            None,
-            "'n' is 'int', not a tensor",
-        ),
-        (
-            "k(CUtensorMap m, int n)",
-            {"m": TensorMap("x", box_dim=16)},
-            "int n",
-            "the tensor 'x' is none that callers pass; declare it",
-        ),
-        (
-            "k(CUtensorMap m, int n)",
-            {"m": TensorMap("x", box_dim=16)},
-            "float* x: ndim=2, int n",
-            "'x' is .* and rank 1 here and .* and rank 2 before",
-        ),
-        (
-            "k(CUtensorMap m, const float* x)",
-            {"m": TensorMap("x", box_dim=16), "x": None},
-            None,
-            r"args\['m'\]: the tensor 'x' is none that callers pass",
-        ),
-        (
-            "k(CUtensorMap m, CUtensorMap o)",
-            {"m": TensorMap("o", box_dim=16), "o": TensorMap("x", box_dim=16)},
-            None,
-            r"args\['m'\]: the tensor 'o' is none that callers pass",
-        ),
-        (
-            "k(CUtensorMap m, int n)",
-            {"m": TensorMap(box_dim=16)},
-            "int m, int n",
-            "params: parameter 0 .'m'. is declared 'int', which has 4 bytes",
-        ),
-        (
-            "k(CUtensorMap m, int n)",
-            {"m": TensorMap("x", box_dim=16)},
-            "const float* m, int n, const float* x",
-            r"parameter 0 .'m'. is declared 'const float\*', which has 8 bytes",
-        ),
-        (
-            "k(CUtensorMap m)",
-            {"m": TensorMap(box_dim="size")},
-            None,
-            r"box_dim\[0\] of args\['m'\]: unknown name 'size'",
-        ),
-        (
-            "k(CUtensorMap m)",
-            {"m": TensorMap(box_dim="max_cooperative_blocks")},
-            None,
-            "max_cooperative_blocks is not known yet",
-        ),
-    ],
-)
-def test_a_map_that_cannot_be_bound(declaration, args, params, message):
-    launch = Launch(grid=1, block=1, args=args, params=params)
-    with pytest.raises(ValueError, match=message):
-        bound((launch, kernel_ref(declaration)))
-
-
-def test_a_struct_of_128_bytes_under_any_name_takes_a_map():
-    launch = Launch(grid=1, block=1, args={"m": TensorMap("x", box_dim=16)})
-    ref = kernel_ref("k(cute::TmaDescriptor m)", sizes={"m": 128})
-    assert bound((launch, ref)).declared_params == "void* x"
-
-
-def test_a_bare_map_is_still_bytes():
-    assert instance("k(CUtensorMap m)").declared_params == "CUtensorMap m"
 
 
 def test_args_take_a_tensor_map_and_no_other_object():

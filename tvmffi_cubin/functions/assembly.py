@@ -1,7 +1,8 @@
-"""A small writer of assembly text: C structs with addresses, pooled strings, images, stubs."""
+"""Assembly text: C structs with addresses, pooled strings, stubs, embedded files."""
 
 from __future__ import annotations
 
+import os
 import struct
 import zlib
 from collections.abc import Iterable
@@ -19,35 +20,29 @@ _STUBS = {
 
 
 class Layout:
-    """A C struct: its members' codes as in `struct`, where ``P`` is an address, ``40x`` zeros.
+    """A C struct: its members' codes as in `struct`, where ``P`` is an address.
 
     Members are aligned as C does it, the struct's size is a multiple of 8.
     """
 
     def __init__(self, codes: str) -> None:
         members = codes.split()
-        self.size = struct.calcsize(f"@{''.join(members)}0q")
+        self.size = struct.calcsize(f"@{codes}0q")
+        self._struct = struct.Struct(f"@{codes}0q".replace("P", "Q"))
         self._words = struct.Struct(f"{self.size // 8}Q")
-        # Where values are addresses, and in which words of the struct; and where they are not.
-        self._addresses: list[tuple[int, int]] = []
-        self._plain: list[int] = []
-        position = 0
-        for number, code in enumerate(members, 1):
-            if code == "P":
-                offset = struct.calcsize("@" + "".join(members[:number])) - 8
-                self._addresses.append((position, offset // 8))
-            elif not code.endswith("x"):
-                self._plain.append(position)
-            position += not code.endswith("x")
-        plain = "".join("0q8x" if code == "P" else code for code in members)
-        self._struct = struct.Struct(f"@{plain}0q")
+        # Which values are addresses, and in which words of the struct.
+        self._addresses = [
+            (number, struct.calcsize("@" + "".join(members[: number + 1])) // 8 - 1)
+            for number, code in enumerate(members)
+            if code == "P"
+        ]
 
     def row(self, *values: str | int | None) -> str:
         """Return the directive for one struct; an address is a label, or None."""
-        packed = self._struct.pack(*[values[i] for i in self._plain])
-        words: list[object] = [*self._words.unpack(packed)]
-        for position, word in self._addresses:
-            words[word] = values[position] or 0
+        numbers = (0 if value is None or isinstance(value, str) else value for value in values)
+        words: list[object] = [*self._words.unpack(self._struct.pack(*numbers))]
+        for number, word in self._addresses:
+            words[word] = values[number] or 0
         return "    .quad " + ",".join(map(str, words))
 
 
@@ -58,8 +53,8 @@ class Text:
     that the same calls make the same text.
     """
 
-    def __init__(self, machine: str) -> None:
-        self._stub = _STUBS[machine]
+    def __init__(self, machine: str | None = None) -> None:
+        self._stub = _STUBS[machine or os.uname().machine]
         self._labels: dict[str, str] = {}
         self._strings: dict[str, str] = {}  # by text, before it is quoted
         self._constants: list[str] = []
@@ -71,23 +66,23 @@ class Text:
         """Return the label of a string that ends with a zero byte."""
         label = self._strings.get(text)
         if label is None:
-            label = self._pooled(self._constants, f"    .asciz {quoted(text)}")
-            self._strings[text] = label
+            label = self._strings[text] = self._pooled(f"    .asciz {quoted(text)}")
         return label
 
     def data(self, data: bytes, *, align: int = 1) -> str:
         """Return the label of constant bytes."""
         listed = f"    .byte {','.join(map(str, data))}"
-        aligned = f"    .balign {align}\n" if align > 1 else ""
-        return self._pooled(self._constants, listed, aligned)
+        return self._pooled(listed, f"    .balign {align}\n" if align > 1 else "")
 
-    def table(self, rows: Iterable[str], *, is_writable: bool = False) -> str | None:
-        """Return the label of an array of structs; None where it is empty.
-
-        No two that are writable are equal: their names are in them.
-        """
+    def table(self, rows: Iterable[str]) -> str | None:
+        """Return the label of an array of structs; None where it is empty."""
         text = "\n".join(rows)
-        return self._pooled(self._writable if is_writable else self._tables, text) if text else None
+        return self._pooled(text, section=self._tables) if text else None
+
+    def named(self, label: str, rows: Iterable[str], *, is_writable: bool = False) -> None:
+        """Put an array of structs at a label of its own."""
+        section = self._writable if is_writable else self._tables
+        section.append("\n".join((f"{label}:", *rows)))
 
     def hidden(self, name: str, row: str, *, is_writable: bool = False) -> None:
         """Put a struct under a name that other units know."""
@@ -119,12 +114,13 @@ class Text:
         ]
         return "".join([_HEAD, *parts, *further, _FOOT])
 
-    def _pooled(self, section: list[str], directive: str, aligned: str = "") -> str:
-        key = aligned + directive
+    def _pooled(self, content: str, aligned: str = "", section: list[str] | None = None) -> str:
+        key = aligned + content
         label = self._labels.get(key)
         if label is None:
             label = self._labels[key] = f".L{len(self._labels)}"
-            section.append(f"{aligned}{label}:\n{directive}")
+            place = self._constants if section is None else section
+            place.append(f"{aligned}{label}:\n{content}")
         return label
 
 
@@ -141,12 +137,12 @@ def image_text(
     """Return the sections that embed a file as an image, as EMBED_CUBIN expects it."""
     large = size > _LARGE and machine == "x86_64"
     section = '.lrodata,"al",%progbits' if large else '.rodata,"a",%progbits'
-    binding = "globl" if is_shared else "weak"
-    data, end, table = (
-        f"__tvm_ffi__cubin_{name}",
-        f"__tvm_ffi__cubin_{name}_end",
-        f"__tvmffi_cubin_image_{name}",
-    )
+    data, end = f"__tvm_ffi__cubin_{name}", f"__tvm_ffi__cubin_{name}_end"
+    table = f"__tvmffi_cubin_image_{name}"
+
+    def symbol(symbol: str) -> str:
+        return f"    .{'globl' if is_shared else 'weak'} {symbol}\n    .hidden {symbol}"
+
     return f"""\
     .section .rodata,"a",%progbits
 .Lcuda_version_{name}:
@@ -155,22 +151,19 @@ def image_text(
     .asciz {quoted(arches)}
     .section {section}
     .balign 64
-    .{binding} {data}
-    .hidden {data}
+{symbol(data)}
     .type {data},%object
 {data}:
 .Lcubin_{name}:
     .incbin {quoted(file)}
-    .{binding} {end}
-    .hidden {end}
+{symbol(end)}
 {end}:
 .Lcubin_end_{name}:
     .byte 0
     .section .data.rel.ro,"aw"
     # As the ABI has it for arrays of 16 bytes and more: clang reads two addresses at once.
     .balign 16
-    .{binding} {table}
-    .hidden {table}
+{symbol(table)}
     .type {table},%object
 {table}:
 .Limage_{name}:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
-from ..device.image import Image
-from ..device.probe import squeeze
 from ..device.signature import KernelSignature, signature_text
 from ..kernels.cubin import Kernel, Parameter
 from ..kernels.types import Param, parse_params
 from ..launches.launch import Launch
-from ..launches.values import ModuleParam
-from ..sources.reader import read
-from ..sources.source import DEVICE_IMAGE
-from .bind import as_map
+from ..launches.values import Bound
 from .exported import contradicts
-from .function import KernelRef
+from .launch import as_map
+from .plan import KernelRef
 
-Found = tuple[Image, KernelSignature]
+if TYPE_CHECKING:
+    from ..device.image import Image
+
+Found = tuple["Image", KernelSignature]
 """A kernel, and the image that has it."""
 
 _MOST_LISTED = 20
@@ -38,11 +38,12 @@ class Kernels:
         *,
         sources: Sequence[str] = (),
         files: Collection[str] = (),
-        trailing: Sequence[ModuleParam] = (),
+        trailing: Sequence[Bound | Param] = (),
     ) -> None:
         self.images = images
         self.sources = sources
         self.files = files
+        self.bound = tuple(x if isinstance(x, Bound) else Bound(x.name) for x in trailing)
         self.every: list[Found] = [
             (image, s if s.from_library or not trailing else _with_types(s, trailing))
             for image in images
@@ -52,8 +53,8 @@ class Kernels:
         self._ways: list[dict[str, list[Found]]] = [{} for _ in range(4)]
         for found in self.every:
             signature = found[1]
-            name = end = squeeze(signature.qualified)
-            arguments = squeeze(signature.display[len(signature.qualified) :])
+            name = end = _squeezed(signature.qualified)
+            arguments = _squeezed(signature.display[len(signature.qualified) :])
             ends = {signature.name}
             while end := end.partition("::")[2]:
                 ends |= {end, end + arguments}
@@ -64,8 +65,14 @@ class Kernels:
         symbols, displays = self._ways[:2]
         for image in images:
             for expression, symbol in image.cubin.lowered_names.items():
-                others = displays.setdefault(squeeze(expression), [])
+                others = displays.setdefault(_squeezed(expression), [])
                 others += [x for x in symbols.get(symbol, ()) if x[0] is image and x not in others]
+
+    def ref(self, image: Image, signature: KernelSignature) -> KernelRef:
+        """Return a kernel of an image that is seen."""
+        trailing = () if signature.from_library else self.bound
+        archs = image.archs_with(signature.symbol)
+        return KernelRef(image.name, signature, archs, trailing=trailing)
 
     def choose(self, function: str, launch: Launch) -> KernelRef:
         """Return the kernel that a launch of a function stands for."""
@@ -83,13 +90,13 @@ class Kernels:
         found = self._find(wanted, images)
         # Where images cannot be read, they may have a kernel of that very name. A template that
         # has no instance is not another kernel, in whose name its own is.
-        if not found and launch.kernel and not unread and not self._in_sources(wanted, images):
-            found = _by_part([x for x in self.every if x[0] in images], squeeze(wanted))
+        if not found and launch.kernel and not unread and not self._in_sources(wanted):
+            found = _by_part([x for x in self.every if x[0] in images], _squeezed(wanted))
         if not found:
-            raise ValueError(self._no_match(wanted, images) + unread)
+            raise ValueError(_no_match(wanted, images) + unread)
         if len(found) > 1 and declared is not None:
-            for fits in (_has_sizes, _has_types):
-                found = [x for x in found if fits(x[1], declared)] or found
+            fits = [_fits(x[1], declared) for x in found]
+            found = [x for x, how in zip(found, fits, strict=True) if how == max(fits)]
         if len({x.symbol for _, x in found}) > 1:
             candidates = listed([signature_text(x) for _, x in found])
             raise ValueError(
@@ -104,42 +111,21 @@ class Kernels:
                 f"kernel {signature.display} is in {len(found)} images, {names}: say "
                 f"which is meant, as in Launch(image={image.name!r})"
             )
-        if declared is None:
-            signature.require()
-        return kernel_ref(image, signature)
+        return self.ref(image, signature if declared is not None else signature.require())
 
     def _find(self, wanted: str, images: Sequence[Image]) -> list[Found]:
         """Return the matches of the first way of naming that has any, the most exact way first."""
-        name = squeeze(wanted).removeprefix("::")
+        name = _squeezed(wanted).removeprefix("::")
         for way in self._ways:
             if found := [x for x in way.get(name, ()) if x[0] in images]:
                 return found
         return []
 
-    def _in_sources(self, name: str, images: Sequence[Image]) -> bool:
-        if all(image.name != DEVICE_IMAGE for image in images):
-            return False
+    def _in_sources(self, name: str) -> bool:
+        from ..sources.reader import read
+
         kernels = (kernel for text in self.sources for kernel in read(text).kernels)
         return any(name in (kernel.name, kernel.qualified) for kernel in kernels)
-
-    def _no_match(self, wanted: str, images: Sequence[Image]) -> str:
-        names = {x.display: x.name for image in images for x in image.signatures}
-        if not names or self._in_sources(wanted, images):
-            return (
-                f"there is no kernel {wanted!r} in the image: of a template name an instance, such "
-                f"as {wanted + '<float>'!r}"
-            )
-        import difflib
-
-        close = difflib.get_close_matches(wanted, [*names, *names.values()], 1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        known = listed(sorted(names), ", ")
-        return f"there is no kernel {wanted!r} in the image{hint}; it has: {known}"
-
-
-def kernel_ref(image: Image, signature: KernelSignature) -> KernelRef:
-    """Return a kernel of an image that is seen."""
-    return KernelRef(image.name, signature, image.archs_with(signature.symbol))
 
 
 def listed(texts: Sequence[str], separator: str = "\n  ") -> str:
@@ -148,34 +134,51 @@ def listed(texts: Sequence[str], separator: str = "\n  ") -> str:
     return separator.join([*texts[:_MOST_LISTED], *rest])
 
 
-def _with_types(signature: KernelSignature, trailing: Sequence[ModuleParam]) -> KernelSignature:
-    """Return a kernel whose last parameters are of the types that `bound_params` declares."""
+def _squeezed(text: str) -> str:
+    """Return text without spaces, for comparing names however they were written."""
+    return "".join(text.split())
+
+
+def _no_match(wanted: str, images: Sequence[Image]) -> str:
+    import difflib
+
+    names = {x.display: x.name for image in images for x in image.signatures}
+    close = difflib.get_close_matches(wanted, [*names, *names.values()], 1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    known = listed(sorted(names), ", ") or "none"
+    return (
+        f"there is no kernel {wanted!r} in the image{hint}; it has: {known}; of a template name an "
+        f"instance, such as {wanted + '<float>'!r}"
+    )
+
+
+def _with_types(signature: KernelSignature, trailing: Sequence[Bound | Param]) -> KernelSignature:
+    """Return a kernel whose last parameters have the types that `bound_params` declares."""
     own = len(signature.kernel.params) - len(trailing)
-    expected = ", ".join(param.name for param in trailing)
     if own < 0:
         raise ValueError(
-            f"bound_params are the last parameters of every kernel, {expected}, and kernel "
-            f"{signature.display} has {len(signature.kernel.params)}"
+            f"bound_params are the last parameters of every kernel, "
+            f"{', '.join(str(x.name) for x in trailing)}, and kernel {signature.display} has "
+            f"{len(signature.kernel.params)}"
         )
     params = [*signature.params]
     names = [param.name for param in params[own:]]
-    for index, real in enumerate(params[own:]):
-        given = trailing[index]
+    for index, (real, given) in enumerate(zip(params[own:], trailing, strict=False), own):
         # Of one type, those in another order would be mixed up.
         if given.name != real.name and given.name in names:
             raise ValueError(
                 f"bound_params names {given.name!r} where kernel {signature.display} has "
                 f"{real.name!r}: give them in the kernel's order, {', '.join(names)}"
             )
-        type_ = parse_params(given.declared)[0].type if given.declared else real.type
+        type_ = real.type if isinstance(given, Bound) else given.type
         differs = not signature.opaque and contradicts(type_, real.type)
         if differs or type_.size not in (None, real.type.size):
             raise ValueError(
-                f"bound_params declares {given.declared!r}, kernel {signature.display} has "
-                f"'{real.type.text} {real.name}' of {real.type.size} bytes"
+                f"bound_params declares '{type_.text} {given.name}', kernel {signature.display} "
+                f"has '{real.type.text} {real.name}' of {real.type.size} bytes"
             )
-        name = real.name if signature.names_known else given.name
-        params[own + index] = Param(name, type_._replace(size=real.type.size))
+        name = real.name if signature.names_known else str(given.name)
+        params[index] = Param(name, type_._replace(size=real.type.size))
     return signature._replace(params=tuple(params))
 
 
@@ -198,30 +201,24 @@ def _in_file(image: str, wanted: str, launch: Launch, declared: Sequence[Param])
 
 def _by_part(kernels: Sequence[Found], part: str) -> list[Found]:
     """Return the kernels that a part of their name or, where no name has it, symbol stands for."""
-    for texts in ([squeeze(x.display) for _, x in kernels], [x.symbol for _, x in kernels]):
+    for texts in ([_squeezed(x.display) for _, x in kernels], [x.symbol for _, x in kernels]):
         found = [pair for pair in zip(kernels, texts, strict=True) if part in pair[1]]
+        # Compilers put a number behind the name of further kernels, at its end or before types.
+        numbers = [len(re.findall(r"_\d+(?=_|$)", text)) for _, text in found]
+        is_one = len({re.sub(r"_\d+(?=_|$)", "", text) for _, text in found}) == 1
         if found:
-            # Compilers put a number behind the name of further kernels, at its end or before types.
-            numbered = re.compile(f"{re.escape(part)}_[0-9]")
-            names = {text for _, text in found}
-            bases = [
-                x
-                for x, text in found
-                if not numbered.search(text)
-                and re.sub("(_[0-9]+)+$", "", text) not in names - {text}
-            ]
-            return bases or [x for x, _ in found]
+            pairs = zip(found, numbers, strict=True)
+            return [x for (x, _), number in pairs if not is_one or number == min(numbers)]
     return []
 
 
-def _has_sizes(signature: KernelSignature, declared: Sequence[Param]) -> bool:
-    """Whether declared parameters have a kernel's sizes; more than it has are for expressions."""
+def _fits(signature: KernelSignature, declared: Sequence[Param]) -> tuple[bool, bool]:
+    """Whether declared parameters have a kernel's sizes; and its kinds of types.
+
+    More than it has are for expressions.
+    """
     slots = signature.kernel.params
     pairs = zip(declared, slots, strict=False)
-    return len(slots) <= len(declared) and all(p.type.size in (None, x.size) for p, x in pairs)
-
-
-def _has_types(signature: KernelSignature, declared: Sequence[Param]) -> bool:
-    """Whether a kernel's types are of the declared kinds, and point to the same."""
-    pairs = zip(declared, signature.params, strict=False)
-    return not any(contradicts(param.type, own.type) for param, own in pairs)
+    sizes = len(slots) <= len(declared) and all(p.type.size in (None, x.size) for p, x in pairs)
+    both = zip(declared, signature.params, strict=False)
+    return sizes, not any(contradicts(param.type, own.type) for param, own in both)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..kernels.types import CxxType, Pointee
-from ..launches.expression import Field, Name
+from ..launches.expression import Read
 
 
 class Exported(NamedTuple):
@@ -35,23 +35,19 @@ class Exported(NamedTuple):
         return f"{self.type.text} {self.name}"
 
     @property
-    def bound_facts(self) -> list[str | bool]:
+    def facts(self) -> list[str | bool]:
         """Of one that is bound, name, type and whether it is required, as JSON values."""
         return [self.name, self.type.text, self.required]
 
-    def covers(self, other: Exported) -> bool:
-        """Whether it takes every argument that another instance's parameter takes."""
-        is_wider = self.type.kind != "raw" and fits(other.type, self.type)
-        multiple = other.multiple_of if other.equal_to is None else other.equal_to
-        return (
-            (is_wider or self.type == other.type)
-            and (self.strided or not other.strided)
-            and (other.in_expression or not self.in_expression)
-            and self.ndim in (None, other.ndim)
-            and self.min_rank <= (other.ndim or other.min_rank)
-            and self.equal_to in (None, other.equal_to)
-            and multiple % self.multiple_of == 0
-        )
+    @property
+    def assumptions(self) -> list[str]:
+        """What beside its type tells it from another instance's."""
+        found = [] if self.ndim is None else [f"{self.name} has rank {self.ndim}"]
+        if self.equal_to is not None:
+            found.append(f"{self.name} is {self.equal_to}")
+        elif self.multiple_of > 1:
+            found.append(f"{self.name} is a multiple of {self.multiple_of}")
+        return found
 
     def merged(self, other: Exported) -> Exported:
         """Return what fits another launch's parameter of this name too."""
@@ -80,10 +76,10 @@ class Exported(NamedTuple):
             return self
         return self._replace(type=self.type._replace(kind="pointer", pointee=Pointee("void")))
 
-    def with_read(self, read: Name | Field) -> Exported:
+    def with_read(self, read: Read) -> Exported:
         """Return it with what an expression needs of it; a ValueError says why that cannot be."""
         type_ = self.type
-        if isinstance(read, Name):
+        if not read.field:
             if is_integer(type_):
                 return self._replace(in_expression=True)
             if type_.kind == "pointer":

@@ -4,33 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import reduce
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..device.image import Image
 from ..device.signature import signature_text
-from ..kernels.types import parse_params, sized_type
-from ..launches.export import Export, identifier
+from ..kernels.types import Param, parse_params, sized_type
 from ..launches.launch import Launch
-from ..launches.values import ModuleParam
+from ..launches.values import Bound
 from ..sources.source import DEVICE_IMAGE
-from .bind import bind, function, told
-from .choice import Found, Kernels, kernel_ref, listed
+from .bind import bind, told
+from .choice import Found, Kernels, listed
 from .exported import Exported
-from .function import Function
+from .plan import Plan
+
+if TYPE_CHECKING:
+    from ..device.image import Image
+    from ..launches.export import Export
 
 # Grid and block are the caller's, and all parameters.
 _AS_CALLED = Launch()
 
 
 class Exports(NamedTuple):
-    """What the module exports: C++ functions by name, with docstrings, and generated functions.
-
-    `slots` is what may be bound for the kernels that C++ functions launch.
-    """
+    """What the module exports: C++ functions by name, with docstrings, and generated functions."""
 
     host: tuple[tuple[str, str], ...]
-    functions: tuple[Function, ...]
-    slots: tuple[Exported, ...] = ()
+    plan: Plan
 
 
 def resolve(
@@ -41,17 +39,23 @@ def resolve(
     has_host: bool,
     exported_by_files: Sequence[str] | None = None,
     device_sources: Sequence[str] = (),
-    bound_params: tuple[ModuleParam, ...] = (),
+    bound_params: Sequence[str | Bound] = (),
     image_files: Collection[str] = (),
 ) -> Exports:
-    """Tell kernels from C++ functions and bind the former."""
-    kernels = Kernels(images, sources=device_sources, files=image_files, trailing=bound_params)
+    """Tell kernels from C++ functions and bind the former.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A function is neither, or a launch does not go with its kernel.
+    """
+    trailing = tuple(x if isinstance(x, Bound) else _trailing(x) for x in bound_params)
+    kernels = Kernels(images, sources=device_sources, files=image_files, trailing=trailing)
     host: list[tuple[str, str]] = []
-    made: list[Function] = []
+    plan = Plan()
     if functions is None and not has_host:
-        for image, s in _all_kernels(kernels, from_sources=bool(device_sources)):
-            instance = bind(s.name, [(_AS_CALLED, kernel_ref(image, s))], trailing=bound_params)
-            made.append(function(s.name, [instance]))
+        for image, s in _all_kernels(kernels):
+            bind(plan, s.name, [[(_AS_CALLED, kernels.ref(image, s))]])
     elif not functions and not has_host:
         raise ValueError(
             "functions is empty, so that nothing would be exported: leave it out to export all "
@@ -69,22 +73,24 @@ def resolve(
         if instances is None and (by_files or (has_host and not is_kernel)):
             host.append((name, doc))
             continue
-        bound = []
-        for launches in instances or [(_AS_CALLED,)]:
-            with told(f"function {name!r}"):
-                pairs = [(launch, kernels.choose(name, launch)) for launch in launches]
-            bound.append(bind(name, pairs, trailing=bound_params))
-        made.append(function(name, bound, doc=doc))
-    slots = [_slot(x, n - len(bound_params), kernels) for n, x in enumerate(bound_params)]
-    return Exports(tuple(host), tuple(made), tuple(slots) if has_host else ())
+        with told(f"function {name!r}"):
+            pairs = [
+                [(launch, kernels.choose(name, launch)) for launch in launches]
+                for launches in instances or [(_AS_CALLED,)]
+            ]
+        bind(plan, name, pairs, doc=doc)
+    if has_host:
+        for number, given in enumerate(trailing, -len(trailing)):
+            plan.slot(None, _slot(given, number, kernels))
+    return Exports(tuple(host), plan)
 
 
-def _all_kernels(kernels: Kernels, *, from_sources: bool) -> list[Found]:
+def _all_kernels(kernels: Kernels) -> list[Found]:
     """Return every kernel of the device sources or, where there are none, of all images."""
     found = kernels.every
-    if from_sources:
+    if kernels.sources:
         found = [x for x in found if x[0].name == DEVICE_IMAGE and not x[1].from_library]
-    if not found and from_sources:
+    if not found and kernels.sources:
         raise ValueError(
             "the device sources define no kernel that is in the image: templates are instantiated "
             'by functions={"name": Launch(kernel="fill<float>", ...)}'
@@ -102,31 +108,41 @@ def _all_kernels(kernels: Kernels, *, from_sources: bool) -> list[Found]:
                 f"{len(texts)} kernels are called {name!r}:\n  {listed(texts)}\nname each: "
                 'functions={"one": Launch(kernel="...", image="...", params="..."), ...}'
             )
-        identifier('a kernel\'s own name; functions={"k": Launch(kernel="...")} gives it one', name)
+        if not name.isidentifier():
+            raise ValueError(
+                f"the kernel {name!r} has a name that C cannot have: give it one, as in "
+                f'functions={{"k": Launch(kernel={name!r})}}'
+            )
     # The image has them in an order of its own; those of headers and macros come last.
     return sorted(found, key=lambda x: (x[1].line is None, x[1].line or 0))
 
 
-def _slot(param: ModuleParam, position: int, kernels: Kernels) -> Exported:
+def _trailing(text: str) -> Bound | Param:
+    """Return one of `bound_params`, a name or a declaration."""
+    return Bound(text) if text.isidentifier() else parse_params(text)[0]
+
+
+def _slot(given: Bound | Param, position: int, kernels: Kernels) -> Exported:
     """Return what may be bound for kernels that C++ launches: of a type that does for all."""
     found = [s for _, s in kernels.every if not s.from_library]
     types = [
         s.params[position].type if s.params else sized_type(s.kernel.params[position].size)
         for s in found
     ]
-    if not types and param.declared:
-        types = [parse_params(param.declared)[0].type]
+    if not types and isinstance(given, Param):
+        types = [given.type]
     kernel_of = {type_.size: s.display for type_, s in zip(types, found, strict=False)}
     if len(kernel_of) > 1:
         sizes = ", ".join(f"{size} bytes in {kernel}" for size, kernel in kernel_of.items())
-        raise ValueError(f"bound_params: {param.name!r} is one parameter of all kernels: {sizes}")
+        raise ValueError(f"bound_params: {given.name!r} is one parameter of all kernels: {sizes}")
     if not types or types[0].size is None:
         raise ValueError(
-            f"bound_params: no kernel is embedded that could tell the type of {param.name!r}: "
-            f'declare it, as in "unsigned long long* {param.name}"'
+            f"bound_params: no kernel is embedded that could tell the type of {given.name!r}: "
+            f'declare it, as in "unsigned long long* {given.name}"'
         )
+    name = str(given.name)
     try:
-        slot = reduce(Exported.merged, (Exported(param.name, type_) for type_ in types))
+        slot = reduce(Exported.merged, (Exported(name, type_) for type_ in types))
     except ValueError:
-        slot = Exported(param.name, sized_type(types[0].size))
-    return slot._replace(required=param.bound.required)
+        slot = Exported(name, sized_type(types[0].size))
+    return slot._replace(required=isinstance(given, Bound) and given.required)

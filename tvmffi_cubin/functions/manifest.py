@@ -11,7 +11,6 @@ from ..device.image import Image, image_facts
 from ..launches import SCHEMA
 from ..launches.form import to_json
 from .exports import Exports
-from .plan import kernel_rows
 
 if TYPE_CHECKING:
     from ..inline.request import Request
@@ -31,16 +30,16 @@ def manifest(
     said: dict[str, Any] = {
         "schema": SCHEMA,
         "name": request.name,
-        "functions": {f.name: f.facts() for f in exports.functions},
+        "functions": exports.plan.functions,
         "kernels": [
             [x.signature.symbol, x.signature.display, x.image]
-            for x in kernel_rows(exports.functions).values()
+            for x in exports.plan.kernels.values()
         ],
         "images": {
             **{i.name: image_facts(i) for i in images},
             **{name: {"file": path} for name, path in image_paths(request).items()},
         },
-        "bound": [slot.bound_facts for slot in exports.slots],
+        "bound": [x.facts for (function, _), x in exports.plan.slots.items() if function is None],
         # Of the machine nothing but its compiler's version.
         "versions": {
             "tvmffi_cubin": __version__,
@@ -50,7 +49,7 @@ def manifest(
     }
     # Without these options the functions could not be built again as they are.
     if request.bound_params:
-        said["bound_params"] = to_json([param.given for param in request.bound_params])
+        said["bound_params"] = to_json(request.bound_params)
     if any(image.cubin.kind == "ptx" for image in images):
         said["ptx"] = "keep"
     if tools.nvcc is not None:

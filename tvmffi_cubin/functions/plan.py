@@ -1,49 +1,34 @@
-"""The plan of a module: tables for the launcher's body, laid out as launcher/plan.h has them."""
+"""`Plan`: the tables of a module's launcher, as functions are bound and write themselves to it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
+from ..device.signature import KernelSignature
 from ..kernels.cubin import Kernel
-from ..launches.tensor_map import DATA_TYPES, INTERLEAVES, L2_PROMOTIONS, OOB_FILLS, SWIZZLES
-from . import function as made
+from ..kernels.types import CxxType
+from ..launches.values import Bound
 from .assembly import Layout, Text
-from .bind import kind_of
 from .exported import Exported
-from .function import (
-    BoundLaunch,
-    Figure,
-    Formula,
-    Function,
-    Instance,
-    KernelRef,
-    MapSource,
-    ScratchSource,
-    Source,
-    Step,
-    Target,
-)
 
-# As structs of plan.h, in its order. What the body fills in is left out: it begins as zeros.
+# As structs of launcher/plan.h, in its order. What the body fills in begins as zeros.
 _PARAM = Layout("P P P q  B B H B B H B B H B B H  I I i i B B B ? ?")
-_STEP = Layout("P P q B B H I")
-_IMAGE = Layout("P P P 40x")
+_IMAGE = Layout("P P P P P P P P")
 _DECLARED = Layout("P i i ?")
-_KERNEL = Layout("P P P P P 8x I I I I ? I")
+_KERNEL = Layout("P P P P P P I I I I ? I")
 # ... with its limits on each device, which begin as zeros, and its own cluster, -1: not read.
 _LIMITS = "    .zero 320\n" + Layout("i").row(-1)
 _KERNEL_SIZE = _KERNEL.size + 320 + 8
-_SOURCE = Layout("B i P")
-_LAUNCH = Layout("P P P i i i i i ? ?")
-_MAP = Layout("P P i i  B b B B B B 2x i i i i" + 27 * " q")
-_SCRATCH = Layout("P  P P q  P P q  I")
-_TARGET = Layout("P P q  P P q  i ? ?")
-_INSTANCE = Layout("P P P P P i i i i i i")
 _FUNCTION = Layout("P P P i i")
-_MODULE = Layout("P P P P P P i i i 4x")
-_SLOT = Layout("P P P ? 8x")
-_BOUND_TABLE = Layout("P i i 8x")
+_MODULE = Layout("P P P P P P i i i")
+_SLOT = Layout("P P P ? P")
+_BOUND_TABLE = Layout("P i i P")
 
+_KINDS = {
+    "pointer": 0, "int": 1, "uint": 2, "float": 3, "bool": 5, "struct": 6, "raw": 7
+}  # fmt: skip
+_BFLOAT_KIND, _MAP_KIND = 4, 8
 _DTYPE_NAMES = (
     *("int", "uint", "float", "handle", "bfloat", "complex", "bool"),
     *("float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz"),
@@ -58,71 +43,126 @@ _BLOCK_THREADS = 1024
 _QUARTER_REGISTERS = 16 * 1024
 
 _MODULE_NAME = "__tvmffi_cubin_module"
-_BOUND_NAME = "__tvmffi_cubin_bound"
+BOUND_TABLE = "__tvmffi_cubin_bound"
+"""What may be bound: the label of its table."""
+_ENTRIES = ("configure", "preload", "unload", "occupancy", "manifest")
 
 
-def kernel_rows(functions: Sequence[Function]) -> dict[tuple[object, ...], KernelRef]:
-    """Return the kernels that functions launch, by their keys, in the order of their table."""
-    return {bound.kernel.key: bound.kernel for f in functions for bound in f.launches}
+class KernelRef(NamedTuple):
+    """A kernel of an image."""
+
+    # Name of the image.
+    image: str
+    # What is known of the kernel; of one in a file, what its launch declares.
+    signature: KernelSignature
+    # The architectures of the image that have this kernel, empty where all do.
+    archs: tuple[str, ...] = ()
+    # Of a kernel in a file, which is seen only when it is loaded, how many of the declared
+    # parameters it has at least; None of one that is embedded.
+    least_params: int | None = None
+    # Whether the name of one in a file may be a part of its kernel's.
+    by_part: bool = False
+    # Its last parameters, which the module binds.
+    trailing: tuple[Bound, ...] = ()
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells it from every other kernel of the module; in a file, how it is declared."""
+        sizes = () if self.least_params is None else self.signature.kernel.params
+        return self.image, self.signature.symbol, self.least_params, self.by_part, sizes
 
 
 class Plan(Text):
-    """The text of a module's unit: its tables and stubs, beside images and the manifest."""
+    """The text of a module's unit: its tables and stubs, beside images and the manifest.
 
-    def write(
-        self,
-        functions: Sequence[Function],
-        images: Sequence[str],
-        *,
-        slots: Sequence[Exported] = (),
-        files: Mapping[str, str] | None = None,
-    ) -> None:
-        """Write functions, the embedded images that they use, and those that lie in `files`.
+    `functions` is what a manifest says of each; `kernels` those that they launch; `slots` what may
+    be bound, by the function, None for the kernels that C++ launches, and its name.
+    """
 
-        Of all kernels that C++ functions launch the last parameters are `slots`.
-        """
-        paths = {**dict.fromkeys(images), **(files or {})}
-        labels = {x: self.table([self._image(x, paths[x])], is_writable=True) for x in paths}
-        kernels = kernel_rows(functions)
-        kernel_table = self.table(
-            [self._kernel(ref, labels[ref.image]) for ref in kernels.values()], is_writable=True
+    def __init__(self, machine: str | None = None) -> None:
+        super().__init__(machine)
+        self.functions: dict[str, dict[str, Any]] = {}
+        self.kernels: dict[tuple[object, ...], KernelRef] = {}
+        self.slots: dict[tuple[str | None, str], Exported] = {}
+        self._kernel_labels: dict[tuple[object, ...], str] = {}
+        self._params: dict[Exported, str] = {}
+        self._rows: list[str] = []
+
+    @property
+    def has_cpp_slots(self) -> bool:
+        """Whether something may be bound for kernels that C++ launches."""
+        return any(function is None for function, _ in self.slots)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing needs the launcher."""
+        return not self.functions and not self.slots
+
+    # What functions write
+
+    def kernel(self, ref: KernelRef) -> str:
+        """Return the label of a kernel's row."""
+        key = ref.key
+        if key not in self.kernels:
+            self._kernel_labels[key] = f".Lkernels+{len(self.kernels) * _KERNEL_SIZE}"
+            self.kernels[key] = ref
+        return self._kernel_labels[key]
+
+    def slot(self, function: str | None, given: Exported) -> int:
+        """Return the number of what may be bound by a name, for all launches of a function."""
+        key = function, given.name
+        known = self.slots.get(key)
+        self.slots[key] = given if known is None else known.merged(given)
+        return [*self.slots].index(key)
+
+    def params(self, params: Sequence[Exported]) -> str | None:
+        """Return the label of a table of what a function takes."""
+        return self.table(map(self._param, params))
+
+    def function(self, name: str, facts: dict[str, Any], doc: str, rows: Sequence[str]) -> None:
+        """Write a function of some instances; `facts` is what a manifest says of it."""
+        label = f".Lfunctions+{len(self._rows) * _FUNCTION.size}"
+        text = "\n\n".join(filter(None, [facts["signature"], doc]))
+        counts = len(rows), len(facts["params"])
+        self._rows.append(
+            _FUNCTION.row(self.string(name), self.string(text), self.table(rows), *counts)
         )
-        self.kernels = {x: f"{kernel_table}+{n * _KERNEL_SIZE}" for n, x in enumerate(kernels)}
-        bound: list[tuple[str | None, Exported]] = [(f.name, x) for f in functions for x in f.slots]
-        self.slots = {(name, slot.name): number for number, (name, slot) in enumerate(bound)}
-        bound += [(None, slot) for slot in slots]
-        # Many functions have the same ones.
-        params = dict.fromkeys(x for f in functions for i in f.instances for x in i.params)
-        self.params = {param: self._param(param) for param in params}
-        table = self.table([self._function(function) for function in functions])
-        for number, function in enumerate(functions):
-            label = f"{table}+{number * _FUNCTION.size}"
-            self.stub(function.name, "tvmffi_cubin_call", label)
-            self.stub(f"_doc_{function.name}", "tvmffi_cubin_doc", label)
-        if bound:
-            self._bound(bound, len(slots))
-        image_table = self.table([f"    .quad {label}" for label in labels.values()])
-        counts = len(labels), len(kernels), len(functions)
-        bound_table = _BOUND_NAME if bound else None
-        manifest = ".Lmanifest", ".Lmanifest_end"
-        row = _MODULE.row(image_table, kernel_table, table, bound_table, *manifest, *counts)
+        self.functions[name] = facts
+        self.stub(name, "tvmffi_cubin_call", label)
+        self.stub(f"_doc_{name}", "tvmffi_cubin_doc", label)
+
+    # What the module has
+
+    def close(self, files: Mapping[str, str]) -> None:
+        """Write the module's own tables; `files` are the images that lie in files, by name."""
+        used = (ref.image for ref in self.kernels.values() if ref.image not in files)
+        images = {**dict.fromkeys(used), **files}
+        labels = {name: f".Limages+{n * _IMAGE.size}" for n, name in enumerate(images)}
+        self.named(".Limages", (self._image(*x) for x in images.items()), is_writable=True)
+        kernels = [self._kernel(ref, labels[ref.image]) for ref in self.kernels.values()]
+        self.named(".Lkernels", kernels, is_writable=True)
+        self.named(".Lfunctions", self._rows)
+        if self.slots:
+            self._close_slots()
+        row = _MODULE.row(
+            *(self.table(f"    .quad {x}" for x in labels.values()), ".Lkernels", ".Lfunctions"),
+            *(BOUND_TABLE if self.slots else None, ".Lmanifest", ".Lmanifest_end"),
+            *(len(images), len(kernels), len(self._rows)),
+        )
         self.hidden(_MODULE_NAME, row)
-        entries = ["configure", "preload", "unload", "occupancy", "manifest"]
-        entries += ["bind", "bound"] if bound else []
-        entries += ["set_image_file"] if files else []
-        for name in entries:
+        bound = ("bind", "bound") if self.slots else ()
+        for name in (*_ENTRIES, *bound, *(("set_image_file",) if files else ())):
             self.stub(f"_tvmffi_cubin_{name}", f"tvmffi_cubin_{name}", _MODULE_NAME)
 
-    # Images and kernels
-
     def _image(self, name: str, path: str | None) -> str:
-        label = self.string(name)
-        if path is None:
-            return _IMAGE.row(f"__tvmffi_cubin_image_{name}", label, None)
-        empty = self.string("")
-        return _IMAGE.row(self.table([f"    .quad 0,0,{empty},{empty}"]), label, self.string(path))
+        table: str | None = f"__tvmffi_cubin_image_{name}"
+        if path is not None:
+            empty = self.string("")
+            table = self.table([f"    .quad 0,0,{empty},{empty}"])
+        place = None if path is None else self.string(path)
+        return _IMAGE.row(table, self.string(name), place, *[None] * 5)
 
-    def _kernel(self, ref: KernelRef, image: str | None) -> str:
+    def _kernel(self, ref: KernelRef, image: str) -> str:
         kernel, declared = ref.signature.kernel, None
         if ref.least_params is not None:
             data = b"".join(param.size.to_bytes(4, "little") for param in kernel.params)
@@ -132,7 +172,7 @@ class Plan(Text):
         smem = max(0, _SMALL_SMEM - kernel.static_smem_bytes) if kernel.registers else 0
         row = _KERNEL.row(
             *(image, self.string(kernel.name), self.string(ref.signature.display)),
-            *(self.string(", ".join(ref.archs)) if ref.archs else None, declared),
+            *(self.string(", ".join(ref.archs)) if ref.archs else None, declared, None),
             # Of one in a file it is read when it is loaded, which is before any launch.
             _max_threads(kernel) if declared is None else 0,
             *(kernel.cluster or (0, 0, 0)),
@@ -140,52 +180,31 @@ class Plan(Text):
         )
         return f"{row}\n{_LIMITS}"
 
-    # What may be bound
-
-    def _bound(
-        self,
-        slots: Sequence[tuple[str | None, Exported]],
-        num_trailing: int,
-    ) -> None:
-        """Write what may be bound: by functions' names, last for kernels that C++ launches."""
-        params = self.table([self._param(slot) for _, slot in slots])
-        zeros = self.data(bytes(max(8, *(slot.type.size or 0 for _, slot in slots))), align=16)
-        rows = []
-        for number, (name, slot) in enumerate(slots):
-            param = f"{params}+{number * _PARAM.size}"
-            rows.append(_SLOT.row(name and self.string(name), param, zeros, slot.required))
-        table = self.table(rows, is_writable=True)
-        row = _BOUND_TABLE.row(table, len(rows), num_trailing)
-        self.hidden(_BOUND_NAME, row, is_writable=True)
-
-    # Functions
-
-    def _function(self, function: Function) -> str:
-        pairs = zip(function.instances, function.signatures, strict=True)
-        rows = [self._instance(function.name, *pair) for pair in pairs]
-        doc = "\n\n".join(filter(None, ["\n".join(function.signatures), function.doc]))
-        most_params = max(len(instance.params) for instance in function.instances)
-        texts = self.string(function.name), self.string(doc)
-        return _FUNCTION.row(*texts, self.table(rows), len(rows), most_params)
-
-    def _instance(self, name: str, instance: Instance, signature: str) -> str:
-        launches = instance.launches
-        kinds = [source.kind for bound in launches for source in bound.sources]
-        return _INSTANCE.row(
-            self.string(signature),
-            self.table([self.params[param] for param in instance.params]),
-            self.table([self._launch(name, bound) for bound in launches]),
-            self._target(instance.target) if instance.target else None,
-            _BOUND_NAME if made.FROM_BOUND in kinds else None,
-            len(instance.params),
-            len(launches),
-            sum(max(1, len(bound.sources)) for bound in launches),
-            kinds.count(made.FROM_MAP),
-            sum(_num_attributes(bound) for bound in launches),
-            kinds.count(made.FROM_SCRATCH),
-        )
+    def _close_slots(self) -> None:
+        params = self.params([*self.slots.values()])
+        zeros = self.data(bytes(max(8, *(x.type.size or 0 for x in self.slots.values()))), align=16)
+        rows = [
+            _SLOT.row(
+                function and self.string(function),
+                f"{params}+{number * _PARAM.size}",
+                *(zeros, slot.required, None),
+            )
+            for number, ((function, _), slot) in enumerate(self.slots.items())
+        ]
+        self.named(".Lslots", rows, is_writable=True)
+        # Those of kernels that C++ launches come last.
+        of_cpp = sum(function is None for function, _ in self.slots)
+        row = _BOUND_TABLE.row(".Lslots", len(rows), of_cpp, None)
+        self.hidden(BOUND_TABLE, row, is_writable=True)
 
     def _param(self, exported: Exported) -> str:
+        # Many functions have the same ones.
+        row = self._params.get(exported)
+        if row is None:
+            row = self._params[exported] = self._param_row(exported)
+        return row
+
+    def _param_row(self, exported: Exported) -> str:
         type_ = exported.type
         pointee = type_.pointee
         dtypes = pointee.dtypes if pointee else ()
@@ -204,75 +223,13 @@ class Plan(Text):
             *(kind_of(type_), assumed, len(dtypes), exported.strided, exported.in_expression),
         )
 
-    def _launch(self, name: str, bound: BoundLaunch) -> str:
-        targets = [step.target for step in bound.steps]
-        return _LAUNCH.row(
-            self.kernels[bound.kernel.key],
-            self.table([self._source(name, source) for source in bound.sources]),
-            self.table([self._step(step) for step in bound.steps]),
-            len(bound.sources),
-            len(targets),
-            targets.count(made.WHEN),
-            targets.count(made.COMPUTED),
-            _num_attributes(bound),
-            bound.launch.grid is not None,
-            bound.launch.block is not None,
-        )
 
-    def _source(self, name: str, source: Source) -> str:
-        data, number, label = source.data, source.number, None
-        if isinstance(data, bytes):
-            label = self.data(data, align=16)
-        elif isinstance(data, MapSource):
-            number, label = 0, self._map(data, number)
-        elif isinstance(data, ScratchSource):
-            figures = *self._figure(data.bytes), *self._figure(data.bytes_per_block)
-            label = self.table([_SCRATCH.row(self.string(data.name), *figures, data.align)])
-        elif isinstance(data, Exported):
-            number = self.slots[name, data.name]
-        return _SOURCE.row(source.kind, number, label)
-
-    def _step(self, step: Step) -> str:
-        return _STEP.row(*self._figure(step.figure), step.target, step.axis, step.number, step.id)
-
-    def _figure(self, figure: Figure | bytes | None) -> tuple[str | None, str | None, int]:
-        """Return a figure's members: its code, its text, its value."""
-        if isinstance(figure, bytes):
-            return None, self.data(figure, align=8), len(figure)
-        if figure is None or isinstance(figure, int):
-            return None, None, figure or 0
-        return self.data(figure.code), self.string(figure.text), 0
-
-    def _target(self, target: Target) -> str | None:
-        figures = *self._figure(target.device), *self._figure(target.stream)
-        given = target.device is not None, target.stream is not None
-        return self.table([_TARGET.row(*figures, target.pointer, *given)])
-
-    def _map(self, mapped: MapSource, argument: int) -> str | None:
-        map_, words = mapped.map, mapped.words
-        steps = [
-            self._step(Step(made.MAP_WORD, x, number=number))
-            for number, x in enumerate(words)
-            if isinstance(x, Formula)
-        ]
-        row = _MAP.row(
-            *(self.string(mapped.name), self.table(steps), len(steps), argument),
-            map_.is_im2col,
-            -1 if map_.dtype is None else DATA_TYPES.index(map_.dtype),
-            SWIZZLES.index(map_.swizzle),
-            INTERLEAVES.index(map_.interleave),
-            L2_PROMOTIONS.index(map_.l2_promotion),
-            OOB_FILLS.index(map_.oob_fill),
-            map_.rank,
-            *(len(x or ()) for x in (map_.element_strides, map_.global_dim, map_.global_strides)),
-            *(0 if isinstance(x, Formula) else x for x in words),
-        )
-        return self.table([row])
-
-
-def _num_attributes(bound: BoundLaunch) -> int:
-    """Return the most attributes that a launch can carry."""
-    return len([x for x in bound.steps if made.DIMENSIONS <= x.target <= made.RAW and x.axis == 0])
+def kind_of(type_: CxxType) -> int:
+    """Return a type's `Kind`, as launcher/plan.h has it."""
+    if type_.scalar == "bfloat16":
+        return _BFLOAT_KIND
+    is_map = type_.text in ("CUtensorMap", "CUtensorMap_st")
+    return _MAP_KIND if is_map else _KINDS[type_.kind]
 
 
 def _max_threads(kernel: Kernel) -> int:

@@ -70,10 +70,10 @@ def make(
         bound_params=request.bound_params,
         image_files=request.image_files,
     )
-    if resolved.slots:
+    if resolved.plan.has_cpp_slots:
         _refuse_compiled(request)
     objects = []
-    if resolved.functions or resolved.slots:
+    if not resolved.plan.is_empty:
         objects.append(launcher.result() if launcher else body.obtain(cache, tools))
     job = Job(request, tools, sources, images, resolved, archs, mixed)
     return _build(job, objects, cache, folder)

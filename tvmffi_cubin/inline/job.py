@@ -15,7 +15,6 @@ from ..errors import ToolchainError
 from ..functions.assembly import image_text, manifest_text
 from ..functions.exports import Exports
 from ..functions.manifest import image_paths
-from ..functions.plan import Plan
 from ..host import toolchain
 from ..host.plan import LOCAL_SYMBOLS, Assembly, Cxx, Link, Merge, Unit, object_name
 from ..sources.sort import HostSource, Sources
@@ -60,7 +59,8 @@ class Job(NamedTuple):
         """Return the files to write, by name, and the units that compile them."""
         files: dict[str, bytes | str] = {}
         units: list[Unit] = []
-        is_called = bool(self.exports.functions or self.exports.slots)
+        plan = self.exports.plan
+        is_called = not plan.is_empty
         if self.images or is_called or self.mixed is not None:
             assembler = (os.fspath(toolchain.find_assembler()),)
         tables = {} if self.mixed is None else self.mixed.tables
@@ -90,17 +90,9 @@ class Job(NamedTuple):
         if self.images or is_called:
             said = json.dumps(manifest)
             files[_MANIFEST] = said
-            unit = Plan(machine)
             if is_called:
-                exports = self.exports
-                used = {b.kernel.image for f in exports.functions for b in f.launches}
-                unit.write(
-                    exports.functions,
-                    [image.name for image in self.images if image.name in used],
-                    slots=exports.slots,
-                    files=image_paths(self.request),
-                )
-            files[_MODULE] = unit.finished(*sections, manifest_text(_MANIFEST, said))
+                plan.close(image_paths(self.request))
+            files[_MODULE] = plan.finished(*sections, manifest_text(_MANIFEST, said))
             units.append(Assembly(_MODULE, assembler, (*embedded, _MANIFEST)))
         more_files, more_units = self.host_units()
         return {**files, **more_files}, (*units, *more_units)
@@ -207,7 +199,7 @@ class Job(NamedTuple):
         """Return what all host code is compiled with."""
         from ..host_unit import BOUND_PARAMS
 
-        return (BOUND_PARAMS,) if self.exports.slots else ()
+        return (BOUND_PARAMS,) if self.exports.plan.has_cpp_slots else ()
 
     def link(self, libraries: Sequence[str]) -> Link | Merge:
         """Return how the objects are linked, with further objects or libraries."""
@@ -241,7 +233,7 @@ class Job(NamedTuple):
                     # Then no failure tells that the library is needed.
                     flags, further = (*flags, *further), ()
             flags = (_MAPPED, *flags)
-            if self.exports.slots:
+            if self.exports.plan.has_cpp_slots:
                 flags = (*forwarders.refusing_flags(), *flags)
             flags = (*library_flags([x.path for x in given if x.is_shared]), *flags)
             objects = tuple(binary.path for binary in given)

@@ -19,7 +19,7 @@ from .request_flags import checked_compiler, cuda_flags, host_flags
 
 if TYPE_CHECKING:
     from ..kernels.cubin import Cubin
-    from ..launches.values import ModuleParam
+    from ..launches.values import Bound
     from .images import ImageFile
 
 OBJECTS = (".o", ".obj")
@@ -51,7 +51,7 @@ class Request(NamedTuple):
     device_libraries: tuple[Cubin, ...] = ()
     lto: bool = False
     ptx: str = "assemble"
-    bound_params: tuple[ModuleParam, ...] = ()
+    bound_params: tuple[str | Bound, ...] = ()
     image_files: Mapping[str, ImageFile] = MappingProxyType({})
     image_folder: str = ""
     compiler: str = "nvrtc"
@@ -182,7 +182,7 @@ class Request(NamedTuple):
         key.add("device_libraries", [[x.image, x.arch] for x in self.device_libraries])
         key.add("lto", self.lto)
         key.add("ptx", self.ptx)
-        key.add("bound_params", to_json([x.given for x in self.bound_params]))
+        key.add("bound_params", to_json(self.bound_params))
         # Of one shared object that is loaded, all such files lie in one folder.
         files = [[name, os.fspath(x.file)] for name, x in self.image_files.items()]
         key.add("image_files", [files, self.image_folder] if files else [])
@@ -283,12 +283,12 @@ def _libraries(value: Any) -> tuple[Cubin, ...]:
     return device_libraries(value)
 
 
-def _bound_params(value: Any) -> tuple[ModuleParam, ...]:
+def _bound_params(value: Any) -> tuple[str | Bound, ...]:
     if value is None:
         return ()
-    from ..launches.values import module_params
+    from ..launches.values import bound_params
 
-    return module_params(value)
+    return bound_params(value)
 
 
 def _ptx(value: Any) -> str:

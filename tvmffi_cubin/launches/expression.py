@@ -32,20 +32,16 @@ class Number(NamedTuple):
     value: int
 
 
-class Name(NamedTuple):
-    """A parameter, or a figure of the device; `column` is where it stands, from 0."""
+class Read(NamedTuple):
+    """What is read: a parameter, a figure of the device, or a `field` of a tensor.
+
+    ``shape`` and ``stride`` have a `dim`; `column` is where the name stands, from 0.
+    """
 
     name: str
     column: int
-
-
-class Field(NamedTuple):
-    """``tensor.shape[dim]``, ``tensor.stride[dim]``; ``numel`` and ``data_ptr`` have no `dim`."""
-
-    tensor: str
-    field: str
-    dim: int | None
-    column: int
+    field: str = ""
+    dim: int | None = None
 
 
 class Op(NamedTuple):
@@ -59,7 +55,7 @@ class Op(NamedTuple):
     parts: tuple[Tree, ...]
 
 
-Tree = Number | Name | Field | Op
+Tree = Number | Read | Op
 
 
 @lru_cache(maxsize=4096)
@@ -77,6 +73,12 @@ def parse(text: str) -> Tree:
         raise ValueError(f"not an expression: {text[:80]!r}: {error}") from None
 
 
+def lone_name(value: object) -> str:
+    """Return the name that an expression is, "" where it is anything else."""
+    tree = parse(value) if isinstance(value, str) else None
+    return tree.name if isinstance(tree, Read) and not tree.field else ""
+
+
 def failure(text: str, column: int, what: str) -> ValueError:
     """Return the error that points at a character of an expression."""
     return ValueError(f"{what}\n  {text.strip()}\n  {' ' * column}^")
@@ -88,15 +90,15 @@ def _tree(node: ast.expr, text: str) -> Tree:
         case ast.Constant(value=int() as value) if value < 2**63:
             return Number(int(value))
         case ast.Name(id=name):
-            return Name(name, node.col_offset)
+            return Read(name, node.col_offset)
         case ast.Attribute(value=ast.Name(id=tensor), attr=field) if _FIELDS.get(field) is False:
-            return Field(tensor, field, None, node.col_offset)
+            return Read(tensor, node.col_offset, field)
         case ast.Subscript(value=ast.Attribute(value=ast.Name(id=tensor), attr=field)) if (
             _FIELDS.get(field)
         ):
             index = _tree(node.slice, text)
             if isinstance(index, Number) and -64 <= index.value < 64:
-                return Field(tensor, field, index.value, node.col_offset)
+                return Read(tensor, node.col_offset, field, index.value)
             raise failure(text, node.slice.col_offset, "an index is an integer from -64 to 63")
         case ast.UnaryOp(op=ast.Not()):
             return Op("not", (_tree(node.operand, text),))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from .expression import parse
 from .record import Record
@@ -128,46 +128,30 @@ class Bound(Record, checks={}):
     required: bool = False
 
 
-class ModuleParam(NamedTuple):
-    """One of `bound_params`: the last parameters of all kernels of a module, which it binds."""
-
-    # Its name and whether something has to be bound.
-    bound: Bound
-    # Its C++ declaration; empty where the kernels tell its type.
-    declared: str = ""
-
-    @property
-    def name(self) -> str:
-        """What it is bound by."""
-        return self.bound.name or ""
-
-    @property
-    def given(self) -> str | Bound:
-        """What `module_params` makes it of."""
-        return self.bound if self.bound.required else self.declared or self.name
-
-
-def module_params(value: Any) -> tuple[ModuleParam, ...]:
-    """Return `bound_params` in one form."""
+def bound_params(value: Any) -> tuple[str | Bound, ...]:
+    """Check the last parameters of a module's kernels, which it binds: names, declarations."""
     given = (value,) if isinstance(value, str | Bound) else value
     if not isinstance(given, list | tuple):
         raise TypeError(
             f"bound_params is a list of names in the kernels' order, got {type(value).__name__}"
         )
-    return tuple(map(_module_param, given))
+    for x in given:
+        bound_name(x)
+    return tuple(given)
 
 
-def _module_param(value: Any) -> ModuleParam:
+def bound_name(value: Any) -> str:
+    """Return the name that one of `bound_params` is bound by."""
     if isinstance(value, Bound) and value.name:
-        return ModuleParam(value)
+        return value.name
     if not isinstance(value, str):
         raise TypeError(f"bound_params holds names, declarations and Bound(name), got {value!r}")
     if value.isidentifier():
-        return ModuleParam(Bound(value))
+        return value
     from ..kernels.types import parse_params
 
     try:
         (declared,) = parse_params(value)
     except ValueError as error:
         raise ValueError(f"bound_params: {value!r}: {error}") from None
-    return ModuleParam(Bound(declared.name), value)
+    return declared.name

@@ -2,15 +2,15 @@
     .section .rodata,"a",%progbits
     .balign 16
 .L0:
-    .asciz "kernels"
+    .byte 3,1,0,1,4,14,1,0,18,0
+.L1:
+    .asciz "n % 4 == 0"
 .L2:
-    .asciz "v"
+    .byte 3,1,0,1,4,13,0
 .L3:
-    .asciz "s"
-.L4:
-    .asciz "t"
-.L5:
-    .asciz "u"
+    .asciz "n // 4"
+.L6:
+    .asciz "v(float4* x, int n) when n % 4 == 0"
 .L7:
     .asciz "x"
 .L8:
@@ -23,107 +23,107 @@
     .asciz "int"
 .L12:
     .asciz ""
-.L13:
-    .asciz "float*"
-.L14:
-    .asciz "f"
 .L15:
-    .asciz "bool"
-.L16:
-    .asciz "v(float4* x, int n) when n % 4 == 0"
-.L19:
-    .byte 3,1,0,1,4,14,1,0,18,0
-.L20:
-    .asciz "n % 4 == 0"
-.L21:
-    .byte 3,1,0,1,4,13,0
-.L22:
-    .asciz "n // 4"
-.L25:
-    .asciz "s + t(float* x, int n, bool f) when (x.data_ptr != 0) and (not (f or n < num_sms))"
-.L27:
     .byte 7,0,0,1,0,19,0
-.L28:
+.L16:
     .asciz "x.data_ptr != 0"
-.L29:
+.L17:
     .byte 3,1,0,0
-.L32:
+.L19:
     .byte 3,2,0,26,5,0,3,1,0,8,20,24,0
-.L33:
+.L20:
     .asciz "not (f or n < num_sms)"
-.L36:
+.L23:
+    .asciz "s + t(float* x, int n, bool f) when (x.data_ptr != 0) and (not (f or n < num_sms))"
+.L24:
+    .asciz "float*"
+.L25:
+    .asciz "f"
+.L26:
+    .asciz "bool"
+.L29:
     .asciz "u()"
-.L38:
-    .asciz "v(float4* x, int n) when n % 4 == 0\012s + t(float* x, int n, bool f) when (x.data_ptr != 0) and (not (f or n < num_sms))\012u()\012\012Any."
-.L40:
+.L31:
+    .asciz "v(float4* x, int n) when n % 4 == 0\012s + t(float* x, int n, bool f) when (x.data_ptr != 0) and (not (f or n < num_sms))\012u()"
+.L33:
     .asciz "only(float4* x, int n)"
-.L41:
+.L34:
     .asciz "only"
+.L36:
+    .asciz "kernels"
+.L37:
+    .asciz "v"
+.L38:
+    .asciz "s"
+.L39:
+    .asciz "t"
+.L40:
+    .asciz "u"
     .section .data.rel.ro,"aw"
     .balign 16
-.L17:
-    .quad .L7,.L8,.L9,0,73730,0,68719476744,18446744069414584320,65536
-    .quad .L10,.L11,.L12,0,0,0,4294967300,18446744069414584320,4294967297
-.L18:
+.L4:
     .quad 0,0
     .quad 4294967296,0
-.L23:
-    .quad .L19,.L20,0,0
+.L5:
+    .quad .L0,.L1,0,0
     .quad 0,0,64,2
-    .quad .L21,.L22,0,1
-.L24:
-    .quad .L6+0,.L18,.L23,12884901890,1,1103806595072
-.L26:
-    .quad .L7,.L13,.L9,0,73730,0,17179869192,18446744069414584320,65536
+    .quad .L2,.L3,0,1
+.L13:
+    .quad .L7,.L8,.L9,0,73730,0,68719476744,18446744069414584320,65536
     .quad .L10,.L11,.L12,0,0,0,4294967300,18446744069414584320,4294967297
-    .quad .L14,.L15,.L12,0,0,0,4294967297,18446744069414584320,4294967301
-.L30:
-    .quad .L27,.L28,0,0
+.L14:
+    .quad .Lkernels+0,.L4,.L5,12884901890,1,1103806595072
+.L18:
+    .quad .L15,.L16,0,0
     .quad 0,0,64,2
-    .quad .L29,.L10,0,1
-.L31:
+    .quad .L17,.L10,0,1
+.L21:
     .quad 8589934592,0
-.L34:
-    .quad .L32,.L33,0,0
+.L22:
+    .quad .L19,.L20,0,0
     .quad 0,0,1,2
     .quad 0,0,1,1
+.L27:
+    .quad .L7,.L24,.L9,0,73730,0,17179869192,18446744069414584320,65536
+    .quad .L10,.L11,.L12,0,0,0,4294967300,18446744069414584320,4294967297
+    .quad .L25,.L26,.L12,0,0,0,4294967297,18446744069414584320,4294967301
+.L28:
+    .quad .Lkernels+400,.L4,.L18,12884901890,1,1103806595072
+    .quad .Lkernels+800,.L21,.L22,12884901889,1,1103806595072
+.L30:
+    .quad .Lkernels+1200,0,0,0,0,0
+.L32:
+    .quad .L6,.L13,.L14,0,0,4294967298,2,0
+    .quad .L23,.L27,.L28,0,0,8589934595,3,0
+    .quad .L29,0,.L30,0,0,4294967296,1,0
 .L35:
-    .quad .L6+400,.L18,.L30,12884901890,1,1103806595072
-    .quad .L6+800,.L31,.L34,12884901889,1,1103806595072
-.L37:
-    .quad .L6+1200,0,0,0,0,0
-.L39:
-    .quad .L16,.L17,.L24,0,0,4294967298,2,0
-    .quad .L25,.L26,.L35,0,0,8589934595,3,0
-    .quad .L36,0,.L37,0,0,4294967296,1,0
-.L42:
-    .quad .L40,.L17,.L24,0,0,4294967298,2,0
-.L43:
-    .quad .L14,.L38,.L39,12884901891
-    .quad .L41,.L40,.L42,8589934593
-.L44:
-    .quad .L1
+    .quad .L33,.L13,.L14,0,0,4294967298,2,0
+.Lfunctions:
+    .quad .L25,.L31,.L32,12884901891
+    .quad .L34,.L33,.L35,8589934593
+.L41:
+    .quad .Limages+0
     .balign 16
     .globl __tvmffi_cubin_module
     .hidden __tvmffi_cubin_module
     .type __tvmffi_cubin_module,%object
 __tvmffi_cubin_module:
-    .quad .L44,.L6,.L43,0,.Lmanifest,.Lmanifest_end,17179869185,2
+    .quad .L41,.Lkernels,.Lfunctions,0,.Lmanifest,.Lmanifest_end,17179869185,2
     .section .data
     .balign 16
-.L1:
-    .quad __tvmffi_cubin_image_kernels,.L0,0,0,0,0,0,0
-.L6:
-    .quad .L1,.L2,.L2,0,0,0,1024,0,211106232532992
+.Limages:
+    .quad __tvmffi_cubin_image_kernels,.L36,0,0,0,0,0,0
+.Lkernels:
+    .quad .Limages+0,.L37,.L37,0,0,0,1024,0,211106232532992
     .zero 320
     .quad 4294967295
-    .quad .L1,.L3,.L3,0,0,0,1024,0,211106232532992
+    .quad .Limages+0,.L38,.L38,0,0,0,1024,0,211106232532992
     .zero 320
     .quad 4294967295
-    .quad .L1,.L4,.L4,0,0,0,1024,0,211106232532992
+    .quad .Limages+0,.L39,.L39,0,0,0,1024,0,211106232532992
     .zero 320
     .quad 4294967295
-    .quad .L1,.L5,.L5,0,0,0,1024,0,211106232532992
+    .quad .Limages+0,.L40,.L40,0,0,0,1024,0,211106232532992
     .zero 320
     .quad 4294967295
     .section .text
@@ -131,25 +131,25 @@ __tvmffi_cubin_module:
     .globl __tvm_ffi_f
     .type __tvm_ffi_f,%function
 __tvm_ffi_f:
-    lea .L43+0(%rip),%rdi
+    lea .Lfunctions+0(%rip),%rdi
     jmp tvmffi_cubin_call
 
     .globl __tvm_ffi__doc_f
     .type __tvm_ffi__doc_f,%function
 __tvm_ffi__doc_f:
-    lea .L43+0(%rip),%rdi
+    lea .Lfunctions+0(%rip),%rdi
     jmp tvmffi_cubin_doc
 
     .globl __tvm_ffi_only
     .type __tvm_ffi_only,%function
 __tvm_ffi_only:
-    lea .L43+32(%rip),%rdi
+    lea .Lfunctions+32(%rip),%rdi
     jmp tvmffi_cubin_call
 
     .globl __tvm_ffi__doc_only
     .type __tvm_ffi__doc_only,%function
 __tvm_ffi__doc_only:
-    lea .L43+32(%rip),%rdi
+    lea .Lfunctions+32(%rip),%rdi
     jmp tvmffi_cubin_doc
 
     .globl __tvm_ffi__tvmffi_cubin_configure

@@ -1,4 +1,4 @@
-"""Expressions and conditions of one launch: from what users name to postfix code over int64."""
+"""Expressions of one launch: from what users name to postfix code that the launcher evaluates."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..kernels.types import CxxType
-from ..launches.expression import Field, Name, Number, Tree, failure, parse
+from ..launches.expression import Number, Read, Tree, failure, lone_name, parse
 from ..launches.values import Bound
 from .exported import Exported, is_integer
-from .function import Figure, Formula
 
 # As `Op` in launcher/plan.h has them.
-_END, _PUSH8, _PUSH64, _INTEGER = 0, 1, 2, 3
-_FIELDS = {"numel": 4, "shape": 5, "stride": 6, "data_ptr": 7}
+_END, _PUSH8, _PUSH64 = 0, 1, 2
+_READS = {"": 3, "numel": 4, "shape": 5, "stride": 6, "data_ptr": 7}
 _OF_DEVICE = {"num_sms": 8, "max_cooperative_blocks": 9}
 _BINARY = {
     "+": 10, "-": 11, "*": 12, "//": 13, "%": 14, "ceil_div": 15, "min": 16, "max": 17,
@@ -62,73 +61,66 @@ class Scope:
         self.numbers = {name: number for number, name in enumerate(exported)}
         self.read: set[str] = set()
 
-    def figure(
+    def code(
         self,
         what: str,
-        figure: int | str,
+        text: str,
         *,
         reading: tuple[str, ...] = (),
         of_device: tuple[str, ...] = EVERYWHERE,
         is_bool: bool = False,
-    ) -> Figure:
-        """Return a constant, or an expression over the function's parameters and the device's."""
-        if not isinstance(figure, str):
-            return int(figure)
-        place = _Place(what, figure, reading, of_device)
-        code, depth = self._code(parse(figure), place)
-        code += _TRUTH * is_bool
+    ) -> bytes:
+        """Return the code of an expression; `what` is what messages call it."""
+        code, depth = self._code(parse(text), _Place(what, text, reading, of_device))
         if depth > _MAX_STACK:
-            raise ValueError(
-                f"{what}: {figure!r} needs {depth} values at once, at most {_MAX_STACK}"
-            )
-        return Formula(figure, code + bytes([_END]))
+            raise ValueError(f"{what}: {text!r} needs {depth} values at once, at most {_MAX_STACK}")
+        return code + _TRUTH * is_bool + bytes([_END])
 
     def _code(self, tree: Tree, place: _Place) -> _Code:
         if isinstance(tree, Number):
-            return _push(tree.value), 1
-        if isinstance(tree, Name | Field):
+            return _push(tree.value)
+        if isinstance(tree, Read):
             return self._read(tree, place)
         parts = [self._code(part, place) for part in tree.parts]
         if tree.op == "not":
             return parts[0][0] + bytes([_NOT]), parts[0][1]
         return _joined(tree.op, parts) if tree.op in _BRANCH else _folded(tree.op, parts)
 
-    def _read(self, read: Name | Field, place: _Place) -> _Code:
-        name = read.name if isinstance(read, Name) else read.tensor
+    def _read(self, read: Read, place: _Place) -> _Code:
+        name = read.name
         if name in self.exported:
             self.read.add(name)
             try:
                 self.exported[name] = self.exported[name].with_read(read)
             except ValueError as error:
-                raise self._fail(read, place, str(error)) from None
-            if isinstance(read, Name):
-                return struct.pack("<BH", _INTEGER, self.numbers[name]), 1
-            code = struct.pack("<BH", _FIELDS[read.field], self.numbers[name])
+                raise _wrong(read, place, str(error)) from None
+            code = struct.pack("<BH", _READS[read.field], self.numbers[name])
             return code if read.dim is None else code + struct.pack("b", read.dim), 1
         if name in self.args:
-            return self._read_arg(name, read, place)
-        if isinstance(read, Field) or name not in _OF_DEVICE:
+            return self._read_arg(read, place)
+        if read.field or name not in _OF_DEVICE:
             args = (arg for arg in self.args if arg not in place.reading)
             known = ", ".join([*self.exported, *args, *_OF_DEVICE])
-            raise self._fail(read, place, f"unknown name {name!r}; there are {known}")
+            raise _wrong(read, place, f"unknown name {name!r}; there are {known}")
         if name not in place.of_device:
-            raise self._fail(read, place, f"{name} is not known yet where this is worked out")
+            raise _wrong(read, place, f"{name} is not known yet where this is worked out")
         return bytes([_OF_DEVICE[name]]), 1
 
-    def _read_arg(self, name: str, read: Name | Field, place: _Place) -> _Code:
+    def _read_arg(self, read: Read, place: _Place) -> _Code:
+        name = read.name
         value, type_ = self.args[name], self.types[name]
         inner = place._replace(reading=(*place.reading, name))
         if isinstance(value, Bound):
             problem = f"{name!r} is bound, and expressions are worked out without that"
         elif name in place.reading:
             problem = f"{name!r} is what this expression gives"
-        elif isinstance(read, Field):
-            tree = parse(value) if isinstance(value, str) else None
-            if type_.kind in ("pointer", "raw") and isinstance(tree, Name):
-                return self._read(read._replace(tensor=tree.name), inner)
+        elif read.field:
+            other = lone_name(value)
+            if other and type_.kind in ("pointer", "raw"):
+                return self._read(read._replace(name=other), inner)
             problem = f"{name!r} is given by args as {value!r}, not as a tensor"
         elif is_integer(type_) and isinstance(value, int) and abs(value) < 2**63:
-            return _push(int(value)), 1
+            return _push(int(value))
         elif is_integer(type_) and isinstance(value, str):
             inner = inner._replace(what=f"args[{name!r}]", text=value)
             code, depth = self._code(parse(value), inner)
@@ -138,16 +130,16 @@ class Scope:
                 f"{name!r} is '{type_.text}', given by args as {value!r}; expressions are integer "
                 "arithmetic"
             )
-        raise self._fail(read, place, problem)
-
-    def _fail(self, read: Name | Field, place: _Place, problem: str) -> ValueError:
-        return failure(place.text, read.column, f"{place.what}: {problem}")
+        raise _wrong(read, place, problem)
 
 
-def _push(value: int) -> bytes:
-    if -128 <= value < 128:
-        return struct.pack("<Bb", _PUSH8, value)
-    return struct.pack("<Bq", _PUSH64, value)
+def _wrong(read: Read, place: _Place, problem: str) -> ValueError:
+    return failure(place.text, read.column, f"{place.what}: {problem}")
+
+
+def _push(value: int) -> _Code:
+    short = -128 <= value < 128
+    return struct.pack("<Bb" if short else "<Bq", _PUSH8 if short else _PUSH64, value), 1
 
 
 def _folded(op: str, parts: list[_Code]) -> _Code:

@@ -1,0 +1,318 @@
+"""Launches bound to kernels: what the function takes, what is said of it, what is refused."""
+
+import pytest
+from kernel_refs import facts, kernel_ref, launched, taken
+
+from tvmffi_cubin import Launch, TensorMap
+
+SAXPY = "saxpy(float a, const float* x, float* y, int n)"
+
+
+def pointed_at(error: pytest.ExceptionInfo) -> tuple[str, int]:
+    """A message, and where its caret stands in the expression."""
+    message, _, caret = str(error.value).rsplit("\n", 2)
+    return message, len(caret) - 3
+
+
+# What a function takes
+
+
+@pytest.mark.parametrize(
+    ("launches", "params"),
+    [
+        ([launched(SAXPY)], "float a, const float* x, float* y, int n"),
+        ([launched(SAXPY, args={"n": "x.numel", "a": 2})], "const float* x, float* y"),
+        ([launched("tick()")], ""),
+        (
+            [launched("one(const float* x, float* t, int n)"), launched("two(int m, float* t)")],
+            "const float* x, float* t, int n, int m",
+        ),
+        # What one launch writes and another reads is one parameter; so are two spellings.
+        ([launched("one(float* t)"), launched("two(const float* t)")], "float* t"),
+        ([launched("one(const float* t)"), launched("two(float* t)")], "float* t"),
+        ([launched("one(long n)"), launched("two(int64_t n)")], "long n"),
+        ([launched("one(long n)"), launched("two(int n)", args={"n": "n"})], "long n"),
+        # Expressions may read what a later launch takes.
+        ([launched("one(float* x)", grid="y.numel"), launched("two(float* y)")],
+         "float* x, float* y"),
+        ([launched("k(int num_sms)", grid="num_sms")], "int num_sms"),
+    ],
+)  # fmt: skip
+def test_a_function_takes_what_its_launches_need(launches, params):
+    assert taken(*launches) == params
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("int n", "long n"),
+        ("int n", "unsigned int n"),
+        ("float* n", "int* n"),
+        ("float* n", "float4* n"),
+        ("float* n", "void* n"),
+        ("bool n", "char n"),
+    ],
+)
+def test_conflicting_types_say_how_to_resolve_it(first, second):
+    with pytest.raises(ValueError) as error:
+        taken(launched(f"one({first})"), launched(f"two({second})"))
+    assert str(error.value) == (
+        f"function 'f', kernel 'two': 'n' is '{second[:-2]}' of {size(second)} bytes here and "
+        f"'{first[:-2]}' of {size(first)} bytes before: give it another name, or a value by args="
+    )
+
+
+def size(declaration: str) -> int:
+    return kernel_ref(f"k({declaration})").signature.kernel.params[0].size
+
+
+def test_structs_and_ranks_conflict_too():
+    with pytest.raises(ValueError, match="of 8 bytes here and .* of 16 bytes before"):
+        taken(*(launched("k(Pair p)", sizes={"p": size}) for size in (16, 8)))
+    with pytest.raises(ValueError, match="and rank 3 here and .* and rank 2 before"):
+        taken(*(launched("k(float* x)", params=f"float* x: ndim={n}") for n in (2, 3)))
+
+
+# params=
+
+
+@pytest.mark.parametrize(
+    ("declaration", "options", "params"),
+    [
+        (SAXPY, {"params": "int n, float* y, const void* x, float a"},
+         "int n, float* y, const void* x, float a"),
+        # What only expressions use.
+        ("k(float* x, int n)", {"params": "float* x, int b", "grid": "b", "args": {"n": 2}},
+         "float* x, int b"),
+        ("k(Mode mode)", {"params": "int mode", "sizes": {"mode": 4}}, "int mode"),
+        ("k(float* x)", {"params": "void* x"}, "void* x"),
+        ("k(float* x)", {"params": "float* x, cudaStream_t s", "stream": "s"},
+         "float* x, cudaStream_t s"),
+    ],
+)  # fmt: skip
+def test_params_say_what_is_taken(declaration, options, params):
+    assert taken(launched(declaration, **options)) == params
+
+
+def test_params_declare_what_no_source_tells():
+    unknown = kernel_ref("k(float* x, int n)", known=False)
+    with pytest.raises(ValueError, match="declare its parameters"):
+        taken([(Launch(1, 1), unknown)])
+    declared = "float* out, unsigned int count"
+    assert taken([(Launch(1, 1, params=declared), unknown)]) == declared
+    # Names of a macro's making are no names.
+    made = kernel_ref("k(float* arg0, int arg1)", names_known=False)
+    launch = Launch(1, 1, params="float* x, int n", args={"n": "x.numel"})
+    assert taken([(launch, made)]) == "float* x"
+
+
+@pytest.mark.parametrize(
+    ("params", "text"),
+    [
+        ("float* x,", "in '': expected a type"),
+        ("int* x, int n", r"params declares 'int\* x', the source has 'float\*'"),
+        ("float* x, float n", "params declares 'float n', the source has 'int'"),
+        ("float* x, long n", "'n'. is declared 'long', which has 8 bytes, but the image's has 4"),
+        ("float* x, int n, Shape s", "params declares 'Shape s', a type of unknown size"),
+    ],
+)
+def test_params_that_do_not_fit_the_kernel_are_refused(params, text):
+    with pytest.raises(ValueError, match=f"function 'f', kernel 'k': .*{text}"):
+        taken(launched("k(float* x, int n)", params=params))
+
+
+# args=
+
+
+@pytest.mark.parametrize(
+    ("declaration", "value", "error", "text"),
+    [
+        ("k(int v)", 2**31, ValueError, "2147483648 is out of the range of int"),
+        ("k(int v)", 1.0, TypeError, "got 1.0, but int takes an int"),
+        ("k(bool v)", 1, TypeError, "got 1, but bool takes a bool"),
+        ("k(float* v)", 0, TypeError, "got 0, but float* takes None"),
+        ("k(Pair v)", b"abc", ValueError, "got 3 bytes, wanted 4"),
+        ("k(float* v, int* x)", "x", ValueError, "'float*' takes a parameter of the same type or"),
+        ("k(float4* v, float* x)", "x", ValueError, "takes a parameter of the same type"),
+        ("k(float* v, long x)", "x", ValueError, "takes a parameter of the same type"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused_by_name(declaration, value, error, text):
+    with pytest.raises(error) as caught:
+        taken(launched(declaration, args={"v": value}, sizes={"v": 4}))
+    assert "function 'f', kernel 'k': args['v']: " in str(caught.value)
+    assert text in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "caret_at"),
+    [
+        ({"args": {"n": "z.numel"}}, "args['n']: unknown name 'z'; there are a, x, y, num_sms", 0),
+        ({"args": {"n": "2 * count"}}, "unknown name 'count'", 4),
+        ({"args": {"n": "n + 1"}}, "'n' is what this expression gives", 0),
+        ({"args": {"n": "x * 2"}}, "'x' is a tensor; wanted one of its .shape", 0),
+        ({"args": {"n": "1 + a"}}, "'a' is 'float'; expressions are integer arithmetic", 4),
+        ({"args": {"n": "a.numel"}}, "'a' is 'float', not a tensor", 0),
+        ({"args": {"n": "num_sms.numel"}}, "unknown name 'num_sms'", 0),
+        ({"args": {"a": 1.5}, "grid": "a"}, "'a' is 'float', given by args as 1.5; expressions", 0),
+        ({"args": {"x": None}, "grid": "x.numel"}, "'x' is given by args as None, not as a t", 0),
+        ({"block": (1, "m")}, "block.y: unknown name 'm'", 0),
+        ({"when": "n == 0 or not x"}, "when: 'x' is a tensor; wanted one of its", 14),
+        ({"stream": "q"}, "stream: unknown name 'q'", 0),
+        ({"stream": "n * num_sms"}, "stream: num_sms is not known yet", 4),
+        ({"device": "max_cooperative_blocks"}, "device: max_cooperative_blocks is not known", 0),
+        ({"cluster": 2, "cluster_scheduling_policy": "SPREAD"},
+         "policy (default, spread, load_balancing): unknown name 'SPREAD'", 0),
+    ],
+)  # fmt: skip
+def test_what_an_expression_cannot_read_is_pointed_at(options, text, caret_at):
+    with pytest.raises(ValueError) as error:
+        taken(launched(SAXPY, **options))
+    message, at = pointed_at(error)
+    assert text in message
+    assert message.startswith("function 'f', kernel 'saxpy': ")
+    assert at == caret_at
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"args": {"m": 3}}, "args gives 'm', .* there are a, x, y, n"),
+        ({"strided": "z"}, "strided names 'z', wanted one of x, y"),
+        ({"strided": "n"}, "strided names 'n', wanted one of x, y"),
+        ({"multiple_of": {"a": 4}}, "multiple_of names 'a', wanted one of x, y, n"),
+        ({"equal_to": {"x": 4}}, "equal_to names 'x', wanted one of n"),
+    ],
+)
+def test_a_name_of_no_parameter_lists_those_there_are(options, text):
+    with pytest.raises(ValueError, match=text):
+        taken(launched(SAXPY, **options))
+
+
+def test_an_expression_that_is_nested_too_deeply_is_told():
+    deep = "(1 - " * 32 + "n" + ")" * 32
+    with pytest.raises(ValueError, match=r"function 'f', .* needs 33 values at once"):
+        taken(launched("k(int n)", grid=deep))
+    assert taken(launched("k(int n)", grid=deep[5:-1]))
+
+
+def test_all_launches_of_a_function_go_to_one_place():
+    fields = {"params": "int64_t s, int d", "stream": "s + d", "device": "d"}
+    assert taken(launched("k()", **fields), launched("k()", **fields)) == "int64_t s, int d"
+    for other in ({"stream": "s"}, {"device": 0}, {"stream": None}):
+        with pytest.raises(ValueError, match="one call goes to one stream of one device"):
+            taken(launched("k()", **fields), launched("k()", **{**fields, **other}))
+
+
+# Tensor maps
+
+
+TILE = TensorMap(box_dim=16)
+OF_X = TensorMap("x", box_dim=16)
+
+
+@pytest.mark.parametrize(
+    ("declaration", "options", "params"),
+    [
+        ("k(CUtensorMap a, int n, CUtensorMap b)",
+         {"args": {"a": TILE, "b": TensorMap("y", box_dim=(8, 16))}}, "void* a, int n, void* y"),
+        ("k(CUtensorMap m, const float* x)", {"args": {"m": OF_X}}, "const float* x"),
+        ("k(CUtensorMap a, CUtensorMap b)", {"args": {"a": OF_X, "b": OF_X}}, "void* x"),
+        ("k(CUtensorMap m, CUtensorMap o, int n)",
+         {"args": {"m": TILE, "o": TensorMap("y", box_dim=16)},
+          "params": "__half* y, int n, const float* m"}, "__half* y, int n, const float* m"),
+        ("k(cute::TmaDescriptor m)", {"args": {"m": OF_X}, "sizes": {"m": 128}}, "void* x"),
+        ("k(CUtensorMap m)", {}, "CUtensorMap m"),
+    ],
+)  # fmt: skip
+def test_a_tensor_is_taken_in_the_place_of_its_map(declaration, options, params):
+    assert taken(launched(declaration, **options)) == params
+
+
+def test_launches_share_a_tensor_that_one_knows_by_its_map():
+    first = launched("a(CUtensorMap m, int n)", args={"m": OF_X})
+    other = launched("b(const float* x)")
+    assert taken(first, other) == "const float* x, int n"
+    assert taken(other, first) == "const float* x, int n"
+
+
+@pytest.mark.parametrize(
+    ("declaration", "options", "message"),
+    [
+        ("k(float* m)", {"args": {"m": TILE}}, r"CUtensorMap', got 'float\* m'"),
+        ("k(CUtensorMap m, int n)", {"args": {"m": TensorMap("n", box_dim=16)}},
+         "'n' is 'int', not a tensor"),
+        ("k(CUtensorMap m, int n)", {"args": {"m": OF_X}, "params": "int n"},
+         "the tensor 'x' is none that callers pass; declare it"),
+        ("k(CUtensorMap m, int n)", {"args": {"m": OF_X}, "params": "float* x: ndim=2, int n"},
+         "'x' is .* and rank 1 here and .* and rank 2 before"),
+        ("k(CUtensorMap m, CUtensorMap o)", {"args": {"m": TensorMap("o", box_dim=1), "o": OF_X}},
+         r"args\['m'\]: the tensor 'o' is none that callers pass"),
+        ("k(CUtensorMap m)", {"args": {"m": TensorMap(box_dim="size")}},
+         r"box_dim\[0\] of args\['m'\]: unknown name 'size'"),
+    ],
+)  # fmt: skip
+def test_a_map_that_does_not_go_with_its_kernel_is_refused(declaration, options, message):
+    with pytest.raises(ValueError, match=message):
+        taken(launched(declaration, **options))
+
+
+# What is said of a function
+
+
+def test_the_facts_have_the_instances_together_and_each_by_itself():
+    found = facts(
+        launched("a(const float* x, int n)"),
+        launched("b(const int* x, long m, bool c)", when="c"),
+    )
+    assert found == {
+        "signature": "a(const float* x, int n)\nb(const int* x, long m, bool c) when c",
+        "params": [["x", "const float* | const int*"], ["n | m", "int | long"], ["c", "bool"]],
+        "doc": "",
+        "instances": [
+            {
+                "signature": "a(const float* x, int n)",
+                "params": [["x", "const float*"], ["n", "int"]],
+                "launches": [{"kernel": "a", "image": "kernels", "grid": [1], "block": [1]}],
+            },
+            {
+                "signature": "b(const int* x, long m, bool c) when c",
+                "params": [["x", "const int*"], ["m", "long"], ["c", "bool"]],
+                "launches": [
+                    {"kernel": "b", "image": "kernels", "grid": [1], "block": [1], "when": "c"}
+                ],
+            },
+        ],
+        "bound": [],
+        "fixes_block": True,
+        "callers_grid": None,
+    }
+
+
+def test_an_instance_says_what_tells_it_from_others():
+    kernel = "k(const float* x, int n, int s)"
+    assumed = {"multiple_of": {"x": 16, "n": 16}, "equal_to": {"s": 1}}
+    declared = "const float* x: ndim=2, int n, int s"
+    found = facts(
+        launched(kernel, params=declared, **assumed),
+        launched("a(int n)", when="n > 0 or n < -9") + launched("b(int n)", when="n != 7"),
+    )
+    assert found["signature"].splitlines() == [
+        f"{kernel} where x has rank 2, x is a multiple of 16, n is a multiple of 16, s is 1",
+        "a + b(int n) when (n > 0 or n < -9) and (n != 7)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("grids", "common"),
+    [
+        ([{}, {}], {"meta": {}, "unit": 1}),
+        ([{"meta": {"B": 2}}, {"meta": {"B": 2}}], {"meta": {"B": 2}, "unit": 1}),
+        ([{"meta": {"B": 2}}, {"meta": {"B": 4}}], {"meta": None, "unit": 1}),
+        ([{}, {"blocks_per_program": 2}], None),
+        ([{}, {"grid": 1}], None),
+    ],
+)
+def test_a_caller_s_grid_means_what_it_does_for_all_instances(grids, common):
+    made = [launched("k(int n)", **({"grid": None} | options)) for options in grids]
+    assert facts(*made)["callers_grid"] == common

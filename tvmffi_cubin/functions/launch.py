@@ -1,0 +1,347 @@
+"""`LaunchBinder`: one launch bound to its kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..device.signature import check
+from ..kernels.types import CxxType, Param, parse_params, parse_type
+from ..launches import constant
+from ..launches.attributes import ATTRIBUTES
+from ..launches.expression import lone_name
+from ..launches.form import to_json
+from ..launches.launch import Launch
+from ..launches.tensor_map import (
+    DATA_TYPES,
+    INTERLEAVES,
+    L2_PROMOTIONS,
+    OOB_FILLS,
+    SWIZZLES,
+    TensorMap,
+)
+from ..launches.values import Bound, Scratch
+from .assembly import Layout
+from .exported import Exported, contradicts, fits, is_integer
+from .plan import KernelRef, Plan, kind_of
+from .postfix import ONCE_SHAPED, Scope
+
+# As structs of launcher/plan.h, and its enumerations.
+_STEP = Layout("P P q B B H I")
+_SOURCE = Layout("B i P")
+_LAUNCH = Layout("P P P i i i i i ? ?")
+_MAP = Layout("P P i i  B b B B B B i i i i" + 27 * " q")
+_SCRATCH = Layout("P  P P q  P P q  I")
+_TARGET = Layout("P P q  P P q  i ? ?")
+_WHEN, _GRID, _BLOCK, _SMEM = range(4)
+_DIMENSIONS, _INTEGER, _FLAG, _EVENT, _RAW, _COMPUTED, _WORD = range(4, 11)
+_FROM_ARGUMENT, _FROM_COMPUTED, _FROM_CONSTANT, _FROM_MAP, _FROM_SCRATCH, _FROM_BOUND = range(6)
+_ATTRIBUTES = {"dimensions": _DIMENSIONS, "integer": _INTEGER, "flag": _FLAG, "event": _EVENT}
+
+# What a tensor is exported as that kernels take by its map alone: another launch may say more.
+_TENSOR = CxxType("void*", "raw", 8)
+_MAP_TYPE = parse_type("CUtensorMap")
+# The words of a `TensorMapSpec` in core/tensor_map.h: where each field begins.
+_WORDS = {
+    "box_dim": 0, "element_strides": 5, "lower_corner": 10, "upper_corner": 13,
+    "channels_per_pixel": 16, "pixels_per_column": 17, "global_dim": 18, "global_strides": 23,
+}  # fmt: skip
+_NUM_WORDS = 27
+
+_Figure = tuple[str | None, str | None, int]
+"""A figure's members: its code, its text, its value."""
+
+
+class LaunchBinder:
+    """One launch of a function: first what it adds to `exported`, then all that reads of it.
+
+    `passed` and `mapped` are the names of what the kernel takes as it is, and by a map.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        function: str,
+        launch: Launch,
+        kernel: KernelRef,
+        exported: dict[str, Exported],
+    ) -> None:
+        self.plan, self.function, self.kernel, self.exported = plan, function, kernel, exported
+        self.launch = launch
+        self.declared = () if launch.params is None else parse_params(launch.params)
+        self.params = self._kernel_params()
+        if kernel.trailing:
+            names = [param.name for param in self.params[-len(kernel.trailing) :]]
+            trailing = dict(zip(names, kernel.trailing, strict=True))
+            self.launch = replace(launch, args={**trailing, **launch.args})
+        self.types = {param.name: param.type for param in self.params}
+        for name in self.launch.args:
+            if name not in self.types:
+                raise ValueError(
+                    f"args gives {name!r}, which is no parameter of the kernel; there are "
+                    f"{_list(self.types)}"
+                )
+        self._export(self.params if launch.params is None else self.declared)
+        self.passed: set[str] = set()
+        self.mapped: set[str] = set()
+        self.num_maps = self.num_scratch = self.num_bound = self.num_attributes = 0
+
+    # What it exports
+
+    def _kernel_params(self) -> tuple[Param, ...]:
+        """Return the kernel's parameters with the names and types that hold in this launch."""
+        signature, declared = self.kernel.signature, self.declared
+        if self.launch.params is None:
+            return signature.require().params
+        count = len(signature.kernel.params)
+        own = count - len(self.kernel.trailing)
+        by_name = {param.name: param for param in declared}
+        needed = {p.name for p in signature.params[:own]} - {*self.launch.args}
+        params = [by_name.get(param.name, param) for param in signature.params]
+        if not params or not signature.names_known or not needed <= {*by_name}:
+            last = signature.params[own:]
+            # Those who declare what callers pass need not know of what is bound, but may.
+            if [p.name for p in declared[own:count]] != [p.name for p in last]:
+                declared = (*declared[:own], *last, *declared[own:])
+            params = [*declared[:count]]
+        checked = check([as_map(self.launch, x) for x in params], signature.kernel, "params")
+        for param, known in zip(checked, signature.params, strict=False):
+            if not signature.opaque and contradicts(param.type, known.type):
+                raise ValueError(
+                    f"params declares '{param.type.text} {param.name}', the source has "
+                    f"'{known.type.text}'"
+                )
+        return checked
+
+    def _export(self, order: Sequence[Param]) -> None:
+        """Add what callers pass for this launch to what the function takes."""
+        names = {param.name for param in order}
+        for name, type_, ndim in order:
+            map_ = self.launch.args.get(name)
+            if not isinstance(map_, TensorMap):
+                if name not in self.launch.args:
+                    self._add(Exported(name, self.types.get(name, type_), ndim))
+            elif map_.tensor in (None, name) and type_.kind == "pointer":
+                self._add(Exported(name, type_, ndim))
+            elif map_.tensor in (None, name) or map_.tensor not in names:
+                self._add(Exported(map_.tensor or name, _TENSOR))
+
+    def _add(self, given: Exported) -> None:
+        """Export a parameter, which another launch may take, too."""
+        if given.type.size is None:
+            raise ValueError(f"params declares {given.declaration!r}, a type of unknown size")
+        before = self.exported.get(given.name)
+        self.exported[given.name] = given if before is None else before.merged(given)
+
+    # What reads it
+
+    def row(self, others: set[str]) -> str:
+        """Return the launch's row; `others` is what other launches of the function declare."""
+        launch, plan = self.launch, self.plan
+        self._scope = Scope(self.exported, launch.args, self.types)
+        self._computed: list[str] = []
+        sources = [self._source(param) for param in self.params]
+        steps = [*self._steps()]
+        self._note_assumptions()
+        if self.kernel.least_params is not None:
+            self.target()
+            # What is declared last may be for expressions alone, as a stream is, or for the other
+            # launches: only the file tells.
+            may_be_others = (self._scope.read | others) - {*launch.args}
+            own = [i for i, p in enumerate(self.params, 1) if p.name not in may_be_others]
+            self.kernel = self.kernel._replace(least_params=max(own, default=0))
+        return _LAUNCH.row(
+            *(plan.kernel(self.kernel), plan.table(sources), plan.table(steps + self._computed)),
+            *(len(sources), len(steps) + len(self._computed), launch.when is not None),
+            *(len(self._computed), self.num_attributes),
+            *(launch.grid is not None, launch.block is not None),
+        )
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The launch as JSON values, with the kernel and the image that it turned out."""
+        found = {"kernel": self.kernel.signature.symbol, "image": self.kernel.image}
+        return {**found, **to_json(self.launch), **found}
+
+    def _figure(self, what: str, figure: int | str, **scope: Any) -> _Figure:
+        """Return a constant, or an expression as `Scope.code` takes it."""
+        if not isinstance(figure, str):
+            return None, None, int(figure)
+        return self.plan.data(self._scope.code(what, figure, **scope)), self.plan.string(figure), 0
+
+    def _source(self, param: Param) -> str:
+        """Return where a parameter of the kernel comes from."""
+        name, type_, ndim = param
+        if name not in self.launch.args:
+            return self._argument(name)
+        value, what = self.launch.args[name], f"args[{name!r}]"
+        if isinstance(value, TensorMap):
+            self.num_maps += 1
+            return _SOURCE.row(_FROM_MAP, 0, self._map(value, param))
+        if isinstance(value, Scratch):
+            if type_.kind not in ("pointer", "raw") or type_.size != 8:
+                raise ValueError(f"{what}: a Scratch is for a pointer, got '{type_.text} {name}'")
+            fixed = self._figure(f"bytes of {what}", value.bytes)
+            each = self._figure(f"bytes_per_block of {what}", value.bytes_per_block)
+            row = _SCRATCH.row(self.plan.string(name), *fixed, *each, value.align)
+            self.num_scratch += 1
+            return _SOURCE.row(_FROM_SCRATCH, 0, self.plan.table([row]))
+        if isinstance(value, Bound):
+            strided = name in self.launch.strided
+            key = value.name or name
+            slot = Exported(key, type_, ndim, strided=strided, required=value.required)
+            self.num_bound += 1
+            return _SOURCE.row(_FROM_BOUND, self.plan.slot(self.function, slot), None)
+        if not isinstance(value, str):
+            data = self.plan.data(constant.encode(value, type_, what), align=16)
+            return _SOURCE.row(_FROM_CONSTANT, 0, data)
+        other = lone_name(value)
+        if other in self.exported and fits(self.exported[other].type, type_):
+            self._scope.read.add(other)
+            return self._argument(other)
+        if type_.kind != "float" and not is_integer(type_):
+            raise ValueError(
+                f"{what}: '{type_.text}' takes a parameter of the same type or a constant, got the "
+                f"expression {value!r}"
+            )
+        is_bool = type_.kind == "bool"
+        figure = self._figure(what, value, reading=(name,), of_device=ONCE_SHAPED, is_bool=is_bool)
+        number = len(self._computed)
+        step = _STEP.row(*figure, _COMPUTED, kind_of(type_), number, type_.size or 0)
+        self._computed.append(step)
+        return _SOURCE.row(_FROM_COMPUTED, number, None)
+
+    def _argument(self, name: str) -> str:
+        self.passed.add(name)
+        return _SOURCE.row(_FROM_ARGUMENT, self._scope.numbers[name], None)
+
+    def _map(self, map_: TensorMap, param: Param) -> str | None:
+        """Return the map of one kernel parameter, and note what it asks of its tensor."""
+        (name, type_, _), tensor = param, map_.tensor or param.name
+        if type_.kind not in ("struct", "raw") or type_.size != _MAP_TYPE.size:
+            raise ValueError(
+                f"args[{name!r}]: a TensorMap is for 'const __grid_constant__ CUtensorMap', got "
+                f"'{type_.text} {name}'"
+            )
+        if tensor not in self.exported:
+            raise ValueError(
+                f"args[{name!r}]: the tensor {tensor!r} is none that callers pass; declare it, as "
+                f'in params="..., const float* {tensor}"; there are {_list(self.exported)}'
+            )
+        exported = self.exported[tensor].as_tensor()
+        if exported.type.kind != "pointer":
+            raise ValueError(f"args[{name!r}]: {tensor!r} is '{exported.type.text}', not a tensor")
+        if map_.global_dim is None:
+            exported = exported.merged(exported._replace(ndim=map_.rank))
+        # None and bare addresses have no shape, and no dtype.
+        needs_tensor = map_.global_dim is None or map_.dtype is None
+        self.exported[tensor] = exported._replace(
+            in_expression=exported.in_expression or needs_tensor
+        )
+        self._scope.read.add(tensor)
+        self.mapped.add(tensor)
+        words, steps = [0] * _NUM_WORDS, []
+        for field, first in _WORDS.items():
+            value = getattr(map_, field)
+            figures = value if isinstance(value, tuple) else () if value is None else (value,)
+            for number, x in enumerate(figures, first):
+                what = f"{field}[{number - first}] of args[{name!r}]"
+                code, text, words[number] = self._figure(what, x, reading=(name,))
+                if code is not None:
+                    steps.append(_STEP.row(code, text, 0, _WORD, 0, number, 0))
+        row = _MAP.row(
+            *(self.plan.string(name), self.plan.table(steps), len(steps)),
+            self._scope.numbers[tensor],
+            map_.is_im2col,
+            -1 if map_.dtype is None else DATA_TYPES.index(map_.dtype),
+            *(SWIZZLES.index(map_.swizzle), INTERLEAVES.index(map_.interleave)),
+            *(L2_PROMOTIONS.index(map_.l2_promotion), OOB_FILLS.index(map_.oob_fill)),
+            map_.rank,
+            *(len(x or ()) for x in (map_.element_strides, map_.global_dim, map_.global_strides)),
+            *words,
+        )
+        return self.plan.table([row])
+
+    def _steps(self) -> Iterator[str]:
+        """Yield what is evaluated: conditions first, the grid last."""
+        launch = self.launch
+        if launch.when:
+            yield self._step("when", launch.when, _WHEN)
+        for axis, x in enumerate(launch.block or ()):
+            yield self._step(f"block.{'xyz'[axis]}", x, _BLOCK, axis)
+        if launch.dynamic_smem_bytes != 0:
+            yield self._step("dynamic_smem_bytes", launch.dynamic_smem_bytes, _SMEM)
+        for name, attribute in ATTRIBUTES.items():
+            value = getattr(launch, name)
+            if value is None or value is False:
+                continue
+            self.num_attributes += 1
+            values = value if isinstance(value, tuple) else (value,)
+            if attribute.kind == "dimensions":
+                values += (1,) * (3 - len(values))
+            what = f"{name} ({', '.join(attribute.choices)})" if attribute.choices else name
+            for axis, x in enumerate(values):
+                yield self._step(what, x, _ATTRIBUTES[attribute.kind], axis, attribute.id)
+        for number, data in (launch.attributes or {}).items():
+            self.num_attributes += 1
+            yield _STEP.row(None, self.plan.data(data, align=8), len(data), _RAW, 0, 0, number)
+        # How many blocks can be resident depends on all else.
+        for axis, x in enumerate(launch.grid or ()):
+            yield self._step(f"grid.{'xyz'[axis]}", x, _GRID, axis, of_device=ONCE_SHAPED)
+
+    def _step(
+        self, what: str, figure: int | str, target: int, axis: int = 0, id_: int = 0, **scope: Any
+    ) -> str:
+        return _STEP.row(*self._figure(what, figure, **scope), target, axis, 0, id_)
+
+    def _note_assumptions(self) -> None:
+        """Note with the function's parameters what a launch says of them beside its expressions."""
+        launch, exported = self.launch, self.exported
+        for name in launch.strided:
+            if not isinstance(launch.args.get(name), Bound):
+                before = self._named(name, "strided", ("pointer", "raw"))
+                exported[name] = before._replace(strided=True)
+        for name, number in (launch.multiple_of or {}).items():
+            before = self._named(name, "multiple_of", ("pointer", "int", "uint"))
+            # Of two powers of two the larger is a multiple of the smaller.
+            exported[name] = before._replace(multiple_of=max(number, before.multiple_of))
+        for name, number in (launch.equal_to or {}).items():
+            before = self._named(name, "equal_to", ("int", "uint"))
+            if before.equal_to not in (None, number):
+                raise ValueError(f"equal_to[{name!r}] is {number}, and {before.equal_to} before")
+            exported[name] = before._replace(equal_to=number)
+
+    def _named(self, name: str, what: str, kinds: tuple[str, ...]) -> Exported:
+        """Return a parameter that the launch names, which is of one of some kinds."""
+        fitting = [x.name for x in self.exported.values() if x.type.kind in kinds]
+        if name not in fitting:
+            raise ValueError(f"{what} names {name!r}, wanted one of {_list(fitting)}")
+        return self.exported[name]
+
+    def target(self) -> str | None:
+        """Return where the launch goes, where it says so."""
+        stream, device = self.launch.stream, self.launch.device
+        if stream is None and device is None:
+            return None
+        name, pointer = lone_name(stream), -1
+        if name in self.exported and self.exported[name].type.kind == "pointer":
+            # An object of a stream arrives as an address.
+            stream, pointer = f"{name}.data_ptr", self._scope.numbers[name]
+        row = _TARGET.row(
+            *self._figure("device", device or 0, of_device=()),
+            *self._figure("stream", stream or 0, of_device=()),
+            *(pointer, device is not None, stream is not None),
+        )
+        return self.plan.table([row])
+
+
+def as_map(launch: Launch, param: Param) -> Param:
+    """Return a kernel's parameter, which is a map where its tensor is declared under its name."""
+    value = launch.args.get(param.name)
+    is_tensor = isinstance(value, TensorMap) and value.tensor in (None, param.name)
+    return Param(param.name, _MAP_TYPE) if is_tensor and param.type.kind == "pointer" else param
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"
