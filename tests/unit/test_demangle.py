@@ -38,7 +38,6 @@ def test_other_names_stay_as_they_are(name):
 def test_a_function_name_is_taken_apart(text, display, qualified, params):
     name = take_apart(text)
     assert (name.display, name.qualified, name.params) == (display, qualified, params)
-    assert name.is_instance == (display != qualified)
 
 
 def test_a_list_is_split_at_its_outermost_commas():

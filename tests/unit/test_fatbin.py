@@ -4,9 +4,7 @@ import struct
 
 import pytest
 from elf_builder import Entry, Image, kparam, number_item
-from fatbin_builder import ELF, FAMILY, LTOIR, LZ4, PTX, SPECIFIC, ZSTD, Row, fatbin
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from fatbin_builder import FAMILY, LTOIR, LZ4, PTX, SPECIFIC, ZSTD, Row, fatbin
 from packing import in_lz4, in_zstd, sequence
 
 from tvmffi_cubin import CubinError
@@ -54,44 +52,21 @@ def test_members_are_read_in_order_with_kind_architecture_and_size():
             member.data()
 
 
-def test_a_member_in_lz4_is_decompressed():
-    elf = image()
-    data = fatbin(Row(80, in_lz4(elf), flags=LZ4, full=len(elf)))
-    (member,) = fatbins.read(data)
-    assert (member.compression, member.size) == ("lz4", len(elf))
-    assert member.data() == elf
-    assert [kernel.name for kernel in read(data).kernels] == ["k"]
-
-
 @pytest.mark.parametrize(
     ("block", "data"),
     [
-        (sequence(b"abc"), b"abc"),
+        (in_lz4(image()), image()),
         (sequence(b"ab", 2, 9) + sequence(b""), b"ababababab" + b"a"),
-        (sequence(b"\0", 1, 300) + sequence(b"x"), bytes(301) + b"x"),
-        (sequence(b"x" * 600) + b"", b"x" * 600),
-        (sequence(b"abcdef", 6, 4) + sequence(b"!"), b"abcdefabcd!"),
-        (b"", b""),
+        (sequence(b"\0", 1, 300) + sequence(b"x" * 600), bytes(301) + b"x" * 600),
     ],
 )
-def test_an_lz4_block_stands_for_its_bytes(block, data):
-    assert fatbins.unlz4(block, len(data)) == data
-    with pytest.raises(CubinError, match=f"LZ4 data: it holds {len(data)} bytes, not 10000"):
-        fatbins.unlz4(block, 10_000)
-
-
-@pytest.mark.parametrize(
-    "block",
-    [
-        sequence(b"abc")[:-1],
-        sequence(b"abc", 4, 4) + sequence(b""),
-        b"\x30abc\0\0",
-        b"\xf0" + b"\xff" * 9,
-    ],
-)
-def test_damaged_lz4_is_an_error(block):
-    with pytest.raises(CubinError, match="LZ4 data"):
-        fatbins.unlz4(block, 7)
+def test_a_member_in_lz4_is_decompressed(block, data):
+    (member,) = fatbins.read(fatbin(Row(80, block, flags=LZ4, full=len(data))))
+    assert (member.compression, member.size) == ("lz4", len(data))
+    assert member.data() == data
+    (cut,) = fatbins.read(fatbin(Row(80, block[:-3], flags=LZ4, full=len(data))))
+    with pytest.raises(CubinError, match=r"sm_80: (corrupt LZ4|damaged) data"):
+        cut.data()
 
 
 class _Zstd:
@@ -111,7 +86,7 @@ def test_a_member_in_zstd_is_decompressed_where_python_can(monkeypatch):
     (member,) = fatbins.read(fatbin(Row(80, in_zstd(elf), flags=ZSTD, full=len(elf))))
     assert member.data() == elf
     (short,) = fatbins.read(fatbin(Row(80, in_zstd(elf), flags=ZSTD, full=len(elf) - 1)))
-    with pytest.raises(CubinError, match="damaged zstd data"):
+    with pytest.raises(CubinError, match="damaged data: it holds"):
         short.data()
 
 
@@ -181,33 +156,10 @@ def cluster(*dims):
     return struct.pack("<BBH3I", 4, 0x3D, 12, *dims)
 
 
-def test_a_cluster_that_only_some_members_fix_is_left_to_the_driver():
+def test_clusters_of_members_are_compared():
     plain, fixed = image(Entry("k", b"")), image(Entry("k", cluster(2, 1, 1)))
     for one, other, merged in ((plain, fixed, None), (fixed, fixed, (2, 1, 1))):
-        whole = read(fatbin(Row(80, one), Row(90, other)))
-        assert whole.kernels[0].cluster == merged
-
-
-def test_a_grid_that_is_counted_in_clusters_for_some_members_alone_is_a_value_error():
-    plain = image(Entry("k", cluster(2, 1, 1)))
+        assert read(fatbin(Row(80, one), Row(90, other))).kernels[0].cluster == merged
     counted = image(Entry("k", number_item(0x5B, 0, layout=1) + cluster(2, 1, 1)))
-    whole = read(fatbin(Row(80, plain), Row(90, counted)))
     with pytest.raises(ValueError, match="or counts its grid in clusters"):
-        whole.kernels  # noqa: B018
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.data())
-def test_damage_to_a_fatbin_gives_members_or_a_value_error(data):
-    elf = image()
-    rows = [Row(80, elf), Row(90, in_lz4(elf), flags=LZ4, full=len(elf)), Row(90, TEXT, PTX)]
-    whole = bytearray(fatbin(*rows, Row(80, elf, ELF)))
-    for _ in range(data.draw(st.integers(1, 6))):
-        at = data.draw(st.sampled_from([*range(16 + 64), *range(len(whole))]))
-        whole[at] = data.draw(st.integers(0, 255))
-    whole = whole[: data.draw(st.integers(0, len(whole)))]
-    try:
-        kernels = read(bytes(whole)).kernels
-    except ValueError:
-        return
-    assert len({kernel.name for kernel in kernels}) == len(kernels)
+        read(fatbin(Row(80, fixed), Row(90, counted))).kernels  # noqa: B018

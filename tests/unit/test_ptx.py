@@ -1,8 +1,6 @@
 """What PTX text says of itself."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tvmffi_cubin.kernels import ptx
 from tvmffi_cubin.kernels.cubin import Cubin, Parameter
@@ -70,17 +68,10 @@ def test_kernels_have_the_shape_that_the_text_gives_them():
     assert [kernel.grid_in_clusters for kernel in counted if kernel.cluster] == [True]
 
 
-def test_what_the_driver_decides_counts_as_0():
-    kernel = ptx.kernels(TEXT.encode())[0]
-    assert (kernel.registers, kernel.static_smem_bytes, kernel.local_bytes) == (0, 0, 0)
-
-
 def test_a_text_that_ends_in_0_for_the_driver_is_read_up_to_there():
-    assert ptx.kernels(TEXT.encode() + b"\0.entry k() {}") == ptx.kernels(TEXT.encode())
-
-
-def test_kernels_of_a_cubin_of_that_kind():
-    assert len(Cubin(TEXT.encode(), "compute_90", kind="ptx").kernels) == 2
+    kernels = Cubin(TEXT.encode() + b"\0.entry k() {}", "compute_90", kind="ptx").kernels
+    assert kernels == ptx.kernels(TEXT.encode())
+    assert kernels[0].registers == 0  # the driver decides
 
 
 @pytest.mark.parametrize("text", ["", "hello", ".version 8.8", "\x7fELF", "// .version 8.8\n"])
@@ -100,16 +91,3 @@ def test_other_text_is_a_value_error(text):
 def test_a_parameter_that_is_not_known_is_a_value_error(param):
     with pytest.raises(ValueError, match="corrupt PTX: .* declares no known parameter"):
         ptx.kernels(f"{HEAD}.entry k({param}) {{ ret; }}".encode())
-
-
-PIECES = [".entry ", ".shared ", ".b8 ", "k", "(", ")", "{", "}", "[8]", ";", "/*", '"', ".param "]
-PIECES += [".align 4 ", ".u64 ", ",", " ", "\n", ".reqntid 1", "//", "9" * 30, ".maxntid 0,0"]
-
-
-@given(st.lists(st.sampled_from(PIECES), max_size=60))
-def test_any_text_is_parsed_or_a_value_error(pieces):
-    try:
-        kernels = ptx.kernels((HEAD + "".join(pieces)).encode())
-    except ValueError:
-        return
-    assert all(0 < kernel.max_threads <= 1024 for kernel in kernels)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tvmffi_cubin.kernels.types import parse_params, parse_type
 
@@ -161,19 +158,6 @@ def test_no_parameters(text):
 def test_a_bad_declaration_is_an_error_that_quotes_it(text, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         parse_params(text)
-
-
-PIECES = st.sampled_from(
-    [*"*&()[]<>,:=;%", "::", "const", "unsigned", "float", "std", "x", "4", " ", "ndim", "struct"]
-)
-
-
-@settings(max_examples=300, deadline=None)
-@given(st.lists(PIECES, max_size=30).map("".join))
-def test_any_text_parses_or_is_a_value_error(text):
-    for parse in (parse_type, parse_params):
-        with contextlib.suppress(ValueError):
-            parse(text)
 
 
 def test_spaces_of_any_kind_are_spaces():

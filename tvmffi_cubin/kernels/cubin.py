@@ -21,10 +21,8 @@ class Parameter(NamedTuple):
     ----------
     ordinal : int
         Position in the parameter list, from 0.
-    offset : int
-        Byte offset in the parameter space. It need not follow C layout rules.
-    size : int
-        Size in bytes.
+    offset, size : int
+        Where it lies in the parameter space, in bytes; this need not follow C's rules of layout.
     """
 
     ordinal: int

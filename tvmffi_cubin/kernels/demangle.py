@@ -54,11 +54,6 @@ class FunctionName(NamedTuple):
     qualified: str
     params: tuple[str, ...] | None
 
-    @property
-    def is_instance(self) -> bool:
-        """Whether it is an instance of a template."""
-        return self.display != self.qualified
-
 
 def function_name(symbol: str) -> FunctionName:
     """Return the name of a symbol's function and its parameters' types."""
@@ -69,10 +64,9 @@ def take_apart(demangled: str) -> FunctionName:
     """Split the demangled form of a function into its name and its parameters' types."""
     display, params = demangled.replace("(anonymous namespace)::", "").strip(), None
     if display.endswith(")") and (heads := _outermost(display, "(")):
-        start = heads[-1]
-        params = tuple(split_list(display[start + 1 : -1]))
+        params = tuple(split_list(display[heads[-1] + 1 : -1]))
         params = () if params == ("void",) else params
-        display = display[:start]
+        display = display[: heads[-1]]
         if "operator" not in display:
             # Of templates the result comes first; conditions on arguments may make it long.
             display = display[[-1, *_outermost(display, " ")][-1] + 1 :]
@@ -84,7 +78,7 @@ def spelled_types(name: FunctionName) -> tuple[str, ...] | None:
     """Return the types that a mangled name spells out, None where it leaves any open."""
     # In the name of a template instance these stand for types that its arguments decide.
     dependent = r"\bdecltype\b|>::|\bauto\b"
-    if name.is_instance and any(re.search(dependent, text) for text in name.params or ()):
+    if name.display != name.qualified and re.search(dependent, " ".join(name.params or ())):
         return None
     return name.params
 

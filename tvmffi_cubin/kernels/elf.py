@@ -9,20 +9,18 @@ from typing import NamedTuple
 from ..errors import ImageError
 from .image import ELF, reading
 
-RELOCATABLE = 1
-"""The type of an object, which is yet to be linked."""
-
 # Types of sections.
 SYMTAB, NOTE, NOBITS, DYNSYM = 2, 7, 8, 11
 LOCAL, GLOBAL, WEAK = 0, 1, 2
 """Bindings of symbols."""
 
+_RELOCATABLE = 1
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SEGMENT = struct.Struct("<IIQQQQQQ")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _NOTE = struct.Struct("<III")
-_UNDEFINED, _FIRST_SPECIAL = 0, 0xFF00
+_FIRST_SPECIAL = 0xFF00
 # Section types from here on are a processor's own; some of CUDA's stand for memory without bytes.
 _PROCESSOR_TYPES = 0x70000000
 
@@ -57,12 +55,12 @@ class Symbol(NamedTuple):
     @property
     def is_undefined(self) -> bool:
         """Whether another file is to define it."""
-        return self.section == _UNDEFINED
+        return self.section == 0
 
     @property
     def is_placed(self) -> bool:
         """Whether it is defined in a section of this file."""
-        return _UNDEFINED < self.section < _FIRST_SPECIAL
+        return 0 < self.section < _FIRST_SPECIAL
 
 
 class Note(NamedTuple):
@@ -74,14 +72,10 @@ class Note(NamedTuple):
 
 
 class Elf:
-    """An ELF file; one that is cut off is refused, other damage is an ImageError where it is met.
-
-    A driver is told no size, and would read on beyond the end.
-    """
+    """An ELF file; one that is cut off is refused, since a driver would read beyond its end."""
 
     def __init__(self, data: bytes | mmap) -> None:
         self.data = data
-        # What is cut off within these bytes is told below.
         if not len(data) or not (ELF + b"\2\1").startswith(data[:6]):
             raise ImageError("it is no ELF object or shared object of 64 bits")
         with reading("ELF file"):
@@ -90,26 +84,26 @@ class Elf:
                 _, _, num_segments, _, count, self.name_section,
             ) = _HEADER.unpack(data[: _HEADER.size])  # fmt: skip
             for row in _SEGMENT.iter_unpack(self.read(segments, num_segments * _SEGMENT.size)):
-                self._check_inside(row[2] + row[5])
+                self._check_end(row[2] + row[5])
             rows = list(_SECTION.iter_unpack(self.read(table, count * _SECTION.size)))
             strings = self.read(*rows[self.name_section][4:6]) if rows else b""
             self.sections = [Section(_name(strings, row[0]), *row[1:]) for row in rows]
-            for section in self.sections:
-                if section.type != NOBITS and section.type < _PROCESSOR_TYPES:
-                    self._check_inside(section.offset + section.size)
+        for section in self.sections:
+            if section.type != NOBITS and section.type < _PROCESSOR_TYPES:
+                self._check_end(section.offset + section.size)
         self._by_name = {section.name: section for section in reversed(self.sections)}
 
     @property
     def is_object(self) -> bool:
         """Whether it is yet to be linked."""
-        return bool(self.type == RELOCATABLE)
+        return bool(self.type == _RELOCATABLE)
 
     def read(self, offset: int, size: int) -> bytes:
         """Return bytes of the file."""
-        self._check_inside(offset + size)
+        self._check_end(offset + size)
         return self.data[offset : offset + size]
 
-    def _check_inside(self, end: int) -> None:
+    def _check_end(self, end: int) -> None:
         if end > len(self.data):
             raise ImageError(
                 f"corrupt ELF file: a part ends at byte {end} of {len(self.data)}: it is truncated "
@@ -127,18 +121,14 @@ class Elf:
         return self.read(section.offset, section.size)
 
     def symbols(self, kind: int = SYMTAB, *, having: str = "") -> list[Symbol]:
-        """Return the symbols of a table, none where it was stripped.
-
-        With `having` those alone whose names have this text in them: of thousands a few.
-        """
+        """Return the symbols of a table whose names have a text in them."""
         found = []
         with reading("ELF file"):
             for table in (section for section in self.sections if section.type == kind):
                 strings = self.body(self.sections[table.link])
                 for number, row in enumerate(_SYMBOL.iter_unpack(self.body(table))):
                     at, info, other, section, value, size = row
-                    name = _name(strings, at)
-                    if having in name:
+                    if having in (name := _name(strings, at)):
                         kinds = (info & 15, info >> 4, other)
                         found.append(Symbol(number, name, *kinds, section, value, size))
         return found
@@ -147,8 +137,7 @@ class Elf:
         """Return the notes of an owner; of an object's the content is not relocated."""
         found = []
         for section in (section for section in self.sections if section.type == NOTE):
-            body = self.body(section)
-            at = 0
+            body, at = self.body(section), 0
             while at + _NOTE.size <= len(body):
                 name_size, size, kind = _NOTE.unpack_from(body, at)
                 name = at + _NOTE.size

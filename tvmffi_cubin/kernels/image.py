@@ -38,14 +38,11 @@ _WORDS = {
     "program": "a shared object or a program of the host",
 }
 
-EMBEDDABLE = ("cubin", "ptx", "fatbin")
-"""What a module can launch."""
-
 UNLINKED = (
     "wanted is a cubin, PTX or a fatbin; code that is yet to be linked is linked by "
     "nvjitlink.link, or given as device_libraries"
 )
-"""What is said of anything else."""
+"""What is said of anything that a module cannot launch."""
 
 
 def take_image(what: str, value: Any) -> Cubin:
@@ -68,11 +65,11 @@ def take_image(what: str, value: Any) -> Cubin:
             return Cubin(file.read(), "", name=f"{what} ({os.fspath(value)})")
     except OSError as error:
         raise OSError(error.errno, f"{what}: {error.strerror}", error.filename) from None
-    except ValueError as error:
-        raise ValueError(f"{what}: {value!r} cannot be a path: {error}") from None
 
 
-def read_image(given: Cubin, *, wanted: Collection[str] = EMBEDDABLE, or_else: str = "") -> Cubin:
+def read_image(
+    given: Cubin, *, wanted: Collection[str] = ("cubin", "ptx", "fatbin"), or_else: str = UNLINKED
+) -> Cubin:
     """Return an image with the kind and the architecture that its content tells.
 
     Kinds are those of a `Cubin`, ``"library"`` for a static library, ``"object"`` for a host
@@ -86,7 +83,7 @@ def read_image(given: Cubin, *, wanted: Collection[str] = EMBEDDABLE, or_else: s
     try:
         kind, arch = _kind_and_arch(given.image)
         if kind not in wanted:
-            raise ImageError(f"it is {_WORDS[kind]}; {or_else or UNLINKED}")
+            raise ImageError(f"it is {_WORDS[kind]}; {or_else}")
     except ImageError as error:
         named = f"{given.name}: " if given.name else ""
         raise ImageError(f"{named}{error}") from None
@@ -133,13 +130,7 @@ def looks_like_ptx(data: bytes) -> bool:
 
 
 def check_regular(path: str | os.PathLike[str]) -> None:
-    """Refuse a pipe and a device, which may never end, before they are opened.
-
-    Raises
-    ------
-    OSError
-        It is one; or nothing is there.
-    """
+    """Refuse a pipe and a device, which may never end, before they are opened."""
     mode = os.stat(path).st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         problem = "it is no regular file: write its content to one, and name that"
@@ -151,5 +142,5 @@ def reading(what: str) -> Iterator[None]:
     """Make what a reader stumbles over in damaged bytes an `ImageError`; also a decorator."""
     try:
         yield
-    except (struct.error, LookupError, OverflowError, MemoryError) as error:
+    except (struct.error, LookupError, ArithmeticError, MemoryError) as error:
         raise ImageError(f"corrupt {what}: it is truncated or damaged ({error})") from None

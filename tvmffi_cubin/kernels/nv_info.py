@@ -13,10 +13,9 @@ from .cubin import Kernel, Parameter
 from .elf import GLOBAL, WEAK, Elf
 from .image import EM_CUDA, reading
 
-# 13 is NVIDIA's own, for variables of an image that is not linked yet.
-_STT_OBJECT, _STT_FUNC, _STT_CUDA_OBJECT = 1, 2, 13
-_STO_CUDA_ENTRY = 0x10
-_SPACE = 0xE0
+# Types of symbols; 13 is NVIDIA's own, for variables of an image that is not linked yet.
+_OBJECT, _FUNCTION, _CUDA_OBJECT = 1, 2, 13
+_ENTRY = 0x10
 _SPACES = {0x20: "__device__", 0x40: "__shared__", 0x80: "__constant__"}
 _OSABI_CUDA13 = 0x41
 
@@ -53,14 +52,15 @@ class DeviceSymbol(NamedTuple):
 def kernels(image: bytes) -> tuple[Kernel, ...]:
     """Return the kernels of a cubin, in the symbol table's order."""
     elf = _open(image)
-    reserved = _RESERVED_SMEM if _number(elf) >= 90 else 0
-    defined = [x for x in elf.symbols() if x.type == _STT_FUNC and not x.is_undefined]
-    usage = _usage(elf, {symbol.number: symbol.name for symbol in defined})
-    return tuple(
-        _kernel(elf, symbol.name, usage.get(symbol.name, {}), reserved)
-        for symbol in defined
-        if symbol.other & _STO_CUDA_ENTRY
-    )
+    defined = [x for x in elf.symbols() if x.type == _FUNCTION and not x.is_undefined]
+    names = {symbol.number: symbol.name for symbol in defined}
+    usage: dict[str, dict[int, int]] = {name: {} for name in names.values()}
+    for attribute, value in _items(elf, ".nv.info"):
+        if attribute in (_FRAME_SIZE, _MIN_STACK_SIZE, _REGCOUNT):
+            symbol, number = struct.unpack_from("<II", value)
+            usage.get(names.get(symbol, ""), {})[attribute] = number
+    entries = (symbol.name for symbol in defined if symbol.other & _ENTRY)
+    return tuple(_kernel(elf, name, usage[name]) for name in entries)
 
 
 @reading("cubin")
@@ -68,15 +68,13 @@ def symbols(image: bytes) -> tuple[DeviceSymbol, ...]:
     """Return the functions and variables of a relocatable cubin, in the symbol table's order."""
     found = []
     for symbol in _open(image).symbols():
-        if symbol.type not in (_STT_OBJECT, _STT_FUNC, _STT_CUDA_OBJECT):
-            continue
-        linkage = {GLOBAL: "shared", WEAK: "weak"}.get(symbol.binding, "local")
-        if symbol.type == _STT_FUNC:
-            what = "kernel" if symbol.other & _STO_CUDA_ENTRY else "function"
-        else:
-            what = _SPACES.get(symbol.other & _SPACE, "variable")
-        defined = not symbol.is_undefined
-        found.append(DeviceSymbol(symbol.name, defined, linkage, what, symbol.size))
+        if symbol.type in (_OBJECT, _FUNCTION, _CUDA_OBJECT):
+            linkage = {GLOBAL: "shared", WEAK: "weak"}.get(symbol.binding, "local")
+            what = _SPACES.get(symbol.other & 0xE0, "variable")
+            if symbol.type == _FUNCTION:
+                what = "kernel" if symbol.other & _ENTRY else "function"
+            defined = not symbol.is_undefined
+            found.append(DeviceSymbol(symbol.name, defined, linkage, what, symbol.size))
     return tuple(found)
 
 
@@ -91,15 +89,12 @@ def _open(image: bytes) -> Elf:
 def arch(elf: Elf) -> str:
     """Return the architecture that a cubin is for."""
     number = _number(elf)
-    if number < 20:
-        raise ImageError(f"corrupt cubin: unknown architecture in its flags {elf.flags:#x}")
     accelerated = elf.flags & (0x8 if elf.ident[7] >= _OSABI_CUDA13 else 0x800)
     # CUDA 13 moved the `a` of sm_90a from the flags into a section of its own.
     if accelerated or (_ACCELERATOR_TARGET, b"\1\0") in _items(elf, ".nv.compat"):
         return f"sm_{number}a"
     # The `f` of sm_100f is recorded nowhere but in the assembler's own command line.
-    note = elf.body(elf.section(".note.nv.tkinfo"))
-    family = re.search(rb"\bsm_%df\b" % number, note)
+    family = re.search(rb"\bsm_%df\b" % number, elf.body(elf.section(".note.nv.tkinfo")))
     return f"sm_{number}{'f' if family else ''}"
 
 
@@ -107,23 +102,9 @@ def _number(elf: Elf) -> int:
     return int(elf.flags >> 8 & 0xFFFF if elf.ident[7] >= _OSABI_CUDA13 else elf.flags & 0xFF)
 
 
-def _usage(elf: Elf, names: dict[int, str]) -> dict[str, dict[int, int]]:
-    """Return what .nv.info says of each function: attribute to value."""
-    usage: dict[str, dict[int, int]] = {}
-    for attribute, value in _items(elf, ".nv.info"):
-        if attribute in (_FRAME_SIZE, _MIN_STACK_SIZE, _REGCOUNT):
-            symbol, number = struct.unpack_from("<II", value)
-            usage.setdefault(names.get(symbol, ""), {})[attribute] = number
-    return usage
-
-
-def _kernel(elf: Elf, name: str, usage: dict[int, int], reserved: int) -> Kernel:
+def _kernel(elf: Elf, name: str, usage: dict[int, int]) -> Kernel:
     items = list(_items(elf, f".nv.info.{name}"))
     found = dict(items)
-
-    def dimensions(attribute: int) -> tuple[int, int, int] | None:
-        return struct.unpack_from("<III", found[attribute]) if attribute in found else None
-
     params = []
     for attribute, value in items:
         if attribute in (_KPARAM_INFO, _KPARAM_INFO_V2):
@@ -134,14 +115,17 @@ def _kernel(elf: Elf, name: str, usage: dict[int, int], reserved: int) -> Kernel
     params.sort()
     if [param.ordinal for param in params] != list(range(len(params))):
         raise ImageError(f"corrupt cubin: kernel {name!r} has gaps in its parameter list")
-    cluster = dimensions(_CTA_PER_CLUSTER)
+    required, most, cluster = (
+        struct.unpack_from("<III", found[attribute]) if attribute in found else None
+        for attribute in (_REQNTID, _MAX_THREADS, _CTA_PER_CLUSTER)
+    )
     if cluster == (1, 1, 1) and _EXPLICIT_CLUSTER not in found:  # of __block_size__ alone
         cluster = None
-    required = dimensions(_REQNTID)
-    threads = prod(required or dimensions(_MAX_THREADS) or (1024,))
+    threads = prod(required or most or (1024,))
     frame = usage.get(_FRAME_SIZE, 0)
     stack = usage.get(_MIN_STACK_SIZE, frame)
     shared = elf.section(f".nv.shared.{name}")
+    reserved = _RESERVED_SMEM if _number(elf) >= 90 else 0
     return Kernel(
         name=name,
         params=tuple(params),

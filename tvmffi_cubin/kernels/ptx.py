@@ -58,9 +58,11 @@ def _header(data: bytes) -> tuple[str, str]:
 
 
 def _kernel(name: str, params: str | None, directives: str) -> Kernel:
-    required = _dimensions("reqntid", directives)
-    cluster = _dimensions("reqnctapercluster", directives)
-    threads = prod(required or _dimensions("maxntid", directives) or (1024,))
+    shapes: dict[str, tuple[int, int, int]] = {}
+    for directive, numbers in re.findall(r"\.(\w+)\s+(\d[\d\s,]*)", directives):
+        shapes[directive] = (*map(int, numbers.split(",")), 1, 1)[:3]  # type: ignore[assignment]
+    required, cluster = shapes.get("reqntid"), shapes.get("reqnctapercluster")
+    threads = prod(required or shapes.get("maxntid") or (1024,))
     return Kernel(
         name=name,
         params=tuple(_parameters(params or "")),
@@ -74,19 +76,10 @@ def _kernel(name: str, params: str | None, directives: str) -> Kernel:
     )
 
 
-def _dimensions(directive: str, text: str) -> tuple[int, int, int] | None:
-    number = r"(\d{1,9})\b"
-    match = re.search(rf"\.{directive}\s+{number}(?:\s*,\s*{number})?(?:\s*,\s*{number})?", text)
-    if match is None:
-        return None
-    x, y, z = (int(number or 1) for number in match.groups())
-    return x, y, z
-
-
 def _parameters(text: str) -> Iterator[Parameter]:
     # The second .align, after .ptr, is what a pointer points to.
     pattern = (
-        r"\s*\.param\s+(?:\.align\s+(\d{1,9})\s+)?\.(\w+)"
+        r"\s*\.param\s+(?:\.align\s+(\d{1,9})\s+)?\.(?:[busf]|bf)(8|16|32|64|128)(x2)?"
         r"(?:\s+\.ptr(?:\s+\.(?:global|const|local|shared|param))?(?:\s+\.align\s+\d{1,9})?)?"
         r"\s+[\w$%]+\s*(?:\[\s*(\d{1,9})\s*\]\s*)?\Z"
     )
@@ -94,18 +87,9 @@ def _parameters(text: str) -> Iterator[Parameter]:
     for ordinal, part in enumerate(text.split(",") if text.strip() else ()):
         # A size that is read otherwise than the driver reads it would be memory that is not there.
         declared = re.match(pattern, part)
-        scalar = _scalar_size(declared[2]) if declared else 0
-        if declared is None or not scalar:
+        if declared is None:
             raise ImageError(f"corrupt PTX: {part.strip()[:60]!r} declares no known parameter")
+        scalar = int(declared[2]) // 8 * (2 if declared[3] else 1)
         offset += -offset % max(1, int(declared[1] or scalar))
-        size = scalar * int(declared[3] or 1)
-        yield Parameter(ordinal, offset, size)
-        offset += size
-
-
-def _scalar_size(type_: str) -> int:
-    """Return the size of a type in bytes, 0 where it is not known."""
-    if type_ in ("pred", "texref", "samplerref", "surfref"):
-        return 1 if type_ == "pred" else 8
-    match = re.fullmatch(r"(?:[busf]|bf)(8|16|32|64|128)(x2)?", type_)
-    return int(match[1]) // 8 * (2 if match[2] else 1) if match else 0
+        yield Parameter(ordinal, offset, scalar * int(declared[4] or 1))
+        offset += scalar * int(declared[4] or 1)

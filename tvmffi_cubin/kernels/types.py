@@ -82,13 +82,13 @@ def parse_params(text: str) -> tuple[Param, ...]:
 
 
 _BUILTIN = {
-    *("signed", "unsigned", "__signed__", "char", "short", "int", "long", "__int128"),
+    *("signed", "unsigned", "char", "short", "int", "long", "__int128"),
     *("float", "double", "bool", "void"),
 }
 _QUALIFIERS = {"const", "volatile"}
 _IGNORED = {
-    *("__restrict__", "__restrict", "restrict", "__grid_constant__", "typename", "constexpr"),
-    *("struct", "class", "enum", "union", "register"),
+    *("__restrict__", "__restrict", "restrict", "__grid_constant__"),
+    *("typename", "struct", "class", "enum", "union"),
 }
 
 
@@ -107,7 +107,6 @@ def _declaration(text: str) -> tuple[CxxType, str]:
     plain = re.sub(r"\s*,\s*", ", ", plain)
     head, *pointers = split_list(plain + "*" * bool(extents), "*") or [""]
     words = [x for x in split_list(head, " ") if x and x not in _IGNORED]
-    qualifiers = sorted(_QUALIFIERS.intersection(words))
     builtin = [x for x in words if x in _BUILTIN]
     others = [x for x in words if x not in _BUILTIN | _QUALIFIERS]
     base = _builtin_name(builtin) if builtin else "".join(others[:1])
@@ -124,38 +123,38 @@ def _declaration(text: str) -> tuple[CxxType, str]:
     elif base == "void" and not pointers:
         problem = "a parameter cannot be void"
     else:
-        type_ = _type(base, qualifiers, pointers)
+        type_ = _type(base, _qualifiers(words), pointers)
         return _to_array(type_) if "[" in extents else type_, "".join(rest)
     raise ValueError(f"in {text!r}: {problem}")
 
 
+def _qualifiers(words: list[str]) -> list[str]:
+    return sorted(_QUALIFIERS.intersection(words))
+
+
 def _builtin_name(words: list[str]) -> str:
-    unsigned = "unsigned " if "unsigned" in words else ""
+    """Return the usual spelling of a built-in type: ``long unsigned int`` is ``unsigned long``."""
     for word in ("float", "bool", "void"):
         if word in words:
             return word
+    longs = ["long"] * words.count("long")
     if "double" in words:
-        return "long double" if "long" in words else "double"
-    if "char" in words:
-        return "signed char" if {"signed", "__signed__"} & set(words) else unsigned + "char"
-    for word in ("short", "__int128"):
-        if word in words:
-            return unsigned + word
-    return unsigned + (" ".join(["long"] * words.count("long")) or "int")
+        return " ".join([*longs, "double"])
+    sign = "unsigned" if "unsigned" in words else "signed"
+    size = next((x for x in ("char", "short", "__int128") if x in words), " ".join(longs) or "int")
+    is_said = sign == "unsigned" or (size == "char" and "signed" in words)
+    return f"{sign} {size}" if is_said else size
 
 
 def _type(base: str, qualifiers: list[str], pointers: list[str]) -> CxxType:
     # The std namespaces, inline ones among them, are looked through.
     name = re.sub(r"^(?:::)?(?:(?:cuda::)?std::(?:__\w+::)?)?", "", base)
     value, pointee = _known_types().get(name, (CxxType("", "struct", None), Pointee("")))
-    if base in ("CUstream", "cudaStream_t") and not pointers:
-        # What host code passes on, for `Launch(stream=...)`.
-        return CxxType(base, "pointer", 8, pointee=Pointee("CUstream_st"))
     if not pointers:
         return value._replace(text=base)
     text = " ".join([*qualifiers, base])
     for inner in pointers[:-1]:
-        text += " ".join(["*", *sorted(_QUALIFIERS.intersection(inner.split()))])
+        text += " ".join(["*", *_qualifiers(inner.split())])
         pointee = Pointee("", (), 8)
     return CxxType(f"{text}*", "pointer", 8, pointee=pointee._replace(text=text))
 
@@ -195,46 +194,55 @@ _NARROW: tuple[tuple[str, tuple[Dtype, ...]], ...] = (
     ("fp6{}_e3m2", ((16, 6), (_UINT, 8))),
     ("fp4{}_e2m1", ((17, 4), (_UINT, 8))),
 )
+_VECTORS = "char uchar short ushort int uint long ulong longlong ulonglong float double"
+# Names, size, alignment of tensors behind a pointer, and their dtypes.
+_STRUCTS: tuple[tuple[str, int, int, tuple[Dtype, ...]], ...] = (
+    ("cutlass::float_e4m3_t", 1, 1, ((10, 8),)),
+    ("cutlass::float_e5m2_t", 1, 1, ((12, 8),)),
+    ("cutlass::tfloat32_t", 4, 4, ((_FLOAT, 32),)),
+    ("__half2|half2", 4, 4, ((_FLOAT, 16),)),
+    ("__nv_bfloat162|nv_bfloat162", 4, 4, ((_BFLOAT, 16),)),
+    ("float2|cuComplex|cuFloatComplex", 8, 8, ((_FLOAT, 32), (_COMPLEX, 64))),
+    ("double2|cuDoubleComplex", 16, 16, ((_FLOAT, 64), (_COMPLEX, 128))),
+    ("complex<float>|thrust::complex<float>", 8, 8, ((_COMPLEX, 64),)),
+    ("complex<double>|thrust::complex<double>", 16, 16, ((_COMPLEX, 128),)),
+    ("__int128|unsigned __int128", 16, 16, ()),
+    ("dim3", 12, 4, ()),
+    ("CUtensorMap|CUtensorMap_st", 128, 64, ()),
+)
 
 
 @cache
 def _known_types() -> dict[str, tuple[CxxType, Pointee]]:
     """Return what type names stand for: as a value, and behind a pointer; without their texts."""
     table: dict[str, tuple[CxxType, Pointee]] = {}
-
-    def add(names: str, size: int, *dtypes: Dtype, kind: str = "struct", align: int = 0) -> None:
-        scalar = kind if kind[-1].isdigit() else None
-        value = CxxType("", "float" if scalar else kind, size, scalar)
-        table.update(dict.fromkeys(names.split("|"), (value, Pointee("", dtypes, align or size))))
-
     for kind, dtype, names in _SCALARS:
-        add(names, dtype[1] // 8, dtype, kind=kind)
+        size, scalar = dtype[1] // 8, kind if kind[-1].isdigit() else None
+        value = CxxType("", "float" if scalar else kind, size, scalar)
+        table.update(dict.fromkeys(names.split("|"), (value, Pointee("", (dtype,), size))))
+
+    def add(names: str, size: int, align: int, dtypes: tuple[Dtype, ...]) -> None:
+        row = (CxxType("", "struct", size), Pointee("", dtypes, align))
+        table.update(dict.fromkeys(names.split("|"), row))
+
     for name, dtypes in _NARROW:
         for lanes in (1, 2, 4):
             size = max(1, lanes // 2) if name.startswith("fp4") else lanes
-            add("__nv_" + name.format("" if lanes == 1 else f"x{lanes}"), size, *dtypes)
-    add("cutlass::float_e4m3_t", 1, (10, 8))
-    add("cutlass::float_e5m2_t", 1, (12, 8))
-    add("cutlass::tfloat32_t", 4, (_FLOAT, 32))
+            add("__nv_" + name.format("" if lanes == 1 else f"x{lanes}"), size, size, dtypes)
     same = {"char": "signed char", "longlong": "long", "ulonglong": "ulong"}
-    vectors = "char uchar short ushort int uint long ulong longlong ulonglong float double"
-    for vector in vectors.split():
-        _, scalar = table[same.get(vector, vector)]
+    for vector in _VECTORS.split():
+        _, scalar_of = table[same.get(vector, vector)]
         for lanes in (1, 2, 3, 4):
-            size = scalar.align * lanes
-            align = scalar.align if lanes == 3 else min(size, 16)
-            add(f"{vector}{lanes}", size, *scalar.dtypes, align=align)
-        for align in (16, 32) if scalar.align == 8 else ():
-            add(f"{vector}4_{align}a", 32, *scalar.dtypes, align=align)
+            size = scalar_of.align * lanes
+            align = scalar_of.align if lanes == 3 else min(size, 16)
+            add(f"{vector}{lanes}", size, align, scalar_of.dtypes)
+        for align in (16, 32) if scalar_of.align == 8 else ():
+            add(f"{vector}4_{align}a", 32, align, scalar_of.dtypes)
+    for row in _STRUCTS:
+        add(*row)
     # Plain char is bytes: numpy and torch have both spellings and users mean neither sign.
-    add("char", 1, (_INT, 8), (_UINT, 8), kind="int")
-    add("__half2|half2", 4, (_FLOAT, 16))
-    add("__nv_bfloat162|nv_bfloat162", 4, (_BFLOAT, 16))
-    add("float2|cuComplex|cuFloatComplex", 8, (_FLOAT, 32), (_COMPLEX, 64))
-    add("double2|cuDoubleComplex", 16, (_FLOAT, 64), (_COMPLEX, 128))
-    add("complex<float>|thrust::complex<float>", 8, (_COMPLEX, 64))
-    add("complex<double>|thrust::complex<double>", 16, (_COMPLEX, 128))
-    add("__int128|unsigned __int128", 16)
-    add("dim3", 12, align=4)
-    add("CUtensorMap|CUtensorMap_st", 128, align=64)
+    table["char"] = (CxxType("", "int", 1), Pointee("", ((_INT, 8), (_UINT, 8))))
+    # What host code passes on, for `Launch(stream=...)`.
+    stream = CxxType("", "pointer", 8, pointee=Pointee("CUstream_st"))
+    table.update(dict.fromkeys(("CUstream", "cudaStream_t"), (stream, Pointee("", (), 8))))
     return table
