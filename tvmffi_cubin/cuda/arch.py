@@ -27,12 +27,8 @@ def check_arch(arch: object, *, what: str = "arch") -> str:
     Whether an NVRTC knows it is for that NVRTC to say.
     """
     if not isinstance(arch, str):
-        wanted = f"sm_{arch}" if type(arch) is int else "sm_90a"
-        raise TypeError(
-            f'{what} is a string such as "{wanted}", got {type(arch).__name__} {arch!r}'
-        )
-    match = re.fullmatch(r"sm_([1-9][0-9]{1,2})([af]?)|compute_[1-9][0-9]{1,2}", arch)
-    if match is None or int(match[1] or 0) < {"a": 90, "f": 100}.get(match[2], 0):
+        raise TypeError(f'{what} is a string such as "sm_90a", got {type(arch).__name__} {arch!r}')
+    if not re.fullmatch(r"sm_[1-9]\d{1,2}[af]?|compute_[1-9]\d{1,2}", arch):
         raise ValueError(
             f'{what}={arch!r} is no architecture: write "sm_80", "sm_90a" or, for PTX, '
             '"compute_90"; several are a list, or in the variable separated by commas'

@@ -9,7 +9,6 @@ from .. import config
 from ..errors import ToolchainError
 
 _COMPUTE_CAPABILITY = (75, 76)  # the attributes of its major and of its minor number
-_NAME_BYTES = 256
 _NOT_INITIALIZED = 3
 
 
@@ -54,8 +53,8 @@ class Driver:
 
     def device_name(self, ordinal: int) -> str:
         """Return a device's name, such as ``"NVIDIA H200"``."""
-        text = ctypes.create_string_buffer(_NAME_BYTES)
-        self.call("cuDeviceGetName", text, _NAME_BYTES, self._device(ordinal))
+        text = ctypes.create_string_buffer(256)
+        self.call("cuDeviceGetName", text, len(text), self._device(ordinal))
         return text.value.decode("utf-8", "replace")
 
     def _device(self, ordinal: int) -> int:

@@ -17,7 +17,7 @@ from ..errors import ToolchainError
 from ..host import toolchain
 from ..host.plan import Cxx, DeviceLink
 from ..host_unit import own_statics
-from .arch import is_ptx, resolve_archs
+from .arch import resolve_archs
 from .options import read
 
 if TYPE_CHECKING:
@@ -193,17 +193,13 @@ def names_archs(flags: Sequence[str]) -> bool:
 
 def _is_separate(flags: Sequence[str]) -> bool:
     """Whether device code is yet to be linked when it is compiled."""
-    return any(x.name == "-dlto" or x[:2] == ("-rdc", "true") for x in read(flags))
+    return any(option[:2] == ("-rdc", "true") for option in read(flags))
 
 
-def _words(
-    tools: Toolset, flags: Sequence[str], archs: Sequence[str], *, is_link: bool = False
-) -> tuple[str, ...]:
+def _words(tools: Toolset, flags: Sequence[str], archs: Sequence[str]) -> tuple[str, ...]:
     """Return all flags of a compilation or a link: the caller's, and ours before them."""
     assert tools.nvcc is not None
-    given = [*read(flags)]
-    names = {option.name for option in given}
-    archs = archs or (() if names_archs(flags) else resolve_archs())
+    names = {option.name for option in read(flags)}
     if "-ccbin" in names:
         ours = [f"-Xcompiler={flag}" for flag in own_statics(tools.nvcc.host)]
     else:
@@ -216,17 +212,8 @@ def _words(
         ours.append("-std=c++17")
     if not names.intersection(("-O", "-optimize")):
         ours.append("-O2")
-    kind = "sm"
-    if "-dlto" in names:
-        if "-rdc" not in names:
-            ours.append("-rdc=true")
-        if archs and not is_link:  # beside -gencode nvcc takes no -dlto
-            flags = [item for option in given if option.name != "-dlto" for item in option.items]
-            kind = "lto"
-    for arch in archs:
-        number = arch.partition("_")[2]
-        code = arch if is_ptx(arch) else f"{kind}_{number}"
-        ours.append(f"-gencode=arch=compute_{number},code={code}")
+    for arch in archs or (() if names_archs(flags) else resolve_archs()):
+        ours.append(f"-gencode=arch=compute_{arch.partition('_')[2]},code={arch}")
     return (*ours, *flags)
 
 
@@ -265,7 +252,7 @@ def device_link(
     """Return how separate device code of objects is linked to one more; None where none is."""
     if not _is_separate(flags) or tools.nvcc is None:
         return None
-    words = _words(tools, flags, archs, is_link=True)
+    words = _words(tools, flags, archs)
     return DeviceLink("device_link", (tools.nvcc.path,), words, tuple(objects))
 
 

@@ -7,10 +7,7 @@ from collections.abc import Sequence
 
 from ..kernels.cubin import Cubin
 from .arch import check_archs
-from .libraries import Library, find_cuda, library
-
-# What is compressed can neither be inspected everywhere nor loaded without the time it takes.
-_OPTIONS = (b"-compress=false",)
+from .libraries import find_cuda, library
 
 
 def join(cubins: Sequence[Cubin]) -> Cubin:
@@ -19,7 +16,7 @@ def join(cubins: Sequence[Cubin]) -> Cubin:
     ordered = [by_arch[arch] for arch in check_archs(list(by_arch))]
     versions = {cubin.cuda_version for cubin in ordered}
     return Cubin(
-        image=_joined(library("nvFatbin", find_cuda().require("nvfatbin")), ordered),
+        image=_joined(ordered),
         arch=", ".join(cubin.arch for cubin in ordered),
         lowered_names={k: v for cubin in ordered for k, v in cubin.lowered_names.items()},
         log="\n".join(dict.fromkeys(cubin.log for cubin in ordered if cubin.log)),
@@ -28,10 +25,12 @@ def join(cubins: Sequence[Cubin]) -> Cubin:
     )
 
 
-def _joined(nvfatbin: Library, cubins: Sequence[Cubin]) -> bytes:
+def _joined(cubins: Sequence[Cubin]) -> bytes:
+    nvfatbin = library("nvFatbin", find_cuda().require("nvfatbin"))
     handle, size = ctypes.c_void_p(), ctypes.c_size_t()
-    options = (ctypes.c_char_p * len(_OPTIONS))(*_OPTIONS)
-    nvfatbin.call("Create", ctypes.byref(handle), options, ctypes.c_size_t(len(_OPTIONS)))
+    # What is compressed can neither be inspected everywhere nor loaded without the time it takes.
+    options = (ctypes.c_char_p * 1)(b"-compress=false")
+    nvfatbin.call("Create", ctypes.byref(handle), options, ctypes.c_size_t(len(options)))
     try:
         for cubin in cubins:
             name, number = cubin.arch.encode(), cubin.arch.partition("_")[2].encode()

@@ -33,8 +33,13 @@ _WANTED = (
     "wanted is LTO-IR, PTX, a fatbin, a static library or object with device code, or a "
     'relocatable cubin: compile with target_type="relocatable"'
 )
-# What the driver defines.
-_SYSTEM = {"vprintf", "malloc", "free", "__assertfail"}
+_HINTS = {
+    "__cudaCDP2": LAUNCHES_ON_DEVICE,  # what the compiler makes of <<<...>>> in device code
+    "NVVM_ERROR_NO_MODULE_IN_PROGRAM": (
+        'no input has LTO-IR: compile them with target_type="ltoir", or leave out lto'
+    ),
+    "Multiple definition|multiply defined": "rename one, make it static or inline, or keep one",
+}
 
 
 def link(
@@ -77,8 +82,7 @@ def link(
     TypeError, ValueError, OSError
         Something is nothing to link, or for another architecture; an option is unknown.
     """
-    single = isinstance(inputs, str | bytes | bytearray | memoryview | os.PathLike | Cubin)
-    if single or not isinstance(inputs, Iterable):
+    if isinstance(inputs, str | bytes | bytearray | memoryview | os.PathLike | Cubin):
         raise TypeError(f"inputs is a sequence of what to link, got one {type(inputs).__name__}")
     options = check_options(options)
     for option in options:
@@ -100,13 +104,7 @@ def link(
 
 
 def version() -> tuple[int, int]:
-    """Return the version of the nvJitLink in use, such as ``(12, 9)``; loads it.
-
-    Raises
-    ------
-    ToolchainError
-        It is missing.
-    """
+    """Return the version of the nvJitLink in use, such as ``(12, 9)``; loads it."""
     return _library().version()
 
 
@@ -127,10 +125,7 @@ def linkable(given: Cubin) -> Cubin:
 
 
 def symbols_of(item: Cubin, target: str) -> Iterator[DeviceSymbol]:
-    """Yield what relocatable code or PTX defines and uses, of a fatbin what `target` gets of it.
-
-    Of other kinds nothing is known.
-    """
+    """Yield what relocatable code or PTX defines and uses, of a fatbin what `target` gets of it."""
     if item.kind == "ptx":
         yield from ptx.symbols(item.image)
     elif item.kind == "relocatable":
@@ -160,7 +155,31 @@ def _fits(item: Cubin, target: str) -> bool:
     return number <= wanted and (same_family or item.kind != "relocatable")
 
 
-# What keeps it from being linked
+def _clashes(inputs: Sequence[Cubin], target: str) -> Iterator[str]:
+    """Yield what is defined twice or is not the same everywhere, in nvJitLink's words.
+
+    nvJitLink says so on the error stream of the process alone, and links nevertheless, or crashes.
+    """
+    symbols = [(x.name, symbol) for x in inputs for symbol in symbols_of(x, target)]
+    homes: dict[str, tuple[str, DeviceSymbol]] = {}
+    for unit, symbol in symbols:
+        if symbol.defined and symbol.linkage == "shared":
+            home, first = homes.setdefault(symbol.name, (unit, symbol))
+            if first is not symbol:
+                yield f"Multiple definition of '{symbol.name}' in '{unit}', first in '{home}'"
+    for unit, symbol in symbols:
+        if not symbol.defined and symbol.name in homes:
+            home, first = homes[symbol.name]
+            one, other = _described(first), _described(symbol)
+            if one == other and first.size and symbol.size:
+                one, other = f"{first.size} bytes", f"{symbol.size} bytes"
+            if one != other:
+                yield f"'{symbol.name}' is {one} in '{home}' and {other} in '{unit}'"
+
+
+def _described(symbol: DeviceSymbol) -> str:
+    is_code = symbol.what in ("kernel", "function")
+    return "a function" if is_code else f"a {symbol.what} variable"
 
 
 class LinkFailure(Exception):
@@ -179,56 +198,10 @@ class LinkFailure(Exception):
 
     def error(self, title: str, hints: Iterable[str] = ()) -> CompileError:
         """Return it as what callers get."""
-        hints = [*hints]
-        # What the compiler makes of <<<...>>> in device code.
-        if "__cudaCDP2" in self.log:
-            hints.append(LAUNCHES_ON_DEVICE)
-        if "NVVM_ERROR_NO_MODULE_IN_PROGRAM" in self.log:
-            hints.append(
-                'no input has LTO-IR: compile them with target_type="ltoir", or leave out lto'
-            )
-        if re.search("Multiple definition|multiply defined", self.log):
-            hints.append("rename one, make it static or inline, or keep one")
+        hints = [*hints, *(hint for about, hint in _HINTS.items() if re.search(about, self.log))]
         log = re.sub(r"'(_Z\w+)'", lambda match: f"'{demangle(match[1])}'", self.log)
         lines = [f"{title}:", log, *(f"Hint: {hint}" for hint in dict.fromkeys(hints))]
         return CompileError("\n".join(lines), log=self.log, options=self.options)
-
-
-def _clashes(inputs: Sequence[Cubin], target: str) -> Iterator[str]:
-    """Yield what is defined twice or is not the same everywhere, in nvJitLink's words.
-
-    nvJitLink says so on the error stream of the process alone, and links nevertheless, or crashes.
-    """
-    symbols = [(x.name, symbol) for x in inputs for symbol in symbols_of(x, target)]
-    homes: dict[str, tuple[str, DeviceSymbol]] = {}
-    for unit, symbol in symbols:
-        if symbol.defined and symbol.linkage == "shared":
-            home, _ = homes.setdefault(symbol.name, (unit, symbol))
-            if homes[symbol.name][1] is not symbol:
-                yield f"Multiple definition of '{symbol.name}' in '{unit}', first in '{home}'"
-    for unit, symbol in symbols:
-        if not symbol.defined and symbol.name in homes:
-            home, definition = homes[symbol.name]
-            one, other = _described(definition), _described(symbol)
-            if one == other and definition.size and symbol.size:
-                one, other = f"{definition.size} bytes", f"{symbol.size} bytes"
-            if one != other:
-                yield f"'{symbol.name}' is {one} in '{home}' and {other} in '{unit}'"
-
-
-def _described(symbol: DeviceSymbol) -> str:
-    is_code = symbol.what in ("kernel", "function")
-    return "a function" if is_code else f"a {symbol.what} variable"
-
-
-def _undefined(inputs: Sequence[Cubin], target: str) -> Iterator[str]:
-    """Yield what inputs use and none defines, which nvJitLink 12.6 keeps out of its log."""
-    symbols = [(x.name, symbol) for x in inputs for symbol in symbols_of(x, target)]
-    known = {symbol.name for _, symbol in symbols if symbol.defined} | _SYSTEM
-    for unit, symbol in symbols:
-        is_open = symbol.linkage == "shared" and symbol.what != "__shared__"
-        if is_open and symbol.name not in known:
-            yield f"Undefined reference to '{symbol.name}' in '{unit}'"
 
 
 # The link itself
@@ -246,47 +219,50 @@ def link_inputs(
     command = (f"-arch={arch}", *(["-lto"] * lto), *(["-ptx"] * as_ptx), *options)
     if clashes := [*_clashes(inputs, arch)]:
         raise LinkFailure("\n".join(clashes), command)
-    failed, image, log = program.Call(lambda _: _linked(nvjitlink, command, inputs)).result()
+    refused, image, log = program.Call(lambda _: _linked(nvjitlink, command, inputs)).result()
     # Not the names themselves were given: they may hold anything, and the log is to be read.
     log = re.sub(r"\binput(\d+)\b", lambda match: inputs[int(match[1])].name, log)
-    if isinstance(failed, Cubin):
-        raise _refusal(failed, arch, log)
+    if refused is not None:
+        text = f"{refused.name} cannot be linked for {arch}: nvJitLink says: {log}"
+        if refused.kind == "relocatable" or "Unsupported .version" in log:
+            text += (
+                "\nHint: a newer compiler may have made it; run: pip install --upgrade "
+                f"{find_cuda().wheels['nvjitlink']}, or the extra cu13 in place of cu12; of an "
+                'image that is embedded, ptx="keep" leaves PTX to the driver'
+            )
+        raise CompileError(text, log=log)
     # Where LTO-IR is linked these are no errors to it: the image has a variable of its own.
-    failed = failed or re.search("Unresolved extern|Multiple definition of", log) is not None
-    if failed and "ndefined reference" not in log:
-        log = "\n".join((*_undefined(inputs, arch), log or "it failed"))
-    if failed:
-        raise LinkFailure(log, command)
+    if not image or re.search("Unresolved extern|Multiple definition of", log):
+        raise LinkFailure(log or "it failed", command)
     if log:
         level = logging.WARNING if "warning" in log.lower() else logging.INFO
         logging.getLogger("tvmffi_cubin").log(level, "nvJitLink for %s:\n%s", arch, log)
-    release = ".".join(map(str, nvjitlink.version()))
     kind = "ptx" if as_ptx else "cubin"
-    return Cubin(image, arch, log=log, kind=kind, cuda_version=release)
+    return Cubin(image, arch, log=log, kind=kind, cuda_version=nvjitlink.release)
 
 
 def _checked_library(arch: str) -> Library:
     """Return nvJitLink, if it links what NVRTC compiles, for an architecture."""
     nvjitlink, cuda = _library(), find_cuda()
     nvrtc = program.load(cuda.nvrtc)
-    release, needed = (".".join(map(str, x.version())) for x in (nvjitlink, nvrtc))
     if nvjitlink.version() < nvrtc.version():
         raise ToolchainError(
-            f"nvJitLink {release} is older than NVRTC {needed} and cannot link what that "
-            f"compiles; run: pip install --upgrade '{cuda.wheels['nvjitlink']}>={needed}'"
+            f"nvJitLink {nvjitlink.release} is older than NVRTC {nvrtc.release} and cannot link "
+            f"what that compiles; run: pip install --upgrade "
+            f"'{cuda.wheels['nvjitlink']}>={nvrtc.release}'"
         )
     # Newer releases end the process where they do not know the architecture.
     supported = nvrtc.supported_archs()
     if number_of(arch) not in supported:
         known = ", ".join(f"sm_{number}" for number in supported)
-        raise ValueError(f"arch={arch!r}: CUDA {release} links for {known}")
+        raise ValueError(f"arch={arch!r}: CUDA {nvjitlink.release} links for {known}")
     return nvjitlink
 
 
 def _linked(
     nvjitlink: Library, command: tuple[str, ...], inputs: Sequence[Cubin]
-) -> tuple[Cubin | bool, bytes, str]:
-    """Return which input is refused, or whether the link failed; the image; and the log."""
+) -> tuple[Cubin | None, bytes, str]:
+    """Return which input is refused, if one is; the image, empty where it failed; and the log."""
     words = [option.encode() for option in command]
     handle = ctypes.c_void_p()
     array = (ctypes.c_char_p * len(words))(*words)
@@ -295,7 +271,7 @@ def _linked(
         if result != 0:
             log = nvjitlink.text("GetErrorLog", handle) if handle.value else f"error {result}"
             raise ValueError(
-                f"nvJitLink {'.'.join(map(str, nvjitlink.version()))} refuses an option: {log}; "
+                f"nvJitLink {nvjitlink.release} refuses an option: {log}; "
                 f"the options were: {' '.join(command)}"
             )
         # Its messages read the names where they lie: it takes no copies.
@@ -308,33 +284,14 @@ def _linked(
         logs = (nvjitlink.text(what, handle) for what in ("GetErrorLog", "GetInfoLog"))
         log = "\n".join(filter(None, logs))
         if failed:
-            return True, b"", log
+            return None, b"", log
         if b"-ptx" in words:
-            return False, nvjitlink.read("GetLinkedPtx", handle).rstrip(b"\0"), log
-        return False, nvjitlink.read("GetLinkedCubin", handle), log
+            return None, nvjitlink.read("GetLinkedPtx", handle).rstrip(b"\0"), log
+        return None, nvjitlink.read("GetLinkedCubin", handle), log
     finally:
         # A link that could not begin has a handle too: it holds the log.
         if handle.value:
             nvjitlink.result("Destroy", ctypes.byref(handle))
-
-
-def _refusal(item: Cubin, arch: str, log: str) -> CompileError | ValueError:
-    if newer := re.search(r"ERROR (\d+) in LTOIR arch newer than target arch", log):
-        return ValueError(
-            f"{item.name} is for sm_{newer[1]} and cannot be linked into an image for {arch}: "
-            f"compile it for {arch} or an older architecture"
-        )
-    text = f"{item.name} cannot be linked for {arch}: nvJitLink says: {log}"
-    if item.kind == "relocatable" or "Unsupported .version" in log:
-        text += (
-            "\nHint: a newer compiler may have made it; run: pip install --upgrade "
-            f"{find_cuda().wheels['nvjitlink']}, or the extra cu13 in place of cu12; of an image "
-            'that is embedded, ptx="keep" leaves PTX to the driver'
-        )
-    return CompileError(text, log=log)
-
-
-# PTX
 
 
 def assembled(given: Cubin, archs: tuple[str, ...]) -> Cubin:
@@ -348,25 +305,24 @@ def assembled(given: Cubin, archs: tuple[str, ...]) -> Cubin:
     target = f"sm_{text.arch.removeprefix('compute_')}"
     is_base = target[-1].isdigit()
     archs = archs or (target, *([text.arch] * is_base))
-    cubins = [_assembled(text, arch) for arch in archs if not is_ptx(arch)]
-    if len(cubins) < len(archs):
-        if not is_base:
-            raise ValueError(
-                f"{given.name} is for {target} alone, and PTX is wanted that newer devices take: "
-                'leave "compute_..." out of arch'
-            )
-        if not cubins:  # only to see whether it can be
-            _assembled(text, f"sm_{number_of(archs[0])}")
-        cubins.append(text)
-    if len(cubins) == 1:
-        return replace(given, image=cubins[0].image)
+    named = [arch for arch in archs if not is_ptx(arch)]
+    if len(named) < len(archs) and not is_base:
+        raise ValueError(
+            f"{given.name} is for {target} alone, and PTX is wanted that newer devices take: "
+            'leave "compute_..." out of arch'
+        )
+    images = []
+    for arch in named or [f"sm_{number_of(archs[0])}"]:
+        try:
+            images.append(link_inputs([text], arch=arch))
+        except LinkFailure as failure:
+            raise failure.error(f"{text.name} cannot be assembled for {arch}") from None
+    if not named:  # it was only to see whether it can be
+        images.clear()
+    if len(named) < len(archs):
+        images.append(text)
+    if len(images) == 1:
+        return replace(given, image=images[0].image)
     from .nvfatbin import join
 
-    return replace(given, image=join(cubins).image)
-
-
-def _assembled(text: Cubin, arch: str) -> Cubin:
-    try:
-        return link_inputs([text], arch=arch)
-    except LinkFailure as failure:
-        raise failure.error(f"{text.name} cannot be assembled for {arch}") from None
+    return replace(given, image=join(images).image)

@@ -125,7 +125,7 @@ def compile(  # noqa: A001
         name=name,
         source=source,
         text=f"{text}\n{epilogue}" if epilogue else text,
-        options=(*_seed(nvrtc, (name, text, *given)), *_options(given, folders, cuda)),
+        options=tuple(_options(nvrtc, (name, text, *given), given, folders, cuda)),
         name_expressions=names,
         alias=name if source_include else _NOWHERE,
         use_pch=pch.is_wanted(use_pch),
@@ -226,9 +226,9 @@ def _targets(named: tuple[str, ...], target_type: str, nvrtc: Nvrtc, cuda: Cuda)
     targets = archs.resolve_archs(named or None, known=lambda: known)
     if target_type == "ptx":
         targets = tuple(dict.fromkeys(f"compute_{number_of(target)}" for target in targets))
-    elif target_type != "cubin" and is_ptx(targets[0]):
-        targets = ()
-    if target_type != "cubin" and len(targets) != 1:
+    if target_type != "cubin" and (
+        len(targets) != 1 or (target_type != "ptx" and is_ptx(targets[0]))
+    ):
         raise ValueError(f"target_type={target_type!r} wants one architecture such as sm_90a")
     for target in targets:
         if number_of(target) not in known:
@@ -242,23 +242,22 @@ def _targets(named: tuple[str, ...], target_type: str, nvrtc: Nvrtc, cuda: Cuda)
     return targets
 
 
-def _seed(nvrtc: Nvrtc, said: tuple[str, ...]) -> Iterator[str]:
-    """Yield what NVRTC calls hidden kernels after, in place of the time and the process.
-
-    It does where nothing of a unit can be seen from outside. Before 12.9 precompiled headers are
-    for one seed.
-    """
-    if nvrtc.version() >= (12, 9):
-        seed = zlib.crc32("\0".join(said).encode("utf-8", "surrogateescape"))
-        yield f"-frandom-seed={seed:08x}"
-
-
-def _options(given: tuple[str, ...], folders: Iterable[str], cuda: Cuda) -> Iterator[str]:
+def _options(
+    nvrtc: Nvrtc,
+    said: tuple[str, ...],
+    given: tuple[str, ...],
+    folders: Iterable[str],
+    cuda: Cuda,
+) -> Iterator[str]:
     """Yield the options of a compilation, whatever the architecture and the kind of image."""
-    shims = shim_dir()
+    # NVRTC calls hidden kernels after a seed, else after the time and the process, where nothing of
+    # a unit can be seen from outside. Before 12.9 precompiled headers are for one seed.
+    if nvrtc.version() >= (12, 9):
+        yield f"-frandom-seed={zlib.crc32(repr(said).encode()):08x}"
     yield "-default-device"
     if not any(option.startswith("-std=") for option in given):
         yield "-std=c++17"
+    shims = shim_dir()
     yield from (f"-I{shims}", f"--pre-include={shims}/tvmffi_cubin_prelude.h", *given)
     yield from (f"-I{folder}" for folder in (*folders, *cuda.include_dirs))
 
@@ -284,8 +283,18 @@ class _Unit(NamedTuple):
         command = (f"-arch={target}", *_KIND_OPTIONS.get(kind, ()), *self.options)
         done = program.Call(lambda stop: self._compiled(command, kind, stop)).result()
         log = done.log.replace(_NOWHERE, self.name)
+        release = self.nvrtc.release
+        if done.result == INVALID_OPTION:
+            raise ValueError(
+                f"NVRTC {release} refuses an option: {log}; the options were: {' '.join(command)}"
+            )
         if done.result != SUCCESS:
-            raise self._failure(log or self.nvrtc.error_text(done.result), arch, command, done)
+            from .log import explained
+
+            log = log or self.nvrtc.error_text(done.result)
+            text = explained(log, source=self.source, arch=arch, cuda=find_cuda())
+            message = f"{self.name} does not compile for {arch}:\n{text}"
+            raise CompileError(message, log=log, source=self.source, options=command)
         if not done.image:
             raise ValueError(
                 "NVRTC made no image: one of the options asks for another kind of output "
@@ -294,10 +303,9 @@ class _Unit(NamedTuple):
         if log:
             import logging
 
-            logger = logging.getLogger("tvmffi_cubin")
             level = logging.WARNING if ": warning" in log else logging.INFO
+            logger = logging.getLogger("tvmffi_cubin")
             logger.log(level, "NVRTC on %s for %s:\n%s", self.name, arch, log)
-        release = self.nvrtc.release
         return Cubin(done.image, arch, done.lowered_names, log, kind=kind, cuda_version=release)
 
     def _compiled(self, command: tuple[str, ...], kind: str, stop: program.Stop) -> Compiled:
@@ -335,21 +343,3 @@ class _Unit(NamedTuple):
         fast = r"[ \t]*[<\"](?:cuda_(?:fp4|fp6|fp8|fp16|bf16|runtime)|cuda|mma)\.h[>\"]"
         included = re.findall(r"^[ \t]*#[ \t]*include\b(.*)", self.text, re.MULTILINE)
         return not all(re.match(fast, header) for header in included)
-
-    def _failure(
-        self, log: str, arch: str, command: tuple[str, ...], done: Compiled
-    ) -> CompileError | ValueError:
-        if done.result == INVALID_OPTION:
-            return ValueError(
-                f"NVRTC {self.nvrtc.release} refuses an option: {log}; "
-                f"the options were: {' '.join(command)}"
-            )
-        from .log import explained
-
-        text = explained(log, source=self.source, arch=arch, cuda=find_cuda())
-        return CompileError(
-            f"{self.name} does not compile for {arch}:\n{text}",
-            log=log,
-            source=self.source,
-            options=command,
-        )

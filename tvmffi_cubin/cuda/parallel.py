@@ -14,7 +14,8 @@ _Output = TypeVar("_Output")
 def in_parallel(work: Callable[[_Input], _Output], inputs: Sequence[_Input]) -> list[_Output]:
     """Return `work` of each input, in order; of several failures the first input's is raised.
 
-    This thread works as well; Ctrl-C ends its part, and its wait for the others.
+    This thread works as well; Ctrl-C ends its part, and its wait for the others, which an executor
+    of Python's would go on waiting for.
     """
     made: dict[int, _Output] = {}
     failed: dict[int, BaseException] = {}
