@@ -25,21 +25,6 @@ static CUresult CopyOn(void* to, const void* from, size_t size, CUstream handle)
   return CUDA_SUCCESS;
 }
 
-CUresult CUDAAPI cuMemcpyHtoD(CUdeviceptr to, const void* from, size_t size) {
-  STUB_ENTER(STUB_INITIALIZED, "'to':%llu,'from':%zu,'size':%zu", to, (size_t)from, size);
-  return StubLeave(Copy((void*)to, from, size));
-}
-
-CUresult CUDAAPI cuMemcpyDtoH(void* to, CUdeviceptr from, size_t size) {
-  STUB_ENTER(STUB_INITIALIZED, "'to':%zu,'from':%llu,'size':%zu", (size_t)to, from, size);
-  return StubLeave(Copy(to, (const void*)from, size));
-}
-
-CUresult CUDAAPI cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t size) {
-  STUB_ENTER(STUB_INITIALIZED, "'to':%llu,'from':%llu,'size':%zu", to, from, size);
-  return StubLeave(Copy((void*)to, (const void*)from, size));
-}
-
 CUresult CUDAAPI cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t size) {
   STUB_ENTER(STUB_INITIALIZED, "'to':%llu,'from':%llu,'size':%zu", to, from, size);
   return StubLeave(Copy((void*)to, (const void*)from, size));
@@ -49,19 +34,6 @@ CUresult CUDAAPI cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CU
   STUB_ENTER(STUB_INITIALIZED, "'to':%llu,'from':%llu,'size':%zu,'stream':%zu", to, from, size,
              (size_t)stream);
   return StubLeave(CopyOn((void*)to, (const void*)from, size, stream));
-}
-
-CUresult CUDAAPI cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t size,
-                                   CUstream stream) {
-  STUB_ENTER(STUB_INITIALIZED, "'to':%llu,'from':%zu,'size':%zu,'stream':%zu", to, (size_t)from,
-             size, (size_t)stream);
-  return StubLeave(CopyOn((void*)to, from, size, stream));
-}
-
-CUresult CUDAAPI cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t size, CUstream stream) {
-  STUB_ENTER(STUB_INITIALIZED, "'to':%zu,'from':%llu,'size':%zu,'stream':%zu", (size_t)to, from,
-             size, (size_t)stream);
-  return StubLeave(CopyOn(to, (const void*)from, size, stream));
 }
 
 CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t size,

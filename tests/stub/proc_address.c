@@ -36,8 +36,7 @@
   V(cuPointerGetAttribute, 4000) V(cuPointerGetAttributes, 7000)                               \
   V(cuMemAlloc, 2000) V(cuMemFree, 2000) V(cuMemAllocManaged, 6000) V(cuMemHostAlloc, 2020)    \
   V(cuMemFreeHost, 2000) V(cuMemAllocAsync, 11020) V(cuMemFreeAsync, 11020)                    \
-  V(cuMemcpyHtoD, 3020) V(cuMemcpyDtoH, 3020) V(cuMemcpyDtoD, 3020) V(cuMemcpyAsync, 4000)     \
-  V(cuMemcpyHtoDAsync, 3020) V(cuMemcpyDtoHAsync, 3020) V(cuMemsetD8Async, 3020)               \
+  V(cuMemcpyAsync, 4000) V(cuMemsetD8Async, 3020)                                              \
   V(cuMemcpy, 4000) V(cuMemcpy2DUnaligned, 3020) V(cuMemcpy2DAsync, 3020)                      \
   V(cuStreamCreateWithPriority, 5050) V(cuStreamQuery, 2000) V(cuStreamWaitEvent, 3020)        \
   V(cuEventQuery, 2000) V(cuEventElapsedTime, 2000) V(cuMemGetInfo, 3020)                      \
