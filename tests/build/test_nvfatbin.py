@@ -50,31 +50,12 @@ def test_kernels_of_a_given_image_are_launched_by_declared_parameters(arch, driv
     assert struct.unpack("<i", driver_stub.launches()[0].params[1]) == (9,)
 
 
-def test_declared_parameters_are_checked_against_a_fatbin():
-    given = nvrtc.compile(SOURCE, arch=THREE)
-    with pytest.raises(ValueError, match="is declared 'double', which has 8 bytes"):
-        embedded(given, add="float* x, double n")
-
-
 def test_a_kernel_that_cannot_be_read_says_why():
     data = fatbin(Row(80, b"\x28\xb5\x2f\xfd", flags=0x8000, full=99))
     with pytest.raises(
         ValueError, match="no kernel 'add'.*; image 'image': the member for sm_80: "
     ):
         embedded(data, add="float* x")
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (fatbin(), "the fatbin is empty"),
-        (fatbin(Row(80, bytes(64)))[:-9], "it is truncated"),
-        (b".version 8.8\n.entry k", "not PTX"),
-    ],
-)
-def test_a_damaged_image_is_named(data, message):
-    with pytest.raises(ValueError, match=rf"embed_cubin\['image'\]: .*{message}"):
-        embedded(data, k="float* x")
 
 
 @pytest.mark.parametrize("kinds", [("relocatable",), ("relocatable", "ltoir")])
@@ -86,13 +67,6 @@ def test_a_fatbin_of_code_that_is_yet_to_be_linked_is_refused(kinds):
 
 
 # nvFatbin itself
-
-
-def test_images_are_joined_in_one_order_with_what_is_known_of_them():
-    new, old = (nvrtc.compile(SOURCE, arch=arch) for arch in ("sm_90a", "sm_80"))
-    whole = join([new, old])
-    assert whole == join([old, new])
-    assert (whole.arch, whole.cuda_version) == ("sm_80, sm_90a", new.cuda_version)
 
 
 def test_containers_are_freed_on_every_way_out(monkeypatch):

@@ -51,27 +51,23 @@ def test_link_time_optimisation_inlines_across_units():
     assert ["_Z7add_onef" in one for one in names] == [True, False]
 
 
-def test_bytes_and_files_are_linked_too(tmp_path: Path):
+def test_files_bytes_and_ptx_are_linked_too(tmp_path: Path):
     (tmp_path / "library.cubin").write_bytes(unit(LIBRARY).image)
-    linked = nvjitlink.link([tmp_path / "library.cubin", unit(USER).image])
-    assert [kernel.name for kernel in linked.kernels] == ["use"]
-
-
-def test_ptx_is_linked_too():
-    library = unit(LIBRARY, "ptx", "sm_90", options=["-rdc=true"])
-    assert nvjitlink.link([library, unit(USER)]).kernels
+    ptx = unit(LIBRARY, "ptx", "sm_90", options=["-rdc=true"])
+    for library in (tmp_path / "library.cubin", ptx):
+        linked = nvjitlink.link([library, unit(USER).image], arch="sm_90a")
+        assert [kernel.name for kernel in linked.kernels] == ["use"]
 
 
 def test_a_static_library_is_linked_too():
-    cudart = libraries.find_cuda().require("cudart")
-    runtime = cudart.with_name("libcudadevrt.a")
+    runtime = libraries.find_cuda().require("cudart").with_name("libcudadevrt.a")
     if not runtime.exists():
         pytest.skip(f"no {runtime}")
     parent = unit(
         "__global__ void child(int* x) { x[0] = 1; }\n"
         'extern "C" __global__ void parent(int* x) { child<<<1, 1>>>(x); }'
     )
-    assert "Undefined reference to '__cudaCDP2LaunchDeviceV2' in 'inputs[0]'" in refusal(parent)
+    assert 'device_libraries=["cudadevrt"]' in refusal(parent)
     names = {kernel.name for kernel in nvjitlink.link([parent, runtime]).kernels}
     assert {"parent", "_Z5childPi"} <= names
 
@@ -83,20 +79,16 @@ def test_lowered_names_of_the_units_are_kept():
     assert [kernel.name for kernel in linked.kernels] == [fill.lowered_names["fill<int>"]]
 
 
-def test_every_undefined_symbol_is_named_with_its_user():
+def test_every_undefined_symbol_is_named():
     user = unit(
         "__device__ int missing(int, const char*);\n"
-        "namespace a { struct B { __device__ void f(); }; }\n"
         'extern __constant__ float table[4];\nextern "C" __device__ int plain();\n'
-        '__global__ void k(int* x) { a::B().f(); x[0] = missing(1, "") + table[x[1]] + plain(); }'
+        '__global__ void k(int* x) { x[0] = missing(1, "") + table[x[1]] + plain(); }'
     )
     message = refusal(unit(LIBRARY), user)
     assert message.startswith("the inputs do not link for sm_90a:\n")
-    for name in ("missing(int, char const*)", "a::B::f()", "table", "plain"):
+    for name in ("missing(int, char const*)", "table", "plain"):
         assert f"Undefined reference to '{name}' in 'inputs[1]'" in message
-
-
-def test_an_undefined_variable_is_an_error_for_ltoir_too():
     user = unit("extern __device__ int v; __global__ void k(int* x) { x[0] = v; }", "ltoir")
     assert "Unresolved extern variable 'v'" in refusal(unit(LIBRARY, "ltoir"), user)
 
@@ -114,22 +106,13 @@ def test_a_symbol_that_is_defined_twice_is_an_error(kinds: tuple[str, str], capf
     assert capfd.readouterr().err == ""
 
 
-def test_a_symbol_that_ptx_defines_too_is_an_error(capfd):
-    source = LIBRARY + USER.replace("use(", "other(")
-    ptx = unit(source, "ptx", "compute_90", options=["-rdc=true"])
+def test_a_definition_of_ptx_or_of_a_kernel_is_one_too(capfd):
+    ptx = unit(LIBRARY, "ptx", "compute_90", options=["-rdc=true"])
     message = refusal(unit(LIBRARY), ptx, unit(USER))
-    for name in ("add_one(float)", "counter"):
-        assert f"Multiple definition of '{name}' in 'inputs[1]', first in 'inputs[0]'" in message
-    assert "other" not in message
-    assert capfd.readouterr().err == ""
-
-
-def test_a_kernel_that_is_defined_twice_names_both_units():
-    message = refusal(unit(LIBRARY), unit(LIBRARY), unit(LIBRARY), unit(USER))
-    for other in ("inputs[1]", "inputs[2]"):
-        assert f"Multiple definition of 'counter' in '{other}', first in 'inputs[0]'" in message
+    assert "Multiple definition of 'add_one(float)' in 'inputs[1]', first in 'inputs[0]'" in message
     kernels = [unit(f'extern "C" __global__ void k(int* x) {{ x[0] = {i}; }}') for i in (1, 2)]
     assert "Multiple definition of 'k' in 'inputs[1]', first in 'inputs[0]'" in refusal(*kernels)
+    assert capfd.readouterr().err == ""
 
 
 def test_instances_and_inline_functions_may_be_in_several_units():
@@ -161,80 +144,46 @@ def test_a_variable_that_is_not_the_same_everywhere_is_an_error(
 ):
     use = "counter(x[1])" if "(int)" in declaration else "counter[x[1]]"
     user = unit(f"{declaration}\n__global__ void k(int* x) {{ x[0] = {use}; }}")
-    message = refusal(unit(LIBRARY), user)
-    assert f"'counter' is {difference}" in message
+    assert f"'counter' is {difference}" in refusal(unit(LIBRARY), user)
     assert capfd.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
-    ("made_for", "target"),
-    [("sm_90a", "sm_90"), ("sm_86", "sm_80"), ("sm_80", "sm_90"), ("sm_75", "sm_80")],
-)
-def test_code_for_another_architecture_is_refused_with_both_names(made_for: str, target: str):
-    message = refusal(unit(LIBRARY, arch=made_for), error=ValueError, arch=target)
-    assert f"inputs[0] is for {made_for} and cannot be linked into an image for {target}" in message
-
-
-@pytest.mark.parametrize(
-    ("kind", "made_for", "target"),
+    ("kind", "made_for", "target", "fits"),
     [
-        ("relocatable", "sm_80", "sm_86"),
-        ("relocatable", "sm_90", "sm_90a"),
-        ("ltoir", "sm_80", "sm_90a"),
+        ("relocatable", "sm_90a", "sm_90", False),
+        ("relocatable", "sm_86", "sm_80", False),
+        ("relocatable", "sm_80", "sm_90", False),
+        ("relocatable", "sm_80", "sm_86", True),
+        ("relocatable", "sm_90", "sm_90a", True),
+        ("ltoir", "sm_80", "sm_90a", True),
     ],
 )
-def test_code_that_runs_on_the_target_too_is_linked(kind: str, made_for: str, target: str):
-    library, user = unit(LIBRARY, kind, made_for), unit(USER, kind, target)
-    linked = nvjitlink.link([library, user], arch=target)
-    assert linked.arch == target
-    assert read_image(linked).arch == target
+def test_code_for_another_architecture_is_linked_where_it_runs(kind, made_for, target, fits):
+    inputs = (unit(LIBRARY, kind, made_for), unit(USER, kind, target))
+    if fits:
+        assert read_image(nvjitlink.link(inputs, arch=target)).arch == target
+    else:
+        assert f"inputs[0] is for {made_for} and cannot be linked into an image for {target}" in (
+            refusal(*inputs, error=ValueError, arch=target)
+        )
 
 
-def test_ltoir_for_a_newer_architecture_is_refused_without_its_cubin_saying_so():
-    message = refusal(unit(LIBRARY, "ltoir").image, error=ValueError, arch="sm_80")
-    assert "inputs[0] is for sm_90 and cannot be linked into an image for sm_80" in message
-
-
-@pytest.mark.parametrize(
-    ("given", "what"),
-    [
+def test_what_cannot_be_linked_says_what_it_looks_like():
+    linked = nvrtc.compile("__global__ void k() {}", arch="sm_90a")
+    fatbin = nvrtc.compile("__global__ void k() {}", arch=["sm_80", "sm_90"])
+    for given, what in (
         (b"", "it is empty"),
         (b"__global__ void k() {}", "it is CUDA source"),
-        (b"\x7fELF", "corrupt ELF file: it is truncated"),
-    ],
-)
-def test_what_cannot_be_linked_says_what_it_looks_like(given: bytes, what: str):
-    assert f"inputs[0]: {what}" in refusal(given, error=ValueError, arch="sm_90")
-
-
-def test_a_linked_cubin_and_a_damaged_one_are_refused():
-    linked = nvrtc.compile("__global__ void k() {}", arch="sm_90a")
-    assert "linked already" in refusal(linked, error=ValueError)
-    assert "truncated or damaged" in refusal(unit(LIBRARY).image[:2000], error=ValueError)
-
-
-@pytest.mark.parametrize("left", [8, 20, 70, 2000, -1])
-def test_a_truncated_fatbin_is_refused(left: int):
-    fatbin = nvrtc.compile(LIBRARY, arch=["sm_80", "sm_90"])
-    said = refusal(fatbin.image[:left], error=ValueError, arch="sm_90")
-    assert "inputs[0]: corrupt fatbin: it is truncated or damaged" in said
-
-
-def test_a_fatbin_of_linked_cubins_is_refused():
-    fatbin = nvrtc.compile("__global__ void k() {}", arch=["sm_80", "sm_90"])
-    assert "linked already" in refusal(fatbin, error=ValueError, arch="sm_90")
-
-
-def test_a_shared_object_is_refused():
-    cudart = libraries.find_cuda().require("cudart")
-    assert "a shared object" in refusal(cudart, error=ValueError, arch="sm_90")
-
-
-@pytest.mark.parametrize("option", ["-arch=sm_80", "-lto", "-ptx"])
-def test_an_option_that_an_argument_says_is_refused(option):
-    assert f"the option '{option}' is said by an argument" in refusal(
-        unit(LIBRARY), error=ValueError, options=[option]
-    )
+        (unit(LIBRARY).image[:2000], "it is truncated or damaged"),
+        (linked, "linked already"),
+        (fatbin, "linked already"),
+        (fatbin.image[:70], "corrupt fatbin: it is truncated or damaged"),
+        (libraries.find_cuda().require("cudart"), "a shared object"),
+    ):
+        said = refusal(given, error=ValueError, arch="sm_90")
+        assert said.startswith("inputs[0]")
+        assert what in said
 
 
 def test_wrong_arguments_are_named():
@@ -242,22 +191,15 @@ def test_wrong_arguments_are_named():
     assert "inputs is empty" in refusal(error=ValueError)
     with pytest.raises(TypeError, match="got one Cubin"):
         nvjitlink.link(unit(LIBRARY))  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="options must be a sequence"):
-        nvjitlink.link([unit(LIBRARY)], options="-g")
-    for wrong in (None, 3):
-        with pytest.raises(TypeError, match=f"inputs is a sequence.*{type(wrong).__name__}"):
-            nvjitlink.link(wrong)  # type: ignore[arg-type]
-        with pytest.raises(TypeError, match="options must hold strings"):
-            nvjitlink.link([unit(LIBRARY)], options=[wrong])  # type: ignore[list-item]
-    with pytest.raises(TypeError, match="options must be a sequence"):
-        nvjitlink.link([unit(LIBRARY)], options=None)  # type: ignore[arg-type]
-    for path in ("a\0b", "\ud800"):
-        with pytest.raises(ValueError, match=r"inputs\[0\]: .* cannot be a path"):
-            nvjitlink.link([path])
-    assert "refuses an option" in refusal(unit(LIBRARY), error=ValueError, options=["-nothing"])
-    assert "arch='sm_150'" in refusal(unit(LIBRARY), error=ValueError, arch="sm_150")
     with pytest.raises(FileNotFoundError, match=r"inputs\[0\]: No such file"):
         nvjitlink.link(["/nowhere/library.a"])
+    assert "arch='sm_150'" in refusal(unit(LIBRARY), error=ValueError, arch="sm_150")
+    for option, said in (
+        ("-nothing", "refuses an option"),
+        ("-arch=sm_80", "the option '-arch=sm_80' is said by an argument"),
+        ("-lto", "the option '-lto' is said by an argument"),
+    ):
+        assert said in refusal(unit(LIBRARY), error=ValueError, options=[option])
 
 
 def test_optimising_across_units_without_ltoir_says_what_is_missing():
@@ -279,7 +221,8 @@ def test_a_link_that_fails_is_freed(monkeypatch):
     nvjitlink.link([unit(LIBRARY), unit(USER)])
     refusal(unit(USER))
     refusal(unit(LIBRARY), error=ValueError, options=["-nothing"])
-    refusal(unit(LIBRARY, "ltoir").image, error=ValueError, arch="sm_80")
+    # Bytes of LTO-IR do not say for which architecture they are.
+    assert "newer than target arch" in refusal(unit(LIBRARY, "ltoir").image, arch="sm_80")
     assert alive.count == 0
 
 
@@ -293,7 +236,3 @@ def test_an_older_nvjitlink_names_both_versions_and_the_remedy(monkeypatch):
     wheel = libraries.find_cuda().wheels["nvjitlink"]
     assert f"nvJitLink 12.1 is older than NVRTC {made}" in message
     assert f"pip install --upgrade '{wheel}>={made}'" in message
-
-
-def test_the_version_is_that_of_the_family():
-    assert nvjitlink.version()[0] == libraries.find_cuda().major

@@ -7,60 +7,44 @@ from tvmffi_cubin.cuda import arch as arch_module
 from tvmffi_cubin.cuda.arch import check_archs, resolve_archs
 from tvmffi_cubin.errors import ToolchainError
 
-NAMES = ["sm_75", "sm_80", "sm_90", "sm_90a", "sm_100f", "sm_121a", "compute_90", "compute_100"]
 
-
-@pytest.mark.parametrize("arch", NAMES)
+@pytest.mark.parametrize("arch", ["sm_75", "sm_90a", "sm_100f", "sm_121a", "compute_100"])
 def test_a_named_architecture_is_taken_as_it_is(arch):
     assert nvrtc.resolve_arch(arch) == arch
     assert resolve_archs(arch) == resolve_archs([arch]) == (arch,)
 
 
 @pytest.mark.parametrize(
-    "arch",
-    [
-        "compute_90a",
-        "sm_80a",
-        "sm_90f",
-        "native",
-        "90",
-        "sm_9",
-        "sm_90A",
-        "",
-        "sm_90\n",
-        "sm_80,sm_90",
-    ],
+    "arch", ["compute_90a", "native", "90", "sm_9", "", "sm_90\n", "sm_80,sm_90"]
 )
 def test_what_names_no_architecture_is_a_value_error_with_the_remedy(arch):
-    with pytest.raises(
-        ValueError, match="is no architecture: write .*; several are a list"
-    ) as caught:
+    with pytest.raises(ValueError, match="is no architecture: write .*; several are") as caught:
         resolve_archs(arch)
     assert repr(arch) in str(caught.value)
 
 
-@pytest.mark.parametrize(("arch", "remedy"), [(90, "sm_90"), (9.0, "sm_90a"), (b"x", "sm_90a")])
-def test_what_is_no_string_is_a_type_error_with_the_remedy(arch, remedy):
-    with pytest.raises(TypeError, match=f'a string such as "{remedy}"'):
+@pytest.mark.parametrize("arch", [90, b"sm_90", [90]])
+def test_what_is_no_string_is_a_type_error_with_the_remedy(arch):
+    with pytest.raises(TypeError, match='a string such as "sm_90a"'):
         resolve_archs(arch)
 
 
 def test_architectures_come_once_each_in_one_order():
     wanted = (
-        *("sm_80", "sm_90", "sm_90a", "sm_100", "sm_100f", "sm_100a"),
-        *("compute_80", "compute_90"),
+        "sm_80",
+        "sm_90",
+        "sm_90a",
+        "sm_100",
+        "sm_100f",
+        "sm_100a",
+        "compute_80",
+        "compute_90",
     )
     assert check_archs([*reversed(wanted), "sm_80"]) == check_archs(set(wanted)) == wanted
-
-
-def test_none_at_all_or_a_wrong_one_among_several_is_a_value_error():
     with pytest.raises(ValueError, match="arch is empty; name at least one"):
         check_archs([])
     with pytest.raises(ValueError, match=r"arch\[1\]='sm_9' is no architecture"):
         check_archs(["sm_80", "sm_9"])
-
-
-def test_one_is_asked_for_and_there_are_several():
     with pytest.raises(ValueError, match="several architectures, sm_80, sm_90a: use resolve_archs"):
         nvrtc.resolve_arch(["sm_90a", "sm_80"])
 
@@ -74,23 +58,14 @@ def test_the_environment_names_what_is_compiled_for_by_default(monkeypatch):
         resolve_archs()
 
 
-# The current device
-
-
 @pytest.mark.parametrize(
-    ("capability", "arch"),
-    [(75, "sm_75"), (89, "sm_89"), (90, "sm_90a"), (100, "sm_100a"), (121, "sm_121a")],
+    ("capability", "arch"), [(75, "sm_75"), (89, "sm_89"), (90, "sm_90a"), (121, "sm_121a")]
 )
-def test_the_devices_architecture_gets_its_suffix(driver_stub, capability, arch):
-    driver_stub.set_devices(capability)
-    assert resolve_archs() == (arch,)
-    assert nvrtc.resolve_arch() == arch
-
-
-def test_the_current_contexts_device_decides(driver_stub):
-    driver_stub.set_devices(90, 80)
+def test_the_current_device_s_architecture_gets_its_suffix(driver_stub, capability, arch):
+    driver_stub.set_devices(80, capability)
     with driver_stub.current_device(1):
-        assert resolve_archs() == ("sm_80",)
+        assert resolve_archs() == (arch,)
+        assert nvrtc.resolve_arch() == arch
 
 
 def test_without_a_device_the_error_says_to_name_one(driver_stub, monkeypatch, tmp_path):
@@ -110,7 +85,6 @@ def test_without_a_device_the_error_says_to_name_one(driver_stub, monkeypatch, t
         (89, (50, 60, 70), "sm_89"),
         (100, (80, 90), "compute_90"),
         (137, (90, 100, 103, 120, 121), "compute_121"),
-        (100, (120,), "sm_100a"),
     ],
 )
 def test_a_device_that_the_compiler_does_not_know_gets_what_it_can_run(
@@ -119,26 +93,20 @@ def test_a_device_that_the_compiler_does_not_know_gets_what_it_can_run(
     arch_module._warn.cache_clear()
     driver_stub.set_devices(capability)
     assert resolve_archs(known=lambda: known) == (chosen,)
-    warned = capability not in known and capability > 90 and min(known) < capability
+    warned = capability not in known and capability > 90
     assert (f"does not know the current device's sm_{capability}" in caplog.text) == warned
-
-
-# Options
 
 
 @pytest.mark.parametrize(
     ("options", "archs"),
     [
-        (["-arch=sm_80"], "sm_80"),
         (["--gpu-architecture", "sm_80"], "sm_80"),
-        (["-gencode=arch=compute_80,code=sm_80"], "sm_80"),
         (["-gencode", "arch=compute_80,code=compute_80"], "compute_80"),
         (["-gencode arch=compute_90a,code=sm_90a"], "sm_90a"),
         (["--generate-code=arch=compute_80"], "compute_80"),
-        (["-gencode=arch=compute_80,code=[sm_80,compute_80]"], "sm_80, compute_80"),
         (["-gencode", r"arch=compute_80,code=\"sm_80,compute_80\""], "sm_80, compute_80"),
         (
-            ["-gencode=arch=compute_90,code=sm_90", "-O3", "-gencode=arch=compute_80,code=sm_80"],
+            ["-gencode=arch=compute_90,code=[sm_90]", "-O3", "-gencode=arch=compute_80,code=sm_80"],
             "sm_80, sm_90",
         ),
     ],
@@ -150,9 +118,7 @@ def test_options_may_name_architectures(options, archs):
         nvrtc.resolve_archs("sm_75", options)
 
 
-@pytest.mark.parametrize(
-    "value", ["arch=compute_80,code=lto_80", "", "arch=compute_90a,code=compute_90a"]
-)
+@pytest.mark.parametrize("value", ["arch=compute_80,code=lto_80", ""])
 def test_a_gencode_option_that_cannot_be_followed_is_a_value_error(value):
     with pytest.raises(ValueError, match=r"-gencode\[0\]=|no value"):
         nvrtc.resolve_archs(None, ["-gencode", value])

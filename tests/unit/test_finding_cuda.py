@@ -6,29 +6,32 @@ import sys
 import pytest
 
 from tvmffi_cubin.cuda import libraries
-from tvmffi_cubin.cuda.libraries import find_cuda
+from tvmffi_cubin.cuda.libraries import Cuda, find_cuda
 from tvmffi_cubin.errors import ToolchainError
 
 FILES = {
     12: {
-        "nvidia_cuda_nvrtc_cu12": "cuda_nvrtc/lib/libnvrtc.so.12",
-        "nvidia_cuda_runtime_cu12": "cuda_runtime/include/cuda_fp16.h",
-        "nvidia_cuda_cccl_cu12": "cuda_cccl/include/cuda/std/cstdint",
+        "nvrtc": "cuda_nvrtc/lib/libnvrtc.so.12",
+        "runtime": "cuda_runtime/include/cuda_fp16.h",
+        "cccl": "cuda_cccl/include/cuda/std/cstdint",
     },
     13: {
-        "nvidia_cuda_nvrtc": "cu13/lib/libnvrtc.so.13",
-        "nvidia_cuda_runtime": "cu13/include/cuda_fp16.h",
-        "nvidia_cuda_crt": "cu13/include/crt/mma.h",
-        "nvidia_cuda_cccl": "cu13/include/cccl/cuda/std/cstdint",
+        "nvrtc": "cu13/lib/libnvrtc.so.13",
+        "runtime": "cu13/include/cuda_fp16.h",
+        "crt": "cu13/include/crt/mma.h",
+        "cccl": "cu13/include/cccl/cuda/std/cstdint",
     },
 }
 
 
-def install(site, major, *wheels):
-    for wheel in wheels or FILES[major]:
-        file = site / "nvidia" / FILES[major][wheel]
+def touch(*files):
+    for file in files:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
+
+
+def install(site, major, *parts):
+    touch(*(site / "nvidia" / FILES[major][part] for part in parts or FILES[major]))
 
 
 @pytest.fixture
@@ -36,45 +39,36 @@ def site(tmp_path, monkeypatch):
     """An empty folder that is the only one with wheels; no driver, no override."""
     monkeypatch.setattr(sys, "path", [str(tmp_path / "site")])
     monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", str(tmp_path / "libnone.so"))
-    monkeypatch.delenv("TVMFFI_CUBIN_CUDA", raising=False)
     monkeypatch.setattr(libraries, "_TOOLKIT", str(tmp_path / "toolkit"))
-    for name in ("CUDA_HOME", "CUDA_PATH"):
+    for name in ("CUDA_HOME", "CUDA_PATH", "TVMFFI_CUBIN_CUDA"):
         monkeypatch.delenv(name, raising=False)
     libraries._find.cache_clear()
     yield tmp_path / "site"
     libraries._find.cache_clear()
 
 
-def test_the_parts_of_cuda_12_are_found(site):
-    install(site, 12)
+@pytest.mark.parametrize(
+    ("major", "nvrtc", "folders"),
+    [
+        (12, "cuda_nvrtc/lib/libnvrtc.so.12", ("cuda_runtime/include", "cuda_cccl/include")),
+        (13, "cu13/lib/libnvrtc.so.13", ("cu13/include", "cu13/include/cccl")),
+    ],
+)
+def test_the_parts_of_a_family_are_found(site, major, nvrtc, folders):
+    install(site, major)
     cuda = find_cuda()
-    assert cuda.major == 12
-    assert cuda.nvrtc == site / "nvidia/cuda_nvrtc/lib/libnvrtc.so.12"
-    assert cuda.require("runtime") == site / "nvidia/cuda_runtime/include"
-    assert cuda.require("cccl") == site / "nvidia/cuda_cccl/include"
+    assert cuda.major == major
+    assert cuda.nvrtc == site / "nvidia" / nvrtc
+    assert cuda.include_dirs == tuple(site / "nvidia" / folder for folder in folders)
+    assert cuda.require("runtime") == cuda.include_dirs[0]
     assert "cudart" not in cuda.parts
-    assert cuda.include_dirs == (cuda.require("runtime"), cuda.require("cccl"))
-
-
-def test_the_parts_of_cuda_13_are_found(site):
-    install(site, 13)
-    cuda = find_cuda()
-    assert cuda.major == 13
-    assert cuda.nvrtc == site / "nvidia/cu13/lib/libnvrtc.so.13"
-    assert cuda.require("runtime") == site / "nvidia/cu13/include"
-    assert cuda.require("cccl") == site / "nvidia/cu13/include/cccl"
-    assert cuda.include_dirs == (cuda.require("runtime"), cuda.require("cccl"))
 
 
 def test_headers_of_further_wheels_are_found_where_they_are_installed(site):
     install(site, 12)
-    for file in ("cuda_nvcc/include/crt/mma.h", "curand/include/curand_kernel.h"):
-        (site / "nvidia" / file).parent.mkdir(parents=True)
-        (site / "nvidia" / file).touch()
-    assert find_cuda().include_dirs[2:] == (
-        site / "nvidia/cuda_nvcc/include",
-        site / "nvidia/curand/include",
-    )
+    further = [site / "nvidia/cuda_nvcc/include", site / "nvidia/curand/include"]
+    touch(further[0] / "crt/mma.h", further[1] / "curand_kernel.h")
+    assert find_cuda().include_dirs[2:] == tuple(further)
 
 
 @pytest.mark.parametrize(
@@ -83,9 +77,8 @@ def test_headers_of_further_wheels_are_found_where_they_are_installed(site):
 def test_of_two_families_the_driver_decides(site, driver_stub, monkeypatch, version, major):
     install(site, 12)
     install(site, 13)
-    if version is None:
-        monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", str(site / "libnone.so"))
-    else:
+    if version is not None:
+        monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", str(driver_stub.path))
         driver_stub.set_driver_version(version)
     assert find_cuda().major == major
 
@@ -97,112 +90,94 @@ def test_a_family_that_is_alone_is_used_without_a_question_to_the_driver(site, d
     assert not driver_stub.log()
 
 
-def test_a_complete_family_comes_before_an_incomplete_one(site, driver_stub):
+def test_a_complete_family_comes_before_an_incomplete_one(site, driver_stub, monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", str(driver_stub.path))
     driver_stub.set_driver_version(13000)
     install(site, 12)
-    install(site, 13, "nvidia_cuda_nvrtc", "nvidia_cuda_runtime")
+    install(site, 13, "nvrtc", "runtime")
     assert find_cuda().major == 12
 
 
 def test_the_override_decides_and_may_change(site, monkeypatch):
     install(site, 12)
+    monkeypatch.setenv("TVMFFI_CUBIN_CUDA", "13")
+    with pytest.raises(ToolchainError, match=r"TVMFFI_CUBIN_CUDA=13.*install 'tvmffi-cubin\[cu13"):
+        find_cuda()
     install(site, 13)
+    libraries._find.cache_clear()
     for value, major in (("13", 13), ("12", 12), ("", 12)):
         monkeypatch.setenv("TVMFFI_CUBIN_CUDA", value)
         assert find_cuda().major == major
-
-
-def test_an_override_for_what_is_not_installed_says_what_to_install(site, monkeypatch):
-    install(site, 12)
-    monkeypatch.setenv("TVMFFI_CUBIN_CUDA", "13")
-    with pytest.raises(ToolchainError) as caught:
-        find_cuda()
-    assert "TVMFFI_CUBIN_CUDA=13" in str(caught.value)
-    assert "pip install 'tvmffi-cubin[cu13]'" in str(caught.value)
-
-
-@pytest.mark.parametrize("value", ["11", "12.9", "cu13", "/usr/local/cuda"])
-def test_an_override_that_is_no_family_is_a_value_error(site, monkeypatch, value):
-    monkeypatch.setenv("TVMFFI_CUBIN_CUDA", value)
+    monkeypatch.setenv("TVMFFI_CUBIN_CUDA", "12.9")
     with pytest.raises(ValueError, match="set it to 12 or 13"):
         find_cuda()
 
 
-def test_nothing_installed_says_what_to_install(site):
+def test_nothing_installed_says_what_to_install_and_what_comes_later_is_found(site):
     with pytest.raises(ToolchainError, match=r"pip install 'tvmffi-cubin\[cu12\]'"):
-        find_cuda()
-
-
-def test_what_is_installed_later_is_found(site):
-    with pytest.raises(ToolchainError):
         find_cuda()
     install(site, 12)
     assert find_cuda().major == 12
 
 
-def test_what_nobody_needs_is_not_asked_for(site, monkeypatch):
-    install(site, 13, "nvidia_cuda_nvrtc")
+def test_what_nobody_needs_is_not_asked_for(site):
+    install(site, 13, "nvrtc")
     cuda = find_cuda()
     assert (cuda.major, cuda.include_dirs) == (13, ())
-    with pytest.raises(ToolchainError, match="pip install nvidia-cuda-runtime$"):
-        cuda.require("runtime")
     with pytest.raises(ToolchainError, match="pip install nvidia-nvjitlink$"):
         cuda.require("nvjitlink")
 
 
-def toolkit(folder, major, *files):
-    for file in (f"lib/libcudart.so.{major}", *files):
-        (folder / file).parent.mkdir(parents=True, exist_ok=True)
-        (folder / file).touch()
-    return folder
-
-
 @pytest.mark.parametrize("inner", ["", f"targets/{platform.machine()}-linux"])
 def test_what_wheels_lack_a_toolkit_of_their_major_version_has(site, tmp_path, monkeypatch, inner):
-    install(site, 13, "nvidia_cuda_nvrtc", "nvidia_cuda_runtime")
-    headers = ("include/crt/mma.h", "include/cccl/cuda/std/cstdint", "include/cuda_fp16.h")
-    root = toolkit(tmp_path / "toolkit" / inner, 13, *headers, "lib/libnvrtc.so.13")
+    install(site, 13, "nvrtc", "runtime")
+    root = tmp_path / "toolkit" / inner
+    files = ("include/crt/mma.h", "include/cccl/cuda/std/cstdint", "include/cuda_fp16.h")
+    touch(*(root / file for file in (*files, "lib/libnvrtc.so.13", "lib/libcudart.so.13")))
     cuda = find_cuda()
     assert cuda.nvrtc == site / "nvidia/cu13/lib/libnvrtc.so.13"
     own = site / "nvidia/cu13/include"
     assert cuda.include_dirs == (own, root / "include/cccl", root / "include")
-    monkeypatch.setenv("CUDA_HOME", str(toolkit(tmp_path / "home", 13, "include/crt/mma.h")))
+    touch(tmp_path / "home/lib/libcudart.so.13", tmp_path / "home/include/crt/mma.h")
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path / "home"))
     assert find_cuda().require("crt") == tmp_path / "home/include"
 
 
-def test_a_toolkit_of_another_major_version_has_no_part_in_it(site, tmp_path):
+def test_a_toolkit_alone_will_do_and_has_no_part_in_another_major_version(site, tmp_path):
+    root = tmp_path / "toolkit"
+    touch(
+        root / "lib/libcudart.so.13", root / "lib/libnvrtc.so.13", root / "lib/libnvJitLink.so.12"
+    )
+    assert find_cuda().nvrtc == root / "lib/libnvrtc.so.13"
     install(site, 12)
-    toolkit(tmp_path / "toolkit", 13, "lib/libnvJitLink.so.12", "include/crt/mma.h")
-    cuda = find_cuda()
-    assert "nvjitlink" not in cuda.parts
-    assert "crt" not in cuda.parts
-
-
-def test_a_toolkit_alone_will_do(site, tmp_path):
-    toolkit(tmp_path / "toolkit", 13, "lib/libnvrtc.so.13", "include/cuda_fp16.h")
-    assert find_cuda().nvrtc == tmp_path / "toolkit/lib/libnvrtc.so.13"
-
-
-def test_missing_cccl_is_no_error(site):
-    install(site, 12, "nvidia_cuda_nvrtc_cu12", "nvidia_cuda_runtime_cu12")
-    assert "cccl" not in find_cuda().parts
+    libraries._find.cache_clear()
+    assert find_cuda().major == 12
+    assert "nvjitlink" not in find_cuda().parts
 
 
 def test_the_parts_may_lie_in_several_folders_and_the_first_wins(site, tmp_path):
-    other = tmp_path / "other"
-    sys.path.append(str(other))
-    install(site, 12, "nvidia_cuda_nvrtc_cu12")
-    install(other, 12)
+    sys.path.append(str(tmp_path / "other"))
+    install(site, 12, "nvrtc")
+    install(tmp_path / "other", 12)
     cuda = find_cuda()
     assert site in cuda.nvrtc.parents
-    assert other in cuda.require("runtime").parents
+    assert tmp_path / "other" in cuda.require("runtime").parents
 
 
-@pytest.mark.parametrize("relative", ["", "lib"])
-def test_a_current_folder_that_is_deleted_has_no_wheels(site, tmp_path, monkeypatch, relative):
+def test_a_current_folder_that_is_deleted_has_no_wheels(site, tmp_path, monkeypatch):
     install(site, 12)
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
-    sys.path.insert(0, relative)
+    sys.path[:0] = ["", "lib"]
     assert site in find_cuda().nvrtc.parents
+
+
+@pytest.mark.parametrize(("before", "after"), [(0, 16), (64, 0), (1 << 20, 0)])
+def test_a_library_is_known_by_its_build_wherever_the_file_says_it(tmp_path, before, after):
+    library, build = tmp_path / "libnvrtc.so.12", bytes(range(20))
+    cuda = Cuda(12, {"nvrtc": str(library)})
+    library.write_bytes(bytes(before) + libraries._BUILD_ID + build + bytes(after))
+    assert cuda.identity("nvrtc") == f"nvrtc 12, build {build.hex()}"
+    library.write_bytes(bytes(9000))
+    assert cuda.identity("nvrtc") == "nvrtc 12 of 9000 bytes"

@@ -12,7 +12,6 @@ from tvmffi_cubin.cache import memo
 from tvmffi_cubin.cuda import nvcc
 from tvmffi_cubin.errors import ToolchainError
 from tvmffi_cubin.inline.request import Request, make_request
-from tvmffi_cubin.sources.sort import sort_sources
 
 FAKE = """#!/bin/sh
 echo "$1" >> {folder}/asked
@@ -77,12 +76,9 @@ def test_the_variable_comes_first_then_homes_path_wheels_and_the_usual_folder(
     assert nvcc.locate() == places["named"]
 
 
-def test_where_there_is_none_the_error_names_the_places_and_the_wheels():
+def test_where_there_is_none_the_error_says_what_to_do(tmp_path, monkeypatch):
     with pytest.raises(ToolchainError, match=r"CUDA_HOME.*on PATH.*pip install nvidia-cuda-nvcc"):
         nvcc.locate()
-
-
-def test_a_named_one_that_is_not_there_is_an_error_and_no_other_is_taken(tmp_path, monkeypatch):
     fake(tmp_path / "usr_local_cuda")
     monkeypatch.setenv("TVMFFI_CUBIN_NVCC", "/no/nvcc")
     with pytest.raises(ToolchainError, match="TVMFFI_CUBIN_NVCC='/no/nvcc': there is no such"):
@@ -144,9 +140,8 @@ def request(source: str = SOURCE, **options: object) -> Request:
 def test_other_compilers_are_refused_by_name():
     with pytest.raises(ValueError, match="compiler is 'nvrtc' or 'nvcc', got 'clang'"):
         make_request("m", cuda_sources=SOURCE, compiler="clang")
-    for value in (3, True, b"nvcc", ["nvcc"]):
-        with pytest.raises(TypeError, match="compiler is a str, .*, got (int|bool|b|l)"):
-            make_request("m", cuda_sources=SOURCE, compiler=value)
+    with pytest.raises(TypeError, match="compiler is a str, .*, got bool"):
+        make_request("m", cuda_sources=SOURCE, compiler=True)
     assert make_request("m", cuda_sources=SOURCE).compiler == "nvrtc"
     assert make_request("m", cuda_sources=SOURCE, compiler="nvrtc").compiler == "nvrtc"
 
@@ -173,20 +168,6 @@ def test_a_module_that_would_export_nothing_is_refused():
     request("TVM_FFI_DLL_EXPORT_TYPED_FUNC(f, f)", functions=None)
 
 
-def test_all_sources_are_one_unit_of_host_code():
-    sources = sort_sources(request("__global__ void k() {}\n" + SOURCE, cpp_sources="int g();"))
-    assert sources.device == ()
-    assert [host.file for host in sources.cuda_host] == ["cuda_sources_0.cu"]
-    assert [host.file for host in sources.cpp] == ["cpp_sources_0.cpp"]
-
-
-def test_the_wheels_of_nvrtc_are_needed_only_to_assemble():
-    assert not request().needs_cuda
-    assert request().may_have_kernels
-    assert not request().may_be_compiled
-    assert not request().may_link
-
-
 # Errors
 
 
@@ -205,7 +186,4 @@ def test_the_wheels_of_nvrtc_are_needed_only_to_assemble():
 def test_what_nvcc_says_is_explained(said: str, hint: str):
     (found,) = nvcc.hints(said)
     assert hint in found
-
-
-def test_other_messages_are_left_alone():
     assert nvcc.hints('a.cu(3): error: identifier "x" is undefined') == []

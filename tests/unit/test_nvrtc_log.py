@@ -81,15 +81,3 @@ def test_what_the_host_calls_is_named_in_place_of_its_errors(cuda):
         text = explained(log, cuda, source=source)
         assert text.startswith("<cub/cub.cuh>, <thrust/x.h> needs a host compiler")
         assert "<cub/block/block_scan.cuh>" in text
-
-
-def test_errors_of_other_headers_are_shown_as_they_are(cuda, bare):
-    theirs = f"{cuda.parts['cccl']}/x"
-    for log, installed in (
-        (f"k.cu(3): {HOST}", cuda),
-        (MISSING.format("k.cu", "vector"), cuda),
-        (f"{theirs}(1): error", cuda),
-        (MISSING.format(theirs, "crt/mma.h"), cuda),
-        (f"{theirs}(1): {HOST}", bare),
-    ):
-        assert explained(log, installed, source="#include <cub/cub.cuh>").startswith(log)

@@ -9,6 +9,9 @@ from ..kernels.cubin import Cubin
 from .arch import check_archs
 from .libraries import find_cuda, library
 
+# What is compressed can neither be inspected everywhere nor loaded without the time it takes.
+_OPTIONS = (b"-compress=false",)
+
 
 def join(cubins: Sequence[Cubin]) -> Cubin:
     """Return a fatbin of cubins and PTX, each for an architecture of its own, in one order."""
@@ -28,8 +31,7 @@ def join(cubins: Sequence[Cubin]) -> Cubin:
 def _joined(cubins: Sequence[Cubin]) -> bytes:
     nvfatbin = library("nvFatbin", find_cuda().require("nvfatbin"))
     handle, size = ctypes.c_void_p(), ctypes.c_size_t()
-    # What is compressed can neither be inspected everywhere nor loaded without the time it takes.
-    options = (ctypes.c_char_p * 1)(b"-compress=false")
+    options = (ctypes.c_char_p * len(_OPTIONS))(*_OPTIONS)
     nvfatbin.call("Create", ctypes.byref(handle), options, ctypes.c_size_t(len(options)))
     try:
         for cubin in cubins:
