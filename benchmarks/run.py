@@ -1,6 +1,6 @@
-"""Measures this package and its peers side by side, prints tables, writes JSON.
+"""Measures this package and its peers side by side, prints tables as Markdown, writes JSON.
 
-    python benchmarks/run.py [--only launch,cold,...] [--json FILE] [--markdown]
+    python benchmarks/run.py [--only launch,cold,...] [--json FILE] [--update docs/benchmarks.md]
 
 Each measurement is a process of its own with caches of the run's; the peers take turns in several
 rounds, so that a noisy machine is noisy for all. What is not installed, or cannot run here, is left
@@ -12,36 +12,115 @@ from __future__ import annotations
 import argparse
 import compileall
 import datetime
+import importlib
 import importlib.util
 import json
+import os
+import signal
+import subprocess
 import sys
 import tempfile
 import time
+import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import child
 import machine
-import process
-import table
-from row import SCHEMA, Row, with_ratios
-from section import Job, Sample, Section, Settings, Task
+import report
+from bench import Job, Sample, Section, Settings, Skip, Task, failure
 
-SECTIONS = ("launch", "carried", "triton_launch", "cold", "mixed_build", "embedding")
-SECTIONS += ("modules", "headers")
+# By name, the file that each is in.
+SECTIONS = {
+    **dict.fromkeys(("launch", "carried", "triton_launch"), "launches"),
+    "cold": "cold",
+    **dict.fromkeys(("hit", "mixed_build", "embedding", "modules", "headers"), "builds"),
+}
 OURS = "tvmffi_cubin"
+MARK = "RESULT "
+TIMEOUT = 400.0
+# Everything that a peer keeps on disk, so that nothing from an earlier run is found.
+CACHES = (
+    "TVMFFI_CUBIN_CACHE_DIR",
+    "TVM_FFI_CACHE_DIR",
+    "CUPY_CACHE_DIR",
+    "TRITON_CACHE_DIR",
+    "TORCH_EXTENSIONS_DIR",
+    "PYTORCH_KERNEL_CACHE_PATH",
+    "CUDA_CACHE_PATH",
+    "CUDA_CORE_CACHE_DIR",
+    "TMPDIR",
+)
+TOOLKIT = Path("/usr/local/cuda")
 
 
-def compile_bytecode() -> None:
-    """Compile the package's bytecode, as pip does when it installs one; peers have theirs."""
-    found = importlib.util.find_spec(OURS)
-    for folder in (found and found.submodule_search_locations) or ():
-        compileall.compile_dir(folder, quiet=2)
+def load(name: str) -> Section:
+    """Return a section."""
+    section = importlib.import_module(SECTIONS[name]).SECTIONS[name]
+    assert isinstance(section, Section)
+    return section
 
 
-def rounds(job: Job, settings: Settings) -> int:
-    """Return how many rounds a job takes part in."""
-    return max(1, settings.repeat // 3) if job.few else settings.repeat
+def environment(folder: Path) -> dict[str, str]:
+    """Return the environment of a child whose caches lie in `folder`."""
+    values = dict(os.environ)
+    for name in CACHES:
+        values[name] = str(folder / name.lower())
+        (folder / name.lower()).mkdir(parents=True, exist_ok=True)
+    values.pop("TVMFFI_CUBIN_CACHE_PATH", None)
+    # Packages that pip has installed have their bytecode.
+    values.pop("PYTHONDONTWRITEBYTECODE", None)
+    if "CUDA_HOME" not in values and (TOOLKIT / "bin" / "nvcc").exists():
+        # Tools derive it from where nvcc is on PATH, which may be a link or a script elsewhere.
+        values["CUDA_HOME"] = str(TOOLKIT)
+    return values
+
+
+def child(name: str, task: Task) -> None:
+    """Run a task in this process; print a line for each sample, or why there is none."""
+    try:
+        for sample in load(name).measure(task):
+            print(MARK + json.dumps(sample), flush=True)
+    except Skip as skip:
+        print(MARK + json.dumps(Sample(task.peer, reason=str(skip))), flush=True)
+    except Exception as error:
+        traceback.print_exc()
+        print(MARK + json.dumps(failure(task.peer, error)), flush=True)
+
+
+def run(name: str, task: Task, folder: Path, **variables: str) -> Iterator[Sample]:
+    """Run a task in a fresh process; one that dies has samples up to there."""
+    process = subprocess.Popen(
+        [sys.executable, __file__, "--child", json.dumps([name, *task])],
+        env={**environment(folder), **variables},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        # It starts compilers, which have to end with it.
+        start_new_session=True,
+    )
+    problem = ""
+    try:
+        output, errors = process.communicate(timeout=TIMEOUT)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output, errors = process.communicate()
+        problem = f"still running after {TIMEOUT:.0f} s"
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
+    if process.returncode and not problem:
+        last = (errors.strip().splitlines() or ["no message"])[-1][:200]
+        problem = f"the process ended with status {process.returncode}: {last}"
+    lines = (line[len(MARK) :] for line in output.splitlines() if line.startswith(MARK))
+    samples = [Sample(*json.loads(line)) for line in lines]
+    if problem:
+        samples.append(Sample(task.peer, reason=problem, failed=True))
+    if any(sample.failed for sample in samples):
+        print(errors[-3000:], file=sys.stderr)
+    yield from samples
 
 
 def turns(jobs: list[Job], number: int) -> list[Job]:
@@ -52,111 +131,66 @@ def turns(jobs: list[Job], number: int) -> list[Job]:
     """
     if number % 2 == 0:
         return jobs
-    own = {job.name: iter([other for other in jobs if other.name == job.name]) for job in jobs}
-    return [next(own[job.name]) for job in reversed(jobs)]
+    own = {job.peer: iter([other for other in jobs if other.peer == job.peer]) for job in jobs}
+    return [next(own[job.peer]) for job in reversed(jobs)]
 
 
-def measure(section: Section, settings: Settings, folder: Path) -> list[Row]:
+def measure(name: str, settings: Settings, folder: Path) -> list[Sample]:
     """Run all jobs of a section in rounds, each in a fresh process."""
-    found: dict[tuple[str, str, str], list[Sample]] = {}
-    given_up: set[tuple[str, str]] = set()
+    found: list[Sample] = []
+    given_up: set[Job] = set()
     # Sources differ from run to run too: the driver has a disk cache that is not in the folder.
     salt = int(time.time()) % 100_000 * 1000
-    jobs = section.jobs(settings)
+    jobs = list(load(name).jobs(settings))
     # And from peer to peer: NVRTC's own disk cache would give one what another has compiled.
-    names = list(dict.fromkeys(job.name for job in jobs))
-    for number in range(max(rounds(job, settings) for job in jobs)):
+    peers = list(dict.fromkeys(job.peer for job in jobs))
+    for number in range(settings.repeat):
         for job in turns(jobs, number):
-            key = (job.name, job.argument)
-            if number >= rounds(job, settings) or key in given_up:
+            if job in given_up or (job.rare and number >= max(1, settings.repeat // 3)):
                 continue
-            own = salt + number * len(names) + names.index(job.name)
-            task = Task(section.name, job.name, job.argument, own, settings)
+            own = salt + number * len(peers) + peers.index(job.peer)
             start = time.monotonic()
-            samples = process.run(task, job, folder)
-            for sample in samples:
-                found.setdefault((sample.peer, sample.table, sample.case), []).append(sample)
-            if all(sample.reason for sample in samples):
-                given_up.add(key)
-            report(section, job, number, samples, time.monotonic() - start)
-    return rows(section, found, settings)
-
-
-def rows(
-    section: Section, found: dict[tuple[str, str, str], list[Sample]], settings: Settings
-) -> list[Row]:
-    """Return one row for each cell, in the order of the section's peers."""
-    order = {peer.name: number for number, peer in enumerate(section.peers)}
-    made = []
-    for (name, title, case), samples in sorted(found.items(), key=lambda item: order[item[0][0]]):
-        peer = section.peer(name)
-        reasons = [sample for sample in samples if sample.reason]
-        made.append(
-            Row(
-                section=section.name,
-                table=title,
-                peer=peer.title,
-                case=case,
-                what=peer.timed(settings.gpu),
-                unit=section.units[title],
-                samples=tuple(value for sample in samples for value in sample.values),
-                reason=reasons[0].reason if reasons else "",
-                failed=any(sample.failed for sample in reasons),
+            samples = list(run(name, Task(job.peer, job.argument, own, settings), folder))
+            found += samples
+            reasons = "; ".join(f"{x.peer} left out: {x.reason}" for x in samples if x.reason)
+            if not any(sample.values for sample in samples):
+                given_up.add(job)
+            print(
+                f"[{time.monotonic() - start:5.1f} s] {name} {job.peer} {job.argument}, round "
+                f"{number + 1}: {reasons or 'measured'}",
+                file=sys.stderr,
             )
-        )
-    return made
-
-
-def report(section: Section, job: Job, number: int, samples: list[Sample], seconds: float) -> None:
-    """Say on standard error what came of a job."""
-    what = " ".join(part for part in (section.name, job.name, job.argument) if part)
-    reasons: dict[str, list[str]] = {}
-    for sample in samples:
-        if sample.reason and sample.peer not in reasons.setdefault(sample.reason, []):
-            reasons[sample.reason].append(sample.peer)
-    left_out = [f"left out {', '.join(peers)}: {reason}" for reason, peers in reasons.items()]
-    outcome = "; ".join(left_out) or "measured"
-    print(f"[{seconds:5.1f} s] {what}, round {number + 1}: {outcome}", file=sys.stderr, flush=True)
-
-
-def settings_of(options: argparse.Namespace, gpu: bool) -> Settings:
-    repeat = options.repeat or (1 if options.quick else 3)
-    return Settings(repeat=repeat, slow=options.slow, quick=options.quick, gpu=gpu)
+    return found
 
 
 def run_all(options: argparse.Namespace) -> dict[str, Any]:
     """Measure what was asked for and return the report as JSON values."""
     start = time.monotonic()
     facts = machine.facts()
-    settings = settings_of(options, bool(facts["gpu"]))
-    compile_bytecode()
-    found: list[Row] = []
-    sections = [child.load(name) for name in options.only]
-    with tempfile.TemporaryDirectory(prefix="tvmffi-cubin-benchmark-") as folder:
-        for section in sections:
-            found += measure(section, settings, Path(folder))
-    references = {
-        (section.name, title): section.peer(peer).title
-        for section in sections
-        for title, peer in section.references.items()
-    }
+    repeat = options.repeat or (1 if options.quick else 3)
+    settings = Settings(repeat, options.slow, options.quick, bool(facts["gpu"]))
+    # As pip does when it installs a package; the peers have theirs.
+    found = importlib.util.find_spec(OURS)
+    for folder in (found and found.submodule_search_locations) or ():
+        compileall.compile_dir(folder, quiet=2)
+    sections = {}
+    with tempfile.TemporaryDirectory(prefix="tvmffi-cubin-benchmark-") as caches:
+        for name in options.only:
+            samples = measure(name, settings, Path(caches))
+            sections[name] = report.section(load(name), samples, settings)
     return {
-        "schema": SCHEMA,
         "date": datetime.date.today().isoformat(),
         "seconds": round(time.monotonic() - start),
-        "settings": {"repeat": settings.repeat, "slow": settings.slow, "quick": settings.quick},
+        "settings": settings._asdict(),
         "machine": facts,
-        "sections": {
-            section.name: {"title": section.title, "about": section.about} for section in sections
-        },
-        "rows": [row.as_json() for row in with_ratios(found, references)],
+        "sections": sections,
     }
 
 
 def names(text: str) -> list[str]:
     """Return the sections of a comma-separated list, in the order of SECTIONS."""
     asked = {name.strip() for name in text.split(",")}
-    if unknown := asked - set(SECTIONS):
+    if unknown := asked - SECTIONS.keys():
         raise argparse.ArgumentTypeError(
             f"no section {min(unknown)!r}; there are {', '.join(SECTIONS)}"
         )
@@ -172,19 +206,32 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--repeat", type=int, help="rounds (3); expensive peers take a third")
     parser.add_argument("--slow", action="store_true", help="also what takes minutes")
     parser.add_argument("--quick", action="store_true", help="one round of the smallest cases")
-    parser.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
+    parser.add_argument("--update", type=Path, metavar="PAGE", help="put the tables into a page")
+    parser.add_argument("--from", dest="source", type=Path, metavar="FILE", help="measured before")
+    parser.add_argument("--child", type=json.loads, help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
 
 
 def main() -> int:
-    """Measure, write, print; 1 where a peer of this package failed."""
+    """Measure, write, print; 1 where this package failed."""
     options = parse()
-    result = run_all(options)
-    Path(options.json).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    print(table.markdown(result) if options.markdown else table.terminal(result))
-    broken = [row for row in result["rows"] if row["failed"] and row["peer"].startswith(OURS)]
-    return 1 if broken else 0
+    if options.child:
+        name, peer, argument, salt, settings = options.child
+        child(name, Task(peer, argument, salt, Settings(*settings)))
+        return 0
+    if options.source:
+        result = json.loads(options.source.read_text(encoding="utf-8"))
+    else:
+        result = run_all(options)
+        Path(options.json).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    if options.update:
+        page = options.update.read_text(encoding="utf-8")
+        options.update.write_text(report.updated(page, result), encoding="utf-8")
+    print(report.markdown(result))
+    failed = [x for section in result["sections"].values() for x in section["failed"]]
+    return 1 if any(peer.startswith(OURS) for peer in failed) else 0
 
 
 if __name__ == "__main__":
+    sys.path[:0] = [str(Path(__file__).resolve().parent)]
     sys.exit(main())

@@ -1,7 +1,8 @@
-"""The benchmarks that need no GPU, in their smallest setting: structure and skips, never times."""
+"""The benchmarks that need no GPU, in their smallest setting, and their report; never times."""
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import json
 import os
@@ -15,18 +16,20 @@ from stub.cuda_array import cuda_array
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
 
-import carried  # noqa: E402
+import bench  # noqa: E402
 import cold  # noqa: E402
-import cold_peers  # noqa: E402
-import launch  # noqa: E402
-import launch_peers  # noqa: E402
-import tools  # noqa: E402
-import triton_launch  # noqa: E402
-from section import Settings, Task  # noqa: E402
+import launches  # noqa: E402
+import machine  # noqa: E402
+import report  # noqa: E402
+import run  # noqa: E402
+import sources  # noqa: E402
+from bench import Job, Sample, Section, Settings, Task  # noqa: E402
+
+OF_GPUS = {"launch", "carried", "triton_launch"}
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> dict:
+def result(tmp_path_factory: pytest.TempPathFactory) -> dict:
     """What --quick writes where there is no GPU, as its JSON says it."""
     path = tmp_path_factory.mktemp("benchmarks") / "report.json"
     done = subprocess.run(
@@ -39,115 +42,193 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "== Source to first result" in done.stdout
+    assert "### Source to first result" in done.stdout
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def rows(report: dict, section: str, peer: str) -> dict[tuple[str, str], dict]:
-    found = [r for r in report["rows"] if (r["section"], r["peer"]) == (section, peer)]
-    return {(r["table"], r["case"]): r for r in found}
+def test_what_needs_no_gpu_is_measured_without_one(result: dict):
+    assert result["machine"]["gpu"] == []
+    assert list(result["sections"]) == list(run.SECTIONS)
+    for name, section in result["sections"].items():
+        if name in OF_GPUS:
+            assert section["left_out"] == {"no GPU: nothing can be launched": ["all"]}
+            assert section["tables"] == {}
+            continue
+        left_out = [peer for peers in section["left_out"].values() for peer in peers]
+        assert not [peer for peer in left_out if peer.startswith("tvmffi_cubin")]
+        for table in section["tables"].values():
+            for row in table["peers"].values():
+                assert row["what"]
+                assert all(value > 0 for values in row["cases"].values() for value in values)
 
 
-def test_every_row_has_one_sample_or_a_reason(report: dict):
-    assert report["schema"] == 1
-    assert report["machine"]["gpu"] == []
-    for row in report["rows"]:
-        assert bool(row["reason"]) == (len(row["samples"]) == 0), row
-        assert all(sample > 0 for sample in row["samples"])
-        assert row["what"]
+def test_a_peer_that_is_not_installed_is_left_out_with_that_reason(result: dict):
+    if importlib.util.find_spec("cupy") is None:
+        cold_ = result["sections"]["cold"]
+        assert cold_["left_out"]["cupy is not installed"] == ["CuPy RawKernel"]
+        assert cold_["failed"] == []
 
 
-def test_what_needs_no_gpu_is_measured_without_one(report: dict):
-    of_gpus = {"launch", "carried", "triton_launch"}
-    ours = [r for r in report["rows"] if r["peer"].startswith("tvmffi_cubin")]
-    measured = [r for r in ours if r["section"] not in of_gpus]
-    assert {r["section"] for r in measured} >= {"cold", "embedding", "modules", "headers"}
-    assert not [r["reason"] for r in measured if r["reason"]]
-
-
-def test_nothing_is_launched_without_a_gpu(report: dict):
-    sections = {"launch": launch, "carried": carried, "triton_launch": triton_launch}
-    reasons = [r["reason"] for r in report["rows"] if r["section"] in sections]
-    assert len(reasons) == sum(len(section.PEERS) for section in sections.values())
-    assert set(reasons) == {"no GPU: nothing can be launched"}
-
-
-def test_a_peer_that_is_not_installed_is_left_out_with_that_reason(report: dict):
-    for row in rows(report, "cold", "CuPy RawKernel").values():
-        if importlib.util.find_spec("cupy") is None:
-            assert row["reason"] == "cupy is not installed"
-            assert not row["failed"]
-
-
-def test_more_kernels_make_a_larger_module(report: dict):
-    found = rows(report, "modules", "tvmffi_cubin, no wrapper")
-    one, ten = (found["size of the .so", case]["median"] for case in ("1 kernel", "10 kernels"))
-    assert one < ten
-
-
-@pytest.mark.parametrize("peer", ["tvmffi_cubin", "tvmffi_cubin_wrapper"])
-def test_from_source_to_result_has_the_result_twice(peer: str, driver_stub, monkeypatch):
-    x, y = cuda_array(driver_stub, cold_peers.N), cuda_array(driver_stub, cold_peers.N)
+@pytest.mark.parametrize("name", ["tvmffi_cubin", "tvmffi_cubin_wrapper"])
+def test_from_source_to_result_has_the_result_twice(name: str, driver_stub, monkeypatch):
+    x, y = cuda_array(driver_stub, cold.N), cuda_array(driver_stub, cold.N)
     x.numpy[:], y.numpy[:] = 1, 0
 
     def axpy(made) -> None:
-        assert made.values("PPi") == (x.data_ptr, y.data_ptr, cold_peers.N)
-        assert (made.grid, made.block) == ((cold_peers.BLOCKS, 1, 1), (256, 1, 1))
+        assert made.values("PPi") == (x.data_ptr, y.data_ptr, cold.N)
+        assert (made.grid, made.block) == ((cold.BLOCKS, 1, 1), (256, 1, 1))
         y.numpy[:] += 2 * x.numpy
 
     driver_stub.set_kernel("axpy", axpy)
     arrays = (x, y, lambda: None, lambda: float(y.numpy[-1]))
-    monkeypatch.setattr(cold_peers, "arrays", lambda gpu: arrays)
+    monkeypatch.setattr(cold, "arrays", lambda gpu: arrays)
     # The guide's wrapper launches to the current device; torch would have made its context.
     with driver_stub.current_device(0):
-        trial = getattr(cold_peers, peer)(5, True)
+        trial = cold.SECTION.peers[name].run(5, True)
         assert cold.timed(trial, 1) > 0
         assert cold.timed(trial, 2) > 0
         with pytest.raises(AssertionError, match=r"y is 6\.0, wanted 4\.0"):
             cold.timed(trial, 2)
 
 
-def test_the_launches_of_this_package_launch_what_they_say(driver_stub, monkeypatch):
+@pytest.mark.parametrize("section", [launches.LAUNCH, launches.TRITON], ids=["empty", "triton"])
+def test_the_launches_of_this_package_launch_what_they_say(
+    section: Section, driver_stub, monkeypatch, tmp_path
+):
+    if section is launches.TRITON:
+        pytest.importorskip("triton", reason="Triton is not installed")
     arrays = [cuda_array(driver_stub, 16) for _ in range(3)]
+    checked: list[int] = []
 
     def check(call, last):
         """In place of torch's view of memory: what the driver was asked to launch."""
         before = len(driver_stub.launches())
         call()
         for made in driver_stub.launches()[before:]:
-            assert (made.grid, made.block) == ((1, 1, 1), (32, 1, 1))
-            assert made.values("PPPi") == (*(a.data_ptr for a in arrays), launch.WRITES)
+            n = launches.WRITES if section is launches.LAUNCH else launches.ELEMENTS
+            assert made.grid == (1, 1, 1)
+            values = made.values("PPPiPP" if section is launches.TRITON else "PPPi")
+            assert values[:4] == (*(a.data_ptr for a in arrays), n)
         checked.append(len(driver_stub.launches()) - before)
 
-    checked: list[int] = []
-    ours = [peer.name for peer in launch.PEERS if peer.name.startswith("tvmffi_cubin")]
-    others = {peer.name for peer in launch.PEERS} - {"floor", *ours}
-    monkeypatch.setattr(launch_peers, "arrays", lambda: arrays)
-    monkeypatch.setattr(launch_peers, "check", check)
-    monkeypatch.setattr(launch_peers, "wait", lambda: None)
-    monkeypatch.setattr(tools, "device_arch", lambda: "sm_90a")
-    settings = Settings(quick=True, gpu=True)
+    ours = [x for x in section.peers if x.startswith(("tvmffi_cubin", "floor"))]
+    monkeypatch.setattr(launches, "arrays", lambda: arrays)
+    monkeypatch.setattr(launches, "check", check)
+    monkeypatch.setattr(launches, "wait", lambda: None)
+    monkeypatch.setattr(bench, "device_arch", lambda: "sm_90a")
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("TVMFFI_CUBIN_ARCH", "sm_90a")
+    (table,) = section.tables
+    mine = Section("", "", {}, launches.once, list, {x: section.peers[x] for x in ours})
     # The floor calls the driver as it is, which wants a context; torch would have made one.
     with driver_stub.current_device(0):
-        samples = launch.measure(Task("launch", launch.ALL, "", 1, settings, tuple(others)))
+        task = Task("", "", 1, Settings(quick=True, gpu=True))
+        samples = list(launches.issued(mine, table, launches.WRITES, task))
     assert [sample.reason for sample in samples] == [""] * len(samples)
-    assert {sample.peer: len(sample.values) for sample in samples} == dict.fromkeys(
-        ["floor", *ours], launch.QUICK_ROUNDS
+    found = {sample.peer: len(sample.values) for sample in samples}
+    assert found == dict.fromkeys(ours, launches.QUICK_ROUNDS)
+    assert checked == [launches.CALLS if x == "floor" else 1 for x in ours]
+
+
+def test_peers_take_turns_back_and_forth_and_share_no_source(monkeypatch, tmp_path):
+    taken: list[tuple[str, str, int]] = []
+
+    def run_nothing(name: str, task: Task, folder: Path) -> list[Sample]:
+        taken.append((task.peer, task.argument, task.salt))
+        if task.peer == "rare":
+            return [Sample(task.peer, reason="not here")]
+        return [Sample(task.peer, "time", "", (1.0,))]
+
+    jobs = [Job(name, argument) for name in "ab" for argument in ("new", "restarted")]
+    section = Section("", "", {}, lambda settings: [*jobs, Job("rare")], list)
+    monkeypatch.setattr(run, "load", lambda name: section)
+    monkeypatch.setattr(run, "run", run_nothing)
+    monkeypatch.setattr(run.time, "time", lambda: 1.0)
+    found = run.measure("cold", Settings(repeat=2), tmp_path)
+    order = [("a", 1000), ("a", 1000), ("b", 1001), ("b", 1001), ("rare", 1002)]
+    order += [("b", 1004), ("b", 1004), ("a", 1003), ("a", 1003)]
+    assert [(peer, salt) for peer, _, salt in taken] == order
+    assert [argument for _, argument, _ in taken if argument] == ["new", "restarted"] * 4
+    assert [x.reason for x in found if x.reason] == ["not here"]
+
+
+def test_unknown_sections_are_refused():
+    assert run.names("headers,cold") == ["cold", "headers"]
+    with pytest.raises(argparse.ArgumentTypeError, match="no section 'colder'; there are launch"):
+        run.names("cold,colder")
+
+
+def test_a_process_that_dies_has_its_samples_and_the_reason(monkeypatch, tmp_path):
+    fragile = tmp_path / "fragile.py"
+    fragile.write_text(
+        f"import os, sys; sys.path[:0] = [{str(ROOT / 'benchmarks')!r}]; import run\n"
+        "from bench import Sample, Section, Settings, Task\n"
+        "def measure(task):\n"
+        "    yield Sample('good', 'time', '', (1.0,))\n"
+        "    os._exit(9)\n"
+        "run.load = lambda name: Section('', '', {}, list, measure)\n"
+        "run.child('fragile', Task('bad', '', 1, Settings()))\n"
     )
-    assert checked == [launch_peers.CALLS, *[1] * len(ours)]
+    monkeypatch.setattr(run, "__file__", str(fragile))
+    good, bad = run.run("fragile", Task("bad", "", 1, Settings()), tmp_path)
+    assert (good.peer, good.values) == ("good", [1.0])
+    assert (bad.reason, bad.failed) == ("the process ended with status 9: no message", True)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="Triton is not installed")
-def test_the_launches_of_a_triton_kernel_launch_what_they_say(driver_stub, monkeypatch, tmp_path):
-    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
-    monkeypatch.setenv("TVMFFI_CUBIN_ARCH", "sm_90")
-    arrays = [cuda_array(driver_stub, 16) for _ in range(3)]
-    ways = triton_launch.ways(*arrays)
-    ours = [name for name in ways if name.startswith("tvmffi_cubin")]
-    assert list(ways) == [peer.name for peer in triton_launch.PEERS]
-    for name in ours:
-        ways[name]()()
-    for made in driver_stub.launches():
-        assert made.values("PPPiPP") == (*(a.data_ptr for a in arrays), triton_launch.N, 0, 0)
-        assert made.grid == (1, 1, 1)
-    assert len(driver_stub.launches()) == len(ours)
+# The report
+
+
+def made(gpu: tuple[str, ...] = ()) -> dict:
+    section = Section("Cold", "About it.", {"time | a": ("ms", "ours")}, list, list)
+    for name, title in {"ours": "tvmffi_cubin", "b": "peer <1>", "c": "absent"}.items():
+        section.peer(title, f"what {title} does", name=name)(list)
+    samples = [
+        Sample("b", "time | a", "new", (5.0, 4.0, 1000.0)),
+        Sample("ours", "time | a", "new", (20.0, 10.0)),
+        Sample("ours", "time | a", "new", (30.0,)),
+        Sample("ours", "time | a", "again", (0.5,)),
+        Sample("c", reason="absent is not installed"),
+    ]
+    values = report.section(section, samples, Settings(gpu=True))
+    facts = {"kind": "a machine", "gpu": list(gpu), "driver": None, "cpu": "a CPU", "load": 0.5}
+    facts |= {"compiler": "c++ 1", "nvcc": None, "python": "3.12", "versions": {"torch": "2.0"}}
+    return {"date": "2026-11-21", "machine": facts, "sections": {"cold": values}}
+
+
+def test_markdown_has_medians_ratios_and_what_was_left_out():
+    text = report.markdown(json.loads(json.dumps(made())))
+    lines = text.splitlines()
+    assert lines[0] == "### Cold"
+    assert "*a machine (a CPU), load average 0.5 before, 2026-11-21. c++ 1, Python 3.12, " in text
+    assert "| time \\| a, ms | new | again | what is measured |" in lines
+    assert (
+        "| tvmffi_cubin | 20.0 (10.0) 1.00x | 0.50 (0.50) 1.00x | what tvmffi_cubin does |" in lines
+    )
+    assert "| peer &lt;1> | 5.00 (4.00) 0.25x | - | what peer &lt;1> does |" in lines
+    assert "Left out: absent: absent is not installed." in lines
+
+
+def test_a_page_gets_the_sections_of_a_report_in_the_place_of_its_machine():
+    sections = "### Hot\nx\n\n### Cold\nstale\n\n### Last\ny\n"
+    page = f"a\n<!-- h200:begin -->\n\n{sections}<!-- h200:end -->\nb"
+    new = report.updated(page, made(("NVIDIA H200", "NVIDIA H200")))
+    assert "stale" not in new
+    assert [x for x in new.splitlines() if x[:3] == "###"] == ["### Hot", "### Cold", "### Last"]
+    assert report.updated(new, made(("NVIDIA H200",))) == new
+    with pytest.raises(ValueError, match=r"no place 'cpu'; it has \['h200'\]"):
+        report.updated(page, made())
+    ours = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    assert "About it." in report.updated(ours, made())
+
+
+def test_facts_of_this_machine_are_json():
+    assert json.loads(json.dumps(machine.facts()))["versions"]["apache-tvm-ffi"]
+
+
+@pytest.mark.parametrize("name", sources.MIXED)
+def test_a_mixed_source_is_new_on_the_side_that_is_edited(name: str):
+    function, text = sources.MIXED[name]
+    first, device, host = (sources.salted(text, *salts) for salts in ((1, 1), (2, 1), (2, 2)))
+    assert len({first, device, host}) == 3
+    assert "SALT" not in first
+    assert f"void {function}(tvm::ffi::TensorView" in first

@@ -1,0 +1,454 @@
+"""CPU time to issue a kernel, all peers of a section in one process; what a launch carries; Triton.
+
+One process, so that all have the same CUDA context and clocks; the peers take turns in rounds of
+launches, between which the device is waited for. Each is checked before it is timed: with n = -1
+the empty kernel writes. A peer `(a, b, c)` returns what makes a call for n, and how many launches
+a call is.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import bench
+import sources
+from bench import Job, Sample, Section, Settings, Skip, Task, failure, need, need_gpu
+
+ROUNDS, QUICK_ROUNDS = 60, 5
+# Launches of one turn: fewer than the driver queues (1024), so that none waits for the device.
+CALLS = 500
+N, WRITES = 7, -1
+SPIN_NS = 20_000
+PAIRS = 50
+
+Made = Callable[[int], Callable[[], None]]
+
+
+def once(settings: Settings) -> list[Job]:
+    """One process for all."""
+    return [Job("", rare=True)]
+
+
+def arrays() -> tuple[Any, Any, Any]:
+    """Return a = 1, b = 2 and c = 0 as torch's tensors."""
+    torch = need("torch")
+    a, b, c = (torch.full((16,), value, device="cuda") for value in (1.0, 2.0, 0.0))
+    return a, b, c
+
+
+def wait() -> None:
+    need("torch").cuda.synchronize()
+
+
+def check(call: Callable[[], None], c: Any) -> None:
+    """Launch so that the kernel writes c = a + b, and look."""
+    c.zero_()
+    call()
+    wait()
+    found = c[0].item()
+    assert found == 3.0, f"the kernel was not launched as wanted: c is {found}, not 3"
+
+
+def issued(section: Section, table: str, writes: int, task: Task) -> Iterator[Sample]:
+    """Check the peers of a section's table, then time them in turns."""
+    need_gpu(task.settings.gpu)
+    given = arrays()
+    ready: dict[str, tuple[Callable[[], None], int]] = {}
+    for name, peer in section.peers.items():
+        try:
+            made = peer.run(*given)
+            make, each = made if isinstance(made, tuple) else (made, 1)
+            check(make(writes), given[-1])
+            ready[name] = make(N), each
+        except Skip as skip:
+            yield Sample(name, reason=str(skip))
+        except Exception as error:
+            traceback.print_exc()
+            wait()  # where the context is broken, it is so for all
+            yield failure(name, error)
+    rounds = QUICK_ROUNDS if task.settings.quick else ROUNDS
+    for name, values in timed(ready, rounds, wait).items():
+        yield Sample(name, table, "", tuple(values))
+
+
+def timed(
+    ready: dict[str, tuple[Callable[[], None], int]], rounds: int, wait: Callable[[], None]
+) -> dict[str, list[float]]:
+    """Return microseconds a launch, by round; each peer has what to call, and launches a call."""
+    found: dict[str, list[float]] = {peer: [] for peer in ready}
+    # As timeit does: a collection would fall on whoever's turn it is.
+    gc.disable()
+    for number in range(rounds + 1):
+        for peer, (call, each) in ready.items():
+            repeat = range(CALLS // each)
+            wait()
+            start = time.perf_counter()
+            for _ in repeat:
+                call()
+            seconds = time.perf_counter() - start
+            # The first round warms up: allocators, lazily made driver state.
+            if number > 0:
+                found[peer].append(seconds / CALLS * 1e6)
+    wait()
+    gc.enable()
+    return found
+
+
+# An empty kernel
+
+EMPTY = "launch of an empty kernel"
+LAUNCH = Section(
+    title="Launch overhead",
+    about=(
+        f"CPU time to issue an empty kernel with three pointers and an int: {ROUNDS} rounds of "
+        f"{CALLS} launches each, the peers in turns in one process. Arguments are "
+        "torch's tensors, but CuPy's own arrays for CuPy. All Python peers are called from the "
+        "same loop, which is part of their figure."
+    ),
+    tables={EMPTY: ("us", "tvmffi_cubin")},
+    jobs=once,
+    measure=lambda task: issued(LAUNCH, EMPTY, WRITES, task),
+)
+
+
+def image() -> bytes:
+    return need("tvmffi_cubin").nvrtc.nvrtc_compile(sources.EMPTY, arch=bench.device_arch())
+
+
+def calls(function: Callable[..., Any], a: Any, b: Any, c: Any) -> Made:
+    return lambda n: lambda: function(a, b, c, n)
+
+
+def ours(name: str, source: str = sources.EMPTY, **options: Any) -> Any:
+    return need("tvmffi_cubin").load_inline(name, source, **options)
+
+
+@LAUNCH.peer(
+    "C++ loop of cuLaunchKernelEx",
+    "a loop in C++ with nothing else in it: the floor; one Python call for all launches",
+)
+def floor(a: Any, b: Any, c: Any) -> tuple[Made, int]:
+    loop = ours("floor", sources.EMPTY_FLOOR, embed_cubin={"kernels": image()}).floor_loop
+    return lambda n: lambda: loop(a, b, c, n, CALLS), CALLS
+
+
+@LAUNCH.peer(
+    "tvmffi_cubin, no wrapper",
+    "mod.k(a, b, c, n): four arguments checked, stream and device looked up",
+)
+def tvmffi_cubin(*arrays: Any) -> Made:
+    launch = need("tvmffi_cubin").Launch(grid=1, block=32)
+    return calls(ours("shaped", functions={"empty": launch}).empty, *arrays)
+
+
+def of_instances(count: int, *arrays: Any) -> Made:
+    """One function over so many types, of which the arguments fit the last alone."""
+    launch = need("tvmffi_cubin").Launch(kernel="empty<T>", grid=1, block=32)
+    functions = {"empty": launch.over(T=sources.TYPES[-count:])}
+    return calls(ours(f"of_{count}", sources.EMPTY_OF_TYPES, functions=functions).empty, *arrays)
+
+
+for _count in (2, 4, 8):
+    LAUNCH.peer(
+        f"tvmffi_cubin, the last of {_count} instances",
+        f"mod.k(a, b, c, n): one function over {_count} dtypes, of which the last fits",
+        name=f"tvmffi_cubin_of_{_count}",
+    )(partial(of_instances, _count))
+
+
+@LAUNCH.peer("tvmffi_cubin, k[grid, block](...)", "mod.k[1, 32](a, b, c, n)")
+def tvmffi_cubin_brackets(a: Any, b: Any, c: Any) -> Made:
+    empty = ours("open").empty
+    return lambda n: lambda: empty[1, 32](a, b, c, n)
+
+
+@LAUNCH.peer("tvmffi_cubin, k[grid, block] kept", "f(a, b, c, n) with f = mod.k[1, 32] made once")
+def tvmffi_cubin_configured(*arrays: Any) -> Made:
+    return calls(ours("open").empty[1, 32], *arrays)
+
+
+@LAUNCH.peer(
+    "tvmffi_cubin, own wrapper",
+    "mod.run(a, b, c, n), the CUBIN launcher guide's wrapper over this package's header",
+)
+def tvmffi_cubin_wrapper(*arrays: Any) -> Made:
+    mod = ours("own", sources.EMPTY_WRAPPER, embed_cubin={"kernels": image()})
+    return calls(mod.run, *arrays)
+
+
+@LAUNCH.peer(
+    "tvm_ffi, hand-written wrapper",
+    "mod.run(a, b, c, n), the same wrapper over tvm-ffi's header, built by nvcc",
+)
+def tvm_ffi(*arrays: Any) -> Made:
+    cpp = need("tvm_ffi.cpp")
+    bench.toolkit()
+    embedded = {"kernels": image()}
+    mod = cpp.load_inline("theirs", cuda_sources=sources.EMPTY_WRAPPER, embed_cubin=embedded)
+    return calls(mod.run, *arrays)
+
+
+@LAUNCH.peer(
+    "CuPy RawKernel", "kernel((1,), (32,), (a, b, c, n)): CuPy's arrays, n an np.int32 made once"
+)
+def cupy(a: Any, b: Any, c: Any) -> Made:
+    numpy, cupy = need("numpy"), need("cupy")
+    kernel = cupy.RawKernel(sources.EMPTY, "empty")
+    # The tensors' memory as CuPy's arrays, so that the check sees what the kernel writes.
+    x, y, z = (cupy.from_dlpack(array) for array in (a, b, c))
+    grid, block = (1,), (32,)
+
+    def make(n: int) -> Callable[[], None]:
+        last = numpy.int32(n)
+        return lambda: kernel(grid, block, (x, y, z, last))
+
+    return make
+
+
+@LAUNCH.peer(
+    "cuda.core launch",
+    "launch(stream, config, kernel, a.data_ptr(), ..., n): unchecked, n a c_int made once",
+)
+def cuda_core(a: Any, b: Any, c: Any, **shape: Any) -> Made:
+    core = bench.cuda_core()
+    device = core.Device()
+    device.set_current()
+    options = core.ProgramOptions(std="c++17", arch=bench.device_arch())
+    program = core.Program(sources.EMPTY, code_type="c++", options=options)
+    kernel = program.compile("cubin").get_kernel("empty")
+    stream, config = device.default_stream, core.LaunchConfig(**{"grid": 1, "block": 32, **shape})
+    launch = core.launch
+
+    def make(n: int) -> Callable[[], None]:
+        last = ctypes.c_int(n)
+        return lambda: launch(
+            stream, config, kernel, a.data_ptr(), b.data_ptr(), c.data_ptr(), last
+        )
+
+    return make
+
+
+@LAUNCH.peer("Triton", "kernel[(1,)](a, b, c, n, num_warps=1)")
+def triton(a: Any, b: Any, c: Any) -> Made:
+    need("triton")
+    kernel = bench.module_of(sources.EMPTY_TRITON, "bench_empty").empty
+    return lambda n: lambda: kernel[(1,)](a, b, c, n, num_warps=1)
+
+
+@LAUNCH.peer(
+    "torch.cuda._compile_kernel",
+    "kernel(grid=(1, 1, 1), block=(32, 1, 1), args=[a, b, c, n])",
+)
+def torch_kernel(a: Any, b: Any, c: Any) -> Made:
+    torch = need("torch")
+    if not hasattr(torch.cuda, "_compile_kernel"):
+        raise Skip(f"torch {torch.__version__} has no torch.cuda._compile_kernel")
+    kernel = torch.cuda._compile_kernel(sources.EMPTY, "empty")
+    return lambda n: lambda: kernel(grid=(1, 1, 1), block=(32, 1, 1), args=[a, b, c, n])
+
+
+# What a launch carries
+
+COST = "launch of an empty kernel that carries something"
+PAIR = "two dependent kernels of 20 us each, of the device's time"
+_EARLY = {"programmatic_dependent_launch": True}
+_SPREAD = {"cluster": 2, "cluster_scheduling_policy": "spread", **_EARLY}
+CARRIED: dict[str, tuple[str, dict[str, Any]]] = {
+    "plain": ("nothing", {}),
+    "cluster": ("cluster=2", {"cluster": 2}),
+    "large": ("cluster=16: whether it fits is asked", {"cluster": 16, "grid": 16}),
+    "dependent": ("programmatic_dependent_launch=True", _EARLY),
+    "attention": ("cluster=2, spread, programmatic_dependent_launch=True", _SPREAD),
+    "cooperative": ("cooperative=True: whether the grid fits is asked", {"cooperative": True}),
+    "resident": (
+        "cooperative=True, grid=max_cooperative_blocks: asked twice",
+        {"cooperative": True, "grid": "max_cooperative_blocks"},
+    ),
+}
+
+
+def carried(task: Task) -> Iterator[Sample]:
+    """Time what launches carry, then the device's own time for pairs of dependent kernels."""
+    pairs = {name: peer for name, peer in CARRY.peers.items() if name.startswith("pair")}
+    costs = {name: peer for name, peer in CARRY.peers.items() if name not in pairs}
+    yield from issued(Section("", "", {}, once, carried, costs), COST, WRITES, task)
+    try:
+        found = paired((QUICK_ROUNDS if task.settings.quick else ROUNDS) // 5)
+    except Exception as error:
+        traceback.print_exc()
+        yield from (failure(name, error) for name in pairs)
+    else:
+        for name, values in found.items():
+            yield Sample(name, PAIR, "", tuple(values))
+
+
+CARRY = Section(
+    title="What a launch carries",
+    about=(
+        f"Above: CPU time as of launches that carry nothing, {ROUNDS} rounds of "
+        f"{CALLS}. Below: {PAIRS} pairs in a row, by CUDA's events; the second kernel "
+        "of a pair spins before it waits for the first, so that the two overlap where they may."
+    ),
+    tables={COST: ("us", "plain"), PAIR: ("us", "pair")},
+    jobs=once,
+    measure=carried,
+)
+
+
+def carrying(name: str, *arrays: Any) -> Made:
+    tc = need("tvmffi_cubin")
+    functions = {
+        name: tc.Launch(kernel="empty", **{"grid": 2, "block": 32, **fields})
+        for name, (_, fields) in CARRIED.items()
+    }
+    return calls(ours("carried", functions=functions)[name], *arrays)
+
+
+for _name, (_what, _) in CARRIED.items():
+    CARRY.peer(f"tvmffi_cubin, {_name}", _what, name=_name)(partial(carrying, _name))
+for _name, _what, _shape in (
+    ("plain", "launch(stream, LaunchConfig(grid=2, block=32), ...)", {"grid": 2}),
+    ("cluster", "LaunchConfig(cluster=2, ...): the grid in clusters", {"cluster": 2}),
+    (
+        "cooperative",
+        "LaunchConfig(is_cooperative=True, ...)",
+        {"grid": 2, "is_cooperative": True},
+    ),
+):
+    CARRY.peer(f"cuda.core, {_name}", _what, name=f"core_{_name}")(partial(cuda_core, **_shape))
+for _name, _title, _what in (
+    ("pair", "one after the other", "a list of two launches, in one call"),
+    ("pair_early", "programmatic dependent launch", "the second with the attribute"),
+    ("pair_graph", "one after the other, in a graph", "the same, captured by torch, replayed"),
+    ("pair_early_graph", "programmatic dependent launch, in a graph", "likewise"),
+):
+    CARRY.peer(_title, _what, name=_name)(lambda *_: None)
+
+
+def paired(rounds: int) -> dict[str, list[float]]:
+    """Return the device's microseconds a pair, by round."""
+    torch, tc = need("torch"), need("tvmffi_cubin")
+    first = tc.Launch(kernel="first", grid=1, block=1)
+    second = {"kernel": "second", "grid": 1, "block": 1}
+    functions = {
+        "pair": [first, tc.Launch(**second)],
+        "pair_early": [first, tc.Launch(**second, **_EARLY)],
+    }
+    mod = tc.load_inline("pairs", sources.DEPENDENT, functions=functions)
+    data = torch.zeros(1, device="cuda")
+
+    def run(name: str) -> None:
+        for _ in range(PAIRS):
+            mod[name](data, SPIN_NS)
+
+    ways: dict[str, Callable[[], None]] = {}
+    for name in functions:
+        run(name)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            run(name)
+        ways[name] = partial(run, name)
+        ways[f"{name}_graph"] = graph.replay
+    found: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(rounds):
+        for name, way in ways.items():
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            torch.cuda.synchronize()
+            begin.record()
+            way()
+            end.record()
+            torch.cuda.synchronize()
+            found[name].append(begin.elapsed_time(end) / PAIRS * 1e3)
+    # Captured launches count when they are replayed; a second kernel that does not wait adds none.
+    wanted = 2 * PAIRS * len(functions) * (1 + 2 * rounds)
+    assert data.item() == wanted, f"the pairs have made {data.item()}, not {wanted}"
+    return found
+
+
+# A Triton kernel
+
+ADD = "launch of a Triton kernel"
+ELEMENTS, BLOCK = 16, 1024
+TRITON = Section(
+    title="Launch of a Triton kernel",
+    about=(
+        f"CPU time to issue a vector addition that Triton has compiled: {ROUNDS} rounds of "
+        f"{CALLS} launches each, in turns in one process, over torch's tensors of {ELEMENTS} "
+        "elements, so that the device is never what is waited for."
+    ),
+    tables={ADD: ("us", "tvmffi_cubin")},
+    jobs=once,
+    measure=lambda task: issued(TRITON, ADD, ELEMENTS, task),
+)
+
+
+def kernel_of_triton() -> Any:
+    need("triton")
+    return bench.module_of(sources.ADD_TRITON, "bench_add").add
+
+
+def launched(given: Any) -> Any:
+    """Return the kernel as a function of ours, with a grid or none."""
+    tc = need("tvmffi_cubin")
+    types = "*fp32:16, *fp32:16, *fp32:16, i32:16"
+    launch = tc.triton.compile(kernel_of_triton(), types, constexprs={"BLOCK": BLOCK}, grid=given)
+    return tc.load_inline("bench_add", functions={"add": launch}).add
+
+
+def grid(meta: Any) -> tuple[int]:
+    return (-(-meta["n"] // meta["BLOCK"]),)
+
+
+@TRITON.peer(
+    "tvmffi_cubin",
+    "mod.add(a, b, c, n): the grid an expression, multiples of 16 checked",
+    name="tvmffi_cubin",
+)
+def triton_by_expression(a: Any, b: Any, c: Any) -> Made:
+    add = launched("ceil_div(n, BLOCK)")
+    return lambda _: lambda: add(a, b, c, ELEMENTS)
+
+
+@TRITON.peer("tvmffi_cubin, k[grid](...)", "mod.add[1](a, b, c, n)")
+def tvmffi_cubin_grid(a: Any, b: Any, c: Any) -> Made:
+    add = launched(None)
+    return lambda _: lambda: add[1](a, b, c, ELEMENTS)
+
+
+_GRID = '[lambda meta: (cdiv(meta["n"], meta["BLOCK"]),)]'
+
+
+@TRITON.peer("tvmffi_cubin, a grid in Python", f"mod.add{_GRID}(a, b, c, n)")
+def tvmffi_cubin_function(a: Any, b: Any, c: Any) -> Made:
+    add = launched(None)
+    return lambda _: lambda: add[grid](a, b, c, ELEMENTS)
+
+
+@TRITON.peer("Triton", f"add{_GRID}(a, b, c, n, BLOCK=1024)")
+def triton_function(a: Any, b: Any, c: Any) -> Made:
+    add = kernel_of_triton()
+    return lambda _: lambda: add[grid](a, b, c, ELEMENTS, BLOCK=BLOCK)
+
+
+@TRITON.peer("Triton, a grid of numbers", "add[(1,)](a, b, c, n, BLOCK=1024)")
+def triton_grid(a: Any, b: Any, c: Any) -> Made:
+    add = kernel_of_triton()
+    return lambda _: lambda: add[(1,)](a, b, c, ELEMENTS, BLOCK=BLOCK)
+
+
+@TRITON.peer(
+    "Triton, its compiled kernel",
+    "kernel[(1, 1, 1)](a, b, c, n, 1024): nothing is specialised or looked up",
+)
+def triton_compiled(a: Any, b: Any, c: Any) -> Made:
+    kernel = kernel_of_triton()[(1,)](a, b, c, ELEMENTS, BLOCK=BLOCK)
+    return lambda _: lambda: kernel[(1, 1, 1)](a, b, c, ELEMENTS, BLOCK)
+
+
+SECTIONS = {"launch": LAUNCH, "carried": CARRY, "triton_launch": TRITON}
