@@ -2,8 +2,7 @@
  * \file tvmffi_cubin/check_driver.h
  * \brief CheckDriver: a driver call that failed becomes an exception, LaunchError in Python.
  */
-#ifndef TVMFFI_CUBIN_CHECK_DRIVER_H_
-#define TVMFFI_CUBIN_CHECK_DRIVER_H_
+#pragma once
 
 #include <tvm/ffi/error.h>
 
@@ -11,8 +10,7 @@
 
 #include "core/limits.h"
 
-namespace tvmffi_cubin {
-TVMFFI_CUBIN_BEGIN_NAMESPACE
+TVMFFI_CUBIN_BEGIN
 
 /*!
  * \brief "limit: cuX failed: CUDA_ERROR_Y (n): text". The limit is told in the thread that
@@ -57,14 +55,14 @@ inline void RequireDriver() {
 TVMFFI_CUBIN_COLD std::string StatusText(const Status& status) {
   char text[1024];
   DescribeStatus(status, text, sizeof(text));
-  const bool has_limit = status.limit != 0 && status.limit == launch_problem.number;
-  return has_limit ? std::string(launch_problem.text) + ": " + text : text;
+  const bool is_told = status.is_limit && status.result == launch_problem.result;
+  return is_told ? std::string(launch_problem.text) + ": " + text : text;
 }
 
 [[noreturn]] TVMFFI_CUBIN_COLD void ThrowLaunchError(const Status& status,
                                                      const std::string& what) {
   const std::string text = what + (what.empty() ? "" : ": ") + StatusText(status);
-  if (status.limit != 0) TVM_FFI_THROW(LaunchLimitError) << text;
+  if (status.is_limit) TVM_FFI_THROW(LaunchLimitError) << text;
   TVM_FFI_THROW(LaunchError) << text;
   __builtin_unreachable();
 }
@@ -84,7 +82,4 @@ TVMFFI_CUBIN_COLD std::string DescribeImageError(const Status& status, const Ima
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED
 
-TVMFFI_CUBIN_END_NAMESPACE
-}  // namespace tvmffi_cubin
-
-#endif  // TVMFFI_CUBIN_CHECK_DRIVER_H_
+TVMFFI_CUBIN_END

@@ -7,13 +7,11 @@
  * Functions are found by exact name, as linking libcuda would: cuGetProcAddress picks by CUDA
  * version instead, and for some names (cuCtxCreate) a form with other parameters.
  */
-#ifndef TVMFFI_CUBIN_FORWARDER_H_
-#define TVMFFI_CUBIN_FORWARDER_H_
+#pragma once
 
 #include "core/driver.h"
 
-namespace tvmffi_cubin {
-TVMFFI_CUBIN_BEGIN_NAMESPACE
+TVMFFI_CUBIN_BEGIN
 
 inline CUresult AnswerNoDriver() { return CUDA_ERROR_NO_DEVICE; }
 inline CUresult AnswerNotFound() { return CUDA_ERROR_NOT_FOUND; }
@@ -28,8 +26,7 @@ inline CUresult TextWithoutDriver(CUresult, const char** text) {
   return CUDA_SUCCESS;
 }
 
-TVMFFI_CUBIN_END_NAMESPACE
-}  // namespace tvmffi_cubin
+TVMFFI_CUBIN_END
 
 /*! \brief The function to jump to; kept in `slot` where it is the driver's own. */
 extern "C" __attribute__((visibility("hidden"), used)) void* tvmffi_cubin_find_forwarded(
@@ -154,5 +151,3 @@ tvmffi_cubin_forward_first:
 
 /*! \brief Used once in a unit, with a line `tvmffi_cubin_forward <name>` for each function. */
 #define TVMFFI_CUBIN_FORWARD(lines) __asm__(lines)
-
-#endif  // TVMFFI_CUBIN_FORWARDER_H_

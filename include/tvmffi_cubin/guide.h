@@ -2,81 +2,45 @@
  * \file tvmffi_cubin/guide.h
  * \brief What tvm-ffi's CUBIN launcher header calls in place of CUDA's libraries (compat/tvm).
  *
- * Its CubinKernel is a bare handle. What a launch of ours keeps of a kernel (limits that were
- * raised, parameters' sizes) is found by that handle, so it opts into large shared memory and
- * clusters, goes to the stream's device, appends bound parameters and explains refusals.
+ * Its CubinKernel is a bare handle. Here a handle stands for a CubinKernel of ours, which opts into
+ * large shared memory and clusters, goes to the stream's device, appends bound parameters and
+ * explains refusals.
  */
-#ifndef TVMFFI_CUBIN_GUIDE_H_
-#define TVMFFI_CUBIN_GUIDE_H_
+#pragma once
 #pragma GCC system_header
 
 #include <cuda.h>
 #include <cuda_runtime.h>
 
-#include <ostream>
-
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
-#include <memory>
 #include <mutex>
 #include <unordered_map>
 #endif
 
-#include "module.h"
-#include "runtime/launch.h"
+#include "kernel.h"
 
-namespace tvmffi_cubin {
-TVMFFI_CUBIN_BEGIN_NAMESPACE
+TVMFFI_CUBIN_BEGIN
 
-/*! \brief A code that is CUresult, cudaError_t and int at once; true where it is an error. */
-class __attribute__((visibility("default"))) GuideResult {
- public:
+/*! \brief A code of the driver's and the runtime's at once: the two share their numbers. */
+struct GuideResult {
+  int code = 0;
+
   constexpr GuideResult() = default;
-  constexpr GuideResult(CUresult result) : code_(static_cast<int>(result)) {}
-  constexpr GuideResult(cudaError_t error) : code_(static_cast<int>(error)) {}
+  constexpr GuideResult(CUresult result) : code(result) {}
+  constexpr GuideResult(cudaError_t error) : code(error) {}
+  constexpr operator CUresult() const { return static_cast<CUresult>(code); }
+  constexpr operator cudaError_t() const { return static_cast<cudaError_t>(code); }
+  constexpr explicit operator int() const { return code; }
 
-  constexpr operator int() const { return code_; }
-  constexpr explicit operator bool() const { return code_ != 0; }
-
-  // A template, so that each integer type is converted to exactly: with `operator int` alone,
-  // `unsigned u = result` could go by way of either enumeration as well.
-  template <typename T, typename = std::enable_if_t<
-                            std::is_same_v<T, CUresult> || std::is_same_v<T, cudaError_t> ||
-                            (std::is_integral_v<T> && !std::is_same_v<T, bool>)>>
-  constexpr operator T() const {
-    if constexpr (std::is_same_v<T, CUresult>) return ToDriver(static_cast<cudaError_t>(code_));
-    return static_cast<T>(code_);
+  template <typename Code>
+  friend constexpr bool operator==(GuideResult left, Code right) {
+    return left.code == static_cast<int>(right);
   }
-
-  friend std::ostream& operator<<(std::ostream& out, GuideResult result) {
-    return out << result.code_;
+  template <typename Code>
+  friend constexpr bool operator!=(GuideResult left, Code right) {
+    return left.code != static_cast<int>(right);
   }
-
- private:
-  int code_ = 0;
 };
-
-template <typename Left, typename Right>
-using GuideComparison =
-    std::enable_if_t<std::is_same_v<Left, GuideResult> || std::is_same_v<Right, GuideResult>, bool>;
-template <typename Left, typename Right>
-constexpr GuideComparison<Left, Right> operator==(Left left, Right right) {
-  return static_cast<int>(left) == static_cast<int>(right);
-}
-template <typename Left, typename Right>
-constexpr GuideComparison<Left, Right> operator!=(Left left, Right right) {
-  return static_cast<int>(left) != static_cast<int>(right);
-}
-
-/*! \brief "name (number): meaning", and what is noted of the thread's last refusal, once. */
-std::string DescribeGuideError(CUresult error);
-std::string DescribeGuideError(cudaError_t error);
-inline std::string DescribeGuideError(GuideResult error) {
-  return DescribeGuideError(static_cast<CUresult>(error));
-}
-
-/*! \brief The driver's name and text for a code; where there is no driver, that and why. */
-CUresult GuideErrorName(CUresult error, const char** name);
-CUresult GuideErrorText(CUresult error, const char** text);
 
 GuideResult LoadGuideLibrary(CUlibrary* library, const void* image);
 GuideResult UnloadGuideLibrary(CUlibrary library);
@@ -87,6 +51,9 @@ GuideResult SetGuideSmem(CUkernel kernel, int device, int bytes);
 
 /*! \brief Launches; `kernel` is a CUkernel, whatever its type is called. */
 GuideResult LaunchGuideKernel(const void* kernel, const CUlaunchConfig& config, void** args);
+
+/*! \brief Throws a LaunchError with what is known of the thread's last refusal, told once. */
+[[noreturn]] void ThrowGuideError(int code);
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
@@ -109,23 +76,21 @@ struct GuideKernels {
   }
 };
 
-/*! \brief Notes what a failure means, for the check macros, and cudaGetLastError's code. */
-TVMFFI_CUBIN_COLD GuideResult NoteGuideError(CUresult result, const std::string& text) {
-  launch_problem.result = result;
+/*! \brief Notes what a failure means, for the check macro. */
+TVMFFI_CUBIN_COLD GuideResult NoteGuideError(const Status& status, const std::string& otherwise) {
+  const std::string text = DescribeImageError(status, ImageFacts(), otherwise);
+  launch_problem.result = status.result;
   snprintf(launch_problem.text, sizeof(launch_problem.text), "%s", text.c_str());
-  return NoteRuntimeError(result);
+  return status.result;
 }
 
 TVMFFI_CUBIN_COLD GuideResult LoadGuideLibrary(CUlibrary* library, const void* image) {
-  if (!OpenDriver()) return NoteRuntimeError(CUDA_ERROR_NO_DEVICE);
-  WatchExit();
+  if (!OpenDriver()) return CUDA_ERROR_NO_DEVICE;
   Library loaded;
   loaded.image = image;
   const Status status = loaded.Load();
   *library = loaded.handle;
-  if (status.ok()) return status.result;
-  return NoteGuideError(status.result,
-                        DescribeImageError(status, ImageFacts(), "the image cannot be loaded"));
+  return status.ok() ? GuideResult{} : NoteGuideError(status, "the image cannot be loaded");
 }
 
 TVMFFI_CUBIN_COLD GuideResult UnloadGuideLibrary(CUlibrary library) {
@@ -135,7 +100,6 @@ TVMFFI_CUBIN_COLD GuideResult UnloadGuideLibrary(CUlibrary library) {
     std::lock_guard<std::mutex> hold(known.mutex);
     known.kernels.clear();
   }
-  if (exit_begun || InForkedChild()) return CUDA_SUCCESS;
   Library loaded;
   loaded.handle = library;
   return loaded.Unload().result;
@@ -144,10 +108,8 @@ TVMFFI_CUBIN_COLD GuideResult UnloadGuideLibrary(CUlibrary library) {
 TVMFFI_CUBIN_COLD GuideResult FindGuideKernel(CUkernel* kernel, CUlibrary library,
                                               const char* name) {
   CaptureScope relaxed;
-  const CUresult result = entry::cuLibraryGetKernel(kernel, library, name);
-  if (result == CUDA_SUCCESS || !OpenDriver()) return NoteRuntimeError(result);
-  return NoteGuideError(result, DescribeImageError({result, "cuLibraryGetKernel"}, ImageFacts(),
-                                                   DescribeMissing(library, name)));
+  const Status status{entry::cuLibraryGetKernel(kernel, library, name), "cuLibraryGetKernel"};
+  return status.ok() ? GuideResult{} : NoteGuideError(status, DescribeMissing(library, name));
 }
 
 TVMFFI_CUBIN_COLD GuideResult SetGuideSmem(CUkernel kernel, int device, int bytes) {
@@ -159,57 +121,23 @@ TVMFFI_CUBIN_SHARED GuideResult LaunchGuideKernel(const void* kernel, const CUla
   const auto handle = static_cast<CUkernel>(const_cast<void*>(kernel));
   // What an earlier refusal was about would else be told of another call's failure.
   launch_problem.result = CUDA_SUCCESS;
-  return NoteRuntimeError(GuideKernels::Global().Find(handle)->Launch(args, config).result);
+  return GuideKernels::Global().Find(handle)->Launch(args, config).result;
 }
 
-TVMFFI_CUBIN_COLD std::string FinishGuideError(std::string text, int code) {
-  text += " (" + std::to_string(code) + "): ";
-  text += cudaGetErrorString(static_cast<cudaError_t>(code));
-  LaunchProblem* problem = &launch_problem;
-  if (code != 0 && static_cast<int>(problem->result) == code) {
-    text += std::string("; ") + problem->text;
-    problem->result = CUDA_SUCCESS;
-  }
-  return InForkedChild() ? text + kForkRemedy : text;
-}
-
-TVMFFI_CUBIN_COLD std::string DescribeGuideError(CUresult error) {
-  const char* name;
-  GuideErrorName(error, &name);
-  return FinishGuideError(name, static_cast<int>(error));
-}
-
-TVMFFI_CUBIN_COLD std::string DescribeGuideError(cudaError_t error) {
-  return FinishGuideError(cudaGetErrorName(error), static_cast<int>(error));
-}
-
-TVMFFI_CUBIN_COLD CUresult GuideErrorName(CUresult error, const char** name) {
-  *name = nullptr;
-  entry::cuGetErrorName(error, name);
-  if (*name == nullptr) {
-    *name = error == CUDA_ERROR_NO_DEVICE ? "CUDA_ERROR_NO_DEVICE" : "unrecognized error code";
-  }
-  return CUDA_SUCCESS;
-}
-
-TVMFFI_CUBIN_COLD CUresult GuideErrorText(CUresult error, const char** text) {
-  *text = ErrorMeaning(error);
-  return CUDA_SUCCESS;
+[[noreturn]] TVMFFI_CUBIN_COLD void ThrowGuideError(int code) {
+  const auto result = static_cast<CUresult>(code);
+  const char *name = nullptr, *text = nullptr;
+  entry::cuGetErrorName(result, &name);
+  entry::cuGetErrorString(result, &text);
+  std::string known = IsDriverOpen() ? "" : std::string(": ") + DriverProblem();
+  if (launch_problem.result == result) known = std::string("; ") + launch_problem.text;
+  launch_problem.result = CUDA_SUCCESS;
+  TVM_FFI_THROW(LaunchError) << "CUDA Error: " << (name != nullptr ? name : "CUDA_ERROR_NO_DEVICE")
+                             << " (" << code << "): " << (text != nullptr ? text : "no driver")
+                             << known << (InForkedChild() ? kForkRemedy : "");
+  __builtin_unreachable();
 }
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED
 
-TVMFFI_CUBIN_END_NAMESPACE
-}  // namespace tvmffi_cubin
-
-/*! \brief Throws a LaunchError unless a statement's code, of a type, is that of success. */
-#define TVMFFI_CUBIN_CHECK(type, words, stmt)                                              \
-  do {                                                                                     \
-    const type tvmffi_cubin_code = (stmt);                                                 \
-    if (__builtin_expect(static_cast<int>(tvmffi_cubin_code) != 0, 0)) {                   \
-      TVM_FFI_THROW(LaunchError) << words                                                  \
-                                 << ::tvmffi_cubin::DescribeGuideError(tvmffi_cubin_code); \
-    }                                                                                      \
-  } while (0)
-
-#endif  // TVMFFI_CUBIN_GUIDE_H_
+TVMFFI_CUBIN_END

@@ -1,22 +1,32 @@
 /*!
  * \file tvmffi_cubin/kernel.h
- * \brief CubinKernel: one kernel of a loaded image, launched on any device.
+ * \brief CubinModule: an image, loaded when first needed and unloaded with its last user; and
+ * CubinKernel: one kernel of it, launched on any device.
  */
-#ifndef TVMFFI_CUBIN_KERNEL_H_
-#define TVMFFI_CUBIN_KERNEL_H_
+#pragma once
+
+#include <tvm/ffi/string.h>
 
 #include <memory>
 #include <type_traits>
 #include <utility>
 
-#include "dispatch.h"
 #include "launch_config.h"
+#include "parameters.h"
 
-namespace tvmffi_cubin {
-TVMFFI_CUBIN_BEGIN_NAMESPACE
+TVMFFI_CUBIN_BEGIN
 
-/*! \brief "the image has no kernel 'x'; it has a, b, c", as far as the driver tells. */
-std::string DescribeMissing(CUlibrary library, const char* name);
+/*! \brief What a module and its kernels share. */
+struct __attribute__((visibility("default"))) LoadedImage {
+  Library library{};
+  ImageFacts facts;
+  tvm::ffi::Bytes bytes;  // owns an image that was handed over
+
+  LoadedImage() = default;
+  LoadedImage(const LoadedImage&) = delete;
+  LoadedImage& operator=(const LoadedImage&) = delete;
+  ~LoadedImage() { library.Unload(); }
+};
 
 /*!
  * \brief One kernel; movable. It keeps its image loaded, so it may outlive the CubinModule.
@@ -33,14 +43,10 @@ class __attribute__((visibility("default"))) CubinKernel {
   CubinKernel() = default;
 
   /*!
-   * \param library A loaded image.
-   * \param name The kernel's symbol: its name where it is `extern "C"`, else the mangled one.
-   * \param keep What keeps the image loaded, if anything.
-   * \param facts What is known of the image, for messages.
+   * \brief A kernel of an image that is loaded; see CubinModule::GetKernel.
    * \throws LaunchError The image has no such kernel; the message lists those that it has.
    */
-  CubinKernel(CUlibrary library, const char* name, std::shared_ptr<const void> keep = nullptr,
-              const ImageFacts& facts = ImageFacts());
+  CubinKernel(std::shared_ptr<const LoadedImage> image, const char* name);
 
   /*! \brief A kernel by its handle, whose image its owner keeps loaded. */
   explicit CubinKernel(CUkernel handle) : handle_(handle), state_(std::make_unique<State>()) {}
@@ -75,7 +81,7 @@ class __attribute__((visibility("default"))) CubinKernel {
    * stream the current one, 0 in a thread that has none. The thread's own is left as it was.
    */
   [[nodiscard]] Status Launch(void** args, const LaunchConfig& config, int device = -1) {
-    return Launch(args, config.Get(), device >= 0 ? device : config.GetDevice());
+    return Run(args, config.Get(), device >= 0 ? device : config.GetDevice());
   }
 
   /*! \brief The same with the driver's own configuration. */
@@ -83,7 +89,7 @@ class __attribute__((visibility("default"))) CubinKernel {
     return Run(args, config, device);
   }
 
-  /*! \brief The same with everything given singly. */
+  /*! \brief The same with everything given singly; attributes with their number, or neither. */
   [[nodiscard]] Status Launch(void** args, Dim3 grid, Dim3 block, CUstream stream,
                               uint32_t dynamic_smem_bytes = 0) {
     return Launch(args, grid, block, stream, dynamic_smem_bytes, nullptr, 0);
@@ -132,8 +138,9 @@ class __attribute__((visibility("default"))) CubinKernel {
   /*! \brief What launches from several threads share. */
   struct State {
     KernelLimits limits;
+    int32_t fixed_cluster = -1;  // blocks that the kernel was compiled for, 0: none; -1: not read
     ParameterSizes parameters;
-    std::shared_ptr<const void> keep;
+    std::shared_ptr<const LoadedImage> image;
   };
 
   /*! \brief Launches; the sizes of typed arguments are compared with the kernel's. */
@@ -144,10 +151,19 @@ class __attribute__((visibility("default"))) CubinKernel {
     Status status = EnterLaunch(config.hStream, device, &scope);
     if (!status.ok()) return status;
     if (sizes != nullptr) state_->parameters.Check(handle_, sizes, count);
-    status = state_->limits.OptIn(handle_, device, config);
-    if (status.ok()) status = LaunchHere(handle_, &state_->parameters, config, args);
+    // Compared unsigned, a cluster that is not known yet is larger than any.
+    const auto fixed =
+        static_cast<uint32_t>(__atomic_load_n(&state_->fixed_cluster, __ATOMIC_RELAXED));
+    if (config.sharedMemBytes != 0 || LargestCluster(config, fixed) > kPortableClusterBlocks) {
+      status = OptIn(config);
+      if (!status.ok()) return status;
+    }
+    status = LaunchHere(handle_, &state_->parameters, config, args);
     return __builtin_expect(status.ok(), 1) ? status : Explain(status, config);
   }
+
+  /*! \brief Opts into what a launch on the current device needs. */
+  Status OptIn(const CUlaunchConfig& config);
 
   /*! \brief A refused launch's status, with the limit that it goes over; its device is current. */
   Status Explain(Status status, const CUlaunchConfig& config) const;
@@ -156,8 +172,73 @@ class __attribute__((visibility("default"))) CubinKernel {
   std::unique_ptr<State> state_;
 };
 
+/*!
+ * \brief An image; movable. Making one calls nothing, so a static one needs no driver; the first
+ * GetKernel loads it, once for all devices, from whichever thread comes first.
+ */
+class __attribute__((visibility("default"))) CubinModule {
+ public:
+  /*! \brief No image; to be assigned to. */
+  CubinModule() = default;
+  CubinModule(CubinModule&&) = default;
+  CubinModule& operator=(CubinModule&&) = default;
+
+  /*! \param image A cubin, fatbin or PTX text; kept as long as the module. */
+  explicit CubinModule(tvm::ffi::Bytes image) : CubinModule(static_cast<const void*>(nullptr)) {
+    image_->bytes = std::move(image);
+    // Only now: a few bytes are stored in the Bytes object itself, whose address has just changed.
+    image_->library.image = image_->bytes.data();
+  }
+
+  /*!
+   * \param image The same, in memory that stays valid until the image is loaded.
+   * \param table What EMBED_CUBIN declares, or null where nothing embeds the image.
+   */
+  explicit CubinModule(const void* image, const void* const* table = nullptr)
+      : image_(std::make_shared<LoadedImage>()) {
+    image_->library.image = image;
+    if (table != nullptr) image_->facts = ImageFacts(table);
+  }
+
+  /*!
+   * \brief Loads the image now, unless it is loaded.
+   * \throws LaunchError There is no driver, or it refuses the image.
+   */
+  void Load() const;
+
+  /*!
+   * \param name The kernel's symbol: its name where it is `extern "C"`, else the mangled one.
+   * \throws LaunchError As Load, or the image has no such kernel.
+   */
+  CubinKernel GetKernel(const char* name) const {
+    Load();
+    return CubinKernel(image_, name);
+  }
+  CubinKernel operator[](const char* name) const { return GetKernel(name); }
+
+  /*! \brief The driver's handle; loads the image, so it throws as Load does. */
+  CUlibrary GetHandle() const {
+    Load();
+    return image_->library.handle;
+  }
+
+ private:
+  std::shared_ptr<LoadedImage> image_;
+};
+
+/*!
+ * \brief The module of an image that EMBED_CUBIN declared, one in a shared object. It is never
+ * destroyed: kernels kept in static variables use it to the process's end.
+ */
+template <const void* const (&kImage)[4]>
+CubinModule& EmbeddedModule() {
+  static CubinModule* const module = new CubinModule(kImage[0], kImage);
+  return *module;
+}
+
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
+/*! \brief "the image has no kernel 'x'; it has a, b, c", as far as the driver tells. */
 TVMFFI_CUBIN_COLD std::string DescribeMissing(CUlibrary library, const char* name) {
   std::string text = "the image has no kernel '" + std::string(name) + "'";
   unsigned count = 0;
@@ -170,17 +251,32 @@ TVMFFI_CUBIN_COLD std::string DescribeMissing(CUlibrary library, const char* nam
   return text;
 }
 
-TVMFFI_CUBIN_COLD CubinKernel::CubinKernel(CUlibrary library, const char* name,
-                                           std::shared_ptr<const void> keep,
-                                           const ImageFacts& facts)
+TVMFFI_CUBIN_COLD CubinKernel::CubinKernel(std::shared_ptr<const LoadedImage> image,
+                                           const char* name)
     : state_(std::make_unique<State>()) {
-  RequireDriver();
-  state_->keep = std::move(keep);
   CaptureScope relaxed;
+  state_->image = std::move(image);
+  const CUlibrary library = state_->image->library.handle;
   const Status status{entry::cuLibraryGetKernel(&handle_, library, name), "cuLibraryGetKernel"};
-  if (!status.ok()) {
-    ThrowLaunchError(status, DescribeImageError(status, facts, DescribeMissing(library, name)));
+  if (status.ok()) return;
+  ThrowLaunchError(status, DescribeImageError(status, state_->image->facts,
+                                              DescribeMissing(library, name)));
+}
+
+TVMFFI_CUBIN_SHARED Status CubinKernel::OptIn(const CUlaunchConfig& config) {
+  const int device = CurrentDevice();
+  int fixed = __atomic_load_n(&state_->fixed_cluster, __ATOMIC_RELAXED);
+  if (fixed < 0) {  // before the first launch: a refusal that told of it would end a graph's capture
+    CaptureScope relaxed;
+    ClusterShape shape;
+    const bool is_known = FindFixedCluster(handle_, device, &shape);  // else the launch says why
+    fixed = static_cast<int>(shape.Blocks());
+    if (is_known) __atomic_store_n(&state_->fixed_cluster, fixed, __ATOMIC_RELAXED);
   }
+  const uint64_t blocks = LargestCluster(config, static_cast<uint64_t>(fixed));
+  const bool is_covered = state_->limits.CoversSmem(device, config.sharedMemBytes) &&
+                          (blocks <= kPortableClusterBlocks || state_->limits.HasClusters(device));
+  return is_covered ? Status() : state_->limits.Raise(handle_, device);
 }
 
 TVMFFI_CUBIN_COLD Occupancy CubinKernel::GetOccupancy(const LaunchConfig& config, int device) {
@@ -195,11 +291,8 @@ TVMFFI_CUBIN_COLD Occupancy CubinKernel::GetOccupancy(const LaunchConfig& config
 
 TVMFFI_CUBIN_COLD Status CubinKernel::SetMaxDynamicSmem(int device, int64_t bytes) {
   if (handle_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuKernelSetAttribute"};
-  const Status status = state_->limits.RaiseSmem(handle_, device);
-  const auto wanted = static_cast<uint32_t>(bytes < 0            ? 0
-                                            : bytes < UINT32_MAX ? bytes
-                                                                 : UINT32_MAX);
-  if (!status.ok() || state_->limits.CoversSmem(device, wanted)) return status;
+  const Status status = state_->limits.Raise(handle_, device);
+  if (!status.ok() || bytes <= int64_t{state_->limits.smem[device]}) return status;
   return {CUDA_ERROR_INVALID_VALUE, "cuKernelSetAttribute"};
 }
 
@@ -208,11 +301,10 @@ TVMFFI_CUBIN_COLD Status CubinKernel::Preload(int device) {
   DeviceScope scope;
   Status status = EnterLaunch(nullptr, device, &scope);
   if (status.ok()) status = LoadHere(handle_);
-  return status.ok() ? state_->limits.OptIn(handle_, device, {}) : status;
+  return status.ok() ? OptIn({}) : status;
 }
 
 TVMFFI_CUBIN_COLD Status CubinKernel::Explain(Status status, const CUlaunchConfig& config) const {
-  static uint64_t num_refused = 0;
   LaunchProblem* problem = &launch_problem;
   char limit[384];
   problem->result = CUDA_SUCCESS;
@@ -222,13 +314,20 @@ TVMFFI_CUBIN_COLD Status CubinKernel::Explain(Status status, const CUlaunchConfi
   snprintf(problem->text, sizeof(problem->text), "launch of %.100s: %s", KernelName(handle_),
            limit);
   problem->result = status.result;
-  problem->number = status.limit = __atomic_add_fetch(&num_refused, 1, __ATOMIC_RELAXED);
+  status.is_limit = true;
   return status;
+}
+
+TVMFFI_CUBIN_COLD void CubinModule::Load() const {
+  if (image_ == nullptr || image_->library.image == nullptr) {
+    TVM_FFI_THROW(LaunchError) << "the CubinModule has no image: it was moved from, or never set";
+  }
+  RequireDriver();
+  const Status status = image_->library.Load();
+  if (status.ok()) return;
+  ThrowLaunchError(status, DescribeImageError(status, image_->facts, "the image cannot be loaded"));
 }
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED
 
-TVMFFI_CUBIN_END_NAMESPACE
-}  // namespace tvmffi_cubin
-
-#endif  // TVMFFI_CUBIN_KERNEL_H_
+TVMFFI_CUBIN_END

@@ -2,15 +2,13 @@
  * \file tvmffi_cubin/launch_config.h
  * \brief LaunchConfig: grid, block, dynamic shared memory, stream, and the attributes' storage.
  */
-#ifndef TVMFFI_CUBIN_LAUNCH_CONFIG_H_
-#define TVMFFI_CUBIN_LAUNCH_CONFIG_H_
+#pragma once
 
 #include <tvm/ffi/error.h>
 
-#include "core/occupancy.h"
+#include "core/limits.h"
 
-namespace tvmffi_cubin {
-TVMFFI_CUBIN_BEGIN_NAMESPACE
+TVMFFI_CUBIN_BEGIN
 
 /*! \brief One to three dimensions; those left out are 1. */
 struct Dim3 {
@@ -212,7 +210,4 @@ class __attribute__((visibility("default"))) LaunchConfig {
   CUlaunchAttribute attributes_[kMaxAttributes];
 };
 
-TVMFFI_CUBIN_END_NAMESPACE
-}  // namespace tvmffi_cubin
-
-#endif  // TVMFFI_CUBIN_LAUNCH_CONFIG_H_
+TVMFFI_CUBIN_END

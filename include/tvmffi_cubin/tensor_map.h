@@ -10,8 +10,7 @@
  * void* args[] = {&map, &n};
  * \endcode
  */
-#ifndef TVMFFI_CUBIN_TENSOR_MAP_H_
-#define TVMFFI_CUBIN_TENSOR_MAP_H_
+#pragma once
 
 #include <type_traits>
 #include <utility>
@@ -19,8 +18,7 @@
 #include "check_driver.h"
 #include "core/tensor_map.h"
 
-namespace tvmffi_cubin {
-TVMFFI_CUBIN_BEGIN_NAMESPACE
+TVMFFI_CUBIN_BEGIN
 
 /*!
  * \brief What a TensorMap is to be. Dimensions are as the tensor has them, outermost first; setters
@@ -210,7 +208,4 @@ static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) && std::is_trivially_copy
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED
 
-TVMFFI_CUBIN_END_NAMESPACE
-}  // namespace tvmffi_cubin
-
-#endif  // TVMFFI_CUBIN_TENSOR_MAP_H_
+TVMFFI_CUBIN_END

@@ -7,36 +7,42 @@
  *
  * void AddOne(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
  *   static auto kernel = EMBED_CUBIN_GET_KERNEL(kernels, "add_one");
- *   void *in = x.data_ptr(), *out = y.data_ptr();
- *   int64_t n = x.size(0);
- *   void* args[] = {&in, &out, &n};
- *   DLDevice device = x.device();
- *   tvmffi_cubin::LaunchConfig config((n + 255) / 256, 256);
- *   config.SetStream(static_cast<CUstream>(
- *       TVMFFIEnvGetStream(device.device_type, device.device_id)));
- *   tvmffi_cubin::CheckDriver(kernel.Launch(args, config, device.device_id));
+ *   const int device = x.device().device_id;
+ *   tvmffi_cubin::LaunchConfig config((x.size(0) + 255) / 256, 256);
+ *   config.SetDevice(device).SetStream(static_cast<CUstream>(TVMFFIEnvGetStream(kDLCUDA, device)));
+ *   tvmffi_cubin::CheckDriver(kernel.Launch(config, x.data_ptr(), y.data_ptr(), x.size(0)));
  * }
  * \endcode
  */
-#ifndef TVMFFI_CUBIN_TVMFFI_CUBIN_H_
-#define TVMFFI_CUBIN_TVMFFI_CUBIN_H_
+#pragma once
 // The user's flags ask for warnings about the user's own text.
 #pragma GCC system_header
 
 #include <tvm/ffi/extra/c_env_api.h>
 
-#include "check_driver.h"
-#include "embed.h"
 #include "kernel.h"
-#include "launch_config.h"
-#include "module.h"
 #include "tensor_map.h"
+
+/*!
+ * \brief Declares the image `name`; used at namespace scope.
+ *
+ * A generated assembly unit holds the bytes and a table of addresses: of the first byte, of the one
+ * past the last, of a text with the architectures, of one with the CUDA version that made it. Code
+ * goes through the table, because an image of several GiB may lie further away than a relative
+ * reference reaches.
+ */
+#define EMBED_CUBIN(name)                                                                         \
+  extern "C" const unsigned char __tvm_ffi__cubin_##name[] __attribute__((visibility("hidden"))); \
+  extern "C" __attribute__((visibility("hidden"))) const void* const __tvmffi_cubin_image_##name[4]
+
+/*! \brief The first byte of an image that EMBED_CUBIN declared. */
+#define EMBEDDED_CUBIN_DATA(name) (__tvmffi_cubin_image_##name[0])
+
+/*! \brief The byte past the last. */
+#define EMBEDDED_CUBIN_END(name) (__tvmffi_cubin_image_##name[1])
 
 /*! \brief The CubinModule of an image that EMBED_CUBIN declared. */
 #define EMBED_CUBIN_MODULE(name) (::tvmffi_cubin::EmbeddedModule<__tvmffi_cubin_image_##name>())
 
 /*! \brief A CubinKernel of it, best kept in a function-local `static auto`. */
-#define EMBED_CUBIN_GET_KERNEL(name, kernel) \
-  (::tvmffi_cubin::EmbeddedModule<__tvmffi_cubin_image_##name>().GetKernel(kernel))
-
-#endif  // TVMFFI_CUBIN_TVMFFI_CUBIN_H_
+#define EMBED_CUBIN_GET_KERNEL(name, kernel) (EMBED_CUBIN_MODULE(name).GetKernel(kernel))

@@ -107,9 +107,6 @@ class TestRefusals:
         ([("grid", (1, 1, 0))], r"grid.z is 0"),
         ([("block", (1025, 1, 1))], r"block.x is 1025, device 0 allows 1024"),
         ([("block", (512, 4, 1))], r"has 2048 threads, the kernel \(\d+ registers .* allows 1024"),
-        ([("cluster_scheduling_policy", (3,))], r"cluster_scheduling_policy is 3, wanted 0 to 2"),
-        ([("mem_sync_domain", (2,))], r"mem_sync_domain is 2, wanted 0 to 1"),
-        ([("shared_mem_carveout", (101,))], r"shared_mem_carveout is 101, wanted 0 to 100"),
         ([("dynamic_smem_bytes", (300_000,))],
          r"dynamic_smem_bytes is 300000, device 0 allows this kernel 232448"),
     )  # fmt: skip
@@ -160,10 +157,9 @@ class TestRefusals:
         ("way", "message"),
         [
             (0, "^cuLaunchKernelEx failed: CUDA_ERROR_INVALID_VALUE"),
-            (1, "^cuLaunchKernelEx failed: CUDA_ERROR_INVALID_VALUE"),
             (2, "^launch of add_one: block.x is 2048, "),
         ],
-        ids=["of another thread", "of the launch before", "of the last launch"],
+        ids=["of another thread", "of the last launch"],
     )
     def test_a_limit_is_told_only_of_the_launch_that_went_over_it(
         self, way, message, launching, driver_stub

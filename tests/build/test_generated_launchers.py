@@ -116,10 +116,8 @@ def test_devices_have_state_of_their_own_and_descriptors_none(mod, driver_stub):
     # Each device's context once, the limit once for each kernel on each device, all maps anew.
     assert counts["cuDevicePrimaryCtxRetain"] == 2
     limits = [call.args for call in driver_stub.calls("cuKernelSetAttribute")]
-    assert Counter((x["device"], x["attribute"]) for x in limits) == {
-        (0, MAX_DYNAMIC): 2,
-        (1, MAX_DYNAMIC): 2,
-    }
+    raised = [x["device"] for x in limits if x["attribute"] == MAX_DYNAMIC]
+    assert sorted(raised) == [0, 0, 1, 1]
     assert counts["cuTensorMapEncodeTiled"] == 2 * 2 * calls
     assert counts["cuTensorMapEncodeIm2col"] == 2 * calls
     # Clean-up goes on after an error, and another one tries again what is left.
@@ -135,7 +133,7 @@ def test_devices_have_state_of_their_own_and_descriptors_none(mod, driver_stub):
 def test_a_kernel_s_limit_is_no_other_s(mod, driver_stub):
     """What was refused is tried again at the next call, and nothing that was not."""
     mod.unload()
-    driver_stub.fail("cuKernelSetAttribute", 2, nth=2)
+    driver_stub.fail("cuKernelSetAttribute", 2, nth=3)
     arguments = (*tensors(driver_stub, 0), 100, 64, 0, 0)
     with pytest.raises(
         tc.LaunchError, match=r"launch: launch 2 of 2: .*cuKernelSetAttribute failed"
@@ -144,4 +142,5 @@ def test_a_kernel_s_limit_is_no_other_s(mod, driver_stub):
     assert not driver_stub.launches()
     mod.launch(*arguments)
     mod.launch(*arguments)
-    assert len(driver_stub.calls("cuKernelSetAttribute")) == 3
+    sets = [x.args["attribute"] for x in driver_stub.calls("cuKernelSetAttribute")]
+    assert sets.count(MAX_DYNAMIC) == 3

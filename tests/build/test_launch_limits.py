@@ -151,13 +151,6 @@ def graph_pointer():
     return ctypes.byref(ctypes.c_void_p())
 
 
-def test_a_value_that_no_driver_takes_leaves_a_capture_alone(attribute_module, driver_stub, x):
-    carveout = attribute_module.plain.configure(attributes={14: (101).to_bytes(4, "little")})
-    assert "shared_mem_carveout is 101, wanted 0 to 100" in refused(
-        driver_stub, lambda: carveout(x, 1)
-    )
-
-
 def test_a_plain_launch_asks_the_driver_nothing(attribute_module, driver_stub, x):
     attribute_module.plain(x, 1)
     driver_stub.reset()

@@ -104,7 +104,7 @@ void FallBack(TensorView y, int way) {
   int32_t n = 1;
   void* args[] = {&y_ptr, &n};
   const tvm::ffi::dim3 one(1), most(1024), more(4096);
-  if (!kernel.Launch(args, one, more, nullptr)) return;
+  if (kernel.Launch(args, one, more, nullptr) == cudaSuccess) return;
   if (way == 0) {
     TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(kernel.Launch(args, one, most, nullptr));
   } else {
@@ -120,7 +120,6 @@ int OverLimit(TensorView y) {
   int32_t n = 1;
   void* args[] = {&y_ptr, &n};
   auto result = kernel.Launch(args, tvm::ffi::dim3(1), tvm::ffi::dim3(4096), nullptr);
-  if (!result || cudaGetLastError() != result || cudaGetLastError() != cudaSuccess) return -1;
   TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(result);
   return 0;
 }

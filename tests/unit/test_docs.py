@@ -184,10 +184,10 @@ def cxx_names(pattern: str, *headers: str) -> set[str]:
 
 
 CXX_NAMES = {
-    *cxx_names(r"^#define (EMBED\w+)\(", "embed.h", "tvmffi_cubin.h"),
+    *cxx_names(r"^#define (EMBED\w+)\(", "tvmffi_cubin.h"),
     *cxx_names(
         r"^  (?:\[\[nodiscard\]\] )?[\w&]+ ((?:Get|Set|Load|Launch)\w*)\(",
-        *("module.h", "kernel.h", "launch_config.h"),
+        *("kernel.h", "launch_config.h"),
     ),
     *cxx_names(r"^  TensorMapOptions& (Set\w*)\(", "tensor_map.h"),
 }

@@ -17,9 +17,9 @@ _PARAM = Layout("P P P q  B B H B B H B B H B B H  I I i i B B B ? ?")
 _IMAGE = Layout("P P P P P P P P")
 _DECLARED = Layout("P i i ?")
 _KERNEL = Layout("P P P P P P I I I I ? I")
-# ... with its limits on each device, which begin as zeros, and its own cluster, -1: not read.
-_LIMITS = "    .zero 320\n" + Layout("i").row(-1)
-_KERNEL_SIZE = _KERNEL.size + 320 + 8
+# ... with its limits on each device, which begin as zeros.
+_LIMITS = "    .zero 320"
+_KERNEL_SIZE = _KERNEL.size + 320
 _FUNCTION = Layout("P P P i i")
 _MODULE = Layout("P P P P P P i i i")
 _SLOT = Layout("P P P ? P")

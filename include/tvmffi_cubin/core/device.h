@@ -4,17 +4,13 @@
  *
  * A CUdevice is the device's ordinal: all that the driver tells of contexts relies on it.
  */
-#ifndef TVMFFI_CUBIN_CORE_DEVICE_H_
-#define TVMFFI_CUBIN_CORE_DEVICE_H_
+#pragma once
 
 #include <tvm/ffi/c_api.h>
 
 #include "driver.h"
 
-namespace tvmffi_cubin {
-TVMFFI_CUBIN_BEGIN_NAMESPACE
-
-TVMFFI_CUBIN_DRIVER_ENTRY(cuThreadExchangeStreamCaptureMode, 10010)
+TVMFFI_CUBIN_BEGIN
 
 /*!
  * \brief The relaxed capture mode for the calling thread, for the length of a scope.
@@ -197,7 +193,4 @@ TVMFFI_CUBIN_COLD bool IsDeviceMemory(const void* address) {
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED
 
-TVMFFI_CUBIN_END_NAMESPACE
-}  // namespace tvmffi_cubin
-
-#endif  // TVMFFI_CUBIN_CORE_DEVICE_H_
+TVMFFI_CUBIN_END

@@ -2,27 +2,42 @@
  * \file tvmffi_cubin/core/driver.h
  * \brief The CUDA driver's functions, `entry::cuX`: opened at the first call, nothing to link.
  */
-#ifndef TVMFFI_CUBIN_CORE_DRIVER_H_
-#define TVMFFI_CUBIN_CORE_DRIVER_H_
+#pragma once
 
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "state.h"
+#include "namespace.h"
 
-namespace tvmffi_cubin {
-TVMFFI_CUBIN_BEGIN_NAMESPACE
+TVMFFI_CUBIN_BEGIN
+
+/*! \brief Most devices that one process can address here. */
+constexpr int kMaxDevices = 64;
 
 /*! \brief The outcome of a driver call: its result and, where it failed, the call's name. */
 struct Status {
   CUresult result = CUDA_SUCCESS;
   const char* call = "";
-  // Of a launch that was refused for going over a limit: the number of its LaunchProblem, else 0.
-  uint64_t limit = 0;
+  bool is_limit = false;  // a launch that went over a limit: `launch_problem` says which
   bool ok() const { return result == CUDA_SUCCESS; }
+};
+
+/*! \brief Holds a lock that is rarely contended and then for as long as an image takes to load. */
+class SpinLock {
+ public:
+  explicit SpinLock(int32_t* lock) : lock_(lock) {
+    while (__atomic_exchange_n(lock_, 1, __ATOMIC_ACQUIRE) != 0) usleep(20);
+  }
+  ~SpinLock() { __atomic_store_n(lock_, 0, __ATOMIC_RELEASE); }
+  SpinLock(const SpinLock&) = delete;
+  SpinLock& operator=(const SpinLock&) = delete;
+
+ private:
+  int32_t* lock_;
 };
 
 /*! \brief What one shared object knows of the driver; constant-initialised, never destroyed. */
@@ -39,6 +54,9 @@ inline DriverState driver_state;
 /*! \brief Whether the driver has been opened; opens nothing. */
 inline bool IsDriverOpen() { return __atomic_load_n(&driver_state.is_open, __ATOMIC_ACQUIRE); }
 
+/*! \brief Why the driver could not be opened. */
+inline const char* DriverProblem() { return driver_state.problem; }
+
 /*! \brief Whether this process is a fork of the one that opened the driver, which CUDA refuses. */
 inline bool InForkedChild() { return driver_state.opener != 0 && driver_state.opener != getpid(); }
 
@@ -53,14 +71,11 @@ bool OpenDriverNow();
 /*! \brief Opens the driver unless it is open. A failure is not kept: a later call tries again. */
 inline bool OpenDriver() { return __builtin_expect(IsDriverOpen(), 1) || OpenDriverNow(); }
 
-/*! \brief Why the driver could not be opened. */
-inline const char* DriverProblem() { return driver_state.problem; }
+/*! \brief Opens the driver and finds a function; null where there is none. */
+void* FindEntry(const char* name, int version);
 
 /*! \brief Writes "cuX failed: CUDA_ERROR_Y (n): text", or why there is no driver. */
 void DescribeStatus(const Status& status, char* text, size_t size);
-
-/*! \brief Opens the driver and finds a function; null where there is none. */
-void* FindEntry(const char* name, int version);
 
 /*! \brief A function of the driver, called by its CUDA name; constant-initialised. */
 template <typename Function>
@@ -111,6 +126,7 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetAttribute, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelSetAttribute, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuPointerGetAttribute, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuLaunchKernelEx, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuThreadExchangeStreamCaptureMode, 12000)
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
@@ -181,7 +197,4 @@ TVMFFI_CUBIN_COLD void DescribeStatus(const Status& status, char* text, size_t s
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED
 
-TVMFFI_CUBIN_END_NAMESPACE
-}  // namespace tvmffi_cubin
-
-#endif  // TVMFFI_CUBIN_CORE_DRIVER_H_
+TVMFFI_CUBIN_END

@@ -2,13 +2,11 @@
  * \file tvmffi_cubin/core/library.h
  * \brief Images and kernels: loading, unloading, and what a driver's refusal of an image means.
  */
-#ifndef TVMFFI_CUBIN_CORE_LIBRARY_H_
-#define TVMFFI_CUBIN_CORE_LIBRARY_H_
+#pragma once
 
 #include "device.h"
 
-namespace tvmffi_cubin {
-TVMFFI_CUBIN_BEGIN_NAMESPACE
+TVMFFI_CUBIN_BEGIN
 
 TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetFunction, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuFuncLoad, 12040)
@@ -85,7 +83,7 @@ TVMFFI_CUBIN_COLD Status Library::Load() {
 
 TVMFFI_CUBIN_COLD Status Library::Unload() {
   const SpinLock hold(&lock);
-  if (handle == nullptr || !IsDriverOpen()) return {};
+  if (handle == nullptr || !IsDriverOpen() || InForkedChild()) return {};
   CaptureScope relaxed;
   const CUresult result = entry::cuLibraryUnload(handle);
   // What was refused is still there, to be unloaded another time; a dead handle is not.
@@ -143,7 +141,4 @@ TVMFFI_CUBIN_COLD bool DescribeRefusal(CUresult result, const ImageFacts& facts,
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED
 
-TVMFFI_CUBIN_END_NAMESPACE
-}  // namespace tvmffi_cubin
-
-#endif  // TVMFFI_CUBIN_CORE_LIBRARY_H_
+TVMFFI_CUBIN_END

@@ -4,16 +4,14 @@
  *
  * A check costs a few instructions and gives a `Problem`; words are found only for an error.
  */
-#ifndef TVMFFI_CUBIN_LAUNCHER_ARGUMENT_H_
-#define TVMFFI_CUBIN_LAUNCHER_ARGUMENT_H_
+#pragma once
 
 #include <math.h>
 
 #include "../core/device.h"
 #include "error.h"
 
-namespace tvmffi_cubin {
-TVMFFI_CUBIN_BEGIN_NAMESPACE
+TVMFFI_CUBIN_BEGIN
 
 /*! \brief One argument of a call, converted, or a value that an expression gives. */
 struct Argument {
@@ -349,7 +347,4 @@ inline bool IsOnDevice(const DLTensor& tensor, int* device) {
   return __builtin_expect(is_same, 1) || TakeDevice(tensor, device);
 }
 
-TVMFFI_CUBIN_END_NAMESPACE
-}  // namespace tvmffi_cubin
-
-#endif  // TVMFFI_CUBIN_LAUNCHER_ARGUMENT_H_
+TVMFFI_CUBIN_END

@@ -2,15 +2,13 @@
  * \file tvmffi_cubin/launcher/bound.h
  * \brief Kernel parameters that are bound: read by launches, changed while no launch reads them.
  */
-#ifndef TVMFFI_CUBIN_LAUNCHER_BOUND_H_
-#define TVMFFI_CUBIN_LAUNCHER_BOUND_H_
+#pragma once
 
 #include <stdlib.h>
 
 #include "launch.h"
 
-namespace tvmffi_cubin {
-TVMFFI_CUBIN_BEGIN_NAMESPACE
+TVMFFI_CUBIN_BEGIN
 
 /*! \brief Points a parameter at what is bound on the call's device, while the gate is used. */
 inline int FillBound(const Call& call, int slot_number, void** param) {
@@ -120,11 +118,11 @@ TVMFFI_CUBIN_RARE int Bind(BoundTable* table, const TVMFFIAny* args, int num_arg
     result = ConvertBound(&changes[i], given[1], given[2]);
   }
   if (result == 0) {
-    CloseGate(&table->gate);
+    table->gate.Close();
     // In a forked child, the gate counts launches of the parent.
-    if (!InForkedChild()) WaitForUsers(&table->gate);
+    if (!InForkedChild()) table->gate.WaitForUsers();
     for (int i = 0; i < count; ++i) ApplyBound(&changes[i]);
-    OpenGate(&table->gate);
+    table->gate.Open();
   }
   for (int i = 0; i < count; ++i) {
     ReleaseCell(changes[i].cell);
@@ -152,7 +150,4 @@ TVMFFI_CUBIN_RARE int ReadBound(BoundTable* table, const TVMFFIAny* args, TVMFFI
   return 0;
 }
 
-TVMFFI_CUBIN_END_NAMESPACE
-}  // namespace tvmffi_cubin
-
-#endif  // TVMFFI_CUBIN_LAUNCHER_BOUND_H_
+TVMFFI_CUBIN_END

@@ -4,15 +4,13 @@
  *
  * Bad arguments leave nothing half done: everything is evaluated before the first launch.
  */
-#ifndef TVMFFI_CUBIN_LAUNCHER_CALL_H_
-#define TVMFFI_CUBIN_LAUNCHER_CALL_H_
+#pragma once
 
 #include "bound.h"
 #include "memory.h"
 #include "target.h"
 
-namespace tvmffi_cubin {
-TVMFFI_CUBIN_BEGIN_NAMESPACE
+TVMFFI_CUBIN_BEGIN
 
 /*! \brief Returned for an instance that the arguments do not fit. */
 constexpr int kDoesNotFit = 1;
@@ -273,7 +271,4 @@ __attribute__((noinline)) inline int CallFunction(const FunctionPlan& function,
   return FailToFit(function, arguments, args, num_args);
 }
 
-TVMFFI_CUBIN_END_NAMESPACE
-}  // namespace tvmffi_cubin
-
-#endif  // TVMFFI_CUBIN_LAUNCHER_CALL_H_
+TVMFFI_CUBIN_END

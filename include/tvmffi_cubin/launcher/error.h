@@ -2,8 +2,7 @@
  * \file tvmffi_cubin/launcher/error.h
  * \brief How a generated launcher raises, and its words for what it was given.
  */
-#ifndef TVMFFI_CUBIN_LAUNCHER_ERROR_H_
-#define TVMFFI_CUBIN_LAUNCHER_ERROR_H_
+#pragma once
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,8 +14,7 @@
 /*! \brief For functions off the hot path: placed apart and compiled for size. */
 #define TVMFFI_CUBIN_RARE __attribute__((noinline, cold)) inline
 
-namespace tvmffi_cubin {
-TVMFFI_CUBIN_BEGIN_NAMESPACE
+TVMFFI_CUBIN_BEGIN
 
 /*! \brief A text that grows up to a fixed size; the rest is cut off. */
 struct Text {
@@ -133,7 +131,4 @@ TVMFFI_CUBIN_RARE Text DescribeArgument(const TVMFFIAny& any) {
   return text;
 }
 
-TVMFFI_CUBIN_END_NAMESPACE
-}  // namespace tvmffi_cubin
-
-#endif  // TVMFFI_CUBIN_LAUNCHER_ERROR_H_
+TVMFFI_CUBIN_END

@@ -5,13 +5,11 @@
  * Arithmetic has no early exits: the call keeps the first failure, and evaluation ends with the
  * figure in which it occurred.
  */
-#ifndef TVMFFI_CUBIN_LAUNCHER_EXPRESSION_H_
-#define TVMFFI_CUBIN_LAUNCHER_EXPRESSION_H_
+#pragma once
 
 #include "launch.h"
 
-namespace tvmffi_cubin {
-TVMFFI_CUBIN_BEGIN_NAMESPACE
+TVMFFI_CUBIN_BEGIN
 
 /*! \brief The figures of a launch's shape, the first words of its configuration. */
 inline constexpr const char* kFigures[] = {
@@ -308,7 +306,4 @@ inline int DoSteps(Call* call, const Step* steps, int count) {
   return 0;
 }
 
-TVMFFI_CUBIN_END_NAMESPACE
-}  // namespace tvmffi_cubin
-
-#endif  // TVMFFI_CUBIN_LAUNCHER_EXPRESSION_H_
+TVMFFI_CUBIN_END

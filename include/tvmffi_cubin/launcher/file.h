@@ -3,20 +3,17 @@
  * \brief Loads images, embedded or in files of their own, which may have to be made first, and
  * finds and checks the kernels of the latter.
  */
-#ifndef TVMFFI_CUBIN_LAUNCHER_FILE_H_
-#define TVMFFI_CUBIN_LAUNCHER_FILE_H_
+#pragma once
 
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../core/library.h"
-#include "../core/occupancy.h"
+#include "../core/limits.h"
 #include "error.h"
 
-namespace tvmffi_cubin {
-TVMFFI_CUBIN_BEGIN_NAMESPACE
+TVMFFI_CUBIN_BEGIN
 
 TVMFFI_CUBIN_DRIVER_ENTRY(cuCtxSetCurrent, 4000)
 
@@ -240,7 +237,4 @@ TVMFFI_CUBIN_RARE int SetImageFile(const ModulePlan& module, const TVMFFIAny* ar
   return 0;
 }
 
-TVMFFI_CUBIN_END_NAMESPACE
-}  // namespace tvmffi_cubin
-
-#endif  // TVMFFI_CUBIN_LAUNCHER_FILE_H_
+TVMFFI_CUBIN_END

@@ -4,15 +4,13 @@
  *
  * Limits are checked before the driver is asked to launch: a refusal would end a graph capture.
  */
-#ifndef TVMFFI_CUBIN_LAUNCHER_LAUNCH_H_
-#define TVMFFI_CUBIN_LAUNCHER_LAUNCH_H_
+#pragma once
 
 #include "../core/limits.h"
 #include "argument.h"
 #include "file.h"
 
-namespace tvmffi_cubin {
-TVMFFI_CUBIN_BEGIN_NAMESPACE
+TVMFFI_CUBIN_BEGIN
 
 /*! \brief Whether a refusal means that the image lacks the kernel for this architecture. */
 TVMFFI_CUBIN_RARE bool LacksKernel(const EmbeddedKernel& kernel, CUresult result) {
@@ -156,30 +154,20 @@ __attribute__((noinline)) inline int CheckLimits(const Call& call, int number) {
   char text[640];
   const LimitSearch search{device, kernel->handle, config, text, sizeof(text)};
   const ClusterShape fixed{kernel->cluster[0], kernel->cluster[1], kernel->cluster[2]};
-  const auto* cluster = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
-  const uint64_t asked = LargestClusterBlocks(config);
-  const uint64_t blocks = asked > fixed.Blocks() ? asked : fixed.Blocks();
-  bool is_plain = HasPlainShape(*kernel, config);
-  Status status;
-  if (!kernel->limits.CoversSmem(device, config.sharedMemBytes)) {
-    status = kernel->limits.RaiseSmem(kernel->handle, device);
-    is_plain &= kernel->limits.CoversSmem(device, config.sharedMemBytes);
+  const uint64_t blocks = LargestCluster(config, fixed.Blocks());
+  KernelLimits* const limits = &kernel->limits;
+  if (!limits->CoversSmem(device, config.sharedMemBytes) ||
+      (blocks > 1 && !limits->HasClusters(device))) {
+    const Status status = limits->Raise(kernel->handle, device);
+    if (!status.ok()) return call.Fail(number, status);
   }
-  // A device that allows large clusters once has clusters for good, and is not asked again.
-  if (status.ok() && blocks > 1 &&
-      !kernel->limits.CoversCluster(device, kPortableClusterBlocks + 1)) {
-    is_plain &= DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH) != 0;
-    if (is_plain) status = kernel->limits.AllowClusters(kernel->handle, device);
-  }
-  if (!status.ok()) return call.Fail(number, status);
-  const auto* cooperative = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+  const bool is_plain = HasPlainShape(*kernel, config) &&
+                        limits->CoversSmem(device, config.sharedMemBytes) &&
+                        (blocks <= 1 || limits->HasClusters(device));
   // How large a cluster may be depends on the device, on the block and on its shared memory.
-  const bool must_fit =
-      blocks > kPortableClusterBlocks || (cooperative != nullptr && cooperative->cooperative != 0);
-  const bool is_over =
-      search.IsValueOver() ||
-      search.IsClusterWrong(cluster != nullptr ? ClusterIn(cluster) : fixed, fixed) ||
-      (is_plain ? must_fit && search.IsResidencyOver() : search.IsOver());
+  const bool must_fit = blocks > kPortableClusterBlocks || search.IsCooperative();
+  const bool is_over = search.IsClusterWrong(fixed) ||
+                       (is_plain ? must_fit && search.IsResidencyOver() : search.IsOver());
   return is_over ? Fail("LaunchLimitError", "%s: launch of %s: %s", call.Site(number).chars,
                         kernel->display, text)
                  : 0;
@@ -230,7 +218,4 @@ __attribute__((always_inline)) inline int LaunchInOrder(const Call& call) {
   return 0;
 }
 
-TVMFFI_CUBIN_END_NAMESPACE
-}  // namespace tvmffi_cubin
-
-#endif  // TVMFFI_CUBIN_LAUNCHER_LAUNCH_H_
+TVMFFI_CUBIN_END

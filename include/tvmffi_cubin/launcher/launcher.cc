@@ -119,8 +119,8 @@ TVMFFI_CUBIN_ENTRY(unload, ModulePlan) {
   // In a fork the launches that other threads had begun never end, and the driver takes no calls.
   if (!IsDriverOpen() || InForkedChild()) return 0;
   // All of them: a launch of any image may have any context current.
-  for (int i = 0; i < table.num_images; ++i) CloseGate(&table.images[i]->gate);
-  for (int i = 0; i < table.num_images; ++i) WaitForUsers(&table.images[i]->gate);
+  for (int i = 0; i < table.num_images; ++i) table.images[i]->gate.Close();
+  for (int i = 0; i < table.num_images; ++i) table.images[i]->gate.WaitForUsers();
   for (int i = 0; i < table.num_kernels; ++i) {
     EmbeddedKernel* const kernel = &table.kernels[i];
     __atomic_store_n(&kernel->handle, nullptr, __ATOMIC_SEQ_CST);
@@ -136,7 +136,7 @@ TVMFFI_CUBIN_ENTRY(unload, ModulePlan) {
     const Status status = ReleasePrimaryContext(i);
     if (first.ok()) first = status;
   }
-  for (int i = 0; i < table.num_images; ++i) OpenGate(&table.images[i]->gate);
+  for (int i = 0; i < table.num_images; ++i) table.images[i]->gate.Open();
   if (first.ok()) return 0;
   char reason[640];
   DescribeStatus(first, reason, sizeof(reason));

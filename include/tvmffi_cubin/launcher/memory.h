@@ -5,16 +5,14 @@
  * Scratch memory comes from the tensors' allocator, which reuses it in the order of its current
  * stream, or from the driver, in the order of the launch's stream.
  */
-#ifndef TVMFFI_CUBIN_LAUNCHER_MEMORY_H_
-#define TVMFFI_CUBIN_LAUNCHER_MEMORY_H_
+#pragma once
 
 #include <tvm/ffi/extra/c_env_api.h>
 
 #include "../core/tensor_map.h"
 #include "expression.h"
 
-namespace tvmffi_cubin {
-TVMFFI_CUBIN_BEGIN_NAMESPACE
+TVMFFI_CUBIN_BEGIN
 
 TVMFFI_CUBIN_DRIVER_ENTRY(cuMemAllocAsync, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuMemFreeAsync, 12000)
@@ -129,7 +127,4 @@ struct Scratch {
   }
 };
 
-TVMFFI_CUBIN_END_NAMESPACE
-}  // namespace tvmffi_cubin
-
-#endif  // TVMFFI_CUBIN_LAUNCHER_MEMORY_H_
+TVMFFI_CUBIN_END

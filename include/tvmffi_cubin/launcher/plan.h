@@ -6,17 +6,53 @@
  * know the layout from here: rows are little-endian, in the order of their members, with C's
  * padding. The assertions at the end are what the generator relies on.
  */
-#ifndef TVMFFI_CUBIN_LAUNCHER_PLAN_H_
-#define TVMFFI_CUBIN_LAUNCHER_PLAN_H_
+#pragma once
 
 #include <stddef.h>
 #include <tvm/ffi/c_api.h>
 
-#include "../core/occupancy.h"
+#include "../core/limits.h"
 #include "../core/tensor_map.h"
 
-namespace tvmffi_cubin {
-TVMFFI_CUBIN_BEGIN_NAMESPACE
+TVMFFI_CUBIN_BEGIN
+
+/*! \brief Lets many use something until somebody closes it to change that. */
+struct Gate {
+  int32_t users = 0;
+  int32_t closed = 0;  // users then wait before they begin
+
+  /*! \brief Has users, and others who close the gate, wait before they begin. */
+  void Close() {
+    while (__atomic_exchange_n(&closed, 1, __ATOMIC_SEQ_CST) != 0) usleep(20);
+  }
+
+  /*! \brief Waits for the users of a closed gate that are still there. */
+  void WaitForUsers() {
+    while (__atomic_load_n(&users, __ATOMIC_SEQ_CST) != 0) usleep(20);
+  }
+
+  void Open() { __atomic_store_n(&closed, 0, __ATOMIC_SEQ_CST); }
+};
+
+/*! \brief Uses what a gate guards for as long as it lives. */
+class GateUse {
+ public:
+  explicit GateUse(Gate* gate) : gate_(gate) {
+    // Both sides announce themselves first and look at the other second: one of them always sees.
+    __atomic_fetch_add(&gate_->users, 1, __ATOMIC_SEQ_CST);
+    while (__builtin_expect(__atomic_load_n(&gate_->closed, __ATOMIC_SEQ_CST) != 0, 0)) {
+      __atomic_fetch_sub(&gate_->users, 1, __ATOMIC_SEQ_CST);
+      usleep(20);
+      __atomic_fetch_add(&gate_->users, 1, __ATOMIC_SEQ_CST);
+    }
+  }
+  ~GateUse() { __atomic_fetch_sub(&gate_->users, 1, __ATOMIC_SEQ_CST); }
+  GateUse(const GateUse&) = delete;
+  GateUse& operator=(const GateUse&) = delete;
+
+ private:
+  Gate* gate_;
+};
 
 /*! \brief What a parameter takes; of a raw one only the size is known; a map is a CUtensorMap. */
 enum class Kind : uint8_t { kPointer, kInt, kUint, kFloat, kBfloat, kBool, kBytes, kRaw, kMap };
@@ -185,6 +221,54 @@ struct TargetPlan {
   bool has_stream;
 };
 
+/*! \brief What is bound on one device, or on those that have nothing of their own. */
+struct BoundCell {
+  enum State : int32_t { kInherited, kValue, kNothing } state;
+  uint64_t value;  // of up to 8 bytes, little-endian
+  void* copy;      // from malloc: the value where it is a struct, else null
+  void* keep;      // TVMFFIObjectHandle of what must live as long, or null
+
+  const void* Address() const { return copy != nullptr ? copy : &value; }
+};
+
+/*!
+ * \brief A kernel parameter that no caller passes, and its values; a row of a generated table.
+ * All is read and written by those alone who use or have closed the table's gate.
+ */
+struct BoundSlot {
+  const char* function;  // null: of all kernels that C++ functions launch
+  const Param* param;
+  const void* zeros;           // what is passed while it is not bound
+  bool required;               // which then is an error
+  BoundCell* cells = nullptr;  // from calloc: one a device, and the one that they inherit
+
+  /*! \brief What a device has; null where nothing is bound for it. */
+  const BoundCell* FindCell(int device) const {
+    if (cells == nullptr) return nullptr;
+    const BoundCell* shared = &cells[kMaxDevices];
+    const BoundCell* cell = device >= 0 && device < kMaxDevices ? &cells[device] : shared;
+    if (cell->state == BoundCell::kInherited) cell = shared;
+    return cell->state == BoundCell::kValue ? cell : nullptr;
+  }
+
+  /*! \brief The value on a device; null where there is none. */
+  const void* Find(int device) const {
+    const BoundCell* cell = FindCell(device);
+    return cell == nullptr ? nullptr : cell->Address();
+  }
+};
+
+/*! \brief All slots of a shared object. Launches use the gate, binding closes it. */
+struct BoundTable {
+  BoundSlot* slots;
+  int32_t num_slots;
+  int32_t num_trailing;  // of these, the last: of all kernels that C++ functions launch
+  Gate gate{};
+
+  /*! \brief The slots of the last parameters of all kernels that C++ functions launch. */
+  const BoundSlot* Trailing() const { return slots + (num_slots - num_trailing); }
+};
+
 /*! \brief One way to launch under a name: the only one, or one of several, tried in order. */
 struct Instance {
   const char* signature;  // "scale<float, 4>(const float* x, int n) when n % 4 == 0"
@@ -225,7 +309,7 @@ struct ModulePlan {
 static_assert(sizeof(Param) == 72 && offsetof(Param, size) == 48 && offsetof(Param, kind) == 64);
 static_assert(sizeof(Step) == 32 && offsetof(Step, target) == 24 && offsetof(Step, id) == 28);
 static_assert(sizeof(EmbeddedImage) == 64 && sizeof(DeclaredParams) == 24 && sizeof(Source) == 16);
-static_assert(sizeof(EmbeddedKernel) == 400 && offsetof(EmbeddedKernel, max_threads) == 48 &&
+static_assert(sizeof(EmbeddedKernel) == 392 && offsetof(EmbeddedKernel, max_threads) == 48 &&
               offsetof(EmbeddedKernel, limits) == 68);
 static_assert(sizeof(LaunchPlan) == 48 && sizeof(TensorMapPlan) == 264 &&
               offsetof(TensorMapPlan, spec) == 24 && offsetof(TensorMapSpec, box_dim) == 24);
@@ -233,7 +317,4 @@ static_assert(sizeof(ScratchPlan) == 64 && sizeof(TargetPlan) == 56 && sizeof(In
 static_assert(sizeof(FunctionPlan) == 32 && sizeof(ModulePlan) == 64);
 static_assert(sizeof(BoundSlot) == 40 && sizeof(BoundTable) == 24);
 
-TVMFFI_CUBIN_END_NAMESPACE
-}  // namespace tvmffi_cubin
-
-#endif  // TVMFFI_CUBIN_LAUNCHER_PLAN_H_
+TVMFFI_CUBIN_END

@@ -2,15 +2,13 @@
  * \file tvmffi_cubin/launcher/target.h
  * \brief Which device and stream a call goes to, as its function or its caller says it.
  */
-#ifndef TVMFFI_CUBIN_LAUNCHER_TARGET_H_
-#define TVMFFI_CUBIN_LAUNCHER_TARGET_H_
+#pragma once
 
 #include <tvm/ffi/extra/c_env_api.h>
 
 #include "expression.h"
 
-namespace tvmffi_cubin {
-TVMFFI_CUBIN_BEGIN_NAMESPACE
+TVMFFI_CUBIN_BEGIN
 
 /*! \brief Takes the device that a function says; the call has that of the tensors, or -1. */
 __attribute__((noinline)) inline int TakeTargetDevice(Call* call) {
@@ -88,7 +86,4 @@ __attribute__((always_inline)) inline int FindStream(Call* call) {
   return 0;
 }
 
-TVMFFI_CUBIN_END_NAMESPACE
-}  // namespace tvmffi_cubin
-
-#endif  // TVMFFI_CUBIN_LAUNCHER_TARGET_H_
+TVMFFI_CUBIN_END

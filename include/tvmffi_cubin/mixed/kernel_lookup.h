@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "../module.h"
+#include "../kernel.h"
 #endif
 
 namespace tvmffi_cubin {

@@ -66,7 +66,7 @@ TVMFFI_CUBIN_COLD cudaError_t LaunchErrorCode(CUresult result, const CUlaunchCon
 TVMFFI_CUBIN_COLD cudaError_t RefusalCode(const Status& status, const CUlaunchConfig& config) {
   const cudaError_t error = LaunchErrorCode(status.result, config);
   // So that checks of the runtime's code tell the limit as well.
-  if (status.limit != 0) launch_problem.result = static_cast<CUresult>(error);
+  if (status.is_limit) launch_problem.result = static_cast<CUresult>(error);
   return error;
 }
 
@@ -92,7 +92,7 @@ TVMFFI_CUBIN_COLD void NoteRefusedLaunch(const Status& status, const KernelLaunc
   }
   TellGivenSmem(launch, &text);
   const cudaError_t error = RefusalCode(status, launch.config());
-  NoteLaunchFailure(error, status.limit != 0, &launch.site(), text);
+  NoteLaunchFailure(error, status.is_limit, &launch.site(), text);
 }
 
 TVMFFI_CUBIN_COLD CubinKernel* FindToLaunch(KernelSlot* slot, const LaunchSite* site) {

@@ -9,8 +9,7 @@
 
 #include <dlfcn.h>
 
-#include "../core/occupancy.h"
-#include "../core/library.h"
+#include "../core/limits.h"
 #include "device.h"
 #include "kernel_address.h"
 

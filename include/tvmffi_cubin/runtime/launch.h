@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../dispatch.h"
+#include "../parameters.h"
 #include "device.h"
 #include "kernel.h"
 

@@ -5,7 +5,7 @@
 #ifndef TVMFFI_CUBIN_RUNTIME_OCCUPANCY_H_
 #define TVMFFI_CUBIN_RUNTIME_OCCUPANCY_H_
 
-#include "../core/occupancy.h"
+#include "../core/limits.h"
 #include "launch.h"
 
 namespace tvmffi_cubin {

@@ -139,7 +139,6 @@ __tvmffi_cubin_module:
 .Lkernels:
     .quad .Limages+0,.L44,.L45,0,0,0,1024,0,206708186021888
     .zero 320
-    .quad 4294967295
     .section .text
     .balign 16
     .globl __tvm_ffi_all

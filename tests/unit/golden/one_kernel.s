@@ -60,7 +60,6 @@ __tvmffi_cubin_module:
 .Lkernels:
     .quad .Limages+0,.L14,.L14,0,0,0,1024,0,211106232532992
     .zero 320
-    .quad 4294967295
     .section .text
     .balign 16
     .globl __tvm_ffi_saxpy

@@ -1,13 +1,12 @@
 /*!
- * \file tvmffi_cubin/dispatch.h
- * \brief Dispatch: launches a kernel on its device, with typed arguments compared and what is bound
- * behind the caller's own.
+ * \file tvmffi_cubin/parameters.h
+ * \brief The parameters of a kernel that C++ launches: their sizes, and what is bound behind the
+ * caller's own.
  *
  * A build with bound_params defines TVMFFI_CUBIN_BOUND_PARAMS for all units that launch, and links
  * the table of what is bound. Without it, nothing of that costs a launch anything.
  */
-#ifndef TVMFFI_CUBIN_DISPATCH_H_
-#define TVMFFI_CUBIN_DISPATCH_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -19,8 +18,7 @@
 extern "C" __attribute__((visibility("hidden"))) tvmffi_cubin::BoundTable __tvmffi_cubin_bound;
 #endif
 
-namespace tvmffi_cubin {
-TVMFFI_CUBIN_BEGIN_NAMESPACE
+TVMFFI_CUBIN_BEGIN
 
 /*! \brief A kernel's name in its image; "a kernel" where the driver is too old to say. */
 inline const char* KernelName(CUkernel kernel) {
@@ -95,18 +93,17 @@ inline Status LaunchHere(CUkernel kernel, ParameterSizes* parameters, const CUla
 TVMFFI_CUBIN_COLD bool ParameterSizes::Read(CUkernel kernel) {
   CaptureScope relaxed;
   const SpinLock hold(&lock_);
+  if (is_read_) return true;
   size_t offset = 0, size = 0;
   CUresult result = CUDA_SUCCESS;
-  std::vector<size_t> read;
-  while ((result = entry::cuKernelGetParamInfo(kernel, read.size(), &offset, &size)) ==
+  sizes_.clear();
+  while ((result = entry::cuKernelGetParamInfo(kernel, sizes_.size(), &offset, &size)) ==
          CUDA_SUCCESS) {
-    read.push_back(size);
+    sizes_.push_back(size);
   }
   // What it says of the one past the last.
-  if (result != CUDA_ERROR_INVALID_VALUE || is_read_) return is_read_;
-  sizes_.swap(read);
-  __atomic_store_n(&is_read_, true, __ATOMIC_RELEASE);
-  return true;
+  __atomic_store_n(&is_read_, result == CUDA_ERROR_INVALID_VALUE, __ATOMIC_RELEASE);
+  return is_read_;
 }
 
 [[noreturn]] TVMFFI_CUBIN_COLD void ParameterSizes::ThrowOther(CUkernel kernel, const size_t* sizes,
@@ -129,20 +126,16 @@ TVMFFI_CUBIN_COLD bool ParameterSizes::Read(CUkernel kernel) {
 #ifdef TVMFFI_CUBIN_BOUND_PARAMS
 
 /*! \brief Throws that what is bound is not what ends a kernel's parameters. */
-[[noreturn]] TVMFFI_CUBIN_COLD void ThrowOtherBound(CUkernel kernel, bool is_known) {
-  std::string reason =
-      "the module has bound_params, and how many parameters the kernel has is not known: a driver "
-      "of CUDA 12.4 or newer tells";
-  if (is_known) {
-    reason = "the module's bound_params are its kernels' last parameters";
-    const BoundTable& table = __tvmffi_cubin_bound;
-    for (int i = 0; i < table.num_trailing; ++i) {
-      const Param& param = *table.Trailing()[i].param;
-      reason += ", " + std::string(param.name) + " (" + std::to_string(param.size) + " bytes)";
-    }
-    reason += "; this one's are others";
+[[noreturn]] TVMFFI_CUBIN_COLD void ThrowOtherBound(CUkernel kernel) {
+  const BoundTable& table = __tvmffi_cubin_bound;
+  std::string names;
+  for (int i = 0; i < table.num_trailing; ++i) {
+    const Param& param = *table.Trailing()[i].param;
+    names += ", " + std::string(param.name) + " (" + std::to_string(param.size) + " bytes)";
   }
-  TVM_FFI_THROW(LaunchError) << "launch of " << KernelName(kernel) << ": " << reason;
+  TVM_FFI_THROW(LaunchError) << "launch of " << KernelName(kernel) << ": the module's bound_params "
+                             << "are its kernels' last parameters" << names
+                             << "; this one's are others (or unknown to a driver before CUDA 12.4)";
   __builtin_unreachable();
 }
 
@@ -159,10 +152,10 @@ TVMFFI_CUBIN_SHARED Status LaunchBound(CUkernel kernel, ParameterSizes* paramete
   // The caller's array does not say how long it is, so the kernel's own count is what is read.
   const std::vector<size_t>* sizes = parameters->Find(kernel);
   const size_t bound = NumBoundParams(), count = sizes == nullptr ? 0 : sizes->size();
-  if (count < bound || sizes == nullptr) ThrowOtherBound(kernel, sizes != nullptr);
+  if (count < bound || sizes == nullptr) ThrowOtherBound(kernel);
   const size_t own = count - bound;
   for (size_t i = own; i < count; ++i) {
-    if ((*sizes)[i] != table->Trailing()[i - own].param->size) ThrowOtherBound(kernel, true);
+    if ((*sizes)[i] != table->Trailing()[i - own].param->size) ThrowOtherBound(kernel);
   }
   if (own != 0 && args == nullptr) return {CUDA_ERROR_INVALID_VALUE, "cuLaunchKernelEx"};
   void** all = static_cast<void**>(__builtin_alloca(sizeof(void*) * (count + 1)));
@@ -180,10 +173,6 @@ TVMFFI_CUBIN_SHARED Status LaunchBound(CUkernel kernel, ParameterSizes* paramete
 }
 
 #endif  // TVMFFI_CUBIN_BOUND_PARAMS
-
 #endif  // TVMFFI_CUBIN_COLD_COMPILED
 
-TVMFFI_CUBIN_END_NAMESPACE
-}  // namespace tvmffi_cubin
-
-#endif  // TVMFFI_CUBIN_DISPATCH_H_
+TVMFFI_CUBIN_END
