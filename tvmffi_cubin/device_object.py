@@ -14,7 +14,8 @@ from .cache.key import Key
 from .cache.store import Cache
 from .cuda import headers as std_headers
 from .cuda import nvrtc, preprocessor
-from .device.compile import DeviceImage, compile_device
+from .device.compile import compile_device
+from .device.image import Image
 from .device.instances import wanted_instances
 from .device_record import read_device, record_device
 from .host.build import write_files
@@ -69,7 +70,7 @@ class DeviceCompiler:
     tools: Toolset
     cache: Cache
 
-    def obtain(self, code: DeviceCode, instances: tuple[str, ...]) -> tuple[DeviceImage, PartFiles]:
+    def obtain(self, code: DeviceCode, instances: tuple[str, ...]) -> tuple[Image, PartFiles]:
         """Return the image, compiling it where there is none.
 
         Parameters

@@ -1,19 +1,20 @@
-"""`DeviceImage` as JSON values beside its image, and back."""
+"""`Image` as JSON values beside its image, and back."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .device.compile import DeviceImage
+from .device.image import Image
 from .device.signature import KernelSignature
 from .kernels.cubin import Cubin
 from .kernels.types import CxxType, Param, Pointee
+from .sources.source import DEVICE_IMAGE
 
 __all__ = ["read_device", "record_device"]
 
 
-def record_device(device: DeviceImage) -> dict[str, Any]:
+def record_device(device: Image) -> dict[str, Any]:
     """Return all that is known of an image but its bytes, as JSON values."""
     rows = []
     for signature in device.signatures:
@@ -23,7 +24,7 @@ def record_device(device: DeviceImage) -> dict[str, Any]:
     return {"cubin": device.cubin.facts, "signatures": rows}
 
 
-def read_device(image: bytes, said: Mapping[str, Any]) -> DeviceImage:
+def read_device(image: bytes, said: Mapping[str, Any]) -> Image:
     """Return what `record_device` was given, of the image's bytes and of what it said."""
     cubin = Cubin(image, **said["cubin"])
     kernels = {kernel.name: kernel for kernel in cubin.kernels}
@@ -32,7 +33,7 @@ def read_device(image: bytes, said: Mapping[str, Any]) -> DeviceImage:
         params = tuple(map(_param, row["params"]))
         more = {**row, "params": params, "kernel": kernels[row["symbol"]]}
         signatures.append(KernelSignature(**more))
-    return DeviceImage(cubin, tuple(signatures))
+    return Image(DEVICE_IMAGE, cubin, tuple(signatures))
 
 
 def _param(row: Sequence[Any]) -> Param:

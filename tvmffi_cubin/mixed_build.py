@@ -16,7 +16,7 @@ from .cache.key import digest_of
 from .cache.store import Cache
 from .cuda import nvrtc, preprocessor
 from .cuda.nvrtc import line_directive
-from .device.compile import DeviceImage
+from .device.image import Image
 from .device.instances import of_names
 from .device_object import DeviceCode, DeviceCompiler
 from .errors import BuildError, CompileError
@@ -244,7 +244,7 @@ class MixedBuild:
         )
 
 
-_Compiled = tuple[DeviceImage, PartFiles]
+_Compiled = tuple[Image, PartFiles]
 
 
 class _Device(NamedTuple):

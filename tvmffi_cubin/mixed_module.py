@@ -11,7 +11,6 @@ from .cache.entry import Entry
 from .cache.store import Cache
 from .cuda import nvrtc
 from .cuda.parallel import in_parallel
-from .device.compile import DeviceImage
 from .device.hints import with_hints
 from .device.image import Image, may_be_named
 from .device.instances import base_name, of_names, wanted_instances
@@ -53,7 +52,7 @@ class MixedModule(NamedTuple):
     ----------
     units : tuple of MixedParts
         Of each unit.
-    device : DeviceImage or None
+    device : Image or None
         Of the device sources that are linked with none of them.
     device_texts : tuple of str
         The texts of all images.
@@ -62,12 +61,12 @@ class MixedModule(NamedTuple):
     """
 
     units: tuple[MixedParts, ...]
-    device: DeviceImage | None
+    device: Image | None
     device_texts: tuple[str, ...]
     files: tuple[PartFiles, ...]
 
     @property
-    def images(self) -> dict[str, DeviceImage]:
+    def images(self) -> dict[str, Image]:
         """The images, by name."""
         own = {DEVICE_IMAGE: self.device, **{x.unit.image: x.device for x in self.units}}
         return {name: image for name, image in own.items() if image is not None}
@@ -188,7 +187,7 @@ class _DeviceSources:
     def names(self) -> frozenset[str]:
         return frozenset(x.name for one in self.sources for x in read(one.text).kernels)
 
-    def compile(self) -> tuple[DeviceImage, PartFiles]:
+    def compile(self) -> tuple[Image, PartFiles]:
         request = of_names(self.request, self.names)
         compiler = DeviceCompiler(request, self.archs, self.tools, self.cache)
         return compiler.obtain(DeviceCode(self.sources, {}, self.sources, tells_lines=True), ())

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 
 from . import host_instances
 from .cache.entry import Entry
-from .device.compile import DeviceImage
+from .device.image import Image
 from .host_instances import Instance, named_outside
 from .kernels.demangle import function_name
 from .split import Split
@@ -46,13 +46,13 @@ def _with_bound(instance: Instance, types: tuple[str, ...]) -> Instance:
 
 
 def kernel_symbols(
-    device: DeviceImage, asked: Mapping[Instance, str], bound: Collection[str] = ()
+    device: Image, asked: Mapping[Instance, str], bound: Collection[str] = ()
 ) -> dict[str, str]:
     """Return the symbols of the kernels that stubs stand for, as far as the image has them.
 
     Parameters
     ----------
-    device : DeviceImage
+    device : Image
         The image.
     asked : mapping of Instance to str
         What `asked_names` returned.

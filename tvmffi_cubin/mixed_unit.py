@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .cache.entry import Entry
-from .device.compile import DeviceImage
+from .device.image import Image
 from .part_files import PartFiles
 from .sources.source import Source
 from .split import Split
@@ -43,7 +43,7 @@ class MixedParts(NamedTuple):
         The unit.
     cut : Split
         How it was cut.
-    device : DeviceImage or None
+    device : Image or None
         Its image, of the device sources linked with it as well; None where it has no kernel.
     host : Entry
         The object of the host side.
@@ -63,7 +63,7 @@ class MixedParts(NamedTuple):
 
     unit: MixedUnit
     cut: Split
-    device: DeviceImage | None
+    device: Image | None
     host: Entry
     exported: tuple[str, ...]
     tag: str

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,7 +17,6 @@ from wrapper_workshop import Workshop, load_anew
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import host_pch
-from tvmffi_cubin.device import nvrtc_pch_store
 from tvmffi_cubin.later import Begun
 
 
@@ -168,18 +164,3 @@ def shadow(tmp_path) -> Path:
     folder = tmp_path / "include"
     folder.mkdir()
     return folder
-
-
-@pytest.fixture
-def own_nvrtc_headers(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> Iterator[None]:
-    """Nothing that other tests had NVRTC precompile, nor is anything left; all that is logged."""
-    caplog.set_level(logging.DEBUG, "tvmffi_cubin")
-    stores: dict[str, nvrtc_pch_store.Store] = {}
-    monkeypatch.setattr(nvrtc_pch_store, "_stores", stores)
-    yield
-    for store in stores.values():
-        if store._shelf is not None:
-            shutil.rmtree(store._shelf.folder)
-            os.close(store._shelf.descriptor)

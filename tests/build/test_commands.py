@@ -220,7 +220,6 @@ def test_compile_writes_into_a_pipe_and_leaves_it_a_pipe(source: Path):
         ("folder", "folder: Is a directory"),
         ("latin.cu", "latin.cu is no UTF-8 text: line 1 holds the byte 0xe9; convert it, for "),
         ("empty.cu", "empty.cu is empty; write CUDA C++ in it"),
-        ("add.cu mixed.cu", "mixed.cu has host functions beside its kernels: load and build take "),
         ("add.cu --arch nonsense", 'is no architecture: write "sm_80"'),
         ("add.cu -o folder", "folder is a folder; name the file to write"),
         ("add.cu -o none/k.cubin", "none/k.cubin: its folder does not exist; make it first"),
@@ -235,7 +234,6 @@ def test_compile_says_in_a_line_what_it_cannot_take(arguments, message, source, 
     Path("latin.cu").write_bytes(b"// caf\xe9\n" + SOURCE.encode())
     Path("empty.cu").write_text("\n")
     Path("bad.cu").write_text("__global__ void k(float* x) { x[0] = y; }\n")
-    Path("mixed.cu").write_text("__global__ void m() {}\nvoid f() { m<<<1, 1>>>(); }\n")
     Path("folder").mkdir()
     before = sorted(os.listdir())
     words = arguments.split()

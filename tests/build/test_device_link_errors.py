@@ -37,8 +37,8 @@ def test_a_unit_that_needs_a_declaration_is_told_which():
     message = refusal(HEADER, SCALE, USE.replace("__device__ Real scaled(Real x);", ""))
     assert 'identifier "scaled" is undefined' in message
     assert (
-        "Hint: cuda_sources[1] defines scaled, but sources of a list are compiled separately: "
-        "declare it here as well, '__device__ Real scaled(Real x);', or join the sources"
+        "Hint: cuda_sources[1] has scaled, but sources of a list are compiled separately: "
+        "declare it here as well, '__device__ Real scaled(Real x);'; or put it into a source of its"
     ) in message
 
 

@@ -7,7 +7,7 @@ from header_kit import KERNEL, compile_it, includes
 
 from tvmffi_cubin import CompileError, nvrtc
 from tvmffi_cubin.cuda import libraries
-from tvmffi_cubin.device import nvrtc_pch_store
+from tvmffi_cubin.device import precompiled
 
 SHIMS = sorted(
     path.relative_to(nvrtc.shim_dir()).as_posix()
@@ -97,7 +97,7 @@ def none_precompiled(monkeypatch):
 
     All of them together are precompiled below.
     """
-    monkeypatch.setattr(nvrtc_pch_store, "has_room", lambda folder: False)
+    monkeypatch.setattr(precompiled, "has_room", lambda folder: False)
 
 
 @pytest.mark.usefixtures("none_precompiled")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tvmffi_cubin.device.hints import other_units_hints
-from tvmffi_cubin.device.units import is_header, make_units
+from tvmffi_cubin.device.units import Unit, make_units
 from tvmffi_cubin.inline.request import make_request
 from tvmffi_cubin.sources.reader import read
 from tvmffi_cubin.sources.source import Source
@@ -14,7 +14,7 @@ KERNEL = "__global__ void k(int* x) { x[0] = 1; }"
 FUNCTION = "__device__ int one() { return 1; }"
 
 
-def units(*texts: str):
+def units(*texts: str) -> tuple[Unit, ...]:
     sources = [Source(text, label=f"s{i}") for i, text in enumerate(texts)]
     return make_units(sources, make_request("units", cuda_sources=texts))
 
@@ -30,18 +30,18 @@ def units(*texts: str):
         "__device__ int declared(int); extern __constant__ float table[4];",
         'extern "C" __device__ int variable;',
         "static __device__ int own(int x) { return x; }",
-        "inline __device__ int own(int x) { return x; }",
         "__device__ __forceinline__ int own(int x) { return x; }",
-        "__inline__ __device__ int own(int x) { return x; }",
-        "constexpr __device__ int own(int x) { return x; }",
         "template <class T> __device__ T own(T x) { return x; }",
         "namespace { __device__ int own(int x) { return x; } __device__ int v; }",
         "static __constant__ int own; __device__ const float c[2] = {1, 2};",
         "__global__ void k(int* x);",
     ],
 )
-def test_what_defines_nothing_for_others_is_a_header(text: str):
-    assert is_header(read(text))
+def test_what_defines_nothing_for_others_comes_before_every_unit_after_it(text: str):
+    first, second = units(text, KERNEL, FUNCTION)
+    assert (first.name, second.name) == ("s1", "s2")
+    assert (first.text, second.text) == (KERNEL, FUNCTION)
+    assert first.prologue == second.prologue == f'#line 1 "s0"\n{text}'
 
 
 @pytest.mark.parametrize(
@@ -52,8 +52,6 @@ def test_what_defines_nothing_for_others_is_a_header(text: str):
         "template <class T> __global__ void fill(T* x) {}",
         "__device__ int counter;",
         "__constant__ float table[4] = {1, 2};",
-        "__managed__ int m;",
-        'extern "C" __device__ int one() { return 1; }',
         'extern "C" { __device__ int v; }',
         "namespace a { __device__ int one() { return 1; } }",
         "struct S { __device__ int m(); };\n__device__ int S::m() { return 1; }",
@@ -64,26 +62,14 @@ def test_what_defines_nothing_for_others_is_a_header(text: str):
     ],
 )
 def test_what_others_could_refer_to_is_a_unit(text: str):
-    assert not is_header(read(text))
+    assert [unit.text for unit in units(text, FUNCTION)] == [text, FUNCTION]
 
 
-def test_headers_come_before_every_unit_after_them():
-    first, second = units("#define A 1", KERNEL, "#define B 2", FUNCTION)
-    assert (first.name, second.name) == ("s1", "s3")
-    assert first.prologue == '#line 1 "s0"\n#define A 1'
-    assert second.prologue == '#line 1 "s0"\n#define A 1\n#line 1 "s2"\n#define B 2'
-    assert (first.text, second.text) == (KERNEL, FUNCTION)
-
-
-def test_a_header_behind_all_units_is_compiled_with_the_last():
+def test_headers_behind_all_units_or_alone_are_compiled_once():
     (only,) = units(KERNEL, "#define A 1")
     assert only.text == f'{KERNEL}\n#line 1 "s1"\n#define A 1'
-
-
-def test_headers_alone_are_one_unit():
     (only,) = units("#define A 1", "template <class T> __device__ T id(T x) { return x; }")
-    assert only.name == "s1"
-    assert only.prologue.endswith("#define A 1")
+    assert (only.name, only.prologue) == ("s1", '#line 1 "s0"\n#define A 1')
 
 
 def test_a_unit_is_read_with_the_macros_of_its_headers():
@@ -125,7 +111,7 @@ def test_a_name_that_another_unit_has_gets_a_hint():
         's1(1): error: identifier "one" is undefined\ns1(1): error: identifier "WIDTH" is undefined'
     )
     declare, move = other_units_hints(log, second, (first, second))
-    assert declare.startswith("s0 defines one, but sources of a list are compiled separately")
+    assert declare.startswith("s0 has one, but sources of a list are compiled separately")
     assert "'__device__ int one();'" in declare
-    assert move.startswith("s0 has WIDTH, but sources of a list are compiled separately: put it")
-    assert other_units_hints(log, first, (first, second)) == ()
+    assert move.startswith("s0 has WIDTH, but sources of a list are compiled separately")
+    assert other_units_hints(log, first, (first, second)) == []

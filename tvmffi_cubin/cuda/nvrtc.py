@@ -318,7 +318,7 @@ class _Unit(NamedTuple):
         )
         if not self.use_pch or not self._may_be_heavy:
             return run(self.text, command)
-        from ..device.nvrtc_pch import compiled
+        from ..device.precompiled import compiled
 
         folder = None if self.alias == _NOWHERE else os.path.dirname(os.path.abspath(self.name))
         packages = [os.fspath(path) for path in (shim_dir(), *find_cuda().include_dirs)]

@@ -22,7 +22,6 @@ from .libraries import Library
 SUCCESS = 0
 INVALID_OPTION = 5
 COMPILATION = 6
-_PCH_HEAP_EXHAUSTED = 14
 
 _T = TypeVar("_T")
 Stop = ctypes.Array[ctypes.c_char]
@@ -174,16 +173,12 @@ def _kept_signals() -> Iterator[None]:
 
 
 class Compiled(NamedTuple):
-    """What came out of one compilation; no image where it failed.
-
-    `missing_pch_heap` are the bytes that a precompiled header takes that did not fit.
-    """
+    """What came out of one compilation; no image where it failed."""
 
     result: int
     log: str
     image: bytes
     lowered_names: dict[str, str]
-    missing_pch_heap: int
 
 
 class Nvrtc(Library):
@@ -215,13 +210,6 @@ class Nvrtc(Library):
         """Whether it can precompile headers."""
         return self.version() >= (12, 8)
 
-    def grow_pch_heap(self, size: int) -> None:
-        """Make the memory of precompiled headers larger, in bytes; all are made anew afterwards.
-
-        Nothing may be compiled with precompiled headers meanwhile.
-        """
-        self.call("SetPCHHeapSize", ctypes.c_size_t(size))
-
     def compile(
         self,
         text: str,
@@ -247,14 +235,13 @@ class Nvrtc(Library):
             words = (ctypes.c_char_p * len(options))(*map(os.fsencode, options))
             result = self._compile(handle, len(options), words)
             log = self.text("GetProgramLog", handle)
-            missing = self._missing_pch_heap(handle) if "-pch" in options else 0
             image, lowered = b"", {}
             if result == SUCCESS:
                 getter = {"ltoir": "GetLTOIR", "ptx": "GetPTX"}.get(kind, "GetCUBIN")
                 image = self.read(getter, handle)
                 image = image.rstrip(b"\0") if kind == "ptx" else image
                 lowered = {x: self._lowered_name(handle, x.encode()) for x in name_expressions}
-            return Compiled(result, log, image, lowered, missing)
+            return Compiled(result, log, image, lowered)
         finally:
             self.call("DestroyProgram", ctypes.byref(handle))
 
@@ -262,9 +249,3 @@ class Nvrtc(Library):
         name = ctypes.c_char_p()
         self.call("GetLoweredName", handle, expression, ctypes.byref(name))
         return (name.value or b"").decode()
-
-    def _missing_pch_heap(self, handle: ctypes.c_void_p) -> int:
-        size = ctypes.c_size_t()
-        if self.result("GetPCHCreateStatus", handle) == _PCH_HEAP_EXHAUSTED:
-            self.call("GetPCHHeapSizeRequired", handle, ctypes.byref(size))
-        return size.value

@@ -1,49 +1,40 @@
-"""From device sources to the image that is embedded, with the signatures of its kernels."""
+"""`compile_device`: from device sources to the image that is embedded."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, TypeVar
 
 from ..cuda import nvrtc
-from ..cuda.options import nvrtc_options
-from ..sources.source import Source
-from . import signatures
-from .instances import wanted_instances
+from ..cuda.arch import is_ptx
+from ..sources.facts import KernelFact
+from ..sources.source import DEVICE_IMAGE, Source
+from .compiler import Compiled, Compiler
+from .probe import Target, Types, is_own, squeeze
+from .units import Unit, make_units
 
 if TYPE_CHECKING:
     from ..inline.request import Request
     from ..kernels.cubin import Cubin
+    from .image import Image
     from .signature import KernelSignature
 
-__all__ = ["DeviceImage", "compile_device"]
+_Value = TypeVar("_Value")
 
 
-class DeviceImage(NamedTuple):
-    """What the device sources were compiled to.
-
-    Attributes
-    ----------
-    cubin : Cubin
-        The image to embed.
-    signatures : tuple of KernelSignature
-        One for each kernel of it.
-    """
-
-    cubin: Cubin
-    signatures: tuple[KernelSignature, ...]
-
-
-def compile_device(
-    request: Request, sources: tuple[Source, ...], archs: tuple[str, ...]
-) -> DeviceImage:
+def compile_device(request: Request, sources: tuple[Source, ...], archs: tuple[str, ...]) -> Image:
     """Compile device sources.
+
+    Sources are compiled separately and linked; one that is alone, but for headers before it, is
+    compiled to an image at once.
 
     Parameters
     ----------
     request : Request
-        Options, header folders, and the template instances that are wanted.
+        Options, header folders, libraries, and the template instances that are wanted.
     sources : tuple of Source
         The sources for NVRTC, in order.
     archs : tuple of str
@@ -56,38 +47,117 @@ def compile_device(
         See `tvmffi_cubin.load_inline`.
     """
     archs = archs or nvrtc.resolve_archs(options=request.cuda_cflags)
+    compile_for = partial(_compile_for, request, make_units(sources, request))
     if len(archs) == 1:
-        return _compile_for(request, sources, archs[0])
+        return compile_for(archs[0])
     from ..cuda.nvfatbin import join
     from ..cuda.parallel import in_parallel
 
-    images = in_parallel(partial(_compile_for, request, sources), archs)
+    images = in_parallel(compile_for, archs)
     cubin = join([image.cubin for image in images])
-    return DeviceImage(cubin, _merged_signatures(cubin, images))
+    return images[0]._replace(cubin=cubin, signatures=_merged(cubin, images))
 
 
-def _compile_for(request: Request, sources: tuple[Source, ...], arch: str) -> DeviceImage:
-    """Compile for one architecture."""
-    if len(sources) > 1 or request.device_libraries:
-        from .link import compile_and_link
+def _compile_for(request: Request, units: tuple[Unit, ...], arch: str) -> Image:
+    """Compile for one architecture, and link where there is more than one unit."""
+    if len(units) > 1 or request.device_libraries:
+        from . import link
 
-        return DeviceImage(*compile_and_link(request, sources, arch))
-    (source,) = sources
-    cubin, found = signatures.compile_with_signatures(
-        source.text,
-        compile=partial(
-            nvrtc.compile,
-            **_place(request, source),
-            arch=arch,
-            options=nvrtc_options(request.cuda_cflags),
-            use_pch=request.use_pch,
-        ),
-        wanted=wanted_instances(request),
-    )
-    return DeviceImage(cubin, found)
+        compiler = Compiler(request, units, *link.unit_target(request, arch))
+        compiled = compiler.compile_all()
+        cubin = link.link(compiler, compiled, arch)
+    else:
+        compiler = Compiler(request, units, arch, "ptx" if is_ptx(arch) else "cubin")
+        compiled = compiler.compile_all()
+        cubin = compiled[0].cubin
+    # NVRTC has worked meanwhile without what only its result needs.
+    from .image import Image
+
+    cubin = dataclasses.replace(cubin, lowered_names=_lowered(compiled))
+    return Image(DEVICE_IMAGE, cubin, _signatures(compiler, compiled, cubin))
 
 
-def _merged_signatures(cubin: Cubin, images: Sequence[DeviceImage]) -> tuple[KernelSignature, ...]:
+def _signatures(
+    compiler: Compiler, compiled: Sequence[Compiled], cubin: Cubin
+) -> tuple[KernelSignature, ...]:
+    """Return the kernels of an image; where their types are open, NVRTC is asked once more."""
+    from .parameters import resolve
+
+    facts = _facts(compiler.units)
+    own = None
+    if compiler.request.device_libraries:
+        from .link import own_symbols
+
+        own = {*cubin.lowered_names.values(), *own_symbols(compiled, cubin.arch)}
+
+    def found(compiled: Sequence[Compiled], *, is_last: bool) -> tuple[KernelSignature, ...]:
+        signatures = resolve(facts, cubin, _types(compiled), trust_source=is_last)
+        if own is None:
+            return signatures
+        return tuple(
+            s._replace(from_library=s.line is None and s.symbol not in own) for s in signatures
+        )
+
+    signatures = found(compiled, is_last=False)
+    open_ones = [s for s in signatures if s.problem and not s.from_library]
+    if not open_ones:
+        return signatures
+    more = _open_targets(open_ones, facts, compiled)
+    if more:
+        compiled = [compiler.ask_again(done, more) for done in compiled]
+    return found(compiled, is_last=True)
+
+
+def _facts(units: Sequence[Unit]) -> list[KernelFact]:
+    """Return the kernels of all units, with lines in one order."""
+    facts, lines = [], 0
+    for unit in units:
+        facts += [kernel._replace(line=lines + kernel.line) for kernel in unit.facts.kernels]
+        lines += len(unit.prologue) + len(unit.text) + 1
+    return facts
+
+
+def _open_targets(
+    signatures: Sequence[KernelSignature], facts: Sequence[KernelFact], done: Sequence[Compiled]
+) -> list[Target]:
+    """Return probes for kernels of the image whose types are still open."""
+    qualified = {kernel.name: kernel.qualified for kernel in facts if kernel.extern_c}
+    tried = {squeeze(target.expression) for unit in done for target in unit.tried}
+    targets = [
+        Target(signature.display)
+        if signature.symbol.startswith("_Z")
+        else Target(qualified.get(signature.symbol, signature.symbol), signature.symbol)
+        for signature in signatures
+    ]
+    return [target for target in targets if squeeze(target.expression) not in tried]
+
+
+def _types(compiled: Sequence[Compiled]) -> Types:
+    """Return what the units' compilers told; not by a name that is one of kernels in several."""
+    homes: Counter[str] = Counter()
+    for done in compiled:
+        homes.update({squeeze(x.qualified) for x in done.unit.facts.kernels if x.defined})
+    told = [done.probe.types(done.cubin.lowered_names) for done in compiled]
+    return {name: types for name, types in _agreed(told).items() if homes[name] < 2}
+
+
+def _lowered(compiled: Sequence[Compiled]) -> dict[str, str]:
+    """Return the lowered names of all units, without the probes' own."""
+    names = _agreed([done.cubin.lowered_names for done in compiled])
+    return {name: symbol for name, symbol in names.items() if not is_own(name)}
+
+
+def _agreed(told: Sequence[Mapping[str, _Value]]) -> dict[str, _Value]:
+    """Return one mapping of several, without what is not the same in each that has it."""
+    joined = {name: value for one in told for name, value in one.items()}
+    return {
+        name: value
+        for name, value in joined.items()
+        if all(one.get(name, value) == value for one in told)
+    }
+
+
+def _merged(cubin: Cubin, images: Sequence[Image]) -> tuple[KernelSignature, ...]:
     """Return the signatures of a fatbin's kernels, each once, from the first member that knows it.
 
     Raises
@@ -102,25 +172,13 @@ def _merged_signatures(cubin: Cubin, images: Sequence[DeviceImage]) -> tuple[Ker
     for image in images:
         for here in image.signatures:
             arch, known = found.get(here.symbol, (image.cubin.arch, here))
-            both_known = not (known.problem or here.problem)
-            if both_known and _types(known) != _types(here):
+            types, others = ([param.type.text for param in x.params] for x in (known, here))
+            if types != others and not (known.problem or here.problem):
                 raise ValueError(
                     f"kernel {here.display!r} is {signature_text(known)} for {arch} and "
                     f"{signature_text(here)} for {image.cubin.arch}: callers cannot tell; give it "
                     "one parameter list, or two names"
                 )
-            better = here if known.problem and not here.problem else known
+            better = here if known.problem else known
             found[here.symbol] = (arch, better._replace(kernel=kernels[here.symbol]))
     return tuple(signature for _, signature in found.values())
-
-
-def _types(known: KernelSignature) -> list[str]:
-    return [param.type.text for param in known.params]
-
-
-def _place(request: Request, source: Source) -> dict[str, Any]:
-    """Return what messages call a source, and where its headers are searched."""
-    if source.path is None:
-        return {"name": f"{request.name}.cu", "include_paths": request.include_paths}
-    further = (*request.include_paths, *source.further_folders)
-    return {"name": source.path, "include_paths": further, "source_include": True}

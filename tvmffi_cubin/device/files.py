@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from ..cuda import libraries, nvrtc
 from ..cuda.arch import Archs
-from ..cuda.preprocessor import parse
-from ..include_scan import scan
 from ..inline.files import source_text
 from ..kernels.cubin import KINDS, Cubin
-
-__all__ = ["TARGET_TYPES", "compile_files", "headers", "make_rule"]
 
 TARGET_TYPES = (*KINDS, "fatbin")
 """What can be made: `KINDS`, and a fatbin, of one architecture too."""
@@ -43,11 +40,8 @@ def compile_files(
     Raises
     ------
     CompileError, ToolchainError, OSError, TypeError, ValueError
-        As `nvrtc.compile`; or a file is empty, or is no device code.
+        As `nvrtc.compile` and `nvjitlink.link`; or a file is empty.
     """
-    if target_type not in TARGET_TYPES:
-        wanted = ", ".join(map(repr, TARGET_TYPES))
-        raise ValueError(f"target_type is one of {wanted}, got {target_type!r}")
     kind = "cubin" if target_type == "fatbin" else target_type
     if len(files) > 1:
         if kind != "cubin":
@@ -84,9 +78,10 @@ def _linked(
 ) -> Cubin:
     from ..inline.files import read_files
     from ..inline.request import make_request
-    from ..sources.sort import sort_sources
     from .compile import compile_device
 
+    if other := next((file for file in files if file.suffix != ".cu"), None):
+        raise ValueError(f"{other} is no .cu file, as each of several has to be")
     request = make_request(
         "compiled",
         files=read_files(sources=[str(file) for file in files]),
@@ -94,19 +89,8 @@ def _linked(
         extra_cuda_cflags=options,
         extra_include_paths=include_paths,
     )
-    sorted_ = sort_sources(request)
-    if sorted_.mixed:
-        ((mixed, *_), *_) = sorted_.mixed
-        raise ValueError(
-            f"{mixed.path} has host functions beside its kernels: load and build take "
-            "it, and what is compiled to an image alone has to be device code"
-        )
-    sources = sorted_.device
-    if len(sources) != len(files):
-        device = {source.path for source in sources}
-        other = next(file for file in files if os.path.abspath(file) not in device)
-        raise ValueError(f"{other} is no device code: it defines no kernel and no device function")
-    return compile_device(request, sources, nvrtc.resolve_archs(arch, options)).cubin
+    archs = nvrtc.resolve_archs(arch, options)
+    return compile_device(request, request.files.cuda, archs).cubin
 
 
 def headers(
@@ -116,32 +100,31 @@ def headers(
 
     Those of CUDA and of this package are left out.
     """
+    from ..cuda.preprocessor import parse
+    from ..include_scan import scan
+
     system = (str(nvrtc.shim_dir()), *map(str, libraries.find_cuda().include_dirs))
     flags = parse(options)
     first = "".join(f'#include "{header}"\n' for header in flags.first_headers)
     found: dict[str, None] = {}
     for file in files:
-        folders = (*flags.folders, *map(os.path.abspath, include_paths))
-        text = file.read_bytes().decode("utf-8", "surrogateescape")
         read = scan(
-            (first, text),
-            folders,
+            (first, file.read_bytes().decode("utf-8", "surrogateescape")),
+            (*flags.folders, *map(os.path.abspath, include_paths)),
             system_dirs=system,
             directory=os.path.dirname(os.path.abspath(file)),
             defines=flags.macros,
         )
-        found.update(dict.fromkeys(read.files))
+        found.update(dict.fromkeys(map(os.path.normpath, read.files)))
     own = tuple(f"{folder}/" for folder in system)
-    return tuple(path for path in map(os.path.normpath, found) if not path.startswith(own))
+    return tuple(path for path in found if not path.startswith(own))
 
 
 def make_rule(target: str, prerequisites: Sequence[str]) -> str:
     """Return a rule as compilers write it into a depfile, for make and ninja."""
-    lines = " \\\n  ".join(map(_escaped, prerequisites))
-    return f"{_escaped(target)}: {lines}\n"
 
+    def escaped(path: str) -> str:
+        return re.sub(r"([ #])", r"\\\1", path).replace("$", "$$")
 
-def _escaped(path: str) -> str:
-    for character in " #":
-        path = path.replace(character, f"\\{character}")
-    return path.replace("$", "$$")
+    lines = " \\\n  ".join(map(escaped, prerequisites))
+    return f"{escaped(target)}: {lines}\n"

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import ImageError
-from ..kernels.cubin import Cubin, Kernel, Parameter
+from ..kernels.cubin import Cubin, Kernel
 from ..kernels.demangle import FunctionName, function_name, spelled_types
 from ..kernels.image import UNLINKED, looks_like_ptx, read_image
 from ..kernels.types import CxxType, Param, parse_type, sized_type
-from .compile import DeviceImage
 from .signature import KernelSignature, known_signatures, resolve_declared
 
 if TYPE_CHECKING:
@@ -50,6 +49,13 @@ class Image(NamedTuple):
         """Name of the file that holds them, in a module's folder."""
         return self.name + _SUFFIXES.get(self.cubin.kind, ".cubin")
 
+    @property
+    def facts(self) -> dict[str, object]:
+        """What the manifest says of it, as JSON values."""
+        told = known_signatures(self.signatures)
+        signatures = {**told, **self.cubin.signatures}
+        return {**self.cubin.facts, "crc32": zlib.crc32(self.data), "signatures": signatures}
+
     def archs_with(self, symbol: str) -> tuple[str, ...]:
         """Return a fatbin's architectures that have a kernel, none where all of them do."""
         members = self.cubin.members
@@ -58,22 +64,27 @@ class Image(NamedTuple):
 
 
 def given_images(request: Request, archs: tuple[str, ...]) -> tuple[Image, ...]:
-    """Return the images that were given.
+    """Return the images that were given; PTX is assembled, unless it is to be kept.
 
     Raises
     ------
     CompileError, ToolchainError
         PTX cannot be assembled for one of the architectures.
     ValueError
-        A given one is no image, or its name cannot be beside another's.
+        A given one is no image.
     """
-    return tuple(
-        given_image(name, _ready(given, request, archs)) for name, given in request.images.items()
-    )
+    images = []
+    for name, given in request.images.items():
+        if request.assembles and looks_like_ptx(given.image):
+            from ..cuda.nvjitlink import assembled
+
+            given = assembled(given, archs)
+        images.append(given_image(name, given))
+    return tuple(images)
 
 
 def with_own(
-    images: tuple[Image, ...], request: Request, compiled: Mapping[str, DeviceImage]
+    images: Sequence[Image], request: Request, compiled: Mapping[str, Image]
 ) -> tuple[Image, ...]:
     """Return the images of the device sources, by their names, and those that were given.
 
@@ -88,21 +99,12 @@ def with_own(
                 f"{request.images[name].name} is an image called {name!r}, the name that the "
                 "device sources' own image has: rename it"
             )
-    own = (Image(name, image.cubin, image.signatures) for name, image in compiled.items())
-    return (*own, *images)
+    return (*(image._replace(name=name) for name, image in compiled.items()), *images)
 
 
 def may_be_named(request: Request) -> bool:
     """Whether host code may know images by their names, as far as its texts tell."""
     return any("EMBED_CUBIN" in source.text for source in request.host_sources)
-
-
-def _ready(given: Cubin, request: Request, archs: tuple[str, ...]) -> Cubin:
-    if not (request.assembles and looks_like_ptx(given.image)):
-        return given
-    from ..cuda.nvjitlink import assembled
-
-    return assembled(given, archs)
 
 
 def given_image(name: str, given: Cubin) -> Image:
@@ -120,36 +122,36 @@ def given_image(name: str, given: Cubin) -> Image:
         if unlinked := [x.arch for x in cubin.members if x.kind == "relocatable"]:
             raise ImageError(f"its code for {', '.join(unlinked)} is yet to be linked; {UNLINKED}")
         try:
-            cubin.kernels  # noqa: B018 - parses it
+            kernels = cubin.kernels
         except ValueError as error:
             if cubin.kind != "fatbin":
                 raise
             return Image(name, cubin, (), str(error))
-        return Image(name, cubin, _signatures(cubin), "; ".join(cubin.unreadable))
+        return Image(name, cubin, _signatures(cubin, kernels), "; ".join(cubin.unreadable))
     except ValueError as error:
         raise ValueError(f"{given.name}: {error}") from None
 
 
-def _signatures(cubin: Cubin) -> tuple[KernelSignature, ...]:
+def _signatures(cubin: Cubin, kernels: Sequence[Kernel]) -> tuple[KernelSignature, ...]:
     """Return the kernels of an image, as far as they are known.
 
     Names and types are those of the image's signatures. Where it has none for a kernel, the types
     are those that its symbol spells; what that leaves open is known by its size.
     """
-    symbols = [kernel.name for kernel in cubin.kernels]
+    symbols = [kernel.name for kernel in kernels]
     if unknown := sorted(cubin.signatures.keys() - symbols):
         raise ValueError(
             f"Cubin.signatures has {unknown[0]!r}, which is no kernel of the image; it has: "
             f"{', '.join(symbols) or 'none'}"
         )
-    return tuple(_signature(kernel, cubin.signatures.get(kernel.name)) for kernel in cubin.kernels)
+    return tuple(_signature(kernel, cubin.signatures.get(kernel.name)) for kernel in kernels)
 
 
 def _signature(kernel: Kernel, declared: str | None) -> KernelSignature:
     name = function_name(kernel.name)
     if declared is None:
-        types = _types(name, kernel.params)
-        params = tuple(Param(f"arg{index}", type_) for index, type_ in enumerate(types))
+        types = enumerate(_types(name, kernel))
+        params = tuple(Param(f"arg{index}", type_) for index, type_ in types)
     else:
         try:
             params = resolve_declared(declared, kernel)
@@ -169,14 +171,13 @@ def _signature(kernel: Kernel, declared: str | None) -> KernelSignature:
     )
 
 
-def _types(name: FunctionName, slots: Sequence[Parameter]) -> list[CxxType]:
+def _types(name: FunctionName, kernel: Kernel) -> list[CxxType]:
     """Return what a kernel takes: as its symbol has it, if that fits the image, else sizes."""
-    spelled = spelled_types(name)
-    if spelled is not None and len(spelled) == len(slots):
-        types = [_type(text, slot.size) for text, slot in zip(spelled, slots, strict=True)]
-        if all(type_.size == slot.size for type_, slot in zip(types, slots, strict=True)):
-            return types
-    return [sized_type(slot.size) for slot in slots]
+    sizes = [slot.size for slot in kernel.params]
+    spelled = spelled_types(name) or ()
+    types = [_type(text, size) for text, size in zip(spelled, sizes, strict=False)]
+    fits = len(spelled) == len(sizes) and [type_.size for type_ in types] == sizes
+    return types if fits else [sized_type(size) for size in sizes]
 
 
 def _type(text: str, size: int) -> CxxType:
@@ -186,13 +187,3 @@ def _type(text: str, size: int) -> CxxType:
         return sized_type(size)
     # A class of somebody's own, or an enumeration: a number may do as well as bytes.
     return known if known.size is not None else CxxType(known.text, "raw", size)
-
-
-def image_facts(image: Image) -> dict[str, object]:
-    """Return what the manifest says of an image, as JSON values."""
-    told = known_signatures(image.signatures)
-    return {
-        **image.cubin.facts,
-        "crc32": zlib.crc32(image.data),
-        "signatures": {**told, **image.cubin.signatures},
-    }

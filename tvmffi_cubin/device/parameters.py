@@ -1,92 +1,102 @@
-"""Kernels of an image with their parameters: names from the source, types from NVRTC."""
+"""Kernels of an image with their parameters: names from the source, types from NVRTC.
+
+What cannot be known is no guess: the signature then carries a `problem` that says what to declare.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ..kernels.cubin import Cubin, Kernel
 from ..kernels.demangle import FunctionName, function_name, spelled_types
 from ..kernels.types import Param, parse_type
-from ..sources.facts import KernelFact, SourceFacts
-from .probe import squeeze
-from .signature import KernelSignature, check, suggestion
+from ..sources.facts import KernelFact, ParamFact
+from .probe import Types, squeeze
+from .signature import KernelSignature, check
 
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z")
+_BY_SIZE = {1: "int8_t", 2: "int16_t", 4: "int", 8: "void*"}
 
 
 def resolve(
-    facts: SourceFacts,
-    cubin: Cubin,
-    types: Mapping[str, tuple[str, ...]],
-    *,
-    trust_source: bool = False,
+    facts: Sequence[KernelFact], cubin: Cubin, types: Types, *, trust_source: bool = False
 ) -> tuple[KernelSignature, ...]:
     """Return the signature of every kernel in an image.
 
     Parameters
     ----------
-    facts : SourceFacts
-        Of the source that it was compiled from.
+    facts : sequence of KernelFact
+        The kernels of the sources that it was compiled from.
     cubin : Cubin
         The image.
-    types : mapping of str to tuple of str
-        What the probes told, from `Probe.types`.
+    types : dict
+        What the probes told.
     trust_source : bool
         Whether, where nothing better is known, the types are read from the source's text.
     """
     declared: dict[str, list[KernelFact]] = {}
-    for fact in facts.kernels:
+    for fact in facts:
         if fact.params is not None:
             name = fact.name if fact.extern_c else squeeze(fact.qualified)
             declared.setdefault(name, []).append(fact)
-    return tuple(_resolve(kernel, declared, types, trust_source) for kernel in cubin.kernels)
+    return tuple(_resolved(kernel, declared, types, trust_source) for kernel in cubin.kernels)
 
 
-def _resolve(
+def _resolved(
     kernel: Kernel,
     declared: Mapping[str, Sequence[KernelFact]],
-    types: Mapping[str, tuple[str, ...]],
+    told: Types,
     trust_source: bool,
 ) -> KernelSignature:
     name = function_name(kernel.name)
-    texts = types.get(kernel.name, types.get(squeeze(name.display), spelled_types(name)))
-    fact = _fact(kernel, name, texts, declared)
-    from_source = texts is None and trust_source
-    if from_source and fact is not None and fact.params is not None:
-        texts = tuple(param.type_text for param in fact.params)
-    names, names_known = _names(kernel, fact)
-    signature = KernelSignature(
+    types = told.get(kernel.name, told.get(squeeze(name.display), spelled_types(name)))
+    fact = _fact(kernel, name, types, declared)
+    written = (fact.params if fact else None) or ()
+    names = [
+        param.name if _is_named(param) else f"arg{index}" for index, param in enumerate(written)
+    ]
+    count = len(kernel.params) if types is None else len(types)
+    names += [f"arg{index}" for index in range(len(names), count)]
+    made = KernelSignature(
         symbol=kernel.name,
         name=name.qualified.rpartition("::")[2],
         qualified=name.qualified,
         display=name.display,
         params=(),
-        names_known=names_known,
+        names_known=len(written) == count and all(map(_is_named, written)),
         line=fact.line if fact else None,
         kernel=kernel,
     )
     try:
-        if texts is None:
+        if types is not None:
+            parsed = [parse_type(text) for text in types]
+        elif trust_source and fact is not None:
+            parsed = [parse_type(param.type_text) for param in written]
+            if unknown := next((x.text for x in parsed if x.size is None), None):
+                raise ValueError(f"{unknown!r} may be any type (the source names it only)")
+        else:
             raise ValueError("neither the compiler nor the source tells its parameters' types")
-        parsed = [parse_type(text) for text in texts]
-        unknown = next((x.text for x in parsed if x.size is None), None)
-        if from_source and unknown is not None:
-            raise ValueError(f"{unknown!r} may be any type (the source names it only)")
-        title = f"kernel {name.display!r}"
-        names += [f"arg{index}" for index in range(len(names), len(parsed))]
         params = [Param(*pair) for pair in zip(names, parsed, strict=False)]
-        return signature._replace(params=check(params, kernel, title))
+        return made._replace(params=check(params, kernel, f"kernel {name.display!r}"))
     except ValueError as error:
-        remedy = f"declare them, such as {suggestion(kernel, names)}"
-        problem = f"the parameters of kernel {name.display!r} are not known: {error}\n{remedy}"
-        return signature._replace(problem=problem)
+        problem = (
+            f"the parameters of kernel {name.display!r} are not known: {error}\n"
+            f"declare them, such as {_suggestion(kernel, names)}"
+        )
+        return made._replace(problem=problem)
+
+
+def _suggestion(kernel: Kernel, names: Sequence[str]) -> str:
+    """Return a ``params="..."`` that fits the image, with the names that are known."""
+    names = [*names, *(f"arg{index}" for index in range(len(names), len(kernel.params)))]
+    pairs = zip(kernel.params, names, strict=False)
+    parts = (f"{_BY_SIZE.get(slot.size, 'MyStruct')} {name}" for slot, name in pairs)
+    return f'params="{", ".join(parts)}"'
 
 
 def _fact(
     kernel: Kernel,
     name: FunctionName,
-    texts: tuple[str, ...] | None,
+    types: Sequence[str] | None,
     declared: Mapping[str, Sequence[KernelFact]],
 ) -> KernelFact | None:
     """Return the declaration of a kernel of the image: its definition, if that has all names."""
@@ -99,39 +109,27 @@ def _fact(
         for fact in declared.get(spelling, ())
         if fact.extern_c == is_c and len(fact.params or ()) == len(kernel.params)
     ]
-    named = [fact for fact in found if _is_named(fact)]
-    if len(_name_lists(named)) > 1:
-        named = [fact for fact in named if texts and _same_types(fact, texts)] or named
+    named = [fact for fact in found if all(map(_is_named, fact.params or ()))]
+    if _differ(named):
+        named = [fact for fact in named if types and _takes(fact, types)] or named
         named = [fact for fact in named if fact.defined] or named
-    if len(_name_lists(named)) > 1:
+    if _differ(named):
         # Overloads that only their types tell apart, in a spelling that we cannot follow.
         return None
     return next(iter([*named, *found]), None)
 
 
-def _name_lists(facts: Iterable[KernelFact]) -> set[tuple[str, ...]]:
-    return {tuple(param.name for param in fact.params or ()) for fact in facts}
+def _differ(facts: Sequence[KernelFact]) -> bool:
+    return len({tuple(param.name for param in fact.params or ()) for fact in facts}) > 1
 
 
-def _is_named(fact: KernelFact) -> bool:
-    return all(_IDENTIFIER.match(param.name) and not param.pack for param in fact.params or ())
+def _is_named(param: ParamFact) -> bool:
+    return param.name.isidentifier() and param.name.isascii() and not param.pack
 
 
-def _same_types(fact: KernelFact, texts: tuple[str, ...]) -> bool:
+def _takes(fact: KernelFact, types: Sequence[str]) -> bool:
     try:
         written = [parse_type(param.type_text).text for param in fact.params or ()]
-        return written == [parse_type(text).text for text in texts]
+        return written == [parse_type(text).text for text in types]
     except ValueError:
         return False
-
-
-def _names(kernel: Kernel, fact: KernelFact | None) -> tuple[list[str], bool]:
-    """Return the parameters' names, and whether they are all the source's own."""
-    count = len(kernel.params)
-    if fact is None or fact.params is None:
-        return [f"arg{index}" for index in range(count)], count == 0
-    names = [
-        param.name if _IDENTIFIER.match(param.name) and not param.pack else f"arg{index}"
-        for index, param in enumerate(fact.params)
-    ]
-    return names, _is_named(fact)

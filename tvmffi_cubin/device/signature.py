@@ -44,35 +44,24 @@ class KernelSignature(NamedTuple):
         return self
 
 
-def suggestion(kernel: Kernel, names: Sequence[str]) -> str:
-    """Return a ``params="..."`` that fits the image, with the names that are known."""
-    by_size = {1: "int8_t", 2: "int16_t", 4: "int", 8: "void*"}
-    names = [*names, *(f"arg{index}" for index in range(len(names), len(kernel.params)))]
-    pairs = zip(kernel.params, names, strict=False)
-    parts = (f"{by_size.get(slot.size, 'MyStruct')} {name}" for slot, name in pairs)
-    return f'params="{", ".join(parts)}"'
-
-
 def check(params: Sequence[Param], kernel: Kernel, title: str) -> tuple[Param, ...]:
     """Check parameters against the image; return them with sizes that were open filled in."""
     if len(params) != len(kernel.params):
         listed = ", ".join(f"{param.type.text} {param.name}" for param in params) or "none"
-        sizes = ", ".join(str(parameter.size) for parameter in kernel.params) or "none"
+        sizes = ", ".join(str(slot.size) for slot in kernel.params) or "none"
         raise ValueError(
             f"{title}: the image has {len(kernel.params)} parameters (bytes: {sizes}), "
             f"but {len(params)} are declared ({listed})"
         )
     checked = []
-    for param, parameter in zip(params, kernel.params, strict=True):
-        if param.type.size is None:
-            param = param._replace(type=param.type._replace(size=parameter.size))
-        elif param.type.size != parameter.size:
+    for param, slot in zip(params, kernel.params, strict=True):
+        if param.type.size not in (None, slot.size):
             raise ValueError(
-                f"{title}: parameter {parameter.ordinal} ({param.name!r}) is declared "
+                f"{title}: parameter {slot.ordinal} ({param.name!r}) is declared "
                 f"{param.type.text!r}, which has {param.type.size} bytes, but the image's "
-                f"has {parameter.size}"
+                f"has {slot.size}"
             )
-        checked.append(param)
+        checked.append(param._replace(type=param.type._replace(size=slot.size)))
     return tuple(checked)
 
 

@@ -1,11 +1,9 @@
-"""`DeviceUnit`: what is compiled separately; device sources to units."""
+"""`Unit`: what is compiled separately; device sources to units."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..cuda.nvrtc import line_directive
 from ..sources.facts import SourceFacts
@@ -16,100 +14,86 @@ from ..sources.source import Source
 if TYPE_CHECKING:
     from ..inline.request import Request
 
-__all__ = ["DeviceUnit", "make_units"]
 
-
-@dataclass(frozen=True)
-class DeviceUnit:
-    """One source with those that belong to every unit.
+class Unit(NamedTuple):
+    """One source with those that belong to every unit, as NVRTC takes them.
 
     Attributes
     ----------
-    source : Source
-        The source.
-    before, after : tuple of Source
-        Sources of which every unit has its own copy (macros, types, inline functions): those that
-        were given before this one; those behind the last unit.
-    own_facts : SourceFacts or None
-        What the source alone contains, where that is known.
+    name : str
+        What messages call it.
+    text : str
+        The source, and what is compiled after it.
+    prologue : str
+        What is compiled before it and is no part of it: sources of which every unit has its own
+        copy (macros, types, inline functions).
+    include_paths : tuple of str
+        Where headers are searched.
+    is_file : bool
+        Whether they are searched beside it first.
+    facts : SourceFacts
+        What it contains, macros of the prologue expanded.
     """
 
-    source: Source
-    before: tuple[Source, ...] = ()
-    after: tuple[Source, ...] = ()
-    own_facts: SourceFacts | None = field(default=None, repr=False, compare=False)
-
-    @property
-    def name(self) -> str:
-        """What messages call it."""
-        return self.source.name
-
-    @property
-    def prologue(self) -> str:
-        """What is compiled before the source."""
-        return "\n".join(line_directive(source.name) + source.text for source in self.before)
-
-    @property
-    def text(self) -> str:
-        """The source, and what is compiled after it."""
-        rest = (line_directive(source.name) + source.text for source in self.after)
-        return "\n".join((self.source.text, *rest))
-
-    @property
-    def folders(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Where headers are searched before and after the folders that callers name.
-
-        The folder of the source itself, which NVRTC searches first of all, is not among them.
-        """
-        headers = (*self.before, *self.after)
-        first = [source.folder for source in headers if source.folder is not None]
-        last = [folder for source in headers for folder in source.further_folders]
-        return tuple(dict.fromkeys(first)), (*self.source.further_folders, *last)
-
-    @cached_property
-    def facts(self) -> SourceFacts:
-        """What it contains, macros of the sources before it expanded."""
-        if self.own_facts is not None and not (self.before or self.after):
-            return self.own_facts
-        texts = (source.text for source in (*self.before, self.source, *self.after))
-        return read("\n".join(texts))
+    name: str
+    text: str
+    prologue: str
+    include_paths: tuple[str, ...]
+    is_file: bool
+    facts: SourceFacts
 
 
-def make_units(sources: Sequence[Source], request: Request) -> tuple[DeviceUnit, ...]:
-    """Return what is to be compiled separately.
+def make_units(sources: Sequence[Source], request: Request) -> tuple[Unit, ...]:
+    """Return what is to be compiled separately; `sources` are at least one, in order.
 
     A text that defines nothing that others could refer to is no unit: it is there for those after
     it, as a header is. Files include each other as they want it, and are units.
-
-    Parameters
-    ----------
-    sources : sequence of Source
-        The device sources, in order; at least one.
-    request : Request
-        Where headers are searched.
     """
-    units: list[DeviceUnit] = []
-    before: list[Source] = []
-    pending = 0
+    if len(sources) == 1:
+        only = _unit(request, sources[0])
+        return (only if only.is_file else only._replace(name=f"{request.name}.cu"),)
+    units: list[tuple[Source, tuple[Source, ...]]] = []
+    headers: list[Source] = []
+    seen = 0  # the headers before the last unit
     for source in sources:
-        facts = read(source.text)
-        if source.path is None and is_header(facts) and not header_code((source,), request).kernels:
-            before.append(source)
-            pending += 1
+        if _is_header(source, request):
+            headers.append(source)
         else:
-            units.append(DeviceUnit(source, tuple(before), own_facts=facts))
-            pending = 0
-    after = tuple(before[len(before) - pending :])
+            units.append((source, tuple(headers)))
+            seen = len(headers)
     if not units:
-        return (DeviceUnit(before[-1], tuple(before[:-1])),)
-    return (*units[:-1], replace(units[-1], after=after))
+        return (_unit(request, headers[-1], headers[:-1]),)
+    *first, (last, before) = units
+    made = [_unit(request, source, headers) for source, headers in first]
+    return (*made, _unit(request, last, before, headers[seen:]))
 
 
-def is_header(facts: SourceFacts) -> bool:
-    """Whether a source defines nothing that other sources could refer to, as far as it shows."""
-    if facts.host_uses or any(kernel.defined for kernel in facts.kernels):
+def _unit(
+    request: Request, source: Source, before: Sequence[Source] = (), after: Sequence[Source] = ()
+) -> Unit:
+    def joined(sources: Sequence[Source]) -> str:
+        return "\n".join(line_directive(source.name) + source.text for source in sources)
+
+    text = "\n".join((source.text, joined(after))) if after else source.text
+    whole = "\n".join((*(header.text for header in before), text))
+    return Unit(
+        name=source.name,
+        text=text,
+        prologue=joined(before),
+        include_paths=(*request.include_paths, *source.further_folders),
+        is_file=source.path is not None,
+        facts=read(whole),
+    )
+
+
+def _is_header(source: Source, request: Request) -> bool:
+    """Whether a text defines nothing that others could refer to, as far as it shows."""
+    facts = read(source.text)
+    if source.path is not None or facts.host_uses or any(x.defined for x in facts.kernels):
         return False
-    # What the grammar does not follow may define anything.
+    # What the reader does not follow may define anything.
     if facts.kind == "device" and not facts.readable:
         return False
-    return all(found.linkage != "external" for found in facts.definitions)
+    if any(found.linkage == "external" for found in facts.definitions):
+        return False
+    return not header_code((source,), request).kernels

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
-from ..device.image import Image, image_facts
+from ..device.image import Image
 from ..launches import SCHEMA
 from ..launches.form import to_json
 from .exports import Exports
@@ -36,7 +36,7 @@ def manifest(
             for x in exports.plan.kernels.values()
         ],
         "images": {
-            **{i.name: image_facts(i) for i in images},
+            **{i.name: i.facts for i in images},
             **{name: {"file": path} for name, path in image_paths(request).items()},
         },
         "bound": [x.facts for (function, _), x in exports.plan.slots.items() if function is None],

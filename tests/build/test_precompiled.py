@@ -1,0 +1,346 @@
+"""Headers that NVRTC precompiles: the same images, sooner; never old headers, never needed."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+from processes import in_fork
+
+import tvmffi_cubin as tc
+from tvmffi_cubin import nvrtc
+from tvmffi_cubin.cuda import program
+from tvmffi_cubin.cuda.libraries import find_cuda
+from tvmffi_cubin.device import precompiled
+from tvmffi_cubin.device.precompiled import prefix_end
+from tvmffi_cubin.errors import CompileError
+
+pytestmark = pytest.mark.skipif(
+    not program.load(find_cuda().nvrtc).has_pch, reason="needs NVRTC 12.8 or newer"
+)
+
+# The least of what is heavy: half a second without precompiled headers.
+INCLUDE = "#include <cuda/std/array>\n"
+KERNEL = """\
+extern "C" __global__ void k(int* y) {
+  y[0] = VALUE;
+  asm volatile("// VALUE = %0" ::"n"(VALUE));
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path_factory, monkeypatch, caplog) -> Path:
+    """A folder for temporary files in which nobody else works, and a process that keeps nothing."""
+    caplog.set_level("DEBUG")
+    folder = tmp_path_factory.mktemp("temporary")
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    precompiled._folder.cache_clear()
+    return folder
+
+
+def source(value: object, *, include: str = INCLUDE, kernel: str = KERNEL) -> str:
+    return f"{include}#define VALUE {value}\n{kernel}"
+
+
+def ptx(text: str, **options) -> str:
+    options = {"arch": "sm_90", "target_type": "ptx"} | options
+    return nvrtc.compile(text, **options).image.decode()
+
+
+def stored(text: str, **options) -> int:
+    """Return the number that a source's VALUE is."""
+    (found,) = re.findall(r"// VALUE = (\d+)", ptx(text, **options))
+    return int(found)
+
+
+def said(caplog) -> list[str]:
+    """Return "made" or "used" for each compilation since the last look."""
+    words = [r.args[0] for r in caplog.records if "precompiled header for" in r.msg]
+    caplog.clear()
+    return words
+
+
+def in_new_process(code: str, *, wait: bool = True) -> subprocess.Popen:
+    setup = f"""
+import logging, os, sys
+from tvmffi_cubin import nvrtc
+logging.basicConfig(level="DEBUG", stream=sys.stdout, format="%(message)s")
+def compile_it(value):
+    nvrtc.compile({INCLUDE!r} + "#define VALUE %d\\n" % value + {KERNEL!r}, arch="sm_90")
+    sys.stdout.flush()
+"""
+    command = [sys.executable, "-c", f"{setup}\n{code}"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    if wait:
+        process.wait()
+        assert process.returncode == 0
+    return process
+
+
+# Use
+
+
+@pytest.mark.parametrize("options", [(), ("-lineinfo",), ("-std=c++20", "-use_fast_math")])
+def test_images_are_the_same_as_without(options, caplog):
+    kernel = """
+    // The lines and the file's name are part of the image.
+    extern "C" __global__ void k(int* y, cuda::std::array<int, 3> x) {
+      y[0] = x[1] + __LINE__ + __FILE__[0] + sizeof(__FILE__);
+      if (y[1] > VALUE) asm volatile("trap;");
+    }"""
+    text = source(7, kernel=kernel, include=f"/* first */\n\n{INCLUDE}")
+    plain = nvrtc.compile(text, arch="sm_90", options=options, name="mine.cu", use_pch=False)
+    assert said(caplog) == []
+    for word in ("made", "used"):
+        cubin = nvrtc.compile(text, arch="sm_90", options=options, name="mine.cu")
+        assert said(caplog) == [word]
+        assert cubin.image == plain.image
+        assert cubin.log == plain.log == ""
+
+
+def test_load_inline_uses_it_for_what_its_sources_share(caplog):
+    def built(value: int, **options) -> str:
+        kernels = [
+            f'extern "C" __global__ void {name}(int* y) {{ y[0] = {value}; }}' for name in "ab"
+        ]
+        return tc.build_inline("linked", [INCLUDE, *kernels], arch="sm_90", **options)
+
+    built(1)
+    assert said(caplog) == ["made", "used"]
+    built(2)
+    assert said(caplog) == ["used", "used"]
+    built(3, use_pch=False)
+    assert said(caplog) == []
+
+
+def test_another_option_architecture_or_include_has_its_own_and_few_are_kept(caplog, temporary):
+    assert stored(source("MACRO"), options=["-DMACRO=1"]) == 1
+    assert stored(source("MACRO"), options=["-DMACRO=2"]) == 2
+    assert stored(source(3), arch="sm_80") == 3
+    other = INCLUDE + "#include <cuda/std/utility>\n"
+    assert stored(source(4, include=other)) == 4
+    assert stored(source("BEFORE", include=f"#define BEFORE 5\n{INCLUDE}")) == 5
+    assert stored(source("BEFORE", include=f"#define BEFORE 6\n{INCLUDE}")) == 6
+    assert said(caplog) == ["made"] * 6
+    assert len([path for path in temporary.rglob("*") if path.is_file()]) == 4
+
+
+@pytest.mark.parametrize("where", ["a header", "an option"])
+def test_a_header_of_ones_own_may_be_what_takes_long(where, tmp_path, caplog):
+    (tmp_path / "mine.h").write_text(INCLUDE)
+    is_option = where == "an option"
+    text = source(1, include="#include <cuda_fp16.h>\n" if is_option else '#include "mine.h"\n')
+    options = [f"--pre-include={tmp_path}/mine.h"] if is_option else []
+    for _ in range(2):
+        ptx(text, include_paths=[tmp_path], options=options)
+    assert said(caplog) == ["made", "used"]
+
+
+def test_what_reads_fast_is_not_precompiled_nor_is_anything_imported_for_it():
+    code = """
+for include in ("#include <cuda_fp16.h>", "#include <cuda_fp16.h>\\n#include <optional>"):
+    nvrtc.compile(include + "\\n__global__ void k() {}", arch="sm_90")
+    print("tvmffi_cubin.device.precompiled" in sys.modules)
+"""
+    assert in_new_process(code).stdout.read().split("\n")[0] == "False"
+
+
+@pytest.mark.parametrize("option", ["variable", "argument", "its own"])
+def test_it_can_be_turned_off(option, monkeypatch, caplog, temporary):
+    if option == "variable":
+        monkeypatch.setenv("TVMFFI_CUBIN_PCH", "off")
+    options = {
+        "argument": {"use_pch": False},
+        "its own": {"options": ["-pch", f"-pch-dir={temporary}"]},
+    }.get(option, {})
+    assert stored(source(1), **options) == 1
+    assert said(caplog) == []
+
+
+def test_who_turns_it_off_gets_a_build_of_their_own_with_the_same_bytes():
+    # Else a by-pass could not get around what a compiler's fault has left in the cache.
+    paths = [tc.build_inline("own", source(1), arch="sm_90", use_pch=on) for on in (None, False)]
+    assert paths[0] != paths[1]
+    assert len({Path(path).read_bytes() for path in paths}) == 1
+
+
+# Headers that change
+
+
+@pytest.mark.parametrize("same_times", [False, True])
+def test_a_changed_header_is_read_anew(same_times, tmp_path):
+    text = source("OWN", include='#include "own.h"\n')
+    for value in (1, 1, 2, 2, 1):
+        (tmp_path / "own.h").write_text(f"{INCLUDE}#define OWN {value}\n")
+        if same_times:  # as two edits within one tick have
+            os.utime(tmp_path / "own.h", (1e9, 1e9))
+        assert stored(text, include_paths=[tmp_path]) == value
+
+
+def test_a_header_that_appears_before_another_is_read(tmp_path):
+    text = source("OWN", include="#include <own.h>\n")
+    folders = [tmp_path / "first", tmp_path / "second"]
+    for value in (1, 0):
+        folders[value].mkdir()
+        (folders[value] / "own.h").write_text(f"{INCLUDE}#define OWN {value}\n")
+        assert stored(text, include_paths=folders) == value
+
+
+def test_headers_beside_the_source_are_found_and_watched(tmp_path):
+    text = source("OWN", include='#include "own.h"\n')
+    for value in (1, 2):
+        (tmp_path / "own.h").write_text(f"{INCLUDE}#define OWN {value}\n")
+        assert stored(text, name=str(tmp_path / "kernel.cu"), source_include=True) == value
+
+
+def test_what_is_made_while_a_header_changes_is_not_kept(tmp_path, monkeypatch):
+    def write(value: int) -> None:
+        (tmp_path / "own.h").write_text(f"{INCLUDE}#define OWN {value}\n")
+
+    room = precompiled.has_room
+
+    def room_and_an_edit(folder: Path) -> bool:
+        write(2)
+        return room(folder)
+
+    text = source("OWN", include='#include "own.h"\n')
+    write(1)
+    with monkeypatch.context() as context:
+        context.setattr(precompiled, "has_room", room_and_an_edit)
+        assert stored(text, include_paths=[tmp_path]) == 2
+    write(1)
+    assert stored(text, include_paths=[tmp_path]) == 1
+
+
+# What is said
+
+
+def test_messages_have_the_users_lines_and_no_word_of_it(caplog):
+    text = f"{INCLUDE}\n#define VALUE 1\n{KERNEL}\nnonsense;\n"
+    for _ in range(2):
+        with pytest.raises(CompileError) as raised:
+            nvrtc.compile(text, arch="sm_90", name="mine.cu")
+        assert "mine.cu(9): error" in str(raised.value)
+        assert "precompiled" not in str(raised.value) + raised.value.log
+    assert said(caplog) == ["made", "used"]
+    with pytest.raises(CompileError, match=r"mine\.cu\(2\): .*nowhere\.h"):
+        nvrtc.compile(f"{INCLUDE}#include <nowhere.h>\n{KERNEL}", arch="sm_90", name="mine.cu")
+
+
+def test_warnings_are_the_users_own():
+    text = INCLUDE + 'extern "C" __global__ void k(int* y) { int unused; y[0] = 1; }'
+    logs = [nvrtc.compile(text, arch="sm_90").log for _ in range(2)]
+    assert logs[0] == logs[1]
+    assert "unused" in logs[0]
+    assert "PCH" not in logs[0]
+
+
+# Where it cannot be done
+
+
+@pytest.mark.parametrize("problem", ["no room", "no folder", "an old NVRTC"])
+def test_it_is_done_without_where_it_cannot_be(problem, tmp_path, monkeypatch, caplog):
+    if problem == "no room":
+        monkeypatch.setattr(precompiled, "has_room", lambda folder: False)
+    elif problem == "no folder":
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    else:
+        monkeypatch.setattr(program.Nvrtc, "has_pch", False)
+    assert stored(source(1)) == 1
+    assert said(caplog) == []
+
+
+def test_it_is_done_without_where_files_may_not_be_large():
+    code = """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, resource.RLIM_INFINITY))
+compile_it(1)
+"""
+    in_new_process(code)
+
+
+def test_a_folder_that_is_gone_is_no_error(temporary):
+    assert stored(source(1)) == 1
+    for path in sorted(temporary.rglob("*"), reverse=True):
+        path.unlink() if path.is_file() else path.rmdir()
+    assert stored(source(2)) == 2
+
+
+# Threads and processes
+
+
+def test_threads_share_what_one_makes(caplog):
+    results = {}
+    threads = [
+        threading.Thread(target=lambda i=i: results.update({i: ptx(source(i + 10))}))
+        for i in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert said(caplog).count("made") == 1
+    assert [results[i] for i in range(4)] == [ptx(source(i + 10), use_pch=False) for i in range(4)]
+
+
+def test_a_forked_child_has_a_folder_of_its_own(temporary):
+    assert stored(source(1)) == 1
+    value, folders = in_fork(lambda: (stored(source(2)), len(os.listdir(temporary))))
+    assert (value, folders) == (2, 2)
+    assert stored(source(3)) == 3
+
+
+def test_the_folder_goes_with_the_process(temporary):
+    in_new_process("compile_it(1)")
+    assert os.listdir(temporary) == []
+
+
+def test_what_a_killed_process_has_left_is_removed_by_the_next(temporary):
+    killed = in_new_process("compile_it(1)\nprint('done', flush=True)\ninput()", wait=False)
+    while killed.stdout.readline() not in ("done\n", ""):
+        pass
+    (left,) = temporary.iterdir()
+    in_new_process("compile_it(1)")
+    assert left.exists()
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    in_new_process("compile_it(1)")
+    assert os.listdir(temporary) == []
+
+
+# What a source begins with
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("#include <a>\n", "int x;"),
+        ("// c\n/* d\n */ #include <a>\n", "#define X 1\nint x;"),
+        ("#define X 1\n#include <a>\n#undef X\n# include <b>\n", "#define Y\nint x;"),
+        ("#if A\n#include <a>\n#else\n#include <b>\n#endif\n", "#define Y\nint x;"),
+        ("#include <a>\n", "#ifdef B\nint x;\n#include <b>\n#endif\n"),
+        ("#define M(x) \\\n  x\n#include <a>\n", "int x;\n#include <b>\n"),
+        ("#include <a> /* one\n two */\n#include <b> // three \\\n four\n", "int x;"),
+        ("#include <a>\r\n#include <b>\r\n", "int x;"),
+        ("#include <a>", ""),
+        ("#/**/include <a>\n", "/* no end"),
+        ('#define GLOB "src/*.h"\n#include <a>\n', "int x = 1 /* one */ +\n 2;"),
+        ("#include <a>\n", "#line 7\n#include <b>\nint x;"),
+        ("", "#  line 7\n#include <b>\nint x;"),
+        ("", "int x;\n#include <a>\n"),
+        ("", "#ifndef GUARD\n#define GUARD\n#include <a>\nint x;\n#endif\n"),
+        ("", "/* no end #include <a>"),
+        ("", f"{'/' * 100}\nint x;"),
+    ],
+)
+def test_the_part_ends_after_the_last_include_before_any_code(before, after):
+    assert prefix_end(before + after) == len(before)

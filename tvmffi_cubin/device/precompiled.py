@@ -1,0 +1,213 @@
+"""Headers of device sources, precompiled by NVRTC and used again while the process lives.
+
+NVRTC's precompiled headers are images of its memory: no other process can use them. It makes and
+finds them by itself, one in a folder. It does not look at the headers, whether they have changed:
+so each state of the user's own has a folder, as have options and what a source begins with.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import logging
+import os
+import re
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from .. import include_scan
+from ..cache.files import remove
+from ..cache.key import Key
+from ..cache.record import Files
+from ..cuda import preprocessor
+from ..cuda.program import COMPILATION, SUCCESS, Compiled, Nvrtc
+from ..pch import has_room
+
+# Where a source includes one of these, reading headers takes most of its compile time.
+_HEAVY = re.compile(r"(?:cub|cuda|thrust)/|cooperative_groups")
+_LIGHT = re.compile(r"cuda/(?:std/)?(?:version|cstdint|cstddef|climits|cfloat|limits|ptx)\Z")
+
+# Two thirds of the time that cuda/std takes are lists of types of up to this length, which CCCL
+# spells out one by one: 16 for NVRTC, 10 for nvcc. It makes no difference to what they mean.
+_UNROLL = "_CCCL_META_UNROLL_LIMIT"
+
+# Each takes 50 to 150 MB.
+_MOST = 4
+_FOLDER = "tvmffi_cubin-nvrtc-"
+
+# That none could be made, for want of memory or else: the source is compiled all the same.
+_QUIET = ("-pch-verbose=false", "-diag-suppress=639,20283")
+_MESSAGE = re.compile(r'^"[^\n]*": (creating|using) precompiled header file "[^\n]*"\n*', re.M)
+# NVRTC maps a file of its own size for them, which a limit or a quota may not let it have.
+_BLAMED = re.compile(r"precompiled|\bPCH\b|unable to obtain mapped memory", re.IGNORECASE)
+
+# None of them is a forked child's: a thread that it does not have may hold one.
+_locks: dict[str, threading.Lock] = {}
+
+# Blanks, comments and continued lines: what may stand before a directive; and a directive to the
+# end of its line. A comment may run on over further lines. In a string none begins: "src/*.h".
+_COMMENT = r"//(?:[^\n\\]|\\.)*|/\*.*?\*/|\\\n"
+_GAP = re.compile(rf"(?:\s|{_COMMENT})*", re.DOTALL)
+_DIRECTIVE = re.compile(
+    rf'#(?:[ \t]|/\*.*?\*/|\\\n)*(\w*)(?:"(?:[^"\\\n]|\\.)*"|{_COMMENT}|[^\n])*', re.DOTALL
+)
+
+
+def compiled(
+    run: Callable[[str, tuple[str, ...]], Compiled],
+    library: Nvrtc,
+    whole: str,
+    command: tuple[str, ...],
+    *,
+    alias: str,
+    packages: Sequence[str],
+    folder: str | None,
+) -> Compiled:
+    """Compile a source, with precompiled headers where they are worth it.
+
+    Parameters
+    ----------
+    run : callable
+        Compiles a text with options.
+    library : Nvrtc
+        What it does that with.
+    whole : str
+        The source; it may begin with a line of ours that gives it its name.
+    command : tuple of str
+        The options.
+    alias : str
+        What NVRTC is told that the source is called.
+    packages : sequence of str
+        The folders of this package's headers and of CUDA's: the former have what is heavy by other
+        names, the latter do not change while a process lives.
+    folder : str, optional
+        Where the source looks for headers first.
+    """
+    name, text = "", whole
+    if whole.startswith("#line 1 "):
+        line, _, text = whole.partition("\n")
+        name = line.removeprefix("#line 1 ")
+    end = prefix_end(text)
+    flags = preprocessor.parse(command)
+    own = [path for path in flags.folders if path not in packages]
+    first = "".join(f'#include "{header}"\n' for header in flags.first_headers)
+
+    def headers() -> tuple[str, ...]:
+        """Return the user's headers, and those of this package."""
+        return include_scan.scan(
+            (first, text[:end]),
+            own,
+            system_dirs=packages[:1],
+            directory=folder,
+            defines=flags.macros,
+        ).files
+
+    def state(files: Sequence[str]) -> str:
+        """Return a digest of headers as they are, and of all else that decides what they mean."""
+        contents = Files({})
+        shared = [option for option in command if not option.startswith("-frandom-seed")]
+        key = Key("headers of NVRTC").add("command", shared).add("text", text[:end])
+        key.add("source", [alias, folder])
+        return key.add("files", [[path, contents.digest(path)] for path in files]).hexdigest()
+
+    files = headers()
+    included = include_scan.names((text[:end],), files)
+    if not any(_HEAVY.match(header) and not _LIGHT.match(header) for header in included):
+        return run(whole, command)
+    if _UNROLL not in flags.macros:
+        command = (*command, f"-D{_UNROLL}=10")
+    asked = any(re.match(r"--?(?:pch|create-pch|use-pch)\b", option) for option in command)
+    if not end or asked or not library.has_pch:
+        return run(whole, command)
+    before = state(files)
+    if (place := _place(before)) is None:
+        return run(whole, command)
+    # NVRTC precompiles nothing where a #line comes before the end of the prefix, which is the first
+    # token that is no directive: hence the semicolon.
+    lines = text.count("\n", 0, end) + 1
+    parted = f"{text[:end]}\n;\n#line {lines} {name}\n{text[end:]}"
+    # One thread makes it, and others wait: NVRTC reads for one thread at a time anyway.
+    is_there = any(place.iterdir())
+    with contextlib.nullcontext() if is_there else _lock_of(os.fspath(place)):
+        done = run(parted, (*command, "-pch", f"-pch-dir={place}", *_QUIET))
+    for message in _MESSAGE.finditer(done.log):
+        verb = "made" if message[1] == "creating" else "used"
+        logger = logging.getLogger("tvmffi_cubin")
+        logger.debug("NVRTC %s a precompiled header for %s", verb, name.strip('"') or alias)
+        if verb == "made":
+            _trim(place.parent)
+            if state(headers()) != before:
+                remove(os.fspath(place))
+    log = _MESSAGE.sub("", done.log).strip("\n")
+    is_of_source = done.result == COMPILATION and not _BLAMED.search(log)
+    if not (done.result == SUCCESS or is_of_source):
+        return run(whole, command)
+    return done._replace(log=log)
+
+
+def prefix_end(source: str) -> int:
+    """Return where the line behind the last ``#include`` before any code begins.
+
+    Only what comes before can be precompiled. 0 where there is no such line; a ``#line`` ends the
+    search as well.
+    """
+    end = place = depth = 0
+    has_include = False
+    while True:
+        gap = _GAP.match(source, place)
+        directive = _DIRECTIVE.match(source, gap.end() if gap else place)
+        if directive is None or directive[1] == "line" or directive[1].isdigit():
+            return end
+        word, place = directive[1], directive.end()
+        depth += (word in ("if", "ifdef", "ifndef")) - (word == "endif")
+        has_include = has_include or word == "include"
+        # A condition that is open here belongs to what follows, as a whole.
+        if has_include and depth == 0:
+            end, has_include = source.find("\n", place) + 1 or len(source), False
+
+
+def _place(state: str) -> Path | None:
+    """Return the folder for one precompiled header, None where there is no room for one."""
+    process = os.getpid()
+    try:
+        with _lock_of(str(process)):
+            kept = _folder(process)
+        place = kept / state
+        place.mkdir(exist_ok=True)
+    except OSError:
+        return None
+    return place if has_room(kept) else None
+
+
+def _lock_of(what: str) -> threading.Lock:
+    return _locks.setdefault(what, threading.Lock())
+
+
+@functools.cache
+def _folder(process: int) -> Path:
+    """Return a process's folder, which goes with it; a forked child has its own."""
+    import tempfile
+
+    parent = Path(tempfile.gettempdir())
+    for left in parent.glob(f"{_FOLDER}*"):
+        owner = left.name.removeprefix(_FOLDER).partition("-")[0]
+        if not os.path.exists(f"/proc/{owner}"):  # it was killed
+            remove(os.fspath(left))
+    folder = tempfile.mkdtemp(prefix=f"{_FOLDER}{process}-")
+    atexit.register(_remove, folder, process)
+    return Path(folder)
+
+
+def _remove(folder: str, owner: int) -> None:
+    if os.getpid() == owner:
+        remove(folder)
+
+
+def _trim(folder: Path) -> None:
+    """Remove all but the newest."""
+    with contextlib.suppress(OSError):  # another thread may do the same
+        files = sorted(folder.glob("*/*"), key=lambda path: path.stat().st_mtime_ns)
+        for path in files[:-_MOST]:
+            path.unlink()
