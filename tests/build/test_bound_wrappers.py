@@ -329,7 +329,7 @@ class TestABuild:
             (
                 KERNELS + 'extern "C" __global__ void wide(void* c, unsigned l, double s) {}',
                 NAMES,
-                "'scale' is one parameter of all kernels: 8 bytes in wide, 4 bytes in ",
+                "'scale' is one parameter of all kernels, and these tell ",
             ),
             (
                 KERNELS,
@@ -341,7 +341,7 @@ class TestABuild:
                 ["counters", "float limit", "scale"],
                 "declares 'float limit', kernel nothing has",
             ),
-            (None, NAMES, "no kernel is embedded that could tell the type of 'counters': declare"),
+            (None, NAMES, "these tell no size: give all the same, or declare it"),
         ],
     )
     def test_of_kernels_that_do_not_go_with_it_is_refused(self, kernels, params, message):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import zip_longest
 from typing import Any
 
@@ -15,19 +16,14 @@ from .plan import BOUND_TABLE, KernelRef, Plan
 _INSTANCE = Layout("P P P P P i i i i i i")
 
 
-class told:  # noqa: N801 - reads as a statement
-    """Says in errors where they come from."""
-
-    def __init__(self, where: str) -> None:
-        self.where = where
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, type_: object, error: BaseException | None, traceback: object) -> None:
-        if isinstance(error, TypeError | ValueError):
-            kind = TypeError if isinstance(error, TypeError) else ValueError
-            raise kind(f"{self.where}: {error}") from None
+@contextmanager
+def told(where: str) -> Iterator[None]:
+    """Say in errors where they come from."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{where}: {error}") from None
 
 
 def bind(
@@ -71,16 +67,16 @@ def _instance(
 ) -> tuple[str, dict[str, Any]]:
     """Return one way to launch under a name, as its row, and what a manifest says of it."""
     exported: dict[str, Exported] = {}
-    places = [told(f"function {name!r}, kernel {ref.signature.display!r}") for _, ref in launches]
+    places = [f"function {name!r}, kernel {ref.signature.display!r}" for _, ref in launches]
     # All launches say what they export before any expression is read: one may use what another's
     # kernel takes.
     binders, rows, targets = [], [], set()
     for (launch, ref), place in zip(launches, places, strict=True):
-        with place:
+        with told(place):
             binders.append(LaunchBinder(plan, name, launch, ref, exported))
     for binder, place in zip(binders, places, strict=True):
         others = {x.name for other in binders if other is not binder for x in other.declared}
-        with place:
+        with told(place):
             rows.append(binder.row(others))
             targets.add(binder.target())
             if len(targets) > 1:
@@ -97,11 +93,10 @@ def _instance(
     row = _INSTANCE.row(
         *(plan.string(signature), plan.params(params), plan.table(rows), targets.pop()),
         BOUND_TABLE if any(binder.num_bound for binder in binders) else None,
-        *(len(params), len(launches)),
-        *(sum(max(1, len(binder.params)) for binder in binders),),
-        *(sum(binder.num_maps for binder in binders),),
-        *(sum(binder.num_attributes for binder in binders),),
-        *(sum(binder.num_scratch for binder in binders),),
+        *(len(params), len(launches), sum(max(1, len(binder.params)) for binder in binders)),
+        sum(binder.num_maps for binder in binders),
+        sum(binder.num_attributes for binder in binders),
+        sum(binder.num_scratch for binder in binders),
     )
     return row, {
         "signature": signature,

@@ -124,23 +124,22 @@ def _trailing(text: str) -> Bound | Param:
 
 def _slot(given: Bound | Param, position: int, kernels: Kernels) -> Exported:
     """Return what may be bound for kernels that C++ launches: of a type that does for all."""
-    found = [s for _, s in kernels.every if not s.from_library]
-    types = [
-        s.params[position].type if s.params else sized_type(s.kernel.params[position].size)
-        for s in found
-    ]
-    if not types and isinstance(given, Param):
-        types = [given.type]
-    kernel_of = {type_.size: s.display for type_, s in zip(types, found, strict=False)}
-    if len(kernel_of) > 1:
-        sizes = ", ".join(f"{size} bytes in {kernel}" for size, kernel in kernel_of.items())
-        raise ValueError(f"bound_params: {given.name!r} is one parameter of all kernels: {sizes}")
-    if not types or types[0].size is None:
-        raise ValueError(
-            f"bound_params: no kernel is embedded that could tell the type of {given.name!r}: "
-            f'declare it, as in "unsigned long long* {given.name}"'
-        )
     name = str(given.name)
+    found = {
+        s.params[position].type if s.params else sized_type(s.kernel.params[position].size): s
+        for _, s in kernels.every
+        if not s.from_library
+    }
+    types = [*found] or ([given.type] if isinstance(given, Param) else [])
+    sizes = {type_.size: s.display for type_, s in found.items()}
+    if len({type_.size for type_ in types}) != 1 or types[0].size is None:
+        known = (
+            ", ".join(f"{size} bytes in {kernel}" for size, kernel in sizes.items()) or "no size"
+        )
+        raise ValueError(
+            f"bound_params: {name!r} is one parameter of all kernels, and these tell {known}: "
+            f'give all the same, or declare it, as in "unsigned long long* {name}"'
+        )
     try:
         slot = reduce(Exported.merged, (Exported(name, type_) for type_ in types))
     except ValueError:

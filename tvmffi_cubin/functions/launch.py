@@ -7,50 +7,32 @@ from dataclasses import replace
 from typing import Any
 
 from ..device.signature import check
-from ..kernels.types import CxxType, Param, parse_params, parse_type
+from ..kernels.types import CxxType, Param, parse_params
 from ..launches import constant
 from ..launches.attributes import ATTRIBUTES
 from ..launches.expression import lone_name
 from ..launches.form import to_json
 from ..launches.launch import Launch
-from ..launches.tensor_map import (
-    DATA_TYPES,
-    INTERLEAVES,
-    L2_PROMOTIONS,
-    OOB_FILLS,
-    SWIZZLES,
-    TensorMap,
-)
+from ..launches.tensor_map import TensorMap
 from ..launches.values import Bound, Scratch
 from .assembly import Layout
 from .exported import Exported, contradicts, fits, is_integer
-from .plan import KernelRef, Plan, kind_of
+from .plan import STEP, KernelRef, Plan, kind_of
 from .postfix import ONCE_SHAPED, Scope
+from .tensor_map import MAP_TYPE, map_row
 
 # As structs of launcher/plan.h, and its enumerations.
-_STEP = Layout("P P q B B H I")
 _SOURCE = Layout("B i P")
 _LAUNCH = Layout("P P P i i i i i ? ?")
-_MAP = Layout("P P i i  B b B B B B i i i i" + 27 * " q")
 _SCRATCH = Layout("P  P P q  P P q  I")
 _TARGET = Layout("P P q  P P q  i ? ?")
 _WHEN, _GRID, _BLOCK, _SMEM = range(4)
-_DIMENSIONS, _INTEGER, _FLAG, _EVENT, _RAW, _COMPUTED, _WORD = range(4, 11)
+_DIMENSIONS, _INTEGER, _FLAG, _EVENT, _RAW, _COMPUTED = range(4, 10)
 _FROM_ARGUMENT, _FROM_COMPUTED, _FROM_CONSTANT, _FROM_MAP, _FROM_SCRATCH, _FROM_BOUND = range(6)
 _ATTRIBUTES = {"dimensions": _DIMENSIONS, "integer": _INTEGER, "flag": _FLAG, "event": _EVENT}
 
 # What a tensor is exported as that kernels take by its map alone: another launch may say more.
 _TENSOR = CxxType("void*", "raw", 8)
-_MAP_TYPE = parse_type("CUtensorMap")
-# The words of a `TensorMapSpec` in core/tensor_map.h: where each field begins.
-_WORDS = {
-    "box_dim": 0, "element_strides": 5, "lower_corner": 10, "upper_corner": 13,
-    "channels_per_pixel": 16, "pixels_per_column": 17, "global_dim": 18, "global_strides": 23,
-}  # fmt: skip
-_NUM_WORDS = 27
-
-_Figure = tuple[str | None, str | None, int]
-"""A figure's members: its code, its text, its value."""
 
 
 class LaunchBinder:
@@ -139,7 +121,7 @@ class LaunchBinder:
     def row(self, others: set[str]) -> str:
         """Return the launch's row; `others` is what other launches of the function declare."""
         launch, plan = self.launch, self.plan
-        self._scope = Scope(self.exported, launch.args, self.types)
+        self._scope = Scope(plan, self.exported, launch.args, self.types)
         self._computed: list[str] = []
         sources = [self._source(param) for param in self.params]
         steps = [*self._steps()]
@@ -164,12 +146,6 @@ class LaunchBinder:
         found = {"kernel": self.kernel.signature.symbol, "image": self.kernel.image}
         return {**found, **to_json(self.launch), **found}
 
-    def _figure(self, what: str, figure: int | str, **scope: Any) -> _Figure:
-        """Return a constant, or an expression as `Scope.code` takes it."""
-        if not isinstance(figure, str):
-            return None, None, int(figure)
-        return self.plan.data(self._scope.code(what, figure, **scope)), self.plan.string(figure), 0
-
     def _source(self, param: Param) -> str:
         """Return where a parameter of the kernel comes from."""
         name, type_, ndim = param
@@ -178,12 +154,13 @@ class LaunchBinder:
         value, what = self.launch.args[name], f"args[{name!r}]"
         if isinstance(value, TensorMap):
             self.num_maps += 1
-            return _SOURCE.row(_FROM_MAP, 0, self._map(value, param))
+            self.mapped.add(value.tensor or name)
+            return _SOURCE.row(_FROM_MAP, 0, map_row(self._scope, value, param))
         if isinstance(value, Scratch):
             if type_.kind not in ("pointer", "raw") or type_.size != 8:
                 raise ValueError(f"{what}: a Scratch is for a pointer, got '{type_.text} {name}'")
-            fixed = self._figure(f"bytes of {what}", value.bytes)
-            each = self._figure(f"bytes_per_block of {what}", value.bytes_per_block)
+            fixed = self._scope.figure(f"bytes of {what}", value.bytes)
+            each = self._scope.figure(f"bytes_per_block of {what}", value.bytes_per_block)
             row = _SCRATCH.row(self.plan.string(name), *fixed, *each, value.align)
             self.num_scratch += 1
             return _SOURCE.row(_FROM_SCRATCH, 0, self.plan.table([row]))
@@ -206,62 +183,17 @@ class LaunchBinder:
                 f"expression {value!r}"
             )
         is_bool = type_.kind == "bool"
-        figure = self._figure(what, value, reading=(name,), of_device=ONCE_SHAPED, is_bool=is_bool)
+        figure = self._scope.figure(
+            what, value, reading=(name,), of_device=ONCE_SHAPED, is_bool=is_bool
+        )
         number = len(self._computed)
-        step = _STEP.row(*figure, _COMPUTED, kind_of(type_), number, type_.size or 0)
+        step = STEP.row(*figure, _COMPUTED, kind_of(type_), number, type_.size or 0)
         self._computed.append(step)
         return _SOURCE.row(_FROM_COMPUTED, number, None)
 
     def _argument(self, name: str) -> str:
         self.passed.add(name)
         return _SOURCE.row(_FROM_ARGUMENT, self._scope.numbers[name], None)
-
-    def _map(self, map_: TensorMap, param: Param) -> str | None:
-        """Return the map of one kernel parameter, and note what it asks of its tensor."""
-        (name, type_, _), tensor = param, map_.tensor or param.name
-        if type_.kind not in ("struct", "raw") or type_.size != _MAP_TYPE.size:
-            raise ValueError(
-                f"args[{name!r}]: a TensorMap is for 'const __grid_constant__ CUtensorMap', got "
-                f"'{type_.text} {name}'"
-            )
-        if tensor not in self.exported:
-            raise ValueError(
-                f"args[{name!r}]: the tensor {tensor!r} is none that callers pass; declare it, as "
-                f'in params="..., const float* {tensor}"; there are {_list(self.exported)}'
-            )
-        exported = self.exported[tensor].as_tensor()
-        if exported.type.kind != "pointer":
-            raise ValueError(f"args[{name!r}]: {tensor!r} is '{exported.type.text}', not a tensor")
-        if map_.global_dim is None:
-            exported = exported.merged(exported._replace(ndim=map_.rank))
-        # None and bare addresses have no shape, and no dtype.
-        needs_tensor = map_.global_dim is None or map_.dtype is None
-        self.exported[tensor] = exported._replace(
-            in_expression=exported.in_expression or needs_tensor
-        )
-        self._scope.read.add(tensor)
-        self.mapped.add(tensor)
-        words, steps = [0] * _NUM_WORDS, []
-        for field, first in _WORDS.items():
-            value = getattr(map_, field)
-            figures = value if isinstance(value, tuple) else () if value is None else (value,)
-            for number, x in enumerate(figures, first):
-                what = f"{field}[{number - first}] of args[{name!r}]"
-                code, text, words[number] = self._figure(what, x, reading=(name,))
-                if code is not None:
-                    steps.append(_STEP.row(code, text, 0, _WORD, 0, number, 0))
-        row = _MAP.row(
-            *(self.plan.string(name), self.plan.table(steps), len(steps)),
-            self._scope.numbers[tensor],
-            map_.is_im2col,
-            -1 if map_.dtype is None else DATA_TYPES.index(map_.dtype),
-            *(SWIZZLES.index(map_.swizzle), INTERLEAVES.index(map_.interleave)),
-            *(L2_PROMOTIONS.index(map_.l2_promotion), OOB_FILLS.index(map_.oob_fill)),
-            map_.rank,
-            *(len(x or ()) for x in (map_.element_strides, map_.global_dim, map_.global_strides)),
-            *words,
-        )
-        return self.plan.table([row])
 
     def _steps(self) -> Iterator[str]:
         """Yield what is evaluated: conditions first, the grid last."""
@@ -285,7 +217,7 @@ class LaunchBinder:
                 yield self._step(what, x, _ATTRIBUTES[attribute.kind], axis, attribute.id)
         for number, data in (launch.attributes or {}).items():
             self.num_attributes += 1
-            yield _STEP.row(None, self.plan.data(data, align=8), len(data), _RAW, 0, 0, number)
+            yield STEP.row(None, self.plan.data(data, align=8), len(data), _RAW, 0, 0, number)
         # How many blocks can be resident depends on all else.
         for axis, x in enumerate(launch.grid or ()):
             yield self._step(f"grid.{'xyz'[axis]}", x, _GRID, axis, of_device=ONCE_SHAPED)
@@ -293,7 +225,7 @@ class LaunchBinder:
     def _step(
         self, what: str, figure: int | str, target: int, axis: int = 0, id_: int = 0, **scope: Any
     ) -> str:
-        return _STEP.row(*self._figure(what, figure, **scope), target, axis, 0, id_)
+        return STEP.row(*self._scope.figure(what, figure, **scope), target, axis, 0, id_)
 
     def _note_assumptions(self) -> None:
         """Note with the function's parameters what a launch says of them beside its expressions."""
@@ -329,8 +261,8 @@ class LaunchBinder:
             # An object of a stream arrives as an address.
             stream, pointer = f"{name}.data_ptr", self._scope.numbers[name]
         row = _TARGET.row(
-            *self._figure("device", device or 0, of_device=()),
-            *self._figure("stream", stream or 0, of_device=()),
+            *self._scope.figure("device", device or 0, of_device=()),
+            *self._scope.figure("stream", stream or 0, of_device=()),
             *(pointer, device is not None, stream is not None),
         )
         return self.plan.table([row])
@@ -340,7 +272,7 @@ def as_map(launch: Launch, param: Param) -> Param:
     """Return a kernel's parameter, which is a map where its tensor is declared under its name."""
     value = launch.args.get(param.name)
     is_tensor = isinstance(value, TensorMap) and value.tensor in (None, param.name)
-    return Param(param.name, _MAP_TYPE) if is_tensor and param.type.kind == "pointer" else param
+    return Param(param.name, MAP_TYPE) if is_tensor and param.type.kind == "pointer" else param
 
 
 def _list(names: Iterable[str]) -> str:

@@ -13,6 +13,7 @@ from .assembly import Layout, Text
 from .exported import Exported
 
 # As structs of launcher/plan.h, in its order. What the body fills in begins as zeros.
+STEP = Layout("P P q B B H I")
 _PARAM = Layout("P P P q  B B H B B H B B H B B H  I I i i B B B ? ?")
 _IMAGE = Layout("P P P P P P P P")
 _DECLARED = Layout("P i i ?")

@@ -10,6 +10,7 @@ from ..kernels.types import CxxType
 from ..launches.expression import Number, Read, Tree, failure, lone_name, parse
 from ..launches.values import Bound
 from .exported import Exported, is_integer
+from .plan import Plan
 
 # As `Op` in launcher/plan.h has them.
 _END, _PUSH8, _PUSH64 = 0, 1, 2
@@ -51,30 +52,37 @@ class Scope:
 
     def __init__(
         self,
+        plan: Plan,
         exported: dict[str, Exported],
         args: Mapping[str, object],
         types: Mapping[str, CxxType],
     ) -> None:
+        self.plan = plan
         self.exported = exported
         self.args = args
         self.types = types
         self.numbers = {name: number for number, name in enumerate(exported)}
         self.read: set[str] = set()
 
-    def code(
+    def figure(
         self,
         what: str,
-        text: str,
+        figure: int | str,
         *,
         reading: tuple[str, ...] = (),
         of_device: tuple[str, ...] = EVERYWHERE,
         is_bool: bool = False,
-    ) -> bytes:
-        """Return the code of an expression; `what` is what messages call it."""
-        code, depth = self._code(parse(text), _Place(what, text, reading, of_device))
+    ) -> tuple[str | None, str | None, int]:
+        """Return a constant's or an expression's code, text and value, as a `Figure` has them."""
+        if not isinstance(figure, str):
+            return None, None, int(figure)
+        code, depth = self._code(parse(figure), _Place(what, figure, reading, of_device))
         if depth > _MAX_STACK:
-            raise ValueError(f"{what}: {text!r} needs {depth} values at once, at most {_MAX_STACK}")
-        return code + _TRUTH * is_bool + bytes([_END])
+            raise ValueError(
+                f"{what}: {figure!r} needs {depth} values at once, at most {_MAX_STACK}"
+            )
+        code += _TRUTH * is_bool + bytes([_END])
+        return self.plan.data(code), self.plan.string(figure), 0
 
     def _code(self, tree: Tree, place: _Place) -> _Code:
         if isinstance(tree, Number):

@@ -6,7 +6,6 @@ agree.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -28,9 +27,7 @@ INTERLEAVES = ("none", "16B", "32B")
 L2_PROMOTIONS = ("none", "64B", "128B", "256B")
 OOB_FILLS = ("zeros", "nan")
 
-
 _IM2COL = ("lower_corner", "upper_corner", "channels_per_pixel", "pixels_per_column")
-_FIGURES = ("box_dim", "element_strides", *_IM2COL, "global_dim", "global_strides")
 
 
 def _word(what: str, value: Any, *, words: tuple[str, ...]) -> str:
@@ -191,12 +188,3 @@ class TensorMap(Record, checks=_CHECKS):
     def rank(self) -> int:
         """The rank that its tensor must have, unless `global_dim` is given."""
         return len(self.lower_corner) + 2 if self.is_im2col else len(self.box_dim)
-
-    def figures(self) -> Iterator[tuple[str, Figure]]:
-        """Yield each figure with its place: ``"box_dim[0]"``, ``"channels_per_pixel"``."""
-        for name in _FIGURES:
-            value = getattr(self, name)
-            if isinstance(value, tuple):
-                yield from ((f"{name}[{i}]", figure) for i, figure in enumerate(value))
-            elif value is not None:
-                yield name, value

@@ -1,0 +1,70 @@
+"""A kernel parameter that is a tensor's map: its row of the plan."""
+
+from __future__ import annotations
+
+from ..kernels.types import Param, parse_type
+from ..launches.tensor_map import (
+    DATA_TYPES,
+    INTERLEAVES,
+    L2_PROMOTIONS,
+    OOB_FILLS,
+    SWIZZLES,
+    TensorMap,
+)
+from .assembly import Layout
+from .plan import STEP
+from .postfix import Scope
+
+MAP_TYPE = parse_type("CUtensorMap")
+_MAP = Layout("P P i i  B b B B B B i i i i" + 27 * " q")
+_WORD = 10
+# The words of a `TensorMapSpec` in core/tensor_map.h: where each field begins.
+_WORDS = {
+    "box_dim": 0, "element_strides": 5, "lower_corner": 10, "upper_corner": 13,
+    "channels_per_pixel": 16, "pixels_per_column": 17, "global_dim": 18, "global_strides": 23,
+}  # fmt: skip
+_NUM_WORDS = 27
+
+
+def map_row(scope: Scope, map_: TensorMap, param: Param) -> str | None:
+    """Return the label of a parameter's map, and note what it asks of its tensor."""
+    (name, type_, _), tensor = param, map_.tensor or param.name
+    what = f"args[{name!r}]"
+    if type_.kind not in ("struct", "raw") or type_.size != MAP_TYPE.size:
+        raise ValueError(
+            f"{what}: a TensorMap is for 'const __grid_constant__ CUtensorMap', got "
+            f"'{type_.text} {name}'"
+        )
+    if tensor not in scope.exported:
+        raise ValueError(
+            f"{what}: the tensor {tensor!r} is none that callers pass; declare it, as in "
+            f'params="..., const float* {tensor}"; there are {", ".join(scope.exported) or "none"}'
+        )
+    exported = scope.exported[tensor].as_tensor()
+    if exported.type.kind != "pointer":
+        raise ValueError(f"{what}: {tensor!r} is '{exported.type.text}', not a tensor")
+    if map_.global_dim is None:
+        exported = exported.merged(exported._replace(ndim=map_.rank))
+    # None and bare addresses have no shape, and no dtype.
+    needs_tensor = map_.global_dim is None or map_.dtype is None
+    scope.exported[tensor] = exported._replace(in_expression=exported.in_expression or needs_tensor)
+    scope.read.add(tensor)
+    words, steps = [0] * _NUM_WORDS, []
+    for field, first in _WORDS.items():
+        given = getattr(map_, field)
+        figures = given if isinstance(given, tuple) else () if given is None else (given,)
+        for number, x in enumerate(figures, first):
+            place = f"{field}[{number - first}] of {what}"
+            code, text, words[number] = scope.figure(place, x, reading=(name,))
+            if code is not None:
+                steps.append(STEP.row(code, text, 0, _WORD, 0, number, 0))
+    row = _MAP.row(
+        *(scope.plan.string(name), scope.plan.table(steps), len(steps), scope.numbers[tensor]),
+        map_.is_im2col,
+        -1 if map_.dtype is None else DATA_TYPES.index(map_.dtype),
+        *(SWIZZLES.index(map_.swizzle), INTERLEAVES.index(map_.interleave)),
+        *(L2_PROMOTIONS.index(map_.l2_promotion), OOB_FILLS.index(map_.oob_fill), map_.rank),
+        *(len(x or ()) for x in (map_.element_strides, map_.global_dim, map_.global_strides)),
+        *words,
+    )
+    return scope.plan.table([row])
