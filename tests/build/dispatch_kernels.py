@@ -18,10 +18,7 @@ __global__ void over(const float* x) {}
 __global__ void over(const int* x) {}
 __global__ void over(long long x) {}
 template <bool kCausal> __global__ void mask(float* x, bool causal, int n) {}
-template <bool kWide> __global__ void widths(float* x, int n) {}
 extern "C" __global__ void bytes(unsigned char v) {}
-extern "C" __global__ void shorts(short v) {}
-extern "C" __global__ void floats(float v) {}
 extern "C" __global__ void none() {}
 """
 ONE = {"grid": 1, "block": 1}
@@ -40,9 +37,6 @@ DISPATCH_FUNCTIONS = {
     "vector": tc.Dispatch(
         [tc.Launch(kernel="wide", when="n % 4 == 0", **ONE), tc.Launch(kernel="narrow", **ONE)]
     ),
-    "widths": tc.Launch(
-        kernel="widths<B>", when="not B or (n % 4 == 0 and B == True and n * B == n)", **ONE
-    ).over(B=[True, False]),
     "pipeline": tc.Dispatch(
         [
             [
@@ -59,14 +53,6 @@ DISPATCH_FUNCTIONS = {
         ]
     ),
     "mask": tc.Launch(kernel="mask<C>", when="causal == C", **ONE).over(C=[True, False]),
-    "ranks": tc.Dispatch(
-        [
-            tc.Launch(kernel="narrow", params=f"const float* x: ndim={i}", args={"n": i}, **ONE)
-            for i in (1, 2)
-        ]
-        + [tc.Launch(kernel="narrow", strided="x", args={"n": 99}, **ONE)]
-    ),
-    "ranges": tc.Dispatch([tc.Launch(kernel=k, **ONE) for k in ("bytes", "shorts", "floats")]),
     "counts": tc.Dispatch([tc.Launch(kernel="none", **ONE), tc.Launch(kernel="bytes", **ONE)]),
     "guarded": tc.Dispatch(
         [
@@ -78,12 +64,6 @@ DISPATCH_FUNCTIONS = {
         [
             tc.Launch(kernel="first", grid="64 // n", block=1, when="n < 9"),
             tc.Launch(kernel="first", grid=9, block=1),
-        ]
-    ),
-    "devices": tc.Dispatch(
-        [
-            tc.Launch(kernel="first", when="num_sms > 100", **ONE),
-            tc.Launch(kernel="first", grid=2, block=1),
         ]
     ),
     "alone": tc.Launch(kernel="first", grid="8 // n", block=1, when="0 < n < 9"),

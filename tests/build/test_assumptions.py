@@ -3,8 +3,6 @@
 import ctypes
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
@@ -99,12 +97,6 @@ def test_an_integer_of_another_value_is_named(module, x, arguments, message):
         module.values(x, *arguments)
 
 
-def test_a_parameter_that_the_kernel_does_not_take_is_checked(module, driver_stub, x):
-    with pytest.raises(ValueError, match=r"argument 2 \(stride: long\): got the int 2, wanted 1"):
-        module.strided(x, 2, 7)
-    assert driver_stub.launches() == []
-
-
 def test_the_first_instance_whose_assumptions_hold_is_launched(module, driver_stub, x):
     module.either(x, 8)
     module.either(x, 7)
@@ -122,34 +114,3 @@ def test_a_value_that_no_instance_was_compiled_for_is_a_value_error(driver_stub,
         mod.k(x, 6)
     with pytest.raises(TypeError, match=r"\(n: int\): got a str, wanted an int"):
         mod.k(x, "6")
-
-
-def test_of_several_launches_all_assumptions_hold(module, x):
-    with pytest.raises(ValueError, match="wanted a multiple of 32"):
-        module.several(x, 4)
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(n=st.integers(-(2**31), 2**31 - 1), s=st.integers(-(2**63), 2**63 - 1))
-def test_exactly_multiples_are_taken(module, driver_stub, n, s):
-    x = cuda_array(driver_stub, 8)
-    if n % 16 == 0 and s % 8 == 0:
-        module.multiples(x, n, s, 0)
-        return
-    with pytest.raises(ValueError, match="wanted a multiple of"):
-        module.multiples(x, n, s, 0)
-
-
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"multiple_of": {"m": 2}}, "multiple_of names 'm', wanted one of x, n"),
-        ({"equal_to": {"x": 2}}, "equal_to names 'x', wanted one of n"),
-        ({"multiple_of": {"n": 2}, "args": {"n": 6}}, "multiple_of names 'n'"),
-    ],
-)
-def test_assumptions_that_do_not_fit_are_refused_when_built(fields, message):
-    with pytest.raises(ValueError, match=message):
-        tc.build_inline(
-            "assumptions_refused", SOURCE, functions={"fast": Launch(**fields)}, arch="sm_90"
-        )

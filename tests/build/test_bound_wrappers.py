@@ -1,8 +1,6 @@
 """Bound parameters of a whole module: C++ functions launch as they did, and all is appended."""
 
 import struct
-import subprocess
-import threading
 
 import pytest
 from bound_fixtures import bound_fixtures
@@ -156,18 +154,6 @@ class TestALaunchInCpp:
             mod.Launch(0, x, x, 3)
         assert [launch[5] for launch in values(driver_stub)] == [1, 2]
 
-    def test_on_a_stream_s_device_too(self, mod, arrays, driver_stub):
-        mod.bind(limit=1)
-        mod.bind(limit=2, device=1)
-        with driver_stub.current_device(1):
-            mod.Launch(1, *arrays, 3)
-        assert [launch[5] for launch in values(driver_stub)] == [2]
-
-    def test_with_arguments_missing_is_refused(self, mod, arrays, driver_stub):
-        with pytest.raises(tc.LaunchError, match="CUDA_ERROR_INVALID_VALUE"):
-            mod.Launch(12, *arrays, 3)
-        assert driver_stub.launches() == []
-
     def test_with_typed_arguments_for_all_is_refused(self, mod, arrays, driver_stub):
         message = "axpy takes 7 arguments less 3 that are bound, Launch got 7"
         with pytest.raises(TypeError, match=message):
@@ -176,33 +162,11 @@ class TestALaunchInCpp:
 
 
 class TestAGeneratedFunction:
-    def test_does_not_ask_for_them_either(self, mod, arrays, driver_stub):
-        assert mod.axpy.signature == "axpy(float a, const float* x, float* y, int n)"
-        mod.bind(limit=4)
-        mod.axpy(2.0, *arrays, 3)
-        assert values(driver_stub)[0][3:] == (3, 0, 4, 0.0)
-
     def test_keeps_what_its_launch_gives_itself(self, mod, arrays, driver_stub):
         mod.bind(scale=0.5, limit=4)
         mod.own(2.0, *arrays, 3)
         assert values(driver_stub)[0][4:] == (0, 4, 2.5)
         assert mod.own.bound == (("counters", "unsigned long long*"), ("limit", "unsigned int"))
-
-    def test_is_bound_alone_by_its_name(self, mod, driver_stub):
-        mod.bind("axpy", limit=4)
-        bound = mod.bound(0)
-        assert bound["axpy"]["limit"] == 4
-        assert bound[None] == bound["own"] | {"scale": None} == dict.fromkeys(NAMES)
-
-    def test_of_a_module_without_cpp_needs_no_launch_s_args(self, driver_stub, arrays):
-        mod = tc.load_inline(
-            "alone", KERNELS, functions={"axpy": tc.Launch(grid=1, block=32)},
-            bound_params=NAMES, arch="sm_90",
-        )  # fmt: skip
-        mod.bind(limit=4)
-        mod.axpy(2.0, *arrays, 3)
-        assert values(driver_stub)[0][3:] == (3, 0, 4, 0.0)
-        assert set(mod.bound(0)) == {"axpy"}
 
     @pytest.mark.parametrize(
         "params",
@@ -262,12 +226,6 @@ class TestAnImageThatArrivesAtRunTime:
         assert not isinstance(error.value, tc.LaunchLimitError)
         assert driver_stub.launches() == []
 
-    def test_is_refused_by_name_where_the_driver_does_not_tell(self, mod, image, driver_stub):
-        driver_stub.fail("cuKernelGetParamInfo", 500)
-        with pytest.raises(tc.LaunchError, match="unknown to a driver before CUDA 12.4"):
-            mod.LaunchBytes(image, "one", 5)
-        assert driver_stub.launches() == []
-
 
 def test_what_is_required_and_not_bound_is_named(driver_stub, arrays):
     mod = build(bound_params=["counters", tc.Bound("limit", required=True), "scale"])
@@ -283,37 +241,6 @@ def test_what_is_required_and_not_bound_is_named(driver_stub, arrays):
     mod.bind(limit=1)
     mod.Launch(0, *arrays, 3)
     assert len(driver_stub.launches()) == 1
-
-
-def test_launches_and_binds_of_many_threads_never_mix_two_values(mod, arrays, driver_stub):
-    stopped, errors = threading.Event(), []
-    pairs = [(limit, -float(limit)) for limit in range(1, 9)]
-    mod.bind(limit=1, scale=-1.0)
-
-    def rebind():
-        while not stopped.is_set():
-            for limit, scale in pairs:
-                mod.bind(limit=limit, scale=scale)
-
-    def launch(way):
-        try:
-            for _ in range(1000):
-                mod.Launch(way, *arrays, 3)
-        except Exception as error:
-            errors.append(error)
-
-    binder = threading.Thread(target=rebind)
-    launchers = [threading.Thread(target=launch, args=(way,)) for way in (0, 3, 4, 6)]
-    for thread in (binder, *launchers):
-        thread.start()
-    for thread in launchers:
-        thread.join()
-    stopped.set()
-    binder.join()
-    assert not errors
-    got = values(driver_stub)
-    assert len(got) == 4000
-    assert {launch[5:] for launch in got} <= set(pairs)
 
 
 class TestABuild:
@@ -424,30 +351,3 @@ class TestABuild:
         got = values(driver_stub)
         assert len(got) == 2 * len(WAYS)
         assert {launch[3:] for launch in got} == {(3, 0, 8, 0.0)}
-
-    def test_without_bound_params_has_nothing_of_it(self, tmp_path):
-        path = tc.build_inline(
-            "plain", [KERNELS, WRAPPER], functions=["Launch", "LaunchBytes"], arch="sm_90"
-        )
-        listed = subprocess.run(
-            ["nm", "--defined-only", path], capture_output=True, text=True, check=True
-        )
-        assert "bound" not in listed.stdout.lower()
-
-
-def test_kernels_of_an_image_alone_are_bound_by_what_is_known_of_them(driver_stub):
-    source = """
-    template <typename T> __global__ void f(T* x, unsigned long long* c, unsigned l) { x[0] = l; }
-    template __global__ void f<float>(float*, unsigned long long*, unsigned);
-    extern "C" __global__ void g(float* x, unsigned long long* c, unsigned l) {}
-    """
-    image = tc.nvrtc.compile(source, arch="sm_90", name_expressions=["f<float>"])
-    mod = tc.load_inline("given", embed_cubin=image, bound_params=["counters", "limit"])
-    assert mod.f.bound == (("counters", "unsigned long long*"), ("limit", "unsigned int"))
-    assert mod.g.bound == (("counters", "8 bytes"), ("limit", "4 bytes"))
-    x, counters = cuda_array(driver_stub, 4), cuda_array(driver_stub, 8, "uint64")
-    mod.bind(counters=counters, limit=7)
-    for function in (mod.f, mod.g):
-        function[1, 32](x)
-    expected = (x.data_ptr, counters.data_ptr, 7)
-    assert [launch.values("PPI") for launch in driver_stub.launches()] == [expected] * 2

@@ -74,12 +74,6 @@ def test_a_grid_s_function_is_called_at_each_call_and_goes_with_other_options(mo
     assert all(8 in launch.attributes for launch in driver_stub.launches())
 
 
-def test_the_block_may_be_an_expression(mod, driver_stub, x):
-    mod.computed[9](x, 96)
-    assert shape(driver_stub) == ((9, 1, 1), (96, 1, 1))
-    assert driver_stub.launches()[-1].dynamic_smem_bytes == 384
-
-
 def test_a_grid_may_count_several_blocks_as_one(mod, driver_stub, x):
     mod.clusters[3, 2](x, 1)
     assert shape(driver_stub) == ((6, 2, 1), (32, 1, 1))
@@ -130,7 +124,3 @@ def test_what_is_no_grid_is_refused(mod, driver_stub, x, grid, error, message):
     with pytest.raises(error, match=message):
         mod.fixed[grid](x, 1)
     assert not driver_stub.launches()
-
-
-def test_a_function_with_a_grid_is_shown(mod):
-    assert repr(mod.fixed[3]) == "<tvmffi_cubin.Function fixed[(3, 1, 1)]>"

@@ -2,9 +2,6 @@
 
 import pytest
 from stub.cuda_array import CPU, cuda_array
-from test_launch_threads import together
-
-import tvmffi_cubin as tc
 
 # Which one is launched
 
@@ -25,14 +22,6 @@ def test_dtype_and_condition_choose_the_instance(
     assert launched() == [f"scale<{name}, {width}>"]
 
 
-def test_tensors_of_different_dtypes_fit_none(instances, driver_stub):
-    x, y = cuda_array(driver_stub, 8), cuda_array(driver_stub, 8, "float16")
-    with pytest.raises(
-        TypeError, match=r"float, 1>.*: argument 2 \(y: float\*\): got .* float16 .*, wanted"
-    ):
-        instances.scale(x, y, 1.0, 3)
-
-
 def test_unaligned_data_falls_back_by_condition(instances, driver_stub, launched):
     even, odd = cuda_array(driver_stub, 8), cuda_array(driver_stub, 8, address_offset=4)
     offset = cuda_array(driver_stub, 8, byte_offset=8)
@@ -40,35 +29,6 @@ def test_unaligned_data_falls_back_by_condition(instances, driver_stub, launched
         instances.aligned[1, 1](x, y, 1.0, 8)
     instances.aligned[1, 1](None, even, 1.0, 8)
     assert launched() == [f"scale<float, {width}>" for width in (4, 1, 1, 1, 4)]
-
-
-def test_unaligned_data_falls_back_by_type(instances, driver_stub, launched):
-    even, odd = cuda_array(driver_stub, 8), cuda_array(driver_stub, 8, address_offset=4)
-    instances.vector(even, 8)
-    instances.vector(odd, 8)
-    instances.vector(even, 7)
-    assert launched() == ["wide", "narrow", "narrow"]
-
-
-def test_rank_and_contiguity_choose_too(instances, driver_stub):
-    shapes = [((4,), None), ((2, 2), None), ((2, 2), (1, 2)), ((2,), (2,)), ((1, 1, 1), None)]
-    for shape, strides in shapes:
-        instances.ranks(cuda_array(driver_stub, shape, strides=strides))
-    assert [x.values("Pi")[1] for x in driver_stub.launches()] == [1, 2, 99, 99, 99]
-
-
-def test_the_range_of_a_number_chooses(instances, launched, driver_stub):
-    for value in (0, 255, 256, -1, 2**15 - 1, 2**15, 1.0, -(2**40)):
-        instances.ranges(value)
-    assert launched() == [
-        *("bytes", "bytes", "shorts", "shorts", "shorts", "floats", "floats", "floats"),
-    ]
-
-
-def test_the_number_of_arguments_chooses(instances, launched, driver_stub):
-    instances.counts(1)
-    instances.counts()
-    assert launched() == ["bytes", "none"]
 
 
 def test_overloads_make_a_function(instances, driver_stub, launched):
@@ -86,13 +46,6 @@ def test_a_flag_chooses_and_arrives(instances, driver_stub, launched):
     values = [launch.values("P?i")[1:] for launch in driver_stub.launches()]
     assert values == [(False, 5), (True, 6)]
     assert launched() == ["mask<false>", "mask<true>"]
-
-
-def test_a_bool_of_the_template_is_a_condition(instances, driver_stub, launched):
-    x = cuda_array(driver_stub, 8)
-    instances.widths(x, 8)
-    instances.widths(x, 7)
-    assert launched() == ["widths<true>", "widths<false>"]
 
 
 def test_an_instance_of_several_launches_runs_them_all_or_none(instances, driver_stub, launched):
@@ -119,16 +72,6 @@ def test_a_condition_that_has_no_value_does_not_hold(instances, driver_stub):
     assert one.endswith(": the condition 'm != 0 and n % m == 0' does not hold")
     assert two.endswith(": the condition 'n // m > 100' divides by zero")
     assert three.endswith(": the condition 'n * n * 4000000000 > 0' overflows 64 bits")
-
-
-def test_the_multiprocessors_of_the_tensors_device_are_read(instances, driver_stub):
-    driver_stub.set_attribute(0, 16, 132)
-    driver_stub.set_attribute(1, 16, 64)
-    for device in (0, 1):
-        instances.devices(cuda_array(driver_stub, 4, device=device), 1)
-    assert [(x.device, x.grid[0]) for x in driver_stub.launches()] == [(0, 1), (1, 2)]
-    instances.devices(None, 1)
-    assert driver_stub.launches()[-1].device == 0
 
 
 # What is not a matter of fitting
@@ -159,11 +102,6 @@ def test_a_tensor_in_the_wrong_place_is_a_value_error(instances, driver_stub):
     assert not driver_stub.launches()
 
 
-def test_a_limit_of_the_device_is_the_launch_s_own_error(instances, driver_stub):
-    with pytest.raises(tc.LaunchLimitError, match="block.x is 2048, device 0 allows 1024"):
-        instances.vector[1, 2048](cuda_array(driver_stub, 4), 4)
-
-
 # Options and keywords
 
 
@@ -177,22 +115,6 @@ def test_options_are_for_the_instance_that_is_launched(instances, driver_stub, l
     assert (first.stream, second.stream) == (stream, stream)
     assert (second.grid, second.block) == ((1, 1, 1), (256, 1, 1))
     assert launched() == ["scale<__half, 4>", "scale<__half, 1>"]
-
-
-def test_a_shape_that_is_given_is_not_evaluated(instances, driver_stub):
-    instances.figures[5, 1](cuda_array(driver_stub, 4), 0)
-    assert driver_stub.launches()[0].grid == (5, 1, 1)
-
-
-def test_instances_without_a_shape_ask_for_one(instances, driver_stub):
-    x = cuda_array(driver_stub, 8)
-    with pytest.raises(TypeError, match=r"^aligned: the launch has no shape: call aligned\[grid"):
-        instances.aligned(x, x, 1.0, 8)
-
-
-def test_an_instance_of_several_launches_takes_no_shape(instances, driver_stub):
-    with pytest.raises(TypeError, match="pipeline has several launches, each with its own shape"):
-        instances.pipeline[1, 1]
 
 
 def test_keywords_go_by_the_names_that_all_instances_have(instances, driver_stub, launched):
@@ -216,24 +138,6 @@ def test_keywords_are_refused_where_names_differ(instances, driver_stub, launche
     instances.counts.call(1)
     instances.counts.call()
     assert launched() == ["bytes", "none"]
-
-
-# Threads, images
-
-
-def test_threads_launch_their_own_instances(instances, driver_stub):
-    arrays = {t: cuda_array(driver_stub, 8, t) for t in ("float32", "float16", "float64")}
-    together(12, lambda i: instances.scale(*[[*arrays.values()][i % 3]] * 2, 1.0, 8 + i % 2))
-    counts = [launch.kernel for launch in driver_stub.launches()]
-    assert sorted(map(counts.count, set(counts))) == [2] * 6
-
-
-def test_unloading_and_calling_again(instances, driver_stub, launched):
-    x = cuda_array(driver_stub, 8)
-    instances.scale(x, x, 1.0, 8)
-    instances.unload()
-    instances.scale(x, x, 1.0, 8)
-    assert launched() == ["scale<float, 4>"] * 2
 
 
 # Conditions of functions that are no dispatch

@@ -32,48 +32,6 @@ def test_where_none_fits_every_instance_says_why(instances, driver_stub):
     ]
 
 
-@pytest.mark.parametrize(
-    ("function", "args", "reasons"),
-    [
-        ("vector", ("x", 4), ["*): got a str, wanted a tensor, None (a null"] * 2),
-        ("vector", (None, 2.0), ["argument 2 (n: int): got the float 2, wanted an int"] * 2),
-        ("mask", (None, True, "n"), ["argument 3 (n: int): got a str, wanted an int"] * 2),
-        ("ranks", (3,), ["got the int 3, wanted a tensor"] * 3),
-        (
-            "ranges",
-            ("1",),
-            ["char): got a str, wanted an int", "wanted an int", "got a str, wanted a number"],
-        ),
-        (
-            "ranges",
-            (1e39,),
-            [
-                "got the float 9.9999999999999994e+38, wanted an int",
-                "wanted an int",
-                "(v: float): got the float 9.9999999999999994e+38, wanted a finite number",
-            ],
-        ),
-        ("counts", (1, 2), ["got 2 arguments, wanted 0", "got 2 arguments, wanted 1"]),
-        ("counts", (256,), ["got 1 arguments, wanted 0", "the int 256, wanted 0 to 255"]),
-        ("mask", (None, 1, 2), ["argument 2 (causal: bool): got the int 1, wanted a bool"] * 2),
-    ],
-)
-def test_each_reason_is_the_one_that_a_single_instance_would_give(
-    function, args, reasons, instances, driver_stub
-):
-    is_value = any("finite" in reason or "255" in reason for reason in reasons)
-    with pytest.raises(ValueError if is_value else TypeError) as error:
-        instances[function](*args)
-    _, *lines = str(error.value).split("\n")
-    for line, reason in zip(lines, reasons, strict=True):
-        assert reason in line
-
-
-def test_without_arguments_that_is_said(instances, driver_stub):
-    with pytest.raises(TypeError, match=r"^scale: no instance fits \(\):\n"):
-        instances.scale()
-
-
 def test_a_list_of_many_instances_and_arguments_is_cut(driver_stub):
     launches = [
         tc.Launch(kernel=f"k<{i}>", when=f"n == {i} and {'n == n and ' * 12}n == n", **ONE)
@@ -88,13 +46,6 @@ def test_a_list_of_many_instances_and_arguments_is_cut(driver_stub):
     ) as error:
         mod.k(None, MANY)
     assert len(str(error.value)) < 8192
-
-
-def test_nothing_is_launched_where_none_fits(instances, driver_stub):
-    for _ in range(3):
-        with pytest.raises(TypeError):
-            instances.scale(1, 2, 3, 4)
-    assert not driver_stub.launches()
 
 
 # What is said of them
@@ -117,20 +68,6 @@ def test_a_function_shows_its_instances(instances):
     assert list(inspect.signature(scale).parameters) == ["x", "y", "by", "n"]
     assert str(inspect.signature(instances.counts)) == "(*args) -> None"
     assert "scale" in instances.functions
-
-
-def test_the_manifest_has_every_instance(instances):
-    facts = instances.manifest["functions"]["vector"]
-    assert [[x["kernel"] for x in one["launches"]] for one in facts["instances"]] == [
-        ["wide"],
-        ["narrow"],
-    ]
-    assert [x["params"] for x in facts["instances"]] == [
-        [["x", "const float4*"], ["n", "int"]],
-        [["x", "const float*"], ["n", "int"]],
-    ]
-    assert facts["signature"] == instances.vector.signature
-    assert "instances" not in instances.manifest["functions"]["alone"]
 
 
 # Building

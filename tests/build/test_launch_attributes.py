@@ -177,11 +177,6 @@ def test_a_preferred_cluster_is_a_multiple_of_the_cluster(
     assert not driver_stub.launches(failed=True)
 
 
-def test_an_empty_grid_needs_no_whole_clusters(attribute_module, driver_stub):
-    attribute_module.fixed(0)
-    assert not driver_stub.launches()
-
-
 def test_clusters_beyond_the_portable_size_are_opted_into_once_a_device(driver_stub):
     mod = tc.load_inline(
         "large",
@@ -219,12 +214,6 @@ def test_the_call_s_own_attributes_take_the_place_of_the_function_s(
     assert three.attributes == {CLUSTER: dims(1), POLICY: flag(1), PDL: flag()}
 
 
-def test_an_attribute_that_the_caller_gives_is_not_evaluated(attribute_module, driver_stub, x):
-    computed = attribute_module.computed.configure(cluster=1, cluster_scheduling_policy="spread")
-    computed[4, 32](x, 1, 0, 0, 0, 9, False, False, 0, 0)
-    assert only(driver_stub).attributes[CLUSTER] == dims(1)
-
-
 class Event:
     def __init__(self, **names):
         self.__dict__.update(names)
@@ -256,19 +245,6 @@ def test_an_event_with_timing_is_said_to_be_one(attribute_module, driver_stub, x
     assert len(driver_stub.launches()) == 1
 
 
-def test_an_event_s_trigger_is_given_by_its_number(attribute_module, driver_stub, x):
-    event = struct.pack("<Qii", 7, 0, 1)
-    attribute_module.plain.configure(attributes={EVENT: event})(x, 1)
-    attribute_module.events.configure(attributes={EVENT: event})(x, 1, 5, 0)
-    found = [launch.attributes for launch in driver_stub.launches()]
-    assert found == [{EVENT: event.ljust(64, b"\0")}] * 2
-
-
-def test_an_event_of_none_takes_the_function_s_own_away(attribute_module, driver_stub, x):
-    attribute_module.events.configure(programmatic_event=0)(x, 1, 5, 0x6000)
-    assert only(driver_stub).attributes == {COMPLETION: value("<Qi", 0x6000, 0)}
-
-
 def test_an_event_that_does_not_exist_yet_is_told(attribute_module):
     with pytest.raises(ValueError, match="plain: programmatic_event: the event does not exist yet"):
         attribute_module.plain.configure(programmatic_event=Event(cuda_event=0))
@@ -298,12 +274,6 @@ def test_a_bad_option_is_an_error_that_names_it(attribute_module, options, error
         attribute_module.plain.configure(**options)
 
 
-def test_a_function_of_several_launches_takes_no_attributes_at_the_call(attribute_module):
-    with pytest.raises(TypeError, match="chain has several launches, each with its own"):
-        attribute_module.chain.configure(cluster=2)
-    assert attribute_module.chain.configure() is not None
-
-
 # Several launches
 
 
@@ -311,17 +281,6 @@ def test_each_launch_of_several_carries_its_own(attribute_module, driver_stub, x
     attribute_module.chain(x, 4)
     found = [(i.kernel, i.grid[0], i.attributes) for i in driver_stub.launches()]
     assert found == [("k", 16, {}), ("after", 4, {PDL: flag()}), ("after", 4, {CLUSTER: dims(2)})]
-
-
-def test_a_bad_attribute_of_a_later_launch_leaves_nothing_half_done(
-    attribute_module, driver_stub, x
-):
-    with pytest.raises(
-        ValueError,
-        match=r"chain: launch 3 of 3: .* grid\.x is 3, wanted a multiple of cluster\.x, 2",
-    ):
-        attribute_module.chain(x, 3)
-    assert not driver_stub.launches()
 
 
 @pytest.mark.parametrize(

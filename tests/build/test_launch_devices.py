@@ -87,21 +87,6 @@ def test_without_a_tensor_or_a_context_device_0_is_taken(ops, scalars, driver_st
     assert [launch.device for launch in driver_stub.launches()] == [0, 0, 0]
 
 
-def test_num_sms_is_that_of_the_tensors_device(driver_stub):
-    mod = tc.load_inline(
-        "sms",
-        'extern "C" __global__ void k(float* x, int n) {}',
-        functions={"k": tc.Launch(grid="num_sms", block=1, args={"n": "num_sms * 2"})},
-        arch="sm_90",
-    )
-    driver_stub.set_attribute(0, 16, 10)
-    driver_stub.set_attribute(1, 16, 20)
-    for device, count in ((1, 20), (0, 10)):
-        mod.k(cuda_array(driver_stub, 1, device=device))
-        launch = driver_stub.launches()[-1]
-        assert (launch.grid[0], launch.values("Pi")[1]) == (count, 2 * count)
-
-
 def test_an_image_for_another_arch_names_both(ops, driver_stub):
     y = cuda_array(driver_stub, 4, device=2)
     with pytest.raises(tc.LaunchError) as error:
@@ -113,9 +98,3 @@ def test_an_image_for_another_arch_names_both(ops, driver_stub):
         with pytest.raises(tc.LaunchError, match="is for sm_90, device 2 is sm_80"):
             ops.dynamic(y, size)
     ops.dynamic(cuda_array(driver_stub, 4), 16)
-
-
-def test_an_image_for_another_arch_alone_names_it_too(driver_stub):
-    mod = tc.load_inline("old", 'extern "C" __global__ void k() {}', arch="sm_75")
-    with pytest.raises(tc.LaunchError, match="is for sm_75, device 0 is sm_90"):
-        mod.k[1, 1]()

@@ -8,7 +8,6 @@ from stub.cuda_array import cuda_array
 import tvmffi_cubin as tc
 
 NUM_SMS, SMEM_OPTIN, COOPERATIVE, MAX_GRID_Y = 16, 97, 95, 6
-OCCUPANCY = "cuOccupancyMaxActiveBlocksPerMultiprocessor"
 
 
 @pytest.fixture
@@ -41,23 +40,6 @@ def test_a_cooperative_grid_beyond_what_is_resident_is_told_with_the_number(
     assert driver_stub.launches()[0].grid == (most, 1, 1)
 
 
-def test_a_cooperative_grid_of_clusters_is_counted_in_clusters(attribute_module, driver_stub, x):
-    together = attribute_module.together.configure(cluster=4)
-    most = attribute_module.together.occupancy(cluster=4, device=0).max_cooperative_blocks
-    assert most % 4 == 0
-    together[most, 32](x, 1)
-    message = refused_after(driver_stub, lambda: together[most + 4, 32](x, 1))
-    assert f"has {most + 4} blocks, device 0 can hold {most} of this shape" in message
-
-
-def refused_after(stub, call):
-    launches = len(stub.calls("cuLaunchKernelEx"))
-    with pytest.raises(tc.LaunchLimitError) as error:
-        call()
-    assert len(stub.calls("cuLaunchKernelEx")) == launches
-    return str(error.value)
-
-
 def test_a_device_without_clusters_is_told(attribute_module, driver_stub):
     mod = tc.load_inline(
         "old",
@@ -67,17 +49,6 @@ def test_a_device_without_clusters_is_told(attribute_module, driver_stub):
     )
     message = refused(driver_stub, lambda: mod.k(cuda_array(driver_stub, 4, device=2)))
     assert message == "k: launch of k: device 2 (sm_80) has no clusters, which begin with sm_90"
-
-
-@pytest.mark.parametrize(
-    "options", [{"programmatic_dependent_launch": True}, {"launch_completion_event": 5}]
-)
-def test_a_device_without_programmatic_launches_is_told(driver_stub, options):
-    mod = tc.load_inline("old_free", 'extern "C" __global__ void k(float* x) {}', arch="sm_80")
-    driver_stub.fail("cuLaunchKernelEx", 801)
-    message = "device 2 (sm_80) has no programmatic launches, which begin with sm_90"
-    with pytest.raises(tc.LaunchLimitError, match=re.escape(message)):
-        mod.k.configure(grid=1, block=1, **options)(cuda_array(driver_stub, 4, device=2))
 
 
 def test_a_cluster_beyond_the_device_s_is_told_with_the_largest(attribute_module, driver_stub, x):
@@ -112,55 +83,9 @@ def test_a_shape_beyond_the_device_s_is_told(
     assert re.search(message, found)
 
 
-def test_threads_that_the_launch_bounds_forbid_are_told(driver_stub):
-    mod = tc.load_inline(
-        "bounds",
-        'extern "C" __global__ void __launch_bounds__(128) k() {}',
-        functions={"k": tc.Launch(grid=1, block=129)},
-        arch="sm_90",
-    )
-    message = refused(driver_stub, mod.k)
-    assert "the block has 129 threads" in message
-    assert "allows 128 on device 0" in message
-
-
 def test_shared_memory_beyond_the_device_s_is_told(attribute_module, driver_stub, x):
     message = refused(driver_stub, lambda: attribute_module.k_free[1, 1, 300_000](x, 1))
     assert "dynamic_smem_bytes is 300000, device 0 allows this kernel" in message
-
-
-def test_a_limit_in_a_graph_capture_leaves_the_capture_alone(attribute_module, driver_stub, x):
-    attribute_module.together(x, 1)
-    with driver_stub.stream() as stream, driver_stub.current_device(0):
-        driver_stub.call("cuStreamBeginCapture_v2", stream_pointer(stream), 0)
-        with pytest.raises(tc.LaunchLimitError):
-            attribute_module.together.on(stream)[10**6, 32](x, 1)
-        attribute_module.together.on(stream)(x, 1)
-        driver_stub.call("cuStreamEndCapture", stream_pointer(stream), graph_pointer())
-
-
-def stream_pointer(stream):
-    import ctypes
-
-    return ctypes.c_void_p(stream)
-
-
-def graph_pointer():
-    import ctypes
-
-    return ctypes.byref(ctypes.c_void_p())
-
-
-def test_a_plain_launch_asks_the_driver_nothing(attribute_module, driver_stub, x):
-    attribute_module.plain(x, 1)
-    driver_stub.reset()
-    attribute_module.plain(x, 1)
-    attribute_module.early(x, 1)
-    names = [call.function for call in driver_stub.log()]
-    assert [name for name in names if name != "cuCtxGetDevice"][:1] == ["cuCtxPushCurrent"]
-    assert OCCUPANCY not in names
-    assert "cuDeviceGetAttribute" not in names
-    assert names.count("cuLaunchKernelEx") == 2
 
 
 def test_a_limit_of_a_later_launch_is_told_before_the_first(driver_stub, x):
@@ -200,37 +125,6 @@ def test_a_grid_takes_all_that_is_resident_at_once(attribute_module, driver_stub
     assert two.grid[0] % 4 == 0
 
 
-def test_the_call_s_own_shape_decides_what_args_read(attribute_module, driver_stub, x):
-    attribute_module.resident_of[1, 512](x, 0, 0)
-    (launch,) = driver_stub.launches()
-    most = attribute_module.together.occupancy(512, device=0).max_cooperative_blocks
-    assert launch.values("Pi")[1] == most
-
-
-@pytest.mark.parametrize("field", ["block", "dynamic_smem_bytes", "cluster", "priority", "when"])
-def test_what_it_depends_on_cannot_read_it(field):
-    fields = {"grid": 1, "block": 1, field: "max_cooperative_blocks"}
-    if field == "when":
-        fields["when"] = "max_cooperative_blocks > 1"
-    with pytest.raises(ValueError, match=f"{field}.*max_cooperative_blocks.*is not known yet"):
-        tc.load_inline(
-            "circle",
-            'extern "C" __global__ void k(int n) {}',
-            functions={"k": tc.Launch(**fields)},
-            arch="sm_90",
-        )
-
-
-def test_args_do_not_smuggle_it_in():
-    with pytest.raises(ValueError, match="is not known yet"):
-        tc.load_inline(
-            "smuggled",
-            'extern "C" __global__ void k(int n) {}',
-            functions={"k": tc.Launch(grid=1, block="n", args={"n": "max_cooperative_blocks"})},
-            arch="sm_90",
-        )
-
-
 @pytest.mark.parametrize(
     "fields",
     [
@@ -253,20 +147,6 @@ def test_a_grid_of_all_that_fits_is_refused_where_nothing_does(driver_stub, fiel
         assert "k: launch of k: max_cooperative_blocks is 0: no block of this shape" in found
 
 
-def test_a_device_without_cooperative_launches_says_so(attribute_module, driver_stub, x):
-    driver_stub.set_attribute(0, COOPERATIVE, 0)
-    message = refused(driver_stub, lambda: attribute_module.resident(x, 1))
-    assert "max_cooperative_blocks is 0: " in message
-
-
-def test_a_failing_query_is_an_error_that_names_it(attribute_module, driver_stub, x):
-    driver_stub.fail(OCCUPANCY, 700)
-    with pytest.raises(tc.LaunchError, match=f"resident: .*{OCCUPANCY} failed: CUDA_ERROR_ILLEGAL"):
-        attribute_module.resident(x, 1)
-    attribute_module.resident(x, 1)
-    assert len(driver_stub.launches()) == 1
-
-
 # Asking
 
 
@@ -283,27 +163,6 @@ def test_the_occupancy_of_a_kernel_is_told(attribute_module, driver_stub):
     assert found.max_dynamic_smem_bytes == 232448 - found.static_smem_bytes
     assert attribute_module.plain.occupancy((64, 2), 1024, cluster=2, device=0).threads == 128
     assert attribute_module.plain.occupancy(cluster=2).max_active_clusters > 0
-
-
-def test_no_cluster_is_larger_than_the_kernel_s_own(attribute_module, driver_stub):
-    found = attribute_module.fixed.occupancy(device=0)
-    assert found.max_cluster_blocks == 4
-    assert found.max_cooperative_blocks == 4 * found.max_active_clusters > 0
-
-
-def test_of_a_kernel_launched_in_two_shapes_it_asks_which(driver_stub):
-    source = 'extern "C" __global__ void a(float* x) {}'
-    launches = [tc.Launch(kernel="a", grid=1, block=block) for block in (32, 256)]
-    mod = tc.load_inline("two_shapes", source, functions={"f": launches}, arch="sm_90")
-    with pytest.raises(TypeError, match=r"f\.occupancy: block is not known before a call"):
-        mod.f.occupancy()
-    assert mod.f.occupancy(32).threads == 32
-
-
-def test_a_configured_function_answers_for_its_own_shape(attribute_module, driver_stub):
-    configured = attribute_module.k_free[1, 64].configure(cluster=2)
-    assert configured.occupancy() == attribute_module.k_free.occupancy(64, cluster=2)
-    assert configured.occupancy(32).threads == 32
 
 
 def test_where_a_figure_is_not_known_it_is_asked_for(attribute_module, driver_stub):

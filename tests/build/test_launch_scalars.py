@@ -62,11 +62,6 @@ def test_an_integer_parameter_takes_nothing_else(name, value, scalars, driver_st
         scalars[name][1, 1](value)
 
 
-def test_an_enumeration_takes_its_integers(scalars, driver_stub):
-    assert scalars.mode.params == (("v", "int"),)
-    assert launched(scalars, driver_stub, "mode", 1) == b"\1\0\0\0"
-
-
 # Floating point and bool
 
 
@@ -140,11 +135,6 @@ def test_a_struct_takes_bytes_of_its_own_size(length, kind, scalars, driver_stub
             scalars[name][1, 1](data)
 
 
-def test_a_struct_s_bytes_are_passed_on_unchanged(scalars, driver_stub):
-    data = struct.pack("<fxxxxd", 1.5, -2.5)
-    assert launched(scalars, driver_stub, "pair", data) == data
-
-
 @pytest.mark.parametrize("value", [None, 3, 1.0, "abc", {"a": 1}, (1.0, 2.0)])
 def test_a_struct_takes_nothing_else(value, scalars, driver_stub):
     with pytest.raises(TypeError, match=r"odd: argument 1 \(v: Odd\): got .*, wanted bytes of the"):
@@ -169,13 +159,6 @@ def test_a_pointer_takes_no_other_object(value, scalars, driver_stub):
         TypeError, match=r"pointer: argument 1 \(v: const float\*\): got .* wanted a"
     ):
         scalars.pointer[1, 1](value)
-
-
-def test_a_tensor_is_no_scalar(scalars, driver_stub):
-    tensor = cuda_array(driver_stub, ())
-    for name in ("i", "d", "flag", "odd"):
-        with pytest.raises(TypeError, match="got a tensor of dtype float32 and rank 0 on cuda:0"):
-            scalars[name][1, 1](tensor)
 
 
 # Several at once

@@ -1,15 +1,11 @@
 """Grid, block and dynamic shared memory: where they come from, and what they must not be."""
 
-import copy
-import pickle
 import sys
 
 import numpy as np
 import pytest
 from processes import in_new_process
 from stub.cuda_array import cuda_array
-
-import tvmffi_cubin as tc
 
 SMEM_OPTIN, NUM_SMS = 97, 16
 MAX_DYNAMIC = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -38,29 +34,6 @@ def test_several_launches_go_in_order_each_with_its_own_shape(ops, driver_stub):
     assert (first.dynamic_smem_bytes, second.dynamic_smem_bytes) == (0, 12)
     assert first.values("PPi") == (x.data_ptr, t.data_ptr, 3)
     assert second.values("PPi") == (t.data_ptr, y.data_ptr, 3)
-
-
-def test_several_launches_compute_their_own_arguments(driver_stub):
-    source = "".join(f'extern "C" __global__ void {k}(int a, long b) {{}}\n' for k in "ghi")
-    launches = [
-        tc.Launch(
-            kernel=k, grid=1, block=1, params="int n", args={"a": f"n * {i}", "b": f"n + {i}"}
-        )
-        for i, k in enumerate("ghi")
-    ]
-    mod = tc.load_inline("computed", source, functions={"f": launches}, arch="sm_90")
-    mod.f(10)
-    values = [(launch.kernel, *launch.values("iq")) for launch in driver_stub.launches()]
-    assert values == [("g", 0, 10), ("h", 10, 11), ("i", 20, 12)]
-
-
-def test_a_bad_shape_of_a_later_launch_leaves_nothing_half_done(ops, driver_stub):
-    x = cuda_array(driver_stub, 4)
-    with pytest.raises(
-        ValueError, match=r"pipeline: launch 1 of 2: grid\.x is -1, wanted 0 to 4294967295"
-    ):
-        ops.pipeline(x, x, -1, x)
-    assert not driver_stub.launches()
 
 
 def test_num_sms_is_the_launch_device_s(ops, driver_stub):
@@ -118,14 +91,6 @@ def test_options_combine_in_any_order(ops, driver_stub):
     assert {item.values("fPPi") for item in launches} == {(1.0, x.data_ptr, x.data_ptr, 3)}
 
 
-def test_a_configured_function_can_be_called_again(ops, driver_stub):
-    configured = ops.nothing[1, 32]
-    configured()
-    configured()
-    configured[2, 64]()
-    assert [launch.grid[0] for launch in driver_stub.launches()] == [1, 1, 2]
-
-
 def test_a_configured_function_is_made_once_and_kept(ops, driver_stub):
     made = ops.nothing[(3, 2), 32]
     assert ops.nothing[(3, 2), 32] is made
@@ -136,26 +101,6 @@ def test_a_configured_function_is_made_once_and_kept(ops, driver_stub):
     assert len(ops.nothing._kept) <= 513
     made()
     assert shape_of(driver_stub) == ((3, 2, 1), (32, 1, 1), 0)
-
-
-def test_a_shape_that_can_change_is_read_anew(ops, driver_stub):
-    class Number:
-        value = 5
-
-        def __index__(self):
-            return self.value
-
-    number = Number()
-    ops.nothing[number, 32]()
-    number.value = 6
-    ops.nothing[number, 32]()
-    assert [launch.grid[0] for launch in driver_stub.launches()] == [5, 6]
-
-
-def test_a_configured_function_is_pickled_with_its_options(ops, driver_stub):
-    for made in (ops.nothing[3, 32, 16].configure(priority=-1), ops.nothing):
-        assert pickle.loads(pickle.dumps(made))._options == made._options
-    assert copy.copy(ops.nothing[3, 32]) is ops.nothing[3, 32]
 
 
 def test_a_call_with_a_shape_runs_one_frame_of_python(ops, driver_stub):
@@ -250,12 +195,6 @@ def test_wrong_keywords_are_named_with_the_signature(args, kwargs, text, ops, dr
 # Zero, negative, too large
 
 
-@pytest.mark.parametrize("axis", ["gx", "gy", "gz"])
-def test_a_zero_in_the_grid_launches_nothing(axis, ops, driver_stub):
-    ops.shape(*(ONE | {axis: 0}).values())
-    assert not driver_stub.log() or not driver_stub.calls("cuLaunchKernelEx")
-
-
 def test_an_empty_tensor_launches_nothing_after_the_checks(ops, driver_stub):
     empty = cuda_array(driver_stub, 0)
     ops.saxpy(1.0, empty, empty)
@@ -265,14 +204,6 @@ def test_an_empty_tensor_launches_nothing_after_the_checks(ops, driver_stub):
         ops.saxpy(1.0, empty, cuda_array(driver_stub, 0, "float64"))
     with pytest.raises(ValueError, match=r"block\.x is 0, wanted 1 to 4294967295"):
         ops.nothing[1, 0]()
-
-
-def test_an_empty_tensor_may_make_the_block_zero_too(ops, driver_stub):
-    ops.nothing[0, 0]()
-    ops.bounded(cuda_array(driver_stub, 0), 0)
-    assert not driver_stub.launches()
-    with pytest.raises(ValueError, match=r"block\.x: got the int -1, wanted 0 to 4294967295"):
-        ops.nothing[0, -1]()
 
 
 @pytest.mark.parametrize("figure", list(ONE))
@@ -290,12 +221,6 @@ def test_a_negative_figure_is_refused_by_name(figure, ops, driver_stub):
 # Dynamic shared memory
 
 
-def test_up_to_48_kb_needs_no_opting_in(ops, driver_stub):
-    ops.dynamic(cuda_array(driver_stub, 4), 48 * 1024)
-    assert shape_of(driver_stub)[2] == 48 * 1024
-    assert not driver_stub.calls("cuKernelSetAttribute")
-
-
 def test_above_48_kb_is_opted_into_once_a_device(ops, driver_stub):
     ops.unload()
     driver_stub.set_attribute(1, SMEM_OPTIN, 99 * 1024)
@@ -308,13 +233,3 @@ def test_above_48_kb_is_opted_into_once_a_device(ops, driver_stub):
         sizes = [(x["device"], x["value"]) for x in sets if x["attribute"] == MAX_DYNAMIC]
         assert [x for x in sizes if x[0] == device] == [(device, optin)]
     assert len(driver_stub.launches()) == 8
-
-
-def test_opting_in_happens_again_after_unloading(ops, driver_stub):
-    y = cuda_array(driver_stub, 4)
-    ops.dynamic(y, 64 * 1024)
-    ops.unload()
-    driver_stub.reset()
-    ops.dynamic(y, 64 * 1024)
-    sets = [call.args["attribute"] for call in driver_stub.calls("cuKernelSetAttribute")]
-    assert sets.count(MAX_DYNAMIC) == 1

@@ -3,8 +3,7 @@
 import ctypes
 
 import pytest
-from stub.cuda_array import CUDA_HOST, cuda_array
-from tensor_allocator import tensor_allocator
+from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import Dispatch, Launch, Scratch
@@ -124,15 +123,6 @@ def test_a_stream_may_be_passed_as_a_handle_or_as_an_object(module, driver_stub,
         module.handle(x, 5)
 
 
-def test_the_callers_own_stream_comes_before(module, driver_stub, x):
-    with driver_stub.stream() as own, driver_stub.stream() as other:
-        module.both.on(own)(x, 3, other, 0)
-        module.handle.on(own)(x, None)
-        # Nor is an expression evaluated that has no value.
-        module.divided.on(own)(0, 80)
-    assert {stream for _, _, stream in went(driver_stub)} == {own}
-
-
 @pytest.mark.parametrize("current", [0, 1])
 def test_without_tensors_the_device_decides_everything(module, driver_stub, current):
     driver_stub.set_attribute(0, MULTIPROCESSORS, 10)
@@ -150,15 +140,6 @@ def test_the_current_stream_is_that_of_the_device(module, driver_stub):
         module.current(1)
         module.current(0)
         assert went(driver_stub) == [("tick", 1, stream), ("tick", 0, 0)]
-
-
-def test_constants_say_it_too(module, driver_stub, x):
-    module.fixed(cuda_array(driver_stub, 4, device=1))
-    assert went(driver_stub) == [("two", 1, 2)]
-    with pytest.raises(
-        ValueError, match="fixed: the launch's device is 1, its tensors are on cuda:0"
-    ):
-        module.fixed(x)
 
 
 @pytest.mark.parametrize(
@@ -196,12 +177,6 @@ def test_a_stream_of_another_device_is_refused(module, driver_stub, x):
     assert not driver_stub.launches(failed=True)
 
 
-def test_pinned_tensors_go_where_the_device_says(module, driver_stub):
-    host = cuda_array(driver_stub, 4, device_type=CUDA_HOST)
-    module.both(host, 1, 0, 1)
-    assert went(driver_stub) == [("one", 1, 0), ("two", 1, 0)]
-
-
 def test_instances_go_where_they_say_and_are_chosen_for_that_device(module, driver_stub):
     driver_stub.set_attribute(0, MULTIPROCESSORS, 10)
     driver_stub.set_attribute(1, MULTIPROCESSORS, 20)
@@ -212,11 +187,3 @@ def test_instances_go_where_they_say_and_are_chosen_for_that_device(module, driv
         with pytest.raises(ValueError, match="condition 'n < num_sms' does not hold"):
             module.chosen(15, 0, 0)
         assert went(driver_stub) == [("tick", 1, stream), ("two", 1, stream)]
-
-
-def test_scratch_memory_on_a_named_stream_is_the_drivers(module, driver_stub, x):
-    with driver_stub.stream() as stream, tensor_allocator(driver_stub):
-        module.scratch(x, stream)
-    (allocation,) = driver_stub.calls("cuMemAllocAsync")
-    (freed,) = driver_stub.calls("cuMemFreeAsync")
-    assert allocation.args["stream"] == freed.args["stream"] == stream

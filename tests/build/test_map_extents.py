@@ -15,7 +15,6 @@ from tensor_map_cases import TYPES, Tiled, driver_answer
 import tvmffi_cubin as tc
 from tvmffi_cubin import Launch, TensorMap
 
-ENCODE = ("cuTensorMapEncodeTiled", "cuTensorMapEncodeIm2col")
 SOURCE = """
 #include <cuda.h>
 extern "C" __global__ void k(const __grid_constant__ CUtensorMap m) {}
@@ -155,24 +154,6 @@ def test_an_im2col_map_of_an_address(mod, driver_stub):
     assert (image.channels, image.pixels, TYPES[image.type]) == (32, 64, "float16")
 
 
-def test_another_map_of_the_tensor_is_still_as_the_tensor_is(mod, driver_stub, array):
-    x = array(4096)
-    mod.both(x, 64)
-    assert [made(driver_stub, i).dims for i in (0, 1)] == [(64,), (4096,)]
-    with pytest.raises(
-        ValueError, match=r"both: argument 1 \(x: void\*\): got .* rank 2 on .*, wanted"
-    ):
-        mod.both(array(64, 64), 64)
-
-
-def test_an_address_has_no_dtype(mod, driver_stub):
-    for value, name in ((None, "None"), (ctypes.c_void_p(4096), "the address 0x1000")):
-        with pytest.raises(
-            TypeError, match=f"got {name}, wanted a tensor: the launch reads its shape or its dty"
-        ):
-            mod.compact(value, 1, 1)
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -198,12 +179,6 @@ def test_what_the_driver_would_refuse_names_the_figure(mod, driver_stub, array, 
 def cuda_like(x, dtype):
     x.dtype = {"complex64": (5, 64, 1)}[dtype]
     return x
-
-
-def test_a_launch_without_blocks_makes_no_map(mod, driver_stub, array):
-    mod.compact(array(0), 0, 0)
-    assert not driver_stub.calls(*ENCODE)
-    assert not driver_stub.launches(failed=True)
 
 
 SIZES = st.one_of(st.integers(1, 4096), st.sampled_from([0, 1, -1, 2**32, 2**32 + 1, 2**62]))

@@ -146,13 +146,6 @@ def test_what_does_not_fit_a_size_is_refused(raw, driver_stub, size, value, erro
     assert not driver_stub.launches()
 
 
-def test_the_number_of_arguments_is_the_image_s(raw):
-    with pytest.raises(
-        TypeError, match=r"got 2 arguments, wanted 6: several.8 bytes arg0, 4 bytes arg1"
-    ):
-        raw.several[1, 1](1, 2)
-
-
 # Expressions and constants
 
 
@@ -196,15 +189,6 @@ def test_an_expression_reads_a_tensor_s_shape(image, driver_stub):
             f(value, 1, 2, 3, 4)
 
 
-def test_what_is_read_as_an_integer_and_as_a_tensor_is_refused(image):
-    with pytest.raises(ValueError, match="'arg0' is a tensor; wanted one of its .shape"):
-        loaded(image, "k8", grid="arg0", block="arg0.shape[0]")
-    with pytest.raises(ValueError, match="'arg0' is '4 bytes', not a tensor"):
-        loaded(image, "k4", grid="arg0.numel")
-    with pytest.raises(ValueError, match="'arg0' is '24 bytes'; expressions are integer arith"):
-        loaded(image, "k24", grid="arg0")
-
-
 @pytest.mark.parametrize(
     ("kernel", "value", "expected"),
     [
@@ -226,58 +210,7 @@ def test_args_give_what_callers_do_not_pass(image, driver_stub, kernel, value, e
     assert bytes(launch.params[0]) == expected
 
 
-@pytest.mark.parametrize(
-    ("kernel", "value", "error", "text"),
-    [
-        ("k1", 256, ValueError, "256 is out of the range of 1 byte"),
-        ("k1", -129, ValueError, "-129 is out of the range"),
-        ("k2", 1.5, TypeError, "got 1.5, but .*; declare its type with params="),
-        ("k4", None, TypeError, "got None, but 4 bytes takes what has that size; declare"),
-        ("k4", 1e39, ValueError, "out of the range of 4 bytes"),
-        ("k24", 1, TypeError, "got 1, but 24 bytes takes what has that size"),
-        ("k24", b"x", ValueError, "got 1 bytes, wanted 24"),
-        ("k24", "num_sms", ValueError, "'24 bytes' takes a parameter of the same type"),
-    ],
-)
-def test_constants_that_do_not_fit_are_refused(image, kernel, value, error, text):
-    with pytest.raises(error, match=text):
-        loaded(image, kernel, args={"arg0": value})
-
-
-def test_a_computed_value_has_to_fit_signed_or_unsigned(image, driver_stub):
-    f = loaded(image, "several", args={"arg2": "arg1 * 2"})
-    f(None, 32767, 0, 0, 0)
-    assert driver_stub.launches()[0].values("PiHbqf")[2] == 65534
-    with pytest.raises(ValueError, match="out of the range of the parameter's type"):
-        f(None, 32768, 0, 0, 0)
-    f(None, -16384, 0, 0, 0)
-    assert driver_stub.launches()[1].values("Pihbqf")[2] == -32768
-
-
-def test_a_map_of_a_tensor_goes_to_a_parameter_of_its_size(image, driver_stub):
-    f = loaded(image, "mapped", args={"arg0": tc.TensorMap("x", box_dim=(4, 4)), "arg1": 5})
-    f(cuda_array(driver_stub, (16, 16)))
-    (launch,) = driver_stub.launches()
-    assert len(launch.params[0]) == 128
-    assert any(launch.params[0])
-
-
 # Declared parameters against the image
-
-
-@pytest.mark.parametrize(
-    ("params", "text"),
-    [
-        ("void* a, int b", "the image has 6 parameters .*, but 2 are declared"),
-        (
-            "void* a, int64_t b, short c, char d, double e, float f",
-            r"parameter 1 \('b'\) is declared 'int64_t', which has 8 bytes, but the image's has 4",
-        ),
-    ],
-)
-def test_declared_parameters_are_checked_against_the_image(image, params, text):
-    with pytest.raises(ValueError, match=f"function 'f', kernel 'several': params: {text}"):
-        loaded(image, "several", params=params)
 
 
 OVERLOADS = """
@@ -316,13 +249,6 @@ def test_declared_parameters_choose_among_overloads(overloads, driver_stub, para
     assert driver_stub.launches()[0].kernel == symbol
 
 
-def test_overloads_of_which_none_is_chosen_are_listed(overloads):
-    with pytest.raises(
-        ValueError, match=r"'ns::k' stands for 2 kernels:\n  ns::k.double\* arg0, long"
-    ):
-        loaded(overloads, "ns::k")
-
-
 def test_who_declares_other_types_than_a_symbol_spells_is_believed(overloads, driver_stub):
     params = "void* x, int64_t some, int32_t color, int8_t c, uint8_t on"
     loaded(overloads, "typed", params=params)(None, -1, -1, -1, 2)
@@ -342,18 +268,6 @@ def test_types_that_a_symbol_spells_are_known(overloads, driver_stub):
     with pytest.raises(TypeError, match="arg3: unsigned char.: got None, wanted an int"):
         f(x, bytes(8), 1, None, True)
     assert loaded(overloads, "ns::t<double>").signature == "f(double arg0)"
-
-
-def test_launches_of_one_function_share_what_is_known(image, driver_stub):
-    launches = [
-        tc.Launch(kernel="k8", image=image, grid=1, block=1),
-        tc.Launch(kernel="k8", image=image, grid=1, block=1, params="float* arg0"),
-    ]
-    f = tc.load_inline("raw", functions={"f": launches}).f
-    assert f.signature == "f(float* arg0)"
-    f(cuda_array(driver_stub, 4))
-    with pytest.raises(TypeError, match="wanted a tensor"):
-        f(5)
 
 
 def test_scratch_memory_and_bound_values_go_to_what_is_known_by_its_size(image, driver_stub):

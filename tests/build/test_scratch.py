@@ -71,13 +71,6 @@ def test_the_driver_gives_memory_where_the_tensors_have_no_allocator(module, dri
     assert after.pushed_contexts == before.pushed_contexts
 
 
-def test_the_size_may_be_an_expression_and_the_shape_the_callers(module, driver_stub, x):
-    module.computed(x, 5)
-    module.called[(2, 3, 4), 32](x, 1)
-    sizes = [c.args["size"] for c in driver_stub.calls("cuMemAllocAsync")]
-    assert sizes == [4 * 5 + 3 * 10, 96 * 24]
-
-
 def test_nothing_is_allocated_for_no_bytes_or_no_blocks(module, driver_stub, x):
     module.none(x, 3)
     module.per_block(x, 0)
@@ -184,20 +177,6 @@ def test_sizes_that_cannot_be_are_refused(module, driver_stub, n, what):
     with pytest.raises(ValueError, match=what):
         made.k(cuda_array(driver_stub, 4), 1, n)
     assert driver_stub.launches() == []
-
-
-@pytest.mark.parametrize(
-    ("make", "error", "message"),
-    [
-        (lambda: Scratch(1.5), TypeError, "Scratch: bytes is an int, got float"),
-        (lambda: Scratch("n +"), ValueError, "Scratch: bytes"),
-        (lambda: Scratch(1, align=3), ValueError, "align is 3, wanted a power of two"),
-        (lambda: Scratch(1, align="n"), TypeError, "align is an int, got str"),
-    ],
-)
-def test_a_scratch_checks_itself(make, error, message):
-    with pytest.raises(error, match=message):
-        make()
 
 
 @pytest.mark.parametrize(
