@@ -19,7 +19,7 @@ from .errors import (
     LaunchLimitError,
     ToolchainError,
 )
-from .inline.calls import build_inline, load_inline
+from .inline.calls import build, build_inline, load, load_inline
 from .launches.dispatch import Dispatch
 from .launches.launch import Launch
 from .launches.tensor_map import TensorMap
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from .formats import tvm
     from .formats.description import Description
     from .formats.load import build_description, load_description
-    from .inline.file_calls import build, load
     from .inline.images import ImageFile
     from .inline.lazy import LazyModule, lazy
     from .kernels.cubin import Cubin, Kernel, Parameter
@@ -105,12 +104,10 @@ _LAZY = {
     "Module": "module",
     "Occupancy": "module.occupancy",
     "Parameter": "kernels.cubin",
-    "build": "inline.file_calls",
     "build_description": "formats.load",
     "cache_info": "cache.info",
     "find_kernels": "sources.kernels",
     "lazy": "inline.lazy",
-    "load": "inline.file_calls",
     "load_description": "formats.load",
     "load_module": "module",
     "use_stream": "module.stream",

@@ -14,7 +14,7 @@ from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
 from tvmffi_cubin.__main__ import main
-from tvmffi_cubin.inline import build
+from tvmffi_cubin.inline import assemble
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def test_what_was_exported_is_loaded_elsewhere_without_a_build(
     else:
         assert main(["cache", "import", str(path)]) == 0
     capsys.readouterr()
-    monkeypatch.setattr(build, "make", refuse)
+    monkeypatch.setattr(assemble, "make", refuse)
     assert answer(7) == right(7)
     built = tc.build_inline("host", cpp_sources=HOST, functions=["twice"])
     assert built.startswith(str(path if way == "layer" else tmp_path / "other"))

@@ -13,15 +13,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import tvm_ffi
 from processes import in_fork
 
-import tvmffi_cubin as tc
-from tvmffi_cubin import module
 from tvmffi_cubin.cache import files, memo
 from tvmffi_cubin.cache.entry import Product
 from tvmffi_cubin.cache.store import Cache, Miss
-from tvmffi_cubin.inline import delivery
 
 BASE = "ab" * 32
 PAGE = 4096
@@ -212,63 +208,3 @@ def test_what_lies_where_it_does_not_belong_is_built_around(place, part, what):
     PUT[what](path)
     for _ in range(2):
         assert place.answer() == ("identity", 42)
-
-
-# Gone between look-up and loading
-
-SOURCE = 'extern "C" __global__ void k(float* x) { x[0] = 1; }'
-
-
-@pytest.fixture
-def removed(monkeypatch) -> list[Path]:
-    """Have what is found removed before it is used, as by a process that makes room."""
-    gone: list[Path] = []
-    real = delivery.obtain
-
-    def obtain(request, arch, **options):
-        entry = real(request, arch, **options)
-        if len(gone) < 2:
-            shutil.rmtree(entry.path)
-            gone.append(entry.path)
-        return entry
-
-    monkeypatch.setattr(delivery, "obtain", obtain)
-    return gone
-
-
-def test_what_is_removed_before_it_is_loaded_is_built_again(removed):
-    assert tc.load_inline("gone", SOURCE, arch="sm_90").functions == ("k",)
-    assert len(removed) == 2
-
-
-def test_what_is_removed_before_it_is_copied_is_built_again(removed, tmp_path):
-    path = tc.build_inline("gone", SOURCE, arch="sm_90", output=tmp_path / "x.so")
-    assert os.path.exists(path)
-    assert len(removed) == 2
-
-
-def test_what_is_removed_again_and_again_is_an_error_with_its_remedy(removed, monkeypatch):
-    monkeypatch.setattr(delivery, "_TRIES", 1)
-    with pytest.raises(tc.CacheError, match=r"never\.so is removed again and again.*CACHE_DIR"):
-        tc.load_inline("never", SOURCE, arch="sm_90")
-
-
-@pytest.mark.parametrize(("owner", "name"), [(module, "load_module"), (tvm_ffi, "load_module")])
-def test_what_is_moved_away_and_back_while_it_is_loaded_is_loaded(monkeypatch, owner, name):
-    real = getattr(owner, name)
-    times = []
-
-    def load(path, **options):
-        times.append(path)
-        if len(times) > 1:
-            return real(path, **options)
-        entry = os.path.dirname(path)
-        os.rename(entry, f"{entry}-away")
-        try:
-            return real(path, **options)
-        finally:
-            os.rename(f"{entry}-away", entry)
-
-    monkeypatch.setattr(owner, name, load)
-    assert tc.load_inline(f"away_{owner.__name__}", SOURCE, arch="sm_90").functions == ("k",)
-    assert len(times) == 2

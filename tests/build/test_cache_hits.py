@@ -65,8 +65,8 @@ print(*sorted(name for name in sys.modules if "." in name or "_" in name))
     found, names = in_new_process(code, SOURCE).split("\n")
     assert found == path
     forbidden = {
-        *("sources", "signature", "probe", "kernels", "functions", "formats", "triton"),
-        *("inline.build", "inline.miss", "inline.built_elsewhere", "commands"),
+        *("sources.reader", "device", "kernels", "functions", "formats", "triton"),
+        *("inline.build", "inline.assemble", "inline.images", "commands"),
         *("cuda.driver", "cuda.nvrtc", "cuda.program"),
         *("host.plan", "host.ninja", "host.build", "host.process"),
         *("cache.history", "cache.upkeep", "cache.bundle", "cache.remote"),

@@ -283,21 +283,13 @@ def test_every_way_of_handing_an_image_over(copy, driver_stub, image, make):
     assert copy.with_name("k.cubin").read_bytes() == image
 
 
-class Odd(Exception):
-    def __str__(self) -> str:
-        raise ValueError("no text")
-
-
 def leave_two(folder: Path) -> None:
     (folder / "a").touch()
     (folder / "b").touch()
 
 
-@pytest.mark.parametrize(
-    "error",
-    [Odd(), KeyboardInterrupt(), tc.CompileError("no", log="line 1"), ValueError("b \udc80")],
-)
-def test_what_the_compiler_raises_reaches_the_caller_as_it_is(copy, driver_stub, image, error):
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), tc.CompileError("no", log="b \udc80")])
+def test_a_compiler_that_fails_leaves_nothing_and_is_asked_again(copy, driver_stub, image, error):
     x = cuda_array(driver_stub, 32)
 
     def fail(folder: Path):
@@ -306,10 +298,12 @@ def test_what_the_compiler_raises_reaches_the_caller_as_it_is(copy, driver_stub,
 
     generate = Generate(fail)
     mod = tc.load_module(copy, generate={"kernels": generate})
+    kind, message = (tc.LaunchError, "the image kernels was not made: CompileError: no")
+    if isinstance(error, KeyboardInterrupt):
+        kind, message = KeyboardInterrupt, ""
     for runs in (1, 2):
-        with pytest.raises(type(error)) as raised:
+        with pytest.raises(kind, match=message):
             mod.run(x, 5, 0, 0)
-        assert raised.value is error
         assert generate.runs == runs
     assert names(copy.parent) == {"own.so"}
     assert driver_stub.launches() == []
@@ -318,18 +312,18 @@ def test_what_the_compiler_raises_reaches_the_caller_as_it_is(copy, driver_stub,
 
 
 @pytest.mark.parametrize(
-    ("make", "kind", "message"),
+    ("make", "message"),
     [
-        (lambda folder: None, ValueError, r"left 0 files in its folder \(none\): wanted one"),
-        (leave_two, ValueError, r"left 2 files in its folder \(a, b\)"),
-        (lambda folder: 5, TypeError, "image 'kernels': what generate returned is bytes, a Cubin"),
-        (lambda folder: b"junk", ValueError, "what generate returned: it is no image"),
-        (lambda folder: "none.cubin", FileNotFoundError, "No such file"),
+        (lambda folder: None, r"left 0 files in its folder \(none\): wanted one"),
+        (leave_two, r"left 2 files in its folder \(a, b\)"),
+        (lambda folder: 5, "image 'kernels': what generate returned is bytes, a Cubin"),
+        (lambda folder: b"junk", "what generate returned: it is no image"),
+        (lambda folder: "none.cubin", "No such file"),
     ],
 )
-def test_what_is_no_image_is_not_put_into_place(copy, driver_stub, make, kind, message):
+def test_what_is_no_image_is_not_put_into_place(copy, driver_stub, make, message):
     mod = tc.load_module(copy, generate={"kernels": make})
-    with pytest.raises(kind, match=message):
+    with pytest.raises(tc.LaunchError, match=message):
         mod.preload()
     assert names(copy.parent) == {"own.so"}
 

@@ -75,24 +75,6 @@ def test_a_source_may_begin_with_a_byte_order_mark():
     assert tc.load_inline("mark", "\ufeff" + SAXPY, arch="sm_90").functions == ("saxpy",)
 
 
-@pytest.mark.parametrize("folder", [3, b"out", ["out"]])
-def test_a_build_directory_that_is_no_path_is_refused_before_anything_is_built(folder):
-    for call in (tc.load_inline, tc.build_inline):
-        with pytest.raises(TypeError, match="build_directory is a str or a path, got "):
-            call("mod", "no source", build_directory=folder)
-
-
-@pytest.mark.parametrize("folder", ["a\0b", "\ud800"])
-def test_a_build_directory_that_is_no_name_is_named(folder):
-    with pytest.raises(ValueError, match="build_directory holds"):
-        tc.build_inline("mod", "no source", build_directory=folder)
-
-
-def test_a_build_directory_without_a_name_is_refused():
-    with pytest.raises(ValueError, match="build_directory is empty: leave it out"):
-        tc.build_inline("mod", "no source", build_directory="")
-
-
 # Templates, overloads, namespaces, macros
 
 

@@ -80,7 +80,7 @@ def test_an_error_in_a_source_shows_no_inner_frames(source, error):
     frames = [
         f.name for f in traceback.extract_tb(caught.tb) if package in Path(f.filename).parents
     ]
-    assert frames == ["load_inline", "loaded", "_with_entry", "obtain"]
+    assert frames == ["call"]
 
 
 def test_where_there_is_no_gpu_to_compile_for_the_error_stands_alone(monkeypatch):

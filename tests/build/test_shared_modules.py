@@ -9,7 +9,7 @@ from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
 from tvmffi_cubin.cache import remote
-from tvmffi_cubin.inline import build
+from tvmffi_cubin.inline import assemble
 
 PREFIX = "TVMFFI_CUBIN_CACHE_REMOTE"
 HEADER = "#define FACTOR 3\n"
@@ -57,7 +57,7 @@ def test_a_module_is_taken_and_called(machine, tmp_path, monkeypatch, driver_stu
     machine("first")
     built = tc.build_inline("shared", SOURCE, **options)
     machine("second")
-    monkeypatch.setattr(build, "make", refuse)
+    monkeypatch.setattr(assemble, "make", refuse)
     monkeypatch.setattr(subprocess, "Popen", refuse)
     mod = tc.load_inline("shared", SOURCE, **options)
     assert Path(mod.path).read_bytes() == Path(built).read_bytes()
@@ -74,7 +74,7 @@ def test_another_content_of_a_header_is_not_taken(machine, tmp_path, monkeypatch
     tc.build_inline("shared", SOURCE, **options)
     machine("second")
     header.write_text(HEADER + "// more\n")
-    monkeypatch.setattr(build, "make", refuse)
+    monkeypatch.setattr(assemble, "make", refuse)
     with pytest.raises(AssertionError, match="something is built"):
         tc.build_inline("shared", SOURCE, **options)
 
@@ -90,7 +90,7 @@ import tvmffi_cubin as tc
 print(tc.load_inline("host", cpp_sources="int f() { return 42; }", functions="f").f())
 print(*sorted(name for name in sys.modules if name.startswith(("tvmffi_cubin.", "fsspec"))))
 """
-    names = ("inline.build", "host.build", "functions.plan", "host.ninja")
+    names = ("inline.assemble", "host.build", "functions.plan", "host.ninja")
     compilers = {f"tvmffi_cubin.{name}" for name in names}
     machine("first")
     assert compilers <= imported(code)

@@ -31,7 +31,7 @@ def remember(
     """Return `compute()`'s answer about files, from memory or disk while they are unchanged.
 
     Unchanged means: the same paths lead to the same inodes, sizes, modification and change times.
-    An unwritable cache folder is no error: then a folder of the user's session has the memo.
+    Where the cache folder cannot be written, a folder of the user's session has the memo.
 
     Parameters
     ----------
@@ -51,21 +51,20 @@ def remember(
         If a file does not exist.
     """
     paths = [files] if isinstance(files, (str, os.PathLike)) else files
-    names = "\0".join([_absolute(x) if stamps is None else os.fspath(x) for x in paths])
+    names = "\0".join([os.path.abspath(x) if stamps is None else os.fspath(x) for x in paths])
     # Of many files a digest takes less time to make than the stamps to read.
-    stamp = _stamp(names) if stamps is None else digest_of(stamps)
+    stamp = _stamps(names) if stamps is None else digest_of(stamps)
     known = _answers.get((what, names))
     if known is None or known[0] != stamp:
         memos = _memo_paths(what, names)
         known = next((x for memo in memos if (x := _read(memo)) and x[0] == stamp), None)
         if known is None:
             known = stamp, compute()
-            now = _stamp(names)
+            now = _stamps(names)
             if stamp not in (now, digest_of(now)):
                 return known[1]
             # What may change and keep its stamp is not written down.
-            is_settled = UNSETTLED not in map(trusted, now.split("\n"))
-            if is_settled:
+            if UNSETTLED not in map(trusted, now.split("\n")):
                 is_written = config.get("TVMFFI_CUBIN_CACHE") == "on"
                 any(_write(memo, *known) for memo in (memos if is_written else memos[1:]))
         _answers[what, names] = known
@@ -77,15 +76,9 @@ def forget() -> None:
     _answers.clear()
 
 
-def _absolute(path: _Path) -> str:
-    name = os.fspath(path)
-    return name if name.startswith("/") else os.path.abspath(name)
-
-
-# One text for all files: every look-up in the cache makes one of thirty files and compares it.
-def _stamp(names: str) -> str:
-    # The file behind all links: its inode and change time say which it is, and cost a tenth of
-    # what its real path does.
+def _stamps(names: str) -> str:
+    # One text for all files: every look-up makes one of thirty files and compares it. Of the file
+    # behind all links: its inode and times say which it is, at a tenth of a real path's cost.
     return "\n".join(map(stamp_of, map(os.stat, names.split("\0"))))
 
 

@@ -1,172 +1,97 @@
-"""From a request to a built folder: compile the device part, generate, plan, build."""
+"""`build`: what happens when a module is not in the cache: said why, built, and counted."""
 
 from __future__ import annotations
 
-import os
-from functools import partial
+import contextlib
+import importlib
+import logging
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-from ..cache.entry import Product
-from ..cache.store import Cache
-from ..device.compile import compile_device
-from ..later import Later
-from ..sources.sort import sort_sources
-from ..sources.source import DEVICE_IMAGE
-from .request import Request, may_read_files
-from .tools import Toolset
+from ..cache import history
+from ..cache.entry import Entry, Product
+from ..cache.info import seen
+from ..cache.key import Key
+from ..cache.store import NOTHING, Cache, Miss
+from .request import Request
+from .tools import TOOLS, Toolset
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from ..host.plan import BuildPlan
-    from .job import Job
-
-__all__ = ["make"]
+_logger = logging.getLogger("tvmffi_cubin")
 
 
-def make(
-    request: Request, archs: tuple[str, ...], tools: Toolset, cache: Cache, folder: Path
-) -> Product:
-    """Build a request for some architectures in an empty folder.
+class Build(NamedTuple):
+    """A request, for which architectures, with which tools and where it is built."""
+
+    request: Request
+    archs: tuple[str, ...]
+    tools: Toolset
+    cache: Cache
+
+
+def build(
+    wanted: Build, key: Key, miss: Miss, asked_ns: int, start: float, is_loaded: bool
+) -> Entry:
+    """Return the entry of a module that is not in the cache, once it is built.
+
+    Parameters
+    ----------
+    wanted, key : Build, Key
+        What to build, and its key.
+    miss : Miss
+        What the look-up said.
+    asked_ns, start : int, float
+        See `Cache.obtain`; and when the look-up began, by `time.perf_counter`.
+    is_loaded : bool
+        Whether what is built is then loaded.
 
     Raises
     ------
-    CompileError, BuildError, ToolchainError, TypeError, ValueError
+    CompileError, BuildError, ToolchainError, CacheError, TypeError, ValueError
         See `tvmffi_cubin.load_inline`.
     """
-    sources = sort_sources(request)
-    if sources.has_host:
-        tools.compiler.require()
-    device = None
-    if sources.device and not sources.mixed:
-        device = Later(partial(compile_device, request, sources.device, archs))
-    # While NVRTC works, which needs no Python, the stages after it are imported, and the launcher's
-    # own object, which does not depend on the kernels, is compiled where that was never done.
-    from ..functions import body
+    request, cache = wanted.request, wanted.cache
+    built_now = history.Built.of(key, TOOLS)
+    reason = miss.reason
+    if reason == NOTHING and cache.mode == "off":
+        reason = "TVMFFI_CUBIN_CACHE=off: nothing is looked up"
+    elif reason == NOTHING:
+        others = history.known(cache.folders, request.name)
+        reason = f"{NOTHING}: {built_now.explain(others)}"
+    _logger.info("%s is not in the cache: %s", request.name, reason)
+    begun: list[float] = []
 
-    generates = not sources.has_host or any(export.launches for export in request.functions or ())
-    generates = generates or bool(request.bound_params)
-    launcher = Later(partial(body.obtain, cache, tools)) if generates else None
-    from ..device.image import given_images, with_own
-    from ..functions import exports
-    from .job import Job
+    def make_product(folder: Path) -> Product:
+        begun.append(time.perf_counter())
+        # Compilers are imported where something is built, and nowhere else.
+        from ..host import process
+        from .assemble import make
 
-    given = given_images(request, archs)
-    mixed = None
-    if sources.mixed:
-        from ..mixed_module import compile_mixed
+        # tvm-ffi's own imports take as long as all else in the first build of a process.
+        loader = _import_loader if is_loaded else None
+        with process.shown(request.verbose), process.meanwhile(loader):
+            return make(wanted, folder)._replace(history=(request.name, built_now))
 
-        mixed = compile_mixed(request, sources, archs, tools, cache, given)
-    own = mixed.images if mixed else {DEVICE_IMAGE: device.result()} if device else {}
-    images = with_own(given, request, own)
-    resolved = exports.resolve(
-        request.functions,
-        images,
-        host_functions=sources.host_functions,
-        has_host=sources.has_host,
-        exported_by_files=sources.exported_by_files,
-        device_sources=mixed.device_texts if mixed else [x.text for x in sources.device],
-        bound_params=request.bound_params,
-        image_files=request.image_files,
-    )
-    if resolved.plan.has_cpp_slots:
-        _refuse_compiled(request)
-    objects = []
-    if not resolved.plan.is_empty:
-        objects.append(launcher.result() if launcher else body.obtain(cache, tools))
-    job = Job(request, tools, sources, images, resolved, archs, mixed)
-    return _build(job, objects, cache, folder)
+    looked = time.perf_counter() - start
+    outcome = "failed"
+    try:
+        entry = cache.obtain(
+            built_now.base_key,
+            make_product,
+            name=request.name,
+            is_shared=True,
+            is_missing=True,
+            asked_ns=asked_ns if request.may_read_files else 0,
+        )
+        outcome = "remote" if entry.is_taken else "built" if begun else entry.level
+    finally:
+        end = time.perf_counter()
+        built = end - begun[0] if begun else 0.0
+        seen.missed(request.name, outcome, reason, looked=looked, built=built, total=end - start)
+    return entry
 
 
-def _refuse_compiled(request: Request) -> None:
-    """Refuse objects that may launch kernels and know nothing of what is bound."""
-    for binary in request.files.binaries:
-        if not binary.is_shared and b"tvmffi_cubin" in Path(binary.path).read_bytes():
-            raise ValueError(
-                f"{binary.path} was compiled with tvmffi_cubin's headers and without bound_params, "
-                "so that its launches would pass too few parameters: give its source in its place"
-            )
-
-
-def _build(job: Job, objects: Sequence[str], cache: Cache, folder: Path) -> Product:
-    """Generate, plan and build; `objects` are those that generated launchers link."""
-    from ..functions.manifest import manifest
-    from ..host import build as host
-    from ..host.ninja import is_expressible
-    from ..host.plan import BuildPlan
-
-    def linkable(path: str) -> str:
-        """Return a path that a build file can hold: of a link, where the cache folder's cannot."""
-        if is_expressible(path):
-            return path
-        name = f"kept_{os.path.basename(path)}"
-        os.symlink(path, folder / name)
-        return name
-
-    request, tools = job.request, job.tools
-    facts = manifest(request, tools=tools, images=job.images, exports=job.exports, archs=job.archs)
-    files, units = job.files_and_units(facts)
-    linked = list(objects)
-    linked += () if job.mixed is None else job.mixed.objects
-    link = job.link([linkable(path) for path in linked])
-    plan = BuildPlan(request.name, units, link=link, output=request.output)
-    read_by_host: tuple[str, ...] = ()
-    host_absent: tuple[str, ...] = ()
-    if job.sources.has_host or request.host_flags:
-        read_by_host, host_absent = _build_host(job, plan, cache, folder, files)
-    else:
-        host.run(plan, folder, files)
-    # The scan is not even imported where nothing is included.
-    headers = job.scanned_headers() if may_read_files(request) else None
-    parts = () if job.mixed is None else job.mixed.files
-    return Product(
-        so=request.output,
-        keep=tuple(files),
-        dependencies=tools.unknown(
-            (
-                *read_by_host,
-                *(headers.files if headers else ()),
-                *(binary.path for binary in request.files.binaries),
-                *(path for part in parts for path in part.read),
-            )
-        ),
-        absent=(
-            *(path for part in parts for path in part.absent),
-            *(headers.absent if headers else ()),
-            *host_absent,
-        ),
-        unknown=(
-            *(headers.unknown if headers else ()),
-            *(name for part in parts for name in part.unknown),
-        ),
-        outdated=tools.outdated,
-        facts={"name": request.name, "archs": _archs(job)},
-        versions={**tools.versions, **tools.library_versions},
-    )
-
-
-def _archs(job: Job) -> list[str]:
-    """Return what a module is built for; nvcc's images are no images of the module."""
-    archs = {arch for image in job.images for arch in image.cubin.archs}
-    return sorted(archs.union(job.archs) if job.request.is_by_nvcc else archs)
-
-
-def _build_host(
-    job: Job, plan: BuildPlan, cache: Cache, folder: Path, files: Mapping[str, bytes | str]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Build a plan with host code or flags; return what was read, and what would be if it were."""
-    from .. import host_build
-    from ..host.flag_files import find_for, incbin_files
-    from .headers import HeaderSearch
-
-    request, tools = job.request, job.tools
-    precompiled = host_build.run(
-        plan, folder, files, cache=cache, tools=tools, use_pch=request.use_pch
-    )
-    search = HeaderSearch(request, tools)
-    read = (*precompiled, *search.read(folder))
-    named = find_for(tools.compiler, (*tools.options, *request.host_flags))
-    embedded, not_embedded = incbin_files(source.text for source in request.host_sources)
-    absent = (*search.hiding(read), *named.absent, *not_embedded)
-    return (*read, *named.files, *embedded), absent
+def _import_loader() -> None:
+    # What fails here fails when the module is loaded, and is said then.
+    with contextlib.suppress(Exception):
+        importlib.import_module("tvmffi_cubin.module")

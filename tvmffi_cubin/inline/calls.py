@@ -1,21 +1,20 @@
-"""`load_inline` and `build_inline`: from source text to a loaded module, by way of the cache."""
+"""`load_inline`, `load` and their siblings: from sources to a module, by way of the cache."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from .delivery import built, loaded
-from .options import TextOptions, Texts, check, spelled_out
-from .pipeline import find_place
-from .request import make_request
+from .options import FileOptions, TextOptions, Texts, spelled_out
+from .pipeline import obtain
+from .request import Request, make_request
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ..module import Module
-
-__all__ = ["build_inline", "load_inline"]
+    from .place import Place
 
 
 @spelled_out(TextOptions)
@@ -106,10 +105,9 @@ def load_inline(
     TypeError, ValueError
         An argument is wrong; the message names it and the remedy.
     """
-    rest = check("load_inline", options, TextOptions)
-    place = find_place(None, options.get("build_directory"))
-    request = make_request(name, cuda_sources=cuda_sources, **rest)
-    return loaded(request, options.get("arch"), place, keep_module_alive=keep_module_alive)
+    place = _place(None, options.get("build_directory"))
+    request = make_request(name, cuda_sources=cuda_sources, **options)
+    return _loaded(request, place, keep_module_alive=keep_module_alive)
 
 
 @spelled_out(TextOptions)
@@ -144,8 +142,145 @@ def build_inline(
     OSError
         `output` cannot be written there.
     """
-    rest = check("build_inline", options, TextOptions)
-    place = find_place(output, options.get("build_directory"))
-    called = None if place is None else place.name
-    request = make_request(name, cuda_sources=cuda_sources, output=called, **rest)
-    return built(request, options.get("arch"), place)
+    place = _place(output, options.get("build_directory"))
+    called = place.name if place else None
+    return _built(make_request(name, cuda_sources=cuda_sources, output=called, **options), place)
+
+
+@spelled_out(FileOptions)
+def load(name: str, *, keep_module_alive: bool = True, **options: Unpack[FileOptions]) -> Module:
+    """Compile source files and load them as a module of typed functions.
+
+    Parameters
+    ----------
+    name : str
+        Name of the module; the shared object is ``<name>.so``.
+    sources : path or sequence of path, optional
+        The files; what each becomes depends on its suffix. ``.cu`` is for NVRTC if it defines
+        kernels, or device functions alone, and else for the host compiler; with kernels and host
+        functions, in the file or its headers, it is cut for both; ``.cpp .cc .cxx`` and
+        ``.c`` are for the C++ and the C compiler, each file a unit of its own; ``.o .obj .a .so``
+        are linked; ``.cubin .fatbin`` are embedded under the file's name without the suffix, as is
+        ``.ptx``, assembled for `arch`. Relative paths start at the current folder.
+    cpp_files, cuda_files : path or sequence of path, optional
+        The same as `sources`.
+    keep_module_alive : bool
+        Keep the module loaded until the process ends, also where no reference to it is left.
+    **options
+        As in `load_inline`. `functions` names kernels; functions written in C++ are exported by
+        the files themselves, with ``TVM_FFI_DLL_EXPORT_TYPED_FUNC(name, function)``, and one that
+        is named here must be. Default: all kernels of the ``.cu`` files, where there is no host
+        code.
+
+    Returns
+    -------
+    Module
+        The functions as attributes and items.
+
+    Raises
+    ------
+    CompileError, BuildError, ToolchainError, TypeError, ValueError
+        As in `load_inline`.
+    OSError
+        A file is missing or cannot be read.
+    """
+    place = _place(None, options.get("build_directory"))
+    request = _file_request("load", name, options)
+    return _loaded(request, place, keep_module_alive=keep_module_alive)
+
+
+@spelled_out(FileOptions)
+def build(
+    name: str, *, output: str | os.PathLike[str] | None = None, **options: Unpack[FileOptions]
+) -> str:
+    """Build what `load` would load, without loading it.
+
+    Parameters
+    ----------
+    name, sources, cpp_files, cuda_files, **options
+        As in `load`.
+    output : path, optional
+        As in `build_inline`: the file to make, with the suffix ``.o`` an object that is yet to be
+        linked.
+
+    Returns
+    -------
+    str
+        Path of the shared object or object: that of the copy where an `output` or a
+        `build_directory` is given, else its place in the cache, where it never changes.
+
+    Raises
+    ------
+    CompileError, BuildError, ToolchainError, OSError, TypeError, ValueError
+        As in `load`.
+    """
+    place = _place(output, options.get("build_directory"))
+    request = _file_request("build", name, options, place.name if place else None)
+    if place is not None and place.name:
+        place.refuse(binary.path for binary in request.files.binaries)
+    return _built(request, place)
+
+
+def _file_request(
+    function: str, name: str, options: Mapping[str, Any], output: str | None = None
+) -> Request:
+    from .files import read_files
+
+    given = {what: options.get(what) for what in ("sources", "cpp_files", "cuda_files")}
+    if all(value is None for value in given.values()):
+        path = os.fspath(name) if isinstance(name, str | os.PathLike) else ""
+        hint = f"; a shared object that exists is loaded with load_module({path!r})"
+        raise TypeError(
+            f"{function}() needs source files: {function}('ops', sources=['ops.cu', ...])"
+            + (hint if path.endswith(".so") or os.sep in path else "")
+        )
+    files = read_files(**given)
+    if not files:
+        raise ValueError(f"{function}({name!r}): sources is empty; give at least one file")
+    rest = {what: value for what, value in options.items() if what not in given}
+    return make_request(name, files=files, output=output, **rest)
+
+
+def _place(output: Any, directory: Any) -> Place | None:
+    """Return where a copy for people is put; mostly nowhere."""
+    if output is None and directory is None:
+        return None
+    from .place import find_place
+
+    return find_place(output, directory)
+
+
+def _loaded(request: Request, place: Place | None, *, keep_module_alive: bool) -> Module:
+    folder = place.folder if place else None
+    request = _with_files(request, folder)
+    so = obtain(request, is_loaded=True).so
+    from ..module import load_module
+
+    if place is not None:
+        place.put(so)
+    module = load_module(so, keep_module_alive=keep_module_alive)
+    if request.image_files:
+        from .image_files import set_files
+
+        set_files(module, request.image_files, folder)
+    return module
+
+
+def _built(request: Request, place: Place | None) -> str:
+    if request.image_files:
+        from .images import check_place
+
+        check_place(request.image_files, place.folder if place else None)
+    so = obtain(request).so
+    return os.fspath(so) if place is None else place.put(so)
+
+
+def _with_files(request: Request, folder: str | None) -> Request:
+    """Return a request that keeps in mind where its images' files lie: one for each folder."""
+    if not request.image_files:
+        return request
+    from .images import check_place
+
+    check_place(request.image_files, folder)
+    beside = any(x.is_relative for x in request.image_files.values())
+    return request._replace(image_folder=folder or "") if beside else request

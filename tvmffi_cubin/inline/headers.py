@@ -14,11 +14,10 @@ from ..dependencies import parse_depfile
 from ..host.environment import header_folder_flags
 from ..host.plan import PRECOMPILED
 from ..include_scan import Scan
+from ..sources.sort import Sources
 from ..sources.source import Source
 from .request import Request
 from .tools import Toolset
-
-__all__ = ["HeaderSearch", "joined"]
 
 
 class HeaderSearch(NamedTuple):
@@ -44,13 +43,25 @@ class HeaderSearch(NamedTuple):
 
     def device(self, sources: Sequence[Source]) -> Scan:
         """Return the headers that device sources may include, and those that would come first."""
-        flags = self.request.cuda_cflags
-        return _joined(self._scan(sources, flags, self.device_folders))
+        return _joined(self._scan(sources, self.request.cuda_cflags, self.device_folders))
 
     def host(self, sources: Sequence[Source], flags: Sequence[str]) -> Scan:
         """Return the same for sources of the host compiler, which tells more after the fact."""
         options = (*self.tools.options, *flags, *header_folder_flags())
         return _joined(self._scan(sources, options, ()))
+
+    def all(self, sources: Sources) -> Scan:
+        """Return the same for all sources of a request but the mixed ones."""
+        cflags = self.request.cflags
+        groups = [(sources.cuda_host, self.cuda_flags), (sources.cpp, cflags)]
+        host = [self.host([x.source for x in group], flags) for group, flags in groups if group]
+        for file in sources.files:
+            host.append(
+                self.host([file.source], self.cuda_flags if file.language == "cuda" else cflags)
+            )
+        device = self.device(sources.device)
+        # What host sources include by macros, their compiler lists.
+        return _joined([device, *(scan._replace(unknown=()) for scan in host)])
 
     def _scan(
         self, sources: Sequence[Source], options: Sequence[str], system: Sequence[str]
@@ -73,8 +84,7 @@ class HeaderSearch(NamedTuple):
         """Return what would hide one of the headers that host code read, should it appear."""
         flags = (*self.tools.options, *self.cuda_flags, *header_folder_flags())
         folders = preprocessor.parse(_expanded(flags)).folders
-        folders = (*folders, *self.request.include_paths)
-        others = dict.fromkeys(filter(os.path.isabs, folders))
+        others = dict.fromkeys(filter(os.path.isabs, (*folders, *self.request.include_paths)))
         return include_scan.hidden_by([*others], read)
 
     def read(self, folder: Path) -> list[str]:
@@ -91,16 +101,6 @@ def _expanded(options: Sequence[str]) -> Sequence[str]:
     from ..host.flag_files import expanded
 
     return expanded(options)
-
-
-def joined(device: Scan, host: Iterable[Scan]) -> Scan:
-    """Return several scans as one; what host sources include by macros, their compiler lists."""
-    scans = [device, *host]
-    return Scan(
-        tuple(path for scan in scans for path in scan.files),
-        tuple(path for scan in scans for path in scan.absent),
-        device.unknown,
-    )
 
 
 def _joined(scans: Iterable[Scan]) -> Scan:

@@ -7,7 +7,6 @@ import glob
 import math
 import os
 import shutil
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -18,33 +17,16 @@ import tvm_ffi
 from ..cache.files import temporary_name
 from ..cache.lock import builder_lock
 from ..errors import LaunchError
-from .generate_call import call_generate
+from .generated import call_generate, once
 from .images import ImageFile
-from .once import one_at_a_time
 
 if TYPE_CHECKING:
     from ..module import Module
 
-__all__ = ["set_files", "set_makers"]
-
 _ENTRY = "_tvmffi_cubin_set_image_file"
-_last = threading.local()
 
-
-class _Raised(LaunchError):
-    """Stands, on the way through C++, for an error that Python raised, and becomes it again.
-
-    tvm-ffi carries an error's kind and text alone, and calls what it does not know RuntimeError,
-    Ctrl-C too.
-    """
-
-    def __new__(cls, message: str = "") -> Any:
-        error, text = getattr(_last, "error", (None, None))
-        _last.error = (None, None)
-        return error if error is not None and text == message else LaunchError(message)
-
-
-tvm_ffi.register_error("tvmffi_cubin.Raised", _Raised)
+# Else Ctrl-C, on its way through C++, would become a RuntimeError.
+tvm_ffi.register_error("KeyboardInterrupt", KeyboardInterrupt)
 
 
 def set_files(module: Module, files: Mapping[str, ImageFile], folder: str | None) -> None:
@@ -89,43 +71,27 @@ def set_makers(module: Module, generate: Mapping[str, Callable[..., Any]]) -> No
 
 def _make(generate: Callable[..., Any], name: str, path: str) -> None:
     """Make the file of an image, unless another thread or process does; called from C++."""
-    try:
-        _make_once(generate, str(name), str(path))
-    except BaseException as error:
-        raised = Exception.__new__(_Raised)
-        raised.args = (_described(name, error),)
-        _last.error = (error, str(raised))
-        raise raised from error
-
-
-def _described(name: str, error: BaseException) -> str:
-    """Return a text that tvm-ffi can carry, whatever the error says of itself."""
-    try:
-        text = f": {error}"
-    except Exception:
-        text = ""
-    text = f"the image {name} was not made: {type(error).__name__}{text}"
-    # One with half a character in it would crash the process.
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _make_once(generate: Callable[..., Any], name: str, path: str) -> None:
     # Of a link to a file that is missing it is that file that is made.
-    path = os.path.realpath(path)
+    name, path = str(name), os.path.realpath(str(path))
     folder, file = os.path.split(path)
     lock = os.path.join(folder, f".{file}.lock")
     circle = f"image {name!r}: generate launches a kernel of the image that it is to make"
-    with (
-        one_at_a_time(path, circle=circle),
-        builder_lock(lock, patience=math.inf, name=path) as is_alone,
-    ):
-        if not os.path.exists(path):
-            with _staging(name, path, is_alone=is_alone) as staging:
+    with once(path, circle), builder_lock(lock, patience=math.inf, name=path) as is_alone:
+        if os.path.exists(path):
+            return
+        with _staging(name, path, is_alone=is_alone) as staging:
+            try:
                 image = _checked(name, call_generate(generate, staging))
-                try:
-                    _place(image, staging, path)
-                except OSError as error:
-                    raise _unwritable(name, path, error) from error
+            except Exception as error:
+                # tvm-ffi carries the kind and text of few errors through C++, and no half of a
+                # character, which would crash the process.
+                text = f"the image {name} was not made: {type(error).__name__}: {error}"
+                text = text.encode("utf-8", "backslashreplace").decode()
+                raise LaunchError(text) from error
+            try:
+                _place(image, staging, path)
+            except OSError as error:
+                raise _unwritable(name, path, error) from error
 
 
 @contextlib.contextmanager

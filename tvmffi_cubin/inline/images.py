@@ -1,16 +1,23 @@
-"""`ImageFile`: an image that is not embedded, but lies in a file beside the shared object."""
+"""What a request embeds, or expects in files: images with names, and those that launches carry."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
+from ..kernels.cubin import Cubin
+from ..kernels.image import take_image
 from ..launches.export import Export, check_unicode, identifier
-from .arguments import check_path
+from ..launches.launch import Launch
+from ..sources.source import DEVICE_IMAGE
 
-__all__ = ["ImageFile", "check_files", "check_place", "split"]
+if TYPE_CHECKING:
+    from .request import Request
+
+_RUNTIME = "cudadevrt"
+_IMAGE_TYPES = (str, os.PathLike, bytes, bytearray, memoryview, Cubin)
 
 
 @dataclass(frozen=True)
@@ -40,15 +47,12 @@ class ImageFile:
     generate: Callable[..., Any] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.file, str | os.PathLike):
-            raise TypeError(f"ImageFile: file is a path, got {type(self.file).__name__}")
-        file = os.fspath(self.file)
+        file = os.fspath(self.file) if isinstance(self.file, str | os.PathLike) else None
         if not isinstance(file, str):
-            raise TypeError(f"ImageFile: file is a path of str, got {type(file).__name__}")
-        check_path("ImageFile: file", file)
+            raise TypeError(f"ImageFile: file is a path, got {type(self.file).__name__}")
         # It is written into the shared object, and given to tvm-ffi.
         check_unicode("ImageFile: file", file)
-        if os.path.basename(file) in ("", ".", ".."):
+        if os.path.basename(file) in ("", ".", "..") or "\0" in file:
             raise ValueError(f"ImageFile: file {file!r} names no file; give one such as 'k.cubin'")
         if self.generate is not None and not callable(self.generate):
             kind = type(self.generate).__name__
@@ -61,44 +65,141 @@ class ImageFile:
         return not os.path.isabs(self.file)
 
 
-def split(embed_cubin: Any, module: str) -> tuple[Any, dict[str, ImageFile]]:
-    """Return what of ``embed_cubin`` is embedded, and the files that are not, by name.
+def embed(
+    given: Any,
+    exports: tuple[Export, ...] | None,
+    files: Mapping[str, str],
+    module: str,
+) -> tuple[tuple[Export, ...] | None, dict[str, Cubin], dict[str, ImageFile]]:
+    """Return exports whose launches name their images, all images, and those that lie in files.
+
+    Parameters
+    ----------
+    given : mapping, image, ImageFile or None
+        What ``embed_cubin`` is: images by name, or one image.
+    exports : sequence of Export or None
+        Whose launches may carry images. Such an image is embedded under its file's name, or that of
+        its function; equal ones once.
+    files : mapping of str to str
+        Paths of images that are among the sources, by name.
+    module : str
+        The module's name, which an image without one gets.
 
     Raises
     ------
-    TypeError, ValueError
-        A name is none.
+    TypeError, ValueError, OSError
+        One is wrong, cannot be read, or has another's name; the message names it.
     """
-    if isinstance(embed_cubin, ImageFile):
-        name = os.path.splitext(os.path.basename(embed_cubin.file))[0]
-        embed_cubin = {name if name.isidentifier() else module: embed_cubin}
-    if not isinstance(embed_cubin, Mapping):
-        return embed_cubin, {}
-    files = {
-        identifier("embed_cubin", name): x
-        for name, x in embed_cubin.items()
-        if isinstance(x, ImageFile)
-    }
-    if not files:
-        return embed_cubin, {}
-    rest = {name: x for name, x in embed_cubin.items() if name not in files}
-    return rest or None, files
+    found = {name: replace(take_image(path, path), name=path) for name, path in files.items()}
+    image_files: dict[str, ImageFile] = {}
+    for name, (what, image) in _named(given, module).items():
+        if isinstance(image, ImageFile):
+            image_files[name] = image
+        elif name in found:
+            raise ValueError(
+                f"{what} and the file {found[name].name} have one name, {name!r}: "
+                f'give another, as in embed_cubin={{"other": image}}'
+            )
+        else:
+            found[name] = take_image(what, image)
+    carried = _Carried(found, {DEVICE_IMAGE, *found}, {})
+    if exports is not None:
+        exports = tuple(map(carried.placed, exports))
+    return exports, found, image_files
 
 
-def check_files(
-    files: Mapping[str, ImageFile],
-    embedded: Mapping[str, Any],
-    functions: Sequence[Export] | None,
-    has_bound_params: bool,
-) -> None:
-    """Refuse what goes with embedded images alone.
+def _named(given: Any, module: str) -> dict[str, tuple[str, Any]]:
+    """Return images by name, each with what messages call it."""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        names = {identifier("embed_cubin", name): x for name, x in given.items()}
+        return {name: (f"embed_cubin[{name!r}]", x) for name, x in names.items()}
+    if not isinstance(given, (*_IMAGE_TYPES, ImageFile)):
+        raise TypeError(
+            "embed_cubin maps names to images, or is one image (bytes, a Cubin or a path), got "
+            f"{type(given).__name__}"
+        )
+    for name in (_stem(given.file if isinstance(given, ImageFile) else given), module):
+        if name.isascii() and name.isidentifier():
+            return {identifier("embed_cubin", name): ("embed_cubin", given)}
+    raise ValueError(
+        f"embed_cubin is an image without a name, and the module's name {module!r} is none that C "
+        'can have; give it one, as in embed_cubin={"image": ...}'
+    )
 
-    Raises
-    ------
-    ValueError
-        An embedded image has the name of a file, or no function launches a file's kernel.
-    """
-    launched = {x.image for export in functions or () for x in export.launches}
+
+def _stem(image: object) -> str:
+    """Return the name of an image's file without its suffix; empty where there is no file."""
+    if not isinstance(image, str | os.PathLike):
+        return ""
+    return os.path.splitext(os.path.basename(os.fsdecode(image)))[0]
+
+
+@dataclass
+class _Carried:
+    """Takes images out of launches: `images` by name, and the `names` of what was carried."""
+
+    images: dict[str, Cubin]
+    taken: set[str]
+    names: dict[Any, str]
+
+    def placed(self, export: Export) -> Export:
+        if all(x.image is None or isinstance(x.image, str) for x in export.launches):
+            return export
+        instances = tuple(self._named(export.name, x) for x in export.instances or ())
+        return export._replace(instances=instances)
+
+    def _named(self, function: str, launches: tuple[Launch, ...]) -> tuple[Launch, ...]:
+        return tuple(replace(x, image=self._name(function, x.image)) for x in launches)
+
+    def _name(self, function: str, image: Any) -> str | None:
+        if image is None or isinstance(image, str):
+            return image
+        if image not in self.names:
+            given = take_image(f"the image of functions[{function!r}]", image)
+            stem = _stem(image)
+            base = stem if stem.isascii() and stem.isidentifier() else function
+            self.names[image] = self._embed(given, base)
+        return self.names[image]
+
+    def _embed(self, given: Cubin, base: str) -> str:
+        for name, known in self.images.items():
+            # The architecture is in the image, whether or not a Cubin says it.
+            if replace(known, arch=given.arch) == given:
+                return name
+        name, number = base, 1
+        while name in self.taken:
+            number += 1
+            name = f"{base}_{number}"
+        self.taken.add(name)
+        self.images[name] = given
+        return name
+
+
+def device_libraries(value: Any) -> tuple[Cubin, ...]:
+    """Return the argument of that name in one form."""
+    what = "device_libraries"
+    if isinstance(value, (*_IMAGE_TYPES, Mapping)) or not isinstance(value, Iterable):
+        raise TypeError(
+            f"{what} is a sequence of paths, bytes or Cubins, got one {type(value).__name__}; "
+            "pass a list"
+        )
+    given = (_device_runtime() if isinstance(x, str) and x == _RUNTIME else x for x in value)
+    return tuple(take_image(f"{what}[{index}]", item) for index, item in enumerate(given))
+
+
+def _device_runtime() -> os.PathLike[str]:
+    """Return the path of the device runtime, which kernels that launch kernels need."""
+    from ..cuda.libraries import find_cuda
+
+    return find_cuda().require("cudart").with_name(f"lib{_RUNTIME}.a")
+
+
+def check_files(request: Request) -> None:
+    """Refuse with images in files what goes with embedded images alone; raises ValueError."""
+    files, embedded = request.image_files, request.images
+    launched = {x.image for export in request.functions or () for x in export.launches}
     for name in files:
         if name in embedded:
             raise ValueError(f"two images are called {name!r}, one of them a file: rename one")
@@ -107,7 +208,7 @@ def check_files(
                 f"image {name!r} is a file of its own, of which no function launches a kernel: "
                 f'say what does, functions={{"k": Launch(image={name!r}, params="...", ...)}}'
             )
-        if has_bound_params:
+        if request.bound_params:
             raise ValueError(
                 f"image {name!r} is a file of its own, and bound_params are read off images when "
                 "the module is built: bind parameters by Launch(args={...: Bound()})"
@@ -115,13 +216,7 @@ def check_files(
 
 
 def check_place(files: Mapping[str, ImageFile], folder: str | None) -> None:
-    """Refuse files beside a shared object of which nobody says where it is to be.
-
-    Raises
-    ------
-    ValueError
-        There is one, and no folder.
-    """
+    """Refuse files beside a shared object of which nobody says where it is; raises ValueError."""
     lost = next((x.file for x in files.values() if x.is_relative), None)
     if folder is None and lost is not None:
         raise ValueError(

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
-from .arguments import file_name
-from .lazy_key import lazy_key
-from .once import one_at_a_time
-from .options import TextOptions, Texts, check, spelled_out
+from ..cache.key import Key
+from ..cuda.arch import resolve_archs
+from ..launches import SCHEMA
+from .options import TextOptions, Texts, file_name, spelled_out
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ..cache.key import Value
     from ..module import Function, Module
-    from .generated import Generated
-
-__all__ = ["LazyModule", "lazy"]
 
 # `inspect` shows it as required; where it is missing, the error says more than Python's would.
 _REQUIRED: Any = Parameter.empty
+_DEEPEST = 100
 
 
 class LazyModule:
@@ -48,7 +46,7 @@ class LazyModule:
     @property
     def is_generated(self) -> bool:
         """Whether the images are there, so that a first use makes none; makes nothing itself."""
-        from .generation import is_kept
+        from .generated import is_kept
 
         return self._module is not None or is_kept(self._digest)
 
@@ -136,51 +134,45 @@ class LazyModule:
             return None
         return [functions] if isinstance(functions, str) else list(functions)
 
-    def _loaded(self, made: Generated, *, is_new: bool) -> Module:
-        own = made.functions if made.description is None else made.description
-        if own is not None and "functions" in self._options:
-            raise ValueError(
-                f"lazy({self._name!r}): generate returned functions with their images, and "
-                "functions is given, too: leave that out, or have it return the images alone"
-            )
-        try:
-            return self._build(made)
-        except (TypeError, ValueError):
-            # What generate has just returned does not fit together. Kept, it would be wrong for
-            # ever, also after generate is mended; of what was kept before, the caller's options
-            # are to blame.
-            if is_new and own is not None:
-                from .generation import discard
+    def _load(self) -> Module:
+        if self._module is None:
+            from .generated import discard, obtain
 
-                discard(self._digest)
-            raise
+            # Of threads and processes that come here together, one generates.
+            made, is_new = obtain(self._digest, self._name, self._generate)
+            tells = made.functions is not None or made.description is not None
+            if tells and self._options.get("functions") is not None:
+                raise ValueError(
+                    f"lazy({self._name!r}): generate returned functions with their images, and "
+                    "functions is given, too: leave that out, or have it return the images alone"
+                )
+            options: dict[str, Any] = {**self._options, "embed_cubin": made.images}
+            try:
+                self._module = self._loaded(options, made.functions, made.description)
+            except (TypeError, ValueError):
+                # What generate has just returned does not fit together. Kept, it would be wrong
+                # for ever, also after generate is mended; of what was kept before, the caller's
+                # options are to blame.
+                if is_new and tells:
+                    discard(self._digest)
+                raise
+        return self._module
 
-    def _build(self, made: Generated) -> Module:
-        options: dict[str, Any] = {**self._options, "embed_cubin": made.images}
-        if made.description is not None:
+    def _loaded(
+        self,
+        options: dict[str, Any],
+        functions: Mapping[str, Any] | None,
+        description: Mapping[str, Any] | None,
+    ) -> Module:
+        if description is not None:
             from ..formats.load import load_description
 
-            return load_description(made.description, name=self._name, **options)
+            return load_description(description, name=self._name, **options)
         from .calls import load_inline
 
-        if made.functions is not None:
-            options["functions"] = made.functions
+        if functions is not None:
+            options["functions"] = functions
         return load_inline(self._name, **options)
-
-    def _load(self) -> Module:
-        if self._module is not None:
-            return self._module
-        circle = (
-            f"lazy({self._name!r}): generate uses the module that it is to make, or waits for "
-            "another that does: have it return an image, and use the module after it"
-        )
-        with one_at_a_time(self._digest, circle=circle):
-            if self._module is None:
-                from .generation import obtain
-
-                made, is_new = obtain(self._digest, self._name, self._generate)
-                self._module = self._loaded(made, is_new=is_new)
-        return self._module
 
 
 def _checked(functions: Any) -> Any:
@@ -189,6 +181,37 @@ def _checked(functions: Any) -> Any:
 
     exports = read_functions(functions)
     return functions if isinstance(functions, Mapping) else [x.name for x in exports or ()]
+
+
+def _digest(name: str, key: Any, arch: Any) -> str:
+    """Return the digest of everything that tells one lazy module's images from others."""
+    from .generated import FORM
+
+    _check_key(key, "key", 0)
+    archs = None if arch is None else resolve_archs(arch)
+    full = Key("lazy images").add("form", [FORM, SCHEMA]).add("name", name).add("archs", archs)
+    return full.add("key", key).hexdigest()
+
+
+def _check_key(value: Any, where: str, depth: int) -> None:
+    if value is None or isinstance(value, bool | int | float | str | bytes | bytearray):
+        return
+    if depth == _DEEPEST:
+        raise ValueError(f"{where[:80]}... is nested too deeply, or holds itself")
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            if not isinstance(name, str):
+                raise TypeError(f"{where}: a mapping's keys are str, got {name!r}")
+            _check_key(item, f"{where}[{name!r}]", depth + 1)
+    elif isinstance(value, Sequence):
+        for index, item in enumerate(value):
+            _check_key(item, f"{where}[{index}]", depth + 1)
+    else:
+        raise TypeError(
+            f"{where} is of type {type(value).__name__}, which has no text that is the same in "
+            "every process: give None, bool, int, float, str, bytes, or a sequence or mapping of "
+            "those, such as str(value)"
+        )
 
 
 @spelled_out(TextOptions)
@@ -242,11 +265,10 @@ def lazy(
             "lazy() needs a key: images are kept under it, and only you know what changes them, "
             "such as key=[compiler.__version__, options, source]"
         )
-    check("lazy", options, TextOptions)
     name = file_name("name", name)
     if options.get("embed_cubin") is not None:
         raise TypeError("lazy() takes no embed_cubin: the images are those that generate returns")
-    digest = lazy_key(name, key, options.get("arch"))
+    digest = _digest(name, key, options.get("arch"))
     given = {k: v for k, v in options.items() if v is not None}
     if cuda_sources is not None:
         given["cuda_sources"] = cuda_sources

@@ -1,34 +1,34 @@
-"""The parameters that `load_inline` and its siblings share: each is written down once."""
+"""The parameters that `load_inline` and its siblings share, each written down once, and checked."""
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from ..cuda.arch import Archs
-from .arguments import check_path
+from ..errors import BuildError, CompileError, ToolchainError
+from ..sources.source import Source
 
 if TYPE_CHECKING:
     from ..launches.dispatch import Dispatch
     from ..launches.launch import Launch
     from ..launches.values import Bound
 
-__all__ = [
-    "BuildOptions",
-    "FileOptions",
-    "Functions",
-    "Paths",
-    "TextOptions",
-    "Texts",
-    "check",
-    "spelled_out",
-]
-
 Texts = Sequence[str] | str | None
 Paths = Sequence[str | os.PathLike[str]] | str | os.PathLike[str] | None
 Functions = Mapping[str, "str | Launch | Sequence[Launch] | Dispatch"] | Sequence[str] | str | None
+
+COMPILERS = ("nvrtc", "nvcc")
+"""What may compile CUDA sources, the usual one first."""
+
+_PTX = ("assemble", "keep")
+_SUFFIXES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".hpp", ".h", ".cubin", ".fatbin", ".ptx")
+# What some line of code has, and hardly a path.
+_CODE = '\n{}();#<>"*\\'
+_MAX_NAME = 200  # file systems allow 255 bytes, temporary names and suffixes included
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -71,12 +71,10 @@ class FileOptions(BuildOptions, total=False):
 
 
 def spelled_out(options: type) -> Callable[[_Function], _Function]:
-    """Return a decorator that shows the names of ``**options`` in a function's signature.
+    """Return a decorator for public functions whose ``**options`` are those of a TypedDict.
 
-    Parameters
-    ----------
-    options : type
-        The TypedDict of the function's keywords.
+    The signature shows their names, and others are refused. What a build raises says all in its
+    message, so it leaves without the frames of the build, which would bury it in a notebook.
     """
 
     def decorate(function: _Function) -> _Function:
@@ -86,36 +84,128 @@ def spelled_out(options: type) -> Callable[[_Function], _Function]:
             Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=hint.__forward_arg__)
             for name, hint in options.__annotations__.items()
         ]
-        function.__signature__ = own.replace(parameters=named)  # type: ignore[attr-defined]
-        return function
+        known = frozenset(parameter.name for parameter in named)
+
+        @functools.wraps(function)
+        def call(*args: Any, **given: Any) -> Any:
+            if unknown := given.keys() - known:
+                raise TypeError(
+                    f"{function.__name__}() got an unexpected keyword argument {min(unknown)!r}"
+                )
+            try:
+                return function(*args, **given)
+            except (BuildError, CompileError, ToolchainError) as error:
+                raise error.with_traceback(None) from error.__cause__
+
+        call.__signature__ = own.replace(parameters=named)  # type: ignore[attr-defined]
+        return call  # type: ignore[return-value]
 
     return decorate
 
 
-def check(function: str, options: Mapping[str, Any], known: type) -> dict[str, Any]:
-    """Check the keywords that are no part of a request, and whether some are missing.
+# Checks; each returns its argument in one form, or raises TypeError, ValueError with its name
 
-    Returns
-    -------
-    dict
-        The others.
 
-    Raises
-    ------
-    TypeError, ValueError
-        One is unknown or wrong; the message names it.
-    """
-    unknown = options.keys() - known.__annotations__.keys()
-    if unknown:
-        raise TypeError(f"{function}() got an unexpected keyword argument {min(unknown)!r}")
-    backend, directory = options.get("backend"), options.get("build_directory")
-    if backend not in (None, "cuda"):
-        raise ValueError(f"backend={backend!r}: this package builds for CUDA only")
-    if directory is not None:
-        if not isinstance(directory, str | os.PathLike):
-            raise TypeError(f"build_directory is a str or a path, got {type(directory).__name__}")
-        check_path("build_directory", directory)
-        if not os.fspath(directory):
-            raise ValueError("build_directory is empty: leave it out, or give a folder such as '.'")
-    apart = ("arch", "backend", "build_directory")
-    return {name: value for name, value in options.items() if name not in apart}
+def file_name(what: str, name: object) -> str:
+    """Return a name that a file can have."""
+    if not isinstance(name, str):
+        raise TypeError(f"{what} is a str, got {type(name).__name__}")
+    if not name or name.startswith((".", "-")) or any(c in name for c in "/\0\n\r"):
+        raise ValueError(f"{what} {name!r} cannot be a file's name; give one such as 'ops'")
+    if len(os.fsencode(name)) > _MAX_NAME:
+        raise ValueError(f"{what} {name[:40]!r}... has {len(name)} characters, at most {_MAX_NAME}")
+    return name
+
+
+def strings(what: str, value: Any) -> tuple[str, ...]:
+    """Return one str or several as a tuple."""
+    items = (value,) if isinstance(value, str) else () if value is None else value
+    if isinstance(items, bytes | Mapping) or not isinstance(items, Iterable):
+        raise TypeError(f"{what} is a str or a sequence of str, got {type(value).__name__}")
+    items = tuple(items)
+    for item in items:
+        if not isinstance(item, str):
+            raise TypeError(f"{what} holds str, got {type(item).__name__}")
+        if "\0" in item:
+            raise ValueError(f"{what} holds a NUL character, which no compiler reads past")
+    return items
+
+
+def texts(what: str, value: Any) -> tuple[Source, ...]:
+    """Return the sources that are not blank, without the mark that some editors put first."""
+    found = []
+    for index, text in enumerate(strings(what, value)):
+        label = what if isinstance(value, str) else f"{what}[{index}]"
+        bare = text.strip()
+        if bare.endswith(_SUFFIXES) and "//" not in bare and not any(c in bare for c in _CODE):
+            raise ValueError(
+                f"{what} holds {text!r}, the path of a file and not its text: files are for "
+                f"load(name, sources=[{bare!r}])"
+            )
+        if bare.strip("\ufeff"):
+            found.append(Source(text.removeprefix("\ufeff"), label=label))
+    return tuple(found)
+
+
+def flags(what: str, value: Any) -> tuple[str, ...]:
+    """Return flags, trimmed, without empty ones."""
+    if isinstance(value, str):
+        raise TypeError(f"{what} is a sequence of flags, got the str {value!r}; write [{value!r}]")
+    return tuple(filter(None, (flag.strip() for flag in strings(what, value))))
+
+
+def host_flags(what: str, value: Any) -> tuple[str, ...]:
+    """Return flags for the host compiler or the linker, in which paths are absolute."""
+    given = flags(what, value)
+    if given:
+        from ..host.flag_paths import absolute
+
+        given = absolute(given)
+    return given
+
+
+def cuda_flags(value: Any, lto: Any, compiler: str) -> tuple[tuple[str, ...], bool]:
+    """Return the flags of device code, and whether NVRTC's is optimised when it is linked."""
+    given = flags("extra_cuda_cflags", value)
+    if given and compiler == "nvcc":
+        from ..cuda.nvcc import caller_flags
+
+        given = caller_flags(given)
+    elif given:
+        from ..cuda.options import without_separation
+
+        given, asked = without_separation(given)
+        lto = asked if lto is None else lto
+    if not isinstance(lto, bool | None):
+        raise TypeError(f"lto is True or False, got {lto!r}")
+    return given, bool(lto)
+
+
+def paths(what: str, value: Any) -> list[str]:
+    """Return one path or several as absolute paths."""
+    items = (value,) if isinstance(value, str | os.PathLike) else () if value is None else value
+    if isinstance(items, bytes | Mapping) or not isinstance(items, Iterable):
+        raise TypeError(f"{what} is a path or a sequence of paths, got {type(value).__name__}")
+    found = []
+    for item in items:
+        if not isinstance(item, str | os.PathLike) or not isinstance(os.fspath(item), str):
+            raise TypeError(f"{what} holds paths, got {type(item).__name__}")
+        path = os.fspath(item)
+        if not path.strip() or any(c in path for c in "\n\r\0"):
+            raise ValueError(f"{what} holds {path!r}, which is no path that a build file can have")
+        found.append(os.path.abspath(path))
+    return found
+
+
+def choice(what: str, value: Any, choices: Sequence[str]) -> str:
+    """Return one of several words, the first by default."""
+    if value is None:
+        return choices[0]
+    if value not in choices:
+        raise ValueError(f"{what} is {' or '.join(map(repr, choices))}, got {value!r}")
+    return str(value)
+
+
+def ptx_mode(value: Any) -> str:
+    """Return what becomes of images that are PTX."""
+    return choice("ptx", value, _PTX)

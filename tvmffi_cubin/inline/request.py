@@ -13,9 +13,17 @@ from ..cache.key import Key
 from ..launches.export import Export, read_functions
 from ..launches.form import to_json
 from ..sources.source import Source
-from .arguments import file_name, folders, strings, texts
-from .files import SourceFiles
-from .request_flags import checked_compiler, cuda_flags, host_flags
+from .options import (
+    COMPILERS,
+    choice,
+    cuda_flags,
+    file_name,
+    host_flags,
+    paths,
+    ptx_mode,
+    strings,
+    texts,
+)
 
 if TYPE_CHECKING:
     from ..kernels.cubin import Cubin
@@ -27,12 +35,49 @@ OBJECTS = (".o", ".obj")
 
 # What a wrapper of CUDA includes, or links. Compiled where they are used, which most hits do not.
 _CUDA_INCLUDE = r"(?m)^[ \t]*#[ \t]*include[ \t]*[<\"][^>\"\n]*cu(?:da|bin)"
-_PTX = ("assemble", "keep")
 _CUDA_LIBRARIES = ("-lcuda", "-lcudart")
+# What makes a compiler or an assembler read a file, wherever it stands.
+_READS = ("include", "embed", "incbin", "import ")
+_OF_NVRTC = ("kernel_sources", "name_expressions", "device_libraries", "lto", "bound_params")
+# What a header exports is not seen here.
+_EXPORTS = r'(?m)TVM_FFI_|__tvm_ffi_|^[ \t]*#[ \t]*include[ \t]*"'
+
+
+class Binary(NamedTuple):
+    """A file for the linker: an object, an archive or a shared library."""
+
+    path: str
+    digest: str
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it stays a file of its own, which is looked for at run time."""
+        return self.path.lower().endswith(".so")
+
+
+class SourceFiles(NamedTuple):
+    """Files by what becomes of them, in the order given.
+
+    `cuda` files are for NVRTC or the host compiler, `c` and `cxx` files are translation units,
+    `binaries` are linked, and `images` are paths of what is embedded, by name.
+    """
+
+    cuda: tuple[Source, ...] = ()
+    c: tuple[Source, ...] = ()
+    cxx: tuple[Source, ...] = ()
+    binaries: tuple[Binary, ...] = ()
+    images: Mapping[str, str] = MappingProxyType({})
+
+    def __bool__(self) -> bool:
+        """Whether there is any file."""
+        return any((self.cuda, self.c, self.cxx, self.binaries, self.images))
 
 
 class Request(NamedTuple):
-    """What is to be built. Sources are in the order given; `functions` None means by default."""
+    """What is to be built. Sources are in the order given; `functions` None means by default.
+
+    `arch` is as the caller gave it, and no part of the key; nor is `verbose`.
+    """
 
     name: str
     cpp_sources: tuple[Source, ...]
@@ -46,21 +91,43 @@ class Request(NamedTuple):
     include_paths: tuple[str, ...]
     images: Mapping[str, Cubin]
     output: str
-    use_pch: bool = True
-    files: SourceFiles = SourceFiles()
-    device_libraries: tuple[Cubin, ...] = ()
-    lto: bool = False
-    ptx: str = "assemble"
-    bound_params: tuple[str | Bound, ...] = ()
-    image_files: Mapping[str, ImageFile] = MappingProxyType({})
+    use_pch: bool
+    files: SourceFiles
+    device_libraries: tuple[Cubin, ...]
+    lto: bool
+    ptx: str
+    bound_params: tuple[str | Bound, ...]
+    image_files: Mapping[str, ImageFile]
+    compiler: str
+    verbose: bool
+    arch: Any
     image_folder: str = ""
-    compiler: str = "nvrtc"
-    verbose: bool = False
 
     @property
     def is_by_nvcc(self) -> bool:
         """Whether nvcc compiles the CUDA sources, device and host part."""
         return self.compiler == "nvcc"
+
+    @property
+    def is_object(self) -> bool:
+        """Whether an object is to be made, which is yet to be linked."""
+        return self.output.endswith(OBJECTS)
+
+    @property
+    def has_sources(self) -> bool:
+        """Whether there is code to compile or to link."""
+        return bool(self.cpp_sources or self.cuda_sources or self.kernel_sources or self.files)
+
+    @property
+    def host_flags(self) -> tuple[str, ...]:
+        """The caller's flags for the host compiler and the linker."""
+        return (*self.cflags, *self.ldflags)
+
+    @property
+    def host_sources(self) -> tuple[Source, ...]:
+        """The sources that the host compiler may see."""
+        files = self.files
+        return (*self.cpp_sources, *self.cuda_sources, *files.c, *files.cxx, *files.cuda)
 
     @property
     def needs_cuda(self) -> bool:
@@ -78,36 +145,21 @@ class Request(NamedTuple):
         )
 
     @property
-    def may_have_kernels(self) -> bool:
-        """Whether something may need an architecture; a wrapper alone needs none."""
-        return self.assembles or self.may_be_compiled or self.is_by_nvcc
-
-    @property
-    def may_be_compiled(self) -> bool:
-        """Whether there may be a source for NVRTC."""
+    def is_compiled(self) -> bool:
+        """Whether there may be a source for NVRTC; given images are launched by wrappers."""
         if self.is_by_nvcc:
             return False
-        # The kernels of a file may all be in the headers beside it.
         if self.kernel_sources or self.files.cuda:
             return True
         if any(source.may_be_device for source in self.cuda_sources):
             return True
-        # Given images are launched by wrappers.
-        if self.images or not self.cuda_sources:
-            return False
-        from ..header_words import may_have_kernels
-
-        return may_have_kernels(self.cuda_sources, self.include_paths, self.cuda_cflags)
+        # The kernels may be in the headers.
+        return bool(self.cuda_sources) and not self.images
 
     @property
-    def has_sources(self) -> bool:
-        """Whether there is code to compile or to link."""
-        return bool(self.cpp_sources or self.cuda_sources or self.kernel_sources or self.files)
-
-    @property
-    def is_object(self) -> bool:
-        """Whether an object is to be made, which is yet to be linked."""
-        return self.output.endswith(OBJECTS)
+    def needs_arch(self) -> bool:
+        """Whether something may need an architecture; a wrapper alone needs none."""
+        return self.is_compiled or self.assembles or self.is_by_nvcc
 
     @property
     def assembles(self) -> bool:
@@ -129,15 +181,12 @@ class Request(NamedTuple):
         return len((*self.kernel_sources, *self.files.cuda, *unsure)) > 1
 
     @property
-    def host_flags(self) -> tuple[str, ...]:
-        """The caller's flags for the host compiler and the linker."""
-        return (*self.cflags, *self.ldflags)
-
-    @property
-    def host_sources(self) -> tuple[Source, ...]:
-        """The sources that the host compiler may see."""
-        files = self.files
-        return (*self.cpp_sources, *self.cuda_sources, *files.c, *files.cxx, *files.cuda)
+    def may_read_files(self) -> bool:
+        """Whether the build may read files of the user's beside the sources themselves."""
+        if self.files or self.host_flags or self.cuda_cflags:
+            return True
+        sources = (*self.cpp_sources, *self.cuda_sources, *self.kernel_sources)
+        return any(word in source.text for source in sources for word in _READS)
 
     def add_to(self, key: Key) -> None:
         """Add everything here to a key, by the names that callers know."""
@@ -148,9 +197,14 @@ class Request(NamedTuple):
             # With what __FILE__ says of them.
             labelled = [[source.text, source.label] for source in sources]
             key.add(what, labelled, shown=[source.text for source in sources])
-        key.add(
-            "functions", None if self.functions is None else [x.fields() for x in self.functions]
-        )
+        # With their paths: messages, __FILE__ and debug information have them, and headers are
+        # searched from there. Of what is linked in, the content alone matters.
+        for kind in ("cuda", "c", "cxx"):
+            key.add(f"{kind}_files", [list(source) for source in getattr(self.files, kind)])
+        binaries = [[x.path if x.is_shared else "", x.digest] for x in self.files.binaries]
+        key.add("binaries", binaries)
+        functions = None if self.functions is None else [x.fields() for x in self.functions]
+        key.add("functions", functions)
         key.add("name_expressions", self.name_expressions)
         key.add("extra_cflags", self.cflags)
         key.add("compiler", self.compiler)
@@ -167,18 +221,9 @@ class Request(NamedTuple):
             "embed_cubin",
             [[name, x.image, x.arch, x.lowered_names, x.signatures] for name, x in images],
         )
-        if self.images:
-            from importlib.util import find_spec
-
-            from ..kernels.image import FATBIN
-
-            if any(x.image.startswith(FATBIN) for x in self.images.values()):
-                # What is told of the kernels of compressed members depends on it.
-                key.add("zstd", any(map(find_spec, ("_zstd", "zstandard"))))
-        # Images are the same either way, but for a compiler's faults: who by-passes those wants no
-        # entry that was built with them. (A wrapper's functions are the same, its bytes are not.)
+        # Images are the same either way, but for a compiler's faults: who goes around those wants
+        # no entry that was built with them.
         key.add("use_pch", self.use_pch)
-        self.files.add_to(key)
         key.add("device_libraries", [[x.image, x.arch] for x in self.device_libraries])
         key.add("lto", self.lto)
         key.add("ptx", self.ptx)
@@ -209,16 +254,21 @@ def make_request(
     output: Any = None,
     compiler: Any = None,
     verbose: Any = None,
+    backend: Any = None,
+    arch: Any = None,
+    build_directory: Any = None,
     files: SourceFiles | None = None,
 ) -> Request:
-    """Check the arguments and bring them into one form.
+    """Check the arguments and bring them into one form; `build_directory` is no part of it.
 
     Raises
     ------
     TypeError, ValueError
         One is wrong; the message names it.
     """
-    compiler = checked_compiler(compiler)
+    if backend not in (None, "cuda"):
+        raise ValueError(f"backend={backend!r}: this package builds for CUDA only")
+    compiler = choice("compiler", compiler, COMPILERS)
     cuda_cflags, lto = cuda_flags(extra_cuda_cflags, lto, compiler)
     name, files = file_name("name", name), files or SourceFiles()
     exports, images, image_files = _images(embed_cubin, read_functions(functions), files, name)
@@ -232,31 +282,25 @@ def make_request(
         cflags=host_flags("extra_cflags", extra_cflags),
         cuda_cflags=cuda_cflags,
         ldflags=host_flags("extra_ldflags", extra_ldflags),
-        include_paths=folders("extra_include_paths", extra_include_paths),
+        include_paths=tuple(paths("extra_include_paths", extra_include_paths)),
         images=images,
         image_files=image_files,
         device_libraries=_libraries(device_libraries),
         lto=lto,
-        ptx=_PTX[0] if ptx is None else _ptx(ptx),
+        ptx=ptx_mode(ptx),
         bound_params=_bound_params(bound_params),
         output=f"{name}.so" if output is None else file_name("output", output),
         files=files,
         use_pch=pch.is_wanted(use_pch),
         compiler=compiler,
         verbose=bool(verbose),
+        arch=arch,
     )
-    return _whole(request)
-
-
-# Most requests have none of what these read, and a process's first hit is mostly imports.
-def _whole(request: Request) -> Request:
-    is_usual = request.output == f"{request.name}.so" and not request.is_by_nvcc
-    has_code = request.has_sources or request.images
-    if request.image_files or not is_usual or not has_code:
-        from .request_contents import check_contents
-
-        check_contents(request)
+    _check(request)
     return request
+
+
+# Most requests have none of what the next three read, and a process's first hit is mostly imports.
 
 
 def _images(
@@ -267,18 +311,15 @@ def _images(
     carried = any(not isinstance(launch.image, str | None) for launch in launches)
     if embed_cubin is None and not files.images and not carried:
         return exports, {}, {}
-    from .embedding import embed_carried, named_images
-    from .images import split
+    from .images import embed
 
-    embed_cubin, image_files = split(embed_cubin, name)
-    named = named_images(embed_cubin, files, name)
-    return *embed_carried(exports, named), image_files
+    return embed(embed_cubin, exports, files.images, name)
 
 
 def _libraries(value: Any) -> tuple[Cubin, ...]:
     if value is None:
         return ()
-    from .embedding import device_libraries
+    from .images import device_libraries
 
     return device_libraries(value)
 
@@ -291,21 +332,44 @@ def _bound_params(value: Any) -> tuple[str | Bound, ...]:
     return bound_params(value)
 
 
-def _ptx(value: Any) -> str:
-    if value not in _PTX:
-        raise ValueError(f"ptx is {' or '.join(map(repr, _PTX))}, got {value!r}")
-    return str(value)
+def _check(request: Request) -> None:
+    """Refuse a request of nothing, and an output that cannot be made of what there is."""
+    name = request.output
+    if not name.endswith((".so", *OBJECTS)):
+        raise ValueError(f"output {name!r}: a shared object ends in .so, an object in .o")
+    if request.image_files:
+        from .images import check_files
+
+        check_files(request)
+    shared = [x.path for x in request.files.binaries if x.is_shared and request.is_object]
+    if shared:
+        raise ValueError(
+            f"{shared[0]} is a shared library, which cannot be part of the object {name!r}: "
+            "leave it out, and link it with the object"
+        )
+    if not (request.has_sources or request.images or request.image_files):
+        raise ValueError(
+            f"load_inline({request.name!r}): there is no source: give cuda_sources (kernels, or a "
+            "C++ wrapper), cpp_sources, or embed_cubin"
+        )
+    if request.is_by_nvcc:
+        _check_nvcc(request)
 
 
-# What makes a compiler or an assembler read a file, wherever it stands.
-_READS = re.compile(r"include|embed|incbin|\bimport\b")
-# A word may be continued on the next line.
-_CONTINUED = re.compile(r"\\\s*\n")
-
-
-def may_read_files(request: Request) -> bool:
-    """Whether the build may read files of the user's beside the sources themselves."""
-    if request.files or request.cflags or request.cuda_cflags or request.ldflags:
-        return True
-    sources = (*request.cpp_sources, *request.cuda_sources, *request.kernel_sources)
-    return any(_READS.search(_CONTINUED.sub("", source.text)) for source in sources)
+def _check_nvcc(request: Request) -> None:
+    for argument in _OF_NVRTC:
+        if getattr(request, argument):
+            raise ValueError(
+                f'{argument} is for NVRTC: leave it out with compiler="nvcc", which takes its own '
+                "flags in extra_cuda_cflags, such as -rdc=true and -dlto"
+            )
+    files = request.files
+    if request.functions or files.binaries or files.cxx or files.c:
+        return
+    sources = (*request.cuda_sources, *files.cuda, *request.cpp_sources)
+    if not any(re.search(_EXPORTS, source.text) for source in sources):
+        raise ValueError(
+            "nothing would be exported: name host functions in functions=, or export them with "
+            "TVM_FFI_DLL_EXPORT_TYPED_FUNC; kernels that nvcc compiles are no functions of the "
+            "module"
+        )

@@ -1,12 +1,13 @@
-"""`Toolset`: everything that one build uses, found together, and what of it belongs in its key."""
+"""`Toolset`: all that one build uses, found together; and the key that it makes with a request."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from .. import config
 from ..cache.files import file_digest
 from ..cache.key import Key
 from ..cuda import libraries
@@ -20,15 +21,12 @@ from . import package
 
 if TYPE_CHECKING:
     from ..cuda.nvcc import Nvcc
-
-__all__ = ["TOOLS", "Toolset", "find_tools"]
-
-_TVM_FFI = "apache-tvm-ffi"
+    from .request import Request
 
 TOOLS = frozenset(
     (
         *("assembler", "c_compiler", "cuda", "host_compiler", "linker", "nvcc", "nvfatbin"),
-        *("nvjitlink", "places_of_tools", "zstd"),
+        *("nvjitlink", "places_of_tools"),
     )
 )
 """The fields of a key that say by which tools something is built, and not what."""
@@ -50,7 +48,7 @@ class Toolset(NamedTuple):
     tvm_ffi_version : str
         Its version, for people; empty where it is on the path and was not installed.
     package_identity : str
-        Digest of what generates text here, and of the headers of launchers.
+        Digest of this package's own files.
     include : Path
         This package's own headers.
     cuda : Cuda or None
@@ -63,6 +61,8 @@ class Toolset(NamedTuple):
         What that is.
     nvcc : Nvcc or None
         NVIDIA's own compiler; None for a build without it.
+    missing : ToolchainError or None
+        Why nothing can be built; what is in the cache may be of use all the same.
     """
 
     compiler: HostCompiler
@@ -77,10 +77,14 @@ class Toolset(NamedTuple):
     c_compiler: HostCompiler | None = None
     c_host: HostTools | None = None
     nvcc: Nvcc | None = None
+    missing: ToolchainError | None = None
 
-    def using(self, part: str) -> Toolset:
-        """Return these tools with a further part of the CUDA wheels."""
-        return self._replace(libraries=tuple(sorted({*self.libraries, part})))
+    @property
+    def lacks_any(self) -> bool:
+        """Whether what others have built is asked for before a build, which may fail."""
+        host = self.host
+        is_whole = host.assembler and host.linker and not self.compiler.missing
+        return self.missing is not None or not is_whole
 
     @property
     def outdated(self) -> str:
@@ -90,17 +94,6 @@ class Toolset(NamedTuple):
     def unknown(self, paths: Iterable[str]) -> tuple[str, ...]:
         """Return those of some files of which these tools' identities do not tell the content."""
         return package.others(paths)
-
-    @property
-    def library_versions(self) -> dict[str, str]:
-        """The builds of the further parts.
-
-        Raises
-        ------
-        ToolchainError
-            One is not installed.
-        """
-        return {} if self.cuda is None else {x: self.cuda.identity(x) for x in self.libraries}
 
     @property
     def package_roots(self) -> dict[str, str]:
@@ -122,26 +115,8 @@ class Toolset(NamedTuple):
         return roots
 
     @property
-    def versions(self) -> dict[str, str]:
-        """What of the tools changes what they make of any source."""
-        environment = {**compiler_environment(), **places_of_tools()}
-        return {**self._identities, "cpu": native_cpu(self.options), **environment}
-
-    def add_to(self, key: Key) -> None:
-        """Add to a key all that changes what is built, but for what flags of the caller's say.
-
-        Raises
-        ------
-        ToolchainError
-            A part of the CUDA wheels is not installed.
-        """
-        for label, text in {**self._identities, **self.library_versions}.items():
-            key.add(label, text)
-        key.add("environment", compiler_environment())
-        key.add("places_of_tools", places_of_tools())
-
-    @property
-    def _identities(self) -> dict[str, str]:
+    def identities(self) -> dict[str, str]:
+        """What each of them is, by the label that it has in keys."""
         identities = {
             "host_compiler": self.host.compiler,
             "assembler": self.host.assembler,
@@ -157,6 +132,17 @@ class Toolset(NamedTuple):
         if self.nvcc is not None:
             identities["nvcc"] = "\n".join((self.nvcc.identity, self.nvcc.host))
         return identities
+
+    @property
+    def library_versions(self) -> dict[str, str]:
+        """The builds of the further parts of the CUDA wheels."""
+        return {} if self.cuda is None else {x: self.cuda.identity(x) for x in self.libraries}
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """What of the tools changes what they make of any source."""
+        environment = {**compiler_environment(), **places_of_tools()}
+        return {**self.identities, "cpu": native_cpu(self.options), **environment}
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -197,14 +183,16 @@ def find_tools(
     Raises
     ------
     ToolchainError
-        One is missing; the message says how to install it.
+        tvm-ffi or this package's headers are missing, or ``CXX`` or ``CC`` names no compiler.
     """
-    compiler = _find_compiler()
+    compiler = _found(toolchain.find_host_compiler, "CXX", "c++")
+    c_compiler = _found(toolchain.find_c_compiler, "CC", "cc") if needs_c else None
     paths = toolchain.tvm_ffi_paths()
-    c_compiler = toolchain.find_c_compiler() if needs_c else None
     linkers = linker_names((*compiler.options, *flags))
-    host, tvm_ffi, version = _identify(compiler, linkers, paths.library)
-    return Toolset(
+    host, (tvm_ffi, version) = identify(
+        compiler, linkers, more=lambda: _describe_tvm_ffi(paths), files=(paths.library,)
+    )
+    tools = Toolset(
         compiler=compiler,
         host=host,
         tvm_ffi=paths,
@@ -212,23 +200,41 @@ def find_tools(
         tvm_ffi_version=version,
         package_identity=package.package_identity(),
         include=toolchain.include_dir(),
-        cuda=libraries.find_cuda() if needs_cuda else None,
+        cuda=None,
         c_compiler=c_compiler,
         c_host=identify(c_compiler, linkers)[0] if c_compiler else None,
-        nvcc=None if nvcc_flags is None else _find_nvcc(nvcc_flags),
     )
-
-
-def _find_compiler() -> HostCompiler:
-    """Return the host compiler, which a package that brings the launcher's body can do without."""
+    if c_compiler is not None and c_compiler.missing:
+        tools = tools._replace(missing=ToolchainError(c_compiler.missing))
     try:
-        return toolchain.find_host_compiler()
+        if needs_cuda:
+            tools = tools._replace(cuda=libraries.find_cuda())
+        if nvcc_flags is not None:
+            tools = tools._replace(nvcc=_find_nvcc(nvcc_flags))
     except ToolchainError as error:
-        from ..functions.body import shipped
+        tools = tools._replace(missing=error)
+    return tools
 
-        if shipped(toolchain.include_dir()) is None:
+
+def _found(find: Callable[[], HostCompiler], variable: str, usual: str) -> HostCompiler:
+    """Return a host compiler; where there is none and no variable names one, as a missing one."""
+    try:
+        return find()
+    except ToolchainError as error:
+        if config.get(variable):
             raise
-        return HostCompiler(Path("c++"), missing=str(error))
+        return HostCompiler(Path(usual), variable=variable, missing=str(error))
+
+
+def _describe_tvm_ffi(paths: TvmFfiPaths) -> tuple[str, str]:
+    """Return tvm-ffi's identity and version; slow, and remembered with the host's tools."""
+    from importlib import metadata
+
+    try:
+        version = metadata.version("apache-tvm-ffi")
+    except metadata.PackageNotFoundError:
+        version = ""
+    return file_digest(os.fspath(paths.library)), version
 
 
 def _find_nvcc(flags: Sequence[str]) -> Nvcc:
@@ -244,20 +250,37 @@ def _find_nvcc(flags: Sequence[str]) -> Nvcc:
     return found._replace(host=known or named)
 
 
-def _identify(
-    compiler: HostCompiler, linkers: Sequence[str], library: Path
-) -> tuple[HostTools, str, str]:
-    """Return what host tools are, and tvm-ffi's identity and version: one memo."""
-
-    def more() -> tuple[str, ...]:
-        # What is remembered: the import alone takes as long as a hundred hits.
-        from importlib import metadata
-
+def with_libraries(tools: Toolset, request: Request, archs: tuple[str, ...]) -> Toolset:
+    """Return the tools with the further parts of the CUDA wheels that a build of a request uses."""
+    cuda = tools.cuda
+    if cuda is None:
+        return tools
+    wanted = set()
+    # Of PTX that is assembled without an architecture, the text is embedded, too.
+    if (len(archs) > 1 and request.needs_arch) or (request.assembles and not archs):
+        wanted.add("nvfatbin")
+    if request.assembles or (request.may_link and "nvjitlink" in cuda.parts):
+        wanted.add("nvjitlink")
+    for part in sorted(wanted - cuda.parts.keys()):
+        hint = '; or give ptx="keep", and the driver compiles PTX' if request.assembles else ""
         try:
-            version = metadata.version(_TVM_FFI)
-        except metadata.PackageNotFoundError:
-            version = ""
-        return file_digest(os.fspath(library)), version
+            cuda.require(part)
+        except ToolchainError as error:
+            tools = tools._replace(missing=ToolchainError(f"{error}{hint}"))
+    return tools._replace(libraries=tuple(sorted(wanted & cuda.parts.keys())))
 
-    host, (tvm_ffi, version) = identify(compiler, linkers, more=more, files=(library,))
-    return host, tvm_ffi, version
+
+def module_key(request: Request, archs: tuple[str, ...], tools: Toolset) -> Key:
+    """Return the key of a module: of everything but the content of the files that a build finds."""
+    from .. import __version__
+
+    key = Key("module").add("package", __version__)
+    key.add("machine", os.uname().machine)
+    key.add("archs", archs)
+    request.add_to(key)
+    for label, text in {**tools.identities, **tools.library_versions}.items():
+        key.add(label, text)
+    key.add("environment", compiler_environment())
+    key.add("places_of_tools", places_of_tools())
+    key.add("cpu", native_cpu((*tools.options, *request.host_flags)))
+    return key

@@ -76,7 +76,7 @@ def in_headers(request: Request, sources: Sequence[Source], *, is_all: bool) -> 
         Whether that is all of them. Where something else brings kernels, launches tell: a wrapper
         may share a header with the kernels that it launches as `CubinKernel`, for NVRTC's sake.
     """
-    if not (sources and request.may_be_compiled) or request.images:
+    if not (sources and request.is_compiled) or request.images:
         return False
     code = header_code(sources, request)
     return code.launches or (code.kernels and is_all and not request.kernel_sources)

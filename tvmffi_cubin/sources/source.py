@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import NamedTuple
 
 __all__ = ["DEVICE_IMAGE", "Source"]
@@ -14,11 +13,6 @@ DEVICE_IMAGE = "kernels"
 # Without one of these a CUDA source is host code. What launches may include its kernels.
 _DEVICE_WORDS = ("__global__", "__device__", "__constant__", "<<<")
 _DEVICE_HEADERS = ('.cuh"', ".cuh>", '.cu"', ".cu>")
-# Of a header that may be the user's. Compiled where it is used, which most hits do not.
-_OTHER_INCLUDE = (
-    r"(?m)^[ \t]*#[ \t]*include[ \t]*"
-    r"(?:[A-Za-z_]|[<\"](?!tvm/|dlpack/|tvmffi_cubin/|cuda_|cuda\.h|std\w+\.h)[^>\"\n]*\.)"
-)
 
 
 class Source(NamedTuple):
@@ -62,8 +56,3 @@ class Source(NamedTuple):
     def may_be_device(self) -> bool:
         """Whether it may be for NVRTC, going by its own text alone."""
         return any(word in self.text for word in (*_DEVICE_WORDS, *_DEVICE_HEADERS))
-
-    @property
-    def may_include_kernels(self) -> bool:
-        """Whether it includes what may be a header of the user's, of any name."""
-        return re.search(_OTHER_INCLUDE, self.text) is not None

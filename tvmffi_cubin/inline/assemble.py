@@ -1,0 +1,157 @@
+"""`make`: device code compiled, the launcher generated, all of it linked, in an empty folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..cache.entry import Product
+from ..cache.store import Cache
+from ..device.compile import compile_device
+from ..later import Later
+from ..sources.sort import sort_sources
+from ..sources.source import DEVICE_IMAGE
+from .build import Build
+from .request import Request
+
+if TYPE_CHECKING:
+    from ..host.plan import BuildPlan
+    from .job import Job
+
+
+def make(wanted: Build, folder: Path) -> Product:
+    """Build in an empty folder.
+
+    Raises
+    ------
+    CompileError, BuildError, ToolchainError, TypeError, ValueError
+        See `tvmffi_cubin.load_inline`.
+    """
+    request, archs, tools, cache = wanted
+    sources = sort_sources(request)
+    if sources.has_host:
+        tools.compiler.require()
+    device = None
+    if sources.device and not sources.mixed:
+        device = Later(partial(compile_device, request, sources.device, archs))
+    # While NVRTC works, which needs no Python, the stages after it are imported, and the launcher's
+    # own object, which does not depend on the kernels, is compiled where that was never done.
+    from ..functions import body
+
+    generates = not sources.has_host or any(export.launches for export in request.functions or ())
+    generates = generates or bool(request.bound_params)
+    launcher = Later(partial(body.obtain, cache, tools)) if generates else None
+    from ..device.image import given_images, with_own
+    from ..functions import exports
+    from .job import Job
+
+    given = given_images(request, archs)
+    mixed = None
+    if sources.mixed:
+        from ..mixed_module import compile_mixed
+
+        mixed = compile_mixed(request, sources, archs, tools, cache, given)
+    own = mixed.images if mixed else {DEVICE_IMAGE: device.result()} if device else {}
+    images = with_own(given, request, own)
+    resolved = exports.resolve(
+        request.functions,
+        images,
+        host_functions=sources.host_functions,
+        has_host=sources.has_host,
+        exported_by_files=sources.exported_by_files,
+        device_sources=mixed.device_texts if mixed else [x.text for x in sources.device],
+        bound_params=request.bound_params,
+        image_files=request.image_files,
+    )
+    if resolved.plan.has_cpp_slots:
+        _refuse_compiled(request)
+    objects = []
+    if not resolved.plan.is_empty:
+        objects.append(launcher.result() if launcher else body.obtain(cache, tools))
+    return _link(
+        Job(request, tools, sources, images, resolved, archs, mixed), objects, cache, folder
+    )
+
+
+def _refuse_compiled(request: Request) -> None:
+    """Refuse objects that may launch kernels and know nothing of what is bound."""
+    for binary in request.files.binaries:
+        if not binary.is_shared and b"tvmffi_cubin" in Path(binary.path).read_bytes():
+            raise ValueError(
+                f"{binary.path} was compiled with tvmffi_cubin's headers and without bound_params, "
+                "so that its launches would pass too few parameters: give its source in its place"
+            )
+
+
+def _link(job: Job, objects: Sequence[str], cache: Cache, folder: Path) -> Product:
+    """Generate, plan and build; `objects` are those that generated launchers link."""
+    from ..functions.manifest import manifest
+    from ..host import build as host
+    from ..host.ninja import is_expressible
+    from ..host.plan import BuildPlan
+
+    def linkable(path: str) -> str:
+        """Return a path that a build file can hold: of a link, where the cache folder's cannot."""
+        if is_expressible(path):
+            return path
+        name = f"kept_{os.path.basename(path)}"
+        os.symlink(path, folder / name)
+        return name
+
+    request, tools, mixed = job.request, job.tools, job.mixed
+    facts = manifest(request, tools=tools, images=job.images, exports=job.exports, archs=job.archs)
+    files, units = job.files_and_units(facts)
+    link = job.link([linkable(path) for path in (*objects, *(mixed.objects if mixed else ()))])
+    plan = BuildPlan(request.name, units, link=link, output=request.output)
+    read: tuple[str, ...] = tuple(binary.path for binary in request.files.binaries)
+    absent: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    if job.sources.has_host or request.host_flags:
+        by_host = _build_host(job, plan, cache, folder, files)
+        read, absent = (*read, *by_host[0]), by_host[1]
+    else:
+        host.run(plan, folder, files)
+    # The scan is not even imported where nothing is included.
+    if request.may_read_files:
+        headers = job.scanned_headers()
+        read, absent = (*read, *headers.files), (*absent, *headers.absent)
+        unknown = headers.unknown
+    for part in mixed.files if mixed else ():
+        read, absent = (*read, *part.read), (*absent, *part.absent)
+        unknown = (*unknown, *part.unknown)
+    archs = {arch for image in job.images for arch in image.cubin.archs}
+    if request.is_by_nvcc:  # nvcc's images are no images of the module
+        archs.update(job.archs)
+    return Product(
+        so=request.output,
+        keep=tuple(files),
+        dependencies=tools.unknown(read),
+        absent=absent,
+        unknown=unknown,
+        outdated=tools.outdated,
+        facts={"name": request.name, "archs": sorted(archs)},
+        versions={**tools.versions, **tools.library_versions},
+    )
+
+
+def _build_host(
+    job: Job, plan: BuildPlan, cache: Cache, folder: Path, files: Mapping[str, bytes | str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Build a plan with host code or flags; return what was read, and what would be if it were."""
+    from .. import host_build
+    from ..host.flag_files import find_for, incbin_files
+    from .headers import HeaderSearch
+
+    request, tools = job.request, job.tools
+    precompiled = host_build.run(
+        plan, folder, files, cache=cache, tools=tools, use_pch=request.use_pch
+    )
+    search = HeaderSearch(request, tools)
+    read = (*precompiled, *search.read(folder))
+    named = find_for(tools.compiler, (*tools.options, *request.host_flags))
+    embedded, not_embedded = incbin_files(source.text for source in request.host_sources)
+    absent = (*search.hiding(read), *named.absent, *not_embedded)
+    return (*read, *named.files, *embedded), absent
