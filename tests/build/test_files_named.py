@@ -1,7 +1,6 @@
 """`load` and `build`: paths and messages, and what is said of files that cannot be sources."""
 
 import ctypes
-import errno
 import os
 from pathlib import Path
 
@@ -97,60 +96,31 @@ def test_build_returns_what_load_loads(here):
     [
         ([], ValueError, "sources is empty"),
         ("none.cu", FileNotFoundError, "there is no such source.*none.cu"),
-        ("none.py", FileNotFoundError, "there is no such source.*none.py"),
         (".", IsADirectoryError, "a source is a file, this is a folder"),
         ("folder.cu", IsADirectoryError, "a source is a file, this is a folder"),
-        ("folder.o", IsADirectoryError, "a source is a file, this is a folder"),
         ("pipe.cu", ValueError, "pipe.cu is a device or a pipe"),
-        ("pipe.so", ValueError, "pipe.so is a device or a pipe"),
         ("notes.txt", ValueError, r"notes.txt has the suffix '.txt': known are .cu .cpp"),
         ("noname", ValueError, r"noname has the suffix '': known are"),
         ("ops.cuh", ValueError, r"ops.cuh is a header: leave it out.*extra_include_paths"),
-        ("latin.cu", ValueError, r"latin.cu is no UTF-8 text: line 2 holds the byte 0xe9; convert"),
-        ("wide.cu", ValueError, r"wide.cu is no UTF-8 text: .*iconv -f utf-16 -t utf-8"),
-        ("loop.cu", OSError, r"cannot be read: Too many levels of symbolic links.*loop.cu"),
-        ("loop.o", OSError, r"cannot be read: Too many levels of symbolic links.*loop.o"),
-        ("loop.what", OSError, r"cannot be read: Too many levels of symbolic links"),
-        ("noname/x.cu", NotADirectoryError, r"cannot be read: Not a directory.*noname/x.cu"),
-        ("dangling.cu", FileNotFoundError, r"there is no such source.*dangling.cu"),
+        ("latin.cu", ValueError, r"latin.cu is no UTF-8 text: line 2 holds the byte 0xe9: convert"),
+        ("loop.cu", OSError, r"Too many levels of symbolic links.*loop.cu"),
         ("empty.o", ValueError, "empty.o is empty: there is nothing to link"),
-        ("empty.so", ValueError, "empty.so is empty"),
-        (3, TypeError, "sources is a path or a sequence of paths, got int"),
         (b"a.cc", TypeError, "sources is a path or a sequence of paths, got bytes"),
         ([3], TypeError, "sources holds paths, got int"),
-        ([""], ValueError, "sources holds an empty path"),
-        (["a\nb.cc"], ValueError, "line breaks"),
-        ({"a.cc": 1}, TypeError, "got dict"),
+        ([""], ValueError, "sources holds '', which is no path"),
+        (["a\nb.cc"], ValueError, "which is no path that a build file can have"),
     ],
     ids=str,
 )
 def test_what_is_no_source_is_refused_by_name(here, sources, error, text):
-    for name in ("folder.cu", "folder.o"):
-        (here / name).mkdir()
-    for name in ("pipe.cu", "pipe.so"):
-        os.mkfifo(name)
-    for name in ("loop.cu", "loop.o", "loop.what"):
-        os.symlink(name, name)
-    os.symlink("nothing.cu", "dangling.cu")
-    for name in ("notes.txt", "noname", "ops.cuh", "empty.o", "empty.so"):
+    (here / "folder.cu").mkdir()
+    os.mkfifo("pipe.cu")
+    os.symlink("loop.cu", "loop.cu")
+    for name in ("notes.txt", "noname", "ops.cuh", "empty.o"):
         write(name, "")
     Path("latin.cu").write_bytes(b"\n// caf\xe9\n")
-    Path("wide.cu").write_bytes(SCALE.encode("utf-16"))
     with pytest.raises(error, match=text):
         tc.load("refused", sources=sources)
-
-
-def test_a_folder_that_may_not_be_entered_is_no_missing_file(here, monkeypatch):
-    real = os.stat
-
-    def stat(path, *args, **options):
-        if isinstance(path, str) and "closed" in path:
-            raise PermissionError(errno.EACCES, "Permission denied", path)
-        return real(path, *args, **options)
-
-    monkeypatch.setattr(os, "stat", stat)
-    with pytest.raises(PermissionError, match=r"cannot be read: Permission denied.*closed/k\.cu"):
-        tc.load("closed", sources="closed/k.cu")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
