@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 
 _DEFAULT = "/usr/local/cuda"
 _RUNTIME = "libcudart_static.a"
-_INSTALL = (
-    "pip install nvidia-cuda-nvcc nvidia-cuda-cccl (CUDA 13's; CUDA 12's wheel of it has no nvcc "
-    "in it), or set TVMFFI_CUBIN_NVCC to a toolkit's bin/nvcc"
-)
 _HINTS = {
     r"unsupported (?:GNU|clang) version|unsupported.*host compiler": (
         "nvcc does not support this host compiler: set CXX to an older one, or give nvcc another, "
@@ -41,7 +37,6 @@ _HINTS = {
         "nvidia-cuda-cccl"
     ),
 }
-_ARCH = ("-arch", "-code", "-gencode")
 _PATHS = ("-I", "-L", "-isystem", "-include", "-optf", "-ccbin")
 
 
@@ -92,8 +87,9 @@ def locate() -> Path:
         )
     raise ToolchainError(
         'compiler="nvcc" needs nvcc, which is neither in CUDA_HOME nor CUDA_PATH, nor on PATH, nor '
-        f"among NVIDIA's wheels, nor in {_DEFAULT}; run: {_INSTALL}; or leave out the compiler: "
-        "NVRTC compiles most sources"
+        f"among NVIDIA's wheels, nor in {_DEFAULT}; run: pip install nvidia-cuda-nvcc "
+        "nvidia-cuda-cccl (CUDA 13's; CUDA 12's wheel of it has no nvcc in it), or leave out the "
+        "compiler: NVRTC compiles most sources"
     )
 
 
@@ -150,9 +146,6 @@ def hints(output: str) -> list[str]:
     return [hint for pattern, hint in _HINTS.items() if re.search(pattern, output)]
 
 
-# Flags
-
-
 def caller_flags(flags: Iterable[str]) -> tuple[str, ...]:
     """Return a caller's flags, with those of nvcc's own variables around them as nvcc puts them.
 
@@ -164,21 +157,16 @@ def caller_flags(flags: Iterable[str]) -> tuple[str, ...]:
         shlex.split(os.environ.get(name, ""))
         for name in ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
     )
-    found = ["-ccbin", _absolute(host)] if host else []
-    for name, value, items in read((*before, *flags, *behind)):
+    found = []
+    for name, value, items in read((*(["-ccbin", host] if host else ()), *before, *flags, *behind)):
         if name == "-dc":
             found.append("-rdc=true")
-        elif name in _PATHS:
+        elif name in _PATHS and os.path.exists(value):
             *option, last = items
-            found += (*option, last.removesuffix(value) + _absolute(value))
+            found += (*option, last.removesuffix(value) + os.path.abspath(value))
         elif (name, value) != ("-arch", "native"):
             found += items
     return tuple(found)
-
-
-def _absolute(path: str) -> str:
-    # Others are looked for where headers, libraries or programs are.
-    return os.path.abspath(path) if os.path.exists(path) else path
 
 
 def host_compiler(flags: Sequence[str]) -> str | None:
@@ -188,7 +176,7 @@ def host_compiler(flags: Sequence[str]) -> str | None:
 
 def names_archs(flags: Sequence[str]) -> bool:
     """Whether a caller's flags name architectures, for which nothing is added then."""
-    return any(option.name in _ARCH for option in read(flags))
+    return any(option.name in ("-arch", "-code", "-gencode") for option in read(flags))
 
 
 def _is_separate(flags: Sequence[str]) -> bool:
@@ -219,9 +207,6 @@ def _words(tools: Toolset, flags: Sequence[str], archs: Sequence[str]) -> tuple[
 
 def _escaped(option: str) -> str:
     return option.replace(",", "\\,")
-
-
-# What a build has of it
 
 
 def unit(
