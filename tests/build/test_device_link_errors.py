@@ -21,13 +21,6 @@ def test_of_a_broken_unit_only_its_own_log_is_shown(lto):
     assert caught.value.source == "__global__ void k() {\n  nonsense;\n}"
 
 
-def test_of_two_broken_units_the_first_is_reported():
-    for _ in range(3):
-        message = refusal("__global__ void a() { one; }", "__global__ void b() { two; }")
-        assert '"one" is undefined' in message
-        assert "two" not in message
-
-
 def test_an_error_in_a_header_names_the_header():
     header = '#define OK\n#error "wrong"'
     assert "cuda_sources[0](2): catastrophic error: #error" in refusal(header, SCALE, USE)
@@ -111,20 +104,4 @@ def test_all_that_is_defined_twice_is_named_with_both_units(capfd):
         clash = f"Multiple definition of '{name}' in 'cuda_sources[1]', first in 'cuda_sources[0]'"
         assert clash in message
     assert "Hint: rename one, make it static" in message
-    assert capfd.readouterr().err == ""
-
-
-def test_what_ltoir_defines_twice_is_an_error():
-    unit = 'extern "C" __global__ void k(int* x) {}'
-    message = refusal(unit, unit, lto=True)
-    assert "cuda_sources[1]: link error" in message
-    assert "'k': symbol multiply defined" in message
-
-
-def test_a_variable_of_two_sizes_is_an_error(capfd):
-    message = refusal(
-        "__constant__ int table[4];",
-        "extern __constant__ int table[8]; __global__ void k(int* x) { x[0] = table[x[1]]; }",
-    )
-    assert "16 bytes in 'cuda_sources[0]' and 32 bytes in 'cuda_sources[1]'" in message
     assert capfd.readouterr().err == ""

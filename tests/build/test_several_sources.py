@@ -70,16 +70,6 @@ def test_what_is_static_may_have_one_name_in_several_units(lto):
     assert mod.functions == ("k1", "k2")
 
 
-@pytest.mark.parametrize("more", ["", "__global__ void put(short* c) {}"])
-@BOTH
-def test_overloads_in_several_units_keep_their_own_types(lto, more):
-    one, other = (f"__global__ void put({type_} p) {{ p[0] = 1; }}" for type_ in ("float*", "int*"))
-    kernels = {"f": "_Z3putPf", "i": "_Z3putPi"}
-    functions = {name: tc.Launch(kernel=symbol) for name, symbol in kernels.items()}
-    mod = load([one, f"{other}\n{more}"], functions, lto=lto)
-    assert [mod[name].signature for name in mod.functions] == ["f(float* p)", "i(int* p)"]
-
-
 @BOTH
 def test_two_static_kernels_of_one_name_are_an_error_that_names_both(lto):
     unit = "static __global__ void same(int* x) { x[0] = %d; }"
@@ -111,13 +101,6 @@ def test_files_are_units_with_their_own_folders(tmp_path: Path):
     with pytest.raises(CompileError, match=r"b/b\.cu does not compile") as caught:
         tc.load("files", sources=files, arch="sm_90a")
     assert "a.cu" not in str(caught.value)
-
-
-def test_a_text_that_includes_kernels_is_a_unit_too(tmp_path: Path):
-    (tmp_path / "kernels.cuh").write_text('extern "C" __global__ void included(int* x) {}')
-    sources = ['#include "kernels.cuh"', *(f"__global__ void k{i}(int* x) {{}}" for i in (1, 2))]
-    mod = load(sources, name="included", extra_include_paths=[tmp_path])
-    assert sorted(mod.functions) == ["included", "k1", "k2"]
 
 
 def test_several_architectures_and_ptx_are_made_of_several_units():
@@ -165,13 +148,6 @@ def test_an_instance_whose_body_does_not_compile_is_reported_with_its_unit():
             {"f": tc.Launch(kernel="one<int>")},
             name="body",
         )
-
-
-def test_an_instance_of_nothing_lists_the_kernels_of_all_units():
-    functions = {"f": tc.Launch(kernel="full<float>")}
-    message = refusal(*SOURCES, functions=functions, error=ValueError)
-    assert message.startswith("'full<float>': no instance of the source's kernels")
-    assert "first, fill, second, third" in message
 
 
 # Options and tools
