@@ -18,7 +18,7 @@ CUDA = [
     *("cuda_runtime.h", "cuda_runtime_api.h", "cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h"),
     *("vector_types.h", "cuda_pipeline.h", "cooperative_groups.h", "cooperative_groups/reduce.h"),
     *("cooperative_groups/memcpy_async.h", "device_launch_parameters.h", "cuComplex.h"),
-    *("math_constants.h"),
+    "math_constants.h",
 ]
 CCCL = [
     *("cuda/std/cstdint", "cuda/std/cmath", "cuda/std/limits", "cuda/std/type_traits"),
