@@ -15,7 +15,7 @@ import pytest
 from stub.build import build
 from stub.driver_stub import DriverStub
 
-from tvmffi_cubin import host_pch
+from tvmffi_cubin.host import precompiled
 
 GPU_TESTS = Path(__file__).parent / "gpu"
 
@@ -107,7 +107,7 @@ def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
 def _settled(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let what a test begins in the background end with it, in the environment that it began in."""
     yield
-    host_pch.settle()
+    precompiled.settle()
 
 
 @pytest.fixture(autouse=True)

@@ -29,7 +29,8 @@ VARIABLES: dict[str, Variable] = {
             "TVMFFI_CUBIN_CACHE",
             "on",
             "What the cache is used for: `on`; `read`, nothing is written to the cache folder; "
-            "`off`, nothing is looked up either. What is built then lasts as long as the process.",
+            "`require`, nor is anything built; `off`, nothing is looked up either. What is built "
+            "then lasts as long as the process.",
         ),
         Variable(
             "TVMFFI_CUBIN_CACHE_DIR",

@@ -90,8 +90,6 @@ class DeviceCompiler:
         entry = self.cache.obtain(
             self._key(request, code),
             lambda folder: self._compile(request, code, folder),
-            # Who builds the module has waited for the clock.
-            asked_ns=0,
             name=f"{request.name} (device code)",
         )
         device = read_device(entry.so.read_bytes(), entry.facts["device"])

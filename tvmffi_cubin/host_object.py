@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import forwarders, host_build, host_instances, host_unit
+from . import host_instances
 from .cache.entry import Entry, Product
 from .cache.key import Key
 from .cache.store import Cache, outside
-from .host import toolchain
-from .host.flag_files import find_for, incbin_files
+from .host import forwarders, precompiled, toolchain
+from .host.flags import find_for, incbin_files
 from .host.plan import BuildPlan, Cxx, Merge, object_name
 from .host.tools import native_cpu
-from .host_unit import BOUND_PARAMS
+from .host.units import BOUND_PARAMS, host_flags
 from .inline.headers import HeaderSearch
 from .part_files import PartFiles
 from .side_text import without_lines
@@ -117,8 +117,6 @@ class HostCompiler:
         return self.cache.obtain(
             self._key(code),
             lambda folder: self._compile(code, folder),
-            # Who builds the module has waited for the clock.
-            asked_ns=0,
             name=f"{self.request.name} (host code)",
         )
 
@@ -133,7 +131,7 @@ class HostCompiler:
             cflags = (_LEAVE, *cflags)
         if _NEEDS_PLAIN_NAMES.search(self.tools.host.compiler):
             cflags = (_PLAIN_NAMES, *cflags)
-        return host_unit.host_flags(self.tools, cflags)
+        return host_flags(self.tools, cflags)
 
     def _key(self, code: HostCode) -> str:
         request, tools, flags = self.request, self.tools, self._flags(code)
@@ -152,14 +150,13 @@ class HostCompiler:
         files = {_UNIT: code.unit, TEXT: code.text}
         files.update((f"{_HEADERS}/{name}", text) for name, text in code.headers.items())
         include_dirs = ((_HEADERS,) if code.headers else ()) + self.request.include_paths
-        prefixes = (code.prefix, code.common_prefix)
-        unit = Cxx(_UNIT, command, self._flags(code), include_dirs, *prefixes)
+        unit = Cxx(_UNIT, command, self._flags(code), include_dirs, code.common_prefix)
         link = Merge(os.fspath(toolchain.find_linker()), apart=_FURTHER)
         plan = BuildPlan(self.request.name, (unit,), link=link, output=OBJECT)
-        precompiled = host_build.run(
+        headers = precompiled.run(
             plan, folder, files, cache=self.cache, tools=tools, use_pch=self.request.use_pch
         )
-        found = self._read(code, folder, precompiled)
+        found = self._read(code, folder, headers)
         # Not of the whole, which has what is in all of them.
         made = (folder / object_name(unit)).read_bytes()
         further = [_FURTHER] if (folder / _FURTHER).exists() else []

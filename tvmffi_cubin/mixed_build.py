@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from . import host_unit
 from .cache.entry import Entry
 from .cache.files import remove
 from .cache.key import digest_of
@@ -20,11 +19,12 @@ from .device.image import Image
 from .device.instances import of_names
 from .device_object import DeviceCode, DeviceCompiler
 from .errors import BuildError, CompileError
+from .host import units as host_unit
+from .host.include_scan import Scan
+from .host.later import Later
 from .host_hints import lacks_header
 from .host_object import TEXT, HostCode, HostCompiler
-from .include_scan import Scan
 from .inline.headers import HeaderSearch
-from .later import Later
 from .launches.values import bound_name
 from .mixed_errors import NO_KERNEL, Tried, unnamed
 from .mixed_program import MixedSource, Program

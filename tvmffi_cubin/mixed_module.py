@@ -16,11 +16,11 @@ from .device.image import Image, may_be_named
 from .device.instances import base_name, of_names, wanted_instances
 from .device_object import DeviceCode, DeviceCompiler
 from .errors import CompileError
+from .host.later import Later
 from .host_object import objects_of
 from .item_words import is_kernel
 from .kernels.demangle import demangle
 from .kernels.elf import GLOBAL, Elf
-from .later import Later
 from .mixed_build import MixedBuild
 from .mixed_symbols import declared_names
 from .mixed_table import mixed_table_unit

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from .cuda_item import Item
 from .cut_edits import FileCut
-from .include_scan import scan
+from .host.include_scan import scan
 from .item_words import is_device_function, is_device_variable, is_host_function, is_kernel
 from .side_members import Side, member_cuts
 from .sides import Dropped

@@ -4,52 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tvm_ffi
 from attribute_kernels import ATTRIBUTE_FUNCTIONS, ATTRIBUTE_KERNELS
 from dispatch_kernels import DISPATCH, DISPATCH_FUNCTIONS
-from header_stock import HeaderStock
 from launch_kernels import OPS, OPS_FUNCTIONS, SCALARS
 from mixed_workshop import MixedWorkshop
 from stub.driver_stub import DriverStub
 from wrapper_workshop import Workshop, load_anew
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import host_pch
-from tvmffi_cubin.later import Begun
-
-
-@pytest.fixture(scope="session")
-def header_stock(run_folder: Path) -> HeaderStock:
-    """Wrappers' precompiled headers, for all workers."""
-    return HeaderStock(run_folder / "stock")
+from tvmffi_cubin.cache.store import Cache
+from tvmffi_cubin.host import precompiled
+from tvmffi_cubin.host.plan import Cxx
+from tvmffi_cubin.host.units import host_flags
+from tvmffi_cubin.inline.tools import Toolset
 
 
 # Before any fixture that builds.
 @pytest.fixture(scope="package", autouse=True)
-def _header_stock(header_stock: HeaderStock) -> Iterator[int]:
-    """Have builds take precompiled headers from the stock: most would make some for themselves.
+def _header_stock(run_folder: Path) -> Iterator[Callable[..., Any]]:
+    """Have builds of all workers share precompiled headers, of the usual flags alone."""
+    genuine = precompiled._find
 
-    Yields how many a cache keeps outside the tests.
-    """
-    most = host_pch._MOST
+    def find(cache: Cache, tools: Toolset, unit: Cxx) -> Any:
+        if cache.mode != "on" or unit.include_dirs or unit.flags != host_flags(tools, ()):
+            return None
+        return genuine(Cache(run_folder / "stock", roots=tools.roots), tools, unit)
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(host_pch, "find", header_stock.find)
-        # Who wants the next has none of these removed.
-        patch.setattr(host_pch, "_MOST", 12)
-        yield most
+        patch.setattr(precompiled, "_find", find)
+        yield genuine
 
 
 @pytest.fixture
-def own_headers(header_stock: HeaderStock, _header_stock: int) -> Iterator[None]:
-    """Precompiled headers as they are outside the tests: in the build's cache, made at once."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(host_pch, "find", header_stock.genuine)
-        patch.setattr(host_pch, "_MOST", _header_stock)
-        # Else what is made for the stock meanwhile, or was tried in vain, is not made for this one.
-        patch.setattr(host_pch, "_begun", Begun())
-        yield
+def own_headers(_header_stock: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Precompiled headers as they are outside the tests: in the build's cache."""
+    monkeypatch.setattr(precompiled, "_find", _header_stock)
 
 
 @pytest.fixture(scope="session")

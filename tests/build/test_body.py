@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 from pathlib import Path
@@ -11,14 +10,12 @@ import pytest
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin
-from tvmffi_cubin import Launch, package_folder
+from tvmffi_cubin import Launch
 from tvmffi_cubin.cache.store import Cache
 from tvmffi_cubin.errors import BuildError, ToolchainError
 from tvmffi_cubin.functions import body
 from tvmffi_cubin.host.toolchain import HostCompiler
 from tvmffi_cubin.inline.tools import find_tools
-
-BESIDE = Path(tvmffi_cubin.__file__).parent / "__pycache__" / "launcher"
 
 
 @pytest.fixture
@@ -26,25 +23,18 @@ def tools():
     return find_tools(needs_cuda=True)
 
 
-def test_it_lies_beside_the_package_whatever_the_cache_folder(tools, tmp_path):
-    first = body.obtain(Cache(tmp_path / "one"), tools)
-    assert body.obtain(Cache(tmp_path / "two"), tools) == first
-    assert BESIDE in Path(first).parents
-    assert not list(tmp_path.iterdir())
+def test_it_is_made_once_an_installation_whatever_the_cache_folder(tools, tmp_path, monkeypatch):
+    monkeypatch.setattr(body, "SHIPPED", (tmp_path / "package",))
+    body.obtain(Cache(tmp_path / "one"), tools)
+    path = body.obtain(Cache(tmp_path / "two"), tools)
+    assert tmp_path / "package" in Path(path).parents
+    assert not (tmp_path / "two").exists()
 
 
-@pytest.mark.parametrize("obstacle", ["rights", "room"])
 def test_it_lies_in_the_cache_where_the_package_takes_no_files(
-    obstacle, tools, tmp_path, monkeypatch, caplog
+    tools, tmp_path, monkeypatch, caplog
 ):
-    def fail(*_) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(package_folder, "path_beside", lambda name: tmp_path / "package" / name)
-    if obstacle == "rights":
-        monkeypatch.setattr(package_folder, "is_writable", lambda path: False)
-    else:
-        monkeypatch.setattr(package_folder, "check_room", fail)
+    monkeypatch.setattr(body, "SHIPPED", (Path("/dev/null"),))
     made = body.obtain(Cache(tmp_path / "cache"), tools)
     assert tmp_path / "cache" in Path(made).parents
     assert body.obtain(Cache(tmp_path / "cache"), tools) == made
@@ -52,7 +42,7 @@ def test_it_lies_in_the_cache_where_the_package_takes_no_files(
 
 
 def test_a_compiler_that_fails_is_quoted(tools, tmp_path, monkeypatch):
-    monkeypatch.setattr(body, "cache_beside", lambda name, cache, tools: cache)
+    monkeypatch.setattr(body, "SHIPPED", (tmp_path,))
     compiler = tmp_path / "compiler"
     compiler.write_text('#!/bin/sh\necho "launcher.cc:3:10: error: no such thing"\nexit 1\n')
     compiler.chmod(0o755)
@@ -68,7 +58,7 @@ def no_compiler(tools, tmp_path, monkeypatch):
     folder.mkdir()
     shutil.copy(made, folder / f"{os.uname().machine}.o")
     (folder / f"{os.uname().machine}.txt").write_text(body.headers_digest(tools.include))
-    monkeypatch.setattr(body, "SHIPPED", folder)
+    monkeypatch.setattr(body, "SHIPPED", (folder,))
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in ("as", "ld", "sh"):

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tvmffi_cubin.dependencies import parse_depfile
 from tvmffi_cubin.errors import BuildError
 from tvmffi_cubin.host import build, ninja
+from tvmffi_cubin.host.include_scan import parse_depfile
 from tvmffi_cubin.host.plan import Assembly, BuildPlan, Cxx, Link
 from tvmffi_cubin.inline.tools import find_tools
 from tvmffi_cubin.module.load_errors import load_error

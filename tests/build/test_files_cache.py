@@ -198,7 +198,7 @@ print(*sorted(name for name in sys.modules if "." in name or "_" in name))
             "elf",
             "host.plan",
         ),
-        *("file_units", "cuda.nvjitlink", "linker", "include_scan", "sources.code"),
+        *("host.units", "cuda.nvjitlink", "linker", "host.include_scan", "sources.code"),
     }
     imported = set(names.split())
     assert imported.isdisjoint(f"tvmffi_cubin.{name}" for name in forbidden)
@@ -221,16 +221,16 @@ print(mod.path, mod.answer())
 
 def test_an_edit_during_a_build_is_not_taken_for_what_was_asked_for(here, monkeypatch):
     """The compiler reads the file itself, later than its content became part of the key."""
-    from tvmffi_cubin import host_build
+    from tvmffi_cubin.host import precompiled
 
     path = write("add.cc", ADD)
-    run = host_build.run
+    run = precompiled.run
 
     def edit_and_run(*args, **kwargs):
         write(path, ADD.replace("a + b", "a - b"))
         return run(*args, **kwargs)
 
-    monkeypatch.setattr(host_build, "run", edit_and_run)
+    monkeypatch.setattr(precompiled, "run", edit_and_run)
     tc.build("edited", sources=path)
     monkeypatch.undo()
     monkeypatch.chdir(here)

@@ -10,8 +10,8 @@ import pytest
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import host_pch
 from tvmffi_cubin.functions import body
+from tvmffi_cubin.host import precompiled
 
 NAMES = {
     "blanks": " a b\t",
@@ -125,10 +125,10 @@ def test_a_wrapper_is_compiled_from_files_with_such_names(worst, monkeypatch):
 def test_a_name_that_no_build_file_can_hold_is_in_none(tmp_path, monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / f"{ALL}\nx"))
     # As where the package cannot be written.
-    monkeypatch.setattr(body, "cache_beside", lambda name, cache, tools: cache)
+    monkeypatch.setattr(body, "SHIPPED", (Path("/dev/null"),))
     for value in (1, 2):
         source = f"int answer() {{ return {value}; }}"
         assert tc.load_inline("odd", cpp_sources=source, functions="answer").answer() == value
-        host_pch.settle()
+        precompiled.settle()
     source = 'extern "C" __global__ void k(float* x) { x[0] = 1; }'
     assert tc.load_inline("odd", source, arch="sm_90").functions == ("k",)

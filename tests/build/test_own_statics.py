@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.host_unit import own_statics
+from tvmffi_cubin.host.units import own_statics
 
 HOST = """
 #include <tvm/ffi/function.h>

@@ -4,7 +4,8 @@ from hashlib import sha256
 
 from tvmffi_cubin.cache.entry import Product
 from tvmffi_cubin.cache.files import read_sealed, write_sealed
-from tvmffi_cubin.cache.store import Miss, record_path
+from tvmffi_cubin.cache.record import record_path
+from tvmffi_cubin.cache.store import Miss
 
 BASE = "ab" * 32
 

@@ -1,7 +1,6 @@
 """The cache: what is found again, what is damaged, and several builders of one module."""
 
 import json
-import logging
 import multiprocessing
 import os
 import shutil
@@ -9,10 +8,9 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from cache_builder import BASE, Builder, look_up, record, record_file, recorded
+from cache_builder import BASE, Builder, look_up, record_file
 
 from tvmffi_cubin.cache import lock
-from tvmffi_cubin.cache.entry import Product
 from tvmffi_cubin.cache.lock import builder_lock
 from tvmffi_cubin.cache.store import Cache
 from tvmffi_cubin.errors import BuildError
@@ -64,18 +62,6 @@ def test_a_miss_creates_nothing(cache):
     assert not cache.root.exists()
 
 
-def test_another_base_key_is_another_entry(cache):
-    cache.obtain(BASE, Builder(b"one"))
-    assert cache.obtain("cd" * 32, Builder(b"two")).so.read_bytes() == b"two"
-    assert cache.obtain(BASE, Builder(b"not built")).so.read_bytes() == b"one"
-
-
-def test_a_product_without_its_so_is_refused(cache):
-    with pytest.raises(ValueError, match=r"holds no 'vec.so'"):
-        cache.obtain(BASE, lambda directory: Product(so="vec.so"))
-    assert list((cache.root / "tmp").iterdir()) == []
-
-
 # Damage
 
 
@@ -89,15 +75,6 @@ def test_a_damaged_record_of_dependencies_is_a_miss_and_is_repaired(cache, damag
     assert look_up(cache) is None
     assert cache.obtain(BASE, Builder(b"discarded")).so.read_bytes() == b"so"
     assert look_up(cache).path == made.path
-
-
-@pytest.mark.parametrize("column", [["x"], ["x", "y"], 1, None], ids=lambda value: repr(value))
-def test_a_record_with_impossible_columns_is_a_miss(cache, column):
-    cache.obtain(BASE, Builder())
-    (row,) = recorded(cache)
-    row[2] = column
-    record(cache, [row])
-    assert look_up(cache) is None
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
@@ -124,17 +101,6 @@ def test_a_shared_object_that_is_not_whole_is_a_miss_and_is_repaired(cache, harm
     assert look_up(cache) is None
     assert cache.obtain(BASE, Builder(b"whole")).so.read_bytes() == b"whole"
     assert look_up(cache)
-
-
-def test_what_killed_builders_left_behind_does_not_disturb(cache):
-    left = cache.root / "tmp" / "12345-dead"
-    left.mkdir(parents=True)
-    (left / "vec.so").write_bytes(b"half")
-    (cache.root / "locks").mkdir()
-    (cache.root / "locks" / f"{BASE}.lock").write_text("")
-    (cache.root / "records").mkdir()
-    (cache.root / "records" / ".12345-dead.tmp").write_text("{")
-    assert cache.obtain(BASE, Builder()).so.read_bytes() == b"so"
 
 
 # Several builders
@@ -194,8 +160,7 @@ def test_a_builder_that_takes_too_long_is_not_waited_for(cache):
 
 
 def test_who_waits_long_is_told_for_whom(cache, monkeypatch, caplog):
-    monkeypatch.setattr(lock, "_TOLD", ((0.0, logging.INFO), (0.0, logging.WARNING)))
-    caplog.set_level(logging.INFO, "tvmffi_cubin")
+    monkeypatch.setattr(lock, "_TOLD", 0.0)
 
     def make(directory):
         # Another who wants the same meanwhile.
@@ -204,29 +169,8 @@ def test_who_waits_long_is_told_for_whom(cache, monkeypatch, caplog):
 
     cache.obtain(BASE, make, name="attention")
     said = f"waiting for process {os.getpid()} on {os.uname().nodename}, which builds attention; "
-    assert [record.levelname for record in caplog.records] == ["INFO", "WARNING"]
-    assert all(said in record.getMessage() for record in caplog.records)
-
-
-def test_who_need_not_wait_is_told_nothing(cache, monkeypatch, caplog):
-    monkeypatch.setattr(lock, "_TOLD", ((0.0, logging.INFO),))
-    caplog.set_level(logging.INFO, "tvmffi_cubin")
-    cache.obtain(BASE, Builder(), name="attention")
-    assert not caplog.records
-
-
-def test_a_lock_is_free_again_after_its_holder_died(tmp_path):
-    path = str(tmp_path / "locks" / "x.lock")
-
-    def hold_and_die():
-        with builder_lock(path, patience=0):
-            os._exit(0)
-
-    child = multiprocessing.get_context("fork").Process(target=hold_and_die)
-    child.start()
-    child.join()
-    with builder_lock(path, patience=0) as held:
-        assert held
+    (line,) = caplog.messages
+    assert said in line
 
 
 def test_a_lock_is_free_again_although_a_child_was_forked_meanwhile(tmp_path):

@@ -132,11 +132,6 @@ def test_one_that_is_cut_off_anywhere_is_told(archive, elsewhere, capsys):
         assert "ends too early" in refused(capsys, "import", str(archive))
 
 
-def test_a_missing_file_is_named(tmp_path, capsys):
-    assert f"{tmp_path}/none" in refused(capsys, "import", f"{tmp_path}/none")
-    assert f"{tmp_path}/no" in refused(capsys, "export", f"{tmp_path}/no/folder")
-
-
 def test_a_folder_that_others_may_write_is_not_exported(cache, capsys, tmp_path):
     build(cache, 1)
     cache.root.chmod(0o777)
@@ -161,12 +156,3 @@ def test_a_layer_has_entries_and_records_and_everybody_may_read_it(cache, capsys
     empty = Cache(tmp_path / "empty", layers=[str(layer)])
     assert [content(empty, number) for number in (1, 2)] == [b"1" * 1000, b"2" * 1000]
     assert empty.find(base(1)).level == "layer"
-
-
-def test_a_folder_of_other_things_is_no_layer_and_stays_as_it_is(cache, capsys, tmp_path):
-    build(cache, 1)
-    (tmp_path / "home").mkdir(mode=0o700)
-    (tmp_path / "home" / "notes").touch()
-    said = refused(capsys, "export", "--layer", str(tmp_path / "home"))
-    assert f"{tmp_path / 'home'} holds 'notes', which no layer has: give a new folder" in said
-    assert [path.name for path in (tmp_path / "home").iterdir()] == ["notes"]

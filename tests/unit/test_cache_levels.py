@@ -91,22 +91,6 @@ def test_headers_that_lie_elsewhere_are_read_once(tmp_path, layer, header, monke
     assert look_up(with_layers(tmp_path, layer)).level == "layer"
 
 
-def test_a_hit_changes_no_time_in_a_layer(tmp_path, layer):
-    """One whose path begins as the cache folder's does is no part of that."""
-    entry = look_up(with_layers(tmp_path, layer)).path
-    aged(entry)
-    assert look_up(Cache(tmp_path / "lay", layers=[str(layer)])).level == "layer"
-    assert entry.stat().st_mtime_ns == 1
-
-
-def test_a_record_leads_to_an_entry_in_another_folder(tmp_path, layer):
-    cache = with_layers(tmp_path, layer)
-    assert look_up(cache)
-    shutil.copytree(layer / "records", cache.root / "records", dirs_exist_ok=True)
-    shutil.rmtree(layer / "records")
-    assert look_up(cache).level == "layer"
-
-
 # Why nothing was found
 
 
@@ -122,9 +106,9 @@ def test_a_miss_names_the_files_that_changed(cache, tmp_path):
     Path(names[0]).unlink()
     Path(names[1]).write_text("two")
     Path(names[3]).touch()
-    assert cache.find(BASE).reason == f"{names[0]} is gone, and 2 more"
+    assert cache.find(BASE).reason == f"{names[0]} is gone"
     Path(names[0]).write_text("one")
-    assert cache.find(BASE).reason == f"{names[1]} changed, and 1 more"
+    assert cache.find(BASE).reason == f"{names[1]} changed"
     Path(names[1]).write_text("one")
     assert cache.find(BASE).reason == f"{names[3]} is there now"
 

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 from cache_builder import BASE, Builder, look_up
-from hypothesis import given
-from hypothesis import strategies as st
 from other_users import NOBODY, let_others_reach
 from processes import in_fork
 
@@ -20,7 +18,6 @@ from tvmffi_cubin.cache import private
 from tvmffi_cubin.cache.entry import Product
 from tvmffi_cubin.cache.folder import split_path
 from tvmffi_cubin.cache.store import Cache, Miss, default
-from tvmffi_cubin.cache.upkeep import HEADERS
 from tvmffi_cubin.errors import CacheError
 
 OTHER = "cd" * 32
@@ -69,15 +66,14 @@ def test_reading_only_finds_what_there_is_and_writes_nothing(root, monkeypatch, 
     assert not caplog.records
 
 
-def test_reading_only_passes_damage_over_and_leaves_it(root, monkeypatch, caplog):
-    made = default().obtain(BASE, Builder())
-    made.so.write_bytes(b"xx")
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "read")
-    before = files(root)
-    for _ in range(2):
-        assert default().obtain(BASE, Builder(b"again")).so.read_bytes() == b"again"
-    assert files(root) == before
-    assert len(caplog.records) == 1
+def test_required_it_builds_nothing_and_says_why(root, monkeypatch):
+    default().obtain(BASE, Builder())
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "require")
+    assert default().obtain(BASE, Builder(b"not built")).level == "cache"
+    builder = Builder()
+    with pytest.raises(CacheError, match=r"ops is not in the cache, and .*=require forbids .*: "):
+        default().obtain(OTHER, builder, name="ops")
+    assert builder.runs == 0
 
 
 def test_off_looks_nothing_up_and_builds_once_a_process(root, layer, monkeypatch, caplog):
@@ -102,7 +98,7 @@ def test_a_wrong_value_is_refused_by_name(root, monkeypatch, name, value):
     monkeypatch.setenv(f"TVMFFI_CUBIN_CACHE{name}", value)
     root.mkdir(mode=0o700)
     root.chmod(0o770)
-    with pytest.raises(ValueError, match=rf"TVMFFI_CUBIN_CACHE{name}='{value}': wanted '"):
+    with pytest.raises(ValueError, match=rf"TVMFFI_CUBIN_CACHE{name}='{value}': wanted "):
         default()
 
 
@@ -127,15 +123,6 @@ def test_a_folder_for_temporary_files_that_nothing_loads_from_is_named(monkeypat
 
 
 # The list of layers
-
-
-def escaped(path: str) -> str:
-    return path.replace("\\", "\\\\").replace(":", "\\:")
-
-
-@given(st.lists(st.text(alphabet=st.sampled_from("ab:\\ '\"$%\n/é"))))
-def test_every_path_can_be_in_the_list(paths):
-    assert split_path(":".join(map(escaped, paths))) == tuple(filter(None, paths))
 
 
 @pytest.mark.parametrize(
@@ -166,18 +153,6 @@ def test_layers_are_looked_through_first(layer, root, monkeypatch, tmp_path):
     assert default().find(BASE).so.read_bytes() == b"layer"
 
 
-def test_a_layer_that_is_the_cache_folder_itself_is_none(root, monkeypatch):
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(root))
-    default().obtain(BASE, Builder())
-    assert default().find(BASE).level == "cache"
-
-
-def test_a_colon_in_a_layers_path_is_escaped(layer, monkeypatch, tmp_path):
-    layer.rename(tmp_path / "a:b\\c")
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", escaped(str(tmp_path / "a:b\\c")))
-    assert default().find(BASE).level == "layer"
-
-
 @pytest.mark.parametrize(
     "kind", ["missing", "file", "loop", "long", "not text", "device", "pipe", "$ORIGIN"]
 )
@@ -199,33 +174,6 @@ def test_a_layer_that_is_none_is_passed_over_with_one_warning(
     assert record.levelno == logging.WARNING
     assert "TVMFFI_CUBIN_CACHE_PATH" in record.getMessage()
     assert ascii(wrong)[1:-1] in record.getMessage()
-
-
-@needs_root
-def test_a_layer_that_cannot_be_read_is_passed_over_with_one_warning(
-    layer, tmp_path, monkeypatch, caplog
-):
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(layer))
-    let_others_reach(tmp_path)
-    layer.chmod(0o700)
-
-    def work():
-        os.setgid(NOBODY)
-        os.setuid(NOBODY)
-        return [type(default().find(BASE)) for _ in range(2)], caplog.messages
-
-    found, said = in_fork(work)
-    assert found == [Miss, Miss]
-    assert len(said) == 1
-    assert f"layer {layer} " in said[0]
-
-
-def test_with_a_layer_no_other_folder_is_needed(layer, monkeypatch, caplog):
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(layer))
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", "/dev/null/none")
-    monkeypatch.setattr(private, "temporary_folder", lambda *_: pytest.fail("makes a folder"))
-    assert default().obtain(BASE, Builder(b"not built")).level == "layer"
-    assert not caplog.records
 
 
 # Who may write
@@ -265,20 +213,6 @@ def test_opened_to_readers_it_is_written_by_nobody_else(root):
     assert not [x for x in root.rglob("*") if x.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH)]
 
 
-@pytest.mark.parametrize("part", ["identity", "locks", "tmp", "records", HEADERS])
-def test_whatever_is_made_first_the_folder_is_its_users(tmp_path, part):
-    before = os.umask(0)
-    try:
-        from tvmffi_cubin.cache.files import make_folder
-
-        make_folder(str(tmp_path / "cache" / part), str(tmp_path / "cache"))
-        Cache(tmp_path / "other" / HEADERS).obtain(BASE, Builder())
-    finally:
-        os.umask(before)
-    assert modes(tmp_path / "cache")["cache"] == "0o700"
-    assert modes(tmp_path / "other")["other"] == "0o700"
-
-
 @pytest.mark.parametrize("mode", [0o720, 0o702, 0o777, 0o1777, 0o2770])
 def test_a_folder_that_others_may_write_is_refused_with_the_remedy(root, mode):
     default().obtain(BASE, Builder())
@@ -288,13 +222,6 @@ def test_a_folder_that_others_may_write_is_refused_with_the_remedy(root, mode):
         default()
     assert "TVMFFI_CUBIN_CACHE_SHARED=1" in str(caught.value)
     root.chmod(mode & ~0o022)
-    assert look_up(default())
-
-
-@pytest.mark.parametrize("mode", [0o700, 0o755, 0o500, 0o2750])
-def test_one_that_others_may_read_is_used(root, mode):
-    default().obtain(BASE, Builder())
-    root.chmod(mode)
     assert look_up(default())
 
 
@@ -328,12 +255,6 @@ def test_one_of_root_is_used_as_far_as_it_can_be_read(root, tmp_path, monkeypatc
     assert isinstance(levels[0], Miss)
     assert (levels[1], count) == ("private", 1)
     assert made.so.exists()
-
-
-def test_what_is_no_folder_is_no_matter_of_trust(root):
-    root.write_text("")
-    root.chmod(0o666)
-    assert default().obtain(BASE, Builder()).level == "private"
 
 
 def test_a_layer_that_others_may_write_is_refused_and_one_of_another_user_is_not(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tvmffi_cubin import forwarders
 from tvmffi_cubin.cuda.libraries import find_cuda
+from tvmffi_cubin.host import forwarders, undefined
 
 CUDA_H = """
 #define __CUDA_API_PTSZ(api) api ## _ptsz
@@ -72,12 +72,6 @@ class TestDriverFunctions:
         assert unit.count("tvmffi_cubin_forward cuMemAlloc_v2\\n") == 1
         assert unit.count("tvmffi_cubin_forward ") == 7
 
-    def test_of_a_header_that_changed_are_those_that_it_declares_now(self, tmp_path: Path) -> None:
-        header = tmp_path / "cuda.h"
-        for name in ("cuFirst", "cuSecond"):
-            header.write_text(f"CUresult CUDAAPI {name}(void);\n")
-            assert f"tvmffi_cubin_forward {name}\\n" in forwarders.forwarder_unit(header)
-
     def test_a_text_without_any_is_refused(self, tmp_path: Path) -> None:
         header = tmp_path / "cuda.h"
         header.write_text("int main() {}")
@@ -100,17 +94,17 @@ class TestLinkFlags:
 class TestUndefinedSymbols:
     @pytest.mark.parametrize("output", [BFD, GOLD, LLD, MOLD], ids=["bfd", "gold", "lld", "mold"])
     def test_are_found_once_each_in_every_linker_s_output(self, output: str) -> None:
-        assert forwarders.explain_undefined(output) == [
+        assert undefined.explain_undefined(output) == [
             "ns::g(int, char const*)", "plain", "__tvm_ffi__cubin_image",
         ]  # fmt: skip
 
     def test_are_demangled(self) -> None:
-        assert forwarders.explain_undefined("ld: undefined symbol: _ZN2ns1gEiPKc") == [
+        assert undefined.explain_undefined("ld: undefined symbol: _ZN2ns1gEiPKc") == [
             "ns::g(int, char const*)"
         ]
 
     def test_other_failures_name_none(self) -> None:
-        assert forwarders.explain_undefined("/usr/bin/ld: cannot find -lfoo") == []
+        assert undefined.explain_undefined("/usr/bin/ld: cannot find -lfoo") == []
 
     @pytest.mark.parametrize(
         ("name", "remedy"),
@@ -125,6 +119,6 @@ class TestUndefinedSymbols:
         ],
     )
     def test_come_with_a_remedy_each(self, name: str, remedy: str) -> None:
-        (line,) = forwarders.remedies([name])
+        (line,) = undefined.remedies([name])
         assert line.startswith(f"{name}: ")
         assert remedy in line

@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 from cache_builder import BASE, Builder
-from processes import in_fork
 from remote_kit import KEY, Machine, finish_uploads, new_process, warnings
 
-from tvmffi_cubin.cache.remote import sharing
 from tvmffi_cubin.errors import BuildError
 
 PREFIX = "TVMFFI_CUBIN_CACHE_REMOTE"
@@ -54,11 +52,6 @@ def test_what_one_machine_builds_another_takes_whole(machines, remote):
         f"v2/records/{BASE}",
         f"v2/entries/{made.key[:2]}/{made.key}",
     }
-
-
-def test_only_what_asks_for_it_is_shared(machines, remote):
-    machines("first").cache.obtain(BASE, Builder())
-    assert not remote.exists()
 
 
 def test_what_is_taken_holds_for_the_files_here(machines, tmp_path):
@@ -136,19 +129,6 @@ def test_what_was_signed_with_another_key_is_not_taken(machines, monkeypatch, ca
     assert "signed with another key" in caplog.text
 
 
-def test_what_is_damaged_is_not_signed(machines, remote, caplog):
-    machine = machines("first")
-    machine.obtain(Builder())
-    finish_uploads()
-    entry = machine.cache.find(BASE)
-    shutil.rmtree(remote)
-    (entry.path / "vec.cc").write_text("SOURCE")
-    sharing().offer(BASE, entry)
-    finish_uploads()
-    assert objects(remote, "entries") == []
-    assert "vec.cc" in caplog.text
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="root alone can be somebody else")
 def test_a_folder_that_cannot_be_written_is_told_once(machines, remote, caplog):
     remote.write_text("no folder")
@@ -157,13 +137,6 @@ def test_a_folder_that_cannot_be_written_is_told_once(machines, remote, caplog):
     assert machine.builds(b"two", OTHER)
     (told,) = warnings(caplog)
     assert f"remote cache {remote} cannot be written; where that is meant" in told
-
-
-def test_a_forked_child_asks_on_its_own(machines, tmp_path):
-    assert machines("first").builds()
-    second = machines("second")
-    second.builds(b"two", OTHER)
-    assert in_fork(lambda: second.obtain(Builder()).is_taken) is True
 
 
 def test_a_cache_folder_that_cannot_be_written_is_no_obstacle(machines, tmp_path):

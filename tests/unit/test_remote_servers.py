@@ -6,15 +6,13 @@ How long something takes is asserted nowhere: a test that waits for ever fails b
 import json
 import logging
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from cache_builder import BASE, Builder
-from processes import in_fork
-from remote_kit import KEY, Machine, finish_uploads, new_process, warnings
+from remote_kit import KEY, Machine, new_process, warnings
 from remote_servers import deaf_server, folder_server, socket_server
 
 from tvmffi_cubin.cache.store import Cache
@@ -70,25 +68,6 @@ def test_over_http_a_miss_a_hit_and_an_upload_are_two_requests_each(server, mach
     assert not server.requests
 
 
-def test_a_server_may_be_called_by_an_address_with_colons(remote, machines):
-    try:
-        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
-    except OSError as error:
-        pytest.skip(f"no IPv6 here: {error}")
-    with folder_server(socket.AF_INET6) as server:
-        remote(server.url)
-        assert machines("first").builds()
-        assert not machines("second").builds()
-        assert server.count("GET") == 4
-
-
-@pytest.mark.filterwarnings("error")
-def test_a_large_entry_is_put_without_a_warning(server, machines, caplog):
-    machines("first").builds(os.urandom(2 << 20))
-    assert warnings(caplog) == []
-    assert not machines("second").builds()
-
-
 def test_headers_of_fsspecs_configuration_are_sent_with_all_requests(server, machines, monkeypatch):
     from fsspec.config import conf
 
@@ -132,26 +111,6 @@ def test_a_server_that_gives_nothing_is_asked_once(server, machines, caplog, sta
     assert "did not answer as it should" in told
     assert str(status) in told
     assert sum(server.requests.values()) == 1
-
-
-@pytest.mark.parametrize("harm", ["truncated", "longer", "changed", "another's"])
-def test_bytes_that_are_not_those_are_built_again_and_mended(server, machines, caplog, harm):
-    first = machines("first")
-    assert first.builds()
-    assert first.builds(b"two", OTHER)
-    entries = [f"/cache/v2/entries/{key[:2]}/{key}" for key in keys_of(first, BASE, OTHER)]
-    good = server.objects[entries[0]]
-    server.objects[entries[0]] = {
-        "truncated": good[:-1],
-        "longer": good + b"\0",
-        "changed": good[:100] + b"?" + good[101:],
-        "another's": server.objects[entries[1]],
-    }[harm]
-    second = machines("second")
-    assert second.builds()
-    assert second.cache.find(BASE).so.read_bytes() == b"so"
-    assert len(warnings(caplog)) == 1
-    assert not machines("third").builds()
 
 
 def keys_of(machine, *base_keys):
@@ -231,16 +190,6 @@ def test_a_place_that_no_connection_reaches_is_given_up(remote, tmp_path, caplog
     assert "no answer in" in told
 
 
-def test_a_refused_connection_is_given_up(remote, tmp_path, caplog):
-    new_process()
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    remote(f"http://user:word@127.0.0.1:{port}/cache", budget="10")
-    assert obtained(tmp_path, BASE) == b"so"
-    (told,) = warnings(caplog)
-    assert f"remote cache http://127.0.0.1:{port}/cache did not answer" in told
-
-
 def obtained(tmp_path, base_key):
     return Cache(tmp_path / "cache").obtain(base_key, Builder(), is_shared=True).so.read_bytes()
 
@@ -318,19 +267,6 @@ def test_a_forked_child_that_ends_leaves_its_parents_connections_alone(server, t
     assert run_process(tmp_path, "second", FORK) == (0, "True\nTrue\n0 True", "")
 
 
-def test_a_child_that_is_forked_while_requests_are_under_way_asks_on_its_own(
-    server, machines, tmp_path
-):
-    machine = machines("first")
-    machine.obtain(Builder())  # is being uploaded
-
-    def work():
-        return machine.obtain(Builder(), OTHER).is_taken
-
-    assert in_fork(work) is False
-    finish_uploads()
-
-
 # S3
 
 
@@ -381,26 +317,6 @@ def test_over_s3_one_machine_takes_what_another_builds(bucket, machines, s3_serv
     second = machines("second")
     assert not second.builds()
     assert second.cache.find(BASE).so.read_bytes() == b"so"
-
-
-def test_over_s3_a_process_of_its_own_takes_it_and_says_nothing(bucket, machines, tmp_path):
-    assert machines("first").builds()
-    assert run_process(tmp_path, "second") == (0, "True", "")
-
-
-def test_an_object_that_was_changed_on_s3_is_built_again_and_mended(
-    bucket, machines, s3_server, caplog
-):
-    import boto3
-
-    first = machines("first")
-    assert first.builds()
-    (key,) = keys_of(first, BASE)
-    client = boto3.client("s3", endpoint_url=s3_server)
-    client.put_object(Bucket=bucket, Key=f"folder/v2/entries/{key[:2]}/{key}", Body=b"\x7fELF")
-    assert machines("second").builds()
-    assert "cannot be verified" in warnings(caplog)[0]
-    assert not machines("third").builds()
 
 
 def test_a_bucket_that_is_not_there_costs_a_warning(bucket, remote, machines, caplog):

@@ -1,7 +1,7 @@
 """The cache: what was built, found again by its key and by the files that its build read.
 
 Takes keys and finished build folders, gives published ones. Never builds anything itself. A look-up
-imports `store` and what that needs; `upkeep`, `archive` and `remote` are imported where they are
+imports `store` and what that needs; `upkeep`, `bundle` and `remote` are imported where they are
 used.
 
 Layout of a cache folder::
@@ -9,7 +9,6 @@ Layout of a cache folder::
     records/<base key>.json     which files builds of this key read → entry keys
     entries/<2 hex>/<key>/      what was published: the .so, manifest.json, images, sources
     history/<name>.json         the key fields of what was built last under a module's name
-    headers/                    precompiled headers: a cache of its own
     identity/<hash>.json        what compilers and libraries said about themselves
     locks/<base key>.lock       held while a key is built
     size                        about how many bytes there are

@@ -18,8 +18,8 @@ from typing import BinaryIO, NamedTuple
 
 from .entry import check_entry, names_in
 from .files import temporary_name
-from .record import Reads, entry_key, read_record
-from .store import Cache, record_path
+from .record import Reads, entry_key, read_record, record_path
+from .store import Cache
 from .upkeep import Listed
 
 LEAST_KEY = 16
@@ -53,24 +53,14 @@ def check(signed: bytes, name: str, key: bytes | None) -> bytes:
     tag, body = signed[len(head) :][:_TAG], memoryview(signed)[len(head) + _TAG :]
     if not hmac.compare_digest(tag, _tag(head, body, name, key)):
         raise ValueError("it is damaged, or was signed with another key")
-    try:
-        reader = zlib.decompressobj()
-        data = reader.decompress(body, MOST_BYTES)
-    except zlib.error as error:
-        raise ValueError(f"it is damaged: {error}") from None
+    reader = zlib.decompressobj()
+    data = reader.decompress(body, MOST_BYTES)
     if not reader.eof:
         raise ValueError(f"it holds more than {MOST_BYTES} bytes")
     return data
 
 
-def is_signed(data: bytes) -> bool:
-    """Whether bytes say that they are signed; only `check` tells whether that is true."""
-    return data.startswith(_SIGNED)
-
-
 def _tag(head: bytes, body: bytes | memoryview, name: str, key: bytes | None) -> bytes:
-    if key is not None and len(key) < LEAST_KEY:
-        raise ValueError(f"a key has at least {LEAST_KEY} bytes, got {len(key)}")
     made = hashlib.sha256() if key is None else hmac.new(key, digestmod=hashlib.sha256)
     for part in (head, name.encode() + b"\n", body):
         made.update(part)
@@ -90,10 +80,7 @@ class Bundle(NamedTuple):
 def pack(directory: str, about: Bundle, key: bytes | None) -> bytes:
     """Return a whole entry as bytes, signed under its key.
 
-    Raises
-    ------
-    OSError, ValueError
-        It cannot be read, is damaged, or is too large.
+    An OSError or a ValueError where it cannot be read, is damaged, or is too large.
     """
     check_entry(directory, about.reads.entry)
     names = sorted(names_in(directory))
@@ -110,19 +97,15 @@ def pack(directory: str, about: Bundle, key: bytes | None) -> bytes:
 def unpack(data: bytes, directory: str, *, entry: str, key: bytes | None) -> Bundle:
     """Write the files of a bundle to an empty folder, and return what else is known.
 
-    Raises
-    ------
-    OSError
-        A file cannot be written.
-    ValueError
-        It is no bundle of that entry signed with that key. Nothing has been written then.
+    A ValueError where it is no bundle of that entry signed with that key: nothing has been written
+    then. An OSError where a file cannot be written.
     """
     text, _, rest = check(data, f"entry {entry}", key).partition(b"\0")
     try:
         head = json.loads(text)
         about = _about(head)
         files = [(str(name), int(size)) for name, size in head["files"]]
-    except (ValueError, TypeError, LookupError, RecursionError) as error:
+    except (TypeError, LookupError) as error:
         raise ValueError(f"it is no bundle of this version: {error}") from None
     for name, _ in files:
         if name.startswith("/") or not name.isprintable() or ".." in name.split("/"):
@@ -150,7 +133,7 @@ def unpack_reads(data: bytes, *, base_key: str, key: bytes) -> list[Reads]:
     try:
         rows = json.loads(check(data, f"record {base_key}", key))
         return [_about(row).reads for row in rows]
-    except (TypeError, LookupError, RecursionError) as error:
+    except (TypeError, LookupError) as error:
         raise ValueError(f"it is no record of this version: {error}") from None
 
 
@@ -190,13 +173,7 @@ class Moved(NamedTuple):
 def export(
     root: str, entries: Sequence[Listed], output: Path, key: bytes | None
 ) -> Iterator[Moved]:
-    """Write entries to a file, which is there once the last was taken from this iterator.
-
-    Raises
-    ------
-    OSError
-        It cannot be written.
-    """
+    """Write entries to a file, which is there once the last was taken from this iterator."""
     temporary = output.with_name(f".{temporary_name()}.tmp")
     try:
         with open(temporary, "xb") as file:
@@ -220,14 +197,8 @@ def import_(
 ) -> Iterator[Moved]:
     """Put the entries of an exported file into a cache, each once it was verified.
 
-    With a key, what is not signed with it is refused, unless `takes_unsigned`.
-
-    Raises
-    ------
-    OSError
-        It cannot be read.
-    ValueError
-        It ends too early; what came before that is in the cache.
+    With a key, what is not signed with it is refused, unless `takes_unsigned`. A ValueError where
+    the file ends too early; what came before that is in the cache.
     """
     with open(source, "rb") as file:
         while size := int.from_bytes(_exactly(file, _SIZE), "little"):
@@ -235,7 +206,8 @@ def import_(
             if size > MOST_BYTES:
                 raise ValueError(f"{source} is no archive of entries, or is damaged")
             data = _exactly(file, size)
-            opened_with = None if takes_unsigned and not is_signed(data) else key
+            is_signed = data.startswith(_SIGNED)
+            opened_with = key if is_signed or not takes_unsigned else None
             try:
                 with cache.private_directory() as directory:
                     about = unpack(data, os.fspath(directory), entry=entry, key=opened_with)
@@ -257,17 +229,13 @@ def export_layer(root: str, entries: Sequence[Listed], output: Path) -> Iterator
     """Copy entries to a folder for ``TVMFFI_CUBIN_CACHE_PATH``, which everybody may then read."""
     import shutil
 
-    others = (
-        {x.name for x in output.iterdir()} - {"entries", "history", "records"}
-        if output.exists()
-        else ()
-    )
+    output.mkdir(parents=True, exist_ok=True)
+    others = {path.name for path in output.iterdir()} - {"entries", "history", "records"}
     if others:
         raise ValueError(
             f"{output} holds {min(others)!r}, which no layer has: give a new folder, or a layer to "
             "add to"
         )
-    output.mkdir(parents=True, exist_ok=True)
     layer = Cache(output)
     try:
         for entry in entries:
@@ -281,8 +249,7 @@ def export_layer(root: str, entries: Sequence[Listed], output: Path) -> Iterator
             else:
                 yield Moved(entry.name)
     finally:
-        for name in ("tmp", "size"):
-            shutil.rmtree(output / name, ignore_errors=True)
+        shutil.rmtree(output / "tmp", ignore_errors=True)
         for parent, _, names in os.walk(output):
             os.chmod(parent, 0o755)
             for name in names:

@@ -63,18 +63,10 @@ class Product(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One published folder of the cache; nothing in it ever changes.
+    """One published folder of the cache, and the shared object in it; nothing in it ever changes.
 
-    Attributes
-    ----------
-    path : Path
-        The folder; its name is the entry's key.
-    so : Path
-        The shared object in it.
-    level : str
-        Where it was found: ``"cache"``, ``"layer"``, or ``"private"`` to this process.
-    is_taken : bool
-        Whether this call took it from the remote.
+    `level` is where it was found: ``"cache"``, ``"layer"``, or ``"private"`` to this process.
+    `is_taken` says whether this call took it from the remote.
     """
 
     path: Path
@@ -103,6 +95,11 @@ class Damaged(ValueError):
     """An entry that is not what was published; the message says what is wrong with it."""
 
 
+def entry_path(root: str, key: str) -> str:
+    """Return the path of the folder that is published under a key."""
+    return f"{root}/entries/{key[:2]}/{key}"
+
+
 def write_manifest(directory: str, product: Product, *, base_key: str, key: str) -> None:
     """Describe every file of a folder that is about to be published; raises OSError."""
     files = {}
@@ -128,38 +125,17 @@ def write_manifest(directory: str, product: Product, *, base_key: str, key: str)
 def read_manifest(path: str, key: str = "") -> dict[str, Any]:
     """Return the manifest of an entry, whose key is by default its folder's name.
 
-    Raises
-    ------
-    FileNotFoundError
-        There is no entry.
-    Damaged
-        It is no manifest, or another entry's.
+    Raises `Damaged`, or FileNotFoundError where there is no entry.
     """
     try:
         manifest = read_sealed(os.path.join(path, MANIFEST))
-    except (FileNotFoundError, NotADirectoryError):
-        if os.path.lexists(path):
-            raise Damaged(f"{MANIFEST} is missing") from None
-        raise
     except (OSError, ValueError) as error:
+        if not os.path.lexists(path):
+            raise FileNotFoundError(path) from None
         raise Damaged(f"{MANIFEST}: {error}") from None
     if (manifest.get("schema"), manifest.get("key")) != (_SCHEMA, key or os.path.basename(path)):
         raise Damaged(f"{MANIFEST} is another entry's, or of another version")
     return manifest
-
-
-def check_files(path: str, manifest: Mapping[str, Any], names: Iterable[str]) -> None:
-    """Compare files with what was published; raises Damaged."""
-    for name in names:
-        try:
-            size, digest = manifest["files"][name]
-            file = os.path.join(path, name)
-            if os.stat(file, follow_symlinks=False).st_size != size:
-                raise Damaged(f"{name} has not the {size} bytes that it was published with")
-            if file_digest(file) != digest:
-                raise Damaged(f"the content of {name} is not what was published")
-        except (OSError, LookupError) as error:
-            raise Damaged(f"{name} cannot be read: {error}") from None
 
 
 def check_entry(path: str, key: str = "") -> dict[str, Any]:
@@ -168,7 +144,7 @@ def check_entry(path: str, key: str = "") -> dict[str, Any]:
     for name in names_in(path):
         if name not in manifest["files"] and name != MANIFEST:
             raise Damaged(f"{name} does not belong to it")
-    check_files(path, manifest, manifest["files"])
+    _check_files(path, manifest, manifest["files"])
     return manifest
 
 
@@ -180,12 +156,12 @@ def verify(path: str, names: Sequence[str], known: tuple[str, ...] = ()) -> tupl
     # Before the content: a change in between then makes the stamp old, not the digest.
     stamps = stamps_of(path, names)
     if stamps != known:
-        check_files(path, read_manifest(path), names)
+        _check_files(path, read_manifest(path), names)
     return stamps
 
 
 def stamps_of(path: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the stamps of an entry's manifest and files; raises Damaged, FileNotFoundError."""
+    """Return the stamps of an entry's manifest and files; raises as `read_manifest`."""
     found = []
     for name in (MANIFEST, *names):
         try:
@@ -199,6 +175,19 @@ def stamps_of(path: str, names: Sequence[str]) -> tuple[str, ...]:
             raise Damaged(f"{name} is no plain file")
         found.append(stamp_of(info))
     return tuple(found)
+
+
+def _check_files(path: str, manifest: Mapping[str, Any], names: Iterable[str]) -> None:
+    for name in names:
+        try:
+            size, digest = manifest["files"][name]
+            file = os.path.join(path, name)
+            if os.stat(file, follow_symlinks=False).st_size != size:
+                raise Damaged(f"{name} has not the {size} bytes that it was published with")
+            if file_digest(file) != digest:
+                raise Damaged(f"the content of {name} is not what was published")
+        except (OSError, LookupError) as error:
+            raise Damaged(f"{name} cannot be read: {error}") from None
 
 
 def names_in(directory: str) -> Iterator[str]:

@@ -20,19 +20,14 @@ ABSENT = "-"
 UNSETTLED = "?"
 """Stands for the stamp of a file that is too young for its stamp to mean anything."""
 
-# CLOCK_REALTIME_COARSE, for which Python has no name: files are stamped with its time.
-_FILE_CLOCK = 5
-_MOST_PAUSES = 250
+OTHERS = stat.S_IWGRP | stat.S_IWOTH
+"""Whoever may write what is loaded can run code as who loads it."""
 
 # A file changed again within one tick of its file system's clock keeps its times. The stamp of a
 # file this young, in nanoseconds, is not trusted: its content is hashed at the next look-up.
 _SETTLED_NS = 2_000_000_000
-
 _CHUNK = 1 << 20
 _SEAL = b',"seal":"'
-
-
-# Stamps and digests
 
 
 def stamp_of(info: os.stat_result) -> str:
@@ -54,22 +49,6 @@ def changed_ns(stamp: str) -> int:
     return int(changed) if int(modified) > time.time_ns() else max(int(modified), int(changed))
 
 
-def start_ns(asked_ns: int) -> int:
-    """Return a time now that tells what is written from now on by its stamp.
-
-    Files are stamped with the time of the kernel's last tick. What was written before `asked_ns`
-    (`time.time_ns`) is older than what is returned; for that this waits for the next tick.
-    """
-    now = time.clock_gettime_ns(_FILE_CLOCK)
-    # Not for ever: somebody may set the clock back.
-    for _ in range(_MOST_PAUSES):
-        if now > asked_ns:
-            break
-        time.sleep(0.0002)
-        now = time.clock_gettime_ns(_FILE_CLOCK)
-    return now
-
-
 def file_digest(path: str | os.PathLike[str]) -> str:
     """Return the SHA-256 of a file's content; raises OSError."""
     digest = hashlib.sha256()
@@ -87,23 +66,15 @@ def temporary_name() -> str:
     return f"{os.getpid()}-{os.urandom(8).hex()}"
 
 
-def write_atomically(path: str, data: bytes, *, mode: int = 0o666) -> None:
-    """Replace a file's content in one step: readers see the old bytes or the new ones.
-
-    Raises
-    ------
-    OSError
-        It cannot be written; then the target is as it was.
-    """
+def write_atomically(path: str, data: bytes) -> None:
+    """Replace a file's content in one step; raises OSError, and the target is as it was then."""
     temporary = os.path.join(os.path.dirname(path), f".{temporary_name()}.tmp")
     try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        with open(os.open(temporary, flags, mode), "wb") as file:
+        with open(temporary, "xb") as file:
             file.write(data)
         os.replace(temporary, path)
     except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
+        remove(temporary)
         raise
 
 
@@ -138,8 +109,7 @@ def copy_atomically(source: Path, target: Path) -> None:
         shutil.copy2(source, temporary)
         os.replace(temporary, target)
     except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
+        remove(temporary)
         raise
 
 
@@ -159,9 +129,6 @@ def remove(path: str | os.PathLike[str]) -> None:
 
 
 # Who may read and write
-
-# Whoever may write what is loaded can run code as who loads it.
-OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def is_shared() -> bool:
@@ -187,22 +154,15 @@ def make_folder(path: str, root: str) -> None:
 
     The cache folder itself is made for its user alone, or for its group where that shares it.
     """
-    try:
-        _make_folder(path, root)
-    except FileNotFoundError:
-        parent = os.path.dirname(path)
-        if parent == path:
-            raise
-        # It may be there by now, made by another.
-        if not os.path.isdir(parent):
-            make_folder(parent, root)
-        _make_folder(path, root)
-
-
-def _make_folder(path: str, root: str) -> None:
+    if os.path.isdir(path):
+        return
+    parent = os.path.dirname(path)
+    if parent != path:
+        make_folder(parent, root)
     try:
         os.mkdir(path, 0o755 if path.startswith(f"{root}/") else 0o700)
     except FileExistsError:
+        # Another may have made it meanwhile.
         if not os.path.isdir(path):
             raise
     else:
@@ -218,30 +178,18 @@ def seal(content: Mapping[str, Any]) -> bytes:
     return body + hashlib.sha256(body).hexdigest().encode() + b'"}'
 
 
-def unseal(data: bytes) -> dict[str, Any]:
-    """Return the content of a sealed text; a ValueError where it is not what was sealed."""
+def read_sealed(path: str) -> dict[str, Any]:
+    """Return the content of a sealed file; raises OSError, ValueError where it is damaged."""
+    with open(path, "rb") as file:
+        data = file.read()
     body, mark, rest = data.rpartition(_SEAL)
     if hashlib.sha256(body + mark).hexdigest().encode() + b'"}' != rest:
         raise ValueError("it is not what was written")
     content: dict[str, Any] = json.loads(data)
-    del content["seal"]
     return content
-
-
-def read_sealed(path: str) -> dict[str, Any]:
-    """Return the content of a sealed file; raises OSError, ValueError where it is damaged."""
-    return unseal(read_regular(path))
 
 
 def write_sealed(path: str, content: Mapping[str, Any]) -> None:
     """Replace a file by a sealed one, in one step; raises OSError."""
     write_atomically(path, seal(content))
     share(path)
-
-
-def read_regular(path: str) -> bytes:
-    """Return a plain file's content; a pipe, which would be waited for, is a ValueError."""
-    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise ValueError("it is no plain file")
-        return file.read()

@@ -13,18 +13,18 @@ from .. import config
 from ..errors import CacheError
 from .files import OTHERS, is_shared
 
-MODES = ("on", "read", "off")
+MODES = ("on", "read", "require", "off")
 
 # In their place the dynamic loader puts other words, and there is no way to keep it from that.
-_REPLACED = re.compile(r"\$(?:(?:ORIGIN|LIB|PLATFORM)(?!\w)|\{(?:ORIGIN|LIB|PLATFORM)\})", re.ASCII)
+_REPLACED = r"\$(?:(?:ORIGIN|LIB|PLATFORM)(?!\w)|\{(?:ORIGIN|LIB|PLATFORM)\})"
 
 
 class Places(NamedTuple):
     """The folders of the cache.
 
     `root` is the user's folder, which need not exist; `layers` are looked through first and never
-    written. `mode` is ``"on"``; ``"read"``: nothing is written to `root`; or ``"off"``: nothing is
-    looked up either.
+    written. `mode` is ``"on"``; ``"read"``: nothing is written to `root`; ``"require"``: nor is
+    anything built; or ``"off"``: nothing is looked up.
     """
 
     root: str
@@ -44,7 +44,8 @@ def places() -> Places:
     """
     mode, root = config.get("TVMFFI_CUBIN_CACHE") or "on", cache_folder()
     if mode not in MODES:
-        raise ValueError(f"TVMFFI_CUBIN_CACHE={mode!r}: wanted 'on', 'read' or 'off'; or unset it")
+        wanted = ", ".join(map(repr, MODES))
+        raise ValueError(f"TVMFFI_CUBIN_CACHE={mode!r}: wanted one of {wanted}; or unset it")
     if mode == "off":
         return Places(root, (), mode)
     check_own(root)
@@ -54,7 +55,7 @@ def places() -> Places:
 
 
 def cache_folder() -> str:
-    """Return the absolute path of the writable cache folder; it need not exist.
+    """Return the absolute path of the writable cache folder, which need not exist.
 
     Raises
     ------
@@ -95,7 +96,7 @@ def unloadable(folder: str) -> str:
         folder.encode()
     except UnicodeEncodeError:
         return "is no Unicode text, and tvm-ffi loads from no other path"
-    found = _REPLACED.search(folder)
+    found = re.search(_REPLACED, folder, re.ASCII) if "$" in folder else None
     return f"holds {found[0]}, which the dynamic loader takes for another folder" if found else ""
 
 
@@ -114,7 +115,7 @@ def check_own(root: str) -> None:
         return  # it is made, or something stands in for it
     if info.st_uid in (os.geteuid(), 0) and not info.st_mode & OTHERS:
         return
-    if (is_shared() and not info.st_mode & stat.S_IWOTH) or not stat.S_ISDIR(info.st_mode):
+    if _is_of_group(info) or not stat.S_ISDIR(info.st_mode):
         return
     raise CacheError(
         f"cache folder {root} is not used: {_who(info)}, and who can write it can run code here. "
@@ -127,16 +128,14 @@ def check_own(root: str) -> None:
 
 def _is_layer(folder: str) -> bool:
     try:
-        info = os.stat(folder)
-        reason = unloadable(folder) or ("" if stat.S_ISDIR(info.st_mode) else "is no folder")
-        if not os.access(folder, os.X_OK):
-            reason = f"user {os.geteuid()} may not read it"
+        info = os.stat(f"{folder}/.")
+        reason = unloadable(folder)
     except OSError as error:
         reason = error.strerror or str(error)
     if reason:
         _tell(folder.encode(errors="backslashreplace").decode(), reason)
         return False
-    if not info.st_mode & OTHERS or (is_shared() and not info.st_mode & stat.S_IWOTH):
+    if not info.st_mode & OTHERS or _is_of_group(info):
         return True
     if os.statvfs(folder).f_flag & os.ST_RDONLY:
         return True
@@ -145,6 +144,10 @@ def _is_layer(folder: str) -> bool:
         f"it can run code here. If you trust all that is in it, run: chmod -R go-w {folder}\n"
         "Or mount it read-only; or set TVMFFI_CUBIN_CACHE_SHARED=1 where a group shares it"
     )
+
+
+def _is_of_group(info: os.stat_result) -> bool:
+    return is_shared() and not info.st_mode & stat.S_IWOTH
 
 
 @functools.cache

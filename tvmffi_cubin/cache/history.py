@@ -14,8 +14,8 @@ from .key import Key
 # How many builds of one name are remembered, in each cache folder.
 _MOST = 8
 # How many fields, and how many characters of each, one sentence shows.
-_MOST_SHOWN = 3
-_MOST_TEXT = 80
+_MOST_SHOWN, _MOST_TEXT = 3, 80
+_NONE = ("", "")
 
 
 class Built(NamedTuple):
@@ -44,24 +44,23 @@ class Built(NamedTuple):
         if not labels:
             return "what was built from the same is not there any more"
         shown = [self._compared(x, nearest) for x in labels[:_MOST_SHOWN]]
-        others_too = ", ".join(labels[_MOST_SHOWN:])
-        more = f"; {others_too} differ, too" if others_too else ""
-        return f"compared with the nearest entry, {'; '.join(shown)}{more}"
+        more = ", ".join(labels[_MOST_SHOWN:])
+        shown += [f"{more} differ, too"] if more else []
+        return f"compared with the nearest entry, {'; '.join(shown)}"
 
     def _differing(self, other: Built, without: Collection[str]) -> list[str]:
-        none = ("", "")
         labels = dict.fromkeys((*self.fields, *other.fields))
-        pairs = ((x, self.fields.get(x, none), other.fields.get(x, none)) for x in labels)
+        pairs = ((x, self.fields.get(x, _NONE), other.fields.get(x, _NONE)) for x in labels)
         return [x for x, one, two in pairs if one[0] != two[0] and x not in without]
 
     def _compared(self, label: str, other: Built) -> str:
-        new, old = self._text(label), other._text(label)
+        new, old = (_short(x.fields.get(label, _NONE)[1]) for x in (self, other))
         return f"{label} is {new}, was {old}" if new != old else f"{label} differs after {new}"
 
-    def _text(self, label: str) -> str:
-        text = self.fields[label][1] if label in self.fields else ""
-        short = text if len(text) <= _MOST_TEXT else f"{text[: _MOST_TEXT - 3]}..."
-        return repr(short) if short else "not given"
+
+def _short(text: str) -> str:
+    short = text if len(text) <= _MOST_TEXT else f"{text[: _MOST_TEXT - 3]}..."
+    return repr(short) if short else "not given"
 
 
 def note(root: str, name: str, built: Sequence[Any]) -> None:
@@ -79,8 +78,7 @@ def known(roots: Iterable[str], name: str) -> list[Built]:
     found = []
     for root in roots:
         with contextlib.suppress(OSError, ValueError, TypeError, LookupError):
-            for base_key, purpose, fields in read_sealed(_path(root, name))["built"]:
-                found.append(Built(base_key, purpose, {x: (y[0], y[1]) for x, y in fields.items()}))
+            found += [Built(*row) for row in read_sealed(_path(root, name))["built"]]
     return found
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from .folder import places
 
 _MOST_EVENTS = 100
-OUTCOMES = ("hit", "layer", "private", "remote", "built", "failed")
+_OUTCOMES = ("hit", "layer", "private", "remote", "built", "failed")
 
 
 class CacheEvent(NamedTuple):
@@ -45,31 +45,33 @@ class LookUps:
         """Forget all."""
         # The parent's are not a forked child's, and another thread may have held the lock.
         self.guard = threading.Lock()
-        self.counts = dict.fromkeys(OUTCOMES, 0)
-        self.misses = 0
+        self.counts = dict.fromkeys(_OUTCOMES, 0)
+        self.hits = self.misses = 0
         self.looking_up = self.building = self.waiting = 0.0
         self.events: deque[CacheEvent] = deque(maxlen=_MOST_EVENTS)
 
     def found(self, name: str, level: str, seconds: float, reason: str = "") -> None:
         """Note a look-up that found something at once, in a folder of some level."""
-        outcome = "hit" if level == "cache" else level
         with self.guard:
-            self.counts[outcome] += 1
+            self.hits += 1
             self.looking_up += seconds
-            self.events.append(CacheEvent(name, outcome, reason, seconds))
+            self._note(name, level, reason, seconds)
 
     def missed(
         self, name: str, outcome: str, reason: str, *, looked: float, built: float, total: float
     ) -> None:
         """Note a look-up that found nothing at first, and the seconds that it took."""
-        outcome = "hit" if outcome == "cache" else outcome
         with self.guard:
-            self.counts[outcome] += 1
             self.misses += 1
             self.looking_up += looked
             self.building += built
             self.waiting += max(total - looked - built, 0.0)
-            self.events.append(CacheEvent(name, outcome, reason, total))
+            self._note(name, outcome, reason, total)
+
+    def _note(self, name: str, level: str, reason: str, seconds: float) -> None:
+        outcome = "hit" if level == "cache" else level
+        self.counts[outcome] += 1
+        self.events.append(CacheEvent(name, outcome, reason, seconds))
 
 
 seen = LookUps()
@@ -93,7 +95,7 @@ class CacheInfo(NamedTuple):
     remote : str or None
         The URL of the remote.
     mode : str
-        ``"on"``, ``"read"`` or ``"off"``.
+        ``"on"``, ``"read"``, ``"require"`` or ``"off"``.
     hits : int
         Look-ups that found something at once.
     misses : int
@@ -149,19 +151,15 @@ def cache_info() -> CacheInfo:
 
     folders, remote = places(), configured()
     with seen.guard:
-        counts = seen.counts
-        found = counts["hit"] + counts["layer"] + counts["private"]
-        # Of those, some had to wait for another process.
-        late = seen.misses - counts["built"] - counts["remote"] - counts["failed"]
         return CacheInfo(
             folder=folders.root,
             layers=folders.layers,
             remote=None if remote is None else without_secrets(remote.url),
             mode=folders.mode,
-            hits=found - late,
+            hits=seen.hits,
             misses=seen.misses,
-            builds=counts["built"],
-            remote_hits=counts["remote"],
+            builds=seen.counts["built"],
+            remote_hits=seen.counts["remote"],
             looking_up=seen.looking_up,
             building=seen.building,
             waiting=seen.waiting,

@@ -18,12 +18,8 @@ LONGEST_TEXT = 200
 class Key:
     """A set of labelled fields; no two different sets have the same digest.
 
-    The order of fields does not count. An empty sequence or mapping is the same as no field.
-
-    Parameters
-    ----------
-    purpose : str
-        What the key is for; keys of different purposes never meet.
+    The order of fields does not count. An empty sequence or mapping is the same as no field. Keys
+    of different purposes never meet.
     """
 
     def __init__(self, purpose: str) -> None:
@@ -32,22 +28,7 @@ class Key:
         self.digests: dict[str, str] = {}
 
     def add(self, label: str, value: Value, *, shown: Value = None) -> Key:
-        """Add one field and return this key.
-
-        Parameters
-        ----------
-        label : str
-            An identifier; each once.
-        value : Value
-            What the key depends on.
-        shown : Value, optional
-            What people are shown of it. Default: all of it.
-
-        Raises
-        ------
-        TypeError
-            A value is of a type that has no unambiguous encoding.
-        """
+        """Add a field and return this key; people see `shown` in place of the value."""
         if not label.isidentifier() or label in self._values:
             raise ValueError(f"key field {label!r} is no identifier, or there are two of it")
         self._values[label] = value if shown is None else shown

@@ -11,13 +11,9 @@ from collections.abc import Iterator
 
 from .files import make_folder, share
 
-_FIRST_PAUSE = 0.002
-_LONGEST_PAUSE = 0.05
-
-# After how many seconds of waiting it is told, and how loudly.
-_TOLD = ((1.0, logging.INFO), (10.0, logging.WARNING))
-
-_logger = logging.getLogger("tvmffi_cubin")
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.05
+# After how many seconds those who wait are told for whom.
+_TOLD = 5.0
 
 # The descriptors whose locks this process holds or waits for. A forked child has them, too, and
 # would keep what they lock for ever where its parent is killed.
@@ -86,7 +82,7 @@ def is_at(descriptor: int, path: str) -> bool:
 
 def _acquire(path: str, patience: float) -> int:
     """Return the descriptor of the locked file; -1 where it is not to be had."""
-    began, pause, told = time.monotonic(), _FIRST_PAUSE, 0
+    began, pause, is_told = time.monotonic(), _FIRST_PAUSE, False
     while True:
         try:
             descriptor = _open(path)
@@ -101,9 +97,9 @@ def _acquire(path: str, patience: float) -> int:
             if is_locked:
                 return descriptor
         except BlockingIOError:
-            if told < len(_TOLD) and time.monotonic() - began >= _TOLD[told][0]:
-                _tell(_TOLD[told][1], descriptor, patience)
-                told += 1
+            if not is_told and time.monotonic() - began >= _TOLD:
+                _tell(descriptor, patience)
+                is_told = True
         except OSError:
             # Some network file systems have no locks.
             with contextlib.suppress(OSError):
@@ -119,13 +115,10 @@ def _acquire(path: str, patience: float) -> int:
 
 
 def _open(path: str) -> int:
+    folder = os.path.dirname(path)
+    make_folder(folder, os.path.dirname(folder))
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-    try:
-        descriptor = os.open(path, flags, 0o666)
-    except FileNotFoundError:
-        folder = os.path.dirname(path)
-        make_folder(folder, os.path.dirname(folder))
-        descriptor = os.open(path, flags, 0o666)
+    descriptor = os.open(path, flags, 0o666)
     share(descriptor)
     return descriptor
 
@@ -138,10 +131,8 @@ def _release(descriptor: int) -> None:
     os.close(descriptor)
 
 
-def _tell(level: int, descriptor: int, patience: float) -> None:
-    try:
-        lines = os.pread(descriptor, 4096, 0).decode("utf-8", "replace").splitlines()
-    except OSError:
-        lines = []
+def _tell(descriptor: int, patience: float) -> None:
+    who = os.pread(descriptor, 4096, 0).decode("utf-8", "replace").partition("\n")[0]
     until = "" if patience == float("inf") else f"; after {patience:.0f} s this one builds it, too"
-    _logger.log(level, "waiting for process %s%s", lines[0] if lines else "that builds it", until)
+    logger = logging.getLogger("tvmffi_cubin")
+    logger.warning("waiting for process %s%s", who or "that builds it", until)

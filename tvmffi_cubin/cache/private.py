@@ -18,15 +18,11 @@ from .files import make_folder, remove, temporary_name
 from .folder import unloadable
 from .lock import is_at
 
-# A build needs some room. With less than this many bytes, or files, it would fail halfway.
-_LEAST_BYTES, _LEAST_FILES = 16 << 20, 64
 # What went wrong, in a folder that is kept for inspection, and how many such there are.
 _ERROR, _MOST_FAILED = "error.txt", 8
 # In seconds: where nothing tells whether a build folder is in use, age does.
 _OLD = 86_400.0
 _TRIES = 100
-
-_logger = logging.getLogger("tvmffi_cubin")
 
 
 @contextlib.contextmanager
@@ -57,15 +53,6 @@ def directory(root: str) -> Iterator[Path]:
         os.close(descriptor)
 
 
-def check_room(folder: str) -> None:
-    """Raise OSError where the disk of a folder has no room for a build."""
-    space = os.statvfs(folder)
-    # Some file systems know no sizes.
-    is_full = space.f_blocks and space.f_bavail * space.f_frsize < _LEAST_BYTES
-    if is_full or (space.f_files and space.f_favail < _LEAST_FILES):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), folder)
-
-
 def _make(root: str) -> tuple[str, int]:
     """Return a new folder in ``tmp``, and the descriptor that holds its lock."""
     parent = f"{root}/tmp"
@@ -74,28 +61,23 @@ def _make(root: str) -> tuple[str, int]:
         path = f"{parent}/{_host()}-{temporary_name()}"
         make_folder(path, root)
         # Who removes what killed builders left may take it for one of those until it is locked.
-        try:
+        with contextlib.suppress(FileNotFoundError):
             descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        except FileNotFoundError:
-            continue
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            is_lost = False
-        except OSError as error:
-            is_lost = isinstance(error, BlockingIOError)
-        if not is_lost and is_at(descriptor, path):
-            return path, descriptor
-        os.close(descriptor)
+            if not _is_locked(descriptor) and is_at(descriptor, path):
+                return path, descriptor
+            os.close(descriptor)
     raise CacheError(f"{parent} is emptied again and again by another process: wait until it ends")
 
 
-def says_full(error: OSError | BuildError) -> str:
-    """Return how an error, or what a compiler printed, says that the disk is full, if it does."""
-    if isinstance(error, OSError):
-        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-        return str(error) if is_full else ""
-    texts = ("No space left on device", "Disk quota exceeded", "File too large", "File size limit")
-    return next((text for text in texts if text in error.output), "")
+def _is_locked(descriptor: int) -> bool | None:
+    """Lock a folder, and say whether another has; None where its file system has no locks."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return None
+    return False
 
 
 def sweep(parent: str) -> None:
@@ -127,13 +109,9 @@ def unused(path: str) -> Iterator[bool]:
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        is_known = os.path.basename(path).startswith(f"{_host()}-")
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            is_locked = False
-        except OSError as error:
-            # Network file systems may lock no folders, nor show locks of other hosts.
-            is_locked, is_known = isinstance(error, BlockingIOError), False
+        is_locked = _is_locked(descriptor)
+        # Network file systems may lock no folders, nor show locks of other hosts.
+        is_known = is_locked is False and os.path.basename(path).startswith(f"{_host()}-")
         is_old = os.fstat(descriptor).st_mtime < time.time() - _OLD
         yield not is_locked and (is_known or is_old)
     finally:
@@ -142,6 +120,15 @@ def unused(path: str) -> Iterator[bool]:
 
 def _host() -> str:
     return os.uname().nodename
+
+
+def says_full(error: OSError | BuildError) -> str:
+    """Return how an error, or what a compiler printed, says that the disk is full, if it does."""
+    if isinstance(error, OSError):
+        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        return str(error) if is_full else ""
+    texts = ("No space left on device", "Disk quota exceeded", "File too large", "File size limit")
+    return next((text for text in texts if text in error.output), "")
 
 
 # By cache folder and process: a forked child must not rely on a folder that its parent removes.
@@ -154,14 +141,15 @@ def known_root(root: str) -> str | None:
 
 
 def temporary_root(root: str, error: object = None) -> str:
-    """Return the folder that stands in for a cache folder in this process, and goes with it."""
-    folder = _roots.get((root, os.getpid()))
+    """Return the folder that stands in for a cache folder in this process, and goes with it.
+
+    Where one is needed because of an error, people are told. Raises CacheError.
+    """
+    folder = known_root(root)
     if folder is not None and os.path.isdir(folder):
         return folder
     try:
         folder = temporary_folder()
-        make_folder(f"{folder}/tmp", folder)
-        check_room(folder)
     except OSError as second:
         first = f"the cache folder {root} ({error}) nor " if error else ""
         raise CacheError(
@@ -173,7 +161,7 @@ def temporary_root(root: str, error: object = None) -> str:
             f"the folder for temporary files, {folder!r}, {reason}; set TMPDIR to another folder"
         )
     if error is not None:
-        _logger.warning(
+        logging.getLogger("tvmffi_cubin").warning(
             "cache folder %s cannot be used (%s); this process keeps what it builds in %s, and "
             "the next one will build again: set TVMFFI_CUBIN_CACHE_DIR to a folder with room that "
             "can be written",
@@ -183,11 +171,11 @@ def temporary_root(root: str, error: object = None) -> str:
     return folder
 
 
-def temporary_folder(parent: str | None = None) -> str:
+def temporary_folder() -> str:
     """Return a new folder of this process's own, which is removed when it ends; raises OSError."""
     import tempfile
 
-    folder = tempfile.mkdtemp(prefix="tvmffi_cubin-", dir=parent)
+    folder = tempfile.mkdtemp(prefix="tvmffi_cubin-")
     atexit.register(functools.partial(_remove_own, folder, os.getpid()))
     return folder
 

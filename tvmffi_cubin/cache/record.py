@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from .files import ABSENT, UNSETTLED, file_digest, read_sealed, stamp_of, trusted, write_sealed
@@ -21,13 +20,8 @@ _MOST_DIGESTS = 20_000
 class Files:
     """What the file system says of files now; each is asked about once.
 
-    Names are portable: an absolute path, or ``$TOKEN/rest`` for a file under a root that may lie
-    elsewhere on another machine or in another environment.
-
-    Parameters
-    ----------
-    roots : mapping of str to str
-        Token, such as ``"$CUDA"``, to absolute folder.
+    Names are portable: an absolute path, or ``$TOKEN/rest`` for a file under a root (token, such as
+    ``"$CUDA"``, to folder) that may lie elsewhere on another machine or in another environment.
     """
 
     def __init__(self, roots: Mapping[str, str]) -> None:
@@ -79,9 +73,7 @@ class Files:
         if known is not None and known[0] == stamp:
             return known[1]
         try:
-            # To open a pipe would wait for a writer.
-            is_file = stat.S_ISREG(os.stat(path).st_mode)
-            digest = file_digest(path) if is_file else "not a file"
+            digest = file_digest(path)
         except (OSError, ValueError):
             return ABSENT
         if trusted(stamp) == stamp:
@@ -130,30 +122,36 @@ class Reads(NamedTuple):
         now = tuple(map(files.stamp, self.names))
         if now == self.stamps:
             return self
-        if next(self.changed(files, may_lack=may_lack), None):
+        if self.change(files, may_lack=may_lack):
             return None
         return self._replace(
             stamps=tuple(UNSETTLED if x == ABSENT and may_lack else trusted(x) for x in now)
         )
 
-    def changed(self, files: Files, *, may_lack: bool = False) -> Iterator[tuple[str, str]]:
-        """Yield the paths of files that are not what they were, each with what happened to it."""
+    def change(self, files: Files, *, may_lack: bool = False) -> str:
+        """Return which file is not what it was, and what happened to it; empty where none is."""
         for name, digest, old in zip(self.names, self.digests, self.stamps, strict=True):
             new = files.stamp(name)
             if new == old or (new == ABSENT and (may_lack or digest == ABSENT)):
                 continue
             if digest == ABSENT:
-                yield files.path(name), "is there now"
-            elif new == ABSENT:
-                yield files.path(name), "is gone"
-            elif files.digest(name) != digest:
-                yield files.path(name), "changed"
+                return f"{files.path(name)} is there now"
+            if new == ABSENT:
+                return f"{files.path(name)} is gone"
+            if files.digest(name) != digest:
+                return f"{files.path(name)} changed"
+        return ""
 
 
 def entry_key(base_key: str, names: Sequence[str], digests: Sequence[str]) -> str:
     """Return the key of the entry that is built with a base key from files."""
     key = Key("entry").add("base", base_key).add("names", list(names))
     return key.add("digests", list(digests)).hexdigest()
+
+
+def record_path(root: str, base_key: str) -> str:
+    """Return the path of the record of what builds with a base key read."""
+    return f"{root}/records/{base_key}.json"
 
 
 def read_record(path: str) -> list[Reads]:

@@ -16,27 +16,24 @@ import concurrent.futures.thread
 import functools
 import logging
 import os
-import queue
 import re
-import stat
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from .. import config
 from ..errors import CacheError, ToolchainError
 from .bundle import LEAST_KEY, Bundle, pack, pack_reads, unpack, unpack_reads
 from .entry import Entry
-from .files import OTHERS, read_regular, write_atomically
-from .record import Files, Reads, read_record
-from .store import Cache, record_path
+from .files import OTHERS, write_atomically
+from .record import Files, Reads, read_record, record_path
+from .store import Cache
 
 _URL = "TVMFFI_CUBIN_CACHE_REMOTE"
-_KEY = "TVMFFI_CUBIN_CACHE_REMOTE_KEY"
-_KEY_FILE = "TVMFFI_CUBIN_CACHE_REMOTE_KEY_FILE"
-_MODE = "TVMFFI_CUBIN_CACHE_REMOTE_MODE"
-_BUDGET = "TVMFFI_CUBIN_CACHE_REMOTE_BUDGET"
+_KEY, _KEY_FILE = f"{_URL}_KEY", f"{_URL}_KEY_FILE"
+_MODE, _BUDGET = f"{_URL}_MODE", f"{_URL}_BUDGET"
 _MAKE_KEY = f"make one with: (umask 077; openssl rand -hex 32 > FILE), and set {_KEY_FILE}=FILE"
 
 # Seconds for which a remote that failed is left alone.
@@ -46,7 +43,6 @@ _MOST_READS = 16
 _SLOWEST = 60.0
 
 _T = TypeVar("_T")
-_logger = logging.getLogger("tvmffi_cubin")
 
 
 # What the environment names
@@ -69,10 +65,7 @@ class Remote(NamedTuple):
 def configured() -> Remote | None:
     """Return the remote that the environment names, None where it names none.
 
-    Raises
-    ------
-    CacheError
-        A variable has an impossible value, or there is no key.
+    A CacheError where a variable has an impossible value, or there is no key.
     """
     url = config.get(_URL)
     if url is None:
@@ -96,25 +89,22 @@ def configured() -> Remote | None:
 def secret() -> bytes | None:
     """Return the secret that the environment names, None where it names none.
 
-    Raises
-    ------
-    CacheError
-        It cannot be read, or is none.
+    A CacheError where it cannot be read, or is none.
     """
     text, path = config.get(_KEY), config.get(_KEY_FILE)
     if not text and not path:
         return None
     key = (text or "").encode("utf-8", "surrogateescape").strip()
     if path:
-        path = os.path.expanduser(path)
+        file = Path(path).expanduser()
         try:
-            if os.stat(path).st_mode & OTHERS and stat.S_ISREG(os.stat(path).st_mode):
+            key = file.read_bytes().strip()
+            if file.stat().st_mode & OTHERS:
                 raise CacheError(
-                    f"{_KEY_FILE}: others can write {path}, and whose key it is can run code here; "
-                    f"run: chmod go-w {path}"
+                    f"{_KEY_FILE}: others can write {file}, and whose key it is can run code here; "
+                    f"run: chmod go-w {file}"
                 )
-            key = read_regular(path).strip()
-        except (OSError, ValueError) as error:
+        except OSError as error:
             raise CacheError(f"{_KEY_FILE} is {path!r}: {error}; {_MAKE_KEY}") from None
     if len(key) < LEAST_KEY:
         raise CacheError(f"the remote's key has {len(key)} bytes, wanted {LEAST_KEY}; {_MAKE_KEY}")
@@ -125,6 +115,26 @@ def without_secrets(url: str) -> str:
     """Return a URL, for people, without the name and the password that may be in it."""
     # A password may have an @ in it, or a slash: then what seems to be a port is none.
     return re.sub(r"(?<=//)(?:[^/]*|[^/@]*:(?!\d*/).*)@", "", url)
+
+
+def check_package(url: str) -> None:
+    """Raise ToolchainError where a package for a URL is missing, CacheError where it is none."""
+    if "://" not in url:
+        return
+    place = without_secrets(url)
+    try:
+        import fsspec
+
+        fsspec.get_filesystem_class(url.partition("://")[0])
+    except ImportError as error:
+        raise ToolchainError(
+            f"{_URL} is {place}: {error}; run: pip install 'tvmffi-cubin[remote]'"
+        ) from None
+    except ValueError as error:
+        raise CacheError(
+            f"{_URL} is {place}: {error}; set it to an address of fsspec's, such as "
+            "s3://bucket/folder or https://host/folder, or to a folder"
+        ) from None
 
 
 # Bytes by path
@@ -149,8 +159,7 @@ class Storage:
         """Return the content of a file, None where there is none."""
         try:
             if "://" not in self._url:
-                with open(f"{self._url}/{path}", "rb") as file:
-                    return file.read()
+                return Path(self._url, path).read_bytes()
             if self._url.startswith("http"):
                 return self._ask("GET", path)
             fs, root = self._fs
@@ -171,7 +180,7 @@ class Storage:
             fs.pipe_file(f"{root}/{path}", data)
 
     def _ask(self, method: str, path: str, data: bytes | None = None) -> bytes:
-        # Not by fsspec: it writes with POST, and a process would wait for its threads at its end.
+        # Not by fsspec: it heeds no proxy, and a process would wait for its threads at its end.
         from base64 import b64encode
         from urllib.error import HTTPError
         from urllib.request import Request, build_opener
@@ -194,31 +203,11 @@ class Storage:
             raise
 
 
-def check_package(url: str) -> None:
-    """Raise ToolchainError where a package for a URL is missing, CacheError where it is none."""
-    if "://" not in url:
-        return
-    place = without_secrets(url)
-    try:
-        import fsspec
-
-        fsspec.get_filesystem_class(url.partition("://")[0])
-    except ImportError as error:
-        raise ToolchainError(
-            f"{_URL} is {place}: {error}; run: pip install 'tvmffi-cubin[remote]'"
-        ) from None
-    except ValueError as error:
-        raise CacheError(
-            f"{_URL} is {place}: {error}; set it to an address of fsspec's, such as "
-            "s3://bucket/folder or https://host/folder, or to a folder"
-        ) from None
-
-
 # Taking and offering entries
 
 
 class Sharing:
-    """The remote of this process, and what waits to be put there."""
+    """The remote of this process, and what is being put there."""
 
     def __init__(self, remote: Remote) -> None:
         check_package(remote.url)
@@ -227,30 +216,26 @@ class Sharing:
         # Until when it is left alone, by `time.monotonic`.
         self._reads_after = self._writes_after = 0.0
         self._has_warned = False
-        self._uploads: queue.SimpleQueue[tuple[str, Entry]] = queue.SimpleQueue()
-        self._is_done = threading.Event()
-        self._is_done.set()
-        self._uploader: threading.Thread | None = None
+        self._uploads: list[threading.Thread] = []
 
     def take(self, base_key: str, cache: Cache) -> Entry | None:
         """Return an entry that was built elsewhere from files as they are here; else None."""
-        began = time.monotonic()
-        if began < self._reads_after:
+        end = time.monotonic() + self.remote.budget
+        if end - self.remote.budget < self._reads_after:
             return None
         try:
-            reads = self._in_time(began, lambda: self._reads(base_key))
+            reads = self._in_time(end, lambda: self._reads(base_key))
             files = Files(cache.roots)
             made = next((x for x in reads if x.check(files) is not None), None)
             if made is None:
                 return None
             path = _entry_path(made.entry)
-            data = self._in_time(began, lambda: self._storage.get(path))
+            data = self._in_time(end, lambda: self._storage.get(path))
             if data is None:
                 return None
             with cache.private_directory() as directory:
                 unpack(data, os.fspath(directory), entry=made.entry, key=self.remote.key)
-                entry = cache.adopt(base_key, made, directory)
-            return entry._replace(is_taken=True)
+                return cache.adopt(base_key, made, directory)._replace(is_taken=True)
         except ValueError as error:
             self._tell("holds what cannot be verified", error)
         # Whatever libraries raise: the call goes on without.
@@ -261,62 +246,45 @@ class Sharing:
 
     def offer(self, base_key: str, entry: Entry) -> None:
         """Have an entry that was built here uploaded in the background."""
-        if not self.remote.writes or time.monotonic() < self._writes_after:
-            return
-        self._is_done.clear()
-        self._uploads.put((base_key, entry))
-        if self._uploader is None:
-            try:
-                self._uploader = _thread(self._upload_all)
-            except RuntimeError:  # no thread can be started
-                self._is_done.set()
+        if self.remote.writes and time.monotonic() >= self._writes_after:
+            self._uploads = [thread for thread in self._uploads if thread.is_alive()]
+            self._uploads.append(_thread(lambda: self._upload(base_key, entry)))
 
     def finish(self, seconds: float) -> bool:
         """Wait for uploads for at most so many seconds, and say whether they are done."""
-        return self._is_done.wait(seconds)
-
-    def _upload_all(self) -> None:
-        while True:
-            base_key, entry = self._uploads.get()
-            try:
-                self._upload(base_key, entry)
-            except Exception as error:
-                self._writes_after = time.monotonic() + _PAUSE
-                self._tell(f"cannot be written; where that is meant, set {_MODE}=read", error)
-            if self._uploads.empty():
-                self._is_done.set()
+        end = time.monotonic() + seconds
+        for thread in self._uploads:
+            thread.join(max(0.0, end - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._uploads)
 
     def _upload(self, base_key: str, entry: Entry) -> None:
-        root = os.fspath(entry.path.parents[2])
+        root, key = os.fspath(entry.path.parents[2]), self.remote.key
         known = read_record(record_path(root, base_key))
-        made = next((x for x in known if x.entry == entry.path.name), None)
+        made = next((x for x in known if x.entry == entry.key), None)
         # A file changed while it was built: nothing leads to it.
         if made is None:
             return
-        there = self._reads(base_key, is_own=True)
-        self._storage.put(
-            _entry_path(made.entry),
-            pack(os.fspath(entry.path), Bundle(base_key, made), self.remote.key),
-        )
-        rows = [made, *(x for x in there if x.entry != made.entry)][:_MOST_READS]
-        # After the entry: who reads the record finds that.
-        record = pack_reads(rows, base_key=base_key, key=self.remote.key)
-        self._storage.put(f"v2/records/{base_key}", record)
-
-    def _reads(self, base_key: str, *, is_own: bool = False) -> list[Reads]:
-        data = self._storage.get(f"v2/records/{base_key}")
-        if data is None:
-            return []
         try:
-            return unpack_reads(data, base_key=base_key, key=self.remote.key)
-        except ValueError:
-            if is_own:  # it is written anew
-                return []
-            raise
+            data = pack(os.fspath(entry.path), Bundle(base_key, made), key)
+            try:
+                there = self._reads(base_key)
+            except ValueError:
+                there = []  # it is written anew
+            self._storage.put(_entry_path(made.entry), data)
+            rows = [made, *(x for x in there if x.entry != made.entry)][:_MOST_READS]
+            # After the entry: who reads the record finds that.
+            record = pack_reads(rows, base_key=base_key, key=key)
+            self._storage.put(f"v2/records/{base_key}", record)
+        except Exception as error:
+            self._writes_after = time.monotonic() + _PAUSE
+            self._tell(f"cannot be written; where that is meant, set {_MODE}=read", error)
 
-    def _in_time(self, began: float, work: Callable[[], _T]) -> _T:
+    def _reads(self, base_key: str) -> list[Reads]:
+        data = self._storage.get(f"v2/records/{base_key}")
+        return [] if data is None else unpack_reads(data, base_key=base_key, key=self.remote.key)
+
+    def _in_time(self, end: float, work: Callable[[], _T]) -> _T:
         """Return what some work returns, in a thread that no process waits for."""
-        budget = self.remote.budget
         made: list[_T] = []
         failed: list[BaseException] = []
 
@@ -326,11 +294,11 @@ class Sharing:
             except BaseException as error:
                 failed.append(error)
 
-        _thread(run).join(max(0.0, began + budget - time.monotonic()))
+        _thread(run).join(max(0.0, end - time.monotonic()))
         if failed:
             raise failed[0]
         if not made:
-            raise TimeoutError(f"no answer in {budget:g} s")
+            raise TimeoutError(f"no answer in {self.remote.budget:g} s")
         return made[0]
 
     def _tell(self, what: str, error: Exception) -> None:
@@ -338,7 +306,7 @@ class Sharing:
         self._has_warned = True
         login = re.search(r"//(.*)@", self.remote.url)
         text = str(error) or repr(error)
-        _logger.log(
+        logging.getLogger("tvmffi_cubin").log(
             level,
             "remote cache %s %s: %.300s",
             *(without_secrets(self.remote.url), what),
@@ -362,12 +330,8 @@ _known: dict[tuple[Remote, int], Sharing] = {}
 def sharing() -> Sharing | None:
     """Return the remote that the environment names, None where it names none.
 
-    Raises
-    ------
-    CacheError
-        A variable has an impossible value, or there is no key.
-    ToolchainError
-        A package for the remote is missing.
+    A CacheError where a variable has an impossible value, a ToolchainError where a package is
+    missing.
     """
     remote = configured()
     if remote is None:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import config
 from ..errors import BuildError, CacheError
 from . import private
-from .entry import MANIFEST, Damaged, Entry, stamps_of, verify
-from .files import changed_ns, make_folder, remove, share, start_ns
+from .entry import MANIFEST, Damaged, Entry, entry_path, stamps_of, verify
+from .files import changed_ns, make_folder, remove, share
 from .folder import places
 from .lock import builder_lock
-from .record import Files, Reads, read_record, write_record
+from .record import Files, Reads, read_record, record_path, write_record
 
 if TYPE_CHECKING:
     from .entry import Product
@@ -77,11 +77,6 @@ class Cache:
         self._root = os.path.abspath(root)
         self.roots = dict(roots or {})
         self._layers = tuple(layers)
-        for token, folder in self.roots.items():
-            if not token.startswith("$") or "/" in token or not os.path.isabs(folder):
-                raise ValueError(
-                    f"roots must map '$TOKEN' to an absolute folder, got {token!r}: {folder!r}"
-                )
         self.mode = mode
 
     @property
@@ -96,11 +91,6 @@ class Cache:
         lasting = () if self.mode == "off" else (*self._layers, self._root)
         return (*lasting, own) if own else lasting
 
-    def after(self, layer: str) -> Cache:
-        """Return this cache with one more folder that is looked through before it."""
-        layers = (layer, *self._layers)
-        return Cache(self._root, roots=self.roots, layers=layers, mode=self.mode)
-
     # Looking up
 
     def find(self, base_key: str, *, may_lack: bool = False) -> Entry | Miss:
@@ -109,35 +99,36 @@ class Cache:
         With `may_lack`, files that are not on this machine do not matter.
         """
         files = Files(self.roots)
-        folders = self.folders
-        outdated, problem = None, ""
+        change = problem = ""
         # What was written last knows the stamps as they are; the folders' order is for entries.
-        for folder in reversed(folders):
+        for folder in reversed(self.folders):
             for known in read_record(record_path(folder, base_key)):
                 current = known.check(files, may_lack=may_lack)
                 if current is None:
-                    outdated = outdated or known
+                    change = change or known.change(files, may_lack=may_lack)
                     continue
-                for place in folders:
-                    try:
-                        path = entry_path(place, current.entry)
-                        verified = verify(path, current.loaded, current.verified)
-                    except FileNotFoundError:
-                        continue
-                    except (Damaged, OSError) as error:
-                        problem = f"its entry is damaged: {error}"
-                        _tell_damage(path, str(error))
-                        continue
-                    self._note_use(base_key, path, known, current._replace(verified=verified))
-                    so = Path(path, current.loaded[0])
-                    return Entry(Path(path), so, self._level(place))
-                problem = problem or "its entry was removed"
-        if outdated is None or problem:
-            return Miss(problem or NOTHING)
-        changed = list(outdated.changed(files, may_lack=may_lack))
-        others = f", and {len(changed) - 1} more" if len(changed) > 1 else ""
-        first = changed[0] if changed else ("a file", "changed while it was looked at")
-        return Miss(f"{' '.join(first)}{others}")
+                found = self._entry(base_key, known, current)
+                if isinstance(found, Entry):
+                    return found
+                problem = problem or found
+        return Miss(problem or change or NOTHING)
+
+    def _entry(self, base_key: str, known: Reads, current: Reads) -> Entry | str:
+        """Return the entry that a record's row leads to, or why there is none."""
+        problem = "its entry was removed"
+        for folder in self.folders:
+            path = entry_path(folder, current.entry)
+            try:
+                verified = verify(path, current.loaded, current.verified)
+            except FileNotFoundError:
+                continue
+            except (Damaged, OSError) as error:
+                problem = f"its entry is damaged: {error}"
+                _tell_damage(path, str(error))
+                continue
+            self._note_use(base_key, path, known, current._replace(verified=verified))
+            return Entry(Path(path), Path(path, current.loaded[0]), self._level(folder))
+        return problem
 
     def _level(self, folder: str) -> str:
         if folder == self._root:
@@ -167,8 +158,7 @@ class Cache:
         patience: float = _PATIENCE,
         name: str = "a file",
         is_shared: bool = False,
-        is_missing: bool = False,
-        asked_ns: int | None = None,
+        reason: str = "",
     ) -> Entry:
         """Return the entry of a key, building and publishing it where there is none.
 
@@ -187,20 +177,20 @@ class Cache:
             What is built, for those who wait for it.
         is_shared : bool
             Whether to look on the remote, too, if there is one, and to put there what is built.
-        is_missing : bool
-            Whether the caller has just looked and found nothing.
-        asked_ns : int, optional
-            Until when (`time.time_ns`) the caller may have written what is read. Default: now.
+        reason : str
+            Why the caller has just found nothing, where it has looked.
 
         Raises
         ------
         CacheError
-            There is no room anywhere, or the remote is not as it must be set.
+            There is no room anywhere, the remote is not as it must be set, or there is no entry
+            and the mode is ``"require"``.
         """
-        asked_ns = time.time_ns() if asked_ns is None else asked_ns
-        found = Miss(NOTHING) if is_missing else self.find(base_key)
-        if isinstance(found, Entry):
-            return found
+        if not reason:
+            found = self.find(base_key)
+            if isinstance(found, Entry):
+                return found
+            reason = found.reason
         with builder_lock(self.lock_file(base_key), patience=patience, name=name):
             # Another may have built it meanwhile.
             found = self.find(base_key)
@@ -213,7 +203,12 @@ class Cache:
                 remote = sharing()
             entry = remote.take(base_key, self) if remote else None
             if entry is None:
-                entry = self._build(base_key, make, asked_ns)
+                if self.mode == "require":
+                    raise CacheError(
+                        f"{name} is not in the cache, and TVMFFI_CUBIN_CACHE=require forbids "
+                        f"building it: {reason}"
+                    )
+                entry = self._build(base_key, make)
                 if remote and entry.level == "cache":
                     remote.offer(base_key, entry)
         if entry.level == "cache":
@@ -222,12 +217,12 @@ class Cache:
             count(self._root, entry)
         return entry
 
-    def _build(self, base_key: str, make: Callable[[Path], Product], asked_ns: int) -> Entry:
+    def _build(self, base_key: str, make: Callable[[Path], Product]) -> Entry:
         root = self._target()
         while True:
             try:
                 with private.directory(root) as directory:
-                    started_ns = start_ns(asked_ns)
+                    started_ns = time.time_ns()
                     product = make(directory)
                     return self._publish(base_key, product, directory, started_ns)
             except (OSError, BuildError) as error:
@@ -261,10 +256,9 @@ class Cache:
             make_folder(f"{self._root}/tmp", self._root)
             if not os.access(f"{self._root}/tmp", os.W_OK | os.X_OK):
                 raise OSError(errno.EACCES, os.strerror(errno.EACCES), self._root)
-            private.check_room(self._root)
         except OSError as error:
             return private.temporary_root(self._root, error)
-        return self._root
+        return private.known_root(self._root) or self._root
 
     def _publish(self, base_key: str, product: Product, directory: Path, started_ns: int) -> Entry:
         """Move a private folder into place; what is in place already is used, never replaced.
@@ -303,12 +297,8 @@ class Cache:
         """Publish a folder that was built elsewhere, under the files that it was built from.
 
         What is in place already is used, never replaced. Whether those files are the ones of this
-        machine is for the next look-up to see.
-
-        Raises
-        ------
-        ValueError
-            The folder is not what was published under that key.
+        machine is for the next look-up to see. A ValueError where the folder is not what was
+        published under that key.
         """
         from .entry import check_entry
 
@@ -357,16 +347,6 @@ class Cache:
 def _tell_damage(path: str, reason: str) -> None:
     """Log it once a process."""
     _logger.warning("%s is damaged (%s): it is passed over", path, reason)
-
-
-def record_path(root: str, base_key: str) -> str:
-    """Return the path of the record of what builds with a base key read."""
-    return f"{root}/records/{base_key}.json"
-
-
-def entry_path(root: str, key: str) -> str:
-    """Return the path of the folder that is published under a key."""
-    return f"{root}/entries/{key[:2]}/{key}"
 
 
 def outside(paths: Sequence[str], directory: str) -> list[str]:

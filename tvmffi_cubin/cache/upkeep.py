@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import logging
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from .. import config
 from ..errors import CacheError
-from .entry import Damaged, Entry, check_entry, read_manifest
+from .entry import Damaged, Entry, check_entry, entry_path, read_manifest
 from .files import make_folder, read_sealed, remove, share, temporary_name, write_atomically
 from .private import sweep, unused
 from .record import read_record
-from .store import entry_path
-
-UNLIMITED = "unlimited"
-HEADERS = "headers"
-"""The folder inside the cache's that holds precompiled headers, a cache of its own."""
 
 _SIZE = "TVMFFI_CUBIN_CACHE_SIZE"
-_NUMBER = re.compile(
-    r"\s*(\d{1,18}(?:\.\d{1,9})?)\s*([kmgt]?)(i?)b?\s*\Z", re.IGNORECASE | re.ASCII
-)
+_UNLIMITED = "unlimited"
 # Of the limit this much is left filled, so that not every build has to remove something.
 _FILLED = 0.9
 # In seconds: what was used since is spared, since a process may be about to load it.
@@ -44,8 +36,6 @@ _PLACES = {
     "leftover": r"(?:records|history|identity)/\.\d+-[0-9a-f]{16}\.tmp",
 }
 
-_logger = logging.getLogger("tvmffi_cubin")
-
 
 class Item(NamedTuple):
     """A file or folder that the cache made and that is removed as a whole.
@@ -53,7 +43,7 @@ class Item(NamedTuple):
     `kind` is ``"entry"``, ``"build"`` (a private folder of one that runs or has failed),
     ``"record"``, ``"history"``, ``"identity"``, ``"lock"`` or ``"leftover"``; `size` is in bytes on
     the disk, and `used` when it was last used, to an hour, in seconds since the epoch. `root` is
-    the cache folder that it is in, which may be that of precompiled headers.
+    the cache folder.
     """
 
     kind: str
@@ -76,17 +66,16 @@ class Removed(NamedTuple):
 
 
 def contents(root: str, *kinds: str) -> list[Item]:
-    """Return what a cache folder holds of some kinds, by default of all; raises OSError."""
+    """Return what a cache folder holds of some kinds, by default of all; raises CacheError."""
     if os.path.lexists(root) and not os.path.isdir(root):
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), root)
+        raise CacheError(f"cache folder {root} is no folder; set TVMFFI_CUBIN_CACHE_DIR to one")
     found = []
-    for folder in (root, os.path.join(root, HEADERS)):
-        for kind, place in _PLACES.items():
-            if not kinds or kind in kinds:
-                for path in _matching(folder, place.split("/")):
-                    with contextlib.suppress(FileNotFoundError):
-                        used = os.lstat(path).st_mtime
-                        found.append(Item(kind, path, _size_of(path), used, folder))
+    for kind, place in _PLACES.items():
+        if not kinds or kind in kinds:
+            for path in _matching(root, place.split("/")):
+                with contextlib.suppress(FileNotFoundError):
+                    used = os.lstat(path).st_mtime
+                    found.append(Item(kind, path, _size_of(path), used, root))
     return found
 
 
@@ -95,6 +84,8 @@ def _matching(folder: str, parts: list[str]) -> Iterator[str]:
         names = os.listdir(folder)
     except (FileNotFoundError, NotADirectoryError):
         return
+    except OSError as error:
+        raise CacheError(f"{folder} cannot be read: {error}; check who owns it") from error
     for name in sorted(names):
         if re.fullmatch(parts[0], name):
             path = os.path.join(folder, name)
@@ -115,25 +106,25 @@ def _size_of(path: str) -> int:
 
 def capacity() -> int | None:
     """Return how many bytes the cache folder may take, None where there is no limit."""
-    return read_size(config.get(_SIZE) or UNLIMITED, what=_SIZE)
+    return read_size(config.get(_SIZE) or _UNLIMITED, what=_SIZE)
 
 
 def read_size(text: str, *, what: str) -> int | None:
-    """Return the number of bytes that a text such as ``500MB`` or ``2GiB`` says.
+    """Return the bytes that a text such as ``500MB`` or ``2GiB`` says, None of ``unlimited``.
 
-    None of ``unlimited``. `what` is whose value it is, for the ValueError where it says none.
+    `what` is whose value it is, for the ValueError where it says none.
     """
-    if text.strip().lower() == UNLIMITED:
+    if text.strip().lower() == _UNLIMITED:
         return None
-    match = _NUMBER.match(text)
+    match = re.fullmatch(r"\s*(\d{1,18}(?:\.\d{1,9})?)\s*([kmgt]?)(i?)b?\s*", text.lower())
     size = 0
     if match is not None:
         base = 1024 if match[3] else 1000
-        size = int(float(match[1]) * base ** " kmgt".index(match[2].lower() or " "))
+        size = int(float(match[1]) * base ** " kmgt".index(match[2] or " "))
     if size <= 0:
         raise ValueError(
             f"{what}={text!r}: wanted a number of bytes above 0, such as 500MB, 2GiB or 5000000000,"
-            f" or {UNLIMITED}; to keep nothing at all, set TVMFFI_CUBIN_CACHE=off"
+            f" or {_UNLIMITED}; to keep nothing at all, set TVMFFI_CUBIN_CACHE=off"
         )
     return size
 
@@ -152,8 +143,6 @@ def count(root: str, entry: Entry) -> None:
     limit = capacity()
     if limit is None:
         return
-    # Precompiled headers count as part of the cache that they are in.
-    root = root.removesuffix(f"/{HEADERS}")
     path = os.path.join(root, "size")
     try:
         try:
@@ -169,24 +158,23 @@ def count(root: str, entry: Entry) -> None:
         # Nobody locks it: what is lost by that is found by the next look.
         write_atomically(path, b"%d" % size)
         share(path)
-    except OSError as error:
-        _logger.debug("cache folder %s is not kept below its limit: %s", root, error)
+    except (OSError, CacheError) as error:
+        logging.getLogger("tvmffi_cubin").debug("%s is not kept below its limit: %s", root, error)
 
 
-def _shrink(root: str, found: Iterable[Item], excess: int, *, keep: str) -> int:
+def _shrink(root: str, found: list[Item], excess: int, *, keep: str) -> int:
     moment = time.time() - _RECENT
     items = [x for x in found if x.kind in ("entry", "build") and x.name != keep]
-    removed = _evict(least_used([x for x in items if x.used < moment], excess))
-    _drop_records(found)
-    if removed.entries:
-        _logger.info(
-            "cache folder %s: %d entries that were not used for longest were removed, %s freed",
-            *(root, removed.entries, size_text(removed.size)),
-        )
-    return removed.size
+    removed = _evict(_least_used([x for x in items if x.used < moment], excess))
+    size = removed.size + _drop_records(found)
+    logging.getLogger("tvmffi_cubin").info(
+        "cache folder %s: %d entries that were not used for longest were removed, %s freed",
+        *(root, removed.entries, size_text(size)),
+    )
+    return size
 
 
-def least_used(items: Iterable[Item], excess: int) -> list[Item]:
+def _least_used(items: Iterable[Item], excess: int) -> list[Item]:
     """Return the items to remove so that so many bytes are free: those used least recently."""
     chosen = []
     for item in sorted(items, key=lambda item: (item.used, item.path)):
@@ -224,27 +212,17 @@ def _evict(items: Iterable[Item], *, is_strict: bool = False) -> Removed:
     return Removed(entries, size)
 
 
-def keep_newest(root: str, most: int) -> None:
-    """Remove all entries of a cache folder but for so many that were used last."""
-    items = sorted(contents(root, "entry"), key=lambda item: item.used, reverse=True)
-    _evict(items[most:])
-
-
 def _drop_records(found: Iterable[Item], *, keep_recent: bool = True) -> int:
     """Remove records whose entries are gone, and what killed processes left; return the bytes."""
     moment = time.time() - (_RECENT if keep_recent else 0.0)
     gone = 0
     for item in found:
-        if item.used > moment:
+        if item.used > moment or item.kind not in ("record", "lock", "leftover"):
             continue
-        if item.kind == "record":
-            known = read_record(item.path)
-            if any(os.path.isdir(entry_path(item.root, x.entry)) for x in known):
-                continue
-        elif item.kind not in ("lock", "leftover"):
-            continue
-        remove(item.path)
-        gone += item.size
+        known = read_record(item.path) if item.kind == "record" else []
+        if not any(os.path.isdir(entry_path(item.root, x.entry)) for x in known):
+            remove(item.path)
+            gone += item.size
     return gone
 
 
@@ -252,24 +230,17 @@ def _drop_records(found: Iterable[Item], *, keep_recent: bool = True) -> int:
 
 
 def plan_prune(root: str, *, max_size: int | None, max_age: float | None) -> list[Item]:
-    """Return what is to go so that a cache folder is small enough and has nothing old.
+    """Return what is to go so that a folder has at most `max_size` bytes and nothing too old.
 
-    Parameters
-    ----------
-    root : str
-        The cache folder. It need not exist.
-    max_size : int, optional
-        How many bytes it may take.
-    max_age : float, optional
-        In seconds: what was not used for longer goes.
+    What was not used for `max_age` seconds is too old.
     """
-    found = _read(root, contents)
+    found = contents(root)
     items = [item for item in found if item.kind in ("entry", "build")]
     moment = time.time() - max_age if max_age is not None else 0.0
     chosen = sorted((x for x in items if x.used < moment), key=lambda item: item.used)
     if max_size is not None:
         excess = sum(x.size for x in found) - sum(x.size for x in chosen) - max_size
-        chosen += least_used([x for x in items if x not in chosen], excess)
+        chosen += _least_used([x for x in items if x not in chosen], excess)
     return chosen
 
 
@@ -277,8 +248,7 @@ def prune(root: str, items: Iterable[Item]) -> Removed:
     """Remove what `plan_prune` chose, and what leads nowhere."""
     removed = _evict(items, is_strict=True)
     sweep(os.path.join(root, "tmp"))
-    found = _read(root, contents)
-    size = removed.size + _drop_records(found)
+    size = removed.size + _drop_records(contents(root))
     remove(os.path.join(root, "size"))
     return removed._replace(size=size)
 
@@ -288,9 +258,8 @@ def clear(root: str) -> Removed:
 
     Other processes may use the cache meanwhile: they find an entry whole or not at all.
     """
-    found = _read(root, contents)
-    items = [item for item in found if item.kind in ("entry", "build")]
-    removed = _evict(items, is_strict=True)
+    found = contents(root)
+    removed = _evict([x for x in found if x.kind in ("entry", "build")], is_strict=True)
     size = removed.size + _drop_records(found, keep_recent=False)
     for item in found:
         if item.kind in ("history", "identity"):
@@ -298,16 +267,6 @@ def clear(root: str) -> Removed:
             size += item.size
     remove(os.path.join(root, "size"))
     return removed._replace(size=size)
-
-
-def _read(root: str, look: Callable[[str], list[Item]]) -> list[Item]:
-    try:
-        return look(root)
-    except OSError as error:
-        raise CacheError(
-            f"cache folder {root} cannot be read: {error}; check who owns it, or set "
-            "TVMFFI_CUBIN_CACHE_DIR to another folder"
-        ) from error
 
 
 class Found(NamedTuple):
@@ -335,7 +294,7 @@ def _problem(item: Item) -> str:
     try:
         if item.kind == "entry":
             check_entry(item.path)
-        elif item.kind in ("record", "history", "identity"):
+        else:
             read_sealed(item.path)
     except FileNotFoundError:
         return ""  # removed meanwhile
@@ -365,7 +324,12 @@ class Listed(NamedTuple):
 
 _GENERATED = "generated.json"
 # What entries are whose first file is called so.
-_KINDS = {_GENERATED: "images", "tvmffi_cubin.host.o": "side", "tvmffi_cubin.device": "side"}
+_KINDS = {
+    _GENERATED: "images",
+    "tvmffi_cubin.host.o": "side",
+    "tvmffi_cubin.device": "side",
+    "tvmffi_cubin_precompiled.h": "headers",
+}
 
 
 def listed(items: Iterable[Item]) -> Iterator[Listed]:
@@ -379,12 +343,11 @@ def listed(items: Iterable[Item]) -> Iterator[Listed]:
             yield Listed(item.name, "damaged", "?", (), item.size, item.used, item.used, "", "")
             continue
         facts = manifest["facts"]
-        kind = _KINDS.get(manifest["so"], "module")
         names = (x for x in (manifest["so"], *manifest["used"]) if x != _GENERATED)
         name = str(facts.get("name") or os.path.splitext(next(names, "?"))[0])
         yield Listed(
             key=item.name,
-            kind="headers" if item.root.endswith(f"/{HEADERS}") else kind,
+            kind=_KINDS.get(manifest["so"], "module"),
             # What was imported may have any text, which a terminal might obey.
             name=name if name.isprintable() else ascii(name),
             archs=tuple(x for x in map(str, facts.get("archs", ())) if x.isprintable()),
@@ -398,7 +361,7 @@ def listed(items: Iterable[Item]) -> Iterator[Listed]:
 
 def entries_named(root: str, names: Collection[str], keys: Collection[str]) -> list[Listed]:
     """Return the modules of a cache folder by name or by the beginning of a key; all without."""
-    found = list(listed(contents(root, "entry")))
+    found = [x for x in listed(contents(root, "entry")) if x.kind != "headers"]
     for name in names:
         if not any(x.name == name for x in found):
             raise ValueError(f"no entry of {root} is called {name!r}; see tvmffi-cubin cache list")
@@ -407,4 +370,4 @@ def entries_named(root: str, names: Collection[str], keys: Collection[str]) -> l
             raise ValueError(f"no entry of {root} has the key {key!r}; see tvmffi-cubin cache list")
     if names or keys:
         found = [x for x in found if x.name in names or x.key.startswith(tuple(keys))]
-    return sorted((x for x in found if x.kind != "headers"), key=lambda x: (x.name, x.key))
+    return sorted(found, key=lambda x: (x.name, x.key))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from .. import __version__, config, pch
+from .. import __version__, config
 from ..cache.folder import places
 from ..cache.remote import check_package, configured, without_secrets
 from ..cache.upkeep import capacity
@@ -17,7 +17,7 @@ from ..cuda import driver, libraries, nvcc, program
 from ..cuda.arch import check_archs, number_of, split
 from ..cuda.libraries import Cuda, library
 from ..errors import CubinError
-from ..host import toolchain
+from ..host import pch, toolchain
 from ..host.build import jobs
 from ..host.tools import compiler_version
 

@@ -16,7 +16,7 @@ from ..cache.files import file_digest
 from ..errors import ToolchainError
 from ..host import toolchain
 from ..host.plan import Cxx, DeviceLink
-from ..host_unit import own_statics
+from ..host.units import own_statics
 from .arch import resolve_archs
 from .options import read
 

@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from .. import pch
 from ..errors import CompileError, ToolchainError
+from ..host import pch
 from ..host.toolchain import include_dir
 from ..kernels.cubin import KINDS, Cubin
 from . import arch as archs

@@ -10,7 +10,10 @@ from pathlib import Path
 from ..cuda import libraries, nvrtc
 from ..cuda.arch import Archs
 from ..inline.files import source_text
-from ..kernels.cubin import Cubin
+from ..kernels.cubin import KINDS, Cubin
+
+TARGET_TYPES = (*KINDS, "fatbin")
+"""What can be made: `KINDS`, and a fatbin, of one architecture too."""
 
 
 def compile_files(
@@ -22,10 +25,22 @@ def compile_files(
     include_paths: Sequence[str] = (),
     target_type: str = "cubin",
 ) -> Cubin:
-    """Compile CUDA source files; several are separate units, linked to a cubin or a fatbin.
+    """Compile CUDA source files; several are separate units, linked to one image.
 
-    Arguments and errors are those of `nvrtc.compile`; `target_type` may be ``"fatbin"`` too, for
-    one architecture. Several architectures make a fatbin in any case.
+    Parameters
+    ----------
+    files : sequence of Path
+        At least one.
+    arch, options, name_expressions, include_paths
+        As of `nvrtc.compile`.
+    target_type : str
+        One of `TARGET_TYPES`; of several files a cubin or a fatbin. Several architectures make a
+        fatbin in any case.
+
+    Raises
+    ------
+    CompileError, ToolchainError, OSError, TypeError, ValueError
+        As `nvrtc.compile` and `nvjitlink.link`; or a file is empty.
     """
     kind = "cubin" if target_type == "fatbin" else target_type
     if len(files) > 1:
@@ -86,7 +101,7 @@ def headers(
     Those of CUDA and of this package are left out.
     """
     from ..cuda.preprocessor import parse
-    from ..include_scan import scan
+    from ..host.include_scan import scan
 
     system = (str(nvrtc.shim_dir()), *map(str, libraries.find_cuda().include_dirs))
     flags = parse(options)

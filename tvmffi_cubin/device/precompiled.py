@@ -17,13 +17,13 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from .. import include_scan
 from ..cache.files import remove
 from ..cache.key import Key
 from ..cache.record import Files
 from ..cuda import preprocessor
 from ..cuda.program import COMPILATION, SUCCESS, Compiled, Nvrtc
-from ..pch import has_room
+from ..host import include_scan
+from ..host.pch import has_room
 
 # Where a source includes one of these, reading headers takes most of its compile time.
 _HEAVY = re.compile(r"(?:cub|cuda|thrust)/|cooperative_groups")
@@ -67,9 +67,23 @@ def compiled(
 ) -> Compiled:
     """Compile a source, with precompiled headers where they are worth it.
 
-    `run` compiles a text with options. NVRTC is told that the source is called `alias`; the text
-    may begin with a line of ours that gives it its real name. `folder` is where it looks for
-    headers first, `packages` are the folders of this package's headers and of CUDA's.
+    Parameters
+    ----------
+    run : callable
+        Compiles a text with options.
+    library : Nvrtc
+        What it does that with.
+    whole : str
+        The source; it may begin with a line of ours that gives it its name.
+    command : tuple of str
+        The options.
+    alias : str
+        What NVRTC is told that the source is called.
+    packages : sequence of str
+        The folders of this package's headers and of CUDA's: the former have what is heavy by other
+        names, the latter do not change while a process lives.
+    folder : str, optional
+        Where the source looks for headers first.
     """
     name, text = "", whole
     if whole.startswith("#line 1 "):
@@ -81,7 +95,7 @@ def compiled(
     first = "".join(f'#include "{header}"\n' for header in flags.first_headers)
 
     def headers() -> tuple[str, ...]:
-        """Return the user's headers, and those of this package, which include heavy ones."""
+        """Return the user's headers, and those of this package."""
         return include_scan.scan(
             (first, text[:end]),
             own,

@@ -1,11 +1,12 @@
 """The launcher's body: the object that every generated launcher links.
 
-Wheels bring it. Other installations compile it once, and keep it beside the package as Python
+Wheels bring it. Other installations compile it once, and keep a copy beside the package as Python
 keeps bytecode, so that a new cache folder does not mean compiling it again.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shlex
@@ -14,18 +15,22 @@ from typing import TYPE_CHECKING
 
 from ..cache import memo
 from ..cache.entry import Product
+from ..cache.files import copy_atomically, write_atomically
 from ..cache.key import Key
 from ..cache.store import Cache
 from ..errors import BuildError
 from ..host import process, toolchain
 from ..host.environment import build_environment
-from ..package_folder import cache_beside
 
 if TYPE_CHECKING:
     from ..inline.tools import Toolset
 
-SHIPPED = Path(__file__).parents[1] / "launcher"
-"""Where wheels have the object, by the machine's name, and beside it the digest of its headers."""
+_PACKAGE = Path(__file__).parents[1]
+SHIPPED = (_PACKAGE / "launcher", _PACKAGE / "__pycache__" / "launcher")
+"""Where the object may be, by the machine's name, and beside it the digest of its headers.
+
+Wheels bring the first; the second is where a copy of one that was compiled is put.
+"""
 
 OBJECT = "launcher.o"
 _SOURCE = "tvmffi_cubin/launcher/launcher.cc"
@@ -41,19 +46,23 @@ def obtain(cache: Cache, tools: Toolset) -> str:
     # What generates text has no part in the object.
     made_with = {name: x for name, x in tools.versions.items() if name != "own_files"}
     key = Key("launcher's body").add("tools", made_with).add("headers", headers)
-    kept = cache_beside("launcher", cache, tools)
-    entry = kept.obtain(key.hexdigest(), lambda folder: _make(folder, tools), name=OBJECT)
+    entry = cache.obtain(key.hexdigest(), lambda folder: _make(folder, tools), name=OBJECT)
+    with contextlib.suppress(OSError):
+        copy = SHIPPED[-1] / f"{os.uname().machine}.o"
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy_atomically(entry.so, copy)
+        write_atomically(os.fspath(copy.with_suffix(".txt")), headers.encode())
     return os.fspath(entry.so)
 
 
 def shipped(include: Path) -> str | None:
     """Return the path of the object that the package brings; None where it is of other headers."""
-    path = SHIPPED / f"{os.uname().machine}.o"
-    try:
-        made_of = path.with_suffix(".txt").read_text()
-    except OSError:
-        return None
-    return os.fspath(path) if made_of == headers_digest(include) else None
+    for folder in SHIPPED:
+        path = folder / f"{os.uname().machine}.o"
+        with contextlib.suppress(OSError):
+            if path.with_suffix(".txt").read_text() == headers_digest(include):
+                return os.fspath(path)
+    return None
 
 
 def headers_digest(include: Path) -> str:

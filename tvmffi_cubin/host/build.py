@@ -118,8 +118,8 @@ def _failure(
 ) -> BuildError:
     failed, printed = _first_failure(output)
     failed = failed or " ".join(command)
-    from ..forwarders import explain_undefined, remedies
     from ..torch_sources import torch_hint
+    from .undefined import explain_undefined, remedies
 
     lines = [f"building {plan.product} failed (exit status {status})"]
     if names := explain_undefined(printed):

@@ -22,8 +22,8 @@ LOCAL_SYMBOLS = (
 class Cxx(NamedTuple):
     """One C++ or C unit. Its paths, as those of all units, are absolute or of the build folder.
 
-    `prefix` is what the source begins with that stays the same from build to build (includes), and
-    `common_prefix` the part of it that most units have. The object is called `name`, by default as
+    `prefix` is what the source begins with that stays the same from build to build (includes). The
+    object is called `name`, by default as
     the source.
     """
 
@@ -32,7 +32,6 @@ class Cxx(NamedTuple):
     flags: tuple[str, ...] = ()
     include_dirs: tuple[str, ...] = ()
     prefix: str = ""
-    common_prefix: str = ""
     name: str = ""
 
     @property

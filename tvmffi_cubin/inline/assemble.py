@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..cache.entry import Product
 from ..cache.store import Cache
 from ..device.compile import compile_device
-from ..later import Later
+from ..host.later import Later
 from ..sources.sort import sort_sources
 from ..sources.source import DEVICE_IMAGE
 from .build import Build
@@ -141,16 +141,16 @@ def _build_host(
     job: Job, plan: BuildPlan, cache: Cache, folder: Path, files: Mapping[str, bytes | str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Build a plan with host code or flags; return what was read, and what would be if it were."""
-    from .. import host_build
-    from ..host.flag_files import find_for, incbin_files
+    from ..host import precompiled
+    from ..host.flags import find_for, incbin_files
     from .headers import HeaderSearch
 
     request, tools = job.request, job.tools
-    precompiled = host_build.run(
+    headers = precompiled.run(
         plan, folder, files, cache=cache, tools=tools, use_pch=request.use_pch
     )
     search = HeaderSearch(request, tools)
-    read = (*precompiled, *search.read(folder))
+    read = (*headers, *search.read(folder))
     named = find_for(tools.compiler, (*tools.options, *request.host_flags))
     embedded, not_embedded = incbin_files(source.text for source in request.host_sources)
     absent = (*search.hiding(read), *named.absent, *not_embedded)

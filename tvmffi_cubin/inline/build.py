@@ -29,9 +29,7 @@ class Build(NamedTuple):
     cache: Cache
 
 
-def build(
-    wanted: Build, key: Key, miss: Miss, asked_ns: int, start: float, is_loaded: bool
-) -> Entry:
+def build(wanted: Build, key: Key, miss: Miss, start: float, is_loaded: bool) -> Entry:
     """Return the entry of a module that is not in the cache, once it is built.
 
     Parameters
@@ -40,8 +38,8 @@ def build(
         What to build, and its key.
     miss : Miss
         What the look-up said.
-    asked_ns, start : int, float
-        See `Cache.obtain`; and when the look-up began, by `time.perf_counter`.
+    start : float
+        When the look-up began, by `time.perf_counter`.
     is_loaded : bool
         Whether what is built is then loaded.
 
@@ -80,8 +78,7 @@ def build(
             make_product,
             name=request.name,
             is_shared=True,
-            is_missing=True,
-            asked_ns=asked_ns if request.may_read_files else 0,
+            reason=reason,
         )
         outcome = "remote" if entry.is_taken else "built" if begun else entry.level
     finally:

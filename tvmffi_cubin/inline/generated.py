@@ -81,7 +81,7 @@ def obtain(digest: str, name: str, generate: Callable[..., Any]) -> tuple[Genera
     with once(digest, f"lazy({name!r}): generate uses the module that it is to make"):
         try:
             entry = store.default().obtain(
-                digest, make, patience=math.inf, name=name, is_shared=True, asked_ns=0
+                digest, make, patience=math.inf, name=name, is_shared=True
             )
         except _Raised as raised:
             failure = raised.error

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from .. import include_scan
 from ..cuda import nvrtc, preprocessor
 from ..cuda.options import read
-from ..dependencies import parse_depfile
+from ..host import include_scan
 from ..host.environment import header_folder_flags
+from ..host.include_scan import Scan, parse_depfile
 from ..host.plan import PRECOMPILED
-from ..include_scan import Scan
 from ..sources.sort import Sources
 from ..sources.source import Source
 from .request import Request
@@ -98,7 +97,7 @@ class HeaderSearch(NamedTuple):
 def _expanded(options: Sequence[str]) -> Sequence[str]:
     if not any(option.startswith("@") for option in options):
         return options
-    from ..host.flag_files import expanded
+    from ..host.flags import expanded
 
     return expanded(options)
 

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from .. import forwarders, host_unit
-from ..file_units import file_units
+from ..host import forwarders
+from ..host import units as host
 from ..host.plan import Cxx, Unit, object_name
 from ..sources.sort import HostSource, Sources
 from .headers import HeaderSearch
@@ -37,7 +37,7 @@ class HostUnits(NamedTuple):
         """Return the files to write, by name, and the units that compile them."""
         files: dict[str, bytes | str] = {}
         units: list[Unit] = []
-        own = (host_unit.BOUND_PARAMS,) if self.has_slots else ()
+        own = (host.BOUND_PARAMS,) if self.has_slots else ()
         by_nvcc = self._by_nvcc()
         cuda_flags = HeaderSearch(self.request, self.tools).cuda_flags
         sources = self.sources
@@ -52,7 +52,7 @@ class HostUnits(NamedTuple):
                 text, unit = self._unit(name, group, (*own, *flags), exported, by_nvcc)
                 files[unit.source] = text
                 units.append(unit)
-        units += file_units(
+        units += host.file_units(
             sources.files,
             self.tools,
             cflags=(*own, *self.request.cflags),
@@ -65,7 +65,7 @@ class HostUnits(NamedTuple):
         if self._needs_forwarders:
             header = Path(self.tools.cuda_include_dirs[0], "cuda.h")
             files[_FORWARDERS] = forwarders.forwarder_unit(header)
-            options = host_unit.host_flags(self.tools, ("-O1",))
+            options = host.host_flags(self.tools, ("-O1",))
             units.append(Cxx(_FORWARDERS, self.tools.compiler.command, options))
         return files, tuple(units)
 
@@ -79,11 +79,11 @@ class HostUnits(NamedTuple):
     ) -> tuple[str, Cxx]:
         """Return the text of the unit that includes some sources, and the unit."""
         is_cuda = name == "cuda_host"
-        text = host_unit.host_unit(group, exported, is_cuda=is_cuda)
+        text = host.host_unit(group, exported, is_cuda=is_cuda)
         if is_cuda and by_nvcc is not None:
             return text, by_nvcc(f"{name}.cu")
-        prefix = host_unit.prefix(group, exported, is_cuda=is_cuda)
-        options = host_unit.host_flags(self.tools, flags)
+        prefix = host.prefix(exported, is_cuda=is_cuda)
+        options = host.host_flags(self.tools, flags)
         command, folders = self.tools.compiler.command, self.request.include_paths
         return text, Cxx(f"{name}.cc", command, options, folders, prefix)
 

@@ -20,7 +20,7 @@ from .request import Request
 from .tools import Toolset
 
 if TYPE_CHECKING:
-    from ..include_scan import Scan
+    from ..host.include_scan import Scan
     from ..mixed_module import MixedModule
     from .host_units import HostUnits
 
@@ -142,8 +142,7 @@ class Job(NamedTuple):
         )
 
     def _link_host(self, binaries: Sequence[str], libraries: Sequence[str]) -> Link:
-        from .. import forwarders
-        from ..file_units import library_flags
+        from ..host import forwarders
 
         cuda, nvcc = self.tools.cuda, self.tools.nvcc
         flags = self.request.ldflags
@@ -167,7 +166,7 @@ class Job(NamedTuple):
         return Link(
             self.tools.compiler.command,
             tuple(libraries),
-            (*library_flags(shared), _MAPPED, *flags),
+            (*forwarders.library_flags(shared), _MAPPED, *flags),
             objects=tuple(binaries),
             further_flags=further,
             required=required,

@@ -158,7 +158,7 @@ def host_flags(what: str, value: Any) -> tuple[str, ...]:
     """Return flags for the host compiler or the linker, in which paths are absolute."""
     given = flags(what, value)
     if given:
-        from ..host.flag_paths import absolute
+        from ..host.flags import absolute
 
         given = absolute(given)
     return given
@@ -167,7 +167,7 @@ def host_flags(what: str, value: Any) -> tuple[str, ...]:
 def cuda_flags(value: Any, lto: Any, compiler: str) -> tuple[tuple[str, ...], bool]:
     """Return the flags of device code, and whether NVRTC's is optimised when it is linked."""
     given = flags("extra_cuda_cflags", value)
-    if compiler == "nvcc":  # its own variables may hold flags
+    if given and compiler == "nvcc":
         from ..cuda.nvcc import caller_flags
 
         given = caller_flags(given)

@@ -30,7 +30,7 @@ def obtain(request: Request, *, is_loaded: bool = False) -> Entry:
     CompileError, BuildError, ToolchainError, TypeError, ValueError
         See `tvmffi_cubin.load_inline`.
     """
-    start, asked_ns = time.perf_counter(), time.time_ns()
+    start = time.perf_counter()
     tools = find_tools(
         needs_cuda=request.needs_cuda,
         needs_c=bool(request.files.c),
@@ -61,7 +61,7 @@ def obtain(request: Request, *, is_loaded: bool = False) -> Entry:
         program.prepare(tools.cuda.nvrtc)
     from .build import Build, build
 
-    return build(Build(request, archs, tools, cache), key, found, asked_ns, start, is_loaded)
+    return build(Build(request, archs, tools, cache), key, found, start, is_loaded)
 
 
 def _built_elsewhere(request: Request, key: Key, cache: store.Cache) -> Entry | str:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .. import pch
 from ..cache.key import Key
+from ..host import pch
 from ..launches.export import Export, read_functions
 from ..launches.form import to_json
 from ..sources.source import Source

@@ -39,8 +39,8 @@ def header_code(sources: Sequence[Source], request: Request) -> HeaderCode:
     """Return what is in the headers that sources include, directly or not, in any branch."""
     if not request.cuda_cflags and not any("include" in source.text for source in sources):
         return HeaderCode()
-    from .. import include_scan
     from ..cuda import preprocessor
+    from ..host import include_scan
 
     flags = preprocessor.parse(request.cuda_cflags)
     texts: dict[str, str] = {}

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from pathlib import Path
 
-from . import config
+from .. import config
 
 # One file takes 15 to 80 MB. Where there is less room than this many bytes, none is made.
 _LEAST_ROOM = 512 << 20
 
 
 def is_wanted(use_pch: bool | None) -> bool:
-    """Return whether precompiled headers may be used.
+    """Return whether precompiled headers may be used, by the caller's wish and the environment's.
 
-    Parameters
-    ----------
-    use_pch : bool or None
-        The caller's own wish. ``TVMFFI_CUBIN_PCH=off`` turns them off for everybody.
-
-    Raises
-    ------
-    TypeError, ValueError
-        The argument is no bool, or the variable has an impossible value.
+    ``TVMFFI_CUBIN_PCH=off`` turns them off for everybody.
     """
     if not isinstance(use_pch, bool | None):
         raise TypeError(f"use_pch is a bool, got {type(use_pch).__name__} {use_pch!r}")
@@ -43,9 +34,5 @@ def has_room(folder: Path) -> bool:
     except OSError:
         return False
     # Some file systems know no sizes.
-    if space.f_blocks and space.f_bavail * space.f_frsize < _LEAST_ROOM:
-        logging.getLogger("tvmffi_cubin").debug(
-            "no precompiled headers in %s: less than %d MB are free", folder, _LEAST_ROOM >> 20
-        )
-        return False
-    return os.access(folder, os.W_OK | os.X_OK)
+    is_full = space.f_blocks and space.f_bavail * space.f_frsize < _LEAST_ROOM
+    return not is_full and os.access(folder, os.W_OK | os.X_OK)

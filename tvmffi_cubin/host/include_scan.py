@@ -1,4 +1,7 @@
-"""`scan`: which files device code may include, by its text; NVRTC has no list of them to give."""
+"""Which files a build reads: of device code by its text, of host code by what its compiler says.
+
+NVRTC has no list of them to give.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,6 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
-
-from .dependencies import first_missing
-
-__all__ = ["Scan", "hidden_by", "names", "scan"]
 
 
 class Scan(NamedTuple):
@@ -42,23 +41,12 @@ def scan(
     directory: str | None = None,
     defines: Mapping[str, str] | None = None,
 ) -> Scan:
-    """Find what sources include, directly or not.
+    """Find what source texts include, directly or not, by absolute folders.
 
-    Conditions are ignored, so that the answer holds too much rather than too little.
-
-    Parameters
-    ----------
-    sources : iterable of str
-        Source texts.
-    include_dirs : sequence of str
-        The user's include folders, in order, absolute.
-    system_dirs : sequence of str
-        Folders searched after those, which belong to installed packages: what is absent there is
-        not watched.
-    directory : str, optional
-        Where ``#include "x"`` in the sources themselves looks first.
-    defines : mapping of str to str, optional
-        Macros from the command line, name to text.
+    Conditions are ignored, so that the answer holds too much rather than too little. `directory` is
+    where ``#include "x"`` in the sources themselves looks first. `system_dirs` are searched after
+    the user's `include_dirs` and belong to packages: what is absent there is not watched. `defines`
+    are macros from the command line, name to text.
     """
     scanner = _Scanner(include_dirs, system_dirs)
     for name, text in (defines or {}).items():
@@ -82,12 +70,8 @@ def names(sources: Iterable[str], files: Iterable[str] = ()) -> set[str]:
 def hidden_by(folders: Sequence[str], files: Iterable[str]) -> tuple[str, ...]:
     """Return paths in folders that do not exist and would be read in place of what files include.
 
-    Parameters
-    ----------
-    folders : sequence of str
-        Folders that are searched before those that the headers are found in, absolute.
-    files : iterable of str
-        Files that a compiler has read.
+    The folders are searched before those that the headers are found in; the files are those that a
+    compiler has read.
     """
     if not folders:
         return ()
@@ -95,6 +79,35 @@ def hidden_by(folders: Sequence[str], files: Iterable[str]) -> tuple[str, ...]:
     wanted = [name for name in names((), files) if ".." not in name and not name.startswith("/")]
     found = (first_missing(folder, name) for folder in folders for name in wanted)
     return tuple(dict.fromkeys(sorted(filter(None, found))))
+
+
+def first_missing(folder: str, relative: str) -> str | None:
+    """Return the first part of a path that does not exist, None if all of it does.
+
+    A missing folder stands for everything that could be in it: one absent path to watch for a
+    library of hundreds of headers.
+    """
+    if not os.path.isdir(folder):
+        return folder
+    path = folder
+    for part in relative.split("/"):
+        path = os.path.join(path, part)
+        # A link to nothing is awaited as well: what it leads to may appear.
+        if not os.path.exists(path):
+            return path
+    return None
+
+
+def parse_depfile(content: str) -> list[str]:
+    """Return the files that a compiler has read, by the make rules that it wrote, each once."""
+    found: dict[str, None] = {}
+    for rule in content.replace("\\\n", " ").splitlines():
+        words = re.findall(r"(?:\\[ #]|\S)+", rule)
+        # Before the colon is what was made; a path may have a colon, too.
+        start = next((i for i, word in enumerate(words, 1) if word.endswith(":")), len(words))
+        for word in words[start:]:
+            found[re.sub(r"\\([ #])", r"\1", word).replace("$$", "$")] = None
+    return list(found)
 
 
 class _Operand(NamedTuple):

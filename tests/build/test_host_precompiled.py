@@ -1,0 +1,286 @@
+"""Precompiled headers of wrappers: used, complete in their dependencies, and never needed."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import wrapper_sources
+from stub.cuda_array import cuda_array
+
+import tvmffi_cubin as tc
+from tvmffi_cubin.cache.record import read_record
+from tvmffi_cubin.cache.store import Cache
+from tvmffi_cubin.errors import BuildError
+from tvmffi_cubin.host import precompiled
+from tvmffi_cubin.host.plan import BuildPlan, Cxx, Link
+from tvmffi_cubin.inline.tools import find_tools
+
+pytestmark = pytest.mark.usefixtures("own_headers")
+
+PREFIX = "#include <string.h>\n#include <vector>\n"
+VALUE = """
+#ifndef VALUE
+#define VALUE 42
+#endif
+extern "C" int answer() { return VALUE; }
+"""
+numbers = itertools.count()
+
+
+class Builder:
+    """Builds small units that begin with PREFIX, each in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.cache, self.folder = Cache(folder / "cache"), folder
+        self.read: list[str] = []
+
+    def __call__(self, source=VALUE, *, flags=(), include_dirs=(), use_pch=True, prefix=PREFIX):
+        tools = find_tools(needs_cuda=False)
+        folder = self.folder / f"build{next(numbers)}"
+        folder.mkdir()
+        command = tools.compiler.command
+        folders = tuple(map(str, include_dirs))
+        self.read = precompiled.run(
+            BuildPlan(
+                "unit",
+                (Cxx("unit.cc", command, ("-fPIC", *flags), folders, prefix),),
+                link=Link(command),
+            ),
+            folder,
+            {"unit.cc": f'{prefix}#line 1 "mine.cc"\n{source}'},
+            cache=self.cache,
+            tools=tools,
+            use_pch=use_pch,
+        )
+        return ctypes.CDLL(os.fspath(folder / "unit.so")).answer()
+
+    def settled(self, *args, **options):
+        """Build, and wait until the headers are precompiled."""
+        answer = self(*args, **options)
+        precompiled.settle()
+        return answer
+
+    @property
+    def is_faster(self) -> bool:
+        """Whether the last build used them: their list of headers comes from where they lie."""
+        return bool(self.read)
+
+    @property
+    def kept(self) -> list[Path]:
+        return [path.parent for path in self.cache.root.glob("entries/*/*/*.[gp]ch")]
+
+
+@pytest.fixture
+def build(tmp_path) -> Builder:
+    return Builder(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def test_the_first_build_has_them_made_and_the_next_uses_them(build):
+    assert build.settled() == 42
+    assert not build.is_faster
+    assert build(VALUE.replace("42", "43")) == 43
+    assert build.is_faster
+    assert len(build.kept) == 1
+
+
+def test_other_flags_macros_and_prefixes_have_their_own(build):
+    for flags, prefix in ((("-DVALUE=1",), PREFIX), (("-DVALUE=2",), PREFIX), ((), PREFIX + "\n")):
+        answer = build.settled(flags=flags, prefix=prefix)
+        assert build(flags=flags, prefix=prefix) == answer
+        assert build.is_faster
+    assert len(build.kept) == 3
+
+
+def test_they_are_used_from_folders_with_odd_names(tmp_path):
+    odd = tmp_path / "a b'\"ü$HOME:%s{#}~;&|=@,*?[x]"
+    (odd / "include").mkdir(parents=True)
+    (odd / "include" / "value.h").write_text("#define VALUE 7\n")
+    build = Builder(odd)
+    options = {"include_dirs": [odd / "include"], "prefix": "#include <value.h>\n"}
+    assert build.settled(**options) == build(**options) == 7
+    assert str(odd / "include" / "value.h") in build.read
+
+
+def test_a_wrapper_gives_the_same_results_and_the_same_dependencies(tmp_path, monkeypatch):
+    def built(value, **options):
+        source = f"#include <memory>\nint64_t answer(int64_t x) {{ return x + {value}; }}"
+        mod = tc.load_inline("pch", cpp_sources=source, functions={"answer": "Adds."}, **options)
+        assert mod.answer(1) == 1 + value
+        precompiled.settle()
+
+    read = []
+    for name, use_pch in (("with", None), ("without", False)):
+        monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / name))
+        for value in (1, 2):
+            built(value, use_pch=use_pch)
+        rows = [read_record(str(x))[0] for x in (tmp_path / name / "records").glob("*.json")]
+        read.append([set(row.names) for row in rows if row.loaded[0] == "pch.so"])
+    first, second = read[0]
+    assert first == second == read[1][0]
+    assert {"$TVM_FFI/tvm/ffi/function.h", "$TVM_FFI/tvm/ffi/any.h"} <= first
+    assert list(tmp_path.glob("with/entries/*/*/*.gch"))
+    assert not list(tmp_path.glob("without/entries/*/*/*.gch"))
+
+
+@pytest.mark.parametrize("compiler", ["", "clang++"])
+@pytest.mark.parametrize("dialect", ["DRIVER", "RUNTIME"])
+def test_what_is_compiled_beside_them_works_as_what_a_wrapper_compiles(
+    dialect, compiler, driver_stub, monkeypatch, caplog
+):
+    if compiler:
+        if shutil.which(compiler) is None:
+            pytest.skip(f"needs {compiler}")
+        monkeypatch.setenv("CXX", compiler)
+    image = tc.nvrtc.nvrtc_compile(wrapper_sources.KERNELS, arch="sm_90")
+    source = getattr(wrapper_sources, dialect)
+    second = source[source.index("namespace loader") :].replace('"add_one"', '"absent"')
+    source += second.replace("AddOne", "Absent").replace("(add_one, ", "(absent, ")
+    x, y = cuda_array(driver_stub, (1000,)), cuda_array(driver_stub, (1000,))
+    errors = []
+    for suffix in ("", "//"):
+        mod = tc.load_inline(dialect, source + suffix, embed_cubin={"kernels": image})
+        mod.add_one(x, y)
+        with pytest.raises(tc.LaunchError, match="no kernel .absent.; it has .*mul_two") as caught:
+            mod.absent(x, y)
+        errors.append(str(caught.value))
+        precompiled.settle()
+    assert [launch.kernel for launch in driver_stub.launches()] == ["add_one"] * 2
+    assert errors[0] == errors[1]
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+def test_an_object_that_is_yet_to_be_linked_has_all_in_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    image = tc.nvrtc.nvrtc_compile(wrapper_sources.KERNELS, arch="sm_90")
+    for edit in ("", "// edited"):
+        source = wrapper_sources.DRIVER + edit
+        path = tc.build_inline("o", source, embed_cubin={"kernels": image}, output="o.o")
+        precompiled.settle()
+        done = subprocess.run(["nm", "-C", path], check=True, capture_output=True, text=True)
+        assert " U tvmffi_cubin::" not in done.stdout
+
+
+def test_messages_show_the_users_own_lines(build, caplog):
+    build.settled()
+    with pytest.raises(BuildError, match=r"mine\.cc:2:1: error:"):
+        build("\nnonsense;")
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+def test_a_header_that_changes_is_read_anew(build, shadow):
+    for value in (1, 2):
+        text = f"#include_next <string.h>\n#undef VALUE\n#define VALUE {value}\n"
+        (shadow / "string.h").write_text(text)
+        assert build.settled(include_dirs=[shadow]) == value
+        assert build(include_dirs=[shadow]) == value
+        assert os.fspath(shadow / "string.h") in build.read
+
+
+@pytest.mark.parametrize("option", ["variable", "argument"])
+def test_they_can_be_turned_off(option, tmp_path, monkeypatch):
+    if option == "variable":
+        monkeypatch.setenv("TVMFFI_CUBIN_PCH", "off")
+    options = {"use_pch": False} if option == "argument" else {}
+    source = "int64_t answer() { return 42; }"
+    tc.build_inline("off", cpp_sources=source, functions="answer", **options)
+    precompiled.settle()
+    assert not Builder(tmp_path).kept
+
+
+def test_flags_that_they_do_not_go_with_rule_them_out(build, shadow):
+    (shadow / "first.h").write_text("#define VALUE 7\n")
+    flags = ("-include", os.fspath(shadow / "first.h"))
+    assert build.settled(flags=flags) == build(flags=flags) == 7
+    assert build.settled(flags=("-ftest-coverage",)) == 42
+    assert not build.kept
+
+
+@pytest.mark.parametrize("harm", ["changed", "gone"])
+def test_what_is_damaged_is_built_around_and_made_anew(build, harm):
+    build.settled()
+    (folder,) = build.kept
+    file = next(path for path in folder.iterdir() if path.suffix in (".gch", ".pch"))
+    if harm == "changed":
+        file.write_bytes(b"\xee" * file.stat().st_size)
+    else:
+        file.unlink()
+    assert build.settled() == 42
+    assert not build.is_faster
+    assert build() == 42
+    assert build.is_faster
+
+
+def compiler_that(folder: Path, monkeypatch, *, on_headers: str) -> Path:
+    """Set CXX to a compiler that precompiles headers in another way; return its log."""
+    real = " ".join(find_tools(needs_cuda=False).compiler.command)
+    script, log = folder / "compiler", folder / "compiler.log"
+    script.write_text(
+        f'#!/bin/sh\ncase "$*" in *c++-header*) echo made >> {log}; {on_headers};; esac\n'
+        f'exec {real} "$@"\n'
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("CXX", os.fspath(script))
+    log.touch()
+    return log
+
+
+def test_a_compiler_that_cannot_is_asked_once_a_process(build, tmp_path, monkeypatch, caplog):
+    log = compiler_that(tmp_path, monkeypatch, on_headers="echo no >&2; exit 1")
+    for _ in range(3):
+        assert build.settled() == 42
+    assert log.read_text() == "made\n"
+    assert not build.kept
+    assert not list(build.cache.root.glob("tmp/*"))
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+def test_threads_have_them_made_once(build, tmp_path, monkeypatch):
+    log = compiler_that(tmp_path, monkeypatch, on_headers=":")
+    threads = [threading.Thread(target=build) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    precompiled.settle()
+    assert log.read_text() == "made\n"
+    assert len(build.kept) == 1
+
+
+PROCESS = """
+import sys
+from pathlib import Path
+sys.path[:] = sys.argv[2].split(":")
+from test_host_precompiled import Builder
+print(Builder(Path(sys.argv[1]))())
+"""
+
+
+def test_a_process_that_ends_neither_waits_for_them_nor_leaves_a_compiler(tmp_path, monkeypatch):
+    log = compiler_that(tmp_path, monkeypatch, on_headers="sleep 3000 & echo $! > pid; wait")
+    command = [sys.executable, "-c", PROCESS, os.fspath(tmp_path), ":".join(sys.path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout == "42\n"
+    if not log.read_text():
+        return  # it ended before
+    for pid in tmp_path.glob("cache/tmp/*/pid"):
+        for _ in range(100):
+            if not Path(f"/proc/{pid.read_text().strip()}").exists():
+                break
+            time.sleep(0.1)
+        else:
+            pytest.fail("the compiler outlives the process")

@@ -1,0 +1,221 @@
+"""The headers that wrappers begin with, precompiled: once a compiler, its flags and the headers.
+
+tvm-ffi's headers take half of a wrapper's compile time, and no edit of the wrapper changes them.
+The first build with a compiler and flags has them precompiled in the background; builds that follow
+use the result, an entry of the cache. It is only ever a shortcut: a process that ends before it is
+made neither waits for it nor leaves a compiler behind, and where it cannot be made or used, a unit
+is compiled from the headers themselves.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import threading
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..cache.entry import Entry, Product
+from ..cache.files import remove
+from ..cache.key import Key
+from ..cache.store import Cache
+from ..errors import BuildError
+from . import build, process
+from .environment import build_environment
+from .include_scan import parse_depfile
+from .ninja import is_expressible
+from .pch import has_room
+from .plan import PRECOMPILED, BuildPlan, Cxx
+from .tools import native_cpu
+
+if TYPE_CHECKING:
+    from ..inline.tools import Toolset
+
+_GCC, _CLANG = f"{PRECOMPILED}.gch", f"{PRECOMPILED}.pch"
+_COLD = "cold.o"
+# Headers with functions of this package that are as well compiled once: see core/namespace.h.
+_HAS_COLD = r"#include <(cuda_runtime(_api)?\.h|tvm/ffi/extra/cuda/|tvmffi_cubin/)"
+_MIXED = "#include <tvmffi_cubin/mixed/mixed.h>"
+# The macro with which headers only declare what the object has.
+_DECLARED = "TVMFFI_CUBIN_COLD_COMPILED"
+
+# What puts text of its own before the headers, or may: then they do not come first any more. And
+# what has an object write files where it was compiled, as the one beside the headers would.
+_UNSUITED = (
+    *("-include", "--include", "-imacros", "--imacros", "-x", "-Wp,", "-Xpreproc", "@"),
+    *("--coverage", "-fprofile", "-ftest-coverage"),
+)
+
+_logger = logging.getLogger("tvmffi_cubin")
+# What this process is making, by key, and what failed, which is not tried again.
+_begun: dict[str, threading.Thread] = {}
+
+
+class _Found(NamedTuple):
+    """Precompiled headers: what the compiler and the linker are given for them.
+
+    `read` are the files that they were made of, of which gcc then tells no more.
+    """
+
+    flags: tuple[str, ...]
+    objects: tuple[str, ...]
+    read: tuple[str, ...]
+    folder: Path
+
+
+def run(
+    plan: BuildPlan,
+    directory: Path,
+    files: Mapping[str, bytes | str],
+    *,
+    cache: Cache,
+    tools: Toolset,
+    use_pch: bool,
+) -> list[str]:
+    """Build a plan as `build.run` does, faster; return the headers that no depfile there lists.
+
+    With `use_pch` the headers that its units begin with are taken from the cache where they are
+    there precompiled, and begun to be made where they are not.
+    """
+    found: dict[Cxx, _Found] = {}
+    for unit in plan.units if use_pch else ():
+        if isinstance(unit, Cxx) and (headers := _find(cache, tools, unit)):
+            found[unit] = headers
+    if not found:
+        build.run(plan, directory, files)
+        return []
+    units = tuple(
+        unit._replace(flags=(*found[unit].flags, *unit.flags))
+        if isinstance(unit, Cxx) and unit in found
+        else unit
+        for unit in plan.units
+    )
+    objects = dict.fromkeys(path for headers in found.values() for path in headers.objects)
+    link = plan.link._replace(objects=(*plan.link.objects, *objects))
+    try:
+        build.run(plan._replace(units=units, link=link), directory, files)
+    except BuildError as error:
+        # clang refuses what gcc passes over.
+        if not re.search(r"precompiled|\bPCH\b|internal compiler error", error.output):
+            raise
+        _logger.warning("precompiled headers failed and were removed: %s", error)
+        build.run(plan, directory, files)
+        for headers in found.values():
+            remove(headers.folder)
+        return []
+    return [path for headers in found.values() for path in headers.read]
+
+
+def settle() -> None:
+    """Wait for all that this process has begun to make."""
+    for thread in list(_begun.values()):
+        thread.join()
+
+
+def _find(cache: Cache, tools: Toolset, unit: Cxx) -> _Found | None:
+    """Return the precompiled headers of a unit; where there are none, begin to make them.
+
+    Nobody waits for them: making them takes longer than a whole unit does.
+    """
+    made = _made(tools)
+    words = (*unit.command[1:], *unit.flags)
+    if not unit.prefix or not made or any(word.startswith(_UNSUITED) for word in words):
+        return None
+    if not is_expressible(os.fspath(cache.root)):
+        return None
+    # What is in the folder of the build hides no header: its names are made for it.
+    unit = unit._replace(include_dirs=tuple(filter(os.path.isabs, unit.include_dirs)))
+    key = Key("precompiled headers").add("tools", tools.versions).add("text", unit.prefix)
+    key.add("command", unit.command).add("flags", unit.flags).add("folders", unit.include_dirs)
+    name = key.add("cpu", native_cpu(unit.flags)).hexdigest()
+    entry = cache.find(name)
+    if not isinstance(entry, Entry):
+        if name not in _begun and cache.mode == "on" and has_room(cache.root):
+            make = partial(_make, tools=tools, unit=unit, environment=build_environment())
+            thread = threading.Thread(target=_obtain, args=(cache, name, make), daemon=True)
+            _begun[name] = thread
+            thread.start()
+        return None
+    facts, folder = entry.facts, os.fspath(entry.path)
+    if made == _CLANG:
+        flags = ("-include-pch", f"{folder}/{_CLANG}")
+    else:
+        # Where gcc cannot use what lies beside it, it reads the header itself.
+        flags = ("-include", f"{folder}/{PRECOMPILED}")
+    objects = (f"{folder}/{_COLD}",) if facts["has_cold"] else ()
+    return _Found(flags, objects, tuple(facts["read"]), entry.path)
+
+
+def _made(tools: Toolset) -> str:
+    """Return what a compiler's precompiled headers are called; nothing for an unknown compiler."""
+    if "clang version " in tools.host.compiler:
+        return _CLANG
+    return _GCC if "gcc version " in tools.host.compiler else ""
+
+
+def _obtain(cache: Cache, name: str, make: partial[Product]) -> None:
+    try:
+        entry = cache.obtain(name, make, name="precompiled headers")
+    # Whatever it is: builds go on without.
+    except Exception as error:
+        _logger.debug("headers are not precompiled: %s", error)
+    else:
+        _begun.pop(name, None)
+        _logger.debug("headers were precompiled: %s", entry.path)
+
+
+def _make(folder: Path, *, tools: Toolset, unit: Cxx, environment: Mapping[str, str]) -> Product:
+    """Precompile the headers of a unit in an empty folder."""
+    cold, made = _cold_part(unit.prefix), _made(tools)
+    text = f"#define {_DECLARED}\n{unit.prefix}" if cold else unit.prefix
+    (folder / PRECOMPILED).write_text(text)
+    # The build that somebody waits for comes first.
+    command = ["nice", "-n", "10", *unit.command, *unit.flags]
+    for path in unit.include_dirs:
+        command += ["-I", path]
+    run = partial(_run, folder=folder, environment=environment)
+    making = [*command, "-MD", "-MF", "headers.d", "-x", "c++-header", "-o", made]
+    if made == _CLANG:
+        # Read from standard input: clang would look for a file again where it was, and this folder
+        # is about to be renamed. What changed is known from digests, so that times do not matter.
+        run([*making, "-Xclang", "-fno-pch-timestamp", "-"], text=text)
+    else:
+        run([*making, PRECOMPILED])
+    if cold:
+        # Links drop what nothing calls.
+        own = ["-ffunction-sections", "-fdata-sections", "-MD", "-MF", "cold.d"]
+        source = os.path.join(tools.include, "tvmffi_cubin", cold)
+        run([*command, *own, "-c", "-o", _COLD, source])
+    read = [path for file in folder.glob("*.d") for path in parse_depfile(file.read_text())]
+    dependencies = tuple(dict.fromkeys(path for path in read if os.path.isabs(path)))
+    others = (made, _COLD) if cold else (made,)
+    return Product(
+        so=PRECOMPILED,
+        keep=others,
+        used=others,
+        dependencies=tools.unknown(dependencies),
+        outdated=tools.outdated,
+        facts={"read": dependencies, "has_cold": bool(cold)},
+        versions=tools.versions,
+    )
+
+
+def _cold_part(prefix: str) -> str:
+    """Return the source of the object that a unit needs whose headers only declare it; or ''."""
+    if not re.search(_HAS_COLD, prefix):
+        return ""
+    return "mixed/cold.cc" if _MIXED in prefix else "cold.cc"
+
+
+def _run(
+    command: Sequence[str], *, folder: Path, environment: Mapping[str, str], text: str = ""
+) -> None:
+    status, output = process.run(
+        command, environment=environment, folder=folder, text=text, is_long=True
+    )
+    if status != 0:
+        # No BuildError: nobody wants to look into its folder.
+        raise RuntimeError(f"exit status {status}: {' '.join(command)}\n{output}")
