@@ -49,7 +49,7 @@ def jobs(settings: Settings) -> Iterator[Job]:
     """Yield for each peer a job with new sources, and one with the first after a restart."""
     for name in SECTION.peers:
         skipped = (name == COMPILE and settings.gpu) or (name == SLOW and not settings.slow)
-        if skipped or (name in NVCC and settings.quick):
+        if skipped or (name in (*NVCC, "tvm_ffi_gxx") and settings.quick):
             continue
         rare = name in RARE
         yield Job(name, FRESH, rare)

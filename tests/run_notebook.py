@@ -1,22 +1,16 @@
-"""Executes a notebook: in a kernel, as Jupyter does, or where there is none in a plain process."""
+"""Executes a notebook in a kernel, as Jupyter does."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["QUICK_START", "code_cell", "has_kernel", "in_kernel", "in_process", "load"]
-
 QUICK_START = Path(__file__).resolve().parents[1] / "examples" / "quick_start.ipynb"
 
-_PROCESS = Path(__file__).with_name("notebook_process.py")
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -40,11 +34,6 @@ def code_cell(name: str, source: str) -> dict[str, Any]:
     }
 
 
-def has_kernel() -> bool:
-    """Return whether the packages are there that a kernel takes."""
-    return all(importlib.util.find_spec(name) for name in ("nbclient", "ipykernel"))
-
-
 def in_kernel(notebook: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, str]:
     """Return what each code cell shows, by its id; errors only where a cell is tagged for them."""
     import nbformat
@@ -60,21 +49,6 @@ def in_kernel(notebook: Mapping[str, Any], environment: Mapping[str, str]) -> di
     client.execute(env={**os.environ, **environment})
     cells = [cell for cell in nodes.cells if cell.cell_type == "code"]
     return {cell.id: "".join(map(_text, cell.outputs)) for cell in cells}
-
-
-def in_process(notebook: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the same as `in_kernel`, without a kernel: one fresh Python process runs all cells."""
-    done = subprocess.run(
-        [sys.executable, str(_PROCESS)],
-        input=json.dumps(notebook),
-        cwd=QUICK_START.parent,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 def _text(output: Mapping[str, Any]) -> str:

@@ -119,31 +119,6 @@ def test_images_that_were_compiled_here_know_the_parameters_of_their_kernels(bui
     assert mod.odd.params[0] == ("row", "ns::Row<int, 4>")
 
 
-def test_where_an_image_knows_no_parameters_launches_declare_them(built: tc.Module):
-    values = tc.Description.of(built).to_json()
-    del values["images"]
-    for name in ("tiles", "both", "placed"):
-        del values["functions"][name]
-    image = built.cubins["kernels"].image
-    # Of C++ symbols the types are known all the same, but not the names.
-    fills = [x["launches"][0] for x in values["functions"]["fill"]["instances"]]
-    for launch, type_ in zip(fills, ["float", "double"], strict=True):
-        launch["params"] = f"{type_}* x, int n, {type_} value"
-    for name, launches in (
-        ("saxpy", "float a, const float* x, float* y, int n"),
-        ("called", "float a, const float* x, float* y, int n"),
-        ("blocks", "float* x, int n, int stride"),
-        ("assumed", "float* x, int n, int stride"),
-        ("counted", "float* x, float eps, unsigned* count, unsigned most"),
-    ):
-        values["functions"][name]["launches"][0]["params"] = launches
-    args = values["functions"]["counted"]["launches"][0]["args"]
-    args["most"] = args.pop("limit")
-    mod = tc.load_description(values, embed_cubin={"kernels": image})
-    for name in values["functions"]:
-        assert mod[name].signature == built[name].signature
-
-
 DESCRIPTION = {
     "schema": "2.0",
     "name": "outside",
@@ -292,21 +267,6 @@ def test_parameters_that_are_bound_for_every_kernel_are_so_again():
     assert [name for name, _ in again.k.bound] == ["count", "most"]
 
 
-def test_what_is_bound_in_an_object_is_told_of_what_it_was_linked_into(here: Path):
-    cubin = tc.nvrtc.compile('extern "C" __global__ void k(float* x, int most) {}', arch="sm_90")
-    made = tc.build_inline(
-        "k",
-        functions={"k": Launch(**SHAPE)},
-        embed_cubin=cubin,
-        bound_params=["int most"],
-        output="k.o",
-    )
-    Path("w.cu").write_text('extern "C" __global__ void w() {}')
-    Path("w.cc").write_text("#include <tvmffi_cubin/tvmffi_cubin.h>\nEMBED_CUBIN(kernels);")
-    mod = tc.load("w", sources=["w.cc", "w.cu", made], arch="sm_90")
-    assert tc.Description.of(mod.path).bound_params == ["int most"]
-
-
 @pytest.mark.parametrize(
     ("changes", "error", "text"),
     [
@@ -349,38 +309,3 @@ def test_a_module_of_another_major_version_says_so_wherever_it_is_read(
     for read in (tc.inspect, tc.Description.of, lambda path: tc.load_module(path).manifest):
         with pytest.raises(ValueError, match=r"this version of tvmffi_cubin reads 2\.x"):
             read("other.so")
-
-
-def test_what_has_no_description_is_told(here: Path):
-    Path("k.txt").write_text("no module")
-    with pytest.raises(ValueError, match="it is no ELF object"):
-        tc.Description.of("k.txt")
-
-
-def test_the_tensor_of_a_map_is_declared_in_its_place(driver_stub: DriverStub):
-    """Of a kernel that came without a source; several launches do not change the order."""
-    cubin = tc.nvrtc.nvrtc_compile(
-        '#include <cuda.h>\nextern "C" __global__ void k(const __grid_constant__ CUtensorMap x, '
-        "float* s) {}",
-        arch="sm_90",
-    )
-    launch = {"kernel": "k", **SHAPE}
-    box = {"TensorMap": {"box_dim": [4, 8]}}
-    functions = {
-        "pointer": [{**launch, "params": "const float* x, float* s", "args": {"x": box}}],
-        "map": [
-            {**launch, "params": "CUtensorMap m, float* s", "args": {"m": {"TensorMap": {
-                "tensor": "x", "box_dim": [4, 8]}}}},
-            {**launch, "params": "const float* x, float* s", "args": {"x": box}},
-        ],
-    }  # fmt: skip
-    mod = tc.load_description({"functions": functions}, name="tensors", embed_cubin=cubin)
-    x, s = cuda_array(driver_stub, (16, 8)), cuda_array(driver_stub, 4)
-    for name in functions:
-        assert mod[name].signature == f"{name}(const float* x, float* s)"
-        mod[name](x, s)
-    for launched in driver_stub.launches():
-        made = EncodedMap.of(launched.params[0])
-        assert (made.address, made.dims, made.box) == (x.data_ptr, (8, 16), (8, 4))
-    with pytest.raises(TypeError, match="of dtype float64 .*, wanted float32"):
-        mod.pointer(cuda_array(driver_stub, (16, 8), "float64"), s)

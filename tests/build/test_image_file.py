@@ -186,17 +186,6 @@ def test_what_the_build_could_not_see_is_read_from_the_file(loaded, driver_stub)
     assert loaded.small.occupancy(block=64).max_threads == 64
 
 
-def test_a_truncated_image_never_reaches_the_driver(copy, driver_stub, image):
-    copy.with_name("k.cubin").write_bytes(image[: len(image) // 2])
-    mod = tc.load_module(copy)
-    with pytest.raises(tc.LaunchError, match="k.cubin is truncated"):
-        mod.small(cuda_array(driver_stub, 32))
-    assert driver_stub.calls("cuLibraryLoadData") == []
-    # It is read again once it has been mended.
-    copy.with_name("k.cubin").write_bytes(image)
-    mod.paired(cuda_array(driver_stub, 32))
-
-
 def test_ptx_and_fatbins_do_as_well(copy, driver_stub):
     text = compile_it(SOURCE, arch="compute_80").image
     for data in (text, text + b"\0", tc.nvrtc.compile(SOURCE, arch=["sm_80", "sm_90"]).image):

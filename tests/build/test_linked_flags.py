@@ -38,12 +38,6 @@ def built(flags):
     return tc.build_inline("linked", KERNEL, arch="sm_90", extra_ldflags=flags)
 
 
-def test_a_new_object_is_linked_anew(here):
-    for value in (1, 2, 1):
-        make_part(value)
-        assert answer(["part.o"]) == value
-
-
 def test_a_new_library_is_linked_anew_and_an_earlier_one_in_its_place(here):
     flags = ["-Learly", "-Llib", "-lpart", f"-Wl,-rpath,{here}/early"]
     Path("early").mkdir()
@@ -63,11 +57,13 @@ def test_a_new_library_is_linked_anew_and_an_earlier_one_in_its_place(here):
         (["-Wl,part.o"], None),
         (["-Llib", "-l:odd.name"], "lib/odd.name"),
         (["-Wl,--library-path=lib,--library=part"], "lib/libpart.a"),
+        (["-lpart"], "lib/libpart.a"),
         (["@flags.rsp"], None),
     ],
     ids=str,
 )
-def test_the_same_content_is_found_again_however_it_is_named(flags, archive, here):
+def test_the_same_content_is_found_again_however_it_is_named(flags, archive, here, monkeypatch):
+    monkeypatch.setenv("LIBRARY_PATH", str(here / "lib"))
     Path("flags.rsp").write_text(f"{here}/part.o")
     paths = []
     for value in (1, 2, 1):
@@ -77,27 +73,18 @@ def test_the_same_content_is_found_again_however_it_is_named(flags, archive, her
 
 
 @pytest.mark.parametrize(
-    "flags",
-    [["-Wl,--version-script=part.map"], ["-Wl,-T,part.map"], ["-T", "part.map"]],
-    ids=" ".join,
+    ("flags", "script"),
+    [
+        (["-Wl,--version-script=part.map"], "V1 { global: __tvm_ffi_*; };\n"),
+        (["-T", "part.map"], "INSERT AFTER .data;\n"),
+    ],
+    ids=str,
 )
-def test_a_script_of_the_linker_counts_by_its_content(flags, here):
-    script = (
-        "INSERT AFTER .data;\n" if "-script" not in flags[0] else "V1 { global: __tvm_ffi_*; };\n"
-    )
+def test_a_script_of_the_linker_counts_by_its_content(flags, script, here):
     paths = []
-    for text in (script, f"/* new */ {script}", script):
+    for text in (script, f"/* new */ {script}"):
         Path("part.map").write_text(text)
         paths.append(built(flags))
-    assert paths[0] == paths[2] != paths[1]
-
-
-def test_a_library_in_a_folder_of_the_environment_counts(here, monkeypatch):
-    monkeypatch.setenv("LIBRARY_PATH", str(here / "lib"))
-    paths = []
-    for value in (1, 2):
-        make_part(value, archive="lib/libpart.a")
-        paths.append(built(["-lpart"]))
     assert paths[0] != paths[1]
 
 

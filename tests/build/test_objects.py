@@ -11,23 +11,17 @@ from wrapper_sources import DRIVER, KERNELS
 import tvmffi_cubin as tc
 
 
-@pytest.mark.parametrize("names", [["add.cc"], ["add.cc", "more.c"]], ids=len)
-def test_an_object_is_yet_to_be_linked(here, names):
-    write("add.cc", ADD)
-    write("more.c", "int more(void) { return 1; }\n")
-    made = tc.build("add", sources=names, output="ops.o", build_directory="out")
-    assert made == str(here / "out" / "ops.o")
-    assert Path(made).read_bytes()[16:18] == b"\x01\x00"  # ET_REL
-    assert tvm_ffi.load_module(linked(made)).add(1, 2) == 3
-
-
 def test_an_object_goes_where_its_output_says(here):
     write("add.cc", ADD)
+    write("more.c", "int more(void) { return 1; }\n")
     (here / "sub").mkdir()
     for output in ("ops.obj", "sub/ops.o", str(here / "absolute.o")):
-        made = tc.build("add", sources="add.cc", output=output)
+        made = tc.build("add", sources=["add.cc", "more.c"], output=output)
         assert made == str(here / output)
+        assert Path(made).read_bytes()[16:18] == b"\x01\x00"  # ET_REL
         assert tvm_ffi.load_module(linked(made)).add(1, 2) == 3
+        # An object becomes a source of the next build.
+        assert tc.load("again", sources=made).add(1, 2) == 3
 
 
 def test_an_object_has_images_and_launchers_in_it(here, driver_stub):
@@ -55,12 +49,6 @@ def test_objects_given_become_part_of_the_object(here):
     assert (
         tvm_ffi.load_module(linked(tc.build("four", sources=sources, output="four.o"))).four(1) == 4
     )
-
-
-def test_an_object_becomes_a_source_of_the_next_build(here):
-    write("add.cc", ADD)
-    made = tc.build("add", sources="add.cc", output="add.o")
-    assert tc.load("again", sources=made).add(1, 2) == 3
 
 
 def test_inline_sources_become_an_object_too(here):

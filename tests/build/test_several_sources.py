@@ -1,17 +1,59 @@
-"""Device sources that are compiled separately and linked to one image."""
+"""Device sources that are compiled separately, and libraries, linked to one image."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from several_units import BOTH, CALLER, HEADER, SCALE, SOURCES, USE, library, load, refusal
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
+from tvmffi_cubin import nvrtc
 from tvmffi_cubin.cuda import libraries, nvjitlink
 from tvmffi_cubin.errors import CompileError, ToolchainError
 from tvmffi_cubin.kernels import nv_info
+
+HEADER = "using Real = float;\n__device__ __forceinline__ Real half_of(Real x) { return x / 2; }"
+SCALE = """
+__device__ Real scaled(Real x) { return half_of(x) * 2; }
+__device__ int counter;
+__constant__ float factors[2] = {1, 2};
+extern "C" __global__ void first(Real* x, int n) { x[0] = scaled(x[0]); counter = n; }
+template <class T> __global__ void fill(T* x, T value) { x[0] = value; }
+"""
+USE = """
+__device__ Real scaled(Real x);
+extern __device__ int counter;
+extern __constant__ float factors[2];
+__global__ void second(Real* x, double y) { x[1] = scaled(x[1]) * factors[counter]; }
+#define DEFINE(name) extern "C" __global__ void name(const int* p) { counter = p[0]; }
+DEFINE(third)
+"""
+SOURCES = [HEADER, SCALE, USE]
+LIBRARY = """
+__device__ float helper(float x) { return x + 1; }
+extern "C" __global__ void inside(float* x) {}
+"""
+CALLER = """
+extern __device__ float helper(float);
+extern "C" __global__ void call(float* x) { x[0] = helper(x[0]); }
+"""
+BOTH = pytest.mark.parametrize("lto", [False, True])
+
+
+def load(sources=SOURCES, functions=None, name="several", **more) -> tc.Module:
+    return tc.load_inline(name, sources, functions=functions, **{"arch": "sm_90a", **more})
+
+
+def refusal(*sources: str, error: type[Exception] = CompileError, **more) -> str:
+    with pytest.raises(error) as caught:
+        load(list(sources), **more)
+    return str(caught.value)
+
+
+def library(kind: str = "relocatable", source: str = LIBRARY, arch: str = "sm_90a") -> tc.Cubin:
+    options = ["-rdc=true"] if kind == "ptx" else []
+    return nvrtc.compile(source, arch=arch, target_type=kind, options=options)
 
 
 def symbols(mod: tc.Module) -> set[str]:
@@ -29,33 +71,24 @@ def test_kernels_of_all_units_are_exported_in_order_with_their_types(lto):
         "second(float* x, double y)",
         "third(const int* p)",
     ]
+    # Only LTO inlines across units.
+    assert ("_Z6scaledf" in symbols(mod)) != lto
 
 
-@BOTH
-def test_one_function_launches_kernels_of_two_units(lto, driver_stub):
+def test_one_function_launches_kernels_of_two_units(driver_stub):
     shape = {"grid": 1, "block": 32}
     launches = [
         tc.Launch(kernel="first", **shape, args={"n": "x.numel"}),
         tc.Launch(kernel="second", **shape),
         tc.Launch(kernel="fill<float>", **shape, args={"value": 3.0}),
     ]
-    mod = load(functions={"all": launches}, lto=lto, name="launched")
+    mod = load(functions={"all": launches}, name="launched")
     x = cuda_array(driver_stub, 4)
     mod.all(x, 1.5)
-    first, second, third = driver_stub.launches()
-    assert [x.kernel for x in (first, second, third)] == [
-        "first",
-        "_Z6secondPfd",
-        "_Z4fillIfEvPT_S0_",
-    ]
-    assert first.values("Pi") == (x.data_ptr, 4)
-    assert second.values("Pd") == (x.data_ptr, 1.5)
-    assert third.values("Pf") == (x.data_ptr, 3.0)
-
-
-def test_lto_inlines_across_units_and_separate_units_do_not():
-    assert "_Z6scaledf" in symbols(load())
-    assert "_Z6scaledf" not in symbols(load(lto=True))
+    launched = driver_stub.launches()
+    assert [x.kernel for x in launched] == ["first", "_Z6secondPfd", "_Z4fillIfEvPT_S0_"]
+    assert launched[1].values("Pd") == (x.data_ptr, 1.5)
+    assert mod.cubins["kernels"].lowered_names == {"fill<float>": "_Z4fillIfEvPT_S0_"}
 
 
 @BOTH
@@ -77,6 +110,15 @@ def test_two_static_kernels_of_one_name_are_an_error_that_names_both(lto):
     assert "same is a static kernel in cuda_sources[0] and in cuda_sources[1]" in message
 
 
+@pytest.mark.parametrize("more", ["", "__global__ void put(short* c) {}"])
+def test_overloads_in_several_units_keep_their_own_types(more):
+    one, other = (f"__global__ void put({type_} p) {{ p[0] = 1; }}" for type_ in ("float*", "int*"))
+    kernels = {"f": "_Z3putPf", "i": "_Z3putPi"}
+    functions = {name: tc.Launch(kernel=symbol) for name, symbol in kernels.items()}
+    mod = load([one, f"{other}\n{more}"], functions)
+    assert [mod[name].signature for name in mod.functions] == ["f(float* p)", "i(int* p)"]
+
+
 def test_a_wrapper_beside_several_units_goes_to_the_host_compiler():
     wrapper = """
     #include <tvm/ffi/tvm_ffi.h>
@@ -94,13 +136,27 @@ def test_files_are_units_with_their_own_folders(tmp_path: Path):
         (tmp_path / name / f"{name}.cu").write_text(f'#include "own.h"\n{text}')
     files = [tmp_path / "a" / "a.cu", tmp_path / "b" / "b.cu"]
     assert tc.load("files", sources=files, arch="sm_90a").functions == ("first", "second", "third")
-    made = library(source=SCALE.replace("Real", "float").replace("half_of(x)", "x"))
-    with_library = tc.load("files", sources=files[1], arch="sm_90a", device_libraries=[made])
-    assert with_library.functions == ("second", "third")
     files[1].write_text(files[1].read_text() + "nonsense")
     with pytest.raises(CompileError, match=r"b/b\.cu does not compile") as caught:
         tc.load("files", sources=files, arch="sm_90a")
     assert "a.cu" not in str(caught.value)
+
+
+def test_headers_may_hold_kernels_and_templates(tmp_path: Path):
+    (tmp_path / "kernels.cuh").write_text('extern "C" __global__ void included(int* x) {}')
+    (tmp_path / "fill.cuh").write_text("template <class T> __global__ void fill(T* x) {}")
+    sources = [
+        '#include "kernels.cuh"',
+        "__global__ void k(int* x) {}",
+        '#include "fill.cuh"\n__global__ void l(int* x) {}',
+    ]
+    functions = {name: tc.Launch(kernel=name) for name in ("included", "k", "l", "fill<int>")}
+    mod = load(
+        sources,
+        {name.partition("<")[0]: launch for name, launch in functions.items()},
+        extra_include_paths=[tmp_path],
+    )
+    assert mod["fill"].signature == "fill(int* arg0)"
 
 
 def test_several_architectures_and_ptx_are_made_of_several_units():
@@ -119,37 +175,6 @@ def test_a_source_that_is_alone_is_not_linked(monkeypatch):
         assert mod.functions == ("alone",)
 
 
-# Instances
-
-
-@BOTH
-def test_an_instance_is_made_by_the_unit_that_has_the_template(lto):
-    mod = load(functions={"f": tc.Launch(kernel="fill<double>")}, lto=lto, name="instance")
-    assert mod["f"].signature == "f(double* x, double value)"
-    assert mod.cubins["kernels"].lowered_names == {"fill<double>": "_Z4fillIdEvPT_S0_"}
-
-
-def test_an_instance_of_a_header_s_template_is_found_by_trying(tmp_path: Path):
-    (tmp_path / "fill.cuh").write_text("template <class T> __global__ void from_header(T* x) {}")
-    mod = load(
-        ["__global__ void k(int* x) {}", '#include "fill.cuh"\n__global__ void l(int* x) {}'],
-        {"f": tc.Launch(kernel="from_header<int>")},
-        name="tried",
-        extra_include_paths=[tmp_path],
-    )
-    assert mod["f"].signature == "f(int* arg0)"
-
-
-def test_an_instance_whose_body_does_not_compile_is_reported_with_its_unit():
-    template = "template <class T> __global__ void one(T* x) { *x = T::one; }"
-    with pytest.raises(tc.CompileError, match=r"cuda_sources\[1\].*does not compile"):
-        load(
-            ["__global__ void k(int* x) {}", template],
-            {"f": tc.Launch(kernel="one<int>")},
-            name="body",
-        )
-
-
 # Options and tools
 
 
@@ -158,40 +183,14 @@ def test_the_options_of_a_link_are_those_of_the_compilation():
     mod = load(name="options", extra_cuda_cflags=flags)
     assert b".debug_line" in mod.cubins["kernels"].image
     assert "_Z6scaledf" not in symbols(mod)
-    with pytest.raises(CompileError) as caught:
-        load(
-            [*SOURCES, "extern __device__ int v; __global__ void k(int* x) { x[0] = v; }"],
-            extra_cuda_cflags=flags,
-        )
-    assert {"-lineinfo", "-maxrregcount=32"} <= {*caught.value.options}
 
 
 def test_a_missing_nvjitlink_names_its_wheel(monkeypatch):
     cuda = libraries.find_cuda()
     parts = {part: path for part, path in cuda.parts.items() if part != "nvjitlink"}
-    cuda = cuda._replace(parts=parts)
-    monkeypatch.setattr(libraries, "_find", lambda *_: cuda)
-    wheel = cuda.wheels["nvjitlink"]
+    monkeypatch.setattr(libraries, "_find", lambda *_: cuda._replace(parts=parts))
     message = refusal(*SOURCES, error=ToolchainError, name="missing")
-    assert f"pip install {wheel}" in message
-    assert load(SCALE.replace("half_of(x)", "x").replace("Real", "float"), name="missing").functions
-
-
-def test_another_nvjitlink_is_another_key_only_where_there_may_be_a_link(monkeypatch, tmp_path):
-    def build(sources, name):
-        return tc.build_inline(name, sources, arch="sm_90a")
-
-    alone = build(CALLER.replace("helper(x[0])", "x[0]"), "key_alone")
-    build(SOURCES, "key_several")
-    cuda = libraries.find_cuda()
-    (tmp_path / "libnvJitLink.so.12").write_text("nothing")
-    parts = {**cuda.parts, "nvjitlink": str(tmp_path / "libnvJitLink.so.12")}
-    other = cuda._replace(parts=parts)
-    monkeypatch.setattr(libraries, "_find", lambda *_: other)
-    assert build(CALLER.replace("helper(x[0])", "x[0]"), "key_alone") == alone
-    assert tc.cache_info().events[-1].reason == ""
-    with pytest.raises(tc.ToolchainError, match="nvJitLink could not be loaded"):
-        build(SOURCES, "key_several")
+    assert f"pip install {cuda.wheels['nvjitlink']}" in message
 
 
 def test_warnings_name_the_unit(caplog):
@@ -201,11 +200,160 @@ def test_warnings_name_the_unit(caplog):
     assert "NVRTC on cuda_sources[3]" in caplog.text
 
 
+# Libraries
+
+
+@pytest.mark.parametrize(
+    ("kind", "lto"),
+    [("relocatable", False), ("relocatable", True), ("ltoir", True), ("ptx", False)],
+)
+def test_a_library_is_linked_into_a_single_source(kind, lto):
+    made = library(kind, arch="compute_90" if kind == "ptx" else "sm_90a")
+    mod = load(CALLER, device_libraries=[made], lto=lto, name=f"with_{kind}")
+    # Its own kernels are exported where they are named.
+    assert mod.functions == ("call",)
+    assert mod["call"].signature == "call(float* x)"
+    launch = tc.Launch(kernel="inside", params="float* x")
+    assert load(CALLER, {"f": launch}, device_libraries=[made], lto=lto).functions == ("f",)
+
+
+def test_the_content_of_a_library_is_part_of_the_key(tmp_path: Path):
+    one, other = (library(source=LIBRARY.replace("1", x)) for x in ("1", "2"))
+    path = tmp_path / "helper.cubin"
+    path.write_bytes(one.image)
+
+    def build(made: object, **more) -> str:
+        return tc.build_inline("keyed", CALLER, arch="sm_90a", device_libraries=[made], **more)
+
+    assert build(one.image) == build(path)
+    assert len({build(one), build(other), build(one, lto=True)}) == 3
+
+
+def test_kernels_may_launch_kernels_with_the_device_runtime():
+    source = """
+    __global__ void child(int* x) { x[0] = 1; }
+    extern "C" __global__ void parent(int* x) { child<<<1, 1>>>(x); }"""
+    assert refusal(source).count('pass device_libraries=["cudadevrt"]') == 1
+    cudart = libraries.find_cuda().require("cudart")
+    if not cudart.with_name("libcudadevrt.a").exists():
+        pytest.skip("the CUDA runtime's wheel has no libcudadevrt.a")
+    mod = load([source], device_libraries=["cudadevrt"], name="nested")
+    assert mod.functions == ("child", "parent")
+
+
+@BOTH
+def test_a_symbol_that_a_library_lacks_is_named(lto):
+    other = library(source=LIBRARY.replace("float x", "int x"))
+    message = refusal(CALLER, device_libraries=[other], lto=lto)
+    assert "Undefined reference to 'helper(float)' in '" in message
+
+
+def test_what_is_no_library_is_named():
+    linked = nvrtc.compile("__global__ void k() {}", arch="sm_90a")
+    for given, error, problem in (
+        (library(arch="sm_80"), ValueError, "[0] is for sm_80 and cannot be linked into an image"),
+        (b"nothing", ValueError, "device_libraries[0]: it is no image: it begins with"),
+        (linked, ValueError, "device_libraries[0]: it is a cubin, linked already"),
+        (3, TypeError, "device_libraries[0] is bytes, a Cubin or a path"),
+        ("/nowhere/libhelper.a", FileNotFoundError, "device_libraries[0]: No such file"),
+    ):
+        assert problem in refusal(CALLER, error=error, device_libraries=[given])
+    with pytest.raises(TypeError, match="device_libraries is a sequence"):
+        load(CALLER, device_libraries="libhelper.a")
+    with pytest.raises(ValueError, match="there are none: link them with nvjitlink.link"):
+        tc.load_inline("m", cpp_sources="int one() { return 1; }", device_libraries=[library()])
+
+
 def test_what_is_yet_to_be_linked_is_not_embedded_as_it_is():
     for kind, what in (("relocatable", "is a relocatable cubin"), ("ltoir", "it is LTO-IR")):
         with pytest.raises(ValueError, match=rf"embed_cubin\['image'\].*{what}.*nvjitlink\.link"):
-            tc.load_inline(
-                "unlinked",
-                embed_cubin={"image": library(kind, USE.replace("Real", "float"))},
-                functions={"third": tc.Launch(params="const int* p")},
-            )
+            tc.load_inline("unlinked", embed_cubin={"image": library(kind)})
+
+
+# Units that do not compile
+
+
+@BOTH
+def test_of_broken_units_the_first_ones_own_log_is_shown(lto):
+    broken = "__global__ void k() {\n  nonsense;\n}"
+    with pytest.raises(CompileError) as caught:
+        load([*SOURCES, broken, "__global__ void b() { two; }"], lto=lto)
+    message = str(caught.value)
+    assert message.startswith("cuda_sources[3] does not compile for sm_90a:\n")
+    assert 'cuda_sources[3](2): error: identifier "nonsense" is undefined' in message
+    assert not any(f"cuda_sources[{index}]" in message for index in (0, 1, 2, 4))
+    assert caught.value.source == broken
+
+
+def test_an_error_in_a_header_names_the_header():
+    header = '#define OK\n#error "wrong"'
+    assert "cuda_sources[0](2): catastrophic error: #error" in refusal(header, SCALE, USE)
+
+
+def test_a_unit_that_needs_a_declaration_is_told_which():
+    message = refusal(HEADER, SCALE, USE.replace("__device__ Real scaled(Real x);", ""))
+    assert 'identifier "scaled" is undefined' in message
+    assert (
+        "Hint: cuda_sources[1] has scaled, but sources of a list are compiled separately: "
+        "declare it here as well, '__device__ Real scaled(Real x);'; or put it into a source of its"
+    ) in message
+
+
+def test_an_instance_that_is_none_says_whose_it_would_be():
+    functions = {"f": tc.Launch(kernel="full<float>")}
+    message = refusal(*SOURCES, functions=functions, error=ValueError)
+    assert message.startswith("'full<float>': no instance of the source's kernels")
+    assert "first, fill, second, third" in message
+    template = "template <class T> __global__ void one(T* x) { *x = T::one; }"
+    functions = {"f": tc.Launch(kernel="one<int>")}
+    message = refusal("__global__ void k(int* x) {}", template, functions=functions)
+    assert message.startswith("cuda_sources[1] does not compile")
+
+
+# Units that do not link
+
+
+def test_all_undefined_symbols_are_named_with_their_unit():
+    user = """
+    __device__ int missing(int, const char*);
+    extern __device__ int variable;
+    extern "C" __global__ void k(int* x) { x[0] = missing(1, "") + variable; }"""
+    with pytest.raises(CompileError) as caught:
+        load([*SOURCES, user])
+    message = str(caught.value)
+    assert message.startswith("the device sources do not link for sm_90a:\n")
+    for name in ("missing(int, char const*)", "variable"):
+        assert f"Undefined reference to '{name}' in 'cuda_sources[3]'" in message
+    assert "-arch=sm_90a" in caught.value.options
+
+
+@pytest.mark.parametrize(
+    ("definition", "declaration", "hint"),
+    [
+        ("static __device__ int f(int x)", "__device__ int f(int)", "f as static"),
+        ("inline __device__ int f(int x)", "__device__ int f(int)", "f as inline"),
+        ("template <class T> __device__ T f(T x)", "", "f as a template, for itself alone"),
+    ],
+)
+def test_what_is_almost_the_undefined_function_is_pointed_out(definition, declaration, hint):
+    use = "__global__ void {}(int* x) {{ x[0] = f(x[1]); }}"
+    first = f"{definition} {{ return x; }}\n{use.format('other')}"
+    message = refusal(first, f"{declaration or definition};\n{use.format('k')}")
+    assert "(int)' in 'cuda_sources[1]'" in message
+    assert f"Hint: cuda_sources[0] defines {hint}" in message
+
+
+@BOTH
+def test_what_is_defined_twice_is_named_with_both_units(lto, capfd):
+    unit = """
+    __device__ int helper(int x) { return x; }
+    __device__ int counter;
+    extern "C" __global__ void k(int* x) { x[0] = helper(counter); }"""
+    message = refusal(unit, unit, lto=lto)
+    if lto:  # nvJitLink tells one
+        assert "': symbol multiply defined" in message
+    else:
+        for name in ("helper(int)", "counter", "k"):
+            assert f"Multiple definition of '{name}' in 'cuda_sources[1]', first in" in message
+    assert "Hint: rename one, make it static" in message
+    assert capfd.readouterr().err == ""

@@ -18,7 +18,6 @@ from wrapper_sources import DRIVER, KERNELS
 import tvmffi_cubin as tc
 from tvmffi_cubin import CubinError
 from tvmffi_cubin.functions import assembly
-from tvmffi_cubin.host.toolchain import tvm_ffi_paths
 
 SAXPY = r"""
 extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
@@ -114,27 +113,6 @@ def test_tvm_ffi_alone_loads_and_launches_it(launcher_so: Path, driver_stub: Dri
     assert output.splitlines()[1] == '{"schema"'
 
 
-def test_cpp_without_python_loads_and_launches_it(
-    launcher_so: Path, driver_stub: DriverStub, tmp_path: Path
-):
-    source = tmp_path / "main.cc"
-    source.write_text(
-        "#include <cstdio>\n#include <tvm/ffi/extra/module.h>\n#include <tvm/ffi/function.h>\n"
-        "int main(int, char** argv) {\n"
-        "  tvm::ffi::Module mod = tvm::ffi::Module::LoadFromFile(argv[1]);\n"
-        '  mod->GetFunction("_tvmffi_cubin_preload").value()(0);\n'
-        '  auto text = mod->GetFunction("_tvmffi_cubin_manifest").value()();\n'
-        "  std::puts(text.cast<tvm::ffi::String>().c_str());\n}\n"
-    )
-    paths = tvm_ffi_paths()
-    folder = paths.library.parent
-    run(
-        "g++", "-std=c++17", "-o", tmp_path / "main", source, f"-I{paths.include}",
-        paths.library, f"-Wl,-rpath,{folder}",
-    )  # fmt: skip
-    assert '"name": "saxpy"' in run(tmp_path / "main", launcher_so)
-
-
 @pytest.mark.parametrize("which", ["launcher_so", "wrapper_so"])
 def test_its_images_are_read_from_it_alone(
     which: str, request: pytest.FixtureRequest, tmp_path: Path
@@ -168,19 +146,6 @@ def test_images_of_the_largest_kind_are_found_too(tmp_path: Path, monkeypatch):
     (image,) = tc.inspect(path).images
     assert [kernel.name for kernel in image.kernels] == ["saxpy"]
     assert tc.load_module(path).cubins["kernels"].image in path.read_bytes()
-
-
-def test_the_manifest_says_how_functions_launch(launcher_so: Path):
-    facts = tc.load_module(launcher_so).manifest["functions"]["saxpy"]
-    assert facts["launches"] == [
-        {
-            "kernel": "saxpy",
-            "image": "kernels",
-            "grid": ["ceil_div(n, 256)"],
-            "block": [256],
-            "args": {"n": "x.numel"},
-        }
-    ]
 
 
 def test_an_image_of_the_same_size_is_not_taken_for_the_one_that_was_loaded(here):

@@ -1,22 +1,13 @@
 """Streams: the caller's, `k.on` and `tc.use_stream`, of whatever library."""
 
 import contextlib
-import ctypes
-import sys
 import threading
 
-import numpy as np
 import pytest
 import tvm_ffi
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-
-
-def current_context(stub) -> int:
-    context = ctypes.c_void_p()
-    stub.call("cuCtxGetCurrent", ctypes.byref(context))
-    return context.value or 0
 
 
 def in_thread(work):
@@ -67,13 +58,6 @@ def test_on_takes_any_library_s_stream(kind, ops, driver_stub):
     assert [launch.stream for launch in driver_stub.launches()] == [handle, 0]
 
 
-def test_on_none_is_the_default_stream_inside_use_stream_too(ops, driver_stub):
-    x = cuda_array(driver_stub, 4)
-    with driver_stub.stream() as handle, tc.use_stream(handle):
-        ops.two.on(None)(x, x)
-    assert driver_stub.launches()[0].stream == 0
-
-
 @pytest.mark.parametrize("value", ["1", 1.5, object()])
 def test_what_is_no_stream_is_refused(value, ops):
     for use in (ops.two.on, lambda value: tc.use_stream(value).__enter__()):
@@ -82,29 +66,11 @@ def test_what_is_no_stream_is_refused(value, ops):
 
 
 @pytest.mark.parametrize("value", [-1, 3, 4095, 2**63])
-@pytest.mark.parametrize("kind", [int, Protocol, Attribute, Torch, CuPy])
+@pytest.mark.parametrize("kind", [int, Protocol])
 def test_an_int_that_can_be_no_handle_is_refused(kind, value, ops):
     for use in (ops.two.on, lambda value: tc.use_stream(value).__enter__()):
         with pytest.raises(ValueError, match=f"got {value} as a stream, which is no handle"):
             use(kind(value))
-
-
-class Answer:
-    """A stream whose protocol answers anything."""
-
-    def __init__(self, answer):
-        self.answer = answer
-
-    def __cuda_stream__(self):
-        return self.answer
-
-
-def test_ints_of_other_libraries_are_handles(ops, driver_stub):
-    x = cuda_array(driver_stub, 4)
-    with driver_stub.stream() as handle:
-        ops.two.on(np.int64(handle))(x, x)
-        ops.two.on(Answer([np.int32(0), np.uint64(handle)]))(x, x)
-    assert [launch.stream for launch in driver_stub.launches()] == [handle, handle]
 
 
 @pytest.mark.parametrize("handle", [0, 1, 2])
@@ -170,13 +136,6 @@ def test_use_stream_refuses_another_device_than_the_stream_s(driver_stub):
             tc.use_stream(handle, device="cuda:1").__enter__()
 
 
-def test_use_stream_leaves_the_current_context_alone(ops, driver_stub):
-    with driver_stub.current_device(0) as context, driver_stub.stream(device=1) as handle:
-        with tc.use_stream(handle):
-            assert current_context(driver_stub) == context
-        assert current_context(driver_stub) == context
-
-
 def test_use_stream_works_where_there_is_no_driver(monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", "/no/such/libcuda.so")
     with tc.use_stream(0x7000):
@@ -203,56 +162,6 @@ def test_each_thread_has_its_own_stream(ops, driver_stub):
         launched = {(x.stream, x.dynamic_smem_bytes) for x in driver_stub.launches()}
         assert launched == {(handle, 16 * (i + 1)) for i, handle in enumerate(handles)}
         assert len(driver_stub.launches()) == 160
-
-
-class FakeTorch:
-    """As much of torch as `use_stream` asks for; its streams are not launched on."""
-
-    class Stream:
-        def __init__(self, handle, device_index):
-            self.cuda_stream, self.device_index = handle, device_index
-
-    def __init__(self):
-        self.cuda = self
-        self.current = []
-        self.entered = []
-
-    def is_available(self):
-        return True
-
-    def ExternalStream(self, handle, device):  # noqa: N802 - torch's name
-        return ("external", handle, device)
-
-    def default_stream(self, ordinal):
-        return ("default", ordinal)
-
-    @contextlib.contextmanager
-    def stream(self, stream):
-        self.current.append(stream)
-        self.entered.append(stream)
-        try:
-            yield
-        finally:
-            self.current.pop()
-
-
-def test_use_stream_sets_torch_s_current_stream_too(ops, driver_stub, monkeypatch):
-    torch = FakeTorch()
-    monkeypatch.setitem(sys.modules, "torch", torch)
-    x = cuda_array(driver_stub, 4, device=1)
-    with driver_stub.stream(device=1) as handle:
-        own = torch.Stream(handle, 1)
-        external = ("external", handle, "cuda:1")
-        with tc.use_stream(own), tc.use_stream(handle):
-            ops.two(x, x)
-            assert torch.current == [own, external]
-        with pytest.raises(ZeroDivisionError), tc.use_stream(own):
-            raise ZeroDivisionError
-        with tc.use_stream(1, device=1):
-            ops.two(x, x)
-    assert torch.entered == [own, external, own, ("default", 1)]
-    assert torch.current == []
-    assert driver_stub.launches()[0].stream == handle
 
 
 def test_a_stream_of_another_device_is_refused(ops, driver_stub):

@@ -187,29 +187,12 @@ def test_items_of_a_tuple_are_arguments(driver_stub, array, pair):
     assert only(driver_stub).grid == (8, 1, 1)
 
 
-def test_a_tuple_in_a_grid_is_of_its_own_class_with_its_constants():
-    launch = compiled(
-        kernels.from_tuple,
-        ["*fp32", Pair(1, 7), 5],
-        grid=lambda meta: (meta["pair"].shift, meta["pair"].scale + 1),
-    )
-    assert launch.params == "float* out, int64_t pair_0, int32_t pair_1, int32_t n"
-    assert launch.grid == ("pair_1", 2)
-
-
 def test_a_constant_that_was_given_is_no_argument():
     launch = compiled(kernels.strided, "*fp32, *fp32", constexprs={"stride": 1, "n": 64})
     assert launch.params == "float* x, float* out"
     assert launch.equal_to is None
     launch = compiled(kernels.strided, "*fp32, *fp32, 1, 64, 32")
     assert launch.params == "float* x, float* out"
-
-
-def test_constexprs_have_their_defaults():
-    given = compiled(kernels.strided, "*fp32, *fp32, i32, i32", constexprs={"BLOCK": 64})
-    assert compiled(kernels.strided, "*fp32, *fp32, i32, i32").image == given.image
-    other = compiled(kernels.strided, "*fp32, *fp32, i32, i32", constexprs={"BLOCK": 128})
-    assert other.image != given.image
 
 
 def test_examples_of_descriptors_have_their_padding(driver_stub, array):

@@ -100,12 +100,6 @@ def test_without_an_architecture_or_a_device_there_is_none_to_compile_for(monkey
     assert launch.image.arch == "sm_80"
 
 
-def test_the_current_device_decides_what_is_compiled_for(driver_stub):
-    driver_stub.set_devices(80)
-    launch = tc.triton.compile(kernels.strided, "*fp32, *fp32, i32, i32")
-    assert launch.image.arch == "sm_80"
-
-
 def test_what_is_no_function_of_triton_s_is_refused(monkeypatch):
     monkeypatch.setenv("TRITON_INTERPRET", "1")
     for given in (len, "add", triton.jit(kernels.strided.fn)):
@@ -134,12 +128,6 @@ def test_an_autotuned_function_wants_one_of_its_configurations():
     assert (only.block, only.meta) == ((64,), {"BLOCK": 64})
     heuristic = triton.heuristics({})(autotuned(CONFIGS[:1]))
     assert tc.triton.compile(heuristic, signature, arch="sm_90").block == (64,)
-
-
-def test_a_configuration_with_a_hook_is_refused():
-    hooked = triton.Config({"BLOCK": 64}, pre_hook=lambda nargs: None)
-    with pytest.raises(ValueError, match="has a pre_hook, Python that Triton runs before"):
-        tc.triton.compile(kernels.add, "*fp32, *fp32, *fp32, i32", config=hooked, arch="sm_90")
 
 
 def test_what_heuristics_compute_is_to_be_given():

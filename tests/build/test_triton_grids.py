@@ -98,15 +98,6 @@ def test_without_a_grid_callers_give_it_as_they_do_to_triton(driver_stub):
         mod.strided(x, x, 1, 200)
 
 
-def test_an_argument_that_is_always_one_is_one_in_a_grid(driver_stub):
-    launch = compiled(
-        lambda meta: 8 if meta["stride"] == 1 else 9, signature="*fp32, *fp32, i32:1, i32"
-    )
-    assert launch.grid == (8,)
-    launch = compiled("stride + 1", signature="*fp32, *fp32, i32:1, i32")
-    assert launch.grid == ("stride + 1",)
-
-
 DECLARED = kernels.tl.constexpr(1000)
 
 
@@ -168,22 +159,3 @@ def test_what_cannot_be_traced_is_refused_with_its_line(grid, message):
 def test_what_is_no_grid_is_refused(grid, error, message):
     with pytest.raises(error, match=message):
         load("triton_no_grid", strided=compiled(grid))
-
-
-def test_a_grid_reads_no_floats():
-    types = ["*fp64", *kernels.take_all.arg_names[1:]]
-    grid = lambda meta: (meta["fp32"] * 2,)  # noqa: E731
-    launch = tc.triton.compile(kernels.take_all, types, grid=grid, arch="sm_90")
-    with pytest.raises(ValueError, match="fp32"):
-        load("triton_float_grid", take_all=launch)
-
-
-def test_a_constant_that_is_no_integer_has_no_place_in_an_expression():
-    with pytest.raises(ValueError, match=r"n is the constant 1\.5, no integer"):
-        tc.triton.compile(
-            kernels.strided,
-            "*fp32, *fp32, i32",
-            constexprs={"n": 1.5},
-            grid="n + 1",
-            arch="sm_90",
-        )

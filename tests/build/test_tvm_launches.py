@@ -130,12 +130,6 @@ def test_a_tensor_map_is_passed_by_value(cubin, driver_stub, types, extra):
     assert one.params[0] == two.params[0] == bytes(range(128))
 
 
-def test_types_that_tvm_does_not_pass_are_taken_where_the_kernel_has_them(cubin, driver_stub):
-    mod = loaded(cubin, FunctionInfo("narrow", ("int8", "float16", "bool"), ("threadIdx.x",)))
-    mod.narrow(-5, 0.5, True, 32)
-    assert driver_stub.launches()[0].values("be?") == (-5, 0.5, True)
-
-
 @pytest.mark.parametrize(
     ("info", "message"),
     [

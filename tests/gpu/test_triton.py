@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 import tvmffi_cubin as tc
@@ -105,21 +102,6 @@ def test_matmul_in_groups(m, n, k):
     torch.testing.assert_close(c, a @ b, atol=1e-2, rtol=1e-2)
 
 
-def test_layer_norm():
-    launch = tc.triton.compile(
-        kernels.layer_norm,
-        "*fp16, *fp16, *fp16, *fp16, *fp32, *fp32, i32, i32, fp32, 1024",
-        grid="x.shape[0]",
-    )
-    x = torch.randn(1151, 1000, device="cuda").half()
-    weight, bias = torch.rand(2, 1000, device="cuda").half()
-    out, means, rstds = torch.empty_like(x), *torch.empty(2, 1151, device="cuda")
-    load(norm=launch).norm(x, out, weight, bias, means, rstds, x.stride(0), 1000, 1e-5)
-    expected = torch.nn.functional.layer_norm(x, (1000,), weight, bias, 1e-5)
-    torch.testing.assert_close(out, expected, atol=1e-2, rtol=0)
-    torch.testing.assert_close(means, x.float().mean(dim=1), atol=1e-4, rtol=1e-4)
-
-
 def descriptors(num_ctas: int = 1) -> tc.Launch:
     signature = dict.fromkeys("ab", "tensordesc<fp16[128,64]>") | dict.fromkeys("mnk", "i32")
     return tc.triton.compile(
@@ -159,14 +141,6 @@ def test_a_persistent_matmul_over_descriptors(make, sizes):
 
 
 @needs_tma
-def test_descriptors_of_tensors_with_strides():
-    a, b, c = operands(512, 256, 512)
-    left = a[:, 64:320]
-    load(matmul=descriptors()).matmul(left, b[:, :256], c, 512, 256, 256)
-    torch.testing.assert_close(c, left @ b[:, :256].T, atol=5e-2, rtol=1e-2)
-
-
-@needs_tma
 def test_global_scratch_is_each_launch_s_own_on_every_stream():
     mod = load(matmul=in_kernel())
     a, b, _ = operands(512, 512, 256)
@@ -178,20 +152,6 @@ def test_global_scratch_is_each_launch_s_own_on_every_stream():
     torch.cuda.synchronize()
     for out in outs:
         torch.testing.assert_close(out, a @ b.T, atol=5e-2, rtol=1e-2)
-
-
-@needs_tma
-@pytest.mark.parametrize("make", [descriptors, in_kernel])
-def test_a_matmul_in_a_graph_is_replayed_on_new_data(make):
-    mod = load(matmul=make())
-    a, b, c = operands(512, 512, 256)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        mod.matmul(a, b, c, 512, 512, 256)
-    for _ in range(3):
-        a.normal_()
-        graph.replay()
-        torch.testing.assert_close(c, a @ b.T, atol=5e-2, rtol=1e-2)
 
 
 @needs_tma
@@ -276,20 +236,3 @@ def test_numbers_of_every_type_arrive():
     out = torch.zeros(1, dtype=torch.float64, device="cuda")
     load(take_all=launch).take_all(out, *SCALARS.values())
     assert out.item() == sum(float(value) for value in SCALARS.values())
-
-
-def test_it_runs_where_triton_cannot_be_imported(add, tmp_path):
-    code = f"""
-import sys
-sys.modules["triton"] = None
-import torch
-import tvmffi_cubin as tc
-x, y = torch.rand(2, 4096, device="cuda")
-out = torch.empty_like(x)
-tc.load_module({str(add.path)!r}).add(x, y, out, 4096)
-assert torch.equal(out, x + y)
-print("equal", [name for name in sys.modules if name.startswith("triton.")])
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "equal []\n"

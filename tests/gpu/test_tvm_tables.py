@@ -9,7 +9,7 @@ import pytest
 from tvm_kit import module_bytes, table_json
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.formats.tvm import CudaModule, FunctionInfo, FunctionTable
+from tvmffi_cubin.formats.tvm import FunctionInfo, FunctionTable
 
 torch = pytest.importorskip("torch", reason="the GPU tests compare with torch, which is missing")
 
@@ -65,19 +65,16 @@ TABLE = FunctionTable(
 )
 
 
-def made(form, folder) -> tc.Module:
-    """The module, by way of a file that TVM would have written."""
+@pytest.fixture(scope="module", params=["json", "binary"])
+def mod(request, tmp_path_factory) -> tc.Module:
+    """The module, by way of files as TVM writes them."""
+    folder = tmp_path_factory.mktemp(request.param)
     code = tc.nvrtc.compile(SOURCE).image
-    if form == "json":
-        (folder / "k.cubin").write_bytes(code)
-        (folder / "k.tvm_meta.json").write_text(json.dumps(table_json(*TABLE.values())))
-        return tc.tvm.load(folder / "k.cubin")
-    return tc.tvm.load(module_bytes(code, TABLE.values(), newest=form == "newest"))
-
-
-@pytest.fixture(scope="module", params=["json", "newest", "older"])
-def mod(request, tmp_path_factory):
-    return made(request.param, tmp_path_factory.mktemp(request.param))
+    if request.param == "binary":
+        return tc.tvm.load(module_bytes(code, TABLE.values()))
+    (folder / "k.cubin").write_bytes(code)
+    (folder / "k.tvm_meta.json").write_text(json.dumps(table_json(*TABLE.values())))
+    return tc.tvm.load(folder / "k.cubin")
 
 
 def test_a_cooperative_kernel_of_a_table(mod):
@@ -102,9 +99,3 @@ def test_a_dependent_pair_of_a_table(mod):
         t_at, y_at = (ctypes.c_void_p(a.data_ptr()) for a in (t, y))
         mod.second(t_at, y_at, x.numel(), 0.5, 20, 256)
         torch.testing.assert_close(y, x * x * 0.5)
-
-
-def test_a_table_of_another_dtype_of_memory_is_refused_at_the_build():
-    table = FunctionTable([FunctionInfo("first", ("handle", "handle", "int64", "int64"), AXES)])
-    with pytest.raises(ValueError, match=r"kernel 'first': .*'arg2'.* image's has 4"):
-        tc.tvm.load(CudaModule("cubin", table, tc.nvrtc.compile(SOURCE).image))

@@ -22,6 +22,7 @@
   V(cuEventCreate, 2000) V(cuEventRecord, 2000) V(cuEventSynchronize, 2000)                    \
   V(cuEventDestroy, 4000)                                                                      \
   V(cuLibraryLoadData, 12000) V(cuLibraryUnload, 12000) V(cuLibraryGetKernel, 12000)           \
+  V(cuLibraryLoadFromFile, 12000)                                                              \
   V(cuLibraryGetKernelCount, 12040) V(cuLibraryEnumerateKernels, 12040)                        \
   V(cuKernelGetFunction, 12000) V(cuKernelGetAttribute, 12000) V(cuKernelSetAttribute, 12000)  \
   V(cuLibraryGetGlobal, 12000) V(cuKernelSetCacheConfig, 12000)                             \

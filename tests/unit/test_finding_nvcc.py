@@ -140,8 +140,6 @@ def request(source: str = SOURCE, **options: object) -> Request:
 def test_other_compilers_are_refused_by_name():
     with pytest.raises(ValueError, match="compiler is 'nvrtc' or 'nvcc', got 'clang'"):
         make_request("m", cuda_sources=SOURCE, compiler="clang")
-    with pytest.raises(TypeError, match="compiler is a str, .*, got bool"):
-        make_request("m", cuda_sources=SOURCE, compiler=True)
     assert make_request("m", cuda_sources=SOURCE).compiler == "nvrtc"
     assert make_request("m", cuda_sources=SOURCE, compiler="nvrtc").compiler == "nvrtc"
 

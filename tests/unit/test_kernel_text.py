@@ -57,34 +57,9 @@ def test_parameters_and_templates_are_told():
     assert kernels[2].params == ()
 
 
-def test_macros_on_other_lines_move_nothing():
-    source = """\
-#define GLOBAL extern "C" __global__
+MACROS = """\
 #define KERNEL(name) __global__ void name(int n)
-GLOBAL void short_of_a_macro(int n) { n = 1; }
-extern "C" __global__ void k(float* x) { x[0] = 1; }
-"""
-    found = parts(source)
-    assert found["short_of_a_macro", 3] == ("int n", "{")
-    assert found["k", 4] == ("float* x", "{")
-
-
-@pytest.mark.parametrize(
-    "declaration",
-    ["KERNEL(made) { }", "__global__ void f KERNEL_PARAMS {}", "KERNEL(a); int b(int);"],
-)
-def test_a_declaration_spelled_by_a_macro_is_refused_by_line(declaration):
-    source = (
-        "#define KERNEL(name) __global__ void name(int n)\n"
-        "#define KERNEL_PARAMS (__restrict__ int n)\n"
-    )
-    with pytest.raises(ValueError, match="^line 3: the declaration of kernel ") as error:
-        tc.find_kernels(source + declaration)
-    assert "is spelled by a macro, or cannot be parsed: write it out" in str(error.value)
-
-
-# Macros that are expanded move what is behind them on their line.
-ONE_LINE = """\
+#define KERNEL_PARAMS (__restrict__ int n)
 #define LB __launch_bounds__(128)
 #define CONST_PTR(T) const T* __restrict__
 #define GLOBAL __global__
@@ -93,22 +68,35 @@ ONE_LINE = """\
 
 
 @pytest.mark.parametrize(
-    "params",
-    ["float* b, CONST_PTR(int) d, int (h)", "int (*f)(int), int (h), float* b"],
+    ("source", "params"),
+    [
+        ('extern "C" GLOBAL void k(int n) { n = 1; }', "int n"),
+        *(
+            (f"__global__ LB void k({params}) {{ }}", params)
+            for params in (
+                "float* b, CONST_PTR(int) d, int (h)",
+                "int (*f)(int), int (h), float* b",
+            )
+        ),
+        ("GLOBAL void k(float* a) { int (x); } /* ) ( { */", "float* a"),
+    ],
 )
-def test_macros_on_the_same_line_move_nothing(params):
-    source = f"{ONE_LINE}__global__ LB void k({params}) {{ }}"
-    assert parts(source) == {("k", 5): (params, "{")}
+def test_macros_and_comments_move_nothing(source, params):
+    assert parts(MACROS + source) == {("k", 7): (params, "{")}
 
 
-def test_a_body_that_a_macro_opens_is_refused():
-    with pytest.raises(ValueError, match="^line 5: .* is spelled by a macro"):
-        tc.find_kernels(ONE_LINE + "__global__ LB void k() OPEN } __device__ int v;")
-
-
-def test_a_macro_or_a_comment_behind_moves_nothing():
-    source = ONE_LINE + "GLOBAL void k(float* a, int (*f)(int)) { int (x); } /* ) ( { */"
-    assert parts(source) == {("k", 5): ("float* a, int (*f)(int)", "{")}
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        "KERNEL(made) { }",
+        "__global__ void f KERNEL_PARAMS {}",
+        "KERNEL(a); int b(int);",
+        "__global__ LB void k() OPEN } __device__ int v;",
+    ],
+)
+def test_a_declaration_spelled_by_a_macro_is_refused_by_line(declaration):
+    with pytest.raises(ValueError, match="^line 7: .* is spelled by a macro, or cannot be parsed"):
+        tc.find_kernels(MACROS + declaration)
 
 
 def test_text_can_be_inserted_from_the_end_on():

@@ -74,30 +74,6 @@ def test_a_missing_program_is_named_with_its_package(programs: Path, missing: st
     assert said in error
 
 
-def test_a_python_without_ensurepip_needs_python3_venv(programs: Path):
-    program(programs / "python3", 'case "$2" in *ensurepip*) exit 1;; esac')
-    status, error = check(programs)
-    assert status != 0
-    assert "cannot make virtual environments; run: sudo apt install python3-venv" in error
-
-
-def test_a_python_of_another_name_has_a_package_of_its_own(programs: Path):
-    program(programs / "python3.12", 'case "$2" in *ensurepip*) exit 1;; esac')
-    assert "sudo apt install python3.12-venv" in check(programs, "PYTHON=python3.12")[1]
-
-
-def test_an_old_python_is_named_with_its_version(programs: Path):
-    program(programs / "python3", 'case "$1" in -V) echo Python 3.8.18;; *) exit 1;; esac')
-    status, error = check(programs)
-    assert status != 0
-    assert "python3 is Python 3.8.18, 3.10 or newer is needed" in error
-
-
-def test_clang_alone_is_a_compiler_too(programs: Path):
-    (programs / "g++").rename(programs / "clang++")
-    assert check(programs) == (0, "")
-
-
 def test_nothing_is_installed_again_until_the_project_file_changes(tmp_path: Path, programs: Path):
     for name in ("Makefile", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)

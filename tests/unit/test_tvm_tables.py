@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tvm_kit import module_bytes, number, table_bytes, table_json, text
 
-from tvmffi_cubin import tvm
 from tvmffi_cubin.formats.tvm import FunctionInfo, FunctionTable, read_module, read_table
 
 AXIS_TAGS = ("blockIdx.x", "threadIdx.x")
@@ -79,18 +77,6 @@ def test_every_spelling_in_json_is_read(said, info):
 
 def test_a_name_that_the_fields_leave_empty_is_the_table_s():
     assert read_table(table_bytes([add(*AXIS_TAGS)], 0, named=False)) == {"add": add(*AXIS_TAGS)}
-
-
-def test_prefixes_mean_the_same():
-    newer = add(COOPERATIVE.replace("tir.", "tirx."), "tilelang.cluster_dim_x")
-    older = add("use_cooperative_groups", "cluster_dim_x")
-    assert newer.launch() == older.launch()
-
-
-def test_what_older_tables_lack_is_off():
-    launch = read_table(table_bytes([add(*AXIS_TAGS)], 0)).launches()["add"]
-    assert launch.programmatic_dependent_launch is launch.cooperative is False
-    assert (launch.cluster, launch.dynamic_smem_bytes, launch.stream) == (None, 0, None)
 
 
 @pytest.mark.parametrize(
@@ -169,8 +155,3 @@ def test_any_bytes_are_a_table_or_a_value_error(data, changes, cut):
     for read in (read_table, read_module):
         with contextlib.suppress(ValueError):
             read(bytes(changed[: cut or None]))
-
-
-def test_nothing_of_tvm_is_imported():
-    assert "tvm" not in sys.modules
-    assert set(tvm.__all__) <= set(dir(tvm))

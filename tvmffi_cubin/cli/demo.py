@@ -109,7 +109,7 @@ def _launch(driver: Driver, saxpy: Module, block_sum: Module) -> int:
         for values, address in ((y, device_y), (total, device_total)):
             data, count = values.buffer_info()
             size = ctypes.c_size_t(count * values.itemsize)
-            driver.call("cuMemcpyDtoH_v2", ctypes.c_void_p(data), address, size)
+            driver.call("cuMemcpy", ctypes.c_void_p(data), address, size)
     wanted = [2.0 * value + 1.0 for value in x]
     if (list(y), total[0]) != (wanted, sum(wanted)):
         print("The kernels ran, and their numbers are wrong.")
@@ -124,5 +124,5 @@ def _upload(driver: Driver, stack: ExitStack, values: array.array[float]) -> cty
     size, address = ctypes.c_size_t(count * values.itemsize), ctypes.c_void_p()
     driver.call("cuMemAlloc_v2", ctypes.byref(address), size)
     stack.callback(driver.library.cuMemFree_v2, address)
-    driver.call("cuMemcpyHtoD_v2", address, ctypes.c_void_p(data), size)
+    driver.call("cuMemcpy", address, ctypes.c_void_p(data), size)
     return address

@@ -26,25 +26,11 @@ _Value = TypeVar("_Value")
 
 
 def compile_device(request: Request, sources: tuple[Source, ...], archs: tuple[str, ...]) -> Image:
-    """Compile device sources.
+    """Compile a request's sources for NVRTC, in order; several architectures give a fatbin.
 
     Sources are compiled separately and linked; one that is alone, but for headers before it, is
-    compiled to an image at once.
-
-    Parameters
-    ----------
-    request : Request
-        Options, header folders, libraries, and the template instances that are wanted.
-    sources : tuple of Source
-        The sources for NVRTC, in order.
-    archs : tuple of str
-        The architectures, from `resolve_archs`; several give a fatbin. Empty where they could not
-        be found out before.
-
-    Raises
-    ------
-    CompileError, ToolchainError, TypeError, ValueError
-        See `tvmffi_cubin.load_inline`.
+    compiled to an image at once. `archs` is empty where they could not be found out before. Raises
+    what `tvmffi_cubin.load_inline` does.
     """
     archs = archs or nvrtc.resolve_archs(options=request.cuda_cflags)
     compile_for = partial(_compile_for, request, make_units(sources, request))
@@ -160,10 +146,7 @@ def _agreed(told: Sequence[Mapping[str, _Value]]) -> dict[str, _Value]:
 def _merged(cubin: Cubin, images: Sequence[Image]) -> tuple[KernelSignature, ...]:
     """Return the signatures of a fatbin's kernels, each once, from the first member that knows it.
 
-    Raises
-    ------
-    ValueError
-        A kernel takes something else for one architecture than for another.
+    A kernel that takes something else for one architecture than for another is a ValueError.
     """
     from .signature import signature_text
 

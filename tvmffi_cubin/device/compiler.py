@@ -38,15 +38,7 @@ class Compiler(NamedTuple):
     target_type: str
 
     def compile_all(self) -> list[Compiled]:
-        """Compile all units, several at a time.
-
-        Raises
-        ------
-        CompileError
-            One does not compile: the first of those that do not.
-        ValueError
-            A wanted instance is one of no unit's kernels.
-        """
+        """Compile all units, several at a time; the error is that of the first that fails."""
         homes: dict[str, list[str]] = {}
         for expression in dict.fromkeys(wanted_instances(self.request)):
             homes.setdefault(self._home(expression).name, []).append(expression)

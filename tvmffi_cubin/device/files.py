@@ -10,10 +10,7 @@ from pathlib import Path
 from ..cuda import libraries, nvrtc
 from ..cuda.arch import Archs
 from ..inline.files import source_text
-from ..kernels.cubin import KINDS, Cubin
-
-TARGET_TYPES = (*KINDS, "fatbin")
-"""What can be made: `KINDS`, and a fatbin, of one architecture too."""
+from ..kernels.cubin import Cubin
 
 
 def compile_files(
@@ -25,22 +22,10 @@ def compile_files(
     include_paths: Sequence[str] = (),
     target_type: str = "cubin",
 ) -> Cubin:
-    """Compile CUDA source files; several are separate units, linked to one image.
+    """Compile CUDA source files; several are separate units, linked to a cubin or a fatbin.
 
-    Parameters
-    ----------
-    files : sequence of Path
-        At least one.
-    arch, options, name_expressions, include_paths
-        As of `nvrtc.compile`.
-    target_type : str
-        One of `TARGET_TYPES`; of several files a cubin or a fatbin. Several architectures make a
-        fatbin in any case.
-
-    Raises
-    ------
-    CompileError, ToolchainError, OSError, TypeError, ValueError
-        As `nvrtc.compile` and `nvjitlink.link`; or a file is empty.
+    Arguments and errors are those of `nvrtc.compile`; `target_type` may be ``"fatbin"`` too, for
+    one architecture. Several architectures make a fatbin in any case.
     """
     kind = "cubin" if target_type == "fatbin" else target_type
     if len(files) > 1:

@@ -20,22 +20,11 @@ _SUFFIXES = {"fatbin": ".fatbin", "ptx": ".ptx"}
 
 
 class Image(NamedTuple):
-    """An image to embed.
-
-    Attributes
-    ----------
-    name : str
-        The name under which it is embedded.
-    cubin : Cubin
-        The image itself.
-    signatures : tuple of KernelSignature
-        One for each kernel that can be read.
-    problem : str
-        Why there may be more kernels than these, empty where there are not.
-    """
+    """An image that is embedded under a name, with the signatures of its kernels."""
 
     name: str
     cubin: Cubin
+    # One for each kernel that can be read, and why there may be more.
     signatures: tuple[KernelSignature, ...]
     problem: str = ""
 
@@ -64,15 +53,7 @@ class Image(NamedTuple):
 
 
 def given_images(request: Request, archs: tuple[str, ...]) -> tuple[Image, ...]:
-    """Return the images that were given; PTX is assembled, unless it is to be kept.
-
-    Raises
-    ------
-    CompileError, ToolchainError
-        PTX cannot be assembled for one of the architectures.
-    ValueError
-        A given one is no image.
-    """
+    """Return the images that were given; PTX is assembled, unless it is to be kept."""
     images = []
     for name, given in request.images.items():
         if request.assembles and looks_like_ptx(given.image):
@@ -86,13 +67,7 @@ def given_images(request: Request, archs: tuple[str, ...]) -> tuple[Image, ...]:
 def with_own(
     images: Sequence[Image], request: Request, compiled: Mapping[str, Image]
 ) -> tuple[Image, ...]:
-    """Return the images of the device sources, by their names, and those that were given.
-
-    Raises
-    ------
-    ValueError
-        One of those has such a name.
-    """
+    """Return the images of the device sources, by their names, and those that were given."""
     for name in compiled:
         if name in request.images:
             raise ValueError(
@@ -110,12 +85,8 @@ def may_be_named(request: Request) -> bool:
 def given_image(name: str, given: Cubin) -> Image:
     """Return a cubin, PTX or a fatbin as it is embedded under a name.
 
-    What of a fatbin cannot be read, a wrapper can still launch.
-
-    Raises
-    ------
-    ValueError
-        It is none of these; or its signatures do not fit it.
+    What of a fatbin cannot be read, a wrapper can still launch. A ValueError says that it is none
+    of these, or that its signatures do not fit it.
     """
     cubin = read_image(given)
     try:

@@ -28,15 +28,7 @@ def unit_target(request: Request, arch: str) -> tuple[str, str]:
 
 
 def link(compiler: Compiler, compiled: Sequence[Compiled], arch: str) -> Cubin:
-    """Link units and the request's libraries.
-
-    Raises
-    ------
-    CompileError
-        They do not fit together.
-    ToolchainError, ValueError
-        nvJitLink is missing, or a library is for another architecture.
-    """
+    """Link units and the request's libraries; a CompileError says what does not fit together."""
     request = compiler.request
     title = f"the device sources do not link for {arch}"
     _check_static_kernels(compiled, title)

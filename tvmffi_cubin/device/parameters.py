@@ -22,16 +22,8 @@ def resolve(
 ) -> tuple[KernelSignature, ...]:
     """Return the signature of every kernel in an image.
 
-    Parameters
-    ----------
-    facts : sequence of KernelFact
-        The kernels of the sources that it was compiled from.
-    cubin : Cubin
-        The image.
-    types : dict
-        What the probes told.
-    trust_source : bool
-        Whether, where nothing better is known, the types are read from the source's text.
+    `facts` are the kernels of the sources that it was compiled from, `types` what the probes told.
+    With `trust_source`, types are read from the source's text where nothing better is known.
     """
     declared: dict[str, list[KernelFact]] = {}
     for fact in facts:

@@ -67,23 +67,9 @@ def compiled(
 ) -> Compiled:
     """Compile a source, with precompiled headers where they are worth it.
 
-    Parameters
-    ----------
-    run : callable
-        Compiles a text with options.
-    library : Nvrtc
-        What it does that with.
-    whole : str
-        The source; it may begin with a line of ours that gives it its name.
-    command : tuple of str
-        The options.
-    alias : str
-        What NVRTC is told that the source is called.
-    packages : sequence of str
-        The folders of this package's headers and of CUDA's: the former have what is heavy by other
-        names, the latter do not change while a process lives.
-    folder : str, optional
-        Where the source looks for headers first.
+    `run` compiles a text with options. NVRTC is told that the source is called `alias`; the text
+    may begin with a line of ours that gives it its real name. `folder` is where it looks for
+    headers first, `packages` are the folders of this package's headers and of CUDA's.
     """
     name, text = "", whole
     if whole.startswith("#line 1 "):
@@ -95,7 +81,7 @@ def compiled(
     first = "".join(f'#include "{header}"\n' for header in flags.first_headers)
 
     def headers() -> tuple[str, ...]:
-        """Return the user's headers, and those of this package."""
+        """Return the user's headers, and those of this package, which include heavy ones."""
         return include_scan.scan(
             (first, text[:end]),
             own,

@@ -16,30 +16,19 @@ if TYPE_CHECKING:
 
 
 class Unit(NamedTuple):
-    """One source with those that belong to every unit, as NVRTC takes them.
+    """One source with those that belong to every unit, as NVRTC takes them."""
 
-    Attributes
-    ----------
-    name : str
-        What messages call it.
-    text : str
-        The source, and what is compiled after it.
-    prologue : str
-        What is compiled before it and is no part of it: sources of which every unit has its own
-        copy (macros, types, inline functions).
-    include_paths : tuple of str
-        Where headers are searched.
-    is_file : bool
-        Whether they are searched beside it first.
-    facts : SourceFacts
-        What it contains, macros of the prologue expanded.
-    """
-
+    # What messages call it.
     name: str
+    # The source, and what is compiled after it.
     text: str
+    # What is compiled before it and is no part of it: sources of which every unit has its own copy
+    # (macros, types, inline functions).
     prologue: str
+    # Where headers are searched, and whether beside it first.
     include_paths: tuple[str, ...]
     is_file: bool
+    # What it contains, macros of the prologue expanded.
     facts: SourceFacts
 
 

@@ -167,7 +167,7 @@ def host_flags(what: str, value: Any) -> tuple[str, ...]:
 def cuda_flags(value: Any, lto: Any, compiler: str) -> tuple[tuple[str, ...], bool]:
     """Return the flags of device code, and whether NVRTC's is optimised when it is linked."""
     given = flags("extra_cuda_cflags", value)
-    if given and compiler == "nvcc":
+    if compiler == "nvcc":  # its own variables may hold flags
         from ..cuda.nvcc import caller_flags
 
         given = caller_flags(given)

@@ -8,6 +8,7 @@
 
 TVMFFI_CUBIN_BEGIN
 
+TVMFFI_CUBIN_DRIVER_ENTRY(cuLibraryLoadFromFile, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetFunction, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuFuncLoad, 12040)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetName, 12030)
@@ -24,8 +25,8 @@ struct Library {
   CUlibrary handle = nullptr;
   int32_t lock = 0;
 
-  /*! \brief Loads the image unless it is loaded. */
-  Status Load();
+  /*! \brief Loads the image, or that in a file, unless it is loaded. */
+  Status Load(const char* path = nullptr);
 
   /*!
    * \brief Unloads the image; a later Load loads it again, and where the driver refuses, a later
@@ -68,17 +69,22 @@ inline bool LooksLikeImage(const void* image) {
          strstr(text, ".version") != nullptr;                // PTX, a text that ends in 0
 }
 
-TVMFFI_CUBIN_COLD Status Library::Load() {
+TVMFFI_CUBIN_COLD Status Library::Load(const char* path) {
   if (__atomic_load_n(&handle, __ATOMIC_ACQUIRE) != nullptr) return {};
   const SpinLock hold(&lock);
   if (handle != nullptr) return {};
   CaptureScope relaxed;
   CUlibrary loaded = nullptr;
-  if (!LooksLikeImage(image)) return {CUDA_ERROR_INVALID_IMAGE, "cuLibraryLoadData"};
-  const CUresult result =
-      entry::cuLibraryLoadData(&loaded, image, nullptr, nullptr, 0, nullptr, nullptr, 0);
-  if (result == CUDA_SUCCESS) __atomic_store_n(&handle, loaded, __ATOMIC_RELEASE);
-  return {result, "cuLibraryLoadData"};
+  Status status{CUDA_ERROR_INVALID_IMAGE, "cuLibraryLoadData"};
+  if (path != nullptr) {
+    status = {entry::cuLibraryLoadFromFile(&loaded, path, nullptr, nullptr, 0, nullptr, nullptr, 0),
+              "cuLibraryLoadFromFile"};
+  } else if (LooksLikeImage(image)) {
+    status.result =
+        entry::cuLibraryLoadData(&loaded, image, nullptr, nullptr, 0, nullptr, nullptr, 0);
+  }
+  if (status.ok()) __atomic_store_n(&handle, loaded, __ATOMIC_RELEASE);
+  return status;
 }
 
 TVMFFI_CUBIN_COLD Status Library::Unload() {

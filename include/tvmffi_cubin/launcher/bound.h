@@ -1,28 +1,14 @@
 /*!
  * \file tvmffi_cubin/launcher/bound.h
- * \brief Kernel parameters that are bound: read by launches, changed while no launch reads them.
+ * \brief Kernel parameters that are bound: changed while no launch reads them.
  */
 #pragma once
 
 #include <stdlib.h>
 
-#include "launch.h"
+#include "argument.h"
 
 TVMFFI_CUBIN_BEGIN
-
-/*! \brief Points a parameter at what is bound on the call's device, while the gate is used. */
-inline int FillBound(const Call& call, int slot_number, void** param) {
-  const BoundSlot& slot = call.instance.bound->slots[slot_number];
-  const void* value = slot.Find(call.device);
-  *param = const_cast<void*>(value == nullptr ? slot.zeros : value);
-  if (value != nullptr || !slot.required) return 0;
-  return Fail("LaunchError",
-              "%s: the parameter %s (%s) of %s is not bound on device %d: call "
-              "mod.bind(\"%s\", %s=...) before",
-              call.Site(call.number).chars, slot.param->name, slot.param->type,
-              call.launches[call.number].plan->kernel->display, call.device, slot.function,
-              slot.param->name);
-}
 
 constexpr int kAllDevices = -1;
 constexpr int kNumBoundCells = kMaxDevices + 1;  // the last is what all devices inherit
@@ -95,8 +81,7 @@ TVMFFI_CUBIN_RARE int ReadBoundDevice(const TVMFFIAny& any, int* device) {
                 kMaxDevices - 1);
   }
   *device = static_cast<int>(any.v_int64);
-  if (*device >= 0) return 0;
-  *device = OpenDriver() ? CurrentDevice() : 0;
+  if (*device < 0) *device = OpenDriver() ? CurrentDevice() : 0;
   return 0;
 }
 

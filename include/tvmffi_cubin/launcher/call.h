@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include "bound.h"
 #include "memory.h"
 #include "target.h"
 
@@ -78,7 +77,7 @@ TVMFFI_CUBIN_RARE int FailShape(const Call& call, bool has_grid, bool has_block)
   return Fail("TypeError",
               "%s: the launch has no %s: call %s%s(...), or give the function a Launch(grid=..., "
               "block=...)",
-              call.Site(call.number).chars,
+              call.Site().chars,
               has_grid    ? "block"
               : has_block ? "grid"
                           : "shape",
@@ -150,27 +149,29 @@ __attribute__((noinline)) inline int LaunchWithMemory(Call* call) {
       if (code != 0) return -1;
     }
   }
-  return LaunchInOrder(*call);
+  return LaunchInOrder(call);
 }
 
 /*! \brief Checks all that was evaluated against the device's limits, then launches it. */
 __attribute__((always_inline)) inline int LaunchAll(Call* call) {
   const Instance& instance = call->instance;
-  int first = 0;
-  while (first < instance.num_launches && call->launches[first].is_empty) ++first;
-  if (first == instance.num_launches) return 0;
+  call->number = 0;
+  while (call->number < instance.num_launches && call->launches[call->number].is_empty) {
+    ++call->number;
+  }
+  if (call->number == instance.num_launches) return 0;
   // One gate keeps all images of the module loaded, and contexts retained. It comes before the
   // scope, because unloading releases contexts too.
-  GateUse use(&instance.launches[first].kernel->image->gate);
+  GateUse use(&instance.launches[call->number].kernel->image->gate);
   DeviceScope scope;
   const Status status = scope.Enter(call->device);
-  if (!status.ok()) return call->Fail(first, status);
-  for (int i = first; i < instance.num_launches; ++i) {
-    if (!call->launches[i].is_empty && ReadyKernel(*call, i) != 0) return -1;
+  if (!status.ok()) return call->Fail(status);
+  for (; call->number < instance.num_launches; ++call->number) {
+    if (!call->launches[call->number].is_empty && ReadyKernel(*call) != 0) return -1;
   }
   const bool has_memory =
       (instance.num_maps | instance.num_scratch) != 0 || instance.bound != nullptr;
-  return __builtin_expect(has_memory, 0) ? LaunchWithMemory(call) : LaunchInOrder(*call);
+  return __builtin_expect(has_memory, 0) ? LaunchWithMemory(call) : LaunchInOrder(call);
 }
 
 /*! \brief The same with what is bound, which stays as it is until all is launched. */

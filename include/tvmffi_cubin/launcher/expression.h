@@ -30,14 +30,14 @@ TVMFFI_CUBIN_RARE int64_t Note(Call* call, const char* failure) {
 /*! \brief Raises what was noted. */
 TVMFFI_CUBIN_RARE int FailFigure(const Call& call, const char* what = "expression") {
   if (call.failure == kRaised) return -1;
-  return Fail("ValueError", "%s: the %s '%s' %s", call.Site(call.number).chars, what, call.where,
+  return Fail("ValueError", "%s: the %s '%s' %s", call.Site().chars, what, call.where,
               call.failure);
 }
 
 /*! \brief Raises that a figure is out of range. */
 TVMFFI_CUBIN_RARE int FailRange(const Call& call, const char* name, int64_t value, int64_t least,
                                 int64_t most) {
-  return Fail("ValueError", "%s: %s is %lld, wanted %lld to %lld", call.Site(call.number).chars,
+  return Fail("ValueError", "%s: %s is %lld, wanted %lld to %lld", call.Site().chars,
               name, static_cast<long long>(value), static_cast<long long>(least),
               static_cast<long long>(most));
 }
@@ -90,16 +90,16 @@ TVMFFI_CUBIN_RARE int64_t MaxCooperativeBlocks(Call* call) {
   config.attrs = call->attributes;
   config.numAttrs = call->num_attributes;
   Occupancy found;
-  GateUse use(&kernel->image->gate);
+  const GateUse use(&kernel->image->gate);
   const Status status = OccupancyOf(kernel, call->device, config, &found);
   if (status.ok() && found.cooperative_blocks != 0) return found.cooperative_blocks;
   if (!status.ok()) {
-    call->Fail(call->number, status);
+    call->Fail(status);
   } else {
     Fail("LaunchLimitError",
          "%s: launch of %s: max_cooperative_blocks is 0: no block of this shape, shared memory and "
          "cluster fits device %d",
-         call->Site(call->number).chars, kernel->display, call->device);
+         call->Site().chars, kernel->display, call->device);
   }
   return Note(call, kRaised);
 }

@@ -1,21 +1,16 @@
 /*!
  * \file tvmffi_cubin/launcher/file.h
- * \brief Loads images, embedded or in files of their own, which may have to be made first, and
- * finds and checks the kernels of the latter.
+ * \brief Images in files of their own, which may have to be made first, and their kernels.
  */
 #pragma once
 
-#include <dlfcn.h>
-#include <elf.h>
-#include <errno.h>
 #include <stdlib.h>
 
-#include "../core/limits.h"
 #include "error.h"
 
 TVMFFI_CUBIN_BEGIN
 
-TVMFFI_CUBIN_DRIVER_ENTRY(cuCtxSetCurrent, 4000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuCtxSetCurrent, 12000)
 
 /*! \brief What the body was told of an image's file. Never changed or freed: it may be in use. */
 struct ImageFile {
@@ -39,42 +34,15 @@ TVMFFI_CUBIN_RARE Text PathOf(const EmbeddedImage& image) {
   return path;
 }
 
-/*! \brief The content of a file, from malloc, with a zero behind it, as PTX needs one. */
-TVMFFI_CUBIN_RARE unsigned char* ReadFile(const char* path, size_t* size) {
-  FILE* file = fopen(path, "rbe");
-  if (file == nullptr) return nullptr;
-  fseek(file, 0, SEEK_END);
-  const long end = ftell(file);
-  *size = end > 0 ? static_cast<size_t>(end) : 0;
-  rewind(file);
-  auto* data = static_cast<unsigned char*>(calloc(*size + 1, 1));
-  if (data != nullptr) *size = fread(data, 1, *size, file);
-  fclose(file);
-  return data;
-}
-
-/*! \brief Whether a cubin or fatbin is truncated; the driver would read past its end. */
-TVMFFI_CUBIN_RARE bool IsTruncated(const unsigned char* data, size_t size) {
-  Elf64_Ehdr head{};
-  memcpy(&head, data, size < sizeof(head) ? size : sizeof(head));
-  constexpr uint32_t kFatbin = 0xba55ed50;  // then a version, the header's size, the content's
-  if (memcmp(&head, &kFatbin, sizeof(kFatbin)) == 0) {
-    uint16_t header = 0;
-    uint64_t content = 0;
-    memcpy(&header, reinterpret_cast<char*>(&head) + 6, sizeof(header));
-    memcpy(&content, reinterpret_cast<char*>(&head) + 8, sizeof(content));
-    return header + content > size;
-  }
-  if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) return false;
-  // The tables of segments and sections come last.
-  return size < sizeof(head) || head.e_phoff + head.e_phnum * uint64_t{head.e_phentsize} > size ||
-         head.e_shoff + head.e_shnum * uint64_t{head.e_shentsize} > size;
-}
-
 /*! \brief Calls the maker of an image's file, if it has one; -1 with an error raised. */
 TVMFFI_CUBIN_RARE int MakeFile(const EmbeddedImage& image, const char* path) {
   const ImageFile* told = __atomic_load_n(&image.file, __ATOMIC_ACQUIRE);
-  if (told == nullptr || told->maker == nullptr) return 0;
+  if (told == nullptr || told->maker == nullptr) {
+    return Fail("LaunchError",
+                "the image %s: %s is missing: put it there, or have it made: load_module(path, "
+                "generate={name: ...})",
+                image.name, path);
+  }
   TVMFFIAny args[2]{}, result{};
   args[0].type_index = args[1].type_index = kTVMFFIRawStr;
   args[0].v_c_str = image.name;
@@ -89,45 +57,18 @@ TVMFFI_CUBIN_RARE int MakeFile(const EmbeddedImage& image, const char* path) {
 }
 
 /*!
- * \brief Loads an image from its file, which is made first where it is missing and there is a
- * maker. No lock is held meanwhile: that may be Python, and run for minutes.
+ * \brief Loads an image unless it is loaded: embedded, or from a file, which is made first where it
+ * is missing. No lock is held meanwhile: that may be Python, and run for minutes.
  */
-TVMFFI_CUBIN_RARE Status LoadFile(EmbeddedImage* image) {
-  static int32_t lock = 0;
-  if (__atomic_load_n(&image->library.handle, __ATOMIC_ACQUIRE) != nullptr) return {};
-  const Text path = PathOf(*image);
-  if (access(path.chars, F_OK) != 0 && MakeFile(*image, path.chars) != 0) {
-    return Raised(-1);
-  }
-  size_t size = 0;
-  unsigned char* const data = ReadFile(path.chars, &size);
-  const char* refusal = nullptr;
-  if (data == nullptr) {
-    refusal = errno != ENOENT ? strerror(errno)
-                              : "is missing: put it there, or have it made: load_module(path, "
-                                "generate={name: ...})";
-  } else if (IsTruncated(data, size)) {
-    refusal = "is truncated";
-  }
-  Status status;
-  if (refusal != nullptr) {
-    status = Raised(Fail("LaunchError", "the image %s: %s %s", image->name, path.chars, refusal));
-  } else {
-    SpinLock hold(&lock);
-    image->library.image = data;
-    status = image->library.Load();
-    // The driver has a copy of its own (CUDA driver API, CU_LIBRARY_BINARY_IS_PRESERVED).
-    image->library.image = nullptr;
-  }
-  free(data);
-  return status;
-}
-
-/*! \brief Loads an image, embedded or in a file, unless it is loaded. */
 TVMFFI_CUBIN_RARE Status LoadImage(EmbeddedImage* image) {
-  if (image->path != nullptr) return LoadFile(image);
-  __atomic_store_n(&image->library.image, image->table[0], __ATOMIC_RELAXED);
-  return image->library.Load();
+  if (__atomic_load_n(&image->library.handle, __ATOMIC_ACQUIRE) != nullptr) return {};
+  if (image->path == nullptr) {
+    __atomic_store_n(&image->library.image, image->table[0], __ATOMIC_RELAXED);
+    return image->library.Load();
+  }
+  const Text path = PathOf(*image);
+  if (access(path.chars, F_OK) != 0 && MakeFile(*image, path.chars) != 0) return Raised(-1);
+  return image->library.Load(path.chars);
 }
 
 /*!
@@ -139,34 +80,37 @@ TVMFFI_CUBIN_RARE Status FindByPart(const EmbeddedKernel& kernel, CUkernel* out)
   constexpr unsigned kMost = 1024;
   CUkernel kernels[kMost];
   const char *names[kMost], *best = nullptr;
-  unsigned count = 0, num_found = 0;
-  bool is_best_numbered = true;
   const CUlibrary library = kernel.image->library.handle;
-  Status status{entry::cuLibraryGetKernelCount(&count, library), "cuLibraryGetKernelCount"};
+  unsigned count = 0;
+  entry::cuLibraryGetKernelCount(&count, library);
   if (count > kMost) count = kMost;
-  if (status.ok()) {
-    status = {entry::cuLibraryEnumerateKernels(kernels, count, library),
-              "cuLibraryEnumerateKernels"};
-  }
-  Text all;
-  for (unsigned i = 0; i < count && status.ok(); ++i) {
-    const char* name = "";
-    status = {entry::cuKernelGetName(&name, kernels[i]), "cuKernelGetName"};
-    all.Add("%s%s", i == 0 ? "" : ", ", name);
-    const char* part = kernel.declared->by_part ? strstr(name, kernel.symbol) : nullptr;
-    if (part == nullptr) continue;
-    const char* rest = part + strlen(kernel.symbol);
-    const bool is_numbered = rest[0] == '_' && rest[1] >= '0' && rest[1] <= '9';
-    if (is_numbered && !is_best_numbered) continue;
-    if (is_numbered != is_best_numbered) num_found = 0, best = nullptr;
-    is_best_numbered = is_numbered;
-    names[num_found++] = name;
-    if (best == nullptr || strlen(name) < strlen(best)) best = name, *out = kernels[i];
-  }
+  const Status status{entry::cuLibraryEnumerateKernels(kernels, count, library),
+                      "cuLibraryEnumerateKernels"};
   if (!status.ok()) return status;
-  bool is_one = best != nullptr;
-  for (unsigned i = 0; i < num_found; ++i) is_one &= strncmp(names[i], best, strlen(best)) == 0;
-  if (is_one) return status;
+  Text all;
+  for (unsigned i = 0; i < count; ++i) {
+    names[i] = "";
+    entry::cuKernelGetName(&names[i], kernels[i]);
+    all.Add("%s%s", i == 0 ? "" : ", ", names[i]);
+  }
+  bool is_one = kernel.declared->by_part;
+  for (int with_number = 0; with_number < 2 && is_one && best == nullptr; ++with_number) {
+    const auto has_part = [&](const char* name) {
+      const char* part = strstr(name, kernel.symbol);
+      const char* rest = part == nullptr ? "" : part + strlen(kernel.symbol);
+      const bool is_numbered = rest[0] == '_' && rest[1] >= '0' && rest[1] <= '9';
+      return part != nullptr && is_numbered == (with_number != 0);
+    };
+    for (unsigned i = 0; i < count; ++i) {
+      if (!has_part(names[i]) || (best != nullptr && strlen(names[i]) >= strlen(best))) continue;
+      best = names[i];
+      *out = kernels[i];
+    }
+    for (unsigned i = 0; i < count && best != nullptr; ++i) {
+      is_one &= !has_part(names[i]) || strncmp(names[i], best, strlen(best)) == 0;
+    }
+  }
+  if (is_one && best != nullptr) return status;
   return Raised(Fail("LaunchError", "%s has %s kernel %s: name one in Launch(kernel=...): %s",
                      PathOf(*kernel.image).chars, best != nullptr ? "more than one" : "no",
                      kernel.symbol, all.chars));
@@ -195,20 +139,13 @@ TVMFFI_CUBIN_RARE Status CheckParams(const EmbeddedKernel& kernel, CUkernel hand
                      kernel.display, PathOf(*kernel.image).chars, taken.chars, passed.chars));
 }
 
-/*!
- * \brief Takes the kernel of an image in a file, and reads what the build tells of one it sees.
- * \param status Of the look-up by its whole name.
- */
-TVMFFI_CUBIN_RARE Status TakeFileKernel(EmbeddedKernel* kernel,
-                                        Status status, CUkernel* out) {
-  if (status.result == CUDA_ERROR_NOT_FOUND) status = FindByPart(*kernel, out);
-  if (status.ok()) status = CheckParams(*kernel, *out);
-  if (!status.ok()) return status;
+/*! \brief Reads of the kernel of an image in a file what the build tells of one that it sees. */
+TVMFFI_CUBIN_RARE Status ReadFileKernel(EmbeddedKernel* kernel, CUkernel handle) {
+  const Status status = CheckParams(*kernel, handle);
   const int device = CurrentDevice();
   ClusterShape fixed;
-  if (!FindFixedCluster(*out, device, &fixed)) return status;
-  const int threads =
-      KernelAttribute(*out, device, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  if (!status.ok() || !FindFixedCluster(handle, device, &fixed)) return status;
+  const int threads = KernelAttribute(handle, device, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
   for (int i = 0; i < 3; ++i) __atomic_store_n(&kernel->cluster[i], fixed[i], __ATOMIC_RELAXED);
   __atomic_store_n(&kernel->max_threads, static_cast<uint32_t>(threads), __ATOMIC_RELAXED);
   return status;

@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include "../core/limits.h"
 #include "argument.h"
 #include "file.h"
 
@@ -59,7 +58,10 @@ TVMFFI_CUBIN_RARE Status LoadKernelNow(EmbeddedKernel* kernel) {
   CUkernel handle = nullptr;
   const CUlibrary library = kernel->image->library.handle;
   status = {entry::cuLibraryGetKernel(&handle, library, kernel->symbol), "cuLibraryGetKernel"};
-  if (kernel->declared != nullptr) status = TakeFileKernel(kernel, status, &handle);
+  if (kernel->declared != nullptr) {
+    if (status.result == CUDA_ERROR_NOT_FOUND) status = FindByPart(*kernel, &handle);
+    if (status.ok()) status = ReadFileKernel(kernel, handle);
+  }
   if (status.ok()) __atomic_store_n(&kernel->handle, handle, __ATOMIC_SEQ_CST);
   return status;
 }
@@ -76,8 +78,8 @@ TVMFFI_CUBIN_RARE Status OccupancyOf(EmbeddedKernel* kernel, int device,
   DeviceScope scope;
   Status status = scope.Enter(device);
   if (status.ok()) status = LoadKernel(kernel);
-  if (!status.ok()) return status;
-  return FindOccupancy(kernel->handle, device, config, found, &kernel->limits);
+  return status.ok() ? FindOccupancy(kernel->handle, device, config, found, &kernel->limits)
+                     : status;
 }
 
 /*! \brief What a caller sets for its calls, in place of what the function says. */
@@ -120,18 +122,16 @@ struct Call {
   const char* where = nullptr;              // in which expression, as the user wrote it
 
   /*! \brief "f", and of several launches "f: launch 2 of 3". */
-  TVMFFI_CUBIN_RARE Text Site(int launch) const {
+  TVMFFI_CUBIN_RARE Text Site() const {
     Text text;
     text.Add("%s", function.name);
-    if (instance.num_launches > 1) text.Add(": launch %d of %d", launch + 1, instance.num_launches);
+    if (instance.num_launches > 1) text.Add(": launch %d of %d", number + 1, instance.num_launches);
     return text;
   }
 
-  /*! \brief Raises that a launch's kernel cannot be loaded, or is refused where it has `config`. */
-  TVMFFI_CUBIN_RARE int Fail(int launch, const Status& status,
-                             const CUlaunchConfig* config = nullptr) const {
-    return FailKernel(Site(launch).chars, *instance.launches[launch].kernel, device, config,
-                      status);
+  /*! \brief Raises that the launch's kernel cannot be loaded, or is refused with `config`. */
+  TVMFFI_CUBIN_RARE int Fail(const Status& status, const CUlaunchConfig* config = nullptr) const {
+    return FailKernel(Site().chars, *instance.launches[number].kernel, device, config, status);
   }
 };
 
@@ -147,72 +147,66 @@ inline bool HasPlainShape(const EmbeddedKernel& kernel, const CUlaunchConfig& co
  * \brief Opts into what a launch needs beyond the defaults, and checks it against the limits. Only
  * a launch that may be over one asks the driver for all of them (LimitSearch).
  */
-__attribute__((noinline)) inline int CheckLimits(const Call& call, int number) {
-  const CUlaunchConfig& config = call.launches[number].config;
-  EmbeddedKernel* const kernel = call.launches[number].plan->kernel;
+__attribute__((noinline)) inline int CheckLimits(const Call& call) {
+  const CUlaunchConfig& config = call.launches[call.number].config;
+  EmbeddedKernel* const kernel = call.launches[call.number].plan->kernel;
+  KernelLimits* const limits = &kernel->limits;
   const int device = call.device;
   char text[640];
   const LimitSearch search{device, kernel->handle, config, text, sizeof(text)};
   const ClusterShape fixed{kernel->cluster[0], kernel->cluster[1], kernel->cluster[2]};
   const uint64_t blocks = LargestCluster(config, fixed.Blocks());
-  KernelLimits* const limits = &kernel->limits;
-  if (!limits->CoversSmem(device, config.sharedMemBytes) ||
-      (blocks > 1 && !limits->HasClusters(device))) {
+  const auto is_covered = [&] {
+    return limits->CoversSmem(device, config.sharedMemBytes) &&
+           (blocks <= 1 || limits->HasClusters(device));
+  };
+  if (!is_covered()) {
     const Status status = limits->Raise(kernel->handle, device);
-    if (!status.ok()) return call.Fail(number, status);
+    if (!status.ok()) return call.Fail(status);
   }
-  const bool is_plain = HasPlainShape(*kernel, config) &&
-                        limits->CoversSmem(device, config.sharedMemBytes) &&
-                        (blocks <= 1 || limits->HasClusters(device));
   // How large a cluster may be depends on the device, on the block and on its shared memory.
   const bool must_fit = blocks > kPortableClusterBlocks || search.IsCooperative();
+  const bool is_plain = is_covered() && HasPlainShape(*kernel, config);
   const bool is_over = search.IsClusterWrong(fixed) ||
                        (is_plain ? must_fit && search.IsResidencyOver() : search.IsOver());
-  return is_over ? Fail("LaunchLimitError", "%s: launch of %s: %s", call.Site(number).chars,
+  return is_over ? Fail("LaunchLimitError", "%s: launch of %s: %s", call.Site().chars,
                         kernel->display, text)
                  : 0;
 }
 
-/*! \brief Loads a launch's kernel and checks the device's limits; the device is current. */
-__attribute__((always_inline)) inline int ReadyKernel(const Call& call, int number) {
-  const CUlaunchConfig& config = call.launches[number].config;
-  EmbeddedKernel* const kernel = call.launches[number].plan->kernel;
-  if (__builtin_expect(__atomic_load_n(&kernel->handle, __ATOMIC_SEQ_CST) == nullptr, 0)) {
-    const Status status = LoadKernelNow(kernel);
-    if (!status.ok()) return call.Fail(number, status);
-  }
+/*! \brief Loads the kernel of the call's launch and checks the limits; the device is current. */
+__attribute__((always_inline)) inline int ReadyKernel(const Call& call) {
+  const CUlaunchConfig& config = call.launches[call.number].config;
+  EmbeddedKernel* const kernel = call.launches[call.number].plan->kernel;
+  const Status status = LoadKernel(kernel);
+  if (__builtin_expect(!status.ok(), 0)) return call.Fail(status);
   const bool is_plain = config.numAttrs == 0 && kernel->cluster[0] == 0 &&
                         kernel->limits.CoversSmem(call.device, config.sharedMemBytes) &&
                         HasPlainShape(*kernel, config);
-  return __builtin_expect(is_plain, 1) ? 0 : CheckLimits(call, number);
-}
-
-/*! \brief Launches a kernel whose grid the driver counts in clusters. */
-__attribute__((noinline)) inline CUresult LaunchClusters(const Launch& launch) {
-  const EmbeddedKernel& kernel = *launch.plan->kernel;
-  CUlaunchConfig config = launch.config;
-  config.gridDimX /= kernel.cluster[0];
-  config.gridDimY /= kernel.cluster[1];
-  config.gridDimZ /= kernel.cluster[2];
-  return entry::cuLaunchKernelEx(&config, reinterpret_cast<CUfunction>(kernel.handle),
-                                 launch.params, nullptr);
+  return __builtin_expect(is_plain, 1) ? 0 : CheckLimits(call);
 }
 
 /*! \brief Launches in order what is checked and has all its memory; the device is current. */
-__attribute__((always_inline)) inline int LaunchInOrder(const Call& call) {
-  for (int i = 0; i < call.instance.num_launches; ++i) {
-    const Launch& launch = call.launches[i];
+__attribute__((always_inline)) inline int LaunchInOrder(Call* call) {
+  for (call->number = 0; call->number < call->instance.num_launches; ++call->number) {
+    const Launch& launch = call->launches[call->number];
     if (launch.is_empty) continue;
     const EmbeddedKernel& kernel = *launch.plan->kernel;
     // The driver takes a CUkernel for a CUfunction, that of the current context (CUDA driver API,
     // cuLaunchKernelEx).
-    const CUresult result =
-        __builtin_expect(kernel.grid_in_clusters, 0)
-            ? LaunchClusters(launch)
-            : entry::cuLaunchKernelEx(&launch.config, reinterpret_cast<CUfunction>(kernel.handle),
-                                      launch.params, nullptr);
+    const auto function = reinterpret_cast<CUfunction>(kernel.handle);
+    CUresult result;
+    if (__builtin_expect(kernel.grid_in_clusters, 0)) {
+      CUlaunchConfig config = launch.config;
+      config.gridDimX /= kernel.cluster[0];
+      config.gridDimY /= kernel.cluster[1];
+      config.gridDimZ /= kernel.cluster[2];
+      result = entry::cuLaunchKernelEx(&config, function, launch.params, nullptr);
+    } else {
+      result = entry::cuLaunchKernelEx(&launch.config, function, launch.params, nullptr);
+    }
     if (__builtin_expect(result != CUDA_SUCCESS, 0)) {
-      return call.Fail(i, {result, "cuLaunchKernelEx"}, &launch.config);
+      return call->Fail({result, "cuLaunchKernelEx"}, &launch.config);
     }
   }
   return 0;

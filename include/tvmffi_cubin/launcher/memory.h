@@ -1,6 +1,7 @@
 /*!
  * \file tvmffi_cubin/launcher/memory.h
- * \brief What each call makes for its launches: tensor maps and scratch memory.
+ * \brief What each call makes for its launches: tensor maps, scratch memory, and the addresses of
+ * what is bound.
  *
  * Scratch memory comes from the tensors' allocator, which reuses it in the order of its current
  * stream, or from the driver, in the order of the launch's stream.
@@ -9,13 +10,26 @@
 
 #include <tvm/ffi/extra/c_env_api.h>
 
-#include "../core/tensor_map.h"
 #include "expression.h"
 
 TVMFFI_CUBIN_BEGIN
 
 TVMFFI_CUBIN_DRIVER_ENTRY(cuMemAllocAsync, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuMemFreeAsync, 12000)
+
+/*! \brief Points a parameter at what is bound on the call's device, while the gate is used. */
+inline int FillBound(const Call& call, int slot_number, void** param) {
+  const BoundSlot& slot = call.instance.bound->slots[slot_number];
+  const void* value = slot.Find(call.device);
+  *param = const_cast<void*>(value == nullptr ? slot.zeros : value);
+  if (value != nullptr || !slot.required) return 0;
+  return Fail("LaunchError",
+              "%s: the parameter %s (%s) of %s is not bound on device %d: call "
+              "mod.bind(\"%s\", %s=...) before",
+              call.Site().chars, slot.param->name, slot.param->type,
+              call.launches[call.number].plan->kernel->display, call.device, slot.function,
+              slot.param->name);
+}
 
 /*!
  * \brief Makes one parameter's tensor map; the device is current. An empty tensor has no map, and
@@ -26,8 +40,7 @@ inline int EncodeMap(Call* call, const TensorMapPlan& plan, CUtensorMap* map) {
   TensorMapMemory memory;
   TensorMapProblem problem;
   // Words are numbered from box_dim on.
-  call->map_words = reinterpret_cast<int64_t*>(reinterpret_cast<char*>(&spec) +
-                                               offsetof(TensorMapSpec, box_dim));
+  call->map_words = spec.box_dim;
   if (DoSteps(call, plan.steps, plan.num_steps) != 0) return -1;
   const Argument& given = call->arguments[plan.argument];
   if (DescribeMemory(spec, given.tensor, given.storage.pointer, &memory, &problem) &&
@@ -36,7 +49,7 @@ inline int EncodeMap(Call* call, const TensorMapPlan& plan, CUtensorMap* map) {
   }
   const char* tensor = call->instance.params[plan.argument].name;
   const bool is_same = strcmp(tensor, plan.name) == 0;
-  return Fail(problem.kind, "%s: tensor map %s%s%s: %s", call->Site(call->number).chars, plan.name,
+  return Fail(problem.kind, "%s: tensor map %s%s%s: %s", call->Site().chars, plan.name,
               is_same ? "" : " of ", is_same ? "" : tensor, problem.text);
 }
 
@@ -75,32 +88,14 @@ struct Scratch {
     if (fixed < 0 || per_block < 0 || __builtin_mul_overflow(per_block, num_blocks, &size) ||
         __builtin_add_overflow(size, fixed, &size)) {
       return Fail("ValueError",
-                  "%s: scratch memory for %s: bytes is %lld, bytes_per_block %lld: wanted 0 or "
-                  "more of each, together within 64 bits",
-                  call->Site(call->number).chars, plan.name, static_cast<long long>(fixed),
-                  static_cast<long long>(per_block));
+                  "%s: scratch memory for %s: bytes is %ld, bytes_per_block %ld: wanted 0 or more "
+                  "of each, together within 64 bits",
+                  call->Site().chars, plan.name, fixed, per_block);
     }
-    return size == 0 ? 0 : AllocateBlock(plan, size, block);
-  }
-
- private:
-  /*!
-   * \brief Whether memory may come from the tensors' allocator. It reuses freed memory for the
-   * next work on its current stream, which a launch on another stream, or one that the next launch
-   * need not wait for, might still be using.
-   */
-  bool MayUseTensorsAllocator() const {
-    const bool may_overlap =
-        FindAttribute(call->launches[call->number].config,
-                      CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) != nullptr;
-    if (TVMFFIEnvGetDLPackManagedTensorAllocator() == nullptr || may_overlap) return false;
-    return !call->has_stream || call->stream == TVMFFIEnvGetStream(kDLCUDA, call->device);
-  }
-
-  int AllocateBlock(const ScratchPlan& plan, int64_t size, ScratchBlock* block) const {
+    if (size == 0) return 0;
     constexpr uint32_t kAlwaysAligned = 256;  // by every allocator of device memory
     if (plan.align > kAlwaysAligned) size += plan.align - kAlwaysAligned;
-    if (MayUseTensorsAllocator()) {
+    if (MayUseTensorsAllocator(config)) {
       DLTensor wanted{};
       wanted.device = {kDLCUDA, call->device};
       wanted.ndim = 1;
@@ -116,14 +111,26 @@ struct Scratch {
       if (!status.ok()) {
         char reason[640];
         DescribeStatus(status, reason, sizeof(reason));
-        return Fail("LaunchError", "%s: %lld bytes of scratch memory for %s: %s",
-                    call->Site(call->number).chars, static_cast<long long>(size), plan.name,
-                    reason);
+        return Fail("LaunchError", "%s: %ld bytes of scratch memory for %s: %s",
+                    call->Site().chars, size, plan.name, reason);
       }
       block->pointer = static_cast<uintptr_t>(block->allocated);
     }
     block->pointer = (block->pointer + plan.align - 1) & ~static_cast<uintptr_t>(plan.align - 1);
     return 0;
+  }
+
+ private:
+  /*!
+   * \brief Whether memory may come from the tensors' allocator. It reuses freed memory for the
+   * next work on its current stream, which a launch on another stream, or one that the next launch
+   * need not wait for, might still be using.
+   */
+  bool MayUseTensorsAllocator(const CUlaunchConfig& config) const {
+    const bool may_overlap =
+        FindAttribute(config, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) != nullptr;
+    if (TVMFFIEnvGetDLPackManagedTensorAllocator() == nullptr || may_overlap) return false;
+    return !call->has_stream || call->stream == TVMFFIEnvGetStream(kDLCUDA, call->device);
   }
 };
 
