@@ -51,7 +51,7 @@ def _compile_for(request: Request, units: tuple[Unit, ...], arch: str) -> Image:
 
         compiler = Compiler(request, units, *link.unit_target(request, arch))
         compiled = compiler.compile_all()
-        cubin = link.link(compiler, compiled, arch)
+        cubin = link.link(request, compiled, arch)
     else:
         compiler = Compiler(request, units, arch, "ptx" if is_ptx(arch) else "cubin")
         compiled = compiler.compile_all()

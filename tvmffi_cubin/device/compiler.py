@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..cuda import nvrtc
 from ..cuda.options import nvrtc_options
-from ..cuda.parallel import in_parallel
 from ..errors import CompileError
 from ..kernels.cubin import Cubin
-from .hints import other_units_hints, with_hints
 from .instances import wanted_instances
 from .probe import Probe, Target, plan, squeeze
 from .units import Unit
@@ -42,6 +40,10 @@ class Compiler(NamedTuple):
         homes: dict[str, list[str]] = {}
         for expression in dict.fromkeys(wanted_instances(self.request)):
             homes.setdefault(self._home(expression).name, []).append(expression)
+        if len(self.units) == 1:
+            return [self._build(self.units[0], homes.get(self.units[0].name, []))]
+        from ..cuda.parallel import in_parallel
+
         return in_parallel(lambda unit: self._build(unit, homes.get(unit.name, [])), self.units)
 
     def ask_again(self, done: Compiled, more: Sequence[Target]) -> Compiled:
@@ -75,6 +77,8 @@ class Compiler(NamedTuple):
         try:
             return self._compile(unit, wanted)
         except CompileError as error:
+            from .hints import other_units_hints, with_hints
+
             raise with_hints(error, other_units_hints(error.log, unit, self.units)) from None
 
     def _compile(

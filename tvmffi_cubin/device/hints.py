@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from ..errors import CompileError
-from ..kernels.demangle import demangle, take_apart
 from .units import Unit
 
 _UNKNOWN = (
@@ -24,32 +23,19 @@ def other_units_hints(log: str, unit: Unit, units: Sequence[Unit]) -> list[str]:
     for name in dict.fromkeys(names):
         for other in units:
             if other is not unit and re.search(rf"\b{name}\b", other.text):
-                found = [x for x in other.facts.definitions if _last(x.qualified) == name]
-                declaration = next((f", {x.declaration!r}" for x in found if x.declaration), "")
+                defined = {
+                    found.qualified.rpartition("::")[2]: f", {found.declaration!r}"
+                    for found in other.facts.definitions
+                    if found.declaration
+                }
                 hints.append(
                     f"{other.name} has {name}, but sources of a list are compiled separately: "
-                    f"declare it here as well{declaration}; or put it into a source of its own "
+                    f"declare it here as well{defined.get(name, '')}; or put it into a source of its own "
                     "before both (types, macros, inline functions and templates are seen by all "
                     'that follow); or join the sources with "\\n".join(...)'
                 )
                 break
     return hints[:_MOST]
-
-
-def own_copy_hints(symbol: str, units: Iterable[Unit]) -> Iterator[str]:
-    """Yield which units define an undefined symbol for themselves alone."""
-    # In front of a template's instance is what it returns.
-    name = _last(take_apart(demangle(symbol)).qualified.rpartition(" ")[2])
-    linkages = {"internal": "static", "inline": "inline", "template": "a template"}
-    for unit in units:
-        for found in unit.facts.definitions:
-            if found.linkage in linkages and _last(found.qualified) == name:
-                what = f"{found.qualified} as {linkages[found.linkage]}"
-                yield f"{unit.name} defines {what}, for itself alone"
-
-
-def _last(qualified: str) -> str:
-    return qualified.rpartition("::")[2]
 
 
 def with_hints(error: CompileError, hints: Iterable[str]) -> CompileError:

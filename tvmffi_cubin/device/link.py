@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 from ..cuda.arch import is_ptx, number_of
 from ..cuda.nvjitlink import LinkFailure, link_inputs, linkable, symbols_of
 from ..cuda.options import link_options
-from ..errors import CompileError
 from ..kernels.cubin import Cubin
-from .compiler import Compiled, Compiler
-from .hints import own_copy_hints
+from .compiler import Compiled
 
 if TYPE_CHECKING:
     from ..inline.request import Request
@@ -27,19 +25,15 @@ def unit_target(request: Request, arch: str) -> tuple[str, str]:
     return code_arch, "ltoir" if lto else "relocatable"
 
 
-def link(compiler: Compiler, compiled: Sequence[Compiled], arch: str) -> Cubin:
+def link(request: Request, compiled: Sequence[Compiled], arch: str) -> Cubin:
     """Link units and the request's libraries; a CompileError says what does not fit together."""
-    request = compiler.request
-    title = f"the device sources do not link for {arch}"
-    _check_static_kernels(compiled, title)
     units = [dataclasses.replace(done.cubin, name=done.unit.name) for done in compiled]
     inputs = [*units, *map(linkable, request.device_libraries)]
     options = link_options(request.cuda_cflags)
     try:
         linked = link_inputs(inputs, arch=arch, lto=request.lto, options=options)
     except LinkFailure as failure:
-        hints = [x for name in failure.undefined for x in own_copy_hints(name, compiler.units)]
-        raise failure.error(title, hints) from None
+        raise failure.error(f"the device sources do not link for {arch}") from None
     log = "\n".join(filter(None, (*(unit.log for unit in units), linked.log)))
     return dataclasses.replace(linked, log=log)
 
@@ -49,20 +43,3 @@ def own_symbols(compiled: Sequence[Compiled], arch: str) -> Iterator[str]:
     for done in compiled:
         for symbol in symbols_of(done.cubin, arch):
             yield symbol.name
-
-
-def _check_static_kernels(compiled: Sequence[Compiled], title: str) -> None:
-    """Refuse static kernels of one name: an image has one kernel of each."""
-    homes: dict[str, Compiled] = {}
-    for done in compiled:
-        for kernel in done.unit.facts.kernels:
-            symbol = done.cubin.lowered_names.get(kernel.qualified)
-            if not kernel.internal or symbol is None:
-                continue
-            other = homes.setdefault(symbol, done)
-            if other is not done:
-                raise CompileError(
-                    f"{title}:\n{kernel.qualified} is a static kernel in {other.unit.name} and in "
-                    f"{done.unit.name}: an image has one kernel of a name; rename one",
-                    options=(),
-                )
