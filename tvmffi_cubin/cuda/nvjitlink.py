@@ -95,10 +95,7 @@ def link(
     known = {x.arch for x in read if x.kind in ("relocatable", "ltoir") and x.arch}
     common = known.pop() if len(known) == 1 else None
     target = check_arch(arch) if arch is not None else resolve_arch(common)
-    try:
-        linked = link_inputs(read, arch=target, lto=lto, options=options)
-    except LinkFailure as failure:
-        raise failure.error(f"the inputs do not link for {target}") from None
+    linked = link_inputs(read, arch=target, lto=lto, options=options)
     names = {name: symbol for x in read for name, symbol in x.lowered_names.items()}
     return replace(linked, lowered_names=names)
 
@@ -182,35 +179,18 @@ def _described(symbol: DeviceSymbol) -> str:
     return "a function" if is_code else f"a {symbol.what} variable"
 
 
-class LinkFailure(Exception):
-    """The inputs do not fit together, as nvJitLink's `log` says."""
-
-    def __init__(self, log: str, options: tuple[str, ...]) -> None:
-        super().__init__(log)
-        self.log = log
-        self.options = options
-
-    @property
-    def undefined(self) -> list[str]:
-        """The symbols that nothing defines, as far as the log tells."""
-        found = re.findall(r"(?:Undefined reference to|Unresolved extern \w+) '([^']+)'", self.log)
-        return list(dict.fromkeys(found))
-
-    def error(self, title: str, hints: Iterable[str] = ()) -> CompileError:
-        """Return it as what callers get."""
-        hints = [*hints, *(hint for about, hint in _HINTS.items() if re.search(about, self.log))]
-        log = re.sub(r"'(_Z\w+)'", lambda match: f"'{demangle(match[1])}'", self.log)
-        lines = [f"{title}:", log, *(f"Hint: {hint}" for hint in dict.fromkeys(hints))]
-        return CompileError("\n".join(lines), log=self.log, options=self.options)
-
-
 # The link itself
 
 
 def link_inputs(
-    inputs: Sequence[Cubin], *, arch: str, lto: bool = False, options: Sequence[str] = ()
+    inputs: Sequence[Cubin],
+    *,
+    arch: str,
+    lto: bool = False,
+    options: Sequence[str] = (),
+    what: str = "the inputs do not link",
 ) -> Cubin:
-    """Link inputs to an image; raises `LinkFailure`, and what `link` does."""
+    """Link inputs to an image; raises what `link` does, saying `what` went wrong."""
     as_ptx = is_ptx(arch)
     nvjitlink = _checked_library(arch)
     for item in inputs:
@@ -218,7 +198,7 @@ def link_inputs(
     lto = lto or as_ptx or any(item.kind == "ltoir" for item in inputs)
     command = (f"-arch={arch}", *(["-lto"] * lto), *(["-ptx"] * as_ptx), *options)
     if clashes := [*_clashes(inputs, arch)]:
-        raise LinkFailure("\n".join(clashes), command)
+        raise _failure(f"{what} for {arch}:", "\n".join(clashes), command)
     refused, image, log = program.Call(lambda _: _linked(nvjitlink, command, inputs)).result()
     # Not the names themselves were given: they may hold anything, and the log is to be read.
     log = re.sub(r"\binput(\d+)\b", lambda match: inputs[int(match[1])].name, log)
@@ -233,12 +213,19 @@ def link_inputs(
         raise CompileError(text, log=log)
     # Where LTO-IR is linked these are no errors to it: the image has a variable of its own.
     if not image or re.search("Unresolved extern|Multiple definition of", log):
-        raise LinkFailure(log or "it failed", command)
+        raise _failure(f"{what} for {arch}:", log or "it failed", command)
     if log:
         level = logging.WARNING if "warning" in log.lower() else logging.INFO
         logging.getLogger("tvmffi_cubin").log(level, "nvJitLink for %s:\n%s", arch, log)
     kind = "ptx" if as_ptx else "cubin"
     return Cubin(image, arch, log=log, kind=kind, cuda_version=nvjitlink.release)
+
+
+def _failure(title: str, log: str, options: tuple[str, ...]) -> CompileError:
+    shown = re.sub(r"'(_Z\w+)'", lambda match: f"'{demangle(match[1])}'", log)
+    hints = (f"Hint: {hint}" for about, hint in _HINTS.items() if re.search(about, log))
+    text = "\n".join((title, shown, *dict.fromkeys(hints)))
+    return CompileError(text, log=log, options=options)
 
 
 def _checked_library(arch: str) -> Library:
@@ -313,10 +300,7 @@ def assembled(given: Cubin, archs: tuple[str, ...]) -> Cubin:
         )
     images = []
     for arch in named or [f"sm_{number_of(archs[0])}"]:
-        try:
-            images.append(link_inputs([text], arch=arch))
-        except LinkFailure as failure:
-            raise failure.error(f"{text.name} cannot be assembled for {arch}") from None
+        images.append(link_inputs([text], arch=arch, what=f"{text.name} cannot be assembled"))
     if not named:  # it was only to see whether it can be
         images.clear()
     if len(named) < len(archs):

@@ -30,9 +30,9 @@ def other_units_hints(log: str, unit: Unit, units: Sequence[Unit]) -> list[str]:
                 }
                 hints.append(
                     f"{other.name} has {name}, but sources of a list are compiled separately: "
-                    f"declare it here as well{defined.get(name, '')}; or put it into a source of its own "
-                    "before both (types, macros, inline functions and templates are seen by all "
-                    'that follow); or join the sources with "\\n".join(...)'
+                    f"declare it here as well{defined.get(name, '')}; or put it into a source of "
+                    "its own before both (types, macros, inline functions and templates are seen "
+                    'by all that follow); or join the sources with "\\n".join(...)'
                 )
                 break
     return hints[:_MOST]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..cuda.arch import is_ptx, number_of
-from ..cuda.nvjitlink import LinkFailure, link_inputs, linkable, symbols_of
+from ..cuda.nvjitlink import link_inputs, linkable, symbols_of
 from ..cuda.options import link_options
 from ..kernels.cubin import Cubin
 from .compiler import Compiled
@@ -29,11 +29,13 @@ def link(request: Request, compiled: Sequence[Compiled], arch: str) -> Cubin:
     """Link units and the request's libraries; a CompileError says what does not fit together."""
     units = [dataclasses.replace(done.cubin, name=done.unit.name) for done in compiled]
     inputs = [*units, *map(linkable, request.device_libraries)]
-    options = link_options(request.cuda_cflags)
-    try:
-        linked = link_inputs(inputs, arch=arch, lto=request.lto, options=options)
-    except LinkFailure as failure:
-        raise failure.error(f"the device sources do not link for {arch}") from None
+    linked = link_inputs(
+        inputs,
+        arch=arch,
+        lto=request.lto,
+        options=link_options(request.cuda_cflags),
+        what="the device sources do not link",
+    )
     log = "\n".join(filter(None, (*(unit.log for unit in units), linked.log)))
     return dataclasses.replace(linked, log=log)
 
