@@ -62,23 +62,16 @@ def test_units_share_functions_and_variables(lto):
 
 
 @pytest.mark.parametrize("lto", [False, True])
-@pytest.mark.parametrize("kind", ["relocatable", "ltoir", "ptx"])
+@pytest.mark.parametrize("kind", ["relocatable", "ltoir", "older", "ptx"])
 def test_a_library_is_linked_into_a_source(kind, lto):
-    arch = tc.nvrtc.resolve_arch()
+    arch = tc.nvrtc.resolve_arch() if kind != "older" else "sm_80"
+    kind = "ltoir" if kind == "older" else kind
     options = ["-rdc=true"] if kind == "ptx" else []
     if kind == "ptx":
         arch = f"compute_{arch.removeprefix('sm_').rstrip('af')}"
     library = tc.nvrtc.compile(DEFINITIONS, target_type=kind, arch=arch, options=options)
     mod = tc.load_inline(
         "gpu_library", USES, functions={"shift": SHIFT}, device_libraries=[library], lto=lto
-    )
-    check_shift(mod)
-
-
-def test_ltoir_for_an_older_architecture_is_linked_for_this_one():
-    library = tc.nvrtc.compile(DEFINITIONS, target_type="ltoir", arch="sm_80")
-    mod = tc.load_inline(
-        "gpu_older", USES, functions={"shift": SHIFT}, device_libraries=[library], lto=True
     )
     check_shift(mod)
 
