@@ -1,8 +1,10 @@
-"""`load` and `build`: what becomes of sources, objects and archives, and what they export."""
+"""`load` and `build`: what becomes of files, what they export, and how messages name them."""
 
+import ctypes
 import os
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 from file_kit import ADD, EXPORT, MACRO, SCALE, compiled, include_flags, write
@@ -14,50 +16,39 @@ import tvmffi_cubin as tc
 # What each kind becomes
 
 
-@pytest.mark.parametrize("suffix", [".cpp", ".cc", ".cxx", ".CPP", ".C"])
-def test_a_cpp_file_exports_what_it_says(here, suffix):
-    export = MACRO if suffix == ".cpp" else EXPORT
-    write(f"add{suffix}", "int add(int a, int b) { return a + b; }\n" + export.format("add"))
-    assert tc.load("add", sources=f"add{suffix}").add(1, 2) == 3
+def test_files_become_what_their_suffixes_say(here):
+    """Each C++ file is a unit of its own; C goes to the C compiler; the rest is linked."""
+    write("a/ops.cc", ADD + "static int value = 1;\n")
+    write("b/ops.cc", "static int value = 2;\nint two() { return value; }\n" + EXPORT.format("two"))
+    write("c.C", "int three() { return 3; }\n" + EXPORT.format("three"))
+    write("d.CPP", "int four() { return 4; }\n" + MACRO.format("four"))
+    write(
+        "new.c",
+        "#include <cuda.h>\n#include <cuda_runtime_api.h>\n#include <tvm/ffi/c_api.h>\n"
+        "int new_(int class) { return class + (CUDA_VERSION > 12000) * (int)sizeof 'a'; }\n",
+    )
+    write("twice.c", "int twice(int x) { return 2 * x; }\n")
+    write("thrice.c", "int thrice(int x) { return 3 * x; }\n")
+    write("lib/answer.c", "int answer(void) { return 42; }\n")
+    twice, thrice = compiled("cc", "twice.c"), compiled("cc", "thrice.c")
+    subprocess.run(["ar", "rcs", "libthrice.a", thrice], check=True)
+    compiled("cc", "lib/answer.c", "-shared")
+    os.rename("lib/answer.o", "lib/libanswer.so")
+    text = 'extern "C" int new_(int), twice(int), thrice(int), answer();\n'
+    text += "int all(int x) { return new_(twice(thrice(x))) + answer(); }\n"
+    write("all.cc", text + EXPORT.format("all"))
+    sources = ["a/ops.cc", "b/ops.cc", "c.C", "d.CPP", "new.c", "all.cc"]
+    mod = tc.load("kinds", sources=[*sources, twice, "libthrice.a", "lib/libanswer.so"])
+    assert (mod.add(5, 2), mod.two(), mod.three(), mod.four(), mod.all(1)) == (7, 2, 3, 4, 52)
 
 
-@pytest.mark.parametrize("argument", ["sources", "cpp_files", "cuda_files"])
-def test_the_three_arguments_mean_the_same(here, argument):
+def test_the_three_arguments_mean_the_same_and_a_file_counts_once(here):
     path = write("add.cc", ADD)
-    assert tc.load("add", **{argument: [path]}).add(1, 2) == 3
-    assert tc.load("add", **{argument: str(path)}).add(2, 2) == 4
+    given = [{"cpp_files": [path]}, {"cuda_files": str(path)}, {"sources": ["add.cc", path]}]
+    assert len({tc.build("add", **options) for options in given}) == 1
 
 
-def test_a_file_that_is_named_twice_counts_once(here):
-    path = write("add.cc", ADD)
-    assert tc.load("add", sources=["add.cc", path], cpp_files=path).add(1, 2) == 3
-
-
-def test_each_cpp_file_is_a_unit_of_its_own(here):
-    write("a.cc", "static int value = 1;\nint one() { return value; }\n" + EXPORT.format("one"))
-    write("b.cc", "static int value = 2;\nint two() { return value; }\n" + EXPORT.format("two"))
-    mod = tc.load("units", sources=["a.cc", "b.cc"])
-    assert (mod.one(), mod.two()) == (1, 2)
-
-
-def test_files_of_one_name_in_several_folders_do_not_collide(here):
-    write("a/ops.cc", ADD)
-    write("b/ops.cc", "int sub(int a, int b) { return a - b; }\n" + EXPORT.format("sub"))
-    mod = tc.load("same", sources=["a/ops.cc", "b/ops.cc"])
-    assert (mod.add(5, 2), mod.sub(5, 2)) == (7, 3)
-
-
-def test_c_files_go_to_the_c_compiler(here, monkeypatch):
-    write("new.c", "int new_(int class) { return class + (int)sizeof 'a'; }\n")
-    declared = 'extern "C" int new_(int);\nint call(int x) { return new_(x); }\n'
-    write("call.cc", declared + EXPORT.format("call"))
-    assert tc.load("c", sources=["new.c", "call.cc"]).call(3) == 7
-    monkeypatch.setenv("CC", "no-such-compiler")
-    with pytest.raises(tc.ToolchainError, match="CC='no-such-compiler'"):
-        tc.load("c", sources=["new.c", "call.cc"])
-
-
-@pytest.mark.parametrize("flags", [["-std=c++20"], ["-std=c11"], ["-std=gnu++20", "-std=gnu11"]])
+@pytest.mark.parametrize("flags", [["-std=c11"], ["-std=gnu++20", "-std=gnu11"]])
 def test_a_standard_is_that_of_its_own_language(here, flags):
     wanted = "20" if "++20" in flags[0] else "17"
     write("ops.cc", f"static_assert(__cplusplus / 100 >= 20{wanted});\n" + ADD)
@@ -66,77 +57,42 @@ def test_a_standard_is_that_of_its_own_language(here, flags):
     assert tc.load("std", sources=["ops.cc", "more.c"], **options).add(1, 2) == 3
 
 
-def test_c_files_see_tvm_ffi_and_cuda(here):
-    write(
-        "version.c",
-        "#include <cuda.h>\n#include <cuda_runtime_api.h>\n#include <tvm/ffi/c_api.h>\n"
-        "int version(void) { return CUDA_VERSION + (int)sizeof(TVMFFIAny); }\n",
-    )
-    declared = 'extern "C" int version();\nint call() { return version(); }\n'
-    write("call.cc", declared + EXPORT.format("call"))
-    assert tc.load("c_cuda", sources=["version.c", "call.cc"]).call() > 12000
-
-
-def test_objects_and_archives_are_linked(here):
-    write("twice.c", "int twice(int x) { return 2 * x; }\n")
-    write("thrice.c", "int thrice(int x) { return 3 * x; }\n")
-    twice, thrice = compiled("cc", "twice.c"), compiled("cc", "thrice.c")
-    subprocess.run(["ar", "rcs", "libthrice.a", thrice], check=True)
-    text = 'extern "C" int twice(int), thrice(int);\nint six(int x) { return twice(thrice(x)); }\n'
-    write("six.cc", text + EXPORT.format("six"))
-    assert tc.load("six", sources=["six.cc", twice, "libthrice.a"]).six(2) == 12
-
-
-def test_a_shared_library_is_found_where_it_lies(here):
-    write("lib/answer.c", "int answer(void) { return 42; }\n")
-    compiled("cc", "lib/answer.c", "-shared")
-    os.rename("lib/answer.o", "lib/libanswer.so")
-    text = 'extern "C" int answer();\nint ask() { return answer(); }\n'
-    write("ask.cc", text + EXPORT.format("ask"))
-    assert tc.load("ask", sources=["ask.cc", "lib/libanswer.so"]).ask() == 42
-
-
-def test_an_object_alone_may_export(here):
+def test_an_object_alone_may_export_and_an_archive_what_is_named(here):
     write("add.cc", ADD)
     made = compiled("g++", "add.cc", "-std=c++17", *include_flags())
     assert tc.load("object", sources=made).add(1, 2) == 3
-
-
-def test_an_archive_gives_the_functions_that_are_named(here):
-    write("add.cc", ADD)
-    subprocess.run(
-        ["ar", "rcs", "libadd.a", compiled("g++", "add.cc", "-std=c++17", *include_flags())],
-        check=True,
-    )
+    subprocess.run(["ar", "rcs", "libadd.a", made], check=True)
     assert tc.load("archive", sources="libadd.a", functions=["add"]).add(1, 2) == 3
+
+
+def test_build_returns_what_load_loads(here):
+    write("add.cc", ADD)
+    path = tc.build("add", sources="add.cc")
+    assert path == tc.load("add", sources="add.cc").path
+    copy = tc.build("add", sources="add.cc", build_directory="out")
+    assert copy == str(here / "out" / "add.so")
+    assert ctypes.CDLL(copy) is not None
 
 
 # Kernels
 
 
-def test_every_kernel_of_a_cu_file_is_exported(here, driver_stub):
-    write("scale.cu", SCALE)
-    mod = tc.load("scale", sources="scale.cu", arch="sm_90")
-    assert mod.scale.signature == "scale(float* x, float by, int n)"
-    x = cuda_array(driver_stub, 8)
-    mod.scale[2, 4](x, 3.0, 8)
-    (launch,) = driver_stub.launches()
-    assert launch.values("Pfi") == (x.data_ptr, 3.0, 8)
-
-
-def test_kernels_of_files_are_launched_as_functions_says(here, driver_stub):
-    write("scale.cu", SCALE)
-    launch = tc.Launch(grid="ceil_div(n, 4)", block=4, args={"n": "x.numel"})
-    mod = tc.load("scale", sources="scale.cu", functions={"scale": launch}, arch="sm_90")
-    mod.scale(cuda_array(driver_stub, 10), 3.0)
-    assert driver_stub.launches()[0].grid == (3, 1, 1)
-
-
-def test_template_instances_of_files(here):
+def test_kernels_of_cu_files_are_launched_as_functions_says(here, driver_stub):
+    write("scale.cuh", SCALE)
+    write("scale.cu", '#include "scale.cuh"\n')
     write("fill.cu", "template <class T> __global__ void fill(T* x, T by) { x[0] = by; }")
-    functions = {"fill_int": tc.Launch(kernel="fill<int>")}
-    mod = tc.load("fill", sources="fill.cu", functions=functions, arch="sm_90")
+    assert tc.load("header", sources="scale.cu", arch="sm_90").functions == ("scale",)
+    write("scale.cu", SCALE)
+    functions = {
+        "scale": tc.Launch(grid="ceil_div(n, 4)", block=4, args={"n": "x.numel"}),
+        "fill_int": tc.Launch(kernel="fill<int>"),
+    }
+    mod = tc.load("kernels", sources=["scale.cu", "fill.cu"], functions=functions, arch="sm_90")
     assert mod.fill_int.signature == "fill_int(int* x, int by)"
+    x = cuda_array(driver_stub, 10)
+    mod.scale(x, 3.0)
+    (launch,) = driver_stub.launches()
+    assert (launch.grid, launch.values("Pfi")) == ((3, 1, 1), (x.data_ptr, 3.0, 10))
 
 
 def test_a_wrapper_in_a_cc_file_launches_the_kernels_of_a_cu_file(here, driver_stub):
@@ -158,19 +114,14 @@ def test_a_cu_file_of_host_code_is_for_the_host_compiler_as_nvcc_reads_it(here):
 
 
 def test_generated_and_own_functions_live_in_one_module(here, driver_stub):
-    write("scale.cu", SCALE)
+    # A file's own function comes before a kernel of its name.
+    write("scale.cu", SCALE + 'extern "C" __global__ void add(int* x) {}')
     write("add.cc", ADD)
     mod = tc.load("both", sources=["scale.cu", "add.cc"], functions=["scale", "add"], arch="sm_90")
     assert mod.functions == ("scale",)
     assert mod.add(1, 2) == 3
     mod.scale[1, 1](cuda_array(driver_stub, 4), 1.0, 4)
     assert len(driver_stub.launches()) == 1
-
-
-def test_a_kernel_that_only_a_header_of_the_file_defines_is_found(here):
-    write("scale.cuh", SCALE)
-    write("scale.cu", '#include "scale.cuh"\n')
-    assert tc.load("header", sources="scale.cu", arch="sm_90").functions == ("scale",)
 
 
 MIXED = """#include "count.cuh"
@@ -204,25 +155,110 @@ def test_a_file_may_have_all_its_kernels_and_launches_in_headers(here, driver_st
     assert [launch.grid for launch in driver_stub.launches()] == [(5, 1, 1)]
 
 
-def test_a_kernel_that_is_launched_and_nowhere_defined_is_named(here):
-    write("run.cu", "__global__ void k(int* x);\nvoid run(int* x) { k<<<1, 1>>>(x); }\n")
-    with pytest.raises(
-        ValueError, match=r"run\.cu:2: k<<<\.\.\.>>> launches a kernel, and none of"
-    ):
-        tc.load("run", sources="run.cu", arch="sm_90")
-
-
-# What is exported
-
-
-def test_a_function_that_no_file_exports_is_an_error_with_the_macro(here):
+def test_what_no_file_defines_is_named(here):
     write("add.cc", ADD)
     with pytest.raises(tc.BuildError, match=r"'sub'.*TYPED_FUNC\(sub, sub\)"):
         tc.load("missing", sources="add.cc", functions=["add", "sub"])
+    write("run.cu", "__global__ void k(int* x);\nvoid run(int* x) { k<<<1, 1>>>(x); }\n")
+    with pytest.raises(ValueError, match=r"run\.cu:2: k<<<\.\.\.>>> launches a kernel, and n"):
+        tc.load("run", sources="run.cu", arch="sm_90")
 
 
-def test_a_file_s_own_function_comes_before_a_kernel_of_its_name(here):
-    write("add.cu", 'extern "C" __global__ void add(int* x) {}')
-    write("add.cc", ADD)
-    mod = tc.load("own", sources=["add.cu", "add.cc"], functions=["add"], arch="sm_90")
-    assert (mod.functions, mod.add(1, 2)) == ((), 3)
+# Messages and places
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "mark"),
+    [
+        ("wrong.cu", "\n\n__device__ wrong;\n", "(3)"),
+        ("wrong.cc", "\n\nwrong wrong;\n", ":3:"),
+        ("wrong.c", "\n\nwrong wrong;\n", ":3:"),
+    ],
+)
+def test_messages_show_the_user_s_path_and_line(here, name, text, mark):
+    path = write(name, text)
+    with pytest.raises((tc.CompileError, tc.BuildError), match=re.escape(f"{path}{mark}")):
+        tc.load("wrong", sources=path, arch="sm_90")
+
+
+@pytest.mark.parametrize("odd", ["a b's #%|\\(x)", 'quo"te:$HOME;&', "münchen"])
+def test_odd_paths_work(here, driver_stub, odd):
+    folder = Path(odd)
+    write(folder / "answer.h", "#define ANSWER 42\n")
+    include = '#include "answer.h"\n'
+    answer = "int answer() { return ANSWER; }\n" + EXPORT.format("answer")
+    sources = [
+        write(folder / f"{odd}.cc", include + answer),
+        write(folder / f"{odd}.c", include + "int unused(void) { return ANSWER; }\n"),
+        write(folder / f"{odd}.cu", include + "__global__ void k(int* x) { x[0] = ANSWER; }\n"),
+    ]
+    sources.append(compiled("cc", write(folder / f"{odd} o.c", "int object(void) { return 1; }\n")))
+    mod = tc.load("odd", sources=sources, functions=["k", "answer"], arch="sm_90")
+    assert mod.answer() == 42
+    mod.k[1, 1](cuda_array(driver_stub, 1, "int32"))
+
+
+def test_headers_are_searched_beside_a_file_and_beside_what_a_link_leads_to(here):
+    write("real/near.h", "#define NEAR 1\n")
+    write("real/far.h", "#define FAR 1\n")
+    write("other/far.h", "#define FAR 2\n")
+    write("links/near.h", "#define NEAR 2\n")
+    text = '#include "near.h"\n#include "far.h"\n'
+    write("real/k.cu", text + "static_assert(NEAR < 3);\n__global__ void k() {}\n")
+    write("real/f.cc", text + "int f() { return NEAR * 10 + FAR; }\n" + EXPORT.format("f"))
+    for name in ("k.cu", "f.cc"):
+        os.symlink(f"../real/{name}", f"links/{name}")
+    mod = tc.load("links", sources=["links/k.cu", "links/f.cc"], arch="sm_90")
+    assert mod.f() == 21
+    options = {"extra_include_paths": ["other"], "arch": "sm_90"}
+    assert tc.load("first", sources=["real/k.cu", "real/f.cc"], **options).f() == 11
+
+
+def test_the_file_itself_is_compiled_in_any_encoding(here):
+    text = "int line() { return __FILE__[0] == '/' ? __LINE__ : 0; } // caf\xe9\n"
+    Path("line.cc").write_bytes((text + EXPORT.format("line")).encode("latin1"))
+    assert tc.load("line", sources="line.cc").line() == 1
+
+
+# What cannot be
+
+
+@pytest.mark.parametrize(
+    ("sources", "error", "text"),
+    [
+        ([], ValueError, "sources is empty"),
+        ("none.cu", FileNotFoundError, "there is no such source.*none.cu"),
+        (".", IsADirectoryError, "a source is a file, this is a folder"),
+        ("folder.cu", IsADirectoryError, "a source is a file, this is a folder"),
+        ("pipe.cu", ValueError, "pipe.cu is a device or a pipe"),
+        ("notes.txt", ValueError, r"notes.txt has the suffix '.txt': known are .cu .cpp"),
+        ("noname", ValueError, r"noname has the suffix '': known are"),
+        ("ops.cuh", ValueError, r"ops.cuh is a header: leave it out.*extra_include_paths"),
+        ("latin.cu", ValueError, r"latin.cu is no UTF-8 text: line 2 holds the byte 0xe9: convert"),
+        ("loop.cu", OSError, r"Too many levels of symbolic links.*loop.cu"),
+        ("empty.o", ValueError, "empty.o is empty: there is nothing to link"),
+        (b"a.cc", TypeError, "sources is a path or a sequence of paths, got bytes"),
+        ([3], TypeError, "sources holds paths, got int"),
+        (["a\nb.cc"], ValueError, "which is no path that a build file can have"),
+    ],
+    ids=str,
+)
+def test_what_is_no_source_is_refused_by_name(here, sources, error, text):
+    (here / "folder.cu").mkdir()
+    os.mkfifo("pipe.cu")
+    os.symlink("loop.cu", "loop.cu")
+    for name in ("notes.txt", "noname", "ops.cuh", "empty.o"):
+        write(name, "")
+    Path("latin.cu").write_bytes(b"\n// caf\xe9\n")
+    with pytest.raises(error, match=text):
+        tc.load("refused", sources=sources)
+
+
+def test_a_call_without_sources_says_what_is_meant(here):
+    for function in (tc.load, tc.build):
+        with pytest.raises(TypeError, match=r"load_module\('dist/ops.so'\)"):
+            function("dist/ops.so")
+        with pytest.raises(TypeError, match=r"needs source files(?!.*load_module)"):
+            function("ops")
+        with pytest.raises(TypeError, match="unexpected keyword argument 'cuda_sources'"):
+            function("ops", cuda_sources=SCALE)

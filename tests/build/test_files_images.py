@@ -1,111 +1,74 @@
-"""`load` of files that are images: cubins, fatbins and PTX."""
+"""Images made elsewhere, as files and as arguments: cubins, fatbins and PTX, without a wrapper."""
 
+import dataclasses
 import re
 from pathlib import Path
 
 import pytest
 from file_kit import ADD, SCALE, write
+from inline_source import SAXPY
 from stub.cuda_array import cuda_array
 from wrapper_sources import DRIVER, KERNELS
 
 import tvmffi_cubin as tc
 from tvmffi_cubin.cuda import libraries
 
-# Images
+PARAMS = "float a, const float* x, float* y, int n"
+SHAPE = {"grid": "ceil_div(n, 256)", "block": 256}
 
 
-@pytest.fixture
-def image():
+@pytest.fixture(scope="module")
+def image(_own_environment):
     return tc.nvrtc.nvrtc_compile(KERNELS, arch="sm_90")
 
 
-def test_a_cubin_s_kernels_are_launched_by_declared_parameters(here, driver_stub, image):
+@pytest.fixture(scope="module")
+def saxpy(_own_environment):
+    return tc.nvrtc.nvrtc_compile(SAXPY, arch="sm_90")
+
+
+def with_signatures(image: bytes, **signatures: str) -> tc.Cubin:
+    return tc.Cubin(image, "sm_90", signatures=signatures)
+
+
+def arrays(driver_stub, count=8):
+    return cuda_array(driver_stub, count), cuda_array(driver_stub, count)
+
+
+# Launched by declaration
+
+
+def test_an_image_s_kernels_are_launched_by_declared_parameters(here, driver_stub, image):
     Path("lib.cubin").write_bytes(image)
-    launch = tc.Launch(
-        grid=1, block=32, params="const float* x, float* y, int64_t n", args={"n": "x.numel"}
-    )
+    params = "const float* x, float* y, int64_t n"
+    launch = tc.Launch(grid=1, block=32, params=params, args={"n": "x.numel"})
     mod = tc.load("cubin", sources="lib.cubin", functions={"add_one": launch})
-    x, y = cuda_array(driver_stub, 8), cuda_array(driver_stub, 8)
+    x, y = arrays(driver_stub)
     mod.add_one(x, y)
     assert driver_stub.launches()[0].values("PPq") == (x.data_ptr, y.data_ptr, 8)
-
-
-def test_parameters_that_a_kernel_does_not_have_need_no_declaration(here, driver_stub):
-    source = "__device__ int done; __global__ void mark() { done = 1; }"
-    for suffix, arch in (("cubin", "sm_90"), ("fatbin", ["sm_80", "sm_90"]), ("ptx", "compute_80")):
-        Path(f"lib.{suffix}").write_bytes(tc.nvrtc.nvrtc_compile(source, arch=arch))
-        functions = {
-            "bare": tc.Launch(grid=1, block=1, kernel="mark"),
-            "declared": tc.Launch(grid=1, block=1, kernel="mark", params=""),
-            "shaped": tc.Launch(grid="n", block=1, kernel="mark", params="int n"),
-        }
-        mod = tc.load("bare", sources=f"lib.{suffix}", functions=functions, arch="sm_90")
-        mod.bare()
-        mod.declared()
-        mod.shaped(3)
-        assert [x.grid for x in driver_stub.launches()] == [(1, 1, 1), (1, 1, 1), (3, 1, 1)]
-        driver_stub.reset()
-
-
-def test_as_many_parameters_are_declared_as_a_kernel_has(here, image):
-    Path("lib.cubin").write_bytes(image)
-    launch = tc.Launch(kernel="add_one", params="")
+    short = tc.Launch(kernel="add_one", params="")
     with pytest.raises(ValueError, match="the image has 3 parameters"):
-        tc.load("cubin", sources="lib.cubin", functions={"add_one": launch})
+        tc.load("cubin", sources="lib.cubin", functions={"add_one": short})
 
 
-def test_a_fatbin_s_kernels_are_launched(here, driver_stub):
-    fatbin = tc.nvrtc.compile(SCALE, arch=["sm_80", "sm_90"])
-    Path("lib.fatbin").write_bytes(fatbin.image)
-    launch = tc.Launch(grid=1, block=1, params="float* x, float by, int n")
-    mod = tc.load("fatbin", sources="lib.fatbin", functions={"scale": launch})
-    mod.scale(cuda_array(driver_stub, 4), 2.0, 4)
-    assert len(driver_stub.launches()) == 1
-
-
-@pytest.mark.parametrize("suffix", [".cubin", ".fatbin"])
-def test_a_wrapper_embeds_an_image_by_its_file_s_name(here, driver_stub, image, suffix):
-    Path(f"kernels{suffix}").write_bytes(image)
-    write("wrapper.cc", DRIVER)
-    mod = tc.load("embedded", sources=["wrapper.cc", f"kernels{suffix}"])
-    mod.add_one(cuda_array(driver_stub, 8), cuda_array(driver_stub, 8))
-    assert len(driver_stub.launches()) == 1
-
-
-def test_an_image_s_file_must_have_a_name_that_c_can_have(here, image):
-    Path("add-one.cubin").write_bytes(image)
-    with pytest.raises(ValueError, match=r"'add-one' is not a name that C can have.*embed_cubin="):
-        tc.load("name", sources="add-one.cubin", functions=["add_one"])
-    launch = tc.Launch(grid=1, block=1, params="const float* x, float* y, int64_t n")
-    mod = tc.load(
-        "name", sources=[write("add.cc", ADD)], embed_cubin={"add_one": "add-one.cubin"},
-        functions={"one": tc.Launch(kernel="add_one", params=launch.params)},
-    )  # fmt: skip
-    assert mod.functions == ("one",)
-
-
-def test_images_of_one_name_are_refused(here, image):
-    for folder in ("a", "b"):
-        (here / folder).mkdir()
-        (here / folder / "lib.cubin").write_bytes(image)
-    with pytest.raises(ValueError, match=r"a/lib\.cubin and .*b/lib\.cubin would both be embedded"):
-        tc.load("twice", sources=["a/lib.cubin", "b/lib.cubin"], functions=["add_one"])
-    with pytest.raises(ValueError, match=r"embed_cubin\['lib'\] and the file .*a/lib\.cubin"):
-        tc.load("twice", sources="a/lib.cubin", embed_cubin={"lib": image}, functions=["add_one"])
-
-
-def test_a_kernel_of_two_images_is_named_with_both(here, image):
-    for name in ("a", "b"):
-        Path(f"{name}.cubin").write_bytes(image)
-    with pytest.raises(ValueError, match="add_one is in 2 images, 'a', 'b': say which"):
-        tc.load("twins", sources=["a.cubin", "b.cubin"], functions=["add_one"])
-
-
-def test_an_image_called_as_that_of_the_kernels_is_refused(here, image):
-    Path("kernels.cubin").write_bytes(image)
-    write("scale.cu", SCALE)
-    with pytest.raises(ValueError, match=r"kernels\.cubin is an image called 'kernels'"):
-        tc.load("kernels", sources=["kernels.cubin", "scale.cu"], arch="sm_90")
+@pytest.mark.parametrize(
+    ("suffix", "arch"), [("cubin", "sm_90"), ("fatbin", ["sm_80", "sm_90"]), ("ptx", "compute_80")]
+)
+def test_parameters_that_a_kernel_does_not_have_need_no_declaration(
+    here, driver_stub, suffix, arch
+):
+    source = "__device__ int done; __global__ void mark() { done = 1; }"
+    Path(f"lib.{suffix}").write_bytes(tc.nvrtc.nvrtc_compile(source, arch=arch))
+    functions = {
+        "bare": tc.Launch(grid=1, block=1, kernel="mark"),
+        "declared": tc.Launch(grid=1, block=1, kernel="mark", params=""),
+        "shaped": tc.Launch(grid="n", block=1, kernel="mark", params="int n"),
+    }
+    mod = tc.load("bare", sources=f"lib.{suffix}", functions=functions, arch="sm_90")
+    mod.bare()
+    mod.declared()
+    mod.shaped(3)
+    assert [x.grid for x in driver_stub.launches()] == [(1, 1, 1), (1, 1, 1), (3, 1, 1)]
 
 
 def test_images_alone_export_every_kernel(here, driver_stub, image):
@@ -120,11 +83,154 @@ def test_images_alone_export_every_kernel(here, driver_stub, image):
     assert driver_stub.launches()[1].values("Pfi") == (x.data_ptr, 2.0, 8)
 
 
-def test_a_file_that_is_no_image_is_named(here):
+def test_a_launch_that_carries_its_image_is_the_whole_call(here, driver_stub, saxpy):
+    Path("axpy.cubin").write_bytes(saxpy)
+    launch = tc.Launch(image=Path("axpy.cubin"), params=PARAMS, args={"n": "x.numel"}, **SHAPE)
+    mod = tc.load_inline("m", functions={"saxpy": launch})
+    x, y = arrays(driver_stub, 1000)
+    mod.saxpy(2.0, x, y)
+    (done,) = driver_stub.launches()
+    assert (done.kernel, done.grid) == ("saxpy", (4, 1, 1))
+    assert done.values("fPPi") == (2.0, x.data_ptr, y.data_ptr, 1000)
+    assert {name: bytes(cubin) for name, cubin in mod.cubins.items()} == {"axpy": saxpy}
+
+
+@pytest.mark.parametrize(
+    ("params", "known"), [(PARAMS, "a, x, y, n, num_sms"), (None, "arg0, arg1, arg2, arg3")]
+)
+def test_names_that_an_image_lacks_are_numbers(saxpy, params, known):
+    launch = tc.Launch(params=params, grid="m", block=1)
+    with pytest.raises(ValueError, match=f"unknown name 'm'; there are {known}"):
+        tc.load_inline("m", functions={"saxpy": launch}, embed_cubin=saxpy)
+
+
+@pytest.mark.parametrize("suffix", [".cubin", ".fatbin", ".ptx"])
+def test_a_wrapper_embeds_an_image_by_its_file_s_name(here, driver_stub, image, suffix):
+    if suffix == ".ptx":
+        write_ptx("kernels.ptx", KERNELS)
+    else:
+        Path(f"kernels{suffix}").write_bytes(image)
+    write("wrapper.cc", DRIVER)
+    mod = tc.load("embedded", sources=["wrapper.cc", f"kernels{suffix}"], arch="sm_90")
+    mod.add_one(*arrays(driver_stub))
+    assert len(driver_stub.launches()) == 1
+
+
+# Signatures that come with an image
+
+
+def test_a_cubin_with_signatures_needs_no_declaration(driver_stub, saxpy):
+    cubin = with_signatures(saxpy, saxpy=PARAMS)
+    functions = {
+        "f": tc.Launch(kernel="saxpy", image=cubin, **SHAPE),
+        # In any order, and with fewer.
+        "g": tc.Launch(
+            kernel="saxpy",
+            image=cubin,
+            params="const float* x, float* y, float a",
+            args={"n": "x.numel"},
+            **SHAPE,
+        ),
+    }
+    mod = tc.load_inline("m", functions=functions)
+    assert mod.f.signature == f"f({PARAMS})"
+    assert mod.cubins["f"] == cubin
+    x, y = arrays(driver_stub)
+    mod.f(0.5, x, y, 8)
+    mod.g(x, y, 0.5)
+    for launch in driver_stub.launches():
+        assert launch.values("fPPi") == (0.5, x.data_ptr, y.data_ptr, 8)
+    with pytest.raises(TypeError, match="argument 2 .x: const float..: got the int 1, wanted a t"):
+        mod.f(0.5, 1, y, 8)
+
+
+@pytest.mark.parametrize(
+    ("signatures", "problem"),
+    [
+        ({"saxpy": "float a"}, "has 4 parameters .bytes: 4, 8, 8, 4., but 1 are declared"),
+        ({"saxpy": PARAMS.replace("int n", "int64_t n")}, "which has 8 bytes, but the image's has"),
+        (
+            {"saxpy": "float a, x"},
+            r"Cubin.signatures\['saxpy'\]: in 'x': a declared parameter needs a name",
+        ),
+        ({"nope": PARAMS}, "has 'nope', which is no kernel of the image; it has: saxpy"),
+    ],
+)
+def test_signatures_that_do_not_fit_the_image_are_refused(saxpy, signatures, problem):
+    launch = tc.Launch(kernel="saxpy", image=with_signatures(saxpy, **signatures), **SHAPE)
+    with pytest.raises(ValueError, match=rf"the image of functions\['f'\].*{problem}"):
+        tc.load_inline("m", functions={"f": launch})
+
+
+# Several images
+
+
+def test_two_images_may_have_one_kernel_symbol(driver_stub, saxpy):
+    source = SAXPY.replace("a * x[i]", "a - x[i]")
+    functions = {
+        "theirs": tc.Launch(kernel="saxpy", image=saxpy, params=PARAMS, grid=1, block=64),
+        "ours": tc.Launch(kernel="saxpy", image="kernels", grid=1, block=128),
+    }
+    mod = tc.load_inline("m", source, functions=functions, arch="sm_90")
+    x, y = arrays(driver_stub)
+    mod.theirs(0.5, x, y, 8)
+    mod.ours(0.5, x, y, 8)
+    assert [x.kernel for x in driver_stub.launches()] == ["saxpy", "saxpy"]
+    assert len(driver_stub.calls("cuLibraryLoadData")) == 2
+    assert (mod.theirs.occupancy().threads, mod.ours.occupancy().threads) == (64, 128)
+    both = tc.Launch(kernel="saxpy", params=PARAMS, **SHAPE)
+    with pytest.raises(ValueError, match="is in 2 images, 'kernels', 'theirs': say which is meant"):
+        tc.load_inline("m", source, functions={**functions, "f": both}, arch="sm_90")
+
+
+def test_an_instance_in_an_image_beside_sources_is_named_with_it(driver_stub):
+    text = "template <typename T> __global__ void wipe(T* x) {}"
+    image = tc.nvrtc.compile(text, arch="sm_90", name_expressions=["wipe<float>"]).image
+    own = 'extern "C" __global__ void own(int n) {}'
+    options = {"cuda_sources": own, "embed_cubin": {"other": image}, "arch": "sm_90"}
+    launch = tc.Launch(kernel="wipe<float>", grid=1, block=1)
+    with pytest.raises(ValueError, match=r"no instance of the source's .* Launch\(image=\.\.\.\)"):
+        tc.load_inline("m", functions={"wipe": launch}, **options)
+    launch = dataclasses.replace(launch, image="other")
+    mod = tc.load_inline("m", functions={"wipe": launch}, **options)
+    assert mod.wipe.signature == "wipe(float* arg0)"
+
+
+def test_names_of_images_are_told_apart(here, image):
+    for name in ("a/lib", "b/lib", "add-one", "kernels"):
+        path = Path(f"{name}.cubin")
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(image)
+    write("scale.cu", SCALE)
+    options = {"functions": ["add_one"], "arch": "sm_90"}
+    with pytest.raises(ValueError, match=r"'add-one' is not a name that C can have.*embed_cubin="):
+        tc.load("name", sources="add-one.cubin", **options)
+    with pytest.raises(ValueError, match=r"a/lib\.cubin and .*b/lib\.cubin would both be embedded"):
+        tc.load("twice", sources=["a/lib.cubin", "b/lib.cubin"], **options)
+    with pytest.raises(ValueError, match=r"embed_cubin\['lib'\] and the file .*a/lib\.cubin"):
+        tc.load("twice", sources="a/lib.cubin", embed_cubin={"lib": image}, **options)
+    with pytest.raises(ValueError, match=r"kernels\.cubin is an image called 'kernels'"):
+        tc.load("kernels", sources=["kernels.cubin", "scale.cu"], arch="sm_90")
+    mod = tc.load(
+        "name",
+        sources=[write("add.cc", ADD)],
+        embed_cubin={"add_one": "add-one.cubin"},
+        functions={"one": tc.Launch(kernel="add_one")},
+    )
+    assert mod.functions == ("one",)
+
+
+def test_what_is_no_image_is_named(here, driver_stub, saxpy):
     path = write("lib.cubin", "text")
-    with pytest.raises(ValueError, match="is no image|it is |corrupt") as caught:
+    with pytest.raises(ValueError, match=re.escape(str(path))):
         tc.load("none", sources="lib.cubin", functions=["k"])
-    assert str(path) in str(caught.value)
+    launch = tc.Launch(image=b"not an image", params="int n", grid=1, block=1)
+    with pytest.raises(ValueError, match=r"the image of functions\['k'\]: it is no image"):
+        tc.load_inline("m", functions={"k": launch})
+    driver_stub.set_devices(80)
+    mod = tc.load_inline("m", embed_cubin={"lib": saxpy})
+    with pytest.raises(tc.LaunchError, match="the image lib is for sm_90, device 0 is sm_80"):
+        mod.saxpy[1, 1](1.0, None, None, 0)
 
 
 # PTX
@@ -134,110 +240,73 @@ def write_ptx(path, source=SCALE, arch="compute_80"):
     Path(path).write_bytes(tc.nvrtc.compile(source, arch=arch, target_type="ptx").image)
 
 
-def test_ptx_is_assembled_for_the_architecture(here, driver_stub):
+def for_one_architecture_alone(path):
+    text = Path(path).read_text().replace(".target sm_80", ".target sm_90a").rstrip("\0")
+    Path(path).write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("arch", "archs"),
+    [
+        ("sm_90", ("sm_90",)),
+        (["sm_80", "sm_90", "compute_80"], ("sm_80", "sm_90", "compute_80")),
+        (None, ("sm_90a",)),  # the current device's
+    ],
+)
+def test_ptx_is_assembled_for_the_architectures(here, driver_stub, arch, archs):
     write_ptx("lib.ptx")
     launch = tc.Launch(grid=1, block=32, params="float* x, float by, int n", args={"n": "x.numel"})
-    mod = tc.load("ptx", sources="lib.ptx", functions={"scale": launch}, arch="sm_90")
-    assert mod.cubins["lib"].arch == "sm_90"
-    assert mod.cubins["lib"].image.startswith(b"\x7fELF")
+    mod = tc.load("ptx", sources="lib.ptx", functions={"scale": launch}, arch=arch)
+    assert mod.cubins["lib"].archs == archs
     x = cuda_array(driver_stub, 8)
     mod.scale(x, 2.0)
     assert driver_stub.launches()[0].values("Pfi") == (x.data_ptr, 2.0, 8)
 
 
-def test_a_wrapper_embeds_ptx_by_its_file_s_name(here, driver_stub):
-    write_ptx("kernels.ptx", KERNELS)
-    write("wrapper.cc", DRIVER)
-    mod = tc.load("ptx_wrapper", sources=["kernels.ptx", "wrapper.cc"], arch="sm_90")
-    mod.add_one(cuda_array(driver_stub, 8), cuda_array(driver_stub, 8))
-    assert len(driver_stub.launches()) == 1
-
-
-def test_ptx_is_assembled_for_several_architectures(here, driver_stub):
+def test_ptx_stays_text_where_that_is_asked_for(here, driver_stub):
     write_ptx("lib.ptx")
-    launch = tc.Launch(grid=1, block=1, params="float* x, float by, int n")
-    archs = ["sm_80", "sm_90", "compute_80"]
-    mod = tc.load("ptx_archs", sources="lib.ptx", functions={"scale": launch}, arch=archs)
-    assert mod.cubins["lib"].archs == ("sm_80", "sm_90", "compute_80")
-    mod.scale(cuda_array(driver_stub, 4), 2.0, 4)
+    for options in ({"arch": "compute_80"}, {"ptx": "keep", "arch": "sm_90"}):
+        mod = tc.load("ptx_text", sources="lib.ptx", **options)
+        assert mod.cubins["lib"].kind == "ptx"
+    mod.scale[1, 1](cuda_array(driver_stub, 4), 2.0, 4)
     assert len(driver_stub.launches()) == 1
-
-
-def test_ptx_stays_text_where_ptx_is_asked_for(here, driver_stub):
-    write_ptx("lib.ptx")
-    launch = tc.Launch(grid=1, block=1, params="float* x, float by, int n")
-    options = {"sources": "lib.ptx", "functions": {"scale": launch}, "arch": "compute_80"}
-    assert tc.load("ptx_text", **options).cubins["lib"].kind == "ptx"
-    text = Path("lib.ptx").read_text()
-    write("lib.ptx", text.replace(".target sm_80", ".target sm_90a").rstrip("\0"))
+    for_one_architecture_alone("lib.ptx")
     with pytest.raises(ValueError, match=r"lib\.ptx is for sm_90a alone, and PTX is wanted"):
-        tc.load("ptx_text", **options)
-
-
-def test_ptx_for_a_newer_architecture_is_named(here):
-    write_ptx("lib.ptx", arch="compute_90")
-    with pytest.raises(ValueError, match=r"lib\.ptx is for compute_90 and .* for sm_80"):
-        tc.load("newer", sources="lib.ptx", functions=["scale"], arch="sm_80")
-
-
-def test_ptx_that_is_wrong_is_named(here):
-    write("broken.ptx", ".version 8.0\n.target sm_80\n.address_size 64\nnonsense\n")
-    with pytest.raises(tc.CompileError, match=r"broken\.ptx"):
-        tc.load("broken", sources="broken.ptx", functions=["k"], arch="sm_90")
-    with pytest.raises(tc.CompileError, match=r"broken\.ptx"):
-        tc.load("broken", sources="broken.ptx", functions=["k"], arch="compute_80")
-    with pytest.raises(ValueError, match="no kernel 'k' in the image"):
-        tc.load("broken", sources="broken.ptx", functions=["k"], ptx="keep")
-    write("text.ptx", "text")
-    with pytest.raises(ValueError, match=r"text\.ptx: it is no image: it begins with"):
-        tc.load("text", sources="text.ptx", functions=["k"], arch="sm_90")
+        tc.load("ptx_text", sources="lib.ptx", arch="compute_80")
 
 
 def test_without_an_architecture_and_a_gpu_ptx_is_for_its_own_and_newer_ones(here, monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", str(here / "none.so"))
     write_ptx("lib.ptx")
     assert tc.load("no_gpu", sources="lib.ptx").cubins["lib"].archs == ("sm_80", "compute_80")
-    # What has features of one architecture alone is for that one.
-    text = Path("lib.ptx").read_text().replace(".target sm_80", ".target sm_90a").rstrip("\0")
-    write("lib.ptx", text)
+    for_one_architecture_alone("lib.ptx")
     assert tc.load("no_gpu", sources="lib.ptx").cubins["lib"].archs == ("sm_90a",)
 
 
-def test_without_an_architecture_ptx_is_assembled_for_the_current_device(here, driver_stub):
-    write_ptx("lib.ptx")
-    assert tc.load("here", sources="lib.ptx").cubins["lib"].archs == ("sm_90a",)
-
-
-def test_ptx_is_kept_for_the_driver_where_that_is_asked_for(here, driver_stub):
-    write_ptx("lib.ptx")
-    mod = tc.load("kept", sources="lib.ptx", ptx="keep", arch="sm_90")
-    assert mod.cubins["lib"].kind == "ptx"
-    mod.scale[1, 1](cuda_array(driver_stub, 4), 2.0, 4)
-    assert len(driver_stub.launches()) == 1
-
-
-def test_ptx_is_embedded_by_its_content_whatever_it_is_called(driver_stub):
+def test_ptx_is_known_by_its_content_whatever_it_is_called(driver_stub):
     text = tc.nvrtc.compile(SCALE, arch="compute_80", target_type="ptx")
-    for given in (text, text.image, {"lib": text.image}):
+    for given in (text, {"lib": text.image}):
         mod = tc.load_inline("by_content", embed_cubin=given, arch="sm_90")
-        (cubin,) = mod.cubins.values()
-        assert (cubin.kind, cubin.arch) == ("cubin", "sm_90")
-        mod = tc.load_inline("by_content", embed_cubin=given, ptx="keep")
-        assert [x.kind for x in mod.cubins.values()] == ["ptx"]
+        assert [(x.kind, x.arch) for x in mod.cubins.values()] == [("cubin", "sm_90")]
     launch = tc.Launch(image=text, grid=1, block=1)
     mod = tc.load_inline("by_content", functions={"scale": launch}, arch=["sm_80", "sm_90"])
     assert mod.cubins["scale"].archs == ("sm_80", "sm_90")
-    mod.scale(cuda_array(driver_stub, 4), 2.0, 4)
-    assert len(driver_stub.launches()) == 1
 
 
-def test_ptx_that_is_wrong_is_named_by_its_argument():
-    text = b".version 8.0\n.target sm_80\n.address_size 64\nnonsense\n"
+def test_ptx_that_is_wrong_is_named(here):
+    nonsense = ".version 8.0\n.target sm_80\n.address_size 64\nnonsense\n"
+    write("broken.ptx", nonsense)
+    write_ptx("newer.ptx", arch="compute_90")
+    for arch in ("sm_90", "compute_80"):
+        with pytest.raises(tc.CompileError, match=r"broken\.ptx"):
+            tc.load("broken", sources="broken.ptx", functions=["k"], arch=arch)
+    with pytest.raises(ValueError, match=r"newer\.ptx is for compute_90 and .* for sm_80"):
+        tc.load("newer", sources="newer.ptx", functions=["scale"], arch="sm_80")
     with pytest.raises(tc.CompileError, match=r"embed_cubin\['lib'\].* cannot be linked"):
-        tc.load_inline("broken", embed_cubin={"lib": text}, arch="sm_90")
-    launch = tc.Launch(image=text, grid=1, block=1)
-    with pytest.raises(tc.CompileError, match=r"the image of functions\['k'\]"):
-        tc.load_inline("broken", functions={"k": launch}, arch="sm_90")
+        tc.load_inline("broken", embed_cubin={"lib": nonsense.encode()}, arch="sm_90")
+    write("text.ptx", "text")
+    with pytest.raises(ValueError, match=r"text\.ptx: it is no image: it begins with"):
+        tc.load("text", sources="text.ptx", functions=["k"], arch="sm_90")
 
 
 def test_without_nvjitlink_ptx_names_what_to_install_and_how_to_do_without(

@@ -12,19 +12,13 @@ import threading
 from pathlib import Path
 
 import pytest
-import tvm_ffi
 from nvrtc_kernel import compile_it
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import ImageFile, Launch, TensorMap
-from tvmffi_cubin.inline import image_files
+from tvmffi_cubin import ImageFile, Launch
 
 SOURCE = """
-#include <cuda.h>
-extern "C" __global__ void tiled(const __grid_constant__ CUtensorMap t, int n) {
-  if (n < 0) asm volatile("" :: "l"(&t));
-}
 extern "C" __global__ void kernel_main_kernel_0(float* x, int n) { if (n) x[0] = 1; }
 extern "C" __global__ void kernel_main_kernel_1(float* x, int n) { if (n) x[0] = 2; }
 extern "C" __global__ void long_post_name_b(float* x) { x[0] = 6; }
@@ -65,14 +59,11 @@ FUNCTIONS = {
     ],
     "small": Launch(params="float* x", grid=1, block=128),
     "paired": Launch(params="float* x", grid=2, block=32),
-    "tiled": Launch(params="const float* t, int n", args={"t": TensorMap(box_dim=32)}, **ONE),
 }
 MISTAKES = {
     "some": Launch(kernel="main_kernel", params="float* x, int n", **ONE),
     "none": Launch(kernel="absent", params="float* x", **ONE),
-    "post": Launch(params="float* x", **ONE),
     "fewer": Launch(kernel="long_post_name", params="float* x, int n", **ONE),
-    "more": Launch(kernel="kernel_main_kernel_0", params="float* x", **ONE),
     "wider": Launch(kernel="kernel_main_kernel_0", params="float* x, int64_t n", **ONE),
 }
 
@@ -129,13 +120,6 @@ def test_a_file_beside_the_shared_object_is_launched(loaded, driver_stub):
     assert not driver_stub.calls("cuLibraryLoadData")
 
 
-def test_a_tensor_map_goes_to_a_kernel_in_a_file(loaded, driver_stub):
-    loaded.tiled(cuda_array(driver_stub, 256), 5)
-    (done,) = driver_stub.launches()
-    assert [len(param) for param in done.params] == [128, 4]
-    assert loaded.tiled.signature == "tiled(const float* t, int n)"
-
-
 def test_parameters_are_in_the_order_that_the_first_launch_says(loaded, driver_stub):
     x, y = cuda_array(driver_stub, 32), cuda_array(driver_stub, 32)
     assert loaded.turned.signature == "turned(int n, float* y, float* x)"
@@ -158,9 +142,7 @@ def test_what_a_module_says_of_a_file(loaded, copy):
     [
         ("some", r"has more than one kernel main_kernel: .*kernel_main_kernel_"),
         ("none", r"has no kernel absent: name one in Launch\(kernel=\.\.\.\): \w+, \w+, "),
-        ("post", r"has no kernel post: name one in Launch\(kernel=\.\.\.\): "),
         ("fewer", r"long_post_name .* has parameters of 8 bytes, and of 8 4 are declared"),
-        ("more", r"kernel_main_kernel_0 .* has parameters of 8 4 bytes, and of 8 are declared"),
         ("wider", r"has parameters of 8 4 bytes, and of 8 8 are declared"),
     ],
 )
@@ -196,7 +178,7 @@ def test_ptx_and_fatbins_do_as_well(copy, driver_stub):
     assert len(driver_stub.launches()) == 6
 
 
-@pytest.mark.parametrize("arch", ["sm_80", "sm_100", "compute_100"])
+@pytest.mark.parametrize("arch", ["sm_80", "compute_100"])
 def test_an_image_for_another_architecture_names_the_one_that_is_wanted(copy, driver_stub, arch):
     copy.with_name("k.cubin").write_bytes(compile_it(SOURCE, arch=arch).image)
     message = "of 2: the image kernels is for another architecture, device 0 is sm_90: compile it"
@@ -314,64 +296,6 @@ def test_what_is_no_image_is_not_put_into_place(copy, driver_stub, make, message
     with pytest.raises(tc.LaunchError, match=message):
         mod.preload()
     assert names(copy.parent) == {"own.so"}
-
-
-def test_a_file_that_turns_up_meanwhile_is_used_and_not_replaced(copy, driver_stub, image):
-    other = compile_it(SOURCE + "// other", arch="sm_90").image + b"\0"
-
-    def make(folder: Path) -> bytes:
-        copy.with_name("k.cubin").write_bytes(other)
-        return image
-
-    tc.load_module(copy, generate={"kernels": make}).preload()
-    assert copy.with_name("k.cubin").read_bytes() == other
-
-
-def test_nothing_is_launched_where_a_later_image_cannot_be_made(tmp_path, driver_stub, image):
-    images = {name: ImageFile(f"{name}.cubin") for name in "ab"}
-    launch = {"kernel": "kernel_main_kernel_0", "params": "float* x, int n", **ONE}
-    functions = {"both": [Launch(image=name, **launch) for name in "ab"]}
-    mod = tc.load_inline("k", functions=functions, embed_cubin=images, build_directory=tmp_path)
-    (tmp_path / "a.cubin").write_bytes(image)
-    (tmp_path / "b.cubin").write_bytes(image)
-    mod.both(cuda_array(driver_stub, 32), 5)
-    mod.unload()
-    driver_stub.reset()
-    (tmp_path / "b.cubin").unlink()
-    for _ in range(2):
-        with pytest.raises(tc.LaunchError, match="b.cubin is missing"):
-            mod.both(cuda_array(driver_stub, 32), 5)
-    assert driver_stub.launches() == []
-
-
-def test_a_link_to_a_file_that_is_missing_has_that_file_made(copy, driver_stub, image):
-    (copy.parent / "shared").mkdir()
-    copy.with_name("k.cubin").symlink_to("shared/k[1].cubin")
-    tc.load_module(copy, generate={"kernels": lambda folder: image}).preload()
-    assert (copy.parent / "shared" / "k[1].cubin").read_bytes() == image
-    assert names(copy.parent / "shared") == {"k[1].cubin"}
-
-
-def test_without_locks_the_folders_of_others_stay(copy, driver_stub, image, monkeypatch):
-    def refuse(*args):
-        raise OSError(95, "Operation not supported")
-
-    monkeypatch.setattr("fcntl.flock", refuse)
-    other = copy.with_name(".k.cubin.making-by-another")
-    other.mkdir()
-    tc.load_module(copy, generate={"kernels": lambda: image}).preload()
-    assert names(copy.parent) == {"own.so", "k.cubin", other.name}
-
-
-def test_who_comes_when_the_file_has_just_been_made_leaves_no_lock(copy, driver_stub, image):
-    def late(name, path):
-        copy.with_name("k.cubin").write_bytes(image)
-        image_files._make(None, name, path)
-
-    mod = tc.load_module(copy)
-    mod.get_function("_tvmffi_cubin_set_image_file")("kernels", None, tvm_ffi.convert(late))
-    mod.preload()
-    assert names(copy.parent) == {"own.so", "k.cubin"}
 
 
 def test_a_compiler_that_launches_what_it_is_to_make_is_an_error(copy, driver_stub):
@@ -578,7 +502,11 @@ def test_what_a_file_cannot_tell_has_to_be_said(here, launch, options, message):
         )
 
 
-def test_arguments_of_an_image_file_are_checked():
+def test_arguments_are_checked(copy):
+    with pytest.raises(ValueError, match=r"names 'k', which is no image .*; there are kernels"):
+        tc.load_module(copy, generate={"k": print})
+    with pytest.raises(TypeError, match="generate maps names of images to callables"):
+        tc.load_module(copy, generate=print)
     for wrong in ("", "folder/", ".."):
         with pytest.raises(ValueError, match="names no file"):
             ImageFile(wrong)
@@ -586,10 +514,3 @@ def test_arguments_of_an_image_file_are_checked():
         ImageFile(b"k")
     with pytest.raises(TypeError, match="generate is a callable, got str"):
         ImageFile("k", "k")
-
-
-def test_makers_are_for_images_that_lie_in_files(copy):
-    with pytest.raises(ValueError, match=r"names 'k', which is no image .*; there are kernels"):
-        tc.load_module(copy, generate={"k": print})
-    with pytest.raises(TypeError, match="generate maps names of images to callables"):
-        tc.load_module(copy, generate=print)

@@ -29,17 +29,9 @@ def test_the_quick_start(driver_stub):
     assert launch.values("fPPi") == (2.0, x.data_ptr, y.data_ptr, 1000)
 
 
-def test_names_alone_take_the_shape_at_the_call(driver_stub):
-    mod = load(SAXPY, ["saxpy"])
-    x = cuda_array(driver_stub, 8)
-    mod.saxpy[2, 4](2.0, x, x, 8)
-    (launch,) = driver_stub.launches()
-    assert (launch.grid[0], launch.block[0], launch.values("fPPi")[3]) == (2, 4, 8)
-
-
 def test_without_functions_every_kernel_is_exported():
     mod = load(SAXPY + 'extern "C" __global__ void other() {}\n__global__ void mangled(int n) {}')
-    assert sorted(mod.functions) == ["mangled", "other", "saxpy"]
+    assert mod.functions == ("saxpy", "other", "mangled")
     assert mod.mangled.signature == "mangled(int n)"
 
 
@@ -65,14 +57,10 @@ def test_a_host_function_beside_kernels_is_exported_where_it_is_named():
     assert (mod.functions, mod.one()) == (("saxpy",), 1)
 
 
-@pytest.mark.parametrize("flags", [["-std=c++20"], ["--std=c++20"], ["-std", "c++20"]])
-def test_the_standard_of_cuda_sources_is_that_of_a_wrapper_too(flags):
+def test_the_standard_of_cuda_sources_is_that_of_a_wrapper_too():
     source = "static_assert(__cplusplus > 201703L); int one() { return 1; }"
-    assert tc.load_inline("std", source, functions="one", extra_cuda_cflags=flags).one() == 1
-
-
-def test_a_source_may_begin_with_a_byte_order_mark():
-    assert tc.load_inline("mark", "\ufeff" + SAXPY, arch="sm_90").functions == ("saxpy",)
+    options = {"functions": "one", "extra_cuda_cflags": ["-std", "c++20"]}
+    assert tc.load_inline("std", source, **options).one() == 1
 
 
 # Templates, overloads, namespaces, macros
@@ -106,10 +94,6 @@ def test_template_instances_and_overloads_have_types_of_their_own(ops, driver_st
         ops.over_int(x)
     ops.over_int(cuda_array(driver_stub, 4, "int32"))
     assert driver_stub.launches()[0].kernel == "_Z4overPi"
-
-
-def test_a_macro_s_kernel_takes_declared_names(ops):
-    assert ops.made.signature == "made(float* x, int n)"
 
 
 def test_parameters_that_a_macro_declares_are_numbered():
@@ -240,15 +224,6 @@ def test_a_tvm_ffi_that_is_too_old_says_what_is_needed(ops, monkeypatch):
         tc.load_module(ops.path)
 
 
-def test_what_is_no_module_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"gone\.so"):
-        tc.load_module(tmp_path / "gone.so")
-    with pytest.raises(FileNotFoundError, match="gone"):
-        tc.load_module(tmp_path / "gone")
-    with pytest.raises(TypeError, match="int"):
-        tc.load_module(3)
-
-
 def test_threads_that_ask_for_the_same_module_get_one_path():
     source = SAXPY + "// asked for by many"
     with ThreadPoolExecutor(8) as pool:
@@ -272,8 +247,3 @@ def test_a_preamble_of_its_own_reaches_the_kernels_and_the_wrapper():
     host = "int factor() { return FACTOR + (int)sizeof(Pair); }"
     mod = tc.load_inline("preamble", [preamble, kernel, host], functions="factor", arch="sm_90")
     assert mod.factor() == 11
-
-
-def test_default_exports_come_in_the_order_of_the_source():
-    source = "".join(f'extern "C" __global__ void {name}() {{}}\n' for name in ("b", "c", "a"))
-    assert tc.load_inline("order", source, arch="sm_90").functions == ("b", "c", "a")

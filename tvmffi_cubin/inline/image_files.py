@@ -71,8 +71,7 @@ def set_makers(module: Module, generate: Mapping[str, Callable[..., Any]]) -> No
 
 def _make(generate: Callable[..., Any], name: str, path: str) -> None:
     """Make the file of an image, unless another thread or process does; called from C++."""
-    # Of a link to a file that is missing it is that file that is made.
-    name, path = str(name), os.path.realpath(str(path))
+    name, path = str(name), str(path)
     folder, file = os.path.split(path)
     lock = os.path.join(folder, f".{file}.lock")
     circle = f"image {name!r}: generate launches a kernel of the image that it is to make"
@@ -89,7 +88,9 @@ def _make(generate: Callable[..., Any], name: str, path: str) -> None:
                 text = text.encode("utf-8", "backslashreplace").decode()
                 raise LaunchError(text) from error
             try:
-                _place(image, staging, path)
+                made = staging / ".image"
+                made.write_bytes(image)
+                os.replace(made, path)
             except OSError as error:
                 raise _unwritable(name, path, error) from error
 
@@ -128,16 +129,3 @@ def _checked(name: str, value: Any) -> bytes:
 
     given = take_image(f"image {name!r}: what generate returned", value)
     return given_image(name, given).data
-
-
-def _place(data: bytes, staging: Path, path: str) -> None:
-    """Put the image into place in one step; a file that is there meanwhile is used instead."""
-    made = staging / ".image"
-    made.write_bytes(data)
-    try:
-        os.link(made, path)
-    except FileExistsError:
-        return
-    except OSError:
-        # Not every file system has links; who holds the lock is alone but for strangers.
-        os.replace(made, path)
