@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from ..kernels.cubin import Cubin
 from ..kernels.image import take_image
 from ..launches.export import Export, check_unicode, identifier
-from ..launches.launch import Launch
 from ..sources.source import DEVICE_IMAGE
 
 if TYPE_CHECKING:
@@ -102,10 +101,47 @@ def embed(
             )
         else:
             found[name] = take_image(what, image)
-    carried = _Carried(found, {DEVICE_IMAGE, *found}, {})
-    if exports is not None:
-        exports = tuple(map(carried.placed, exports))
-    return exports, found, image_files
+    return _named_by(exports, found), found, image_files
+
+
+def _named_by(
+    exports: tuple[Export, ...] | None, images: dict[str, Cubin]
+) -> tuple[Export, ...] | None:
+    """Return exports whose launches name their images; those that they carry are added."""
+    names: dict[Any, str] = {}
+
+    def name(function: str, image: Any) -> str | None:
+        if image is None or isinstance(image, str):
+            return image
+        if image not in names:
+            given = take_image(f"the image of functions[{function!r}]", image)
+            stem = _stem(image)
+            base = stem if stem.isascii() and stem.isidentifier() else function
+            names[image] = _add(given, base, images)
+        return names[image]
+
+    def placed(export: Export) -> Export:
+        instances = export.instances and tuple(
+            tuple(replace(x, image=name(export.name, x.image)) for x in launches)
+            for launches in export.instances
+        )
+        return export._replace(instances=instances)
+
+    return exports and tuple(map(placed, exports))
+
+
+def _add(given: Cubin, base: str, images: dict[str, Cubin]) -> str:
+    """Add an image under a name that is free, unless an equal one is there; return its name."""
+    for name, known in images.items():
+        # The architecture is in the image, whether or not a Cubin says it.
+        if replace(known, arch=given.arch) == given:
+            return name
+    name, number = base, 1
+    while name in images or name == DEVICE_IMAGE:
+        number += 1
+        name = f"{base}_{number}"
+    images[name] = given
+    return name
 
 
 def _named(given: Any, module: str) -> dict[str, tuple[str, Any]]:
@@ -134,47 +170,6 @@ def _stem(image: object) -> str:
     if not isinstance(image, str | os.PathLike):
         return ""
     return os.path.splitext(os.path.basename(os.fsdecode(image)))[0]
-
-
-@dataclass
-class _Carried:
-    """Takes images out of launches: `images` by name, and the `names` of what was carried."""
-
-    images: dict[str, Cubin]
-    taken: set[str]
-    names: dict[Any, str]
-
-    def placed(self, export: Export) -> Export:
-        if all(x.image is None or isinstance(x.image, str) for x in export.launches):
-            return export
-        instances = tuple(self._named(export.name, x) for x in export.instances or ())
-        return export._replace(instances=instances)
-
-    def _named(self, function: str, launches: tuple[Launch, ...]) -> tuple[Launch, ...]:
-        return tuple(replace(x, image=self._name(function, x.image)) for x in launches)
-
-    def _name(self, function: str, image: Any) -> str | None:
-        if image is None or isinstance(image, str):
-            return image
-        if image not in self.names:
-            given = take_image(f"the image of functions[{function!r}]", image)
-            stem = _stem(image)
-            base = stem if stem.isascii() and stem.isidentifier() else function
-            self.names[image] = self._embed(given, base)
-        return self.names[image]
-
-    def _embed(self, given: Cubin, base: str) -> str:
-        for name, known in self.images.items():
-            # The architecture is in the image, whether or not a Cubin says it.
-            if replace(known, arch=given.arch) == given:
-                return name
-        name, number = base, 1
-        while name in self.taken:
-            number += 1
-            name = f"{base}_{number}"
-        self.taken.add(name)
-        self.images[name] = given
-        return name
 
 
 def device_libraries(value: Any) -> tuple[Cubin, ...]:

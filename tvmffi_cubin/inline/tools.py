@@ -33,51 +33,21 @@ TOOLS = frozenset(
 
 
 class Toolset(NamedTuple):
-    """The tools of a build.
-
-    Attributes
-    ----------
-    compiler : HostCompiler
-        The host C++ compiler.
-    host : HostTools
-        What it, its assembler and its linker are.
-    tvm_ffi : TvmFfiPaths
-        tvm-ffi's headers and library.
-    tvm_ffi_identity : str
-        Digest of tvm-ffi's library.
-    tvm_ffi_version : str
-        Its version, for people; empty where it is on the path and was not installed.
-    package_identity : str
-        Digest of this package's own files.
-    include : Path
-        This package's own headers.
-    cuda : Cuda or None
-        The CUDA wheels; None for a build that needs nothing of CUDA.
-    libraries : tuple of str
-        The further parts of them that this build uses: ``"nvfatbin"``, ``"nvjitlink"``.
-    c_compiler : HostCompiler or None
-        The host C compiler; None for a build without C.
-    c_host : HostTools or None
-        What that is.
-    nvcc : Nvcc or None
-        NVIDIA's own compiler; None for a build without it.
-    missing : ToolchainError or None
-        Why nothing can be built; what is in the cache may be of use all the same.
-    """
+    """The tools of a build; what it does not need is None."""
 
     compiler: HostCompiler
-    host: HostTools
+    host: HostTools  # what the compiler, its assembler and its linker are
     tvm_ffi: TvmFfiPaths
     tvm_ffi_identity: str
-    tvm_ffi_version: str
+    tvm_ffi_version: str  # for people; empty where it is on the path and was not installed
     package_identity: str
     include: Path
     cuda: Cuda | None
-    libraries: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()  # further parts of CUDA's wheels: "nvfatbin", "nvjitlink"
     c_compiler: HostCompiler | None = None
     c_host: HostTools | None = None
     nvcc: Nvcc | None = None
-    missing: ToolchainError | None = None
+    missing: ToolchainError | None = None  # why nothing can be built; the cache may be of use
 
     @property
     def lacks_any(self) -> bool:
