@@ -22,10 +22,7 @@ _KNOWN_TO_ALL = 90
 
 
 def check_arch(arch: object, *, what: str = "arch") -> str:
-    """Return the architecture that a caller named, unchanged; messages call it `what`.
-
-    Whether an NVRTC knows it is for that NVRTC to say.
-    """
+    """Return the architecture that a caller named, unchanged; whether there is one, NVRTC says."""
     if not isinstance(arch, str):
         raise TypeError(f'{what} is a string such as "sm_90a", got {type(arch).__name__} {arch!r}')
     if not re.fullmatch(r"sm_[1-9]\d{1,2}[af]?|compute_[1-9]\d{1,2}", arch):
@@ -37,10 +34,7 @@ def check_arch(arch: object, *, what: str = "arch") -> str:
 
 
 def check_archs(archs: object, *, what: str = "arch") -> tuple[str, ...]:
-    """Return the architectures that a caller named, each once, in an order that is always the same.
-
-    Cubins come first, oldest architecture first; then PTX.
-    """
+    """Return the architectures that a caller named, each once: cubins, oldest first, then PTX."""
     if isinstance(archs, str | bytes) or not isinstance(archs, Iterable):
         return (check_arch(archs, what=what),)
     named = {check_arch(arch, what=f"{what}[{i}]") for i, arch in enumerate(archs)}
@@ -103,9 +97,8 @@ def known_archs(cuda: Cuda) -> tuple[int, ...]:
     return tuple(map(int, memo.remember(cuda.nvrtc, ask, what="architectures").split()))
 
 
-@cache
+@cache  # once a process
 def _warn(text: str) -> None:
-    """Log a warning once a process."""
     import logging
 
     logging.getLogger("tvmffi_cubin").warning(text)
@@ -113,12 +106,10 @@ def _warn(text: str) -> None:
 
 def resolve_arch(arch: str | None = None) -> str:
     """Return the one architecture to make a cubin for, as `resolve_archs` has it."""
-    found, *more = resolve_archs(arch)
-    if more or is_ptx(found):
-        raise ValueError(
-            f"one architecture such as sm_90a is wanted, got {', '.join((found, *more))}"
-        )
-    return found
+    found = resolve_archs(arch)
+    if len(found) > 1 or is_ptx(found[0]):
+        raise ValueError(f"one architecture such as sm_90a is wanted, got {', '.join(found)}")
+    return found[0]
 
 
 def number_of(arch: str) -> int:

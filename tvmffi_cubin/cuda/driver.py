@@ -104,7 +104,7 @@ def load() -> Driver:
 
 
 def version() -> int | None:
-    """Return the newest CUDA version that the driver supports, 12040 for 12.4; None without one."""
+    """Return what `Driver.version` does; None without a driver."""
     try:
         return load().version()
     except ToolchainError:

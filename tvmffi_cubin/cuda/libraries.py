@@ -26,15 +26,10 @@ _READ = 4096
 
 
 class Cuda(NamedTuple):
-    """One CUDA family, all parts of the same major version.
-
-    `parts` has the path of each part that is there: the file of a library (``"nvrtc"``,
-    ``"cudart"``, ``"nvjitlink"``, ``"nvfatbin"``) or the folder of headers (``"runtime"``,
-    ``"cccl"``, ``"crt"``, ``"curand"``).
-    """
+    """One CUDA family, all parts of the same major version."""
 
     major: int
-    parts: dict[str, str]
+    parts: dict[str, str]  # those that are there: a library's file, or a folder of headers
 
     @property
     def nvrtc(self) -> Path:

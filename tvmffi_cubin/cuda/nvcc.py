@@ -41,21 +41,15 @@ _PATHS = ("-I", "-L", "-isystem", "-include", "-optf", "-ccbin")
 
 
 class Nvcc(NamedTuple):
-    """An nvcc, and what it says of itself.
-
-    `identity` is its build and that of its runtime library, the same text on every machine; `root`
-    where it is installed, empty for a folder of the system's; `includes` its header folders,
-    ``cuda.h``'s first; `libraries` the folder of its runtime library, if there is one; `host` what
-    its host compiler is, where that is not the build's own.
-    """
+    """An nvcc, and what it says of itself."""
 
     path: str
-    identity: str
+    identity: str  # its build and that of its runtime library, the same text on every machine
     version: str
-    root: str
-    includes: tuple[str, ...]
-    libraries: str
-    host: str = ""
+    root: str  # where it is installed, empty for a folder of the system's
+    includes: tuple[str, ...]  # cuda.h's folder comes first
+    libraries: str  # the folder of its runtime library, if there is one
+    host: str = ""  # what its host compiler is, where that is not the build's own
 
     @property
     def major(self) -> int:
@@ -69,11 +63,7 @@ def find_nvcc() -> Nvcc:
 
 
 def locate() -> Path:
-    """Return the path of nvcc.
-
-    That is what ``TVMFFI_CUBIN_NVCC`` names; else the one in ``CUDA_HOME`` or ``CUDA_PATH``; on
-    PATH; of NVIDIA's wheels; of ``/usr/local/cuda``.
-    """
+    """Return the path of nvcc: the variable's, else the first in the places below."""
     named = config.get("TVMFFI_CUBIN_NVCC")
     homes = filter(None, (config.get("CUDA_HOME"), config.get("CUDA_PATH")))
     wheels = (f"{path}/nvidia/cu13/bin/nvcc" for path in sys.path if path)
@@ -219,11 +209,7 @@ def unit(
     flags: Sequence[str],
     include_paths: Sequence[str],
 ) -> Cxx:
-    """Return how a text in the build folder, or a file where it lies, is compiled.
-
-    `name` is its object's; `folders` are searched for quoted headers; `flags` are from
-    `caller_flags`. A ToolchainError says that neither `archs` nor they name an architecture.
-    """
+    """Return how a source is compiled; in `folders` are quoted headers, `name` is its object's."""
     assert tools.nvcc is not None
     headers = ("-I", str(tools.include), "-isystem", str(tools.tvm_ffi.include))
     further = (f"-Xcompiler=-iquote,{_escaped(folder)}" for folder in folders)
@@ -242,11 +228,9 @@ def device_link(
 
 
 def runtime(nvcc: Nvcc, flags: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the libraries and the linker's flags that what nvcc compiles is linked with.
-
-    The runtime library is the static one, as nvcc itself links it: no folder of this machine is in
-    the shared object, and no other version in the process gets in its way.
-    """
+    """Return the libraries and the linker's flags that what nvcc compiles is linked with."""
+    # The static runtime, as nvcc itself links it: no folder of this machine is in the shared
+    # object, and no other version in the process gets in its way.
     folder, system = nvcc.libraries, ("-ldl", "-lpthread", "-lrt")
     if not folder:
         return (), system

@@ -282,11 +282,9 @@ def _linked(
 
 
 def assembled(given: Cubin, archs: tuple[str, ...]) -> Cubin:
-    """Return PTX as a cubin, or as a fatbin where there are several architectures.
+    """Return PTX as a cubin, or as a fatbin for several architectures; PTX's own for none.
 
-    For ``"compute_90"`` and the like the text is kept. `archs` is empty where none is named and
-    there is no device: then it is the PTX's own, with the text for newer ones, if it is not for
-    that one alone.
+    For ``"compute_90"`` and the like the text is kept.
     """
     text = linkable(given)
     target = f"sm_{text.arch.removeprefix('compute_')}"

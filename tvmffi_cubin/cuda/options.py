@@ -124,10 +124,8 @@ def nvrtc_options(options: object) -> tuple[str, ...]:
 
 
 def without_separation(options: object) -> tuple[tuple[str, ...], bool]:
-    """Return options without those that ask for separate compilation, and whether for LTO.
-
-    nvcc has to be told; here it follows from the sources.
-    """
+    """Return options without those that ask for separate compilation, and whether for LTO."""
+    # nvcc has to be told; here it follows from the sources.
     given = [*read(options)]
     asking = ("-rdc", "-dc", "-dlink", "-dlto")
     kept = tuple(item for option in given if option.name not in asking for item in option.items)

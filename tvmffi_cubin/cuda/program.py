@@ -1,7 +1,4 @@
-"""`Nvrtc`: NVRTC, in calls that Ctrl-C leaves.
-
-A call has a large stack, and is refused in a child that was forked amid another.
-"""
+"""`Nvrtc`: NVRTC, in calls that have a large stack and that Ctrl-C leaves."""
 
 from __future__ import annotations
 

@@ -141,15 +141,7 @@ class Cubin:
 
     @cached_property
     def kernels(self) -> tuple[Kernel, ...]:
-        """The image's kernels in symbol order, parsed when first asked for.
-
-        Of a kernel that several members of a fatbin have, this is the most that it uses in any.
-
-        Raises
-        ------
-        ImageError
-            The image is damaged.
-        """
+        """The image's kernels, in symbol order; of a fatbin with the most that each uses in any."""
         if self.kind == "fatbin":
             from .fatbin import merged_kernels
 

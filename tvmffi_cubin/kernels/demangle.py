@@ -38,21 +38,11 @@ def demangle(name: str) -> str:
 
 
 class FunctionName(NamedTuple):
-    """A demangled function, taken apart; unnamed namespaces, which code cannot name, are left out.
+    """A demangled function, taken apart; unnamed namespaces are left out, as code has to."""
 
-    Attributes
-    ----------
-    display : str
-        Its name as code could write it.
-    qualified : str
-        The same without template arguments.
-    params : tuple of str or None
-        Types; None where the symbol does not tell, as with C linkage.
-    """
-
-    display: str
-    qualified: str
-    params: tuple[str, ...] | None
+    display: str  # its name as code could write it
+    qualified: str  # the same without template arguments
+    params: tuple[str, ...] | None  # types; None where the symbol does not tell, as with C linkage
 
 
 def function_name(symbol: str) -> FunctionName:

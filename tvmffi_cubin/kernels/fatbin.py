@@ -95,11 +95,9 @@ def readable(data: bytes) -> tuple[tuple[Cubin, ...], tuple[str, ...]]:
 
 
 def in_host_file(content: bytes | mmap) -> Iterator[tuple[str, bytes]]:
-    """Yield the fatbins that nvcc put into a host file, each with the name of its section.
-
-    Those that are yet to be linked (-rdc=true) stay in shared objects, unused.
-    """
+    """Yield the fatbins that nvcc put into a host file, each with the name of its section."""
     file = Elf(content)
+    # Those that are yet to be linked (-rdc=true) stay in shared objects, unused.
     for name in (".nv_fatbin", "__nv_relfatbin") if file.is_object else (".nv_fatbin",):
         section = file.body(file.section(name))
         at = section.find(FATBIN)
@@ -110,13 +108,7 @@ def in_host_file(content: bytes | mmap) -> Iterator[tuple[str, bytes]]:
 
 
 def merged_kernels(members: Iterable[Cubin]) -> tuple[Kernel, ...]:
-    """Return the kernels of several images for one source, each once, with the most that it uses.
-
-    Raises
-    ------
-    ValueError
-        A kernel is launched in another way in one than in another, or one cannot be parsed.
-    """
+    """Return the kernels of several images, each once, with the most that it uses in any."""
     found: dict[str, tuple[str, Kernel]] = {}
     for member in members:
         for kernel in member.kernels:

@@ -46,10 +46,7 @@ UNLINKED = (
 
 
 def take_image(what: str, value: Any) -> Cubin:
-    """Return what a caller gave as bytes, a `Cubin` or the path of a file, not looked into yet.
-
-    Its kind and architecture are as the caller says, if at all. Messages call it `what`.
-    """
+    """Return what a caller gave as bytes, a `Cubin` or the path of a file, not looked into yet."""
     if isinstance(value, Cubin):
         known = (value.arch, value.lowered_names)
         return Cubin(value.image, *known, signatures=value.signatures, name=what)
@@ -72,13 +69,7 @@ def read_image(
 ) -> Cubin:
     """Return an image with the kind and the architecture that its content tells.
 
-    Kinds are those of a `Cubin`, ``"library"`` for a static library, ``"object"`` for a host
-    object. The architecture stays as the caller says where the content does not tell it.
-
-    Raises
-    ------
-    ImageError
-        It is damaged, or of no kind that is wanted; the message says what it is, and `or_else`.
+    An ImageError says that it is damaged, or of no kind that is wanted: then also `or_else`.
     """
     try:
         kind, arch = _kind_and_arch(given.image)
