@@ -10,19 +10,18 @@ from ..errors import ImageError
 from .image import ELF, reading
 
 # Types of sections.
-SYMTAB, NOTE, NOBITS, DYNSYM = 2, 7, 8, 11
-LOCAL, GLOBAL, WEAK = 0, 1, 2
+SYMTAB, DYNSYM = 2, 11
+_NOTE, _NOBITS = 7, 8
+# Those of a processor's own begin here; some of CUDA's stand for memory without bytes.
+_PROCESSOR_TYPES = 0x70000000
+GLOBAL, WEAK = 1, 2
 """Bindings of symbols."""
 
-_RELOCATABLE = 1
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SEGMENT = struct.Struct("<IIQQQQQQ")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
-_NOTE = struct.Struct("<III")
-_FIRST_SPECIAL = 0xFF00
-# Section types from here on are a processor's own; some of CUDA's stand for memory without bytes.
-_PROCESSOR_TYPES = 0x70000000
+_NOTE_HEAD = struct.Struct("<III")
 
 
 class Section(NamedTuple):
@@ -30,14 +29,10 @@ class Section(NamedTuple):
 
     name: str
     type: int
-    flags: int
     address: int
     offset: int
     size: int
     link: int
-    info: int
-    align: int
-    entry_size: int
 
 
 class Symbol(NamedTuple):
@@ -59,8 +54,8 @@ class Symbol(NamedTuple):
 
     @property
     def is_placed(self) -> bool:
-        """Whether it is defined in a section of this file."""
-        return 0 < self.section < _FIRST_SPECIAL
+        """Whether it is defined in a section of this file, and not in a special one."""
+        return 0 < self.section < 0xFF00
 
 
 class Note(NamedTuple):
@@ -80,23 +75,22 @@ class Elf:
             raise ImageError("it is no ELF object or shared object of 64 bits")
         with reading("ELF file"):
             (
-                self.ident, self.type, self.machine, _, _, segments, table, self.flags,
-                _, _, num_segments, _, count, self.name_section,
+                self.ident, kind, self.machine, _, _, segments, table, self.flags,
+                _, _, num_segments, _, count, names,
             ) = _HEADER.unpack(data[: _HEADER.size])  # fmt: skip
+            self.is_object = kind == 1  # yet to be linked
             for row in _SEGMENT.iter_unpack(self.read(segments, num_segments * _SEGMENT.size)):
                 self._check_end(row[2] + row[5])
             rows = list(_SECTION.iter_unpack(self.read(table, count * _SECTION.size)))
-            strings = self.read(*rows[self.name_section][4:6]) if rows else b""
-            self.sections = [Section(_name(strings, row[0]), *row[1:]) for row in rows]
+            strings = self.read(*rows[names][4:6]) if rows else b""
+            self.sections = [
+                Section(_name(strings, at), type_, address, offset, size, link)
+                for at, type_, _, address, offset, size, link, *_ in rows
+            ]
         for section in self.sections:
-            if section.type != NOBITS and section.type < _PROCESSOR_TYPES:
+            if section.type != _NOBITS and section.type < _PROCESSOR_TYPES:
                 self._check_end(section.offset + section.size)
         self._by_name = {section.name: section for section in reversed(self.sections)}
-
-    @property
-    def is_object(self) -> bool:
-        """Whether it is yet to be linked."""
-        return bool(self.type == _RELOCATABLE)
 
     def read(self, offset: int, size: int) -> bytes:
         """Return bytes of the file."""
@@ -116,7 +110,7 @@ class Elf:
 
     def body(self, section: Section | None) -> bytes:
         """Return a section's bytes, none where it takes no room in the file or is not there."""
-        if section is None or section.type == NOBITS:
+        if section is None or section.type == _NOBITS:
             return b""
         return self.read(section.offset, section.size)
 
@@ -136,11 +130,11 @@ class Elf:
     def notes(self, owner: bytes) -> list[Note]:
         """Return the notes of an owner; of an object's the content is not relocated."""
         found = []
-        for section in (section for section in self.sections if section.type == NOTE):
+        for section in (section for section in self.sections if section.type == _NOTE):
             body, at = self.body(section), 0
-            while at + _NOTE.size <= len(body):
-                name_size, size, kind = _NOTE.unpack_from(body, at)
-                name = at + _NOTE.size
+            while at + _NOTE_HEAD.size <= len(body):
+                name_size, size, kind = _NOTE_HEAD.unpack_from(body, at)
+                name = at + _NOTE_HEAD.size
                 start = name + (name_size + 3 & ~3)
                 if body[name : name + name_size] == owner + b"\0":
                     found.append(Note(kind, section.address + start, body[start : start + size]))
@@ -151,7 +145,7 @@ class Elf:
         """Return where in the file of a shared object the bytes at an address lie."""
         for section in self.sections:
             start = address - section.address
-            if section.address and section.type != NOBITS and 0 <= start <= section.size - size:
+            if section.address and section.type != _NOBITS and 0 <= start <= section.size - size:
                 return section.offset + start
         raise ImageError("corrupt ELF file: an image lies in no section")
 
