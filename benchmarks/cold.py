@@ -27,8 +27,8 @@ FRESH, AGAIN, RESTARTED = "new source", "again, same process", "again, new proce
 ANOTHER = "another new source, same process"
 # Far from the salts of all rounds and peers.
 ANOTHER_SALT = 1_000_000_000
-INSTALLED, COMPILE, SLOW = "tvmffi_cubin_installed", "tvmffi_cubin_compile", "torch_inline"
-NVCC = ("tvm_ffi_cubin", "tvm_ffi_nvcc", SLOW)
+INSTALLED, COMPILE = "tvmffi_cubin_installed", "tvmffi_cubin_compile"
+NVCC = ("tvm_ffi_cubin", "tvm_ffi_nvcc")
 # Several seconds a time.
 RARE = (*NVCC, "tvm_ffi_gxx", INSTALLED)
 ROOT = Path(__file__).resolve().parents[1]
@@ -48,8 +48,8 @@ class Trial(NamedTuple):
 def jobs(settings: Settings) -> Iterator[Job]:
     """Yield for each peer a job with new sources, and one with the first after a restart."""
     for name in SECTION.peers:
-        skipped = (name == COMPILE and settings.gpu) or (name == SLOW and not settings.slow)
-        if skipped or (name in (*NVCC, "tvm_ffi_gxx") and settings.quick):
+        theirs = name in (*NVCC, "tvm_ffi_gxx")
+        if (name == COMPILE and settings.gpu) or (theirs and settings.quick):
             continue
         rare = name in RARE
         yield Job(name, FRESH, rare)
@@ -371,30 +371,3 @@ def tvm_ffi_nvcc(salt: int, gpu: bool) -> Trial:
     return tvm_ffi(
         lambda function: function("bench", cuda_sources=text, functions=["axpy_host"]), gpu
     )
-
-
-@peer(
-    "torch cpp_extension.load_inline",
-    "load_inline of kernel and host code (nvcc), the call, synchronize",
-)
-def torch_inline(salt: int, gpu: bool) -> Trial:
-    torch = need("torch")
-    need_gpu(gpu, "torch's own extension builder wants one")
-    bench.toolkit()
-    extension = need("torch.utils.cpp_extension")
-    x, y, wait, value = arrays(gpu)
-    major, minor = torch.cuda.get_device_capability()
-    os.environ.setdefault("TORCH_CUDA_ARCH_LIST", f"{major}.{minor}")
-
-    def run() -> Any:
-        made = extension.load_inline(
-            f"bench_{salt}",
-            cpp_sources="void axpy_host(torch::Tensor x, torch::Tensor y);",
-            cuda_sources=sources.salted(sources.AXPY_TORCH, salt),
-            functions=["axpy_host"],
-        )
-        made.axpy_host(x, y)
-        wait()
-        return made
-
-    return Trial(run, value, is_made)

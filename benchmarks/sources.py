@@ -23,17 +23,6 @@ void axpy_host(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
 }
 """
 )
-AXPY_TORCH = (
-    "#include <c10/cuda/CUDAStream.h>\n"
-    + AXPY
-    + r"""
-void axpy_host(torch::Tensor x, torch::Tensor y) {
-  int n = x.size(0);
-  axpy<<<(n + 255) / 256, 256, 0, c10::cuda::getCurrentCUDAStream()>>>(
-      x.data_ptr<float>(), y.data_ptr<float>(), n);
-}
-"""
-)
 # As the CUBIN launcher guide writes a wrapper; the image is called `kernels`.
 WRAPPER_HEAD = r"""
 #include <tvm/ffi/container/tensor.h>

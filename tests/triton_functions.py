@@ -58,21 +58,6 @@ def matmul(
 
 
 @triton.jit
-def layer_norm(x, out, weight, bias, means, rstds, stride, columns, epsilon, BLOCK: tl.constexpr):
-    row = tl.program_id(0)
-    at = tl.arange(0, BLOCK)
-    inside = at < columns
-    values = tl.load(x + row * stride + at, mask=inside, other=0.0).to(tl.float32)
-    mean = tl.sum(values, axis=0) / columns
-    centred = tl.where(inside, values - mean, 0.0)
-    rstd = 1 / tl.sqrt(tl.sum(centred * centred, axis=0) / columns + epsilon)
-    tl.store(means + row, mean)
-    tl.store(rstds + row, rstd)
-    scaled = centred * rstd * tl.load(weight + at, mask=inside)
-    tl.store(out + row * stride + at, scaled + tl.load(bias + at, mask=inside), mask=inside)
-
-
-@triton.jit
 def persistent_tile(
     a, b, c, m, n, k, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
     GROUP: tl.constexpr,

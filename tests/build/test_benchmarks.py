@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import os
 import subprocess
@@ -26,29 +25,31 @@ import sources  # noqa: E402
 from bench import Job, Sample, Section, Settings, Task  # noqa: E402
 
 OF_GPUS = {"launch", "carried", "triton_launch"}
+# What compiles no C++.
+RUN = ["launch", "carried", "triton_launch", "hit", "embedding", "modules"]
 
 
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory) -> dict:
     """What --quick writes where there is no GPU, as its JSON says it."""
     path = tmp_path_factory.mktemp("benchmarks") / "report.json"
+    options = [f"--only={','.join(RUN)}", f"--json={path}"]
     done = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "run.py"), "--quick", "--json", str(path)],
-        # On a machine with a GPU the peers would use it; nothing here is about one. Headers that
-        # are precompiled for builds to come are waited for; the section about them makes some.
-        env={**os.environ, "CUDA_VISIBLE_DEVICES": "", "TVMFFI_CUBIN_PCH": "off"},
+        [sys.executable, ROOT / "benchmarks" / "run.py", "--quick", *options],
+        # On a machine with a GPU the peers would use it; nothing here is about one.
+        env={**os.environ, "CUDA_VISIBLE_DEVICES": ""},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "### Source to first result" in done.stdout
+    assert "### Modules by number of kernels" in done.stdout
     return json.loads(path.read_text(encoding="utf-8"))
 
 
 def test_what_needs_no_gpu_is_measured_without_one(result: dict):
     assert result["machine"]["gpu"] == []
-    assert list(result["sections"]) == list(run.SECTIONS)
+    assert list(result["sections"]) == RUN
     for name, section in result["sections"].items():
         if name in OF_GPUS:
             assert section["left_out"] == {"no GPU: nothing can be launched": ["all"]}
@@ -62,15 +63,21 @@ def test_what_needs_no_gpu_is_measured_without_one(result: dict):
                 assert all(value > 0 for values in row["cases"].values() for value in values)
 
 
-def test_a_peer_that_is_not_installed_is_left_out_with_that_reason(result: dict):
-    if importlib.util.find_spec("cupy") is None:
-        cold_ = result["sections"]["cold"]
-        assert cold_["left_out"]["cupy is not installed"] == ["CuPy RawKernel"]
-        assert cold_["failed"] == []
+def test_every_section_has_jobs_for_the_peers_that_it_has():
+    for name in run.SECTIONS:
+        section = run.load(name)
+        assert {reference for _, reference in section.tables.values()} <= section.peers.keys()
+        for settings in (Settings(), Settings(quick=True), Settings(slow=True, gpu=True)):
+            named = {job.peer for job in section.jobs(settings)} - {""}
+            assert named <= section.peers.keys()
 
 
-@pytest.mark.parametrize("name", ["tvmffi_cubin", "tvmffi_cubin_wrapper"])
-def test_from_source_to_result_has_the_result_twice(name: str, driver_stub, monkeypatch):
+def test_a_peer_that_is_not_installed_is_left_out_with_that_reason():
+    with pytest.raises(bench.Skip, match="^no_such_module is not installed$"):
+        bench.need("json", "no_such_module")
+
+
+def test_from_source_to_result_has_the_result_twice(driver_stub, monkeypatch):
     x, y = cuda_array(driver_stub, cold.N), cuda_array(driver_stub, cold.N)
     x.numpy[:], y.numpy[:] = 1, 0
 
@@ -82,13 +89,11 @@ def test_from_source_to_result_has_the_result_twice(name: str, driver_stub, monk
     driver_stub.set_kernel("axpy", axpy)
     arrays = (x, y, lambda: None, lambda: float(y.numpy[-1]))
     monkeypatch.setattr(cold, "arrays", lambda gpu: arrays)
-    # The guide's wrapper launches to the current device; torch would have made its context.
-    with driver_stub.current_device(0):
-        trial = cold.SECTION.peers[name].run(5, True)
-        assert cold.timed(trial, 1) > 0
-        assert cold.timed(trial, 2) > 0
-        with pytest.raises(AssertionError, match=r"y is 6\.0, wanted 4\.0"):
-            cold.timed(trial, 2)
+    trial = cold.SECTION.peers["tvmffi_cubin"].run(5, True)
+    assert cold.timed(trial, 1) > 0
+    assert cold.timed(trial, 2) > 0
+    with pytest.raises(AssertionError, match=r"y is 6\.0, wanted 4\.0"):
+        cold.timed(trial, 2)
 
 
 @pytest.mark.parametrize("section", [launches.LAUNCH, launches.TRITON], ids=["empty", "triton"])
@@ -111,7 +116,8 @@ def test_the_launches_of_this_package_launch_what_they_say(
             assert values[:4] == (*(a.data_ptr for a in arrays), n)
         checked.append(len(driver_stub.launches()) - before)
 
-    ours = [x for x in section.peers if x.startswith(("tvmffi_cubin", "floor"))]
+    # The others take a C++ compiler.
+    ours = [x for x in section.peers if x.startswith("tvmffi_cubin") and "wrapper" not in x]
     monkeypatch.setattr(launches, "arrays", lambda: arrays)
     monkeypatch.setattr(launches, "check", check)
     monkeypatch.setattr(launches, "wait", lambda: None)
@@ -120,14 +126,12 @@ def test_the_launches_of_this_package_launch_what_they_say(
     monkeypatch.setenv("TVMFFI_CUBIN_ARCH", "sm_90a")
     (table,) = section.tables
     mine = Section("", "", {}, launches.once, list, {x: section.peers[x] for x in ours})
-    # The floor calls the driver as it is, which wants a context; torch would have made one.
-    with driver_stub.current_device(0):
-        task = Task("", "", 1, Settings(quick=True, gpu=True))
-        samples = list(launches.issued(mine, table, launches.WRITES, task))
+    task = Task("", "", 1, Settings(quick=True, gpu=True))
+    samples = list(launches.issued(mine, table, launches.WRITES, task))
     assert [sample.reason for sample in samples] == [""] * len(samples)
     found = {sample.peer: len(sample.values) for sample in samples}
     assert found == dict.fromkeys(ours, launches.QUICK_ROUNDS)
-    assert checked == [launches.CALLS if x == "floor" else 1 for x in ours]
+    assert checked == [1] * len(ours)
 
 
 def test_peers_take_turns_back_and_forth_and_share_no_source(monkeypatch, tmp_path):

@@ -1,6 +1,5 @@
 """Preloading: images and kernels on a device, and nothing else."""
 
-import ctypes
 import threading
 
 import pytest
@@ -87,20 +86,6 @@ def test_a_launch_after_it_loads_nothing_more(mod, driver_stub):
     assert len(driver_stub.calls("cuLibraryLoadData")) == 1
 
 
-def test_the_current_context_stays(mod, driver_stub):
-    with driver_stub.current_device(0) as context:
-        mod.preload(1)
-        current = ctypes.c_void_p()
-        driver_stub.call("cuCtxGetCurrent", ctypes.byref(current))
-        assert current.value == context
-
-
-def test_a_driver_before_12_4_loads_as_far_as_it_can(mod, driver_stub):
-    driver_stub.set_driver_version(12030)
-    mod.preload(0)
-    assert len(driver_stub.calls("cuKernelGetFunction")) == 2
-
-
 def test_kernels_for_other_architectures_alone_are_left_out(driver_stub):
     source = """
     extern "C" __global__ void everywhere(float* x) {}
@@ -150,10 +135,3 @@ def test_a_module_of_c_functions_alone_says_what_to_do():
     with pytest.raises(TypeError, match="C.. functions alone.*CubinKernel::Preload"):
         mod.preload()
     mod.unload()
-
-
-def test_no_driver_says_so(driver_stub, monkeypatch):
-    mod = tc.load_inline("preloaded_nowhere", SOURCE, functions=FUNCTIONS, arch="sm_90")
-    monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", "/no/such/libcuda.so")
-    with pytest.raises(tc.LaunchError, match="preload: no CUDA driver: .*libcuda.so: cannot open"):
-        mod.preload(0)

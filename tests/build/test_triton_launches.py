@@ -72,51 +72,6 @@ def test_fused_softmax(driver_stub, array):
         mod.softmax(out, x, 785, 784, 1000, 781)
 
 
-def test_matmul_in_groups(driver_stub, array):
-    strides = dict.fromkeys(("stride_am", "stride_bk", "stride_cm"), "i32:16")
-    ones = dict.fromkeys(("stride_ak", "stride_bn", "stride_cn"), "i32:1")
-    launch = tc.triton.compile(
-        kernels.matmul,
-        {**dict.fromkeys("abc", "*fp16:16"), **dict.fromkeys("mnk", "i32"), **strides, **ones},
-        constexprs=TILES,
-        grid=tiles,
-        num_warps=4,
-        num_stages=3,
-        arch="sm_90",
-    )
-    mod = load("triton_matmul", matmul=launch)
-    assert [name for name, _ in mod.matmul.params] == kernels.matmul.arg_names[:12]
-    a, b, c = array(300, 256), array(256, 200), array(300, 200)
-    # Three strides are known to be 1 and are no parameters of the kernel.
-    b = array(256, 200, strides=(208, 1))
-    mod.matmul(a, b, c, 300, 200, 256, 256, 1, 208, 1, 208, 1)
-    got = only(driver_stub)
-    pointers = a.data_ptr, b.data_ptr, c.data_ptr
-    assert got.values("PPPiiiiiiPP") == (*pointers, 300, 200, 256, 256, 208, 208, 0, 0)
-    assert (got.grid, got.block) == ((3 * 4, 1, 1), (128, 1, 1))
-    assert got.dynamic_smem_bytes == launch.dynamic_smem_bytes > 16384
-    with pytest.raises(ValueError, match="stride_ak"):
-        mod.matmul(a, b, c, 300, 200, 256, 256, 2, 208, 1, 208, 1)
-
-
-def test_layer_norm(driver_stub, array):
-    launch = tc.triton.compile(
-        kernels.layer_norm,
-        "*fp16, *fp16, *fp16, *fp16, *fp32, *fp32, i32, i32, fp32, 512",
-        grid="x.shape[0]",
-        arch="sm_90",
-    )
-    mod = load("triton_norm", layer_norm=launch)
-    x, out, weight, bias = array(77, 500), array(77, 500), array(500), array(500)
-    means, rstds = array(77, dtype="float32"), array(77, dtype="float32")
-    mod.layer_norm(x, out, weight, bias, means, rstds, 500, 500, 1e-5)
-    got = only(driver_stub)
-    pointers = (t.data_ptr for t in (x, out, weight, bias, means, rstds))
-    epsilon = 9.999999747378752e-06  # 1e-5 as fp32
-    assert got.values("PPPPPPiifPP") == (*pointers, 500, 500, epsilon, 0, 0)
-    assert got.grid == (77, 1, 1)
-
-
 @pytest.mark.parametrize("num_ctas", [1, 2])
 def test_a_persistent_matmul_with_descriptors_of_the_host_s(driver_stub, array, num_ctas):
     signature = dict.fromkeys("ab", "tensordesc<fp16[128,64]>") | dict.fromkeys("mnk", "i32")

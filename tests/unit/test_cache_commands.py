@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -197,16 +196,6 @@ def test_what_was_used_within_the_hour_is_spared(cache, monkeypatch):
     assert all(path.exists() for path in paths)
 
 
-@pytest.mark.parametrize("damage", ["", "x", "-"])
-def test_a_size_that_says_nothing_has_the_folder_looked_through(cache, monkeypatch, damage):
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_SIZE", "150kB")
-    old = build(cache, 0, age=DAY, size=100_000)
-    (cache.root / "size").write_text(damage)
-    build(cache, 1, size=100_000)
-    assert not old.exists()
-    assert 100_000 < int((cache.root / "size").read_text()) < 150_000
-
-
 # Folders that are none, several at once, a terminal
 
 
@@ -225,32 +214,6 @@ def test_a_folder_of_other_things_keeps_its_own(cache, capsys, action):
         path.write_text("x")
     run(capsys, action)
     assert all((cache.root / name).read_text() == "x" for name in kept)
-
-
-def test_commands_may_run_at_once_and_while_others_build(cache):
-    stop = threading.Event()
-    failed = []
-
-    def keep_building() -> None:
-        number = 0
-        while not stop.is_set():
-            number += 1
-            try:
-                cache.obtain(base(number % 5), Builder(b"%d" % (number % 5)))
-            except Exception as error:
-                failed.append(error)
-
-    thread = threading.Thread(target=keep_building)
-    thread.start()
-    statuses = [
-        main(["cache", *action])
-        for _ in range(10)
-        for action in (["clear"], ["prune", "--max-size", "1"], ["verify"], ["list"], ["stats"])
-    ]
-    stop.set()
-    thread.join()
-    assert set(statuses) == {0}
-    assert failed == []
 
 
 # Texts

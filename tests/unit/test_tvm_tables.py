@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tvm_kit import module_bytes, number, table_bytes, table_json, text
 
 from tvmffi_cubin.formats.tvm import FunctionInfo, FunctionTable, read_module, read_table
@@ -133,25 +130,3 @@ def test_a_table_beside_its_cubin_is_found(tmp_path):
     module = read_module(str(tmp_path / "k.cubin"))
     assert (module.name, module.format, module.code) == ("k", "cubin", b"code")
     assert module.table == FunctionTable([TAGGED])
-
-
-GOOD = [table_bytes([x, OTHER], v) for x, v in ((NEWEST, 2), (TAGGED, 1), (add(*AXIS_TAGS), 0))]
-GOOD += [module_bytes(b"code", [NEWEST]), module_bytes(b"code", [TAGGED], newest=False)]
-
-
-@settings(max_examples=300, deadline=None)
-@given(
-    data=st.sampled_from(GOOD),
-    changes=st.lists(
-        st.tuples(st.integers(0, 400), st.sampled_from([0, 1, 2, 8, 0x7F, 0xFF])), max_size=4
-    ),
-    cut=st.integers(0, 400),
-)
-def test_any_bytes_are_a_table_or_a_value_error(data, changes, cut):
-    changed = bytearray(data)
-    for place, value in changes:
-        if place < len(changed):
-            changed[place] = value
-    for read in (read_table, read_module):
-        with contextlib.suppress(ValueError):
-            read(bytes(changed[: cut or None]))
