@@ -256,7 +256,7 @@ class TestABuild:
             (
                 KERNELS + 'extern "C" __global__ void wide(void* c, unsigned l, double s) {}',
                 NAMES,
-                "'scale' is one parameter of all kernels, and these tell ",
+                "bound_params: 'counters' is 'unsigned long long*' of 8 bytes here and 'void*' of",
             ),
             (
                 KERNELS,
@@ -268,7 +268,7 @@ class TestABuild:
                 ["counters", "float limit", "scale"],
                 "declares 'float limit', kernel nothing has",
             ),
-            (None, NAMES, "these tell no size: give all the same, or declare it"),
+            (None, NAMES, "no kernel is embedded that could tell the type of 'counters': declare"),
         ],
     )
     def test_of_kernels_that_do_not_go_with_it_is_refused(self, kernels, params, message):

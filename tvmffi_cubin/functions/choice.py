@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,7 @@ from ..device.signature import KernelSignature, signature_text
 from ..kernels.cubin import Kernel, Parameter
 from ..kernels.types import Param, parse_params
 from ..launches.launch import Launch
-from ..launches.values import Bound
-from .exported import contradicts
+from .exported import Exported, contradicts
 from .launch import as_map
 from .plan import KernelRef
 
@@ -38,88 +38,69 @@ class Kernels:
         *,
         sources: Sequence[str] = (),
         files: Collection[str] = (),
-        trailing: Sequence[Bound | Param] = (),
+        trailing: Sequence[Exported] = (),
     ) -> None:
-        self.images = images
-        self.sources = sources
-        self.files = files
-        self.bound = tuple(x if isinstance(x, Bound) else Bound(x.name) for x in trailing)
-        self.every: list[Found] = [
-            (image, s if s.from_library or not trailing else _with_types(s, trailing))
-            for image in images
-            for s in image.signatures
-        ]
-        # Symbols, names with all that belongs to them, names without arguments, ends of either.
-        self._ways: list[dict[str, list[Found]]] = [{} for _ in range(4)]
-        for found in self.every:
-            signature = found[1]
-            name = end = _squeezed(signature.qualified)
-            arguments = _squeezed(signature.display[len(signature.qualified) :])
-            ends = {signature.name}
-            while end := end.partition("::")[2]:
-                ends |= {end, end + arguments}
-            ways = [signature.symbol], [name + arguments], [name], ends
-            for way, names in zip(self._ways, ways, strict=True):
-                for x in names:
-                    way.setdefault(x, []).append(found)
-        symbols, displays = self._ways[:2]
+        self.images, self.sources, self.files = images, sources, files
+        self.trailing = tuple(trailing)
+        self.every: list[Found] = []
+        # With how exact each name is: 0 is a symbol.
+        self._named: dict[str, list[tuple[int, Found]]] = defaultdict(list)
         for image in images:
+            expressions = defaultdict(list)
             for expression, symbol in image.cubin.lowered_names.items():
-                others = displays.setdefault(_squeezed(expression), [])
-                others += [x for x in symbols.get(symbol, ()) if x[0] is image and x not in others]
+                expressions[symbol].append(_squeezed(expression))
+            for known in image.signatures:
+                signature = known if known.from_library else _with_types(known, trailing)
+                self.every.append((image, signature))
+                name = end = _squeezed(signature.qualified)
+                arguments = _squeezed(signature.display[len(signature.qualified) :])
+                ends = {signature.name}
+                while end := end.partition("::")[2]:
+                    ends |= {end, end + arguments}
+                whole = [name + arguments, *expressions[signature.symbol]]
+                for rank, names in enumerate(([signature.symbol], whole, [name], ends)):
+                    for x in names:
+                        self._named[x].append((rank, self.every[-1]))
 
     def ref(self, image: Image, signature: KernelSignature) -> KernelRef:
         """Return a kernel of an image that is seen."""
-        trailing = () if signature.from_library else self.bound
         archs = image.archs_with(signature.symbol)
+        trailing = () if signature.from_library else self.trailing
         return KernelRef(image.name, signature, archs, trailing=trailing)
 
     def choose(self, function: str, launch: Launch) -> KernelRef:
         """Return the kernel that a launch of a function stands for."""
-        wanted, images = (launch.kernel or function).strip(), self.images
+        wanted = (launch.kernel or function).strip()
         declared = None if launch.params is None else parse_params(launch.params)
-        alone = next(iter(self.files)) if len(self.files) == 1 and not images else ""
+        alone = next(iter(self.files)) if len(self.files) == 1 and not self.images else ""
         if (name := launch.image or alone) in self.files:
             return _in_file(name, wanted, launch, declared or ())
-        if launch.image is not None:
-            images = [image for image in images if image.name == launch.image]
-            if not images:
-                known = ", ".join(repr(image.name) for image in self.images) or "none"
-                raise ValueError(f"there is no image {launch.image!r}; there are {known}")
+        images = [x for x in self.images if launch.image in (None, x.name)]
+        if launch.image is not None and not images:
+            known = ", ".join(repr(image.name) for image in self.images) or "none"
+            raise ValueError(f"there is no image {launch.image!r}; there are {known}")
         unread = "".join(f"; image {x.name!r}: {x.problem}" for x in images if x.problem)
-        found = self._find(wanted, images)
+        name = _squeezed(wanted).removeprefix("::")
+        named = [(rank, x) for rank, x in self._named.get(name, ()) if x[0] in images]
+        best = min((rank for rank, _ in named), default=0)
+        found = [x for rank, x in named if rank == best]
         # Where images cannot be read, they may have a kernel of that very name. A template that
         # has no instance is not another kernel, in whose name its own is.
         if not found and launch.kernel and not unread and not self._in_sources(wanted):
-            found = _by_part([x for x in self.every if x[0] in images], _squeezed(wanted))
+            found = _by_part([x for x in self.every if x[0] in images], name)
         if not found:
             raise ValueError(_no_match(wanted, images) + unread)
         if len(found) > 1 and declared is not None:
             fits = [_fits(x[1], declared) for x in found]
             found = [x for x, how in zip(found, fits, strict=True) if how == max(fits)]
-        if len({x.symbol for _, x in found}) > 1:
-            candidates = listed([signature_text(x) for _, x in found])
+        if len(found) > 1:
             raise ValueError(
-                f"kernel name {wanted!r} stands for {len(found)} kernels:\n  {candidates}\nname the"
-                " one that is meant, if only by its symbol in brackets, or declare its parameters: "
-                f'params="..."{unread}'
+                f"kernel name {wanted!r} stands for {len(found)} kernels:\n  {listed(found)}\nname "
+                "the one that is meant, by its symbol in brackets, by image= or by the params= "
+                f"that it takes{unread}"
             )
         image, signature = found[0]
-        if len(found) > 1:
-            names = ", ".join(repr(image.name) for image, _ in found)
-            raise ValueError(
-                f"kernel {signature.display} is in {len(found)} images, {names}: say "
-                f"which is meant, as in Launch(image={image.name!r})"
-            )
         return self.ref(image, signature if declared is not None else signature.require())
-
-    def _find(self, wanted: str, images: Sequence[Image]) -> list[Found]:
-        """Return the matches of the first way of naming that has any, the most exact way first."""
-        name = _squeezed(wanted).removeprefix("::")
-        for way in self._ways:
-            if found := [x for x in way.get(name, ()) if x[0] in images]:
-                return found
-        return []
 
     def _in_sources(self, name: str) -> bool:
         from ..sources.reader import read
@@ -128,8 +109,12 @@ class Kernels:
         return any(name in (kernel.name, kernel.qualified) for kernel in kernels)
 
 
-def listed(texts: Sequence[str], separator: str = "\n  ") -> str:
-    """Return texts as a list that ends early where it is long."""
+def listed(found: Sequence[Found]) -> str:
+    """Return kernels as a list that ends early where it is long."""
+    return _cut([f"{signature_text(s)} in {image.name!r}" for image, s in found], "\n  ")
+
+
+def _cut(texts: Sequence[str], separator: str) -> str:
     rest = [f"... and {len(texts) - _MOST_LISTED} more"] if len(texts) > _MOST_LISTED else []
     return separator.join([*texts[:_MOST_LISTED], *rest])
 
@@ -145,20 +130,20 @@ def _no_match(wanted: str, images: Sequence[Image]) -> str:
     names = {x.display: x.name for image in images for x in image.signatures}
     close = difflib.get_close_matches(wanted, [*names, *names.values()], 1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
-    known = listed(sorted(names), ", ") or "none"
     return (
-        f"there is no kernel {wanted!r} in the image{hint}; it has: {known}; of a template name an "
-        f"instance, such as {wanted + '<float>'!r}"
+        f"there is no kernel {wanted!r} in the image{hint}; it has: "
+        f"{_cut(sorted(names), ', ') or 'none'}; of a template name an instance, such as "
+        f"{wanted + '<float>'!r}"
     )
 
 
-def _with_types(signature: KernelSignature, trailing: Sequence[Bound | Param]) -> KernelSignature:
+def _with_types(signature: KernelSignature, trailing: Sequence[Exported]) -> KernelSignature:
     """Return a kernel whose last parameters have the types that `bound_params` declares."""
     own = len(signature.kernel.params) - len(trailing)
     if own < 0:
         raise ValueError(
             f"bound_params are the last parameters of every kernel, "
-            f"{', '.join(str(x.name) for x in trailing)}, and kernel {signature.display} has "
+            f"{', '.join(x.name for x in trailing)}, and kernel {signature.display} has "
             f"{len(signature.kernel.params)}"
         )
     params = [*signature.params]
@@ -170,14 +155,14 @@ def _with_types(signature: KernelSignature, trailing: Sequence[Bound | Param]) -
                 f"bound_params names {given.name!r} where kernel {signature.display} has "
                 f"{real.name!r}: give them in the kernel's order, {', '.join(names)}"
             )
-        type_ = real.type if isinstance(given, Bound) else given.type
+        type_ = given.type if given.type.text else real.type
         differs = not signature.opaque and contradicts(type_, real.type)
         if differs or type_.size not in (None, real.type.size):
             raise ValueError(
-                f"bound_params declares '{type_.text} {given.name}', kernel {signature.display} "
-                f"has '{real.type.text} {real.name}' of {real.type.size} bytes"
+                f"bound_params declares {given.declaration!r}, kernel {signature.display} has "
+                f"'{real.type.text} {real.name}' of {real.type.size} bytes"
             )
-        name = real.name if signature.names_known else str(given.name)
+        name = real.name if signature.names_known else given.name
         params[index] = Param(name, type_._replace(size=real.type.size))
     return signature._replace(params=tuple(params))
 

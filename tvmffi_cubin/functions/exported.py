@@ -142,14 +142,6 @@ def common(one: CxxType, other: CxxType) -> CxxType | None:
     """Return the type that does for both: the same, or a pointer that one launch only reads."""
     if "raw" in (one.kind, other.kind):
         return other if one.kind == "raw" else one
-    if one != other and _meaning(one) != _meaning(other):
+    if not (fits(one, other) and fits(other, one)):
         return None
     return other if one.text.startswith("const ") and not other.text.startswith("const ") else one
-
-
-def _meaning(type_: CxxType) -> object:
-    """Return what a type is however it is spelled: `long long` and `int64_t` are one type."""
-    pointee = type_.pointee
-    if type_.kind == "struct" or (pointee is not None and not pointee.dtypes):
-        return type_.text.removeprefix("const ")
-    return type_[1:4], pointee and pointee[1:]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..device.signature import signature_text
-from ..kernels.types import Param, parse_params, sized_type
+from ..kernels.types import CxxType, parse_params
 from ..launches.launch import Launch
 from ..launches.values import Bound
 from ..sources.source import DEVICE_IMAGE
@@ -18,7 +16,7 @@ from .plan import Plan
 
 if TYPE_CHECKING:
     from ..device.image import Image
-    from ..launches.export import Export
+from ..launches.export import Export
 
 # Grid and block are the caller's, and all parameters.
 _AS_CALLED = Launch()
@@ -49,7 +47,7 @@ def resolve(
     TypeError, ValueError
         A function is neither, or a launch does not go with its kernel.
     """
-    trailing = tuple(x if isinstance(x, Bound) else _trailing(x) for x in bound_params)
+    trailing = [_trailing(x) for x in bound_params]
     kernels = Kernels(images, sources=device_sources, files=image_files, trailing=trailing)
     host: list[tuple[str, str]] = []
     plan = Plan()
@@ -80,8 +78,7 @@ def resolve(
             ]
         bind(plan, name, pairs, doc=doc)
     if has_host:
-        for number, given in enumerate(trailing, -len(trailing)):
-            plan.slot(None, _slot(given, number, kernels))
+        _note_slots(plan, kernels)
     return Exports(tuple(host), plan)
 
 
@@ -99,13 +96,13 @@ def _all_kernels(kernels: Kernels) -> list[Found]:
         problems = "; ".join(f"image {i.name!r}: {i.problem}" for i in kernels.images if i.problem)
         names = ", ".join(repr(image.name) for image in kernels.images)
         raise ValueError(problems or f"no kernel is in {names}")
-    by_name: dict[str, list[str]] = {}
-    for image, s in found:
-        by_name.setdefault(s.name, []).append(f"{signature_text(s)} in {image.name!r}")
-    for name, texts in by_name.items():
-        if len(texts) > 1:
+    by_name: dict[str, list[Found]] = {}
+    for x in found:
+        by_name.setdefault(x[1].name, []).append(x)
+    for name, several in by_name.items():
+        if len(several) > 1:
             raise ValueError(
-                f"{len(texts)} kernels are called {name!r}:\n  {listed(texts)}\nname each: "
+                f"{len(several)} kernels are called {name!r}:\n  {listed(several)}\nname each: "
                 'functions={"one": Launch(kernel="...", image="...", params="..."), ...}'
             )
         if not name.isidentifier():
@@ -117,31 +114,25 @@ def _all_kernels(kernels: Kernels) -> list[Found]:
     return sorted(found, key=lambda x: (x[1].line is None, x[1].line or 0))
 
 
-def _trailing(text: str) -> Bound | Param:
-    """Return one of `bound_params`, a name or a declaration."""
-    return Bound(text) if text.isidentifier() else parse_params(text)[0]
+def _trailing(given: str | Bound) -> Exported:
+    """Return one of `bound_params`; the type of one that is only named is without a text."""
+    if isinstance(given, str) and not given.isidentifier():
+        declared = parse_params(given)[0]
+        return Exported(declared.name, declared.type)
+    name, required = (given, False) if isinstance(given, str) else (given.name, given.required)
+    return Exported(str(name), CxxType("", "raw", None), required=required)
 
 
-def _slot(given: Bound | Param, position: int, kernels: Kernels) -> Exported:
-    """Return what may be bound for kernels that C++ launches: of a type that does for all."""
-    name = str(given.name)
-    found = {
-        s.params[position].type if s.params else sized_type(s.kernel.params[position].size): s
-        for _, s in kernels.every
-        if not s.from_library
-    }
-    types = [*found] or ([given.type] if isinstance(given, Param) else [])
-    sizes = {type_.size: s.display for type_, s in found.items()}
-    if len({type_.size for type_ in types}) != 1 or types[0].size is None:
-        known = (
-            ", ".join(f"{size} bytes in {kernel}" for size, kernel in sizes.items()) or "no size"
-        )
-        raise ValueError(
-            f"bound_params: {name!r} is one parameter of all kernels, and these tell {known}: "
-            f'give all the same, or declare it, as in "unsigned long long* {name}"'
-        )
-    try:
-        slot = reduce(Exported.merged, (Exported(name, type_) for type_ in types))
-    except ValueError:
-        slot = Exported(name, sized_type(types[0].size))
-    return slot._replace(required=isinstance(given, Bound) and given.required)
+def _note_slots(plan: Plan, kernels: Kernels) -> None:
+    """Note what may be bound for kernels that C++ launches: of a type that does for all."""
+    known = [s for _, s in kernels.every if s.params and not s.from_library]
+    for number, given in enumerate(kernels.trailing, -len(kernels.trailing)):
+        types = [s.params[number].type for s in known] or [given.type]
+        if types[0].size is None:
+            raise ValueError(
+                f"bound_params: no kernel is embedded that could tell the type of {given.name!r}: "
+                f'declare it, as in "unsigned long long* {given.name}"'
+            )
+        with told("bound_params"):
+            for type_ in types:
+                plan.slot(None, given._replace(type=type_))

@@ -54,8 +54,8 @@ class LaunchBinder:
         self.declared = () if launch.params is None else parse_params(launch.params)
         self.params = self._kernel_params()
         if kernel.trailing:
-            names = [param.name for param in self.params[-len(kernel.trailing) :]]
-            trailing = dict(zip(names, kernel.trailing, strict=True))
+            pairs = zip(self.params[-len(kernel.trailing) :], kernel.trailing, strict=True)
+            trailing = {param.name: Bound(x.name, required=x.required) for param, x in pairs}
             self.launch = replace(launch, args={**trailing, **launch.args})
         self.types = {param.name: param.type for param in self.params}
         for name in self.launch.args:

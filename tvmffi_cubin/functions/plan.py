@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from ..device.signature import KernelSignature
 from ..kernels.cubin import Kernel
 from ..kernels.types import CxxType
-from ..launches.values import Bound
 from .assembly import Layout, Text
 from .exported import Exported
 
@@ -64,7 +63,7 @@ class KernelRef(NamedTuple):
     # Whether the name of one in a file may be a part of its kernel's.
     by_part: bool = False
     # Its last parameters, which the module binds.
-    trailing: tuple[Bound, ...] = ()
+    trailing: tuple[Exported, ...] = ()
 
     @property
     def key(self) -> tuple[object, ...]:
