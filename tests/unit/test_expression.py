@@ -19,73 +19,54 @@ def pointed_at(error: pytest.ExceptionInfo) -> str:
     return text[caret.index("^") :]
 
 
-# What it reads
+A, B = Read("a", 0), Read("b", 4)
 
 
 @pytest.mark.parametrize(
     ("text", "tree"),
     [
-        ("7", Number(7)),
         ("0x10", Number(16)),
-        ("1_000", Number(1000)),
         ("9223372036854775807", Number(2**63 - 1)),
-        ("-7", Number(-7)),
         ("--7", Number(7)),
-        ("+n", Read("n", 1)),
         ("-n", op("-", Number(0), Read("n", 1))),
-        (" n ", Read("n", 0)),
-        ("a+b*c", op("+", Read("a", 0), op("*", Read("b", 2), Read("c", 4)))),
-        ("(a+b)*c", op("*", op("+", Read("a", 1), Read("b", 3)), Read("c", 6))),
-        ("a - b - c", op("-", op("-", Read("a", 0), Read("b", 4)), Read("c", 8))),
-        ("a // 2 % 3", op("%", op("//", Read("a", 0), Number(2)), Number(3))),
-        ("num_sms", Read("num_sms", 0)),
+        (" +é ", Read("é", 1)),
+        ("a+b*c", op("+", A, op("*", Read("b", 2), Read("c", 4)))),
+        ("a - b - c", op("-", op("-", A, B), Read("c", 8))),
+        ("a // 2 % 3", op("%", op("//", A, Number(2)), Number(3))),
         ("x.numel", Read("x", 0, "numel")),
-        ("x.shape[0]", Read("x", 0, "shape", 0)),
         ("x.stride[-1]", Read("x", 0, "stride", -1)),
-        ("x.shape[ +2 ]", Read("x", 0, "shape", 2)),
+        ("x.data_ptr % 8", op("%", Read("x", 0, "data_ptr"), Number(8))),
         ("ceil_div(n, 256)", op("ceil_div", Read("n", 9), Number(256))),
         ("min(1, 2, 3)", op("min", Number(1), Number(2), Number(3))),
-        ("max(a, 1)", op("max", Read("a", 4), Number(1))),
         ("min", Read("min", 0)),
-        ("é", Read("é", 0)),
-        ("x.data_ptr % 8", op("%", Read("x", 0, "data_ptr"), Number(8))),
+        ("a == True", op("==", A, Number(1))),
+        ("not a < 2", op("not", op("<", Read("a", 4), Number(2)))),
+        ("0 < a <= b", op("and", op("<", Number(0), Read("a", 4)),
+                          op("<=", Read("a", 4), Read("b", 9)))),
+        ("a or b and c or d", op("or", A, op("and", Read("b", 5), Read("c", 11)), Read("d", 16))),
     ],
-)
+)  # fmt: skip
 def test_an_expression_is_read(text, tree):
     assert parse(text) == tree
-
-
-# What it refuses, and where it points
 
 
 @pytest.mark.parametrize(
     ("text", "at", "what"),
     [
         ("n / 256", "256", "use // or ceil_div(a, b) in place of /"),
-        ("  n / 2", "2", "use //"),
         ("n >> 8", "n >> 8", "an expression has integers, parameters, x.shape[i]"),
-        ("n + (m @ k)", "m @ k)", "an expression has"),
         ("1.5 * n", "1.5 * n", "an expression has"),
-        ("n + 'a'", "'a'", "an expression has"),
         ("n + 9223372036854775808", "9223372036854775808", "an expression has"),
         ("~n", "~n", "an expression has"),
         ("2 + (n if m else 1)", "n if m else 1)", "an expression has"),
-        ("n, m", "n, m", "an expression has"),
-        ("a in b", "a in b", "an expression has"),
         ("round_up(n, 4)", "round_up(n, 4)", "ceil_div, min, max"),
         ("n + x.numel()", "x.numel()", "an expression has"),
         ("min(n)", "min(n)", "min has 1 arguments"),
         ("ceil_div(a, b, c)", "ceil_div(a, b, c)", "ceil_div has 3 arguments"),
         ("max(a, key=b)", "max(a, key=b)", "an expression has"),
-        ("max(*a, 1)", "*a, 1)", "an expression has"),
         ("x.shape", "x.shape", "an expression has"),
-        ("x.size", "x.size", "an expression has"),
-        ("x.numel[0]", "x.numel[0]", "an expression has"),
-        ("x[0]", "x[0]", "an expression has"),
         ("(x + y).numel", "(x + y).numel", "an expression has"),
         ("x.shape[n]", "n]", "an index is an integer from -64 to 63"),
-        ("x.shape[64]", "64]", "an index is an integer"),
-        ("x.shape[0:1]", "0:1]", "an expression has"),
     ],
 )
 def test_a_refusal_points_at_the_character(text, at, what):
@@ -124,56 +105,3 @@ def test_only_text_is_an_expression(value):
 def test_no_text_does_worse_than_a_value_error(text):
     with contextlib.suppress(ValueError):
         parse(text)
-
-
-# Conditions
-
-
-A_IS_0 = op("==", Read("a", 0), Number(0))
-
-
-@pytest.mark.parametrize(
-    ("text", "tree"),
-    [
-        ("a == 0", A_IS_0),
-        ("  (a) != -1", op("!=", Read("a", 1), Number(-1))),
-        ("a + 1 < b", op("<", op("+", Read("a", 0), Number(1)), Read("b", 8))),
-        ("a <= 2", op("<=", Read("a", 0), Number(2))),
-        ("a > 2", op(">", Read("a", 0), Number(2))),
-        ("a >= 2", op(">=", Read("a", 0), Number(2))),
-        ("flag", Read("flag", 0)),
-        ("flag == True", op("==", Read("flag", 0), Number(1))),
-        ("False", Number(0)),
-        (
-            "not True or a == 0",
-            Op("or", (op("not", Number(1)), op("==", Read("a", 12), Number(0)))),
-        ),
-        ("not flag", op("not", Read("flag", 4))),
-        ("not not a == 0", op("not", op("not", op("==", Read("a", 8), Number(0))))),
-        (
-            "0 < a <= b",
-            Op(
-                "and",
-                (
-                    op("<", Number(0), Read("a", 4)),
-                    op("<=", Read("a", 4), Read("b", 9)),
-                ),
-            ),
-        ),
-        (
-            "a == 0 or p and q or r",
-            Op(
-                "or",
-                (
-                    A_IS_0,
-                    Op("and", (Read("p", 10), Read("q", 16))),
-                    Read("r", 21),
-                ),
-            ),
-        ),
-        ("x.data_ptr == 0", op("==", Read("x", 0, "data_ptr"), Number(0))),
-        ("x.shape[-1] > 1", op(">", Read("x", 0, "shape", -1), Number(1))),
-    ],
-)
-def test_a_condition_is_read(text, tree):
-    assert parse(text) == tree

@@ -2,7 +2,6 @@
 
 import dataclasses
 import enum
-import itertools
 import pickle
 from pathlib import Path, PurePosixPath
 
@@ -66,11 +65,6 @@ def test_a_wrong_field_is_refused_by_name(options, error, text):
     assert str(caught.value).startswith("Launch: ")
 
 
-@pytest.mark.parametrize("value", [1, -(2**70), 1.5, True, b"\0", None, "n", "x.numel * 2"])
-def test_constants_expressions_and_names_are_args(value):
-    assert Launch(args={"n": value}).args == {"n": value}
-
-
 def test_a_launch_is_a_value():
     options = {"grid": ("n", 1), "block": [32], "args": {"n": "x.numel"}, "strided": "x"}
     one, same = Launch(**options), Launch(**options)
@@ -121,15 +115,6 @@ def test_numbers_and_texts_of_other_classes_are_kept_as_python_s_own():
     assert {type(value) for value in values} == {int, str, bool}
 
 
-def test_attributes_are_kept_by_their_numbers():
-    launch = Launch(cluster=2, cluster_scheduling_policy="spread", mem_sync_domain="remote")
-    assert (launch.cluster, launch.cluster_scheduling_policy, launch.mem_sync_domain) == (
-        (2,),
-        1,
-        1,
-    )
-
-
 def test_an_image_is_a_name_bytes_a_cubin_or_a_path():
     cubin = Cubin(b"x", "sm_90", lowered_names={"a": "b"}, signatures={"b": "int n"})
     for given, kept in (
@@ -146,23 +131,3 @@ def test_an_image_is_a_name_bytes_a_cubin_or_a_path():
         assert hash(launch) == hash(Launch(image=kept))
         assert dataclasses.replace(launch, kernel="k").image == kept
         assert pickle.loads(pickle.dumps(launch)) == launch
-
-
-def test_an_image_is_not_printed():
-    assert len(repr(Launch(image=bytes(10_000)))) < 1000
-
-
-@pytest.mark.parametrize("grid", [{2, 4}, itertools.count(), {1: 2}])
-def test_dimensions_are_a_sequence(grid):
-    with pytest.raises(TypeError, match="an int, an expression or up to 3 of them"):
-        Launch(grid=grid, block=1)
-
-
-def test_none_stands_for_a_field_s_default():
-    assert Launch(dynamic_smem_bytes=None, args=None, strided=None, cooperative=None) == Launch()
-
-
-@pytest.mark.parametrize("field", ["params", "kernel"])
-def test_a_text_that_is_none_is_refused_by_name(field):
-    with pytest.raises(TypeError, match=f"Launch: {field} is a str, got list"):
-        Launch(**{field: ["float* x"]})

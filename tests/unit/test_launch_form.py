@@ -101,8 +101,6 @@ def test_short_forms_are_read(value, function):
         (3, TypeError, "f: wanted a launch's fields, or a list of launches, got 3"),
         ([], TypeError, "f: wanted a launch's fields, or a list of launches"),
         ([[]], TypeError, r"f\[0\]: wanted an object of a Launch's fields, got"),
-        ({"launches": [], "instances": []}, ValueError, "a function has instances alone, got"),
-        ({"launches": [ONE], "grid": 1}, ValueError, "a function has launches alone, got"),
         ({"instances": []}, ValueError, "f: Dispatch: there is no instance"),
         ({"instances": [{"launches": [3]}]}, TypeError, r"f.instances\[0\].launches\[0\]: wanted"),
         ({"grid": 1}, ValueError, "f: Launch: a grid goes together with a block"),

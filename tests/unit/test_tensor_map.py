@@ -84,12 +84,6 @@ def test_launches_that_differ_in_a_map_alone_have_keys_of_their_own():
     assert len(digests) == len(launches)
 
 
-def test_names_of_over_are_replaced_in_a_map():
-    maps = {"m": TensorMap(box_dim=("T", 16), swizzle="32B")}
-    launch = Launch(kernel="k<T>", grid=1, block=1, args=maps).over(T=[8, 16])
-    assert [x.args["m"].box_dim for x in launch.launches] == [(8, 16), (16, 16)]
-
-
 def test_args_take_a_tensor_map_and_no_other_object():
     with pytest.raises(TypeError, match="a TensorMap, a Scratch or a Bound, got object"):
         Launch(args={"m": object()})

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
 from ..launches.launch import Launch
+from ..launches.values import told
 from .assembly import Layout
 from .exported import Exported
 from .launch import LaunchBinder
 from .plan import BOUND_TABLE, KernelRef, Plan
 
 _INSTANCE = Layout("P P P P P i i i i i i")
-
-
-@contextmanager
-def told(where: str) -> Iterator[None]:
-    """Say in errors where they come from."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{where}: {error}") from None
 
 
 def bind(

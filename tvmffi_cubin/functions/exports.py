@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernels.types import CxxType, parse_params
 from ..launches.launch import Launch
-from ..launches.values import Bound
+from ..launches.values import Bound, told
 from ..sources.source import DEVICE_IMAGE
-from .bind import bind, told
+from .bind import bind
 from .choice import Found, Kernels, listed
 from .exported import Exported
 from .plan import Plan
 
 if TYPE_CHECKING:
     from ..device.image import Image
-from ..launches.export import Export
+    from ..launches.export import Export
 
 # Grid and block are the caller's, and all parameters.
 _AS_CALLED = Launch()

@@ -10,8 +10,6 @@ from .dispatch import Dispatch
 from .form import to_json
 from .launch import Launch
 
-__all__ = ["Export", "check_unicode", "identifier", "read_functions"]
-
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 # tvm-ffi and this package put these between "__tvm_ffi_" and a name for symbols of their own.
 _RESERVED = ("_tvmffi_cubin_", "_cubin_", "_doc_", "_library_", "_metadata_")

@@ -15,7 +15,7 @@ from typing import Any
 from .dispatch import Dispatch
 from .launch import Launch
 from .tensor_map import TensorMap
-from .values import Bound, Scratch, plain
+from .values import Bound, Scratch, plain, told
 
 Launched = Launch | Sequence[Launch] | Dispatch
 """What a function is described by."""
@@ -58,11 +58,11 @@ def to_json(value: Any) -> Any:
 
 def read_function(value: Any, *, where: str = "function") -> Launched:
     """Return a function of JSON values; `where` is what messages call its place."""
-    if isinstance(value, Mapping) and "instances" in value:
-        given = _only(value, "instances", where)
-        instances = [_launches(x, f"{where}.instances[{i}]") for i, x in enumerate(given)]
-        made: Dispatch = _made(Dispatch, {"instances": instances}, where)
-        return made
+    if isinstance(value, Mapping) and [*value] == ["instances"]:
+        given = enumerate(value["instances"])
+        instances = [_launches(x, f"{where}.instances[{i}]") for i, x in given]
+        with told(where):
+            return Dispatch(instances)
     launches = _launches(value, where)
     return launches[0] if len(launches) == 1 else launches
 
@@ -79,7 +79,8 @@ def read_argument(value: Any, *, where: str = "argument") -> Any:
     if tag == "Float" and inner in _FLOATS:
         return _FLOATS[inner]
     if tag == "Bytes" and isinstance(inner, str):
-        return _made(bytes.fromhex, inner, where)
+        with told(where):
+            return bytes.fromhex(inner)
     tags = ", ".join((*_TAGGED, "Bytes", "Float"))
     raise ValueError(
         f"{where}: wanted a constant, an expression, or an object of {tags}, got {value}"
@@ -87,19 +88,13 @@ def read_argument(value: Any, *, where: str = "argument") -> Any:
 
 
 def _launches(value: Any, where: str) -> tuple[Launch, ...]:
-    if isinstance(value, Mapping) and "launches" not in value:
-        return (_object(Launch, value, where),)
+    if isinstance(value, Mapping) and [*value] == ["launches"]:
+        value, where = value["launches"], f"{where}.launches"
     if isinstance(value, Mapping):
-        value, where = _only(value, "launches", where), f"{where}.launches"
+        return (_object(Launch, value, where),)
     if not isinstance(value, list | tuple) or not value:
         raise TypeError(f"{where}: wanted a launch's fields, or a list of launches, got {value!r}")
     return tuple(_object(Launch, x, f"{where}[{i}]") for i, x in enumerate(value))
-
-
-def _only(value: Mapping[str, Any], name: str, where: str) -> Any:
-    if len(value) > 1:
-        raise ValueError(f"{where}: a function has {name} alone, got {', '.join(value)}")
-    return value[name]
 
 
 def _object(kind: type, value: Any, where: str) -> Any:
@@ -112,12 +107,5 @@ def _object(kind: type, value: Any, where: str) -> Any:
             found[name] = {key: read_argument(y, where=f"{inner}.{key}") for key, y in x.items()}
         else:
             found[name] = read_argument(x, where=inner)
-    return _made(kind, found, where)
-
-
-def _made(kind: Any, given: Any, where: str) -> Any:
-    try:
-        return kind(**given) if isinstance(given, dict) else kind(given)
-    except (TypeError, ValueError) as error:
-        raised = TypeError if isinstance(error, TypeError) else ValueError
-        raise raised(f"{where}: {error}") from None
+    with told(where):
+        return kind(**found)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -11,6 +13,16 @@ from .record import Record
 
 Figure = int | str
 """A dimension, a size, a switch: a constant or an expression. Its range is checked at calls."""
+
+
+@contextmanager
+def told(where: str) -> Iterator[None]:
+    """Say in errors where they come from."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{where}: {error}") from None
 
 
 def plain(value: Any) -> Any:
@@ -33,10 +45,8 @@ def plain(value: Any) -> Any:
 def expression(what: str, text: Any) -> str:
     """Check an expression; `what` is what messages call it, here and below."""
     text = plain(text)
-    try:
+    with told(what):
         parse(text)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{what}: {error}") from None
     return str(text)
 
 
@@ -150,8 +160,6 @@ def bound_name(value: Any) -> str:
         return value
     from ..kernels.types import parse_params
 
-    try:
+    with told(f"bound_params: {value!r}"):
         (declared,) = parse_params(value)
-    except ValueError as error:
-        raise ValueError(f"bound_params: {value!r}: {error}") from None
     return declared.name
