@@ -8,8 +8,7 @@ import weakref
 
 import numpy as np
 import pytest
-from processes import in_fork
-from stub.cuda_array import CUDA_HOST, cuda_array
+from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
 
@@ -79,12 +78,6 @@ class TestALaunch:
             (x.data_ptr, n, buffer.data_ptr, 7, 0.5) for n in (3, 4, 5)
         ]
 
-    def test_gets_null_again_once_nothing_is_bound(self, mod, x, driver_stub):
-        mod.bind("k", counters=counters(driver_stub), limit=7)
-        mod.bind("k", counters=None)
-        mod.k(x, 3)
-        assert driver_stub.launches()[0].values(K)[2:4] == (0, 7)
-
     def test_gets_what_is_bound_for_its_device(self, mod, driver_stub):
         first, second = (counters(driver_stub, device) for device in (0, 1))
         mod.bind("k", counters=first, limit=1)
@@ -94,14 +87,6 @@ class TestALaunch:
             mod.k(cuda_array(driver_stub, 4, device=device), 0)
         got = [(launch.device, *launch.values(K)[2:4]) for launch in driver_stub.launches()]
         assert got == [(0, first.data_ptr, 1), (1, second.data_ptr, 2)]
-
-    def test_gets_pinned_memory_on_every_device(self, mod, driver_stub):
-        pinned = counters(driver_stub, device_type=CUDA_HOST)
-        mod.bind("k", counters=pinned)
-        for device in (0, 1):
-            mod.k(cuda_array(driver_stub, 4, device=device), 0)
-        got = [launch.values(K)[2] for launch in driver_stub.launches()]
-        assert got == [pinned.data_ptr] * 2
 
     def test_gets_the_bytes_of_a_struct(self, mod, driver_stub):
         data = struct.pack("<f4xd", 1.5, -2.0)
@@ -191,15 +176,6 @@ class TestBinding:
             mod.bind("k", **values)
         assert message in str(error.value)
 
-    def test_of_a_tensor_checks_what_a_call_would(self, mod, driver_stub):
-        for wrong, kind, message in (
-            (cuda_array(driver_stub, 8), TypeError, "dtype float32 .*, wanted uint64"),
-            (cuda_array(driver_stub, (4, 4), "uint64", strides=(8, 2)), ValueError, "contiguous"),
-            (cuda_array(driver_stub, 2, "uint64", byte_offset=4), ValueError, "multiple of 8"),
-        ):
-            with pytest.raises(kind, match=message):
-                mod.bind("k", counters=wrong)
-
     def test_changes_nothing_where_one_value_is_wrong(self, mod, driver_stub):
         buffer = counters(driver_stub)
         mod.bind("k", limit=7)
@@ -280,24 +256,3 @@ class TestThreads:
         launches = driver_stub.launches()
         assert len(launches) == 10_000
         assert {launch.values(K)[3:] for launch in launches} <= set(pairs)
-
-
-def test_a_child_forked_amid_a_launch_can_bind_and_is_told_when_it_launches(mod, x, driver_stub):
-    inside, go_on = threading.Event(), threading.Event()
-
-    def wait(launch):
-        inside.set()
-        go_on.wait()
-
-    driver_stub.set_kernel("k", wait)
-    thread = threading.Thread(target=lambda: mod.k(x, 1))
-    thread.start()
-    try:
-        inside.wait()
-        assert in_fork(lambda: [mod.bind("k", limit=5), mod.bound(0)["k"]["limit"]][1]) == 5
-        error = in_fork(lambda: mod.k(x, 1))
-        assert "'spawn'" in str(error)
-    finally:
-        go_on.set()
-        thread.join()
-    mod.bind("k", limit=6)

@@ -1,7 +1,5 @@
 """Bound parameters of a whole module: C++ functions launch as they did, and all is appended."""
 
-import struct
-
 import pytest
 from bound_fixtures import bound_fixtures
 from stub.cuda_array import cuda_array
@@ -125,12 +123,6 @@ def values(driver_stub):
 
 class TestALaunchInCpp:
     @pytest.mark.parametrize("way", WAYS)
-    def test_passes_null_and_zero_where_nothing_is_bound(self, mod, arrays, way, driver_stub):
-        mod.Launch(way, *arrays, 3)
-        pointers = [array.data_ptr for array in arrays]
-        assert values(driver_stub) == [(2.0, *pointers, 3, 0, 0, 0.0)]
-
-    @pytest.mark.parametrize("way", WAYS)
     def test_passes_what_is_bound_behind_its_own(self, mod, arrays, way, driver_stub):
         counters = cuda_array(driver_stub, 8, "uint64")
         mod.bind(counters=counters, limit=7, scale=0.5)
@@ -187,20 +179,6 @@ class TestAGeneratedFunction:
         assert [name for name, _ in mod.axpy.params] == ["alpha", "in", "out", "count"]
         mod.axpy(2.0, *arrays, 3)
         assert values(driver_stub)[0][3:] == (3, 0, 4, 0.5)
-
-    def test_of_an_image_takes_what_is_declared(self, driver_stub, arrays):
-        mod = tc.load_inline(
-            "declared", functions={"axpy": tc.Launch(grid=1, block=32)},
-            embed_cubin=bytes(tc.nvrtc.compile(KERNELS, arch="sm_90")),
-            bound_params=["unsigned long long* counters", "limit", "float scale"],
-        )  # fmt: skip
-        types = dict(mod.axpy.bound)
-        assert types == {"counters": "unsigned long long*", "limit": "4 bytes", "scale": "float"}
-        with pytest.raises(TypeError, match="dtype float32 .*, wanted uint64"):
-            mod.bind(counters=arrays[0])
-        mod.bind(scale=2)
-        mod.axpy(2.0, *arrays, struct.pack("i", 3))
-        assert values(driver_stub)[0][3:] == (3, 0, 0, 2.0)
 
 
 @pytest.fixture(scope="module")
@@ -277,15 +255,6 @@ class TestABuild:
             build(kernels, bound_params=params, functions=functions)
         assert message in str(error.value)
 
-    def test_of_kernels_that_have_them_in_another_order_is_refused(self):
-        source = 'extern "C" __global__ void k(float* x, unsigned seed, unsigned limit) {}'
-        with pytest.raises(ValueError) as error:
-            tc.build_inline("mixed", source, bound_params=["limit", "seed"], arch="sm_90")
-        assert str(error.value) == (
-            "bound_params names 'limit' where kernel k has 'seed': "
-            "give them in the kernel's order, seed, limit"
-        )
-
     @pytest.mark.parametrize(
         ("params", "kind", "message"),
         [
@@ -332,22 +301,3 @@ class TestABuild:
         )  # fmt: skip
         with pytest.raises(ValueError, match="was compiled with tvmffi_cubin's headers"):
             tc.build("whole", sources=[made], bound_params=["int a"], functions=["Launch"])
-
-    def test_of_files_appends_them_too(self, tmp_path, driver_stub, arrays):
-        (tmp_path / "kernels.cu").write_text(KERNELS)
-        exports = "TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, Launch);"
-        # Two units that launch: what one has of our headers, the linker drops from the other.
-        for name in ("run", "also"):
-            (tmp_path / f"{name}.cc").write_text(
-                WRAPPER.replace("void Launch", "static void Launch").replace("run", name)
-                + exports.replace("run", name)
-            )
-        files = [tmp_path / name for name in ("kernels.cu", "run.cc", "also.cc")]
-        mod = tc.load("files", sources=files, bound_params=NAMES, arch="sm_90")
-        mod.bind(limit=8)
-        for way in WAYS:
-            mod.run(way, *arrays, 3)
-            mod.also(way, *arrays, 3)
-        got = values(driver_stub)
-        assert len(got) == 2 * len(WAYS)
-        assert {launch[3:] for launch in got} == {(3, 0, 8, 0.0)}

@@ -201,19 +201,6 @@ def test_clusters_beyond_the_portable_size_are_opted_into_once_a_device(driver_s
 # At the call
 
 
-def test_the_call_s_own_attributes_take_the_place_of_the_function_s(
-    attribute_module, driver_stub, x
-):
-    attention = attribute_module.attention
-    attention.configure(cluster=2, programmatic_dependent_launch=False)(x, 1)
-    attention.configure(priority=3).configure(cluster=8)(x, 1)
-    attention.configure(cluster=2).configure(cluster=(1, 1))(x, 1)
-    one, two, three = driver_stub.launches()
-    assert one.attributes == {CLUSTER: dims(2), POLICY: flag(1), PDL: flag(0)}
-    assert two.attributes == {PRIORITY: flag(3), CLUSTER: dims(8), POLICY: flag(1), PDL: flag()}
-    assert three.attributes == {CLUSTER: dims(1), POLICY: flag(1), PDL: flag()}
-
-
 class Event:
     def __init__(self, **names):
         self.__dict__.update(names)
@@ -229,20 +216,6 @@ def test_an_event_at_the_call_is_a_handle_or_a_library_s_own(
 ):
     attribute_module.plain.configure(launch_completion_event=event)(x, 1)
     assert only(driver_stub).attributes == {COMPLETION: value("<Qi", 7, 0)}
-
-
-@pytest.mark.parametrize("name", ["programmatic_event", "launch_completion_event"])
-def test_an_event_with_timing_is_said_to_be_one(attribute_module, driver_stub, x, name):
-    wanted = f"plain: launch of k: the event of {name} may have been made with timing"
-    with driver_stub.current_device(0):
-        with (
-            driver_stub.event(timed=True) as event,
-            pytest.raises(tc.LaunchLimitError, match=wanted),
-        ):
-            attribute_module.plain.configure(**{name: event})(x, 1)
-        with driver_stub.event(timed=False) as event:
-            attribute_module.plain.configure(**{name: event})(x, 1)
-    assert len(driver_stub.launches()) == 1
 
 
 def test_an_event_that_does_not_exist_yet_is_told(attribute_module):
@@ -275,12 +248,6 @@ def test_a_bad_option_is_an_error_that_names_it(attribute_module, options, error
 
 
 # Several launches
-
-
-def test_each_launch_of_several_carries_its_own(attribute_module, driver_stub, x):
-    attribute_module.chain(x, 4)
-    found = [(i.kernel, i.grid[0], i.attributes) for i in driver_stub.launches()]
-    assert found == [("k", 16, {}), ("after", 4, {PDL: flag()}), ("after", 4, {CLUSTER: dims(2)})]
 
 
 @pytest.mark.parametrize(

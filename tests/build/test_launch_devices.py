@@ -60,19 +60,6 @@ def test_a_thread_without_a_context_keeps_none(ops, driver_stub):
     assert driver_stub.object_counts().pushed_contexts == 0
 
 
-def test_the_context_that_is_current_on_the_device_stays(ops, driver_stub):
-    """Whichever context it is: the caller's stream may belong to it."""
-    context = ctypes.c_void_p()
-    driver_stub.call("cuCtxCreate_v2", ctypes.byref(context), 0, 0)
-    try:
-        x = cuda_array(driver_stub, 4)
-        ops.two(x, x)
-        assert current_context(driver_stub) == context.value
-        assert not driver_stub.calls("cuCtxPushCurrent")
-    finally:
-        driver_stub.call("cuCtxDestroy_v2", context)
-
-
 def test_without_a_tensor_the_current_device_is_taken(scalars, driver_stub):
     with driver_stub.current_device(1):
         scalars.i[1, 1](1)

@@ -65,18 +65,6 @@ def test_a_refusal_that_no_limit_explains_keeps_the_driver_s_answer(mod, driver_
 # The driver itself
 
 
-def test_a_refused_cu_init_is_tried_again(driver_stub):
-    mod = tc.load_inline("init", SOURCE, functions=FUNCTIONS, arch="sm_90")
-    x = cuda_array(driver_stub, 4)
-    driver_stub.fail("cuInit", 999)
-    with pytest.raises(
-        tc.LaunchError, match=r"other: cuInit of the CUDA driver .*libstub\.so failed"
-    ):
-        mod.other(x)
-    mod.other(x)
-    assert len(driver_stub.launches()) == 1
-
-
 def test_no_driver_says_so_and_is_tried_again(driver_stub, monkeypatch):
     mod = tc.load_inline("none", SOURCE, functions=FUNCTIONS, arch="sm_90")
     x = cuda_array(driver_stub, 4)

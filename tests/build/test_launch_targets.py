@@ -91,14 +91,6 @@ def test_all_launches_of_a_call_go_where_its_arguments_say(module, driver_stub):
         assert went(driver_stub) == [("one", 1, stream), ("two", 1, stream)]
 
 
-def test_a_stream_of_zero_is_the_default_one_whatever_is_current(module, driver_stub, x):
-    with driver_stub.stream() as current, tc.use_stream(current):
-        module.both(x, 3, 0, 0)
-        module.both.on(0)(x, 3, current, 0)
-        module.handle(x, None)
-    assert {stream for _, _, stream in went(driver_stub)} == {0}
-
-
 class Stream:
     def __init__(self, handle):
         self.handle = handle
@@ -133,13 +125,6 @@ def test_without_tensors_the_device_decides_everything(module, driver_stub, curr
             launch = driver_stub.launches()[-1]
             assert (launch.device, launch.stream, launch.grid[0]) == (device, handle, sms)
             assert launch.values("i") == (sms,)
-
-
-def test_the_current_stream_is_that_of_the_device(module, driver_stub):
-    with driver_stub.stream(1) as stream, tc.use_stream(stream, device=1):
-        module.current(1)
-        module.current(0)
-        assert went(driver_stub) == [("tick", 1, stream), ("tick", 0, 0)]
 
 
 @pytest.mark.parametrize(

@@ -134,26 +134,6 @@ def test_without_strides_the_memory_has_no_gaps(mod, driver_stub, array):
     assert (made(driver_stub).dims, made(driver_stub).strides) == ((256, 9), (128,))
 
 
-def test_of_a_dimension_of_one_element_the_stride_may_be_any(mod, driver_stub, array):
-    x = array(16)
-    mod.loose(x, 1, 8)
-    mod.loose(x, 1, 5)
-    assert [made(driver_stub, i).strides for i in (-2, -1)] == [(32,), (16,)]
-    with pytest.raises(ValueError, match=r"stride\[0\] is 20, the driver takes multiples"):
-        mod.loose(x, 2, 5)
-    with pytest.raises(ValueError, match=r"stride\[0\] is 20 bits, no whole bytes"):
-        mod.packed(x, 2, 5)
-
-
-def test_an_im2col_map_of_an_address(mod, driver_stub):
-    mod.image(ctypes.c_void_p(1 << 20), 7, 9)
-    image = made(driver_stub)
-    assert (image.mode, image.address, image.dims) == (1, 1 << 20, (64, 9, 7, 2))
-    assert image.strides == (128, 9 * 128, 7 * 9 * 128 + 16)
-    assert (image.lower, image.upper) == ((-7, -1), (0, -3))
-    assert (image.channels, image.pixels, TYPES[image.type]) == (32, 64, "float16")
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -86,12 +86,6 @@ def test_what_fits_a_size_is_passed_as_its_bytes(raw, driver_stub, size, value, 
     assert taken(driver_stub, raw[f"k{size}"], value) == expected
 
 
-@pytest.mark.parametrize("dtype", ["float32", "int8", "bfloat16", "bool"])
-def test_eight_bytes_may_be_a_tensor_of_any_dtype(raw, driver_stub, dtype):
-    tensor = cuda_array(driver_stub, (4, 5), dtype)
-    assert taken(driver_stub, raw.k8, tensor) == struct.pack("Q", tensor.data_ptr)
-
-
 @given(size=st.sampled_from([1, 2, 4, 8]), value=st.integers(-(2**66), 2**66))
 @example(size=4, value=2**32)
 @example(size=8, value=2**63)
@@ -247,12 +241,6 @@ def test_declared_parameters_choose_among_overloads(overloads, driver_stub, para
     f = loaded(overloads, "k", params=params)
     f(None, 1, *([2] if "more" in params else []))
     assert driver_stub.launches()[0].kernel == symbol
-
-
-def test_who_declares_other_types_than_a_symbol_spells_is_believed(overloads, driver_stub):
-    params = "void* x, int64_t some, int32_t color, int8_t c, uint8_t on"
-    loaded(overloads, "typed", params=params)(None, -1, -1, -1, 2)
-    assert driver_stub.launches()[0].values("Pqibb") == (0, -1, -1, -1, 2)
 
 
 def test_types_that_a_symbol_spells_are_known(overloads, driver_stub):

@@ -79,17 +79,6 @@ def test_nothing_is_allocated_for_no_bytes_or_no_blocks(module, driver_stub, x):
     assert pointer_of(launch) == 0
 
 
-def test_alignment_beyond_what_allocators_give_is_made(module, driver_stub, x):
-    module.aligned(x, 1)
-    (allocation,) = driver_stub.calls("cuMemAllocAsync")
-    (launch,) = driver_stub.launches()
-    (freed,) = driver_stub.calls("cuMemFreeAsync")
-    assert pointer_of(launch) % 4096 == 0
-    assert allocation.args["size"] == 10 + 4096 - 256
-    assert freed.args["pointer"] <= pointer_of(launch)
-    assert pointer_of(launch) + 10 <= freed.args["pointer"] + allocation.args["size"]
-
-
 def test_several_launches_have_memory_of_their_own_until_the_last(module, driver_stub, x):
     module.both(x, 2)
     one, two = driver_stub.launches()
@@ -131,14 +120,6 @@ def test_a_launch_that_may_overlap_has_memory_in_the_drivers_order(module, drive
         module.per_block.configure(programmatic_dependent_launch=True)(x, 3)
         assert allocator.sizes == []
     assert len(driver_stub.calls("cuMemAllocAsync")) == 2
-
-
-def test_what_an_allocator_says_is_raised_and_nothing_is_launched(module, driver_stub, x):
-    with tensor_allocator(driver_stub) as allocator:
-        allocator.problem = "no memory is left"
-        with pytest.raises(MemoryError, match="no memory is left"):
-            module.both(x, 3)
-    assert driver_stub.launches() == []
 
 
 def test_a_refusal_by_the_driver_names_the_parameter_and_gives_the_rest_back(
