@@ -88,19 +88,3 @@ __global__ void scale(const T* x, T* y, T factor, int n) {
   for (int i = begin; i < min(begin + kPerThread, n); ++i) y[i] = x[i] * factor;
 }
 """
-
-SCALARS = r"""
-#include <cuda_fp16.h>
-#include <cuda_bf16.h>
-struct Pair { int first; double second; };
-extern "C" __global__ void scalars(double* out, bool flag, signed char a, unsigned char b, short c,
-                                   unsigned short d, int e, unsigned int f, long long g,
-                                   unsigned long long h, float i, double j, __half k,
-                                   __nv_bfloat16 l, Pair pair, const float* nothing) {
-  double values[] = {(double)flag, (double)a, (double)b, (double)c, (double)d, (double)e,
-                     (double)f, (double)g, (double)h, i, j, (double)__half2float(k),
-                     (double)__bfloat162float(l), (double)pair.first, pair.second,
-                     nothing == nullptr ? 1.0 : 0.0};
-  for (int n = 0; n < 16; ++n) out[n] = values[n];
-}
-"""

@@ -106,22 +106,6 @@ def test_work_is_counted_per_block_while_a_buffer_is_bound(mod, name):
     assert (x.cpu() == 4).all()
 
 
-def test_all_ways_of_calling_count(mod):
-    x = torch.zeros(1000, dtype=torch.int32, device="cuda")
-    buffer = counters()
-    mod.bind(counters=buffer, limit=8, weight=1)
-    mod.add_one(x)
-    mod.add_one[16, 64](x)
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    mod.add_one.on(stream)(x)
-    stream.synchronize()
-    with torch.cuda.stream(stream):
-        mod.add_one_in_cpp(x)
-    stream.synchronize()
-    assert numbers(buffer) == [3 * 128 + 64] * 8
-
-
 def test_binds_while_eight_threads_launch_lose_no_count_and_mix_no_pair(mod):
     rounds, threads = 400, 8
     buffers = [counters(1) for _ in range(16)]
@@ -184,15 +168,6 @@ def test_each_device_has_its_own(mod):
     assert [numbers(x) for x in buffers] == [[2 * 128 * weight] * 8 for weight in weights]
 
 
-def test_pinned_memory_is_for_all_devices(mod):
-    buffer = torch.zeros(8, dtype=torch.int64).pin_memory().view(torch.uint64)
-    mod.bind(counters=buffer, limit=8, weight=1)
-    for device in all_devices():
-        mod.add_one(torch.zeros(1024, dtype=torch.int32, device=device))
-        synchronize()
-    assert numbers(buffer) == [128 * len(all_devices())] * 8
-
-
 def test_memory_is_freed_once_it_is_not_bound_any_more(mod):
     synchronize()
     gc.collect()
@@ -208,17 +183,6 @@ def test_memory_is_freed_once_it_is_not_bound_any_more(mod):
     mod.bind(counters=None)
     gc.collect()
     assert torch.cuda.memory_allocated() == before
-
-
-def test_memory_that_is_bound_is_given_to_no_other_tensor(mod):
-    buffer = torch.zeros(8, dtype=torch.int64, device="cuda")
-    mod.bind(counters=buffer.view(torch.uint64), limit=8, weight=1)
-    address = buffer.data_ptr()
-    del buffer
-    others = [torch.zeros(8, dtype=torch.int64, device="cuda") for _ in range(64)]
-    mod.add_one(torch.zeros(1024, dtype=torch.int32, device="cuda"))
-    synchronize()
-    assert all(other.data_ptr() != address and not other.any() for other in others)
 
 
 def test_a_graph_keeps_what_was_bound_when_it_was_captured(mod):
@@ -240,18 +204,6 @@ def test_a_graph_keeps_what_was_bound_when_it_was_captured(mod):
     mod.add_one(x)
     synchronize()
     assert numbers(second) == [128] * 8
-
-
-def test_unloading_keeps_what_is_bound(mod):
-    x = torch.zeros(1024, dtype=torch.int32, device="cuda")
-    buffer = counters()
-    mod.bind(counters=buffer, limit=8, weight=1)
-    mod.add_one(x)
-    synchronize()
-    mod.unload()
-    mod.add_one(x)
-    synchronize()
-    assert numbers(buffer) == [2 * 128] * 8
 
 
 MIXED = (

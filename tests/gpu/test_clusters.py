@@ -117,22 +117,6 @@ def test_a_grid_counts_blocks_also_where_the_source_gives_the_block_s_size():
     assert out.item() == 8 * 2
 
 
-def test_the_limits_are_told_before_the_driver(mod):
-    out = torch.zeros(4096 * 9, dtype=torch.int32, device="cuda")
-    with pytest.raises(
-        tc.LaunchLimitError, match=r"the cluster has 32 blocks, device 0 allows \d+"
-    ):
-        mod.shape.configure(grid=64, block=32, cluster=32)(out)
-    with pytest.raises(ValueError, match=r"grid\.x is 65, wanted a multiple of cluster\.x, 4"):
-        mod.shape.configure(grid=65, block=32, cluster=4)(out)
-    big = mod.shape.occupancy(32).max_dynamic_smem_bytes
-    found = mod.shape.occupancy(1024, big, cluster=16)
-    assert found.blocks_per_sm == 1
-    sms = torch.cuda.get_device_properties(0).multi_processor_count
-    assert 0 <= found.max_active_clusters <= sms // 16
-    torch.cuda.synchronize()
-
-
 def test_occupancy_is_torch_s(mod):
     properties = torch.cuda.get_device_properties(0)
     found = mod.shape.occupancy(1024)

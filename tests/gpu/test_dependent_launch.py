@@ -137,17 +137,6 @@ def test_an_event_of_the_launch_is_what_another_stream_waits_for(arrays, name):
     assert data.item() == 2
 
 
-def test_an_event_with_timing_is_said_to_be_one(arrays):
-    times, data, _ = arrays
-    mod = tc.load_inline("gpu_pdl_calls", SOURCE, functions={"first": tc.Launch(grid=1, block=1)})
-    timed = torch.cuda.Event(enable_timing=True)
-    timed.record()
-    with pytest.raises(
-        tc.LaunchLimitError, match="event of programmatic_event may have been made with timing"
-    ):
-        mod.first.configure(programmatic_event=timed)(times, data, NS)
-
-
 @pytest.mark.parametrize(
     "options",
     [

@@ -102,24 +102,6 @@ def test_vector_types_fall_back_to_scalars(mod, mark, dtype, begin, n, width):
     assert mark.item() == width
 
 
-def test_the_device_s_multiprocessors_choose(mod, mark):
-    x = torch.rand(1000, device="cuda")
-    y = torch.zeros_like(x)
-    mod.sms(x, y, mark)
-    assert torch.equal(x, y)
-
-
-def test_options_and_keywords(mod, mark):
-    x = torch.randn(1000, device="cuda", dtype=torch.float16)
-    y = torch.zeros_like(x)
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    mod.scale[1, 250].on(side).call(by=2.0, mark=mark, x=x, y=y)
-    side.synchronize()
-    torch.testing.assert_close(y, x * 2)
-    assert mark.item() == 4
-
-
 def test_a_graph_captures_the_instance_that_fitted(mod, mark):
     x = torch.ones(1024, device="cuda")
     mod.scale(x, x, 1.0, mark)
@@ -129,16 +111,3 @@ def test_a_graph_captures_the_instance_that_fitted(mod, mark):
     graph.replay()
     graph.replay()
     torch.testing.assert_close(x, torch.full_like(x, 4.0))
-
-
-def test_where_none_fits_all_are_listed(mod, mark):
-    x = torch.zeros(8, device="cuda", dtype=torch.int64)
-    with pytest.raises(TypeError) as error:
-        mod.scale(x, x, 1.5, mark)
-    first, *lines = str(error.value).split("\n")
-    assert first.startswith("scale: no instance fits (a tensor of dtype int64 and rank 1 on cuda:0")
-    assert len(lines) == 8
-    got = "got a tensor of dtype int64 and rank 1 on cuda:0, wanted "
-    assert all(got in line for line in lines)
-    with pytest.raises(ValueError, match="got a tensor .* on cpu"):
-        mod.scale(torch.zeros(8), torch.zeros(8), 1.5, mark)

@@ -93,40 +93,6 @@ def test_the_patches_of_a_convolution_are_those_of_unfold(size, pad, stride, dil
             assert torch.equal(data, swizzled(bytes_of(wanted), "128B")), (r, s)
 
 
-def test_flat_memory_is_the_image_that_the_map_says():
-    x = image(2, 11, 9, 32)
-    options = {"channels_per_pixel": 32, "pixels_per_column": 96, **corners((3, 3), (1, 1))}
-    expected = load(x, (2, 0), **options)
-    inner = x[:, 1:9, 2:8]
-    part = load(inner, (1, 1), **options)
-    strides = tuple(4 * n for n in x.stride()[:-1])
-    flat = x.flatten()
-    assert torch.equal(load(x, (2, 0), given=flat, global_dim=x.shape, **options), expected)
-    own = {"global_dim": inner.shape, "global_strides": strides}
-    begin = flat[(9 + 2) * 32 :]
-    assert torch.equal(load(inner, (1, 1), given=begin, **own, **options), part)
-
-
-def test_a_convolution_is_the_sum_of_its_patches():
-    x, weight = image(1, 8, 8, 32), image(16, 32, 3, 3)
-    total = torch.zeros(64, 16, device="cuda", dtype=torch.float64)
-    for r in range(3):
-        for s in range(3):
-            data = load(
-                x,
-                (r, s),
-                channels_per_pixel=32,
-                pixels_per_column=64,
-                **corners((3, 3), (1, 1)),
-            )
-            patch = data.view(torch.float32).view(64, 32)
-            total += patch.double() @ weight[:, :, r, s].double().t()
-    expected = torch.nn.functional.conv2d(
-        x.permute(0, 3, 1, 2).double(), weight.double(), padding=1
-    )
-    torch.testing.assert_close(total.t().reshape(1, 16, 8, 8), expected)
-
-
 @pytest.mark.parametrize("first", [0, 5, 40])
 @pytest.mark.parametrize(
     ("shape", "lower", "upper", "steps", "offsets"),

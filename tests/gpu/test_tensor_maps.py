@@ -136,57 +136,7 @@ def test_element_strides_leave_elements_out():
     check_box(x, (10, 16, 8), (7, 8, 8), steps=(3, 8, 1))
 
 
-def test_figures_may_be_expressions():
-    x = random(64, 64)
-    launch = Launch(
-        kernel="load_2",
-        grid=1,
-        block=128,
-        dynamic_smem_bytes=SMEM,
-        args={"x": TensorMap(box_dim=("bytes // 128", 32))},
-    )
-    mod = tc.load_inline("gpu_maps_expr", SOURCE, functions={"run": launch})
-    for rows in (1, 8, 64):
-        out = torch.zeros(rows * 128, dtype=torch.uint8, device="cuda")
-        mod.run(x, out, rows * 128, 16, 0)
-        assert torch.equal(out, bytes_of(x[:rows, 16:48]))
-
-
 # Memory
-
-
-def test_a_view_is_read_by_its_own_strides():
-    whole = random(64, 8, 64)
-    check_box(whole[3:50:2, 2, 8:56], (2, 0), (16, 32), swizzle="128B")
-    check_box(whole.permute(1, 0, 2), (1, 5, 0), (4, 8, 16))
-
-
-@pytest.mark.parametrize(
-    ("dtype", "data_type"),
-    [
-        (torch.float32, "uint32"),
-        (torch.float32, "int32"),
-        (torch.bfloat16, "uint16"),
-        (torch.int64, "float64"),
-        (torch.bool, None),
-        (torch.int8, None),
-        (torch.int16, None),
-    ],
-    ids=str,
-)
-def test_types_of_the_same_size_bring_the_same_bytes(dtype, data_type):
-    x = random(16, 64, dtype=torch.uint8).to(dtype)
-    check_box(x, (3, 16), (8, 16), dtype=data_type)
-
-
-def test_tfloat32_keeps_what_it_can_hold():
-    x = torch.randint(-1000, 1000, (16, 32), device="cuda").float()
-    check_box(x, (0, 0), (16, 32), dtype="tfloat32")
-
-
-@pytest.mark.parametrize("promotion", ["none", "64B", "128B", "256B"])
-def test_every_promotion_brings_the_same(promotion):
-    check_box(random(32, 64), (0, 32), (16, 32), l2_promotion=promotion)
 
 
 @pytest.mark.parametrize("dtype", [None, "float32"])
@@ -219,38 +169,6 @@ def test_memory_is_what_its_map_says(dtype):
         out = torch.full((16 * 32 * 4,), 0xCD, dtype=torch.uint8, device="cuda")
         run(begin, out, out.numel(), *reversed(at), *part.shape, part.stride(0))
         assert torch.equal(out, bytes_of(box_of(part, at, (16, 32))))
-
-
-def test_a_copy_into_a_part_of_a_flat_buffer():
-    options = {"box_dim": (32, 32), "global_dim": ("m", "n")}
-    launch = Launch(
-        kernel="copy",
-        grid=("ceil_div(n, 32)", "ceil_div(m, 32)"),
-        block=32,
-        dynamic_smem_bytes=SMEM,
-        args={
-            "x": TensorMap(**options),
-            "y": TensorMap(**options, global_strides="4 * pitch"),
-            "rows": 32,
-            "columns": 32,
-            "bytes": 4096,
-        },
-        params="float* x, float* y, int m, int n, int pitch, void* stream, int device",
-        stream="stream",
-        device="device",
-    )
-    mod = tc.load_inline("gpu_maps_flat", SOURCE, functions={"copy": launch})
-    x, y = random(50 * 60), torch.zeros(80 * 96, device="cuda")
-    expected = y.view(80, 96).clone()
-    expected[7:57, 12:72] = x.view(50, 60)
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    handle = ctypes.c_void_p(stream.cuda_stream)
-    mod.copy(x, y[7 * 96 + 12 :], 50, 60, 96, handle, torch.cuda.current_device())
-    stream.synchronize()
-    torch.testing.assert_close(y.view(80, 96), expected, rtol=0, atol=0)
-    with pytest.raises(ValueError, match="the launch's device is 9, its tensors are on cuda:"):
-        mod.copy(x, y, 50, 60, 96, handle, 9)
 
 
 def test_a_map_that_the_caller_has_made_is_passed_by_its_address():
