@@ -63,7 +63,7 @@ ALL = image(
     signature(OVER_FLOAT, "float* x"),
     signature(OVER_LONG, "long* x"),
     signature("saxpy", "float a, const float* x"),
-    lowered={"ns::fill<F, N>": FILL_FLOAT},
+    lowered={"ns::fill<F, N>": FILL_FLOAT, "ns::fill<double, 4>": FILL_DOUBLE},
 )
 KERNELS = image(signature("saxpy"), signature("_ZN2ns3addEPf"))
 PACKED = image(name="packed", problem="the member for sm_80: it is compressed by zstd")

@@ -28,7 +28,7 @@ class Layout:
     def __init__(self, codes: str) -> None:
         members = codes.split()
         self.size = struct.calcsize(f"@{codes}0q")
-        self._struct = struct.Struct(f"@{codes}0q".replace("P", "Q"))
+        self._struct = struct.Struct(f"@{codes}0q".replace("P", "0q8x"))
         self._words = struct.Struct(f"{self.size // 8}Q")
         # Which values are addresses, and in which words of the struct.
         self._addresses = [
@@ -36,11 +36,12 @@ class Layout:
             for number, code in enumerate(members)
             if code == "P"
         ]
+        self._numbers = [number for number, code in enumerate(members) if code != "P"]
 
     def row(self, *values: str | int | None) -> str:
         """Return the directive for one struct; an address is a label, or None."""
-        numbers = (0 if value is None or isinstance(value, str) else value for value in values)
-        words: list[object] = [*self._words.unpack(self._struct.pack(*numbers))]
+        packed = self._struct.pack(*[values[number] for number in self._numbers])
+        words: list[object] = [*self._words.unpack(packed)]
         for number, word in self._addresses:
             words[word] = values[number] or 0
         return "    .quad " + ",".join(map(str, words))

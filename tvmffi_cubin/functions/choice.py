@@ -57,7 +57,7 @@ class Kernels:
                 ends = {signature.name}
                 while end := end.partition("::")[2]:
                     ends |= {end, end + arguments}
-                whole = [name + arguments, *expressions[signature.symbol]]
+                whole = {name + arguments, *expressions[signature.symbol]}
                 for rank, names in enumerate(([signature.symbol], whole, [name], ends)):
                     for x in names:
                         self._named[x].append((rank, self.every[-1]))
