@@ -1,9 +1,7 @@
 """The tools beside CUDA: where they are looked for, and what is said where they are not."""
 
 import importlib.util
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -72,12 +70,6 @@ class TestHostCompiler:
         with pytest.raises(ToolchainError, match="CXX=.* is no command line"):
             toolchain.find_host_compiler()
 
-    def test_a_file_that_is_not_executable_is_passed_over(self, bin_dir):
-        (bin_dir / "c++").write_text("")
-        gxx = make_program(bin_dir / "g++")
-        assert toolchain.find_host_compiler().path == gxx
-
-
 class TestIdentity:
     def test_it_is_target_and_version(self, bin_dir):
         text = (
@@ -91,11 +83,6 @@ class TestIdentity:
         gxx = make_program(bin_dir / "g++", "#!/bin/sh\necho broken\nexit 3\n")
         with pytest.raises(ToolchainError, match=r"status 3: broken"):
             compiler_version(toolchain.HostCompiler(gxx))
-
-    def test_a_compiler_that_cannot_be_run_is_an_error(self, tmp_path):
-        with pytest.raises(ToolchainError, match="cannot be run"):
-            compiler_version(toolchain.HostCompiler(tmp_path / "none"))
-
 
 class TestNinja:
     @pytest.fixture(autouse=True)
@@ -111,13 +98,6 @@ class TestNinja:
         ninja = make_program(tmp_path / "python" / "bin" / "ninja", "\x7fELF")
         assert toolchain.find_ninja() == ninja
 
-    def test_the_one_inside_the_package_comes_before_its_script(self, tmp_path):
-        make_program(tmp_path / "prefix" / "bin" / "ninja", "#!/usr/bin/python\n")
-        package = tmp_path / "site" / "ninja"
-        ninja = make_program(package / "data" / "bin" / "ninja", "\x7fELF")
-        (package / "__init__.py").touch()
-        assert toolchain.find_ninja() == ninja
-
     def test_a_target_install_is_found(self, tmp_path):
         (tmp_path / "site" / "ninja").mkdir(parents=True)
         (tmp_path / "site" / "ninja" / "__init__.py").touch()
@@ -127,10 +107,6 @@ class TestNinja:
     def test_one_on_path_will_do(self, bin_dir):
         ninja = make_program(bin_dir / "ninja")
         assert toolchain.find_ninja() == ninja
-
-    def test_a_script_beside_the_interpreter_will_do(self, tmp_path):
-        script = make_program(tmp_path / "prefix" / "bin" / "ninja", "#!/usr/bin/python\n")
-        assert toolchain.find_ninja() == script
 
     def test_none_is_an_error_that_names_the_package(self):
         with pytest.raises(ToolchainError, match="pip install ninja"):
@@ -153,15 +129,6 @@ class TestTvmFfi:
         assert (include / "tvm" / "ffi" / "c_api.h").is_file()
         assert library.is_file()
         assert library.parent == library_dir
-
-    def test_it_is_not_imported_for_that(self):
-        code = (
-            "import sys; sys.modules['tvmffi_cubin'] = p = type(sys)('tvmffi_cubin');"
-            f"p.__path__ = [{str(Path(toolchain.__file__).parents[1])!r}];"
-            "from tvmffi_cubin.host.toolchain import tvm_ffi_paths; tvm_ffi_paths();"
-            "sys.exit('tvm_ffi' in sys.modules)"
-        )
-        assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
     def test_its_absence_is_an_error_that_names_the_package(self, monkeypatch, tmp_path):
         monkeypatch.setattr(sys, "path", [str(tmp_path)])

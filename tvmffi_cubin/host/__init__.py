@@ -1,1 +1,5 @@
-"""The host's tools: what runs a build's compilers, its plan, ninja. It knows nothing of CUDA."""
+"""The host: its compilers and linker, the units of host code, and builds of them by ninja.
+
+Takes sources, flags and a `BuildPlan`, gives artifacts in a private folder and the files that were
+read for them. Never publishes, and knows nothing of CUDA but the names of its headers and calls.
+"""

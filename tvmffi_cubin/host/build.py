@@ -35,13 +35,9 @@ def run(plan: BuildPlan, directory: Path, files: Mapping[str, bytes | str]) -> P
     Raises
     ------
     BuildError
-        If a command fails or makes no file; its text has the command and what that printed.
+        A command fails or makes no file; its text has the command and what that printed.
     ToolchainError
-        If there are C++ units, and no ninja.
-    ValueError
-        If a file's name leads out of the folder, or ``MAX_JOBS`` is no positive number.
-    OSError
-        If the files cannot be written.
+        There are C++ units, and no ninja.
     """
     lines = ninja.commands(plan)
     is_short = all(isinstance(unit, Assembly) for unit in plan.units)
@@ -91,15 +87,7 @@ def jobs() -> list[str]:
 
 
 def write_files(directory: Path, files: Mapping[str, bytes | str]) -> None:
-    """Write files, named relative to a folder, and the folders that they lie in.
-
-    Raises
-    ------
-    ValueError
-        A name leads out of the folder.
-    OSError
-        One cannot be written.
-    """
+    """Write files, named relative to a folder, and the folders that they lie in."""
     for name, content in files.items():
         if os.path.isabs(name) or ".." in name.split("/"):
             raise ValueError(f"file {name!r} leads out of the build folder; give a name inside it")

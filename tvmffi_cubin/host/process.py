@@ -57,29 +57,11 @@ def run(
     folder: Path | None = None,
     text: str = "",
     is_long: bool = False,
-    niceness: int = 0,
 ) -> tuple[int, str]:
     """Run a program to its end; return its exit status, and what it printed to either stream.
 
-    Parameters
-    ----------
-    command : sequence of str
-        The program, and its arguments.
-    environment : mapping
-        Its environment.
-    folder : Path, optional
-        Where it runs; by default here.
-    text : str
-        Its standard input.
-    is_long : bool
-        A compilation: it is shown, and stopped when this process is killed (1.5 ms).
-    niceness : int
-        Taken off its priority.
-
-    Raises
-    ------
-    OSError
-        It cannot be started.
+    `text` is its standard input. What `is_long` is a compilation: it is shown, and stopped when
+    this process is killed (1.5 ms). An OSError where it cannot be started.
     """
     shows = is_long and is_shown()
     if shows:
@@ -95,10 +77,6 @@ def run(
         start_new_session=True,
     )
     try:
-        if niceness:
-            with contextlib.suppress(OSError):
-                own = os.getpriority(os.PRIO_PROCESS, 0)
-                os.setpriority(os.PRIO_PROCESS, process.pid, own + niceness)
         if (work := getattr(_reserved, "work", None)) is not None:
             _reserved.work = None
             work()

@@ -86,24 +86,15 @@ class TvmFfiPaths(NamedTuple):
 
 
 def find_host_compiler() -> HostCompiler:
-    """Return the host C++ compiler: ``$CXX`` with its arguments, else the first on PATH.
+    """Return the C++ compiler: ``$CXX`` with its arguments, else the first on PATH.
 
-    Raises
-    ------
-    ToolchainError
-        There is none, or ``$CXX`` names one that does not exist.
+    A ToolchainError where there is none, or ``$CXX`` names one that does not exist.
     """
     return _find_compiler(_CXX)
 
 
 def find_c_compiler() -> HostCompiler:
-    """Return the host C compiler: ``$CC`` with its arguments, else the first on PATH.
-
-    Raises
-    ------
-    ToolchainError
-        There is none, or ``$CC`` names one that does not exist.
-    """
+    """Return the C compiler, by ``$CC``, as `find_host_compiler` does that of C++."""
     return _find_compiler(_C)
 
 
@@ -149,23 +140,12 @@ def find_assembler() -> Path:
 
 
 def find_ninja() -> Path:
-    """Return ninja: the PyPI package's own binary, else the one on PATH.
-
-    Raises
-    ------
-    ToolchainError
-        There is none.
-    """
+    """Return ninja: the PyPI package's, else the one on PATH; raises ToolchainError."""
     scripts = [Path(sys.executable or "/").parent / "ninja", Path(sys.prefix, "bin", "ninja")]
-    package = package_dir("ninja")
-    if package is not None:
-        # Older wheels keep the binary inside; `pip install --target` puts scripts beside it.
-        scripts += [package / "data" / "bin" / "ninja", package.parent / "bin" / "ninja"]
-        scripts += [parent / "bin" / "ninja" for parent in package.parents[2:4]]
-    usable = [script for script in scripts if _is_program(script)]
-    # Older wheels' entry in bin/ is a Python script, which takes 50 ms to start; try it last.
-    binary = next((path for path in usable if _is_binary(path)), None)
-    found = binary or on_path("ninja") or next(iter(usable), None)
+    if (package := package_dir("ninja")) is not None:
+        # Where `pip install --target` puts scripts.
+        scripts.append(package.parent / "bin" / "ninja")
+    found = next(filter(_is_program, scripts), None) or on_path("ninja")
     if found is None:
         raise ToolchainError(
             "ninja is missing: neither its Python package nor a program on PATH was found; "
@@ -177,10 +157,7 @@ def find_ninja() -> Path:
 def tvm_ffi_paths() -> TvmFfiPaths:
     """Return tvm-ffi's include folder, library folder and library, without importing it.
 
-    Raises
-    ------
-    ToolchainError
-        tvm-ffi is not installed, or holds no such files.
+    A ToolchainError where it is not installed, or holds no such files.
     """
     package = package_dir("tvm_ffi")
     if package is None:
@@ -272,8 +249,3 @@ def _folders(path: str) -> tuple[str, ...]:
 def _is_program(path: str | Path) -> bool:
     # In this order: access says that there is nothing without raising an error inside.
     return os.access(path, os.X_OK) and os.path.isfile(path)
-
-
-def _is_binary(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(4) == b"\x7fELF"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from ..cache import memo
 from ..cache.files import file_digest
 from ..errors import ToolchainError
 from . import toolchain
-from .environment import compiler_environment, places_of_tools, variables
+from .environment import compiler_environment, places_of_tools
 from .toolchain import HostCompiler
 
 _ASSEMBLER, _LINKER = "as", "ld"
@@ -61,21 +61,9 @@ def identify(
 ) -> tuple[HostTools, list[str]]:
     """Return what tools are, from memory or disk while their programs are unchanged.
 
-    A compiler behind a script or a launcher such as ccache is asked again when that changes.
-
-    Parameters
-    ----------
-    compiler : HostCompiler
-        The compiler.
-    linkers : sequence of str
-        The linkers that are used, as `linker_names` has them.
-    more, files
-        Gives further texts about further files, remembered together with the tools'.
-
-    Raises
-    ------
-    ToolchainError
-        The compiler cannot be run, or fails.
+    A compiler behind a script or a launcher such as ccache is asked again when that changes. `more`
+    gives further texts about further `files`, remembered together with the tools'. A ToolchainError
+    where the compiler cannot be run, or fails.
     """
     programs = [toolchain.on_path(name) for name in (_ASSEMBLER, *linkers)]
     known = (*compiler.files, *filter(None, programs), *files)
@@ -91,11 +79,9 @@ def identify(
 
 
 def _ask(compiler: HostCompiler, programs: Sequence[Path | None]) -> HostTools:
-    from ..cuda.parallel import in_parallel
-
-    asked = [partial(_compiler_identity, compiler), *(partial(_version, x) for x in programs)]
-    text, assembler, *linkers = in_parallel(lambda ask: ask(), asked)
-    return HostTools(text, assembler, "\n".join(filter(None, linkers)), _prefix(compiler))
+    assembler, *linkers = map(_version, programs)
+    said = "\n".join(filter(None, linkers))
+    return HostTools(_compiler_identity(compiler), assembler, said, _prefix(compiler))
 
 
 def _compiler_identity(compiler: HostCompiler) -> str:
@@ -106,13 +92,7 @@ def _compiler_identity(compiler: HostCompiler) -> str:
 
 
 def compiler_version(compiler: HostCompiler) -> str:
-    """Return the compiler's target and version; spawns a process.
-
-    Raises
-    ------
-    ToolchainError
-        It cannot be run, or fails.
-    """
+    """Return the compiler's target and version; raises ToolchainError."""
     # Not with its options: given -static-libstdc++, g++ tries to link.
     command = [*compiler.programs, "-v"]
     try:
@@ -135,7 +115,7 @@ def run(command: Sequence[str]) -> tuple[int, str]:
     """Return exit status and output of a tool, in English; raises OSError."""
     from . import process
 
-    return process.run(command, environment={**variables(), "LC_ALL": "C"})
+    return process.run(command, environment={**os.environ, "LC_ALL": "C"})
 
 
 def _called(word: str) -> str:
