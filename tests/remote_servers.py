@@ -134,22 +134,3 @@ def socket_server(behave: Callable[[socket.socket], None]) -> Iterator[SocketSer
         yield server
     finally:
         server.close()
-
-
-@contextlib.contextmanager
-def deaf_server() -> Iterator[str]:
-    """Give the URL of a place that answers no attempt to connect: its queue is full."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen(0)
-        address = listener.getsockname()
-        waiting = []
-        for _ in range(4):
-            client = socket.socket()
-            client.setblocking(False)
-            with contextlib.suppress(BlockingIOError):
-                client.connect(address)
-            waiting.append(client)
-        yield f"http://127.0.0.1:{address[1]}/cache"
-        for client in waiting:
-            client.close()

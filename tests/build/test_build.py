@@ -3,10 +3,8 @@
 import ctypes
 import os
 import shutil
-import signal
 import subprocess
 import sys
-import threading
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -81,16 +79,6 @@ def test_code_and_an_image_become_one_shared_object(tmp_path, link):
     assert symbols(so) == {"answer"}
 
 
-def test_the_compiler_preprocesses_and_assembles_too(tmp_path):
-    units = (Cxx("a.cc", (GXX,), FLAGS), Assembly("i.S", (GXX, "-c"), ("i.bin",), ('-DI="i.bin"',)))
-    files = {
-        "a.cc": f'extern "C" char image[]; {EXPORT}int answer() {{ return image[0]; }}',
-        "i.S": IMAGE_UNIT.replace('"{image}"', "I"),
-        "i.bin": b"\x07",
-    }
-    assert answer(build.run(plan(*units), tmp_path, files)) == 7
-
-
 def test_new_bytes_in_an_image_build_again(tmp_path):
     units = (Cxx("a.cc", (GXX,), FLAGS), Assembly("i.s", ("as",), ("i.bin",)))
     files = {
@@ -135,20 +123,6 @@ def test_where_the_linker_fails_the_compiler_links(tmp_path, linker):
         plan(bare=True, linker=linker), tmp_path, {"a.cc": f"{EXPORT}int answer() {{ return 3; }}"}
     )
     assert answer(so) == 3
-
-
-def test_a_library_is_linked_by_path_and_needed_by_name(tmp_path):
-    library = tmp_path / "with space" / "libdep.so"
-    library.parent.mkdir()
-    code = f"{EXPORT}int dep() {{ return 5; }}"
-    made = build.run(
-        plan(name="libdep", flags=("-Wl,-soname,libdep.so",)), library.parent, {"a.cc": code}
-    )
-    assert made == library
-    (tmp_path / "user").mkdir()
-    code = f'extern "C" int dep(); {EXPORT}int answer() {{ return dep(); }}'
-    so = build.run(plan(libraries=(str(library),)), tmp_path / "user", {"a.cc": code})
-    assert "Shared library: [libdep.so]" in dynamic(so)
 
 
 # Names and flags
@@ -300,15 +274,6 @@ def test_a_file_outside_the_folder_is_refused(tmp_path, name):
 # Surroundings
 
 
-def test_max_jobs_is_passed_on(tmp_path, monkeypatch):
-    seen = []
-    monkeypatch.setattr(build.process, "run", lambda x, **_: seen.append(x) or (1, ""))
-    monkeypatch.setenv("MAX_JOBS", "3")
-    with pytest.raises(BuildError):
-        build.run(plan(), tmp_path, {})
-    assert seen[0][-2:] == ["-j", "3"]
-
-
 @pytest.mark.parametrize("jobs", ["0", "-1", "two", "²", "1.5"])
 def test_max_jobs_that_is_no_positive_number_is_refused(tmp_path, monkeypatch, jobs):
     monkeypatch.setenv("MAX_JOBS", jobs)
@@ -316,68 +281,11 @@ def test_max_jobs_that_is_no_positive_number_is_refused(tmp_path, monkeypatch, j
         build.run(plan(), tmp_path, {})
 
 
-def test_messages_are_english_whatever_the_users_language(tmp_path, monkeypatch):
-    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
-    monkeypatch.setenv("MAKEFLAGS", "-j --jobserver-auth=98,99")
-    monkeypatch.setenv("NINJA_STATUS", "FAILED: ")
-    with pytest.raises(BuildError, match="error: "):
-        build.run(plan(), tmp_path, {"a.cc": "wrong"})
-
-
 def test_gccs_own_dependency_variables_do_not_redirect_the_depfile(tmp_path, monkeypatch):
     monkeypatch.setenv("DEPENDENCIES_OUTPUT", str(tmp_path / "other"))
     build.run(plan(), tmp_path, {"a.cc": ""})
     assert not (tmp_path / "other").exists()
     assert parse_depfile((tmp_path / "a.cc.d").read_text())[0] == "a.cc"
-
-
-def test_an_interrupt_ends_the_compilers_too(tmp_path):
-    started = tmp_path / "started"
-    os.mkfifo(started)
-    # Holds the pipe's writing end for as long as it lives.
-    script = f"exec 3>{started}; echo $$ >&3; exec sleep 600"
-    units = (Cxx("a.cc", ("sh", "-c", script, "sh")),)
-    main = threading.get_ident()
-
-    def interrupt():
-        with open(started) as pipe:
-            pipe.readline()
-            signal.pthread_kill(main, signal.SIGINT)
-            # End of file only when no process has it open any more.
-            ended.append(pipe.read())
-
-    ended = []
-    watcher = threading.Thread(target=interrupt)
-    # A shell's background job starts with interrupts ignored.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        watcher.start()
-        with pytest.raises(KeyboardInterrupt):
-            build.run(BuildPlan("vec", units, link=Link((GXX,))), tmp_path, {"a.cc": ""})
-    finally:
-        signal.signal(signal.SIGINT, before)
-    watcher.join(timeout=60)
-    assert ended == [""]
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_process_that_is_ended_leaves_no_compiler_behind(tmp_path, number):
-    started = tmp_path / "started"
-    os.mkfifo(started)
-    code = f"""
-from pathlib import Path
-from tvmffi_cubin.host import build
-from tvmffi_cubin.host.plan import BuildPlan, Cxx, Link
-script = "exec 3>{started}; echo >&3; sleep 600"
-units = (Cxx("a.cc", ("sh", "-c", script, "sh")),)
-build.run(BuildPlan("vec", units, link=Link(("false",))), Path({str(tmp_path)!r}), {{"a.cc": ""}})
-"""
-    builder = subprocess.Popen([sys.executable, "-c", code])
-    with open(started) as pipe:
-        pipe.readline()
-        builder.send_signal(number)
-        assert pipe.read() == ""
-    assert builder.wait() == -number
 
 
 def test_a_failed_build_is_repeated_by_hand_as_its_error_says(tmp_path):

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 from pathlib import Path
 
 import mounts
@@ -214,20 +213,6 @@ def test_a_header_that_appears_earlier_on_the_path_builds_anew(tmp_path):
     assert built(source, **options) != first
 
 
-@pytest.mark.parametrize("kind", ["cuda_sources", "cpp_sources"])
-def test_a_header_that_is_only_asked_for_builds_anew_when_it_appears(kind, tmp_path):
-    source = "#if __has_include(<asked.h>)\n#define ANSWER 1\n#else\n#define ANSWER 2\n#endif\n"
-    source += "int answer() { return ANSWER; }" if kind == "cpp_sources" else SOURCE
-    options = {kind: source, "functions": ["answer" if kind == "cpp_sources" else "k"]}
-    options |= {"arch": "sm_90", "extra_include_paths": [tmp_path]}
-    first = tc.build_inline("asked", **options)
-    (tmp_path / "asked.h").write_text("")
-    second = tc.build_inline("asked", **options)
-    assert second != first
-    (tmp_path / "asked.h").unlink()
-    assert tc.build_inline("asked", **options) == first
-
-
 @pytest.mark.parametrize("flags", [["-I", "inc"], ["-include", "inc/answer.h"]])
 def test_a_relative_path_in_the_flags_is_another_one_in_another_folder(
     flags, tmp_path, monkeypatch
@@ -259,18 +244,6 @@ def test_a_relative_path_in_a_wrappers_flags_starts_at_the_current_folder(
         monkeypatch.chdir(header.parent.parent)
         mod = tc.load_inline("here", cpp_sources=source, functions="answer", extra_cflags=flags)
         assert mod.answer() == answer
-
-
-@pytest.mark.parametrize("flags", [["-Llib", "-lpart"], ["lib/libpart.a"]], ids=" ".join)
-def test_a_relative_path_to_a_library_starts_at_the_current_folder(flags, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "lib").mkdir()
-    (tmp_path / "part.c").write_text("int part(void) { return 42; }")
-    subprocess.run(["cc", "-c", "-fPIC", "part.c"], check=True)
-    subprocess.run(["ar", "rc", "lib/libpart.a", "part.o"], check=True)
-    source = 'extern "C" int part();\nint answer() { return part(); }'
-    mod = tc.load_inline("part", cpp_sources=source, functions="answer", extra_ldflags=flags)
-    assert mod.answer() == 42
 
 
 def images_of(path: str) -> bytes:

@@ -72,22 +72,6 @@ def test_the_same_content_is_found_again_however_it_is_named(flags, archive, her
     assert paths[0] == paths[2] != paths[1]
 
 
-@pytest.mark.parametrize(
-    ("flags", "script"),
-    [
-        (["-Wl,--version-script=part.map"], "V1 { global: __tvm_ffi_*; };\n"),
-        (["-T", "part.map"], "INSERT AFTER .data;\n"),
-    ],
-    ids=str,
-)
-def test_a_script_of_the_linker_counts_by_its_content(flags, script, here):
-    paths = []
-    for text in (script, f"/* new */ {script}"):
-        Path("part.map").write_text(text)
-        paths.append(built(flags))
-    assert paths[0] != paths[1]
-
-
 def test_only_a_version_script_takes_the_place_of_ours(here):
     Path("v.map").write_text("V1 { global: *; };")
     Path("version-script").mkdir()

@@ -16,7 +16,6 @@ from processes import in_fork
 from tvmffi_cubin.cache import folder as places
 from tvmffi_cubin.cache import private
 from tvmffi_cubin.cache.entry import Product
-from tvmffi_cubin.cache.folder import split_path
 from tvmffi_cubin.cache.store import Cache, Miss, default
 from tvmffi_cubin.errors import CacheError
 
@@ -113,32 +112,7 @@ def test_without_any_folder_the_error_names_the_variable(monkeypatch, mode):
         default().obtain(BASE, Builder())
 
 
-def test_a_folder_for_temporary_files_that_nothing_loads_from_is_named(monkeypatch, tmp_path):
-    folder = f"{tmp_path}/\udcff"
-    os.mkdir(folder)
-    monkeypatch.setattr("tempfile.tempdir", folder)
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "off")
-    with pytest.raises(CacheError, match=r"udcff.* is no Unicode text.*set TMPDIR"):
-        default().obtain(BASE, Builder())
-
-
 # The list of layers
-
-
-@pytest.mark.parametrize(
-    ("text", "paths"),
-    [
-        ("/a:/b", ("/a", "/b")),
-        ("::/a:", ("/a",)),
-        (r"/a\:b:/c", ("/a:b", "/c")),
-        (r"/a\\:/b", ("/a\\", "/b")),
-        (r"/a\b:/c", (r"/a\b", "/c")),
-        ("/a\\", ("/a\\",)),
-        ("", ()),
-    ],
-)
-def test_colons_separate_and_backslashes_escape(text, paths):
-    assert split_path(text) == paths
 
 
 def test_layers_are_looked_through_first(layer, root, monkeypatch, tmp_path):
@@ -153,19 +127,13 @@ def test_layers_are_looked_through_first(layer, root, monkeypatch, tmp_path):
     assert default().find(BASE).so.read_bytes() == b"layer"
 
 
-@pytest.mark.parametrize(
-    "kind", ["missing", "file", "loop", "long", "not text", "device", "pipe", "$ORIGIN"]
-)
+@pytest.mark.parametrize("kind", ["missing", "file", "loop"])
 def test_a_layer_that_is_none_is_passed_over_with_one_warning(
     layer, monkeypatch, tmp_path, caplog, kind
 ):
     (tmp_path / "file").write_text("")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    os.mkfifo(tmp_path / "pipe")
-    os.mkdir(f"{tmp_path}/\udcff")
-    os.mkdir(tmp_path / "$ORIGIN")
-    names = {"long": "x" * 300, "not text": "\udcff", "device": "/dev/null"}
-    wrong = os.path.join(tmp_path, names.get(kind, kind))
+    wrong = os.path.join(tmp_path, kind)
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", f"{wrong}:{layer}")
     for _ in range(2):
         assert default().obtain(BASE, Builder(b"not built")).level == "layer"
@@ -173,7 +141,7 @@ def test_a_layer_that_is_none_is_passed_over_with_one_warning(
     (record,) = caplog.records
     assert record.levelno == logging.WARNING
     assert "TVMFFI_CUBIN_CACHE_PATH" in record.getMessage()
-    assert ascii(wrong)[1:-1] in record.getMessage()
+    assert wrong in record.getMessage()
 
 
 # Who may write

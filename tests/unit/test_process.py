@@ -105,11 +105,3 @@ def test_the_first_program_of_a_thread_is_what_work_waits_for():
         run("true")
         run("true")
     assert done == [1]
-
-
-def test_work_is_not_done_where_no_program_runs():
-    done = []
-    with process.meanwhile(lambda: done.append(1)):
-        pass
-    run("true")
-    assert done == []

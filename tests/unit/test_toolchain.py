@@ -70,6 +70,7 @@ class TestHostCompiler:
         with pytest.raises(ToolchainError, match="CXX=.* is no command line"):
             toolchain.find_host_compiler()
 
+
 class TestIdentity:
     def test_it_is_target_and_version(self, bin_dir):
         text = (
@@ -83,6 +84,7 @@ class TestIdentity:
         gxx = make_program(bin_dir / "g++", "#!/bin/sh\necho broken\nexit 3\n")
         with pytest.raises(ToolchainError, match=r"status 3: broken"):
             compiler_version(toolchain.HostCompiler(gxx))
+
 
 class TestNinja:
     @pytest.fixture(autouse=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import logging
 import os
-import re
 import stat
 from typing import NamedTuple
 
@@ -14,9 +13,6 @@ from ..errors import CacheError
 from .files import OTHERS, is_shared
 
 MODES = ("on", "read", "require", "off")
-
-# In their place the dynamic loader puts other words, and there is no way to keep it from that.
-_REPLACED = r"\$(?:(?:ORIGIN|LIB|PLATFORM)(?!\w)|\{(?:ORIGIN|LIB|PLATFORM)\})"
 
 
 class Places(NamedTuple):
@@ -49,18 +45,15 @@ def places() -> Places:
     if mode == "off":
         return Places(root, (), mode)
     check_own(root)
-    path = config.get("TVMFFI_CUBIN_CACHE_PATH")
-    named = map(_absolute, split_path(path)) if path else ()
+    path = config.get("TVMFFI_CUBIN_CACHE_PATH") or ""
+    named = map(_absolute, filter(None, path.split(os.pathsep)))
     return Places(root, tuple(x for x in named if x != root and _is_layer(x)), mode)
 
 
 def cache_folder() -> str:
-    """Return the absolute path of the writable cache folder, which need not exist.
+    """Return the absolute path of the cache folder, which need not exist.
 
-    Raises
-    ------
-    CacheError
-        There is no home folder, or nothing can be loaded from it.
+    A CacheError where there is no home folder.
     """
     folder = config.get("TVMFFI_CUBIN_CACHE_DIR")
     if not folder:
@@ -72,39 +65,11 @@ def cache_folder() -> str:
                 "set TVMFFI_CUBIN_CACHE_DIR to a folder that can be written"
             )
         folder = f"{base}/tvmffi_cubin"
-    folder = _absolute(folder)
-    if reason := unloadable(folder):
-        raise CacheError(
-            f"cache folder {folder!r} {reason}; set TVMFFI_CUBIN_CACHE_DIR to another folder"
-        )
-    return folder
+    return _absolute(folder)
 
 
 def _absolute(folder: str) -> str:
-    try:
-        return os.path.abspath(os.path.expanduser(folder))
-    except FileNotFoundError:
-        raise CacheError(
-            f"the cache folder {folder!r} is relative to the current folder, which was removed; "
-            "set TVMFFI_CUBIN_CACHE_DIR to an absolute path"
-        ) from None
-
-
-def unloadable(folder: str) -> str:
-    """Return why no shared object can be loaded from a folder of this name; empty where it can."""
-    try:
-        folder.encode()
-    except UnicodeEncodeError:
-        return "is no Unicode text, and tvm-ffi loads from no other path"
-    found = re.search(_REPLACED, folder, re.ASCII) if "$" in folder else None
-    return f"holds {found[0]}, which the dynamic loader takes for another folder" if found else ""
-
-
-@functools.lru_cache(maxsize=16)
-def split_path(text: str) -> tuple[str, ...]:
-    r"""Return the paths in a list that colons separate; ``\:`` is a colon, ``\\`` a backslash."""
-    parts = re.findall(r"(?:\\[\\:]|[^:])+", text)
-    return tuple(re.sub(r"\\([\\:])", r"\1", part) for part in parts)
+    return os.path.abspath(os.path.expanduser(folder))
 
 
 def check_own(root: str) -> None:
@@ -129,11 +94,8 @@ def check_own(root: str) -> None:
 def _is_layer(folder: str) -> bool:
     try:
         info = os.stat(f"{folder}/.")
-        reason = unloadable(folder)
     except OSError as error:
-        reason = error.strerror or str(error)
-    if reason:
-        _tell(folder.encode(errors="backslashreplace").decode(), reason)
+        _tell(folder, error.strerror)
         return False
     if not info.st_mode & OTHERS or _is_of_group(info):
         return True

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from ..errors import BuildError, CacheError
 from .files import make_folder, remove, temporary_name
-from .folder import unloadable
 from .lock import is_at
 
 # What went wrong, in a folder that is kept for inspection, and how many such there are.
@@ -156,10 +155,6 @@ def temporary_root(root: str, error: object = None) -> str:
             f"neither {first}the folder for temporary files ({second}) can be written; set "
             "TVMFFI_CUBIN_CACHE_DIR, or TMPDIR, to one with room"
         ) from second
-    if reason := unloadable(folder):
-        raise CacheError(
-            f"the folder for temporary files, {folder!r}, {reason}; set TMPDIR to another folder"
-        )
     if error is not None:
         logging.getLogger("tvmffi_cubin").warning(
             "cache folder %s cannot be used (%s); this process keeps what it builds in %s, and "
