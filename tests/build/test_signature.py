@@ -141,9 +141,17 @@ def test_names_are_those_of_the_definition_that_is_compiled(source, expected):
 def test_a_kernel_from_a_header_has_types_but_no_names(tmp_path):
     header = 'extern "C" __global__ void k(const float* x, int n) {}'
     (tmp_path / "kernels.cuh").write_text(header)
-    found = signatures('#include "kernels.cuh"\n', extra_include_paths=[tmp_path])["k"]
+    source = """
+#include "kernels.cuh"
+using real = float;
+template <class T> struct Traits { using pointer = T*; };
+template <class T> __global__ void fill(typename Traits<T>::pointer x) {}
+"""
+    kernels = signatures(source, "fill<real>", extra_include_paths=[tmp_path])
+    found = kernels["k"]
     assert declared(found) == "const float* arg0, int arg1"
     assert (found.names_known, found.line) == (False, None)
+    assert declared(kernels["fill<float>"]) == "float* x"
 
 
 def test_a_name_that_c_and_cxx_share_falls_back_to_the_source():

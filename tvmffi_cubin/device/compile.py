@@ -76,22 +76,22 @@ def _signatures(
 
         own = {*cubin.lowered_names.values(), *own_symbols(compiled, cubin.arch)}
 
-    def found(compiled: Sequence[Compiled], *, is_last: bool) -> tuple[KernelSignature, ...]:
-        signatures = resolve(facts, cubin, _types(compiled), trust_source=is_last)
+    def found(types: Types, *, is_last: bool) -> tuple[KernelSignature, ...]:
+        signatures = resolve(facts, cubin, types, trust_source=is_last)
         if own is None:
             return signatures
         return tuple(
             s._replace(from_library=s.line is None and s.symbol not in own) for s in signatures
         )
 
-    signatures = found(compiled, is_last=False)
+    types = _types(compiled)
+    signatures = found(types, is_last=False)
     open_ones = [s for s in signatures if s.problem and not s.from_library]
     if not open_ones:
         return signatures
-    more = _open_targets(open_ones, facts, compiled)
-    if more:
-        compiled = [compiler.ask_again(done, more) for done in compiled]
-    return found(compiled, is_last=True)
+    if more := _open_targets(open_ones, facts, compiled):
+        types = {**_types([compiler.ask_again(done, more) for done in compiled]), **types}
+    return found(types, is_last=True)
 
 
 def _facts(units: Sequence[Unit]) -> list[KernelFact]:

@@ -108,14 +108,19 @@ def compiled(
     if not end or asked or not library.has_pch:
         return run(whole, command)
     before = state(files)
-    if (place := _place(before)) is None:
+    try:
+        place = _place(before)
+        is_there = any(place.iterdir())
+        may_be_made = has_room(place)
+    except OSError:
+        may_be_made = False
+    if not may_be_made:
         return run(whole, command)
     # NVRTC precompiles nothing where a #line comes before the end of the prefix, which is the first
     # token that is no directive: hence the semicolon.
     lines = text.count("\n", 0, end) + 1
     parted = f"{text[:end]}\n;\n#line {lines} {name}\n{text[end:]}"
     # One thread makes it, and others wait: NVRTC reads for one thread at a time anyway.
-    is_there = any(place.iterdir())
     with contextlib.nullcontext() if is_there else _lock_of(os.fspath(place)):
         done = run(parted, (*command, "-pch", f"-pch-dir={place}", *_QUIET))
     for message in _MESSAGE.finditer(done.log):
@@ -154,17 +159,13 @@ def prefix_end(source: str) -> int:
             end, has_include = source.find("\n", place) + 1 or len(source), False
 
 
-def _place(state: str) -> Path | None:
-    """Return the folder for one precompiled header, None where there is no room for one."""
+def _place(state: str) -> Path:
+    """Return the folder for one precompiled header; raises OSError."""
     process = os.getpid()
-    try:
-        with _lock_of(str(process)):
-            kept = _folder(process)
-        place = kept / state
-        place.mkdir(exist_ok=True)
-    except OSError:
-        return None
-    return place if has_room(kept) else None
+    with _lock_of(str(process)):
+        place = _folder(process) / state
+    place.mkdir(parents=True, exist_ok=True)
+    return place
 
 
 def _lock_of(what: str) -> threading.Lock:
