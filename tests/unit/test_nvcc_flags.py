@@ -126,3 +126,16 @@ def test_device_code_that_is_yet_to_be_linked_is_seen(given):
     made = nvcc.device_link(["a.o"], tools(), archs=("sm_90",), flags=flags)
     assert "-gencode=arch=compute_90,code=sm_90" in made.flags
     assert nvcc.device_link(["a.o"], tools(), archs=("sm_90",), flags=("-rdc=false",)) is None
+
+
+def test_what_is_optimised_at_the_link_is_compiled_for_it():
+    flags, archs = ("-rdc=true", "-dlto", "-lineinfo"), ("sm_90a", "compute_90")
+    assert words(*flags, archs=archs)[2:] == (
+        "-gencode=arch=compute_90a,code=lto_90a",
+        "-gencode=arch=compute_90,code=compute_90",
+        "-rdc=true",
+        "-lineinfo",
+    )
+    made = nvcc.device_link(["a.o"], tools(), archs=archs, flags=flags)
+    assert "-gencode=arch=compute_90a,code=sm_90a" in made.flags
+    assert made.flags[-2:] == ("-dlto", "-lineinfo")

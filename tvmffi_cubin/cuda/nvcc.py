@@ -17,7 +17,7 @@ from ..errors import ToolchainError
 from ..host import toolchain
 from ..host.plan import Cxx, DeviceLink
 from ..host.units import own_statics
-from .arch import resolve_archs
+from .arch import is_ptx, resolve_archs
 from .options import read
 
 if TYPE_CHECKING:
@@ -174,7 +174,9 @@ def _is_separate(flags: Sequence[str]) -> bool:
     return any(option[:2] == ("-rdc", "true") for option in read(flags))
 
 
-def _words(tools: Toolset, flags: Sequence[str], archs: Sequence[str]) -> tuple[str, ...]:
+def _words(
+    tools: Toolset, flags: Sequence[str], archs: Sequence[str], *, is_link: bool = False
+) -> tuple[str, ...]:
     """Return all flags of a compilation or a link: the caller's, and ours before them."""
     assert tools.nvcc is not None
     names = {option.name for option in read(flags)}
@@ -190,8 +192,15 @@ def _words(tools: Toolset, flags: Sequence[str], archs: Sequence[str]) -> tuple[
         ours.append("-std=c++17")
     if not names.intersection(("-O", "-optimize")):
         ours.append("-O2")
-    for arch in archs or (() if names_archs(flags) else resolve_archs()):
-        ours.append(f"-gencode=arch=compute_{arch.partition('_')[2]},code={arch}")
+    archs = archs or (() if names_archs(flags) else resolve_archs())
+    kind = "sm"
+    if "-dlto" in names and archs and not is_link:  # beside -gencode nvcc takes no -dlto
+        flags = [item for option in read(flags) if option.name != "-dlto" for item in option.items]
+        kind = "lto"
+    for arch in archs:
+        number = arch.partition("_")[2]
+        code = arch if is_ptx(arch) else f"{kind}_{number}"
+        ours.append(f"-gencode=arch=compute_{number},code={code}")
     return (*ours, *flags)
 
 
@@ -223,7 +232,7 @@ def device_link(
     """Return how separate device code of objects is linked to one more; None where none is."""
     if not _is_separate(flags) or tools.nvcc is None:
         return None
-    words = _words(tools, flags, archs)
+    words = _words(tools, flags, archs, is_link=True)
     return DeviceLink("device_link", (tools.nvcc.path,), words, tuple(objects))
 
 
