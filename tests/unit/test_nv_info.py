@@ -27,12 +27,9 @@ def shape(attribute: int, x: int, y: int, z: int) -> bytes:
     return item(attribute, struct.pack("<III", x, y, z))
 
 
-def test_parameters_are_ordered_by_ordinal():
+def test_parameters_of_either_form_are_ordered_by_ordinal():
     kernel = kernel_of(Entry("k", kparam(1, 8, 4) + kparam(0, 0, 8)))
     assert kernel.params == (Parameter(0, 0, 8), Parameter(1, 8, 4))
-
-
-def test_the_second_form_of_parameters_holds_more_than_4_kb():
     kernel = kernel_of(Entry("k", kparam_v2(1, 5000, 8) + kparam_v2(0, 0, 5000)))
     assert kernel.params == (Parameter(0, 0, 5000), Parameter(1, 5000, 8))
 
@@ -88,12 +85,6 @@ ACCELERATED = {".nv.compat": number_item(0x02, 1, 2) + number_item(0x09, 1, 2)}
 def test_architecture(flags, osabi, extra, want):
     image = Image([Entry("k")], flags=flags, osabi=osabi, abi_version=8, extra=extra)
     assert read(image.build()).arch == want
-
-
-def test_kernels_come_in_symbol_order_and_reach_the_cubin():
-    image = Image([Entry("b"), Entry("a"), Entry("_Z1cPf")]).build()
-    assert [kernel.name for kernel in Cubin(image, "sm_90").kernels] == ["b", "a", "_Z1cPf"]
-    assert nv_info.kernels(Image().build()) == ()
 
 
 @pytest.mark.parametrize(

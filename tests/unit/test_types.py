@@ -158,7 +158,3 @@ def test_no_parameters(text):
 def test_a_bad_declaration_is_an_error_that_quotes_it(text, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         parse_params(text)
-
-
-def test_spaces_of_any_kind_are_spaces():
-    assert parse_params("float*\tx,\n  const\nint\tn") == parse_params("float* x, const int n")
