@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,7 +17,6 @@ from cache_crowd import fork, is_right, load
 from stub.driver_stub import DriverStub
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.cache import store
 
 # From nothing at all to more than a module takes, so that each step is the one that finds no room.
 SIZES = [4, 24, 40, 60, 140, 240, 600]  # KiB
@@ -108,44 +105,6 @@ def test_a_disk_that_is_full_at_any_step_gives_one_warning_and_the_module(
     # What has no room for the first file is full, and what is large enough is not.
     assert full[0]
     assert not full[-1]
-
-
-@pytest.mark.parametrize("step", ["_prune", "write_record"])
-def test_a_disk_that_others_fill_up_at_the_last_step_gives_one_warning_and_the_module(
-    step, disk, fresh_driver_stub, warnings, monkeypatch
-):
-    real = getattr(store, step)
-
-    def full(*args, **options):
-        fill(disk)
-        return real(*args, **options)
-
-    monkeypatch.setattr(store, step, full)
-    given = mounts.with_mount(
-        lambda: filled_up(disk, "size=20m", fresh_driver_stub, warnings), disk, options="size=700k"
-    )
-    check(given)
-    assert given
-
-
-def test_a_quota_that_a_compiler_meets_gives_one_warning_and_the_module(
-    tmp_path, monkeypatch, fresh_driver_stub, warnings
-):
-    assembler = tmp_path / "as"
-    assembler.write_text(
-        "#!/bin/sh\n"
-        'case "$PWD/" in */quota/*) echo "as: module.o: Disk quota exceeded"; exit 1;; esac\n'
-        f'exec {shutil.which("as")} "$@"\n'
-    )
-    assembler.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    load(0)
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "quota"))
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr(tempfile, "tempdir", None)
-    assert is_right(load(1), 1, fresh_driver_stub)
-    (text,) = warnings()
-    assert "Disk quota exceeded" in text
 
 
 @pytest.mark.parametrize("limit", [0, 3000, 20_000])

@@ -128,15 +128,6 @@ def test_a_header_that_changes_with_its_time_kept_is_seen(kind, seconds, tmp_pat
     assert paths[0] == paths[2]
 
 
-def test_an_image_is_an_input_of_the_build():
-    """tvm-ffi 0.1.15: new bytes of an image in one folder give the old kernel."""
-    images = [tc.nvrtc.compile(KERNEL.replace("= 1", f"= {i}"), arch="sm_90") for i in (1, 2)]
-    modules = [tc.load_inline("image", embed_cubin={"k": image}) for image in images]
-    assert modules[0].path != modules[1].path
-    for module, image in zip(modules, images, strict=True):
-        assert bytes(module.cubins["k"]) == bytes(image)
-
-
 # Template kernels
 
 
@@ -186,16 +177,6 @@ def test_another_shared_object_in_an_ones_place_is_not_loaded(fresh_driver_stub)
     os.link(four, three)
     assert fork(lambda: is_right(load(3), 3, fresh_driver_stub)).result()
     assert fork(lambda: is_right(load(4), 4, fresh_driver_stub)).result()
-
-
-def test_one_path_of_two_builds_gives_each_its_own_code(tmp_path, driver_stub):
-    """The same, in one process: what is loaded has a path of its own content's."""
-    for grid in (1, 2, 1):
-        launch = tc.Launch(grid=grid, block=1)
-        source = 'extern "C" __global__ void k() {}'
-        options = {"arch": "sm_90", "build_directory": tmp_path / "out"}
-        tc.load_inline("same", source, functions={"k": launch}, **options).k()
-        assert driver_stub.launches()[-1].grid == (grid, 1, 1)
 
 
 @pytest.mark.parametrize("part", [0.1, 0.75])

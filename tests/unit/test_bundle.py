@@ -81,10 +81,3 @@ def test_a_name_that_leads_elsewhere_is_refused(made, tmp_path, name):
     with pytest.raises(ValueError, match="no file of an entry"):
         unpack(data, str(tmp_path), entry=about.reads.entry, key=KEY)
     assert not os.path.exists("/x")
-
-
-def test_what_is_damaged_is_not_packed(made):
-    folder, about = made
-    (folder / "vec.cc").write_text("SOURCE")
-    with pytest.raises(ValueError, match=r"vec\.cc"):
-        pack(str(folder), about, KEY)

@@ -125,19 +125,6 @@ def test_whatever_byte_is_changed_nothing_else_than_was_built_comes_in(archive, 
         assert content(elsewhere, 2) in (None, b"2" * 1000)
 
 
-def test_one_that_is_cut_off_anywhere_is_told(archive, elsewhere, capsys):
-    data = archive.read_bytes()
-    for size in (0, 7, 30, len(data) // 2, len(data) - 1):
-        archive.write_bytes(data[:size])
-        assert "ends too early" in refused(capsys, "import", str(archive))
-
-
-def test_a_folder_that_others_may_write_is_not_exported(cache, capsys, tmp_path):
-    build(cache, 1)
-    cache.root.chmod(0o777)
-    assert "TVMFFI_CUBIN_CACHE_DIR" in refused(capsys, "export", str(tmp_path / "a"))
-
-
 # Layers
 
 

@@ -200,12 +200,6 @@ def test_what_was_used_within_the_hour_is_spared(cache, monkeypatch):
 
 
 @pytest.mark.parametrize("action", ["stats", "list", "verify", "prune", "clear"])
-def test_a_file_in_the_folders_place_is_an_error(cache, capsys, action):
-    cache.root.write_text("x")
-    assert str(cache.root) in refused(capsys, action)
-
-
-@pytest.mark.parametrize("action", ["stats", "list", "verify", "prune", "clear"])
 def test_a_folder_of_other_things_keeps_its_own(cache, capsys, action):
     kept = ["notes.txt", "entries/ab/mine/file", "records/requirements.json", "history/me"]
     for name in kept:

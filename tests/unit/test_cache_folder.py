@@ -1,54 +1,86 @@
-"""The cache: where its folder is, and what happens when it cannot take files."""
+"""The cache's folders: which they are, who may write them, and what stands in for one."""
+
+from __future__ import annotations
 
 import errno
 import fcntl
-import logging
 import os
-import resource
 import shutil
-import sys
+import stat
 from pathlib import Path
 
 import pytest
-from cache_builder import BASE, Builder
+from cache_builder import BASE, Builder, look_up
+from other_users import NOBODY, let_others_reach
 from processes import in_fork
 
-from tvmffi_cubin.cache import entry, private, store
-from tvmffi_cubin.cache.folder import cache_folder
-from tvmffi_cubin.cache.store import Cache, default
+from tvmffi_cubin.cache import entry, folder, private, store
+from tvmffi_cubin.cache.entry import Product
+from tvmffi_cubin.cache.store import Cache, Miss, default
 from tvmffi_cubin.errors import BuildError, CacheError
+
+OTHER = "cd" * 32
+IS_ROOT = os.geteuid() == 0
+
+needs_root = pytest.mark.skipif(not IS_ROOT, reason="only root can be another user")
 
 
 @pytest.fixture(autouse=True)
-def no_fallbacks():
-    yield
-    for folder in private._roots.values():
-        shutil.rmtree(folder, ignore_errors=True)
+def root(tmp_path, monkeypatch):
+    for name in ("", "_PATH", "_SHARED"):
+        monkeypatch.delenv(f"TVMFFI_CUBIN_CACHE{name}", raising=False)
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
+    yield tmp_path / "cache"
+    for made in private._roots.values():
+        shutil.rmtree(made, ignore_errors=True)
     private._roots.clear()
+    folder._tell.cache_clear()
+
+
+@pytest.fixture
+def layer(tmp_path: Path) -> Path:
+    Cache(tmp_path / "layer").obtain(BASE, Builder(b"layer"))
+    return tmp_path / "layer"
+
+
+# Where it is
+
+
+def test_the_variable_names_the_folder(tmp_path, monkeypatch):
+    assert default().root == tmp_path / "cache"
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", "~/mine")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert default().root == tmp_path / "mine"
+
+
+@pytest.mark.parametrize("variable", ["", "  ", "/somewhere/cache"])
+def test_the_default_is_the_users_cache_folder(tmp_path, monkeypatch, variable):
+    platformdirs = pytest.importorskip("platformdirs")
+    monkeypatch.delenv("TVMFFI_CUBIN_CACHE_DIR")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", variable)
+    assert default().root == platformdirs.user_cache_path("tvmffi_cubin")
 
 
 # A folder that cannot take files
 
 
-@pytest.fixture
-def unwritable(tmp_path):
-    # Permissions do not stop root; a path below a plain file stops everybody.
+@pytest.mark.parametrize("kind", ["below a file", "loop", "/proc/x"])
+def test_one_that_cannot_be_made_is_replaced_for_this_process_with_one_warning(
+    tmp_path, caplog, kind
+):
+    # Permissions do not stop root; this stops everybody.
     (tmp_path / "file").write_text("")
-    return Cache(tmp_path / "file" / "cache")
-
-
-def test_an_unwritable_folder_is_replaced_for_this_process_with_one_warning(unwritable, caplog):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    path = {"below a file": tmp_path / "file" / "cache", "loop": tmp_path / "loop"}.get(kind, kind)
     builder = Builder()
-    with caplog.at_level(logging.WARNING, "tvmffi_cubin"):
-        made = unwritable.obtain(BASE, builder)
-        again = Cache(unwritable.root).obtain(BASE, builder)
-        unwritable.obtain("cd" * 32, Builder())
-    assert made.so.read_bytes() == b"so"
-    assert again.path == made.path
+    made = Cache(path).obtain(BASE, builder)
+    assert made.level == "private"
+    assert Cache(path).obtain(BASE, builder).path == made.path
     assert builder.runs == 1
-    (record,) = caplog.records
-    assert str(unwritable.root) in record.getMessage()
-    assert "TVMFFI_CUBIN_CACHE_DIR" in record.getMessage()
+    (line,) = caplog.messages
+    assert str(path) in line
+    assert "TVMFFI_CUBIN_CACHE_DIR" in line
 
 
 def test_a_read_only_folder_still_serves_what_it_has(cache, monkeypatch):
@@ -66,110 +98,44 @@ def full(*args, **kwargs):
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_disk_that_fills_up_when_publishing_is_replaced(cache, monkeypatch, caplog):
-    real = entry.write_manifest
-
-    def write(directory, product, *, base_key, key):
-        if directory.startswith(str(cache.root)):
-            full()
-        real(directory, product, base_key=base_key, key=key)
-
-    monkeypatch.setattr(entry, "write_manifest", write)
-    builder = Builder()
-    assert cache.obtain(BASE, builder).so.read_bytes() == b"so"
-    assert cache.obtain(BASE, builder).so.read_bytes() == b"so"
-    assert len(caplog.records) == 1
-    assert list((cache.root / "tmp").iterdir()) == []
-
-
-@pytest.mark.parametrize("way", ["ours", "limit", "compiler"])
-def test_a_disk_that_fills_up_while_building_is_replaced(cache, way):
+@pytest.mark.parametrize("when", ["building", "limit", "compiling", "publishing", "recording"])
+def test_a_disk_that_fills_up_is_replaced(cache, monkeypatch, caplog, when):
     def make(directory):
         if directory.is_relative_to(cache.root):
-            if way == "ours":
+            if when == "building":
                 full()
-            if way == "limit":
+            if when == "limit":
                 raise OSError(errno.EFBIG, "File too large")
-            raise BuildError("no", output="as: No space left on device", directory=str(directory))
+            if when == "compiling":
+                output = "as: No space left on device"
+                raise BuildError("no", output=output, directory=str(directory))
         return Builder()(directory)
 
-    assert cache.obtain(BASE, make).so.read_bytes() == b"so"
+    def full_at(where, name):
+        real = getattr(where, name)
+
+        def write(path, *args, **options):
+            return (full if str(cache.root) in path else real)(path, *args, **options)
+
+        monkeypatch.setattr(where, name, write)
+
+    if when == "publishing":
+        full_at(entry, "write_manifest")
+    elif when == "recording":
+        full_at(store, "write_record")
+    for base_key in (BASE, OTHER, BASE):
+        made = cache.obtain(base_key, make)
+        assert made.so.read_bytes() == b"so"
+        assert made.level == "private" or when == "recording"
+    assert len(caplog.records) == 1
     assert list((cache.root / "tmp").iterdir()) == []
 
 
-def test_without_any_room_the_error_names_both_folders_and_the_remedy(unwritable, monkeypatch):
-    monkeypatch.setattr("tvmffi_cubin.cache.private.temporary_folder", full)
-    with pytest.raises(CacheError, match="TVMFFI_CUBIN_CACHE_DIR") as caught:
-        unwritable.obtain(BASE, Builder())
-    assert str(unwritable.root) in str(caught.value)
-    assert "No space left" in str(caught.value)
-
-
-@pytest.mark.parametrize("name", ["loop", "long", "device"])
-def test_a_path_that_cannot_be_a_folder_is_replaced(tmp_path, caplog, name):
-    (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    names = {"loop": tmp_path / "loop", "long": tmp_path / ("x" * 300), "device": "/dev/null"}
-    cache = Cache(Path(names[name]))
-    assert cache.obtain(BASE, Builder()).level == "private"
-    assert cache.obtain(BASE, Builder(b"not built")).so.read_bytes() == b"so"
-    assert len(caplog.records) == 1
-
-
-def test_a_limit_on_the_size_of_files_is_a_full_disk(cache, monkeypatch):
-    # Python keeps modules' bytecode that such a limit has cut off, and fails to read it for ever.
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-
-    def make(directory):
-        if directory.is_relative_to(cache.root):
-            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
-        else:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
-        return Builder(bytes(9000))(directory)
-
-    assert in_fork(lambda: cache.obtain(BASE, make).level) == "private"
-
-
-def test_a_disk_that_fills_up_when_recording_is_replaced(cache, monkeypatch):
-    real = store.write_record
-
-    def write(path, newest):
-        if path.startswith(str(cache.root)):
-            full()
-        real(path, newest)
-
-    monkeypatch.setattr(store, "write_record", write)
-    builder = Builder()
-    assert cache.obtain(BASE, builder).so.read_bytes() == b"so"
-    assert cache.obtain(BASE, builder).so.read_bytes() == b"so"
-    assert builder.runs == 2
-
-
-# Where it is
-
-
-def test_the_variable_names_the_folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "mine"))
-    assert default().root == tmp_path / "mine"
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", "~/mine")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert default().root == tmp_path / "mine"
-
-
-@pytest.mark.parametrize("variable", ["", "  ", "/somewhere/cache"])
-def test_the_default_is_the_users_cache_folder(tmp_path, monkeypatch, variable):
-    platformdirs = pytest.importorskip("platformdirs")
-    monkeypatch.delenv("TVMFFI_CUBIN_CACHE_DIR", raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", variable)
-    assert cache_folder() == str(platformdirs.user_cache_path("tvmffi_cubin"))
-
-
-def test_without_a_home_the_error_names_the_variable(monkeypatch):
-    monkeypatch.delenv("TVMFFI_CUBIN_CACHE_DIR", raising=False)
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
-    with pytest.raises(CacheError, match="TVMFFI_CUBIN_CACHE_DIR"):
-        default()
+def test_without_any_room_the_error_names_both_folders_and_the_remedy(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(private, "temporary_folder", full)
+    with pytest.raises(CacheError, match=r"file/cache .*No space left.*TVMFFI_CUBIN_CACHE_DIR"):
+        Cache(tmp_path / "file" / "cache").obtain(BASE, Builder())
 
 
 def test_a_folder_is_locked_while_it_is_removed(cache, monkeypatch):
@@ -189,3 +155,217 @@ def test_a_folder_is_locked_while_it_is_removed(cache, monkeypatch):
     monkeypatch.setattr(private, "remove", remove)
     private.sweep(parent)
     assert removed == [left]
+
+
+# Modes
+
+
+def files(folder: Path) -> set[Path]:
+    return set(folder.rglob("*"))
+
+
+def test_reading_only_finds_what_there_is_and_writes_nothing(root, monkeypatch, caplog):
+    default().obtain(BASE, Builder())
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "read")
+    before = files(root)
+    assert default().obtain(BASE, Builder(b"not built")).level == "cache"
+    builder = Builder(b"other")
+    for _ in range(2):
+        made = default().obtain(OTHER, builder)
+        assert (made.level, made.so.read_bytes()) == ("private", b"other")
+    assert builder.runs == 1
+    assert files(root) == before
+    assert not caplog.records
+
+
+def test_required_it_builds_nothing_and_says_why(monkeypatch):
+    default().obtain(BASE, Builder())
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "require")
+    assert default().obtain(BASE, Builder(b"not built")).level == "cache"
+    builder = Builder()
+    with pytest.raises(CacheError, match=r"ops is not in the cache, and .*=require forbids .*: "):
+        default().obtain(OTHER, builder, name="ops")
+    assert builder.runs == 0
+
+
+def test_off_looks_nothing_up_and_builds_once_a_process(root, layer, monkeypatch, caplog):
+    default().obtain(BASE, Builder())
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(layer))
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "off")
+    before = files(root)
+    builder = Builder(b"own")
+    for _ in range(2):
+        made = default().obtain(BASE, builder)
+        assert (made.level, made.so.read_bytes()) == ("private", b"own")
+    assert builder.runs == 1
+    assert files(root) == before
+    assert in_fork(lambda: default().obtain(BASE, Builder(b"child")).so.read_bytes()) == b"child"
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(("name", "value"), [("", "yes"), ("_SHARED", "true")])
+def test_a_wrong_value_is_refused_by_name(root, monkeypatch, name, value):
+    monkeypatch.setenv(f"TVMFFI_CUBIN_CACHE{name}", value)
+    root.mkdir(mode=0o700)
+    root.chmod(0o770)
+    with pytest.raises(ValueError, match=rf"TVMFFI_CUBIN_CACHE{name}='{value}': wanted "):
+        default()
+
+
+# Layers
+
+
+def test_layers_are_looked_through_first(layer, monkeypatch, tmp_path):
+    default().obtain(BASE, Builder(b"own"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    for path in (f"{tmp_path}/layer", "~/layer", "layer", f"::{tmp_path}/layer:"):
+        monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", path)
+        assert default().find(BASE).so.read_bytes() == b"layer"
+
+
+@pytest.mark.parametrize("kind", ["missing", "file", "loop"])
+def test_a_layer_that_is_none_is_passed_over_with_one_warning(
+    layer, monkeypatch, tmp_path, caplog, kind
+):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", f"{tmp_path}/{kind}:{layer}")
+    for _ in range(2):
+        assert default().obtain(BASE, Builder(b"not built")).level == "layer"
+    (line,) = caplog.messages
+    assert line.startswith(f"layer {tmp_path}/{kind} of TVMFFI_CUBIN_CACHE_PATH is passed over")
+
+
+def test_a_layer_that_others_may_write_is_refused_and_one_of_another_user_is_not(
+    layer, monkeypatch
+):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(layer))
+    if IS_ROOT:
+        os.chown(layer, NOBODY, NOBODY)
+    assert look_up(default()).level == "layer"
+    layer.chmod(0o775)
+    with pytest.raises(CacheError, match=rf"layer {layer} of .*0775.*chmod -R go-w {layer}"):
+        default()
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_SHARED", "1")
+    assert look_up(default()).level == "layer"
+    layer.chmod(0o777)
+    with pytest.raises(CacheError, match="0777"):
+        default()
+
+    class ReadOnly:
+        f_flag = os.ST_RDONLY
+
+    monkeypatch.setattr(os, "statvfs", lambda path: ReadOnly)
+    assert look_up(default()).level == "layer"
+
+
+# Who may write
+
+
+@pytest.fixture(params=[0, 0o077], ids=oct)
+def umask(request):
+    before = os.umask(request.param)
+    yield
+    os.umask(before)
+
+
+def nested(directory: Path) -> Product:
+    (directory / "inner").mkdir()
+    (directory / "inner" / "x.cc").write_text("")
+    return Product(so=Builder()(directory).so, keep=("vec.cc", "inner/x.cc"))
+
+
+@pytest.mark.usefixtures("umask")
+def test_the_folder_is_made_for_its_user_alone(tmp_path, monkeypatch):
+    root = tmp_path / "new" / "cache"
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(root))
+    default().obtain(BASE, nested)
+    assert {stat.S_IMODE(x.stat().st_mode) for x in (root, root.parent)} == {0o700}
+    root.chmod(0o755)
+    assert look_up(default())
+    assert not [x for x in root.rglob("*") if x.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH)]
+
+
+@pytest.mark.parametrize("mode", [0o720, 0o777, 0o1777, 0o2770])
+def test_a_folder_that_others_may_write_is_refused_with_the_remedy(root, mode):
+    default().obtain(BASE, Builder())
+    root.chmod(mode)
+    wanted = rf"its mode is {mode:04o}.*chmod -R go-w {root}\n.*TVMFFI_CUBIN_CACHE_SHARED=1"
+    with pytest.raises(CacheError, match=wanted):
+        default()
+    root.chmod(mode & ~0o022)
+    assert look_up(default())
+
+
+@needs_root
+def test_one_of_another_user_is_refused(root):
+    default().obtain(BASE, Builder())
+    os.chown(root, NOBODY, NOBODY)
+    with pytest.raises(CacheError, match=rf"owned by user {NOBODY}.*chown -R {os.geteuid()} "):
+        default()
+
+
+@needs_root
+def test_one_of_root_is_used_as_far_as_it_can_be_read(root, tmp_path, monkeypatch, caplog):
+    default().obtain(BASE, Builder())
+    let_others_reach(tmp_path)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    temporary.chmod(0o1777)
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+
+    def work():
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+        found = default().find(BASE)
+        level = "none" if isinstance(found, Miss) else found.level
+        return level, default().obtain(OTHER, Builder()).level, len(caplog.records)
+
+    root.chmod(0o755)
+    assert in_fork(work) == ("cache", "private", 1)
+    root.chmod(0o700)
+    assert in_fork(work) == ("none", "private", 1)
+
+
+@pytest.mark.usefixtures("umask")
+def test_a_group_that_shares_it_may_write_all_of_it(root, monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_SHARED", "1")
+    held = []
+
+    def make(directory):
+        held.extend(oct(x.stat().st_mode & 0o777) for x in root.glob("locks/*"))
+        return nested(directory)
+
+    default().obtain(BASE, make)
+    assert held == ["0o660"]
+    for path in (root, *root.rglob("*")):
+        wanted = 0o2770 if path.is_dir() else 0o660
+        assert stat.S_IMODE(path.stat().st_mode) == wanted, path
+
+
+@needs_root
+def test_users_of_a_group_use_each_others_entries_and_build_their_own(root, tmp_path, monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_SHARED", "1")
+    group = 54321
+    let_others_reach(tmp_path)
+
+    def as_user(user, base_key, content):
+        def work():
+            os.setgroups([])
+            os.setgid(group)
+            os.setuid(user)
+            made = default().obtain(base_key, Builder(content))
+            return made.level, made.so.read_bytes()
+
+        return in_fork(work)
+
+    root.mkdir()
+    os.chown(root, 1001, group)
+    root.chmod(0o2770)
+    assert as_user(1001, BASE, b"first") == ("cache", b"first")
+    assert as_user(1002, BASE, b"not built") == ("cache", b"first")
+    assert as_user(1002, OTHER, b"second") == ("cache", b"second")
+    next(root.glob("entries/*/*/vec.so")).write_bytes(b"x")
+    assert as_user(1002, BASE, b"again")[0] == "cache"
+    assert as_user(1001, OTHER, b"again")[0] == "cache"

@@ -37,10 +37,6 @@ def files(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def aged(path: Path) -> None:
-    os.utime(path, ns=(1, 1))
-
-
 # Several folders
 
 
@@ -50,21 +46,6 @@ def test_what_a_layer_has_is_not_built(tmp_path, layer):
     assert found.level == "layer"
     assert found.path.is_relative_to(layer)
     assert found.key == found.path.name
-
-
-def test_layers_come_before_the_cache_and_in_their_order(tmp_path, header):
-    builder = {name: Builder(name.encode(), dependencies=(str(header),)) for name in "abc"}
-    for name in "ab":
-        Cache(tmp_path / name).obtain(BASE, builder[name])
-    Cache(tmp_path / "cache").obtain(BASE, builder["c"])
-    orders = (("a", "b"), ("b", "a"), ("none", "b"), ())
-    found = [with_layers(tmp_path, *(tmp_path / x for x in order)).find(BASE) for order in orders]
-    assert [(x.so.read_bytes(), x.level) for x in found] == [
-        (b"a", "layer"),
-        (b"b", "layer"),
-        (b"b", "layer"),
-        (b"c", "cache"),
-    ]
 
 
 def test_what_a_layer_lacks_is_built_into_the_cache(tmp_path, layer):
@@ -152,23 +133,6 @@ def test_what_was_built_elsewhere_is_found_once_it_is_taken_over(cache, bundle):
     assert list((cache.root / "tmp").iterdir()) == []
 
 
-def test_what_is_there_already_stays(cache, bundle):
-    made = cache.obtain(BASE, Builder(b"own"))
-    assert adopt(cache, *bundle).path == made.path
-    assert look_up(cache).so.read_bytes() == b"own"
-
-
-def test_headers_of_another_machine_are_compared_with_those_of_this(tmp_path, cache, header):
-    there = Cache(tmp_path / "there")
-    there.obtain(BASE, Builder(dependencies=(str(header),)))
-    (made,) = read_record(record_file(there))
-    header.write_text("two")
-    adopt(cache, made, next((there.root / "entries").glob("*/*")))
-    assert cache.find(BASE).reason == f"{header} changed"
-    header.write_text("one")
-    assert look_up(cache)
-
-
 @pytest.mark.parametrize("harm", ["content", "longer", "missing", "more", "manifest", "link"])
 def test_what_is_damaged_is_not_taken_over(cache, bundle, harm):
     made, folder = bundle
@@ -196,11 +160,3 @@ def test_what_belongs_to_another_key_is_not_taken_over(cache, bundle):
         adopt(cache, made, folder, OTHER)
     with pytest.raises(ValueError, match="another entry's"):
         adopt(cache, made._replace(entry=OTHER), folder)
-
-
-def test_a_folder_that_cannot_be_written_takes_it_over_for_this_process(tmp_path, bundle, caplog):
-    (tmp_path / "cache").write_text("no folder")
-    cache = with_layers(tmp_path)
-    assert adopt(cache, *bundle).level == "private"
-    assert look_up(cache).level == "private"
-    assert len(caplog.records) == 1

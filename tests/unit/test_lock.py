@@ -36,15 +36,6 @@ def test_who_has_held_it_leaves_no_file(tmp_path):
     assert left(tmp_path) == []
 
 
-def test_who_gives_up_leaves_the_file_of_the_one_that_builds(tmp_path):
-    with builder_lock(at(tmp_path), patience=0):
-        with builder_lock(at(tmp_path), patience=0) as second:
-            assert not second
-        assert left(tmp_path) == ["x.lock"]
-        with builder_lock(at(tmp_path), patience=0) as third:
-            assert not third
-
-
 def test_what_a_killed_builder_left_goes_with_the_next(tmp_path):
     def die():
         with builder_lock(at(tmp_path), patience=0):

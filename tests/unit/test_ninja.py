@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tvmffi_cubin.host import ninja
-from tvmffi_cubin.host.plan import Assembly, BuildPlan, Cxx, DeviceLink, Link, Merge
+from tvmffi_cubin.host.plan import Assembly, BuildPlan, Cxx, DeviceLink, Link
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -58,15 +58,6 @@ def test_device_code_is_linked_to_an_object_that_the_link_takes():
     assert "build device_link.o: link a.cu.o /opt/lib$ b.a\n" in text
     assert "nvcc -O2 -dlink -o device_link.o a.cu.o '/opt/lib b.a'\n" in text
     assert "build vec.so: link a.cu.o device_link.o | exports.map\n" in text
-
-
-def test_what_is_merged_may_be_kept_apart_from_what_was_compiled_elsewhere():
-    unit = Cxx("a.cc", ("g++",))
-    merge = Merge("/usr/bin/ld", ("/cache/cold.o",), apart="cold.o")
-    run = ninja.commands(BuildPlan("vec", (unit,), link=merge, output="vec.o"))["vec.o"]
-    assert run == "cp -f a.cc.o vec.o && cp -f /cache/cold.o cold.o"
-    none = BuildPlan("vec", (unit,), link=merge._replace(objects=()), output="vec.o")
-    assert ninja.commands(none)["vec.o"] == "cp -f a.cc.o vec.o"
 
 
 def test_a_bare_link_tries_the_linker_and_then_the_compiler():

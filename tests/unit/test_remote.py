@@ -1,8 +1,6 @@
 """The remote as the environment names it; what is impossible is said, with the remedy."""
 
 import sys
-from concurrent.futures import ThreadPoolExecutor
-from threading import Event
 
 import pytest
 from cache_builder import BASE, Builder
@@ -108,29 +106,3 @@ def test_a_missing_fsspec_is_named_with_what_installs_it(settings, tmp_path):
     settings.setenv(PREFIX, "s3://bucket/folder")
     with pytest.raises(tc.ToolchainError, match=r"pip install 'tvmffi-cubin\[remote\]'"):
         Cache(tmp_path / "cache").obtain(BASE, Builder(), is_shared=True)
-
-
-def test_what_is_found_here_asks_for_no_remote(settings, tmp_path):
-    cache = Cache(tmp_path / "cache")
-    cache.obtain(BASE, Builder())
-    settings.setenv(f"{PREFIX}_KEY", "")
-    assert cache.obtain(BASE, Builder(), is_shared=True).level == "cache"
-
-
-def test_who_waits_for_another_to_build_asks_for_no_remote(settings, tmp_path):
-    cache, is_building, may_end = Cache(tmp_path / "cache"), Event(), Event()
-
-    def make(directory):
-        is_building.set()
-        assert may_end.wait(60)
-        return Builder()(directory)
-
-    with ThreadPoolExecutor() as pool:
-        first = pool.submit(cache.obtain, BASE, make)
-        assert is_building.wait(60)
-        settings.setenv(f"{PREFIX}_KEY", "")
-        second = pool.submit(cache.obtain, BASE, Builder(), is_shared=True)
-        while not (second.running() or second.done()):
-            pass
-        may_end.set()
-        assert second.result().key == first.result().key

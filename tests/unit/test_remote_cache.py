@@ -1,8 +1,6 @@
 """The remote cache in a folder that machines share."""
 
 import os
-import shutil
-from pathlib import Path
 
 import pytest
 from cache_builder import BASE, Builder
@@ -109,19 +107,6 @@ def test_what_was_harmed_is_built_again_told_and_mended(machines, remote, caplog
     assert not machines("third").builds()
 
 
-def test_an_entry_in_the_place_of_another_does_not_pass(machines, remote):
-    first = machines("first")
-    assert first.builds(b"one")
-    assert first.builds(b"two", OTHER)
-    one, two = objects(remote, "entries")
-    content = one.read_bytes()
-    shutil.copy(two, one)
-    two.write_bytes(content)
-    second = machines("second")
-    assert second.builds(b"one")
-    assert second.cache.find(BASE).so.read_bytes() == b"one"
-
-
 def test_what_was_signed_with_another_key_is_not_taken(machines, monkeypatch, caplog):
     assert machines("first").builds()
     monkeypatch.setenv(f"{PREFIX}_KEY", "another secret of 16 bytes")
@@ -137,11 +122,3 @@ def test_a_folder_that_cannot_be_written_is_told_once(machines, remote, caplog):
     assert machine.builds(b"two", OTHER)
     (told,) = warnings(caplog)
     assert f"remote cache {remote} cannot be written; where that is meant" in told
-
-
-def test_a_cache_folder_that_cannot_be_written_is_no_obstacle(machines, tmp_path):
-    assert machines("first").builds()
-    (tmp_path / "file").write_text("")
-    machine = Machine(Path(tmp_path / "file" / "cache"))
-    entry = machine.obtain(Builder(b"not built"))
-    assert (entry.is_taken, entry.level, entry.so.read_bytes()) == (True, "private", b"so")

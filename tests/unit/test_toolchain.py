@@ -41,20 +41,6 @@ class TestHostCompiler:
         assert compiler.command == (str(ccache), "g++-12", "-m64", "-DNAME=a b")
         assert compiler.files == (ccache, gxx)
 
-    def test_cxx_may_be_a_path(self, bin_dir, tmp_path, monkeypatch):
-        program = make_program(tmp_path / "my tools" / "c++")
-        monkeypatch.setenv("CXX", f"'{program}'")
-        assert toolchain.find_host_compiler().path == program
-
-    def test_a_relative_folder_of_path_is_the_current_folder_s(self, bin_dir, monkeypatch):
-        program = make_program(bin_dir / "c++")
-        monkeypatch.chdir(bin_dir.parent)
-        monkeypatch.setenv("PATH", bin_dir.name)
-        assert toolchain.find_host_compiler().path == program
-        monkeypatch.chdir(bin_dir)
-        with pytest.raises(ToolchainError, match="no C"):
-            toolchain.find_host_compiler()
-
     def test_none_is_an_error_that_names_the_packages(self, bin_dir):
         with pytest.raises(ToolchainError, match=r"apt install g\+\+.*conda install"):
             toolchain.find_host_compiler()
@@ -63,11 +49,6 @@ class TestHostCompiler:
         make_program(bin_dir / "g++")
         monkeypatch.setenv("CXX", "icpx -O1")
         with pytest.raises(ToolchainError, match=r"CXX='icpx -O1': no program 'icpx'"):
-            toolchain.find_host_compiler()
-
-    def test_a_cxx_with_an_open_quote_is_named(self, monkeypatch):
-        monkeypatch.setenv("CXX", '"g++')
-        with pytest.raises(ToolchainError, match="CXX=.* is no command line"):
             toolchain.find_host_compiler()
 
 
@@ -100,12 +81,6 @@ class TestNinja:
         ninja = make_program(tmp_path / "python" / "bin" / "ninja", "\x7fELF")
         assert toolchain.find_ninja() == ninja
 
-    def test_a_target_install_is_found(self, tmp_path):
-        (tmp_path / "site" / "ninja").mkdir(parents=True)
-        (tmp_path / "site" / "ninja" / "__init__.py").touch()
-        ninja = make_program(tmp_path / "site" / "bin" / "ninja", "\x7fELF")
-        assert toolchain.find_ninja() == ninja
-
     def test_one_on_path_will_do(self, bin_dir):
         ninja = make_program(bin_dir / "ninja")
         assert toolchain.find_ninja() == ninja
@@ -126,12 +101,6 @@ def test_binutils_are_found_on_path_or_named(bin_dir, find, name):
 
 
 class TestTvmFfi:
-    def test_its_parts_are_there(self):
-        include, library_dir, library = toolchain.tvm_ffi_paths()
-        assert (include / "tvm" / "ffi" / "c_api.h").is_file()
-        assert library.is_file()
-        assert library.parent == library_dir
-
     def test_its_absence_is_an_error_that_names_the_package(self, monkeypatch, tmp_path):
         monkeypatch.setattr(sys, "path", [str(tmp_path)])
         monkeypatch.delitem(sys.modules, "tvm_ffi", raising=False)
@@ -141,9 +110,6 @@ class TestTvmFfi:
 
 
 class TestIncludeDir:
-    def test_our_headers_are_there(self):
-        assert (toolchain.include_dir() / "tvmffi_cubin" / "nvrtc" / "cuda.h").is_file()
-
     @pytest.mark.parametrize("place", ["package/include", "include"])
     def test_a_wheel_and_a_checkout_both_work(self, tmp_path, monkeypatch, place):
         (tmp_path / place / "tvmffi_cubin").mkdir(parents=True)
