@@ -222,7 +222,7 @@ def test_a_page_gets_the_sections_of_a_report_in_the_place_of_its_machine():
     with pytest.raises(ValueError, match=r"no place 'cpu'; it has \['h200'\]"):
         report.updated(page, made())
     ours = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    assert "About it." in report.updated(ours, made())
+    assert "About it." in report.updated(ours, made(("NVIDIA H200",)))
 
 
 def test_facts_of_this_machine_are_json():
