@@ -134,7 +134,7 @@ def test_numbers_are_passed_as_triton_s_own_launcher_passes_them(driver_stub, ar
     assert scratch == profile == bytes(8)
 
 
-@pytest.mark.parametrize(("name", "value"), [("i8", 128), ("u16", -1), ("i32", 2**31), ("i1", 2)])
+@pytest.mark.parametrize(("name", "value"), [("i8", 128), ("u16", -1)])
 def test_numbers_that_do_not_fit_are_refused_where_triton_cuts_them_off(driver_stub, name, value):
     launch = compiled(kernels.take_all, ["*fp64", *SCALARS])
     mod = load("triton_scalars", take_all=launch)

@@ -20,7 +20,6 @@ POINTERS = "*fp32, *fp32"
     ("signature", "options", "error", "message"),
     [
         (POINTERS, {}, TypeError, r"\): 'stride' is not given, as in signature=\{'stride': "),
-        (POINTERS + ", i32" * 4, {}, TypeError, "signature has 6 entries, wanted 4"),
         ("*fp32, *fp32, i32, i33", {}, ValueError, r"argument 'n': 'i33' is no type of Triton's"),
         ("*fp32:1, *fp32, i32, i32", {}, ValueError, r"'\*fp32:1': hints are :16, and of integers"),
         ({"y": "*fp32"}, {}, TypeError, r"strided\(x, out, stride, n, BLOCK\) has no argument 'y'"),
@@ -36,7 +35,6 @@ POINTERS = "*fp32, *fp32"
             TypeError,
             "Triton does not take the examples: .* type: object",
         ),
-        ("*fp32,*fp32,i32,i32", {"constexprs": {"m": 1}}, TypeError, r"has no argument 'm'"),
         (
             "*fp32,*fp32,i32,i32",
             {"padding": {"x": "nan"}},
@@ -56,7 +54,6 @@ POINTERS = "*fp32, *fp32"
             ValueError,
             "one architecture such as sm_90a is wanted",
         ),
-        ("*fp32,*fp32,i32,i32", {"arch": ["sm_80", "sm_90"]}, ValueError, "one architecture"),
     ],
 )
 def test_what_is_wrong_with_a_call_is_named(signature, options, error, message):
