@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from ..inline.request import Request
 
 
-__all__ = ["base_name", "of_names", "wanted_instances"]
-
 # Of a name expression: what may be before the name, such as a cast, and its namespaces.
 _NAME = r"(?:\s|&|\((?:[^()]|\([^()]*\))*\))*(?:::)?(?:\w+\s*::\s*)*(\w+)"
 
