@@ -43,16 +43,11 @@ class __attribute__((visibility("default"))) LaunchConfig {
   LaunchConfig& operator=(const LaunchConfig&) = delete;
 
   LaunchConfig& SetGrid(Dim3 grid) {
-    config_.gridDimX = grid.x;
-    config_.gridDimY = grid.y;
-    config_.gridDimZ = grid.z;
+    config_.gridDimX = grid.x, config_.gridDimY = grid.y, config_.gridDimZ = grid.z;
     return *this;
   }
-
   LaunchConfig& SetBlock(Dim3 block) {
-    config_.blockDimX = block.x;
-    config_.blockDimY = block.y;
-    config_.blockDimZ = block.z;
+    config_.blockDimX = block.x, config_.blockDimY = block.y, config_.blockDimZ = block.z;
     return *this;
   }
 
@@ -76,7 +71,7 @@ class __attribute__((visibility("default"))) LaunchConfig {
 
   /*! \brief Blocks of a cluster; more than 8 in all are opted into. {1, 1, 1} is a cluster, too. */
   LaunchConfig& SetCluster(Dim3 cluster) {
-    return PutCluster(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, cluster);
+    return Put(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, cluster);
   }
 
   /*!
@@ -84,12 +79,12 @@ class __attribute__((visibility("default"))) LaunchConfig {
    * SetCluster's; for devices and drivers that know it.
    */
   LaunchConfig& SetPreferredCluster(Dim3 cluster) {
-    return PutCluster(kPreferredClusterDimension, cluster);
+    return Put(kPreferredClusterDimension, cluster);
   }
 
   /*! \brief Whether clusters' blocks are spread over multiprocessors or balanced among them. */
   LaunchConfig& SetClusterSchedulingPolicy(CUclusterSchedulingPolicy policy) {
-    return PutInteger(CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, policy);
+    return Put(CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, int{policy});
   }
 
   /*!
@@ -97,8 +92,7 @@ class __attribute__((visibility("default"))) LaunchConfig {
    * that one's results itself (cudaGridDependencySynchronize). False takes it back.
    */
   LaunchConfig& SetProgrammaticDependentLaunch(bool allowed = true) {
-    constexpr auto kId = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-    return allowed ? PutInteger(kId, 1) : ClearAttribute(kId);
+    return PutFlag(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, allowed);
   }
 
   /*!
@@ -119,31 +113,25 @@ class __attribute__((visibility("default"))) LaunchConfig {
 
   /*! \brief All blocks are resident at once, so that the grid can synchronize; false: need not. */
   LaunchConfig& SetCooperative(bool cooperative = true) {
-    constexpr auto kId = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
-    return cooperative ? PutInteger(kId, 1) : ClearAttribute(kId);
+    return PutFlag(CU_LAUNCH_ATTRIBUTE_COOPERATIVE, cooperative);
   }
 
   /*! \brief The launch's priority, as a stream's: less is sooner. */
-  LaunchConfig& SetPriority(int priority) {
-    return PutInteger(CU_LAUNCH_ATTRIBUTE_PRIORITY, priority);
-  }
+  LaunchConfig& SetPriority(int priority) { return Put(CU_LAUNCH_ATTRIBUTE_PRIORITY, priority); }
 
   /*! \brief Which of two logical domains of memory ordering the kernel belongs to. */
   LaunchConfig& SetMemSyncDomain(CUlaunchMemSyncDomain domain) {
-    return PutInteger(CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, domain);
+    return Put(CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, int{domain});
   }
 
   /*! \brief Which of the device's domains the two logical ones are. */
   LaunchConfig& SetMemSyncDomainMap(uint8_t default_domain, uint8_t remote_domain) {
-    Value(CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP).memSyncDomainMap = {default_domain,
-                                                                       remote_domain};
-    return *this;
+    return Put(CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP,
+               CUlaunchMemSyncDomainMap{default_domain, remote_domain});
   }
 
   /*! \brief How much of the L1 cache becomes shared memory, 0 to 100 percent: a preference. */
-  LaunchConfig& SetSharedMemCarveout(int percent) {
-    return PutInteger(kSharedMemCarveout, percent);
-  }
+  LaunchConfig& SetSharedMemCarveout(int percent) { return Put(kSharedMemCarveout, percent); }
 
   /*!
    * \brief Any attribute of the driver's, by its own number.
@@ -151,8 +139,7 @@ class __attribute__((visibility("default"))) LaunchConfig {
    */
   LaunchConfig& SetAttribute(const CUlaunchAttribute& attribute) {
     const CUlaunchAttributeValue value = attribute.value;  // perhaps one of this object's
-    Value(attribute.id) = value;
-    return *this;
+    return Put(attribute.id, value);
   }
 
   /*! \brief Takes an attribute back; nothing where it was not set. */
@@ -172,26 +159,20 @@ class __attribute__((visibility("default"))) LaunchConfig {
   int GetDevice() const { return device_; }
 
  private:
-  /*! \brief Puts a number: all that are one are of 4 bytes and lie where `priority` does. */
-  LaunchConfig& PutInteger(CUlaunchAttributeID id, int value) {
-    Value(id).priority = value;
-    return *this;
+  LaunchConfig& PutFlag(CUlaunchAttributeID id, bool is_on) {
+    return is_on ? Put(id, 1) : ClearAttribute(id);
   }
 
   /*! \brief Puts an event; launchCompletionEvent begins as this one, which all headers have. */
   LaunchConfig& PutEvent(CUlaunchAttributeID id, CUevent event, int flags, bool at_start) {
-    if (event == nullptr) return ClearAttribute(id);
-    Value(id).programmaticEvent = {event, flags, at_start};
-    return *this;
+    CUlaunchAttributeValue value{};
+    value.programmaticEvent = {event, flags, at_start};
+    return event == nullptr ? ClearAttribute(id) : Put(id, value);
   }
 
-  LaunchConfig& PutCluster(CUlaunchAttributeID id, Dim3 cluster) {
-    Value(id).clusterDim = {cluster.x, cluster.y, cluster.z};
-    return *this;
-  }
-
-  /*! \brief Where an attribute's value goes, all zero. */
-  CUlaunchAttributeValue& Value(CUlaunchAttributeID id) {
+  /*! \brief Puts a value, whose members all begin where the value does, and zeros behind it. */
+  template <typename Value>
+  LaunchConfig& Put(CUlaunchAttributeID id, const Value& value) {
     unsigned i = 0;
     while (i < config_.numAttrs && attributes_[i].id != id) ++i;
     if (__builtin_expect(i == kMaxAttributes, 0)) {
@@ -201,7 +182,8 @@ class __attribute__((visibility("default"))) LaunchConfig {
     if (i == config_.numAttrs) ++config_.numAttrs;
     memset(&attributes_[i], 0, sizeof(attributes_[i]));
     attributes_[i].id = id;
-    return attributes_[i].value;
+    memcpy(&attributes_[i].value, &value, sizeof(value));
+    return *this;
   }
 
   CUlaunchConfig config_{};

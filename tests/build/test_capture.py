@@ -7,7 +7,6 @@ import pytest
 import wrapper_sources
 from launch_setters import rows
 from stub.cuda_array import cuda_array
-from stub.driver_stub import DriverError
 
 import tvmffi_cubin as tc
 
@@ -59,14 +58,6 @@ def test_a_first_call_in_a_capture_loads_and_is_captured(mode, eager, mod, strea
     assert len(driver_stub.calls("cuLibraryLoadData")) == 1
 
 
-def test_a_first_call_in_one_thread_leaves_another_s_capture_alone(mod, stream, driver_stub):
-    driver_stub.set_eager()
-    x = cuda_array(driver_stub, 4, device=1)
-    with driver_stub.capture(stream, GLOBAL):
-        in_thread(mod.k, x)
-    assert driver_stub.launches()[0].device == 1
-
-
 @pytest.mark.parametrize("mode", [GLOBAL, THREAD_LOCAL, RELAXED])
 def test_the_thread_s_own_capture_mode_stays(mode, mod, driver_stub):
     before = capture_mode(driver_stub, mode)
@@ -99,15 +90,6 @@ def test_a_launch_that_a_capture_refuses_names_what_helps(mod, driver_stub, code
     driver_stub.fail("cuLaunchKernelEx", code)
     with pytest.raises(tc.LaunchError, match="graph is being captured: launch on the stream"):
         mod.k(cuda_array(driver_stub, 4, device=1))
-
-
-def test_what_is_preloaded_needs_no_loading_in_a_capture(mod, stream, driver_stub):
-    mod.preload(0)
-    before = len(driver_stub.log())
-    with driver_stub.capture(stream, GLOBAL):
-        mod.k.on(stream)(cuda_array(driver_stub, 4))
-    calls = {call.function for call in driver_stub.log()[before:]}
-    assert not calls & {"cuLibraryLoadData", "cuLibraryGetKernel", "cuFuncLoad"}
 
 
 @pytest.mark.parametrize("mode", [GLOBAL, THREAD_LOCAL])
@@ -159,22 +141,3 @@ def test_what_a_wrapper_s_launch_needs_is_opted_into_before_it(
         assert driver_stub.object_counts().pushed_contexts == 1
     assert driver_stub.launches(failed=True) == []
     assert [x.device for x in driver_stub.launches()] == [device, device]
-
-
-def test_a_wrapper_s_plain_launch_asks_for_its_context_alone(launching, stream, driver_stub):
-    y = cuda_array(driver_stub, 64)
-    table = rows([("stream", (stream,))])
-    launching.run(table, y, y)
-    before = len(driver_stub.log())
-    launching.run(table, y, y)
-    called = [x.function for x in driver_stub.log()[before:]]
-    assert called == ["cuCtxGetCurrent", "cuStreamGetCtx", "cuLaunchKernelEx"]
-
-
-def test_the_refusal_that_ended_a_capture_is_the_one_that_is_told(launching, stream, driver_stub):
-    driver_stub.fail("cuKernelGetAttribute", 500, nth=0)  # so that its cluster is not known
-    y = cuda_array(driver_stub, 64)
-    lost, refused = pytest.raises(DriverError, match="INVALIDATED"), pytest.raises(tc.LaunchError)
-    with lost, driver_stub.capture(stream, GLOBAL), refused as error:
-        launching.run_wide(rows([("stream", (stream,))]), y)
-    assert "CUDA_ERROR_INVALID_CLUSTER_SIZE" in str(error.value)

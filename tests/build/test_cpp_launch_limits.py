@@ -7,10 +7,9 @@ from launch_setters import rows
 from stub.cuda_array import cuda_array
 from stub.driver_stub import DriverStub
 
-from tvmffi_cubin import LaunchError, LaunchLimitError
+from tvmffi_cubin import LaunchLimitError
 
 NON_PORTABLE = 14
-MAX_REGISTERS_OF_SM = 82
 
 
 @pytest.fixture
@@ -34,19 +33,6 @@ class TestLargeClusters:
         assert opted_in(driver_stub) == [0, 1]
         assert [x.device for x in driver_stub.launches()] == [0, 1, 1, 0]
 
-    def test_are_opted_into_on_the_stream_s_device(self, launching, driver_stub):
-        y = cuda_array(driver_stub, 8, device=1)
-        with driver_stub.stream(device=1) as stream, driver_stub.current_device(0):
-            for _ in range(2):
-                launching.run(rows([*self.WIDE, ("stream", (stream,))]), y, y)
-        assert [x.device for x in driver_stub.launches()] == [1, 1]
-        assert opted_in(driver_stub)[-1] == 1
-        assert driver_stub.object_counts().pushed_contexts == 0
-
-    def test_eight_blocks_need_no_opting_in(self, launching, arrays, driver_stub):
-        launching.run(rows([("grid", (8, 2, 2)), ("cluster", (2, 2, 2))]), *arrays)
-        assert opted_in(driver_stub) == []
-
     def test_are_opted_into_by_whichever_thread_comes_first(self, launching, driver_stub):
         y = cuda_array(driver_stub, 32, device=1)
         launching.run_threads(rows([*self.WIDE, ("device", (1,))]), y, 8, 50)
@@ -65,23 +51,6 @@ class TestLargeClusters:
                 launching.run_wide(rows([("device", (device,))]), y)
         assert [x.device for x in driver_stub.launches()] == [1, 1]
         assert opted_in(driver_stub) == [1]
-
-    def test_that_a_kernel_was_compiled_for_are_opted_into_by_preloading(
-        self, launching, driver_stub
-    ):
-        y = cuda_array(driver_stub, 32, device=1)
-        with driver_stub.current_device(1):
-            launching.preload("wide", 0)
-            launching.preload("wide", -1)
-            launching.preload("paired", 1)
-            assert opted_in(driver_stub) == [0, 1]
-            launching.run_wide(rows([]), y)
-        assert driver_stub.launches(failed=True) == []
-        assert opted_in(driver_stub) == [0, 1]
-        with pytest.raises(
-            LaunchError, match="^cuDevicePrimaryCtxRetain failed: CUDA_ERROR_INVALID_D"
-        ):
-            launching.preload("wide", 63)
 
 
 class TestRefusals:
@@ -140,52 +109,6 @@ class TestRefusals:
         with pytest.raises(LaunchLimitError, match=r"grid.x is 15, wanted a multiple of cl.*, 16"):
             launching.run_wide(rows([("grid", (15, 1, 1))]), y)
 
-    def test_the_limit_is_that_of_the_stream_s_device(self, launching, driver_stub):
-        y = cuda_array(driver_stub, 8, device=1)
-        with driver_stub.stream(device=1) as stream, driver_stub.current_device(0):
-            with pytest.raises(LaunchLimitError, match="device 1 allows 65535"):
-                launching.run(rows([("grid", (1, 70_000, 1)), ("stream", (stream,))]), y, y)
-            assert driver_stub.object_counts().pushed_contexts == 1
-
-    def test_a_refusal_without_a_limit_is_the_driver_s_word(self, launching, arrays, driver_stub):
-        driver_stub.fail("cuLaunchKernelEx", 719)
-        with pytest.raises(LaunchError, match=r"^cuLaunchKernelEx failed") as error:
-            launching.run(rows([]), *arrays)
-        assert not isinstance(error.value, LaunchLimitError)
-
-    @pytest.mark.parametrize(
-        ("way", "message"),
-        [
-            (0, "^cuLaunchKernelEx failed: CUDA_ERROR_INVALID_VALUE"),
-            (2, "^launch of add_one: block.x is 2048, "),
-        ],
-        ids=["of another thread", "of the last launch"],
-    )
-    def test_a_limit_is_told_only_of_the_launch_that_went_over_it(
-        self, way, message, launching, driver_stub
-    ):
-        with pytest.raises(LaunchLimitError, match=message):
-            launching.check_later(way, cuda_array(driver_stub, 8))
-
-    def test_a_block_that_fits_nowhere_is_no_matter_of_its_cluster(
-        self, launching, arrays, driver_stub
-    ):
-        driver_stub.set_attribute(0, MAX_REGISTERS_OF_SM, 64)
-        setters = [("grid", (8, 1, 1)), ("cluster", (2, 1, 1)), ("cooperative", (1,))]
-        with pytest.raises(LaunchLimitError, match=r"no block of 32 threads .* fits"):
-            launching.run(rows(setters), *arrays)
-
-    def test_what_else_is_refused_of_a_kernel_with_a_large_cluster_is_not_its_cluster(
-        self, launching, driver_stub
-    ):
-        y = cuda_array(driver_stub, 32)
-        driver_stub.fail("cuLaunchKernelEx", 1)  # before the driver has looked at the cluster
-        with pytest.raises(LaunchError, match="^cuLaunchKernelEx failed: CUDA_ERROR_INVALID_VALUE"):
-            launching.run_wide(rows([("device", (0,))]), y)
-        driver_stub.fail("cuLaunchKernelEx", 1)
-        with pytest.raises(LaunchLimitError, match=r"grid.x is 15, wanted a multiple of cl.*, 16"):
-            launching.run_wide(rows([("device", (1,)), ("grid", (15, 1, 1))]), y)
-
     @pytest.mark.parametrize("name", ["programmatic_event", "launch_completion_event"])
     def test_an_event_with_timing_is_said_to_be_one(self, name, launching, arrays, driver_stub):
         with driver_stub.current_device(0):
@@ -201,28 +124,15 @@ class TestRefusals:
 
 
 class TestOccupancy:
-    def test_a_refused_call_is_named(self, launching, driver_stub):
-        driver_stub.fail("cuOccupancyMaxActiveClusters", 999)
-        with pytest.raises(LaunchError, match="cuOccupancyMaxActiveClusters failed: CUDA_ERROR_UN"):
-            launching.occupancy(rows([("cluster", (2, 1, 1))]), "add_one", 0)
-
     def test_counts_blocks_cooperative_grids_and_clusters(self, launching, driver_stub):
         table = rows([("block", (1024, 1, 1)), ("cluster", (2, 1, 1))])
         assert list(launching.occupancy(table, "add_one", 0)) == [2, 2 * 132, 16, 132]
         plain = launching.occupancy(rows([("block", (1024, 1, 1))]), "add_one", 0)
         assert list(plain) == [2, 2 * 132, 16, 0]
 
-    def test_counts_with_shared_memory_that_is_opted_into(self, launching, driver_stub):
-        table = rows([("dynamic_smem_bytes", (200 * 1024,))])
-        assert list(launching.occupancy(table, "shared", 0))[:2] == [1, 132]
-
     def test_a_kernel_s_own_cluster_counts(self, launching, driver_stub):
         _, cooperative, largest, clusters = launching.occupancy(rows([]), "wide", 0)
         assert (largest, cooperative) == (16, 16 * clusters)
-
-    def test_no_cluster_is_larger_than_the_kernel_s_own(self, launching, driver_stub):
-        _, cooperative, largest, clusters = launching.occupancy(rows([]), "paired", 0)
-        assert (largest, cooperative) == (2, 2 * clusters)
 
     def test_where_no_block_fits_nothing_does(self, launching, driver_stub):
         table = rows([("block", (1024, 2, 1)), ("cluster", (2, 1, 1))])
@@ -241,7 +151,3 @@ class TestOccupancy:
         driver_stub.set_attribute(0, 95, 0)
         assert list(launching.occupancy(rows([]), "add_one", 0)) == [32, 0, 1, 0]
         assert driver_stub.calls("cuOccupancyMaxPotentialClusterSize") == []
-
-    def test_a_cluster_that_is_too_large_fits_no_times(self, launching, driver_stub):
-        table = rows([("cluster", (32, 1, 1))])
-        assert list(launching.occupancy(table, "add_one", 0)) == [32, 0, 16, 0]

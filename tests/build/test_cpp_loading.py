@@ -71,19 +71,6 @@ def test_what_generated_functions_hold_goes_and_the_wrapper_keeps_its_image(mod,
     assert [launch.device for launch in driver_stub.launches()] == [1, 1, 0, 1, 0]
 
 
-def test_a_context_that_cuda_set_device_gave_a_thread_stays(mod, driver_stub):
-    mod.unload()
-    before = driver_stub.object_counts()
-    mod.set_device(1)
-    mod.k(cuda_array(driver_stub, 4))
-    mod.unload()
-    assert driver_stub.object_counts().retained_contexts == before.retained_contexts + 1
-    assert mod.synchronize() == 0
-    mod.k(cuda_array(driver_stub, 4, device=1))
-    mod.unload()
-    assert mod.synchronize() == 0
-
-
 def test_a_wrapper_preloads_its_kernels(mod, driver_stub):
     mod.preload_own(0)
     with driver_stub.current_device(1) as context:

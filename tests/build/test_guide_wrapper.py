@@ -26,15 +26,6 @@ class TestGuideWrapper:
         assert launch.values("PPq") == (x.data_ptr, y.data_ptr, 1000)
         assert launch.dynamic_smem_bytes == 0
 
-    def test_embeds_an_array_of_bytes_and_passes_dummy_arguments(
-        self, guide: tvm_ffi.Module, driver_stub: DriverStub
-    ) -> None:
-        x, y = cuda_array(driver_stub, 5), cuda_array(driver_stub, 5)
-        guide.square(x, y)
-        (launch,) = driver_stub.launches()
-        assert (launch.kernel, launch.grid, launch.block) == ("square", (2, 3, 4), (8, 4, 1))
-        assert launch.values("PPiPP") == (x.data_ptr, y.data_ptr, 5, 0, 0)
-
     def test_a_device_guard_leads_the_launch_and_leaves_no_context_behind(
         self, guide: tvm_ffi.Module, driver_stub: DriverStub
     ) -> None:
@@ -44,28 +35,6 @@ class TestGuideWrapper:
             assert driver_stub.object_counts().pushed_contexts == 1
         (launch,) = driver_stub.launches()
         assert (launch.device, launch.dynamic_smem_bytes) == (1, 200 * 1024)
-        assert driver_stub.object_counts().pushed_contexts == 0
-
-    def test_a_stream_decides_the_device_whichever_is_current(
-        self, guide: tvm_ffi.Module, driver_stub: DriverStub
-    ) -> None:
-        x, y = (cuda_array(driver_stub, 8, device=1) for _ in range(2))
-        with (
-            driver_stub.stream(device=1) as stream,
-            driver_stub.current_device(0),
-            tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", 1), stream),
-        ):
-            guide.add_one(x, y)
-        (launch,) = driver_stub.launches()
-        assert (launch.device, launch.stream) == (1, stream)
-
-    def test_a_thread_without_a_context_launches_on_device_0(
-        self, guide: tvm_ffi.Module, driver_stub: DriverStub
-    ) -> None:
-        x, y = cuda_array(driver_stub, 8), cuda_array(driver_stub, 8)
-        guide.add_one(x, y)
-        (launch,) = driver_stub.launches()
-        assert launch.device == 0
         assert driver_stub.object_counts().pushed_contexts == 0
 
     def test_loads_an_image_at_run_time_and_launches_a_cluster(
@@ -107,26 +76,6 @@ class TestGuideWrapper:
         guide.limit_smem(60_000)
         guide.guarded(y, 200 * 1024)
         assert [x.dynamic_smem_bytes for x in driver_stub.launches()] == [200 * 1024] * 2
-
-    def test_a_limit_that_no_device_allows_is_an_error(
-        self, guide: tvm_ffi.Module, driver_stub: DriverStub
-    ) -> None:
-        with pytest.raises(RuntimeError, match="Failed to set dynamic shared memory"):
-            guide.limit_smem(1_000_000)
-
-    @pytest.mark.parametrize("way", [0, 1])
-    def test_a_limit_is_not_told_of_a_later_failure(
-        self, way: int, guide: tvm_ffi.Module, driver_stub: DriverStub
-    ) -> None:
-        with pytest.raises(LaunchError, match=r"\(1\): ") as error:
-            guide.fall_back(cuda_array(driver_stub, 1), way)
-        assert "launch of" not in str(error.value)
-
-    def test_a_refused_launch_reaches_the_macro(
-        self, guide: tvm_ffi.Module, driver_stub: DriverStub
-    ) -> None:
-        with pytest.raises(RuntimeError, match=r"CUDA Error: \w+ \(1\): invalid argument"):
-            guide.over_limit(cuda_array(driver_stub, 1))
 
     @pytest.mark.parametrize("dialect", [DRIVER_DIALECT, RUNTIME_DIALECT, "-UNONE"])
     def test_a_wrapper_may_ask_which_dialect_it_has(
@@ -189,12 +138,3 @@ class TestSeveralAttributes:
         driver_stub.fail("cuLaunchKernelEx", 912, nth=2)
         with pytest.raises(LaunchError, match=r"misconfiguration$"):
             wrapper.run(0, x, x, 0)
-
-
-def test_shared_memory_beyond_32_bits_is_not_cut(
-    workshop: Workshop, driver_stub: DriverStub, tmp_path: Path
-) -> None:
-    library = workshop.build("guide_launching.cc", RUNTIME_DIALECT, name="guide_launching0")
-    x = cuda_array(driver_stub, 64)
-    with pytest.raises(LaunchError, match=r"dynamic_smem_bytes is 4294967295, device 0 allows"):
-        load_anew(library, tmp_path).run(5, x, x, 0)

@@ -35,21 +35,6 @@ def test_an_ambiguous_part_fails_the_build():
         tc.load_inline("lookup", source, functions=functions, arch="sm_90")
 
 
-def test_a_part_finds_what_one_architecture_alone_has(driver_stub):
-    source = """
-    extern "C" __global__ void everywhere(float* x) {}
-    #if __CUDA_ARCH__ >= 900
-    extern "C" __global__ void with_clusters(float* x) {}
-    #endif
-    """
-    functions = {"f": tc.Launch(kernel="clusters", **ONE)}
-    mod = tc.load_inline("lookup_archs", source, functions=functions, arch=["sm_80", "sm_90"])
-    mod.f(cuda_array(driver_stub, 4))
-    assert driver_stub.launches()[0].kernel == "with_clusters"
-    with pytest.raises(tc.LaunchError, match="with_clusters .* has it for sm_90"):
-        mod.f(cuda_array(driver_stub, 4, device=2))
-
-
 def test_a_part_finds_kernels_of_an_image_that_came_ready(driver_stub):
     image = tc.nvrtc.compile(
         "namespace lib { template <class T, int N> __global__ void gemm(T* x) {} }",

@@ -115,16 +115,6 @@ def test_a_flat_tensor_is_read_as_a_matrix(mod, driver_stub, array):
     )
 
 
-def test_of_the_tensor_the_address_alone_counts(mod, driver_stub, array):
-    for x in (array(2, 3, 4, 5, 6, 7), array(8, 8, strides=(3, 5)), array(), array(1)):
-        mod.view(x, 30, 100, 128)
-        assert made(driver_stub).address == x.data_ptr
-        assert (made(driver_stub).dims, made(driver_stub).strides) == ((100, 30), (512,))
-    x = array(64, byte_offset=32)
-    mod.view(x, 30, 100, 128)
-    assert made(driver_stub).address == x.data_ptr
-
-
 def test_without_strides_the_memory_has_no_gaps(mod, driver_stub, array):
     for dtype, size in (("float32", 4), ("bfloat16", 2), ("int8", 1)):
         mod.compact(array(4, dtype=dtype), 5, 1)

@@ -94,8 +94,3 @@ def test_unloading_goes_on_after_a_refusal(function, mod, launch, driver_stub):
     driver_stub.reset()
     mod.unload()
     assert driver_stub.object_counts() == before
-
-
-def test_a_module_that_has_launched_nothing_has_nothing_to_unload(driver_stub):
-    tc.load_inline("idle", SOURCE, arch="sm_90").unload()
-    assert not driver_stub.calls("cuInit", *RELEASED)

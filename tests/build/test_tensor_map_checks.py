@@ -118,13 +118,6 @@ def test_another_data_type_counts_its_own_elements(
     assert TYPES[made.type] == (data_type or "16u4_align8b")
 
 
-def test_a_dimension_of_one_element_may_have_any_stride(maps, driver_stub):
-    x = cuda_array(driver_stub, (1, 1, 64), strides=(3, 5, 1))
-    assert EncodedMap.of(bytes(maps.tiled(x, [1, 1, 64], MODES, []))).strides == (16, 16)
-    column = cuda_array(driver_stub, (64, 1), strides=(4, 9))
-    assert EncodedMap.of(bytes(maps.tiled(column, [8, 4], MODES, []))).strides == (16,)
-
-
 def test_a_map_is_an_argument_of_a_kernel(maps, driver_stub):
     x = cuda_array(driver_stub, (16, 128), "bfloat16", device=1)
     maps.launch(x)
@@ -218,33 +211,6 @@ def test_a_tensor_that_no_map_can_have(maps, driver_stub, shape, strides, dtype,
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("dtype", "data_type", "message"),
-    [
-        ("float32", "float16", "data type float16 has 16 bits, the tensor's elements have 32"),
-        ("float16", "16u4_align8b", "data type 16u4_align8b has 4 bits, the tensor's elements"),
-    ],
-)
-def test_a_data_type_of_another_size_is_refused(maps, driver_stub, dtype, data_type, message):
-    x = cuda_array(driver_stub, (4, 64), dtype)
-    with pytest.raises(TypeError) as caught:
-        maps.tiled(x, [1, 32], [typed(data_type), 0, 0, 0, 0], [])
-    assert message in str(caught.value)
-
-
-def test_bytes_that_are_no_whole_number_of_six_bit_values_are_refused(maps, driver_stub):
-    x = cuda_array(driver_stub, (4, 64), "uint8")
-    with pytest.raises(ValueError, match="64 elements of 8 bits, no whole number of 6-bit values"):
-        maps.tiled(x, [1, 128], [typed("16u6_align16b"), 0, 0, 0, 0], [])
-
-
-def test_a_stride_that_no_number_of_bytes_holds(maps, driver_stub):
-    x = cuda_array(driver_stub, 64, "float32")
-    x.shape, x.strides = (4, 64), (2**60, 1)
-    with pytest.raises(ValueError, match=r"stride\[0\] is 1152921504606846975, the driver takes"):
-        maps.tiled(x, [1, 8], MODES, [])
-
-
 def test_memory_that_no_kernel_can_reach_has_no_map(maps, driver_stub):
     x = cuda_array(driver_stub, (4, 64), device_type=CPU)
     with pytest.raises(ValueError, match="the tensor is in host memory .* wanted a CUDA device's"):
@@ -260,14 +226,6 @@ def test_pinned_and_managed_memory_has_maps(maps, driver_stub, device_type):
     # As torch has it: pinned memory is the CPU's.
     made = EncodedMap.of(bytes(maps.tiled(x.numpy, [1, 16], MODES, [])))
     assert made.address == x.data_ptr
-
-
-def test_an_address_has_the_tensors_byte_offset_in_it(maps, driver_stub):
-    x = cuda_array(driver_stub, (4, 64), byte_offset=48)
-    assert EncodedMap.of(bytes(maps.tiled(x, [1, 16], MODES, []))).address == x.data_ptr
-    x = cuda_array(driver_stub, (4, 64), byte_offset=8)
-    with pytest.raises(ValueError, match="the data lies at 0x.*8, wanted an address"):
-        maps.tiled(x, [1, 16], MODES, [])
 
 
 # What the driver refuses all the same

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import struct
-import subprocess
-import sys
 
-import numpy as np
 import pytest
 import wrapper_sources
 from stub.cuda_array import cuda_array
@@ -76,13 +73,6 @@ def test_an_image_that_arrives_at_run_time_is_kept(image, arrays, driver_stub):
         mod.load(b"neither cubin nor fatbin")
 
 
-def test_all_of_the_shared_memory_is_opted_into(image, driver_stub):
-    mod = tc.load_inline("w_shared", wrapper_sources.SHARED, embed_cubin={"kernels": image})
-    x, y = cuda_array(driver_stub, (50_000,)), cuda_array(driver_stub, (1,))
-    mod.sum(x, y)
-    assert driver_stub.launches()[0].dynamic_smem_bytes == 200_000
-
-
 def test_a_function_needs_no_export_macro_of_its_own():
     mod = tc.load_inline("w_cpp", cpp_sources=ADD, functions={"add": "Adds."})
     assert mod.add(2, 3) == 5
@@ -92,11 +82,6 @@ def test_a_function_needs_no_export_macro_of_its_own():
         mod.add[1, 1](2, 3)
 
 
-@pytest.mark.parametrize("functions", ["add", ["add"], ("add",), {"add": ""}])
-def test_every_form_of_functions_exports(functions):
-    assert tc.load_inline("w_forms", cpp_sources=ADD, functions=functions).add(1, 2) == 3
-
-
 def test_cpp_sources_need_nothing_of_cuda(monkeypatch):
     def missing():
         raise tc.ToolchainError("no CUDA here")
@@ -104,12 +89,6 @@ def test_cpp_sources_need_nothing_of_cuda(monkeypatch):
     monkeypatch.setattr(libraries, "find_cuda", missing)
     source = "double half(double x) { return x / 2; }"
     assert tc.load_inline("w_plain", cpp_sources=source, functions="half").half(3.0) == 1.5
-
-
-def test_several_sources_share_one_module():
-    sources = [ADD, "int twice(int a) { return add(a, a); }"]
-    mod = tc.load_inline("w_several", cpp_sources=sources, functions=["add", "twice"])
-    assert (mod.add(1, 2), mod.twice(4)) == (3, 8)
 
 
 def test_cpp_sources_export_what_cuda_sources_define():
@@ -132,16 +111,6 @@ def test_flags_reach_the_host_compiler(tmp_path):
         extra_include_paths=[tmp_path],
     )
     assert mod.sum() == 17
-
-
-def test_flags_of_cuda_sources_reach_a_wrapper():
-    mod = tc.load_inline(
-        "w_cuda_flags",
-        "int value() { return VALUE; }",
-        functions="value",
-        extra_cuda_cflags=["-DVALUE=3", "-O3", "--expt-relaxed-constexpr"],
-    )
-    assert mod.value() == 3
 
 
 def test_a_changed_header_is_noticed(tmp_path):
@@ -183,28 +152,6 @@ def test_kernel_sources_are_for_nvrtc_whatever_they_look_like(tmp_path, arrays, 
     )
     mod.mul_two(*arrays)
     assert driver_stub.launches()[0].kernel == "mul_two"
-
-
-def test_a_wrapper_loads_where_there_is_no_driver(image):
-    path = tc.build_inline("w_bare", wrapper_sources.DRIVER, embed_cubin={"kernels": image})
-    script = f"import tvm_ffi; print(tvm_ffi.load_module({path!r}).add_one)"
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env={"TVMFFI_CUBIN_DRIVER": "/nowhere/libcuda.so", "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-
-
-def test_a_tensor_of_numpy_reaches_host_code():
-    source = (
-        "double total(tvm::ffi::TensorView x) { double sum = 0; for (int64_t i = 0; "
-        "i < x.numel(); ++i) sum += static_cast<double*>(x.data_ptr())[i]; return sum; }"
-    )
-    mod = tc.load_inline("w_numpy", cpp_sources=source, functions="total")
-    assert mod.total(np.arange(5.0)) == 10.0
 
 
 def test_a_wrapper_s_module_tells_of_its_images_from_the_cache_too():

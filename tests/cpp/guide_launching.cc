@@ -54,9 +54,6 @@ void Run(int way, tvm::ffi::TensorView x, tvm::ffi::TensorView y, int64_t stream
       Fill(attributes);
       config.attrs = attributes;
       config.numAttrs = 3;
-#if !TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API
-      if (way == 5) config.dynamicSmemBytes = (size_t{1} << 32) + 16;
-#endif
       if (result == api::kSuccess) result = kernel.LaunchEx(args, config);
   }
   TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(result);

@@ -7,8 +7,6 @@
 #include <tvm/ffi/function.h>
 
 #include <memory>
-#include <string>
-#include <vector>
 
 TVM_FFI_EMBED_CUBIN(kernels);
 
@@ -96,36 +94,7 @@ void LimitSmem(int64_t bytes) {
 
 void Missing() { EmbedCubinModule_kernels::Global()->mod.GetKernel("no_such_kernel"); }
 
-// A refused launch, then by each way one that is taken, and last the failure of something else that
-// has the same code.
-void FallBack(TensorView y, int way) {
-  static auto kernel = TVM_FFI_EMBED_CUBIN_GET_KERNEL(kernels, "shared");
-  void* y_ptr = y.data_ptr();
-  int32_t n = 1;
-  void* args[] = {&y_ptr, &n};
-  const tvm::ffi::dim3 one(1), most(1024), more(4096);
-  if (kernel.Launch(args, one, more, nullptr) == cudaSuccess) return;
-  if (way == 0) {
-    TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(kernel.Launch(args, one, most, nullptr));
-  } else {
-    TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(
-        tvm::ffi::cuda_api::LaunchKernel(kernel.GetHandle(), args, one, most, nullptr));
-  }
-  TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(cudaErrorInvalidValue);
-}
-
-int OverLimit(TensorView y) {
-  static auto kernel = TVM_FFI_EMBED_CUBIN_GET_KERNEL(kernels, "shared");
-  void* y_ptr = y.data_ptr();
-  int32_t n = 1;
-  void* args[] = {&y_ptr, &n};
-  auto result = kernel.Launch(args, tvm::ffi::dim3(1), tvm::ffi::dim3(4096), nullptr);
-  TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(result);
-  return 0;
-}
-
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(add_one, guide::AddOne);
-TVM_FFI_DLL_EXPORT_TYPED_FUNC(fall_back, guide::FallBack);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(square, guide::Square);
 
 }  // namespace guide
@@ -136,4 +105,3 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(unload, guide::Unload);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(loaded_clustered, guide::LoadedClustered);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(limit_smem, guide::LimitSmem);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(missing, guide::Missing);
-TVM_FFI_DLL_EXPORT_TYPED_FUNC(over_limit, guide::OverLimit);

@@ -77,19 +77,13 @@ void RunShaped(int way, TensorView x, TensorView y, int64_t stream_number) {
   CUstream stream = reinterpret_cast<CUstream>(stream_number);
   CUlaunchAttribute attributes[3] = {};
   attributes[0].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-  attributes[0].value.clusterDim.x = 4;
-  attributes[0].value.clusterDim.y = 2;
-  attributes[0].value.clusterDim.z = 2;
+  attributes[0].value.clusterDim = {4, 2, 2};
   attributes[1].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
   attributes[1].value.clusterSchedulingPolicyPreference = CU_CLUSTER_SCHEDULING_POLICY_SPREAD;
   attributes[2].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
   attributes[2].value.programmaticStreamSerializationAllowed = 1;
   CUlaunchConfig raw{8, 2, 2, 64, 1, 1, 0, stream, attributes, 3};
   switch (way) {
-    case 0:
-      return CheckDriver(kernel.Launch(args, {8, 2, 2}, 64, stream));
-    case 1:
-      return CheckDriver(kernel.Launch(args, {8, 2, 2}, {64}, stream, 0));
     case 2:
       return CheckDriver(kernel.Launch(args, {8, 2, 2}, 64, stream, 0, attributes, 3));
     case 3:
@@ -130,32 +124,11 @@ void Typed(int way, TensorView y) {
       return CheckDriver(add_one.Launch(config, out, out, 32));
     case 4:
       return CheckDriver(add_one.Launch(config, out, out, int64_t{32}, 5));
-    case 5:
-      return CheckDriver(nothing.Launch(config));
-    case 6:
-      return CheckDriver(nothing.Launch(nullptr, config));
     case 7:
       return CheckDriver(nothing.Launch(config, out));
     case 8:
       return CheckDriver(tvmffi_cubin::CubinKernel().Launch(config, out));
   }
-}
-
-// Refused launches whose statuses are looked at later: of which is told what.
-void CheckLater(int way, TensorView y) {
-  auto& kernel = Kernel("add_one");
-  float* out = static_cast<float*>(y.data_ptr());
-  const LaunchConfig tall(Dim3(1, 70'000), 32), thick(1, Dim3(2048));
-  tvmffi_cubin::Status first;
-  auto launch = [&] { first = kernel.Launch(tall, out, out, int64_t{32}); };
-  if (way == 0) {  // another thread, which is gone
-    std::thread(launch).join();
-  } else {
-    launch();
-    const tvmffi_cubin::Status second = kernel.Launch(thick, out, out, int64_t{32});
-    if (way == 2) return CheckDriver(second);
-  }
-  CheckDriver(first);
 }
 
 // How many attributes of different numbers there is room for: one more throws.
@@ -166,16 +139,6 @@ void Fill(int count) {
     attribute.id = static_cast<CUlaunchAttributeID>(100 + i);
     config.SetAttribute(attribute).SetAttribute(attribute);
   }
-}
-
-void Preload(tvm::ffi::String name, int device) { CheckDriver(Kernel(name).Preload(device)); }
-
-// A cluster that was read from the configuration itself and set again.
-int64_t SetAgain() {
-  LaunchConfig config(8, 32);
-  config.SetPriority(1).SetCluster({4, 2, 1});
-  config.SetAttribute(config.Get().attrs[1]);
-  return config.Get().attrs[1].value.clusterDim.x;
 }
 
 Array<int64_t> Occupancy(TensorView rows, tvm::ffi::String name, int device) {
@@ -191,8 +154,5 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(run_wide, RunWide);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(run_threads, RunThreads);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(run_shaped, RunShaped);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(typed, Typed);
-TVM_FFI_DLL_EXPORT_TYPED_FUNC(check_later, CheckLater);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(fill, Fill);
-TVM_FFI_DLL_EXPORT_TYPED_FUNC(preload, Preload);
-TVM_FFI_DLL_EXPORT_TYPED_FUNC(set_again, SetAgain);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(occupancy, Occupancy);

@@ -46,17 +46,6 @@ void Outlives(tvm::ffi::Bytes image, TensorView y) {
   CheckDriver(holder.kernel.Launch(args, LaunchConfig(1, 32)));
 }
 
-// No static kernel, which is slower but not wrong.
-void Fresh(TensorView y, int64_t times) {
-  void* out = y.data_ptr();
-  int n = 1;
-  void* args[] = {&out, &n};
-  for (int64_t i = 0; i < times; ++i) {
-    tvmffi_cubin::CubinKernel kernel = EMBED_CUBIN_GET_KERNEL(kernels, "shared");
-    CheckDriver(kernel.Launch(args, LaunchConfig(1, 32)));
-  }
-}
-
 void Release() { holder.kernel = tvmffi_cubin::CubinKernel(); }
 void BadImage() { holder.module.Load(); }
 void Empty() { run_time_module.GetKernel("any"); }
@@ -64,7 +53,6 @@ void Empty() { run_time_module.GetKernel("any"); }
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(add_one_on, AddOneOn);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(shared, Shared);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(outlives, Outlives);
-TVM_FFI_DLL_EXPORT_TYPED_FUNC(fresh, Fresh);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(release, Release);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(bad_image, BadImage);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(empty, Empty);

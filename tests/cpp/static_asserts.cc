@@ -36,24 +36,6 @@ static_assert(!std::is_move_constructible_v<LaunchConfig>);
 static_assert(std::is_trivially_destructible_v<LaunchConfig>);
 static_assert(
     std::is_same_v<decltype(std::declval<LaunchConfig&>().SetStream(nullptr)), LaunchConfig&>);
-static_assert(std::is_constructible_v<LaunchConfig, int, int>);
-static_assert(
-    std::is_same_v<decltype(std::declval<LaunchConfig&>()
-                                .SetCluster({4, 2, 1})
-                                .SetPreferredCluster({8, 2})
-                                .SetClusterSchedulingPolicy(CU_CLUSTER_SCHEDULING_POLICY_SPREAD)
-                                .SetProgrammaticDependentLaunch()
-                                .SetProgrammaticEvent(nullptr)
-                                .SetLaunchCompletionEvent(nullptr)
-                                .SetCooperative()
-                                .SetPriority(-1)
-                                .SetMemSyncDomain(CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE)
-                                .SetMemSyncDomainMap(0, 1)
-                                .SetSharedMemCarveout(50)
-                                .SetAttribute(std::declval<const CUlaunchAttribute&>())
-                                .ClearAttribute(CU_LAUNCH_ATTRIBUTE_PRIORITY)
-                                .SetDevice(1)),
-                   LaunchConfig&>);
 // The attributes that are meant by number, where the header at hand names them.
 #if CUDA_VERSION >= 12080
 static_assert(tvmffi_cubin::kPreferredClusterDimension ==
@@ -103,32 +85,10 @@ static_assert(kLaunches<Status, const LaunchConfig&, float*, const float*, int64
 static_assert(kLaunches<Status, const LaunchConfig&, CUtensorMap, tvmffi_cubin::TensorMap, int>);
 static_assert(
     std::is_same_v<LaunchExOf<tvmffi_cubin::CubinKernel, const CUlaunchConfig*, Pointers>, Status>);
-static_assert(tvmffi_cubin::Dim3(7).x == 7 && tvmffi_cubin::Dim3(7).y == 1);
-static_assert(tvmffi_cubin::Dim3(7, 8, 9).z == 9);
-
 // A TensorMap is a kernel's argument as it is.
 using tvmffi_cubin::TensorMap;
 static_assert(sizeof(TensorMap) == 128 && alignof(TensorMap) == alignof(CUtensorMap));
 static_assert(std::is_trivially_copyable_v<TensorMap>);
-static_assert(
-    std::is_constructible_v<TensorMap, const DLTensor&, const tvmffi_cubin::TensorMapOptions&>);
-static_assert(!std::is_constructible_v<TensorMap, int, const tvmffi_cubin::TensorMapOptions&>);
-
-// The runtime's code for every driver code is its number, and the way back loses none.
-static_assert(tvmffi_cubin::ToRuntime(CUDA_ERROR_INVALID_VALUE) == cudaErrorInvalidValue);
-static_assert(tvmffi_cubin::ToRuntime(CUDA_ERROR_INVALID_HANDLE) == cudaErrorInvalidResourceHandle);
-static_assert(tvmffi_cubin::ToRuntime(CUDA_ERROR_NO_BINARY_FOR_GPU) ==
-              cudaErrorNoKernelImageForDevice);
-static_assert(tvmffi_cubin::ToDriver(cudaErrorInvalidValue) == CUDA_ERROR_INVALID_VALUE);
-static_assert(tvmffi_cubin::ToDriver(cudaErrorStubLibrary) == CUDA_ERROR_STUB_LIBRARY);
-static_assert(tvmffi_cubin::ToDriver(cudaErrorDevicesUnavailable) == CUDA_ERROR_DEVICE_UNAVAILABLE);
-static_assert(tvmffi_cubin::ToDriver(cudaErrorLaunchFailure) == CUDA_ERROR_LAUNCH_FAILED);
-// The runtime's own codes become what the driver would say.
-static_assert(tvmffi_cubin::ToDriver(cudaErrorInvalidConfiguration) == CUDA_ERROR_INVALID_VALUE);
-static_assert(tvmffi_cubin::ToDriver(cudaErrorInvalidSymbol) == CUDA_ERROR_NOT_FOUND);
-static_assert(tvmffi_cubin::ToDriver(cudaErrorInvalidDeviceFunction) == CUDA_ERROR_INVALID_HANDLE);
-static_assert(tvmffi_cubin::ToDriver(cudaErrorInsufficientDriver) == CUDA_ERROR_NO_DEVICE);
-
 // CUDA's handles are the same types in both of its APIs.
 namespace api = tvm::ffi::cuda_api;
 static_assert(std::is_same_v<api::StreamHandle, cudaStream_t>);
