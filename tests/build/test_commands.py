@@ -300,6 +300,8 @@ def test_doctor_looks_at_the_cache_folder(monkeypatch, tmp_path: Path, capsys):
     assert "set TVMFFI_CUBIN_CACHE_DIR to another folder" in doctor(capsys, status=1)
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "read")
     assert "TVMFFI_CUBIN_CACHE=read: what is built is not kept" in doctor(capsys)
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "require")
+    assert "TVMFFI_CUBIN_CACHE=require: nothing is built" in doctor(capsys)
 
 
 def test_doctor_shows_no_secret(monkeypatch, capsys):

@@ -189,7 +189,8 @@ def _cache() -> str:
     folder = named.root
     layers = "".join(f", after layer {layer}" for layer in named.layers)
     if named.mode != "on":
-        return f"{folder}{layers}, TVMFFI_CUBIN_CACHE={named.mode}: what is built is not kept"
+        kept = "nothing is built" if named.mode == "require" else "what is built is not kept"
+        return f"{folder}{layers}, TVMFFI_CUBIN_CACHE={named.mode}: {kept}"
     existing = folder
     while not os.path.lexists(existing):
         existing = os.path.dirname(existing)
