@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import re
+import stat
 import time
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
@@ -96,8 +97,9 @@ def _size_of(path: str) -> int:
     info = os.lstat(path)
     # Of a file that is not written out yet, or is compressed, the blocks may be none.
     size = max(info.st_blocks * 512, info.st_size)
-    with contextlib.suppress(OSError), os.scandir(path) as inner:
-        size += sum(_size_of(entry.path) for entry in inner)
+    if stat.S_ISDIR(info.st_mode):
+        with contextlib.suppress(OSError), os.scandir(path) as inner:
+            size += sum(_size_of(entry.path) for entry in inner)
     return size
 
 

@@ -47,16 +47,10 @@ class Cuda(NamedTuple):
         return Path(self.parts[part])
 
     def identity(self, part: str) -> str:
-        """Return the build of a library, the same text on every machine; with short reads."""
-        with open(self.require(part), "rb", buffering=0) as file:
-            size = file.seek(0, os.SEEK_END)
-            # Who makes wheels moves the notes of most NVRTCs behind all else.
-            for start in (0, max(size - _READ, 0)):
-                file.seek(start)
-                _, found, rest = file.read(_READ).partition(_BUILD_ID)
-                if found:
-                    return f"{part} {self.major}, build {rest[:_BUILD_ID_SIZE].hex()}"
-        return f"{part} {self.major} of {size} bytes"
+        """Return the build of a library, the same text on every machine."""
+        path = self.require(part)
+        info = os.stat(path)
+        return f"{part} {self.major}{_build(path, info.st_mtime_ns, info.st_size)}"
 
     @property
     def roots(self) -> dict[str, str]:
@@ -72,6 +66,19 @@ class Cuda(NamedTuple):
     def wheels(self) -> dict[str, str]:
         """The names of the wheels that bring the parts."""
         return {part: wheel for part, (wheel, *_) in _places(self.major).items()}
+
+
+@lru_cache
+def _build(path: Path, mtime_ns: int, size: int) -> str:
+    """Return the build ID of a library that has these stamps, by short reads."""
+    with open(path, "rb", buffering=0) as file:
+        # Who makes wheels moves the notes of most NVRTCs behind all else.
+        for start in (0, max(size - _READ, 0)):
+            file.seek(start)
+            _, found, rest = file.read(_READ).partition(_BUILD_ID)
+            if found:
+                return f", build {rest[:_BUILD_ID_SIZE].hex()}"
+    return f" of {size} bytes"
 
 
 @cache

@@ -32,6 +32,9 @@ SHIPPED = (_PACKAGE / "launcher", _PACKAGE / "__pycache__" / "launcher")
 Wheels bring the first; the second is where a copy of one that was compiled is put.
 """
 
+# What was found there: a process whose package changes under it makes no entries for others.
+_shipped: dict[tuple[Path, ...], str] = {}
+
 OBJECT = "launcher.o"
 _SOURCE = "tvmffi_cubin/launcher/launcher.cc"
 _HEADERS = ("tvmffi_cubin", "tvmffi_cubin/core", "tvmffi_cubin/launcher")
@@ -57,11 +60,13 @@ def obtain(cache: Cache, tools: Toolset) -> str:
 
 def shipped(include: Path) -> str | None:
     """Return the path of the object that the package brings; None where it is of other headers."""
+    if (known := _shipped.get(SHIPPED)) is not None and os.path.exists(known):
+        return known
     for folder in SHIPPED:
         path = folder / f"{os.uname().machine}.o"
         with contextlib.suppress(OSError):
             if path.with_suffix(".txt").read_text() == headers_digest(include):
-                return os.fspath(path)
+                return _shipped.setdefault(SHIPPED, os.fspath(path))
     return None
 
 

@@ -16,6 +16,8 @@ from .plan import Assembly, BuildPlan
 # How much of a compiler's output an error's text shows; the attribute has all of it.
 _SHOWN = 16_000
 
+_NINJA_FILE = "build.ninja"
+
 # How many undefined symbols an error's text explains.
 _NAMED = 8
 
@@ -46,7 +48,9 @@ def run(plan: BuildPlan, directory: Path, files: Mapping[str, bytes | str]) -> P
         command = ["/bin/sh", "-c", " && ".join(f"{{ {line}; }}" for line in lines.values())]
     else:
         command = [_find_ninja(), *jobs(), *(["-v"] if process.is_shown() else [])]
-    write_files(directory, {**files, **ninja.files(plan)})
+    write_files(directory, {**files, **ninja.version_script(plan)})
+    if not is_short:
+        write_files(directory, {_NINJA_FILE: ninja.text(plan)})
     try:
         status, output = process.run(
             command,
@@ -66,7 +70,7 @@ def run(plan: BuildPlan, directory: Path, files: Mapping[str, bytes | str]) -> P
                 f"{tool} ended without an error and made no {made}: it is no compiler, or not told "
                 "to be one; set CXX and CC to compilers, and look at the flags"
             )
-            raise _error([reason], line, output, directory)
+            raise _error(plan, [reason], line, output, directory)
     return directory / plan.product
 
 
@@ -121,12 +125,18 @@ def _failure(
 
         hints = [*wide_hints(printed)]
     hinted = [f"Hint: {hint}" for hint in (*hints, *torch_hint(printed))]
-    return _error(lines, failed, printed, directory, hinted)
+    return _error(plan, lines, failed, printed, directory, hinted)
 
 
 def _error(
-    lines: list[str], command: str, output: str, directory: Path, hints: list[str] | None = None
+    plan: BuildPlan,
+    lines: list[str],
+    command: str,
+    output: str,
+    directory: Path,
+    hints: list[str] | None = None,
 ) -> BuildError:
+    write_files(directory, {_NINJA_FILE: ninja.text(plan)})
     said = shortened(output).strip() or "nothing"
     text = (
         *lines,

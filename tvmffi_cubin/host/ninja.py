@@ -23,18 +23,12 @@ def depfile_name(unit: Cxx) -> str:
     return f"{unit.stem}.d"
 
 
-def version_script(plan: BuildPlan) -> tuple[str, str] | None:
-    """Return file name and text of the linker's version script, None where there is none."""
+def version_script(plan: BuildPlan) -> dict[str, str]:
+    """Return name and text of the linker's version script, if there is one."""
     if isinstance(plan.link, Merge) or not plan.link.local_symbols:
-        return None
+        return {}
     patterns = "".join(f"    {pattern};\n" for pattern in plan.link.local_symbols)
-    return _VERSION_SCRIPT, f"{{\n  local:\n{patterns}}};\n"
-
-
-def files(plan: BuildPlan) -> dict[str, str]:
-    """Return the files, name to text, that a build of the plan needs beside its sources."""
-    script = version_script(plan)
-    return {"build.ninja": text(plan), **(dict([script]) if script else {})}
+    return {_VERSION_SCRIPT: f"{{\n  local:\n{patterns}}};\n"}
 
 
 def commands(plan: BuildPlan) -> dict[str, str]:
@@ -80,9 +74,8 @@ def text(plan: BuildPlan) -> str:
             parts.append(_edge("assemble", made, [unit.source], unit.images, run=run[made]))
         else:
             parts.append(_edge("link", made, unit.objects, run=run[made]))
-    script = version_script(plan)
     libraries = plan.link.libraries if isinstance(plan.link, Link) else ()
-    inputs = [*libraries, *([script[0]] if script else [])]
+    inputs = [*libraries, *version_script(plan)]
     parts.append(_edge("link", plan.product, _objects(plan), inputs, run=run[plan.product]))
     parts.append(f"default {_path(plan.product)}\n")
     return "\n".join(parts)
@@ -124,12 +117,9 @@ def _merged(merge: Merge, objects: Sequence[str], made: str) -> str:
 def _link(plan: BuildPlan) -> str:
     link, objects = plan.link, _objects(plan)
     assert isinstance(link, Link)
-    script = version_script(plan)
     # Lazy binding would end the process at the first call of a symbol that is missing; "now" makes
     # it an error at load.
-    options = ["-z,now"]
-    if script:
-        options.append(f"--version-script={script[0]}")
+    options = ["-z,now", *(f"--version-script={name}" for name in version_script(plan))]
     if link.no_undefined and not link.bare:
         options.append("-z,defs")
     options += [f"--require-defined={symbol}" for symbol in link.required]
