@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -229,27 +229,23 @@ class LaunchBinder:
 
     def _note_assumptions(self) -> None:
         """Note with the function's parameters what a launch says of them beside its expressions."""
-        launch, exported = self.launch, self.exported
-        for name in launch.strided:
-            if not isinstance(launch.args.get(name), Bound):
-                before = self._named(name, "strided", ("pointer", "raw"))
-                exported[name] = before._replace(strided=True)
-        for name, number in (launch.multiple_of or {}).items():
-            before = self._named(name, "multiple_of", ("pointer", "int", "uint"))
-            # Of two powers of two the larger is a multiple of the smaller.
-            exported[name] = before._replace(multiple_of=max(number, before.multiple_of))
-        for name, number in (launch.equal_to or {}).items():
-            before = self._named(name, "equal_to", ("int", "uint"))
-            if before.equal_to not in (None, number):
-                raise ValueError(f"equal_to[{name!r}] is {number}, and {before.equal_to} before")
-            exported[name] = before._replace(equal_to=number)
+        launch = self.launch
+        strided = [x for x in launch.strided if not isinstance(launch.args.get(x), Bound)]
+        self._assume("strided", dict.fromkeys(strided, True), ("pointer", "raw"))
+        self._assume("multiple_of", launch.multiple_of, ("pointer", "int", "uint"))
+        self._assume("equal_to", launch.equal_to, ("int", "uint"))
 
-    def _named(self, name: str, what: str, kinds: tuple[str, ...]) -> Exported:
-        """Return a parameter that the launch names, which is of one of some kinds."""
+    def _assume(self, what: str, given: Mapping[str, int] | None, kinds: tuple[str, ...]) -> None:
         fitting = [x.name for x in self.exported.values() if x.type.kind in kinds]
-        if name not in fitting:
-            raise ValueError(f"{what} names {name!r}, wanted one of {_list(fitting)}")
-        return self.exported[name]
+        for name, value in (given or {}).items():
+            if name not in fitting:
+                raise ValueError(f"{what} names {name!r}, wanted one of {_list(fitting)}")
+            before = getattr(self.exported[name], what)
+            if what == "equal_to" and before not in (None, value):
+                raise ValueError(f"equal_to[{name!r}] is {value}, and {before} before")
+            # Of two powers of two the larger is a multiple of the smaller.
+            said: Any = {what: max(value, before) if what == "multiple_of" else value}
+            self.exported[name] = self.exported[name]._replace(**said)
 
     def target(self) -> str | None:
         """Return where the launch goes, where it says so."""

@@ -83,12 +83,10 @@ class TensorMap(Record, checks=_CHECKS):
     oob_fill : str
         What is read outside of the tensor: ``"zeros"`` or, of floating types, ``"nan"``.
     dtype : str, optional
-        Where it is not to be the tensor's own: ``"uint8"``, ``"uint16"``, ``"uint32"``,
-        ``"int32"``, ``"uint64"``, ``"int64"``, ``"float16"``, ``"bfloat16"``, ``"float32"``,
-        ``"float64"``, ``"float32_ftz"``, ``"tfloat32"``, ``"tfloat32_ftz"``, ``"16u4_align8b"``,
-        ``"16u4_align16b"`` or ``"16u6_align16b"``. Elements have the same size as the tensor's, or
-        are the 4- or 6-bit values that it has in bytes: figures of the innermost dimension, the
-        tensor's too, then count values.
+        Where it is not to be the tensor's own: such as ``"float16"``, or ``"float32_ftz"``,
+        ``"tfloat32"``, ``"tfloat32_ftz"``, ``"16u4_align8b"``, ``"16u4_align16b"`` or
+        ``"16u6_align16b"``. Elements have the same size as the tensor's, or are the 4- or 6-bit
+        values that it has in bytes: figures of the innermost dimension then count values.
     lower_corner, upper_corner : int, str or a sequence of up to three
         Of an im2col map; see `im2col`.
     channels_per_pixel, pixels_per_column : int or str
