@@ -23,7 +23,16 @@ def tools():
     return find_tools(needs_cuda=True)
 
 
+def compiler(tools, folder: Path, script: str):
+    """The tools with a shell script as the compiler."""
+    path = folder / "compiler"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return tools._replace(compiler=HostCompiler(path))
+
+
 def test_it_is_made_once_an_installation_whatever_the_cache_folder(tools, tmp_path, monkeypatch):
+    tools = compiler(tools, tmp_path, "echo > launcher.o")
     monkeypatch.setattr(body, "SHIPPED", (tmp_path / "package",))
     body.obtain(Cache(tmp_path / "one"), tools)
     path = body.obtain(Cache(tmp_path / "two"), tools)
@@ -31,23 +40,19 @@ def test_it_is_made_once_an_installation_whatever_the_cache_folder(tools, tmp_pa
     assert not (tmp_path / "two").exists()
 
 
-def test_it_lies_in_the_cache_where_the_package_takes_no_files(
-    tools, tmp_path, monkeypatch, caplog
-):
+def test_it_lies_in_the_cache_where_the_package_takes_no_files(tools, tmp_path, monkeypatch):
+    tools = compiler(tools, tmp_path, "echo > launcher.o")
     monkeypatch.setattr(body, "SHIPPED", (Path("/dev/null"),))
     made = body.obtain(Cache(tmp_path / "cache"), tools)
     assert tmp_path / "cache" in Path(made).parents
     assert body.obtain(Cache(tmp_path / "cache"), tools) == made
-    assert not caplog.records
 
 
 def test_a_compiler_that_fails_is_quoted(tools, tmp_path, monkeypatch):
     monkeypatch.setattr(body, "SHIPPED", (tmp_path,))
-    compiler = tmp_path / "compiler"
-    compiler.write_text('#!/bin/sh\necho "launcher.cc:3:10: error: no such thing"\nexit 1\n')
-    compiler.chmod(0o755)
+    tools = compiler(tools, tmp_path, 'echo "launcher.cc:3:10: error: no such thing"\nexit 1')
     with pytest.raises(BuildError, match=r"C\+\+17 compiler .exit status 1.:\nlauncher.cc:3:10: e"):
-        body.obtain(Cache(tmp_path / "cache"), tools._replace(compiler=HostCompiler(compiler)))
+        body.obtain(Cache(tmp_path / "cache"), tools)
 
 
 @pytest.fixture

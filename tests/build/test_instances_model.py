@@ -238,7 +238,7 @@ numbers = (
 
 
 @settings(
-    deadline=None, max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(tensor=tensors | st.none() | st.just("text"), rest=st.lists(numbers, max_size=2))
 def test_the_first_that_fits_is_launched_and_no_other(tensor, rest, made, driver_stub):

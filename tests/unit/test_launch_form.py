@@ -13,7 +13,7 @@ from tvmffi_cubin import Bound, Cubin, Dispatch, Launch, Scratch, TensorMap
 from tvmffi_cubin.launches.form import function_value, read_function, to_json
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(FUNCTIONS)
 def test_what_is_written_is_read_back_the_same(function):
     value = function_value(function)
