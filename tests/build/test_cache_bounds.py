@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import pickle
-import signal
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from cache_crowd import crowd
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
@@ -39,59 +35,15 @@ def right(number: int) -> tuple[str, str]:
     return f"k{number}", f"k{number}"
 
 
-class Worker:
-    """A forked process that does one thing after the other, and lives meanwhile."""
-
-    def __init__(self, work: Callable[[Any], Any]) -> None:
-        ask, asked = os.pipe(), os.pipe()
-        self.process = os.fork()
-        if self.process == 0:
-            try:
-                os.close(ask[1])
-                with os.fdopen(ask[0], "rb") as questions, os.fdopen(asked[1], "wb") as answers:
-                    signal.alarm(600)
-                    while True:
-                        question = pickle.load(questions)
-                        try:
-                            result = work(question)
-                        except BaseException as error:
-                            result = repr(error)
-                        pickle.dump(result, answers)
-                        answers.flush()
-            finally:
-                os._exit(1)
-        os.close(ask[0])
-        os.close(asked[1])
-        self.questions, self.answers = os.fdopen(ask[1], "wb"), os.fdopen(asked[0], "rb")
-
-    def ask(self, question: Any) -> None:
-        pickle.dump(question, self.questions)
-        self.questions.flush()
-
-    def answer(self) -> Any:
-        return pickle.load(self.answers)
-
-    def end(self) -> None:
-        # Not by closing its pipe, of which those forked later have the end, too.
-        os.kill(self.process, signal.SIGKILL)
-        os.waitpid(self.process, 0)
-        self.questions.close()
-        self.answers.close()
-
-
 def entries(folder: Path) -> set[str]:
     return {path.name for path in folder.glob("entries/*/*")}
 
 
 def test_many_that_use_a_cache_that_is_too_small_get_right_results(cache, monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_SIZE", "200kB")
-    workers = [Worker(lambda numbers: [answer(number) for number in numbers]) for _ in range(4)]
     orders = [[0, 1, 2], [2, 1, 0], [1, 0, 2], [2, 0, 1]]
-    for worker, order in zip(workers, orders, strict=True):
-        worker.ask(order)
-    for worker, order in zip(workers, orders, strict=True):
-        assert worker.answer() == [right(number) for number in order]
-        worker.end()
+    said = crowd(lambda worker: [answer(number) for number in orders[worker]], len(orders))
+    assert said == [[right(number) for number in order] for order in orders]
 
 
 def refuse(*_: object) -> None:

@@ -32,7 +32,7 @@ def test_the_same_source_gives_the_same_path():
 
 
 def test_a_hit_in_a_new_process_imports_no_compiler_and_spawns_no_process():
-    memo.forget()  # what is known of tools by another test's cache folder
+    memo._answers.clear()  # what is known of tools by another test's cache folder
     path = built()
     code = """
 import os, subprocess, sys

@@ -70,11 +70,11 @@ def remove_tools(monkeypatch) -> Iterator[Callable[[], None]]:
             "host.build",
         ):
             monkeypatch.setitem(sys.modules, f"tvmffi_cubin.{name}", None)
-        memo.forget()
+        memo._answers.clear()
         libraries._find.cache_clear()
 
     yield remove
-    memo.forget()
+    memo._answers.clear()
     libraries._find.cache_clear()
 
 
@@ -199,7 +199,7 @@ def test_a_compiler_without_assembler_and_linker_is_as_good_as_none(folder, monk
     compiler.chmod(0o755)
     monkeypatch.setenv("CXX", str(compiler))
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
-    memo.forget()
+    memo._answers.clear()
     assert tc.build_inline("twice", cpp_sources=source, functions="twice") == path
     assert tc.cache_info().events[-1].outcome == "hit"
 

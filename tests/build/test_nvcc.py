@@ -134,7 +134,7 @@ def test_its_host_compiler_and_variables_count(fake, monkeypatch, tmp_path):
     # Which compiler it is counts, and not only what it is called.
     monkeypatch.delenv("NVCC_APPEND_FLAGS")
     other.write_text('#!/bin/sh\n# changed\nexec g++ "$@"\n')
-    memo.forget()
+    memo._answers.clear()
     assert built(extra_cuda_cflags=["-ccbin", str(other)]) != by_flag
 
 

@@ -47,9 +47,9 @@ def nowhere(tmp_path, monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(nvcc, "_DEFAULT", str(tmp_path / "usr_local_cuda"))
     monkeypatch.setattr(sys, "path", [])
-    memo.forget()
+    memo._answers.clear()
     yield
-    memo.forget()
+    memo._answers.clear()
 
 
 # Finding
@@ -98,7 +98,7 @@ def test_what_it_says_is_remembered_until_it_changes(tmp_path):
     path = fake(tmp_path / "cuda")
     first = nvcc.describe(path)
     asked = tmp_path / "cuda" / "asked"
-    memo.forget()
+    memo._answers.clear()
     before = os.stat(path)
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns - 10**11))
     nvcc.describe(path)

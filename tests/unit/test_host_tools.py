@@ -34,20 +34,20 @@ def place(tmp_path, monkeypatch) -> Path:
     """A folder that is alone on PATH beside the system's shell, with an assembler and a linker."""
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
-    memo.forget()
+    memo._answers.clear()
     folder = tmp_path / "bin"
     tool(folder / "as", "1")
     tool(folder / "ld", "1")
     monkeypatch.setenv("PATH", str(folder))
     yield folder
-    memo.forget()
+    memo._answers.clear()
 
 
 def asked(command: str = "c++", flags: tuple[str, ...] = (), **variables: str) -> HostTools:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {"CXX": command, **variables}.items():
             patch.setenv(name, value)
-        memo.forget()
+        memo._answers.clear()
         found = find_host_compiler()
         return identify(found, linker_names((*found.options, *flags)))[0]
 

@@ -25,9 +25,9 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(folder))
     # The files of these tests are new; a real compiler is not.
     monkeypatch.setattr(files, "_SETTLED_NS", -(10**18))
-    memo.forget()
+    memo._answers.clear()
     yield folder
-    memo.forget()
+    memo._answers.clear()
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_a_file_is_asked_about_once_in_a_process(cache, compiler):
 
 def test_another_process_reads_the_memo(cache, compiler):
     memo.remember(compiler, Question())
-    memo.forget()
+    memo._answers.clear()
     question = Question("not asked")
     assert memo.remember(compiler, question) == "g++ 12"
     assert question.asked == 0
@@ -59,7 +59,7 @@ def test_a_changed_file_is_asked_about_again(cache, compiler):
     memo.remember(compiler, Question())
     compiler.write_text("other")
     assert memo.remember(compiler, Question("g++ 13")) == "g++ 13"
-    memo.forget()
+    memo._answers.clear()
     assert memo.remember(compiler, Question("not asked")) == "g++ 13"
 
 
@@ -92,16 +92,16 @@ def test_a_damaged_memo_is_made_again(cache, compiler, damage):
     memo.remember(compiler, Question())
     (written,) = memos(cache)
     written.write_bytes(damage)
-    memo.forget()
+    memo._answers.clear()
     assert memo.remember(compiler, Question("g++ 13")) == "g++ 13"
-    memo.forget()
+    memo._answers.clear()
     assert memo.remember(compiler, Question("not asked")) == "g++ 13"
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path, compiler, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "file" / "cache"))
-    memo.forget()
+    memo._answers.clear()
     assert memo.remember(compiler, Question()) == "g++ 12"
     assert memo.remember(compiler, Question("not asked")) == "g++ 12"
 
@@ -126,8 +126,8 @@ def test_a_file_that_changes_while_it_is_asked_about_is_not_remembered(cache, co
 def test_a_folder_that_others_may_write_is_neither_read_nor_written(cache, compiler, mode):
     memo.remember(compiler, Question("known"))
     cache.chmod(mode)
-    memo.forget()
+    memo._answers.clear()
     assert memo.remember(compiler, Question("asked")) == "asked"
     cache.chmod(0o700)
-    memo.forget()
+    memo._answers.clear()
     assert memo.remember(compiler, Question("asked")) == "known"

@@ -41,7 +41,7 @@ def odd_plan() -> BuildPlan:
             Cxx("a b$c.cc", ("g++",), ('-DTEXT="it\'s $HOME"', "-DX=`id`"), ("/in clude",)),
             Assembly("sub/im.S", ("g++", "-c"), ("im:age|1.cubin",), ("-Wa,--noexecstack",)),
         ),
-        link=Link(("g++",), local_symbols=(), no_undefined=False),
+        link=Link(("g++",), local_symbols=()),
     )
 
 
@@ -55,9 +55,9 @@ def test_device_code_is_linked_to_an_object_that_the_link_takes():
     link = DeviceLink("device_link", ("nvcc",), ("-O2",), ("a.cu.o", "/opt/lib b.a"))
     plan = BuildPlan("vec", (Cxx("a.cu", ("nvcc",)), link), link=Link(("g++",)))
     text = ninja.text(plan)
-    assert "build device_link.o: link a.cu.o /opt/lib$ b.a\n" in text
+    assert "build device_link.o: make a.cu.o /opt/lib$ b.a\n" in text
     assert "nvcc -O2 -dlink -o device_link.o a.cu.o '/opt/lib b.a'\n" in text
-    assert "build vec.so: link a.cu.o device_link.o | exports.map\n" in text
+    assert "build vec.so: make a.cu.o device_link.o exports.map\n" in text
 
 
 def test_a_bare_link_tries_the_linker_and_then_the_compiler():

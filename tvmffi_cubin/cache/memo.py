@@ -71,11 +71,6 @@ def remember(
     return known[1]
 
 
-def forget() -> None:
-    """Drop what this process remembers; the memos on disk stay."""
-    _answers.clear()
-
-
 def _stamps(names: str) -> str:
     # One text for all files: every look-up makes one of thirty files and compares it. Of the file
     # behind all links: its inode and times say which it is, at a tenth of a real path's cost.

@@ -191,7 +191,8 @@ class Cache:
             if isinstance(found, Entry):
                 return found
             reason = found.reason
-        with builder_lock(self.lock_file(base_key), patience=patience, name=name):
+        root = self._root if self.mode == "on" else private.temporary_root(self._root)
+        with builder_lock(f"{root}/locks/{base_key}.lock", patience=patience, name=name):
             # Another may have built it meanwhile.
             found = self.find(base_key)
             if isinstance(found, Entry):
@@ -238,11 +239,6 @@ class Cache:
                 if isinstance(error, BuildError):
                     remove(error.directory)
                 root = private.temporary_root(self._root, full)
-
-    def lock_file(self, base_key: str) -> str:
-        """Return the path of the file that who builds a key locks."""
-        root = self._root if self.mode == "on" else private.temporary_root(self._root)
-        return f"{root}/locks/{base_key}.lock"
 
     def private_directory(self) -> contextlib.AbstractContextManager[Path]:
         """Make a folder to build in, on the cache's file system; see `private.directory`."""

@@ -100,9 +100,7 @@ def write_files(directory: Path, files: Mapping[str, bytes | str]) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
         # Names that are no valid UTF-8 reach Python as lone surrogates; they go back as they came.
         data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
-        # What is newer than what was made of it would be made again.
-        if not (path.exists() and path.read_bytes() == data):
-            path.write_bytes(data)
+        path.write_bytes(data)
 
 
 def _failure(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from .plan import Assembly, BuildPlan, Cxx, Link, Merge, Unit, object_name
+from .plan import Assembly, BuildPlan, Cxx, DeviceLink, Link, Merge, Unit, object_name
 
 OTHERWISE = " 2>/dev/null || "
 """What is between two commands of which the second runs where the first fails, and alone speaks."""
@@ -43,17 +43,8 @@ _HEADER = """\
 ninja_required_version = 1.5
 pipe = |
 
-rule cxx
+rule make
   command = $run
-  description = CXX $out
-
-rule assemble
-  command = $run
-  description = AS $out
-
-rule link
-  command = $run
-  description = LINK $out
 """
 
 
@@ -63,20 +54,19 @@ def text(plan: BuildPlan) -> str:
     Commands are written out whole rather than with ninja's ``$in``: ninja rewrites paths there
     (``a/../b`` becomes ``b``, which is another file where ``a`` is a symbolic link).
     """
-    run = commands(plan)
-    parts = [_HEADER]
-    for unit in plan.units:
-        made = object_name(unit)
-        if isinstance(unit, Cxx):
-            edge = _edge("cxx", made, [unit.source], run=run[made])
-            parts.append(f"{edge}  depfile = {_value(depfile_name(unit))}\n")
-        elif isinstance(unit, Assembly):
-            parts.append(_edge("assemble", made, [unit.source], unit.images, run=run[made]))
-        else:
-            parts.append(_edge("link", made, unit.objects, run=run[made]))
     libraries = plan.link.libraries if isinstance(plan.link, Link) else ()
-    inputs = [*libraries, *version_script(plan)]
-    parts.append(_edge("link", plan.product, _objects(plan), inputs, run=run[plan.product]))
+    inputs: dict[str, Sequence[str]] = {}
+    for unit in plan.units:
+        if isinstance(unit, DeviceLink):
+            inputs[object_name(unit)] = unit.objects
+        else:
+            images = unit.images if isinstance(unit, Assembly) else ()
+            inputs[object_name(unit)] = (unit.source, *images)
+    inputs[plan.product] = (*_objects(plan), *libraries, *version_script(plan))
+    parts = [_HEADER]
+    for made, run in commands(plan).items():
+        line = " ".join(map(_path, inputs[made]))
+        parts.append(f"build {_path(made)}: make {line}\n  run = {run.replace('$', '$$')}\n")
     parts.append(f"default {_path(plan.product)}\n")
     return "\n".join(parts)
 
@@ -120,7 +110,7 @@ def _link(plan: BuildPlan) -> str:
     # Lazy binding would end the process at the first call of a symbol that is missing; "now" makes
     # it an error at load.
     options = ["-z,now", *(f"--version-script={name}" for name in version_script(plan))]
-    if link.no_undefined and not link.bare:
+    if not link.bare:
         options.append("-z,defs")
     options += [f"--require-defined={symbol}" for symbol in link.required]
     command = [*link.command, "-shared", *(["-nostdlib"] if link.bare else [])]
@@ -141,24 +131,11 @@ def _link(plan: BuildPlan) -> str:
     return run
 
 
-def _edge(
-    rule: str, made: str, sources: Sequence[str], inputs: Sequence[str] = (), *, run: str
-) -> str:
-    line = f"build {_path(made)}: {rule} {' '.join(map(_path, sources))}"
-    if inputs:
-        line += f" | {' '.join(map(_path, inputs))}"
-    return f"{line}\n  run = {_value(run)}\n"
-
-
 def _shell(words: Sequence[str]) -> str:
     for word in words:
         if not is_expressible(word):
             raise ValueError(f"{word!r} has a character that a build file cannot express")
     return " ".join(map(shlex.quote, words))
-
-
-def _value(word: str) -> str:
-    return word.replace("$", "$$")
 
 
 def _path(word: str) -> str:

@@ -73,14 +73,12 @@ class Link(NamedTuple):
     flags, further_flags : tuple of str
         The user's own; what is added to those where it does not link without.
     bare : bool
-        Link no C or C++ runtime: for units that call nothing but C functions, which the process
-        has anyway. It takes a third of the time.
+        Link no C or C++ runtime, and allow undefined symbols: for units that call nothing but C
+        functions, which the process has anyway. It takes a third of the time.
     linker : str or None
         With `bare`, the ``ld`` to run by itself; where that fails, `command` links, if any.
     required : tuple of str
         Symbols that an object or library must define (never with `bare`).
-    no_undefined : bool
-        Refuse symbols that no object or library defines (never with `bare`).
     local_symbols : tuple of str
         Patterns of symbols that stay inside; empty where the user brings a version script.
     """
@@ -93,7 +91,6 @@ class Link(NamedTuple):
     linker: str | None = None
     further_flags: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
-    no_undefined: bool = True
     local_symbols: tuple[str, ...] = LOCAL_SYMBOLS
 
 
