@@ -33,6 +33,8 @@ _WANTED = (
     "wanted is LTO-IR, PTX, a fatbin, a static library or object with device code, or a "
     'relocatable cubin: compile with target_type="relocatable"'
 )
+# What the driver defines.
+_SYSTEM = {"vprintf", "malloc", "free", "__assertfail"}
 _HINTS = {
     "__cudaCDP2": LAUNCHES_ON_DEVICE,  # what the compiler makes of <<<...>>> in device code
     "NVVM_ERROR_NO_MODULE_IN_PROGRAM": (
@@ -174,6 +176,16 @@ def _clashes(inputs: Sequence[Cubin], target: str) -> Iterator[str]:
                 yield f"'{symbol.name}' is {one} in '{home}' and {other} in '{unit}'"
 
 
+def _undefined(inputs: Sequence[Cubin], target: str) -> Iterator[str]:
+    """Yield what inputs use and none defines, which nvJitLink 12.6 keeps out of its log."""
+    symbols = [(x.name, symbol) for x in inputs for symbol in symbols_of(x, target)]
+    known = {symbol.name for _, symbol in symbols if symbol.defined} | _SYSTEM
+    for unit, symbol in symbols:
+        is_open = symbol.linkage == "shared" and symbol.what != "__shared__"
+        if is_open and symbol.name not in known:
+            yield f"Undefined reference to '{symbol.name}' in '{unit}'"
+
+
 def _described(symbol: DeviceSymbol) -> str:
     is_code = symbol.what in ("kernel", "function")
     return "a function" if is_code else f"a {symbol.what} variable"
@@ -213,7 +225,9 @@ def link_inputs(
         raise CompileError(text, log=log)
     # Where LTO-IR is linked these are no errors to it: the image has a variable of its own.
     if not image or re.search("Unresolved extern|Multiple definition of", log):
-        raise _failure(f"{what} for {arch}:", log or "it failed", command)
+        if "ndefined reference" not in log:
+            log = "\n".join((*_undefined(inputs, arch), log or "it failed"))
+        raise _failure(f"{what} for {arch}:", log, command)
     if log:
         level = logging.WARNING if "warning" in log.lower() else logging.INFO
         logging.getLogger("tvmffi_cubin").log(level, "nvJitLink for %s:\n%s", arch, log)
