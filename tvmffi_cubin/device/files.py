@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ..cuda import libraries, nvrtc
 from ..cuda.arch import Archs
-from ..inline.files import source_text
 from ..kernels.cubin import Cubin
+from ..sources.source import source_text
 
 
 def compile_files(

@@ -11,7 +11,7 @@ from typing import Any
 from ..cache import memo
 from ..cache.files import file_digest
 from ..launches.export import identifier
-from ..sources.source import Source
+from ..sources.source import Source, source_text
 from .options import paths
 from .request import Binary, SourceFiles
 
@@ -62,28 +62,6 @@ def read_files(
             texts[kind].append(_read_source(path, is_cuda=kind == "cuda"))
     cuda, c, cxx = map(tuple, texts.values())
     return SourceFiles(cuda, c, cxx, tuple(binaries), images)
-
-
-def source_text(path: str, data: bytes) -> str:
-    """Return a CUDA file's text, without the mark (BOM) that editors may put before it.
-
-    Raises
-    ------
-    ValueError
-        It is no UTF-8 or holds a NUL; the message has the file and the line.
-    """
-    try:
-        text = data.decode().removeprefix("\ufeff")
-        end = text.find("\0")
-        problem = "a NUL character" if end >= 0 else ""
-        before = text[: max(end, 0)]
-    except UnicodeDecodeError as error:
-        problem = f"the byte {data[error.start]:#04x}: convert the file to UTF-8 with iconv"
-        before = data[: error.start].decode()
-    if problem:
-        line = before.count("\n") + 1
-        raise ValueError(f"{path} is no UTF-8 text: line {line} holds {problem}")
-    return text
 
 
 def _check_is_file(path: str) -> None:

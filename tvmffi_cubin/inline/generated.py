@@ -24,9 +24,6 @@ from ..launches.export import identifier, read_functions
 from ..launches.form import Launched, function_value, read_function
 from ..launches.launch import Launch
 
-FORM = 2
-"""Part of every key: changes with what is stored, or with what it means."""
-
 _INDEX = "generated.json"
 _IMAGE_TYPES = (str, os.PathLike, bytes, bytearray, memoryview, Cubin)
 _of_thread = threading.local()

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # `inspect` shows it as required; where it is missing, the error says more than Python's would.
 _REQUIRED: Any = Parameter.empty
 _DEEPEST = 100
+# Changes with what is stored, or with what it means.
+_FORM = 2
 
 
 class LazyModule:
@@ -185,11 +187,9 @@ def _checked(functions: Any) -> Any:
 
 def _digest(name: str, key: Any, arch: Any) -> str:
     """Return the digest of everything that tells one lazy module's images from others."""
-    from .generated import FORM
-
     _check_key(key, "key", 0)
     archs = None if arch is None else resolve_archs(arch)
-    full = Key("lazy images").add("form", [FORM, SCHEMA]).add("name", name).add("archs", archs)
+    full = Key("lazy images").add("form", [_FORM, SCHEMA]).add("name", name).add("archs", archs)
     return full.add("key", key).hexdigest()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-__all__ = ["DEVICE_IMAGE", "Source"]
+__all__ = ["DEVICE_IMAGE", "Source", "source_text"]
 
 DEVICE_IMAGE = "kernels"
 """The name under which the image of the device sources is embedded."""
@@ -56,3 +56,25 @@ class Source(NamedTuple):
     def may_be_device(self) -> bool:
         """Whether it may be for NVRTC, going by its own text alone."""
         return any(word in self.text for word in (*_DEVICE_WORDS, *_DEVICE_HEADERS))
+
+
+def source_text(path: str, data: bytes) -> str:
+    """Return a CUDA file's text, without the mark (BOM) that editors may put before it.
+
+    Raises
+    ------
+    ValueError
+        It is no UTF-8 or holds a NUL; the message has the file and the line.
+    """
+    try:
+        text = data.decode().removeprefix("\ufeff")
+        end = text.find("\0")
+        problem = "a NUL character" if end >= 0 else ""
+        before = text[: max(end, 0)]
+    except UnicodeDecodeError as error:
+        problem = f"the byte {data[error.start]:#04x}: convert the file to UTF-8 with iconv"
+        before = data[: error.start].decode()
+    if problem:
+        line = before.count("\n") + 1
+        raise ValueError(f"{path} is no UTF-8 text: line {line} holds {problem}")
+    return text
