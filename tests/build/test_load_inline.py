@@ -108,6 +108,13 @@ def test_parameters_that_a_macro_declares_are_numbered():
 # Refusals
 
 
+@pytest.mark.parametrize("source", ["// nothing", "void k(float* x) { x[0] = 1; }"])
+def test_a_source_of_which_nothing_would_be_exported_is_refused(source):
+    with pytest.raises(ValueError, match=r"nothing would be exported: .*__global__.*functions="):
+        tc.load_inline("empty", source, arch="sm_90")
+    assert tc.load_inline("empty", source, functions=[], arch="sm_90").functions == ()
+
+
 def test_a_wrong_kernel_name_lists_those_there_are():
     with pytest.raises(ValueError) as error:
         load(SAXPY, ["sax"])

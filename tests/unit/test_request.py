@@ -1,5 +1,6 @@
 """The arguments of `load_inline`, checked and in one form."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,11 @@ def test_sources_are_tuples_in_order():
     first, second = (Source(text, label=f"cuda_sources[{i}]") for i, text in enumerate("ab"))
     assert made.cuda_sources == (first, second)
     assert made.cpp_sources == (Source("c", label="cpp_sources"),)
-    assert made.kernel_sources == (Source("d", label="kernel_sources[0]"),)
+    assert made.kernel_sources == (Source("d", label="kernel_sources"),)
+
+
+def test_one_source_is_the_same_in_a_list():
+    assert digest(cuda_sources=[SOURCE]) == digest(cuda_sources=SOURCE)
 
 
 def test_blank_sources_and_byte_order_marks_are_left_out():
@@ -188,10 +193,8 @@ def test_flags_are_kept_without_surrounding_space():
 def test_include_paths_are_absolute(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert request(extra_include_paths="inc").include_paths == (str(tmp_path / "inc"),)
-    assert request(extra_include_paths=[Path("a"), "/b"]).include_paths == (
-        str(tmp_path / "a"),
-        "/b",
-    )
+    found = request(extra_include_paths=[Path("a"), "/b", "~/c"]).include_paths
+    assert found == (str(tmp_path / "a"), "/b", os.path.expanduser("~/c"))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,11 @@ from .request import Request
 if TYPE_CHECKING:
     from ..host.plan import BuildPlan
     from .job import Job
+
+# What host code does instead of exporting: it registers functions and classes as it is loaded.
+_REGISTERS = ("TVM_FFI_STATIC_INIT", "GlobalDef", "ObjectDef", "__attribute__((constructor))")
+# The symbols of functions, but for those that every module has.
+_EXPORTED = rb"\0__tvm_ffi_(?!_tvmffi_cubin_|_cubin_|_doc_|_library_|_metadata_)"
 
 
 def make(wanted: Build, folder: Path) -> Product:
@@ -114,6 +120,8 @@ def _link(job: Job, objects: Sequence[str], cache: Cache, folder: Path) -> Produ
         read, absent = (*read, *by_host[0]), by_host[1]
     else:
         host.run(plan, folder, files)
+    if request.functions is None and job.sources.has_host and not request.is_object:
+        _check_exports(request, folder / request.output)
     # The scan is not even imported where nothing is included.
     if request.may_read_files:
         headers = job.scanned_headers()
@@ -135,6 +143,20 @@ def _link(job: Job, objects: Sequence[str], cache: Cache, folder: Path) -> Produ
         facts={"name": request.name, "archs": sorted(archs)},
         versions={**tools.versions, **tools.library_versions},
     )
+
+
+def _check_exports(request: Request, built: Path) -> None:
+    """Refuse a module of host code that would be empty, which a slip makes it."""
+    texts = [source.text for source in request.host_sources]
+    if any(word in text for text in texts for word in _REGISTERS) or request.files.binaries:
+        return
+    if re.search(_EXPORTED, built.read_bytes()) is None:
+        raise ValueError(
+            f"{request.name}: nothing would be exported: no kernel is in the sources (it is "
+            "declared __global__; the kernels of an included file need a source that uses them), "
+            "and no C++ function is: name it in functions=, or export it with "
+            "TVM_FFI_DLL_EXPORT_TYPED_FUNC; functions=[] builds a module of none"
+        )
 
 
 def _build_host(

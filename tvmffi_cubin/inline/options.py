@@ -133,9 +133,10 @@ def strings(what: str, value: Any) -> tuple[str, ...]:
 
 def texts(what: str, value: Any) -> tuple[Source, ...]:
     """Return the sources that are not blank, without the mark that some editors put first."""
-    found = []
-    for index, text in enumerate(strings(what, value)):
-        label = what if isinstance(value, str) else f"{what}[{index}]"
+    found, given = [], strings(what, value)
+    for index, text in enumerate(given):
+        # One is called alike in a list and without.
+        label = what if len(given) == 1 else f"{what}[{index}]"
         bare = text.strip()
         if bare.endswith(_SUFFIXES) and "//" not in bare and not any(c in bare for c in _CODE):
             raise ValueError(
@@ -190,7 +191,7 @@ def paths(what: str, value: Any) -> list[str]:
     for item in items:
         if not isinstance(item, str | os.PathLike) or not isinstance(os.fspath(item), str):
             raise TypeError(f"{what} holds paths, got {type(item).__name__}")
-        path = os.fspath(item)
+        path = os.path.expanduser(os.fspath(item))
         if not path.strip() or any(c in path for c in "\n\r\0"):
             raise ValueError(f"{what} holds {path!r}, which is no path that a build file can have")
         found.append(os.path.abspath(path))
