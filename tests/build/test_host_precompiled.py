@@ -191,6 +191,13 @@ def test_a_header_that_changes_is_read_anew(build, shadow):
         assert os.fspath(shadow / "string.h") in build.read
 
 
+def test_a_header_that_appears_before_another_is_read(build, shadow):
+    assert build.settled(include_dirs=[shadow]) == build(include_dirs=[shadow]) == 42
+    assert build.is_faster
+    (shadow / "string.h").write_text("#include_next <string.h>\n#define VALUE 1\n")
+    assert build(include_dirs=[shadow]) == 1
+
+
 @pytest.mark.parametrize("option", ["variable", "argument"])
 def test_they_can_be_turned_off(option, tmp_path, monkeypatch):
     if option == "variable":

@@ -109,15 +109,12 @@ def test_a_miss_says_that_the_entry_is_gone_or_damaged(cache):
 # Taking over
 
 
-def packed(cache: Cache, tmp_path: Path) -> tuple[Reads, Path]:
+@pytest.fixture
+def bundle(tmp_path: Path) -> tuple[Reads, Path]:
+    cache = Cache(tmp_path / "elsewhere")
     made = cache.obtain(BASE, Builder(b"elsewhere"))
     (found,) = read_record(record_file(cache))
     return found, shutil.copytree(made.path, tmp_path / "packed")
-
-
-@pytest.fixture
-def bundle(tmp_path: Path) -> tuple[Reads, Path]:
-    return packed(Cache(tmp_path / "elsewhere"), tmp_path)
 
 
 def adopt(cache: Cache, made: Reads, folder: Path, base_key: str = BASE):

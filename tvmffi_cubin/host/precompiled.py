@@ -25,7 +25,7 @@ from ..cache.store import Cache
 from ..errors import BuildError
 from . import build, process
 from .environment import build_environment
-from .include_scan import parse_depfile
+from .include_scan import hidden_by, parse_depfile
 from .ninja import is_expressible
 from .pch import has_room
 from .plan import PRECOMPILED, BuildPlan, Cxx
@@ -197,6 +197,7 @@ def _make(folder: Path, *, tools: Toolset, unit: Cxx, environment: Mapping[str, 
         keep=others,
         used=others,
         dependencies=tools.unknown(dependencies),
+        absent=hidden_by(unit.include_dirs, dependencies),
         outdated=tools.outdated,
         facts={"read": dependencies, "has_cold": bool(cold)},
         versions=tools.versions,
