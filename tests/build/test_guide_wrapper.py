@@ -77,21 +77,6 @@ class TestGuideWrapper:
         guide.guarded(y, 200 * 1024)
         assert [x.dynamic_smem_bytes for x in driver_stub.launches()] == [200 * 1024] * 2
 
-    @pytest.mark.parametrize("dialect", [DRIVER_DIALECT, RUNTIME_DIALECT, "-UNONE"])
-    def test_a_wrapper_may_ask_which_dialect_it_has(
-        self, workshop: Workshop, driver_stub: DriverStub, dialect: str
-    ) -> None:
-        library = workshop.build("two_dialects.cc", dialect, name=f"dialect{dialect[-1]}")
-        x, y = cuda_array(driver_stub, 8), cuda_array(driver_stub, 8)
-        assert tvm_ffi.load_module(library).add_one(x, y) == 3
-        first, second, *rest = driver_stub.launches()
-        assert (first.grid, first.block, first.cluster) == ((6, 1, 1), (32, 1, 1), (2, 1, 1))
-        assert (second.grid, second.block, second.cluster) == ((1, 1, 1), (1, 1, 1), None)
-        by_runtime = [((3, 1, 1), (4, 1, 1))]
-        wanted = {DRIVER_DIALECT: [[]], RUNTIME_DIALECT: [by_runtime]}
-        # Unnamed, it is the runtime's from CUDA 12.8 on.
-        assert [(one.grid, one.block) for one in rest] in wanted.get(dialect, [[], by_runtime])
-
 
 class TestSeveralAttributes:
     """What tvm-ffi's issue 497 needs, in each dialect."""

@@ -85,3 +85,92 @@ def test_a_module_that_is_not_kept_alive_goes_with_its_last_reference(driver_stu
 def mapped_files() -> str:
     with open("/proc/self/maps") as file:
         return file.read()
+
+
+# Each call of the driver
+
+
+RELEASED = ("cuLibraryUnload", "cuDevicePrimaryCtxRelease")
+SHARED = {"grid": "num_sms", "block": 32, "dynamic_smem_bytes": 65536, "args": {"n": 0}}
+TWICE = {"f": [tc.Launch(kernel="k", **SHARED), tc.Launch(kernel="k", **SHARED)]}
+
+
+@pytest.fixture(scope="module")
+def twice(_own_environment):
+    return tc.load_inline("refused", SOURCE, functions=TWICE, arch="sm_90")
+
+
+@pytest.fixture
+def launch(twice, driver_stub):
+    """A call on each of two devices, from nothing loaded on."""
+    arrays = [cuda_array(driver_stub, 4, device=device) for device in (0, 1)]
+
+    def launch():
+        for array in arrays:
+            twice.f(array)
+
+    launch()  # opens the driver, which stays open
+    twice.unload()
+    return launch
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "cuDevicePrimaryCtxRetain",
+        "cuCtxPushCurrent",
+        "cuLibraryLoadData",
+        "cuLibraryGetKernel",
+        "cuKernelSetAttribute",
+        "cuLaunchKernelEx",
+    ],
+)
+def test_a_refused_call_is_named_and_leaves_nothing_behind(function, twice, launch, driver_stub):
+    before = driver_stub.object_counts()
+    driver_stub.reset()
+    driver_stub.fail(function, OUT_OF_MEMORY)
+    expected = rf"f: launch .*{function} failed: CUDA_ERROR_OUT_OF_MEMORY \(2\)"
+    with pytest.raises(tc.LaunchError, match=expected) as error:
+        launch()
+    assert not isinstance(error.value, ValueError)
+    assert driver_stub.object_counts().pushed_contexts == before.pushed_contexts
+    launched = len(driver_stub.launches())
+    launch()
+    assert len(driver_stub.launches()) == launched + 4
+    twice.unload()
+    assert driver_stub.object_counts() == before
+
+
+# Unloading
+
+
+def test_unloading_frees_all_and_a_later_call_loads_again(twice, launch, driver_stub):
+    before = driver_stub.object_counts()
+    launch()
+    loaded = driver_stub.object_counts()
+    assert loaded.libraries == before.libraries + 1
+    assert loaded.retained_contexts == before.retained_contexts + 2
+    twice.unload()
+    twice.unload()
+    assert driver_stub.object_counts() == before
+    launch()
+    assert driver_stub.object_counts() == loaded
+    twice.unload()
+    assert driver_stub.object_counts() == before
+
+
+@pytest.mark.parametrize("function", RELEASED)
+def test_unloading_goes_on_after_a_refusal(function, twice, launch, driver_stub):
+    before = driver_stub.object_counts()
+    launch()
+    driver_stub.fail(function, OUT_OF_MEMORY)
+    expected = rf"unload: {function} failed: CUDA_ERROR_OUT_OF_MEMORY \(2\): .* The rest is unload"
+    with pytest.raises(tc.LaunchError, match=expected):
+        twice.unload()
+    left = driver_stub.object_counts()
+    assert left.libraries + left.retained_contexts == (
+        before.libraries + before.retained_contexts + 1
+    )
+    driver_stub.reset()
+    twice.unload()
+    assert driver_stub.object_counts() == before

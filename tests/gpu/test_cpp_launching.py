@@ -184,7 +184,6 @@ def test_typed_arguments_are_checked_in_a_thread_that_never_used_cuda(launches):
         ([("block", (64, 32, 1))], r"the block has 2048 threads, .* allows 1024"),
         ([("grid", (1, 65536, 1))], r"grid.y is 65536, device 0 allows 65535"),
         ([("dynamic_smem_bytes", (300_000,))], r"dynamic_smem_bytes is 300000, device 0 allows"),
-        ([("shared_mem_carveout", (101,))], r"shared_mem_carveout is 101, wanted 0 to 100"),
         (
             [("grid", (8, 1, 1)), ("preferred_cluster", (2, 1, 1))],
             r"cluster.x is 0, the least is 1",
