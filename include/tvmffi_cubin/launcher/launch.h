@@ -178,8 +178,10 @@ __attribute__((noinline)) inline int CheckLimits(const Call& call) {
 __attribute__((always_inline)) inline int ReadyKernel(const Call& call) {
   const CUlaunchConfig& config = call.launches[call.number].config;
   EmbeddedKernel* const kernel = call.launches[call.number].plan->kernel;
-  const Status status = LoadKernel(kernel);
-  if (__builtin_expect(!status.ok(), 0)) return call.Fail(status);
+  if (__builtin_expect(__atomic_load_n(&kernel->handle, __ATOMIC_SEQ_CST) == nullptr, 0)) {
+    const Status status = LoadKernelNow(kernel);
+    if (!status.ok()) return call.Fail(status);
+  }
   const bool is_plain = config.numAttrs == 0 && kernel->cluster[0] == 0 &&
                         kernel->limits.CoversSmem(call.device, config.sharedMemBytes) &&
                         HasPlainShape(*kernel, config);
@@ -188,8 +190,8 @@ __attribute__((always_inline)) inline int ReadyKernel(const Call& call) {
 
 /*! \brief Launches in order what is checked and has all its memory; the device is current. */
 __attribute__((always_inline)) inline int LaunchInOrder(Call* call) {
-  for (call->number = 0; call->number < call->instance.num_launches; ++call->number) {
-    const Launch& launch = call->launches[call->number];
+  for (int i = 0; i < call->instance.num_launches; ++i) {
+    const Launch& launch = call->launches[i];
     if (launch.is_empty) continue;
     const EmbeddedKernel& kernel = *launch.plan->kernel;
     // The driver takes a CUkernel for a CUfunction, that of the current context (CUDA driver API,
@@ -206,6 +208,7 @@ __attribute__((always_inline)) inline int LaunchInOrder(Call* call) {
       result = entry::cuLaunchKernelEx(&launch.config, function, launch.params, nullptr);
     }
     if (__builtin_expect(result != CUDA_SUCCESS, 0)) {
+      call->number = i;
       return call->Fail({result, "cuLaunchKernelEx"}, &launch.config);
     }
   }
