@@ -91,6 +91,12 @@ VARIABLES: dict[str, Variable] = {
             "is installed and that the driver supports; 12 where there is no driver.",
         ),
         Variable(
+            "TVMFFI_CUBIN_CUDART",
+            None,
+            "The CUDA runtime that host code is linked with, a path. Default: `libcudart_static.a` "
+            "beside CUDA's headers, else `libcudart.so`.",
+        ),
+        Variable(
             "TVMFFI_CUBIN_DRIVER",
             "libcuda.so.1",
             "The shared library that provides the CUDA driver's entry points.",

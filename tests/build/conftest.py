@@ -11,7 +11,6 @@ import tvm_ffi
 from attribute_kernels import ATTRIBUTE_FUNCTIONS, ATTRIBUTE_KERNELS
 from dispatch_kernels import DISPATCH, DISPATCH_FUNCTIONS
 from launch_kernels import OPS, OPS_FUNCTIONS, SCALARS
-from mixed_workshop import MixedWorkshop
 from stub.driver_stub import DriverStub
 from wrapper_workshop import Workshop, load_anew
 
@@ -24,6 +23,14 @@ from tvmffi_cubin.inline.tools import Toolset
 
 
 # Before any fixture that builds.
+@pytest.fixture(scope="package", autouse=True)
+def _runtime_stand_in(_stub_library: Path) -> Iterator[None]:
+    """Have modules call the stand-in's runtime: NVIDIA's own wants a driver of NVIDIA's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TVMFFI_CUBIN_CUDART", str(_stub_library))
+        yield
+
+
 @pytest.fixture(scope="package", autouse=True)
 def _header_stock(run_folder: Path) -> Iterator[Callable[..., Any]]:
     """Have builds of all workers share precompiled headers, of the usual flags alone."""
@@ -116,19 +123,6 @@ def raw_so(workshop: Workshop) -> Path:
 @pytest.fixture(scope="session")
 def launching_so(workshop: Workshop) -> Path:
     return workshop.build("launching.cc")
-
-
-@pytest.fixture(scope="session")
-def mixed_so(run_folder: Path) -> Path:
-    """What mixed_launches.cc and mixed_kernels.cu are, built as a mixed source's two texts are."""
-    return MixedWorkshop(run_folder / "wrappers").build_mixed(
-        "mixed_launches.cc", "mixed_kernels.cu", ["weights", "shapes::counter"]
-    )
-
-
-@pytest.fixture
-def mixed(mixed_so: Path, driver_stub: DriverStub, tmp_path: Path) -> tvm_ffi.Module:
-    return load_anew(mixed_so, tmp_path)
 
 
 @pytest.fixture

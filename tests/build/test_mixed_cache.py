@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import re
-import traceback
-
-import pytest
 from cache_crowd import counting_compiler
 from mixed_loader import ADD, load
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import device_object
-from tvmffi_cubin.host_object import HostCompiler
+from tvmffi_cubin.inline import mixed_device
 
 
 def test_a_change_of_one_side_compiles_that_side_alone(tmp_path, monkeypatch, driver_stub):
     compiled = []
-    compile_device = device_object.compile_device
+    compile_device = mixed_device.compile_device
 
     def counted(*args):
         compiled.append(args)
         return compile_device(*args)
 
-    monkeypatch.setattr(device_object, "compile_device", counted)
+    monkeypatch.setattr(mixed_device, "compile_device", counted)
     with counting_compiler(tmp_path / "bin", monkeypatch) as compiler:
 
         def built(source):
@@ -47,42 +42,6 @@ def test_a_change_of_one_side_compiles_that_side_alone(tmp_path, monkeypatch, dr
         calls = len(compiler.log.read_text().splitlines())
         assert built(ADD) == (first, (0, 0))
         assert len(compiler.log.read_text().splitlines()) == calls
-
-
-def test_what_was_compiled_in_another_line_says_the_line_that_it_is_in_now(
-    monkeypatch, driver_stub
-):
-    source = """__global__ void k(int* x) {
-      *x = 1;
-    }
-    void launch(int threads) { k<<<1, threads>>>(nullptr); }
-    int positive(int n) {
-      TVM_FFI_ICHECK(n > 0) << n;
-      return n;
-    }"""
-    compiled = []
-    compile_host = HostCompiler._compile
-
-    def counted(*args):
-        compiled.append(args)
-        return compile_host(*args)
-
-    monkeypatch.setattr(HostCompiler, "_compile", counted)
-
-    def lines(text):
-        mod = load(text, ["launch", "positive"], name="lines")
-        with pytest.raises(ValueError, match="launch of k") as refused:
-            mod.launch(5000)
-        with pytest.raises(RuntimeError, match="Check failed") as thrown:
-            mod.positive(-1)
-        told = "".join(traceback.format_exception(thrown.value))
-        found = (re.search(r"lines\.cu:(\d+)", str(refused.value)),)
-        found += (re.search(r'lines\.cu", line (\d+), in int positive', told),)
-        return tuple(int(match[1]) for match in found)
-
-    assert lines(source) == (4, 6)
-    assert lines(source.replace("*x = 1;", "\n\n *x = 2;")) == (6, 8)
-    assert len(compiled) == 1
 
 
 def test_a_macro_of_a_header_tells_the_line_that_it_is_in_now(tmp_path, driver_stub):

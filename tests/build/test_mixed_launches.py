@@ -1,135 +1,223 @@
-"""Launches by `<<<...>>>` in host texts: the arguments' bytes, the operands, the order."""
+"""Launches by `<<<...>>>` in host code: arguments, operands, order; those that are refused."""
 
 from __future__ import annotations
 
+import re
 import struct
-from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
-import tvm_ffi
-from stub.cuda_array import cuda_array
+import pytest
 from stub.driver_stub import DriverStub
 
+import tvmffi_cubin as tc
 
-class TestArguments:
-    def test_are_converted_to_the_parameters_own_types(
-        self, mixed: tvm_ffi.Module, driver_stub: DriverStub
-    ) -> None:
-        x = cuda_array(driver_stub, 8)
-        mixed.conversions(x)
-        launches = driver_stub.launches()
-        assert launches[0].values("Pfi") == (x.data_ptr, 3.0, 7)
-        assert launches[1].values("Pfi") == (0, 1.0, 65)
-        pair, letter, number, mode = launches[2].params
-        assert struct.unpack("<fi", pair) == (0.5, 3)
-        assert (letter, struct.unpack("<d", number), mode) == (b"A", (2.0,), b"\2\0")
-        assert launches[3].values("Pq")[1] == 5
-        assert launches[4].params == ()
-        assert launches[5].values("fB") == (1.0, 255)
-        assert launches[6].values("idcf") == (1, 2.5, b"c", 3.5)
-        assert launches[7].params == (struct.pack("<e", 1.5),)
+SOURCE = r"""
+#include <cuda_fp16.h>
+#include <stdexcept>
+#include <tvm/ffi/container/array.h>
+struct Pair { float a; int b; };
+enum class Mode : short { kOne = 1, kTwo };
+template <typename T, int N> __global__ void scale(T* x, float by, int n) {}
+template <typename T> __global__ void typed(T x) {}
+extern "C" __global__ void plain(float a, unsigned char b) {}
+__global__ void mixed(Pair p, char c, double d, Mode m) {}
+__global__ void half_one(__half h) {}
+__global__ void nothing() {}
+__global__ void __launch_bounds__(128) shared(float* x) { extern __shared__ float s[]; s[0] = *x; }
 
-    def test_choose_among_overloads_and_instances(
-        self, mixed: tvm_ffi.Module, driver_stub: DriverStub
-    ) -> None:
-        mixed.conversions(cuda_array(driver_stub, 8))
-        kernels = [launch.kernel or "" for launch in driver_stub.launches()]
-        assert kernels[0] == "_Z5scaleIfLi4EEvPT_fi"
-        assert kernels[1] == "_Z5scaleIdLi9EEvPT_fi"
-        assert kernels[5] == "plain"
-        assert kernels[8:] == ["_Z10overloadedi", "_Z10overloadedf"]
-
-    def test_may_launch_themselves(self, mixed: tvm_ffi.Module, driver_stub: DriverStub) -> None:
-        assert mixed.nested(3) == 3
-        assert [(x.grid[0], x.values("fB")) for x in driver_stub.launches()] == [
-            (1, (0, 0)), (2, (1, 0)), (3, (2, 0)),
-        ]  # fmt: skip
-
-    def test_that_launch_in_the_same_expression_leave_the_outer_shape(
-        self, mixed: tvm_ffi.Module, driver_stub: DriverStub
-    ) -> None:
-        mixed.nested_in_one()
-        inner, outer = driver_stub.launches()
-        assert (inner.grid, inner.params) == ((3, 1, 1), ())
-        assert (outer.grid, outer.values("i")) == ((2, 1, 1), (7,))
-
-    def test_that_throw_take_their_launch_with_them(
-        self, mixed: tvm_ffi.Module, driver_stub: DriverStub
-    ) -> None:
-        mixed.argument_throws()
-        (launch,) = driver_stub.launches()
-        assert (launch.grid, launch.params) == ((1, 1, 1), ())
-
-    def test_of_64_bits_reach_the_kernel_of_their_own_type(
-        self, mixed: tvm_ffi.Module, driver_stub: DriverStub
-    ) -> None:
-        assert mixed.integers() == 0
-        kernels = [launch.kernel for launch in driver_stub.launches()]
-        assert kernels[:3] == ["_Z5typedIlEvT_", "_Z5typedIxEvT_", "_Z5typedImEvT_"]
-        assert kernels[3:] == ["_Z7countedlPm", "_Z7countedxPy"]
-
-
-class TestOperands:
-    def test_are_what_nvcc_takes(self, mixed: tvm_ffi.Module, driver_stub: DriverStub) -> None:
-        with driver_stub.stream() as stream:
-            mixed.operands(stream, 5)
-        shapes = [(x.grid, x.block) for x in driver_stub.launches()]
-        assert shapes == [
-            ((2, 3, 4), (96, 1, 1)),
-            ((2, 5, 1), (5, 2, 1)),
-            ((3, 1, 1), (64, 1, 1)),
-            ((1, 2, 3), (5, 1, 1)),
-            ((5, 1, 1), (1, 1, 1)),
-            ((5, 1, 1), (5, 1, 1)),
-        ]
-        assert [x.dynamic_smem_bytes for x in driver_stub.launches()] == [0, 12, 40, 0, 5, 0]
-        assert [x.stream for x in driver_stub.launches()] == [0, stream, stream, 0, stream, 0]
-
-    def test_lead_to_the_stream_s_device_or_the_current_one(
-        self, mixed: tvm_ffi.Module, driver_stub: DriverStub
-    ) -> None:
-        with driver_stub.stream(device=1) as stream, driver_stub.current_device(0):
-            mixed.operands(stream, 1)
-        with driver_stub.current_device(1):
-            mixed.nested(1)
-        assert [x.device for x in driver_stub.launches()] == [0, 1, 1, 0, 1, 0, 1]
-
-    def test_of_much_shared_memory_are_opted_into(
-        self, mixed: tvm_ffi.Module, driver_stub: DriverStub
-    ) -> None:
-        assert mixed.bad(1, 1, 200 * 1024) == 17
-        (launch,) = driver_stub.launches()
-        assert launch.dynamic_smem_bytes == 200 * 1024
+void conversions() {
+  scale<float, 4><<<1, 1>>>(nullptr, 3, 'A');
+  mixed<<<1, 1>>>(Pair{0.5f, 3}, 65, 2, Mode::kTwo);
+  plain<<<1, 1>>>(true, 255);
+  half_one<<<1, 1>>>(__half(1.5f));
+  nothing<<<1, 1>>>();
+}
+int launched(int n) { typed<<<dim3(n), 1>>>(n); return n; }
+void nested() { typed<<<2, 1>>>(launched(3) + 4); }
+int throwing() { throw std::runtime_error("no argument"); }
+void argument_throws() {
+  try { typed<<<5, 1>>>(throwing()); } catch (const std::runtime_error&) {}
+  nothing<<<1, 1>>>();
+}
+void operands(int n) {
+  nothing<<<dim3(2, 3, 4), 96>>>();
+  nothing<<<{2, 5}, dim3(5, 2), 12>>>();
+  nothing<<<n, n, n, nullptr>>>();
+}
+void by_pointer(bool first) {
+  void (*kernel)(float*, float, int) = first ? scale<float, 1> : scale<float, 2>;
+  kernel<<<1, 1>>>(nullptr, 1, 2);
+  (first ? scale<float, 3> : scale<float, 4>)<<<1, 1>>>(nullptr, 1, 7);
+}
+void unconfigured() { nothing(); }
+int bad(int64_t grid, int64_t block, int64_t bytes) {
+  shared<<<grid, block, bytes>>>(nullptr);
+  return 17;
+}
+int taken(int block) {
+  shared<<<1, block>>>(nullptr);
+  return cudaPeekAtLastError() * 1000 + cudaGetLastError();
+}
+void own_exception() {
+  shared<<<0, 1>>>(nullptr);
+  TVM_FFI_THROW(ValueError) << "the function's own";
+}
+int last_error() { return cudaGetLastError(); }
+void both(tvm::ffi::Function f) { f(0, 1, 0); }
+tvm::ffi::Array<int> makes(int block) { shared<<<1, block>>>(nullptr); return {1, 2, 3}; }
+"""
+FUNCTIONS = [
+    *("conversions", "launched", "nested", "argument_throws", "operands", "by_pointer", "bad"),
+    *("unconfigured", "taken", "own_exception", "last_error", "both", "makes"),
+]
+INVALID_CONFIGURATION = 9
 
 
-class TestKernelsAsFunctions:
-    def test_are_launched_through_pointers_to_them(
-        self, mixed: tvm_ffi.Module, driver_stub: DriverStub
-    ) -> None:
-        mixed.by_pointer(True)
-        mixed.by_pointer(False)
-        assert [x.kernel for x in driver_stub.launches()] == [
-            "_Z5scaleIfLi1EEvPT_fi", "_Z5typedIsEvT_", "_Z5scaleIfLi2EEvPT_fi", "_Z5typedIsEvT_",
-        ]  # fmt: skip
+@pytest.fixture(scope="module")
+def built(_own_environment: None) -> str:
+    return tc.build_inline("launches", SOURCE, functions=FUNCTIONS, arch="sm_90")
 
-    def test_are_launched_from_several_threads(
-        self, mixed: tvm_ffi.Module, driver_stub: DriverStub
-    ) -> None:
-        mixed.threads(8, 20)
-        made = Counter((x.grid[0], x.values("i")[0]) for x in driver_stub.launches())
-        assert made == {(i + 1, i): 20 for i in range(8)}
-        assert len(driver_stub.calls("cuLibraryLoadData")) == 1
 
-    def test_may_be_templates_of_exported_functions_and_lambdas(
-        self, mixed: tvm_ffi.Module, driver_stub: DriverStub
-    ) -> None:
-        assert (mixed.twice(4), mixed["lambda"](4)) == (8, 5)
-        assert [x.kernel for x in driver_stub.launches()] == ["_Z5typedIlEvT_"]
+@pytest.fixture
+def mod(built: str, driver_stub: DriverStub) -> tc.Module:
+    return tc.load_module(built)
 
-    def test_may_be_launched_first_while_a_graph_is_captured(
-        self, mixed: tvm_ffi.Module, driver_stub: DriverStub
-    ) -> None:
-        x = cuda_array(driver_stub, 8)
-        with driver_stub.stream() as stream, driver_stub.capture(stream):
-            assert mixed.addresses(3, x, stream) == 0
-            mixed.on_stream(stream)
-        assert [launch.stream for launch in driver_stub.launches()] == [stream, stream]
+
+def test_arguments_are_converted_to_the_parameters_own_types(mod, driver_stub):
+    mod.conversions()
+    one, two, three, four, five = driver_stub.launches()
+    assert one.values("Pfi") == (0, 3.0, 65)
+    pair, letter, number, mode = two.params
+    assert (struct.unpack("<fi", pair), letter, mode) == ((0.5, 3), b"A", b"\2\0")
+    assert struct.unpack("<d", number) == (2.0,)
+    assert three.values("fB") == (1.0, 255)
+    assert (four.params, five.params) == ((struct.pack("<e", 1.5),), ())
+
+
+def test_arguments_may_launch_and_throw(mod, driver_stub):
+    mod.nested()
+    mod.argument_throws()
+    launches = driver_stub.launches()
+    assert [(x.grid[0], len(x.params)) for x in launches] == [(3, 1), (2, 1), (1, 0)]
+
+
+def test_operands_are_what_nvcc_takes(mod, driver_stub):
+    mod.operands(5)
+    shapes = [(x.grid, x.block, x.dynamic_smem_bytes) for x in driver_stub.launches()]
+    assert shapes == [
+        ((2, 3, 4), (96, 1, 1), 0),
+        ((2, 5, 1), (5, 2, 1), 12),
+        ((5, 1, 1), (5, 1, 1), 5),
+    ]
+
+
+def test_kernels_are_launched_through_pointers(mod, driver_stub):
+    mod.by_pointer(True)
+    mod.by_pointer(False)
+    assert [x.kernel for x in driver_stub.launches()] == [
+        f"_Z5scaleIfLi{n}EEvPT_fi" for n in (1, 3, 2, 4)
+    ]  # fmt: skip
+
+
+def test_several_threads_launch(mod, driver_stub):
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(mod.launched, range(1, 9))) == [*range(1, 9)]
+    assert sorted(x.grid[0] for x in driver_stub.launches()) == [*range(1, 9)]
+
+
+@pytest.mark.parametrize(
+    ("grid", "block", "smem", "message"),
+    [
+        (1, 129, 0, "a block has 129 threads, the kernel allows 128"),
+        (1, 1025, 0, "block.x is 1025, device 0 allows 1024"),
+        (-1, 1, 0, "grid.x is 4294967295"),
+        (1, 1, 1 << 30, "1073741824 bytes of dynamic shared memory, the kernel allows 49152"),
+        (0, 1, 0, "grid.x is 0"),
+    ],
+)
+def test_a_refused_launch_is_an_exception_of_the_exported_function(
+    grid, block, smem, message, mod, driver_stub
+):
+    with pytest.raises(
+        tc.LaunchLimitError, match=rf"launches\.cu:\d+: launch of shared.*{message}"
+    ):
+        mod.bad(grid, block, smem)
+    assert driver_stub.launches() == []
+    assert mod.last_error() == 0
+    assert mod.bad(1, 1, 0) == 17
+
+
+def test_a_refused_launch_names_its_own_line(mod):
+    with pytest.raises(tc.LaunchError) as caught:
+        mod.bad(0, 1, 0)
+    line = int(str(caught.value).split(":")[1])
+    assert "shared<<<grid, block, bytes>>>" in SOURCE.split("\n")[line - 1]
+
+
+def test_an_error_that_was_taken_is_no_exception(mod):
+    assert mod.taken(2000) == INVALID_CONFIGURATION * 1001
+    assert mod.taken(1) == 0
+
+
+def test_the_function_s_own_exception_goes_before(mod):
+    with pytest.raises(ValueError, match="the function's own"):
+        mod.own_exception()
+    assert mod.last_error() == 0
+    with pytest.raises(tc.LaunchError):
+        mod.makes(2000)
+    assert list(mod.makes(1)) == [1, 2, 3]
+
+
+def test_what_another_exported_function_refuses_is_told_there(mod):
+    with pytest.raises(tc.LaunchError, match="grid.x is 0"):
+        mod.both(mod.bad)
+
+
+def test_a_kernel_without_a_shape_is_named(mod, driver_stub):
+    # A launch whose argument threw has left its shape to the thread, as with nvcc.
+    with ThreadPoolExecutor(1) as pool:
+        error = pool.submit(mod.unconfigured).exception()
+    assert re.search(r"launch of nothing.*called as a function", str(error))
+    assert driver_stub.launches() == []
+
+
+def test_an_image_for_another_device_is_told(mod, driver_stub):
+    driver_stub.set_devices(80)
+    with pytest.raises(tc.LaunchError, match="pass this device's architecture"):
+        mod.bad(1, 1, 0)
+
+
+LAYOUTS = {
+    "by the compiler's macros": """
+#ifdef __CUDA_ARCH__
+struct alignas(16) S { float x; };
+#else
+struct S { float x; };
+#endif
+__global__ void k(S s) {}
+void f() { k<<<1, 1>>>(S{}); }""",
+    "behind a pointer": """
+struct S {
+#ifdef __CUDA_ARCH__
+  int more;
+#endif
+  float x;
+};
+__global__ void k(int n, S* s) { s[n].x = 1; }
+void f() { k<<<1, 1>>>(0, nullptr); }""",
+    "of a variable": """
+#ifdef __CUDA_ARCH__
+typedef float element;
+#else
+typedef double element;
+#endif
+__device__ element values[3];
+__global__ void k() { values[0] = 1; }
+int f() { k<<<1, 1>>>(); return cudaMemcpyToSymbol(values, nullptr, 4); }""",
+}
+
+
+@pytest.mark.parametrize("source", LAYOUTS.values(), ids=LAYOUTS)
+def test_what_the_sides_lay_out_differently_is_an_error_of_the_build(source):
+    with pytest.raises(tc.CompileError, match="laid out otherwise in device code"):
+        tc.build_inline("layouts", source, functions=["f"], arch="sm_90")

@@ -1,5 +1,6 @@
 """Several files with kernels and host functions in one module: units, as nvcc has them."""
 
+import os
 import re
 import struct
 
@@ -8,8 +9,8 @@ from file_kit import linked, write
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import device_object
-from tvmffi_cubin.host_object import HostCompiler
+from tvmffi_cubin.inline import mixed_device
+from tvmffi_cubin.inline.mixed_host import HostCompiler
 
 HEADER = """#pragma once
 template <typename T> __global__ void shared(T* x) { *x = 1; }
@@ -120,7 +121,7 @@ def test_a_change_compiles_the_side_of_one_file_anew(mod, driver_stub, monkeypat
     def counted(what, compile_it):
         return lambda self, *given: made.append(what) or compile_it(self, *given)
 
-    compiler = device_object.DeviceCompiler
+    compiler = mixed_device.DeviceCompiler
     monkeypatch.setattr(HostCompiler, "_compile", counted("host", HostCompiler._compile))
     monkeypatch.setattr(compiler, "_compile", counted("device", compiler._compile))
     write("one.cu", ONE.format(BOTH.format("one", 1)).replace("*x = n", "\n*x = n + 1"))
@@ -182,7 +183,10 @@ def test_objects_of_several_builds_are_linked_to_one_library(here, driver_stub):
         tc.build("apart", sources=f"{name}.cu", output=f"{name}.o", arch="sm_90")
         for name in ("one", "two", "three")
     ]
-    for mod in (tc.load("joined", sources=objects), tc.load_module(linked(*objects))):
+    for mod in (
+        tc.load("joined", sources=objects),
+        tc.load_module(linked(*objects, os.environ["TVMFFI_CUBIN_CUDART"])),
+    ):
         assert (mod.own_one(3), mod.own_two(4), mod.all(6)) == (1, 2, 7)
         assert (mod.level_one(), mod.level_two()) == (4, 8)
         launches = driver_stub.launches()

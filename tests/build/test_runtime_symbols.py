@@ -8,10 +8,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from file_kit import compiled, write
+from file_kit import write
 from wrapper_workshop import INCLUDE, include_flags
 
-import tvmffi_cubin as tc
 from tvmffi_cubin.host.toolchain import find_host_compiler
 from tvmffi_cubin.kernels.elf import Elf, Symbol
 
@@ -66,23 +65,3 @@ def test_a_header_of_cudas_may_have_declared_them_before(compiler, tmp_path, mon
     run("-c", "late.cc", "-o", "late.o", cwd=tmp_path)
     found = symbols(tmp_path / "late.o")
     assert any(x.is_placed and x.name.endswith("cudaGetLastError") for x in found)
-
-
-def test_an_object_compiled_elsewhere_calls_libcudart_beside_a_mixed_source(here):
-    write("theirs.c", "int cudaGetLastError(void);\nint theirs() { return cudaGetLastError(); }\n")
-    source = """
-extern "C" int theirs();
-__global__ void k() {}
-int run() { k<<<1, 1>>>(); return theirs() + cudaGetLastError(); }"""
-    path = tc.build_inline(
-        "beside",
-        source,
-        functions=["run"],
-        arch="sm_90",
-        extra_ldflags=[str(compiled("cc", "theirs.c").absolute())],
-    )
-    told = subprocess.run(
-        ["readelf", "-dW", "--dyn-syms", path], capture_output=True, text=True, check=True
-    ).stdout
-    assert re.search(r"NEEDED.*libcudart", told)
-    assert re.search(r"UND cudaGetLastError", told)

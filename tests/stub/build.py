@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 SOURCES = Path(__file__).parent
+_COMPAT = SOURCES.parents[1] / "include" / "tvmffi_cubin" / "compat"
 FLAGS = [
     *("-std=gnu11", "-O0", "-g", "-fPIC", "-shared", "-fvisibility=hidden"),
     *("-Wall", "-Wextra", "-Werror"),
@@ -24,7 +25,9 @@ def build(directory: Path) -> Path:
     """Return the path of the stand-in, built in `directory`."""
     library = directory / "libstub.so"
     sources = [str(path) for path in sorted(SOURCES.glob("*.c"))]
-    includes = [f"-I{folder}" for folder in (_cuda_include(), _dlpack_include())]
+    # NVIDIA's runtime header wants crt/, which CUDA 12's wheel leaves out.
+    folders = (_cuda_include(), _dlpack_include(), _COMPAT)
+    includes = [f"-I{folder}" for folder in folders]
     command = [_compiler(), *FLAGS, *includes, *sources, "-o", str(library), "-lpthread"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -11,7 +11,7 @@ from tvmffi_cubin import Launch
 from tvmffi_cubin.functions.assembly import Layout, image_text, manifest_text, quoted
 from tvmffi_cubin.functions.bind import bind
 from tvmffi_cubin.functions.plan import Plan
-from tvmffi_cubin.mixed_table import mixed_table_unit
+from tvmffi_cubin.functions.registration import registration
 
 SAXPY = "saxpy(float a, const float* x, float* y, int n)"
 
@@ -69,9 +69,7 @@ def test_an_image_is_embedded():
 def test_stubs_and_device_variables_have_a_table():
     kernels = {"N1KIXadL_Z1kIfEvPT_EEE": "_Z1kIfEvPT_", "N1KIXadL_Z2inEEE": "in"}
     variables = {"ns::limit": "_ZN2ns5limitE", "in": "in"}
-    lines = [("vec.cu", 7, 2), ("vec.cu", 30, -1)]
-    text = mixed_table_unit("t4g", "kernels", kernels, variables, lines)
-    golden_file.check("mixed_table.s", text)
+    golden_file.check("registration.s", registration("t4g", "kernels", kernels, variables))
 
 
 # What golden files would show less well

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tvmffi_cubin.torch_sources import TORCH_USE, torch_word_hints
+from tvmffi_cubin.sources.torch import TORCH_USE, torch_word_hints
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def compile_device(request: Request, sources: tuple[Source, ...], archs: tuple[s
 
     images = in_parallel(compile_for, archs)
     cubin = join([image.cubin for image in images])
-    return images[0]._replace(cubin=cubin, signatures=_merged(cubin, images))
+    return images[0]._replace(cubin=cubin, signatures=merged_signatures(cubin, images))
 
 
 def _compile_for(request: Request, units: tuple[Unit, ...], arch: str) -> Image:
@@ -143,7 +143,7 @@ def _agreed(told: Sequence[Mapping[str, _Value]]) -> dict[str, _Value]:
     }
 
 
-def _merged(cubin: Cubin, images: Sequence[Image]) -> tuple[KernelSignature, ...]:
+def merged_signatures(cubin: Cubin, images: Sequence[Image]) -> tuple[KernelSignature, ...]:
     """Return the signatures of a fatbin's kernels, each once, from the first member that knows it.
 
     A kernel that takes something else for one architecture than for another is a ValueError.

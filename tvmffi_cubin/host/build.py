@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -103,12 +104,21 @@ def write_files(directory: Path, files: Mapping[str, bytes | str]) -> None:
         path.write_bytes(data)
 
 
+_DEVICE_WIDE = (
+    r"(?m)^[^\n:]*/(?:thrust|cub)/[^\n:]*:[\d:]+ (?:fatal )?error:"
+    r"|error: [^\n]*\b(?:thrust|cub)\b"
+)
+_DEVICE_WIDE_HINT = (
+    'only nvcc compiles the algorithms of Thrust, and of CUB for the whole device: compiler="nvcc"'
+)
+
+
 def _failure(
     plan: BuildPlan, status: int, command: list[str], output: str, directory: Path
 ) -> BuildError:
     failed, printed = _first_failure(output)
     failed = failed or " ".join(command)
-    from ..torch_sources import torch_hint
+    from ..sources.torch import torch_hint
     from .undefined import explain_undefined, remedies
 
     lines = [f"building {plan.product} failed (exit status {status})"]
@@ -119,9 +129,7 @@ def _failure(
 
         hints = nvcc.hints(printed)
     else:
-        from ..host_hints import wide_hints
-
-        hints = [*wide_hints(printed)]
+        hints = [_DEVICE_WIDE_HINT] if re.search(_DEVICE_WIDE, printed) else []
     hinted = [f"Hint: {hint}" for hint in (*hints, *torch_hint(printed))]
     return _error(plan, lines, failed, printed, directory, hinted)
 

@@ -16,6 +16,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from .. import config
 from ..kernels.elf import Elf
 
 _DECLARED = r"(?m)^\s*CUresult\s+CUDAAPI\s+(cu[A-Z]\w*)\s*\("
@@ -23,6 +24,9 @@ _RENAMED = (
     r"(?m)^[ \t]*#[ \t]*define[ \t]+cu[A-Z]\w*[ \t]+"
     r"(?:__CUDA_API_PT(?P<mode>DS|SZ)\((?P<streamed>cu[A-Z]\w*)\)|(?P<plain>cu[A-Z]\w*))[ \t\r]*$"
 )
+_STATIC = "libcudart_static.a"
+# What it calls.
+_OF_STATIC = ("-lrt", "-lpthread", "-ldl")
 # What passes a kernel the very pointers that it is given.
 _LAUNCHES = (
     *("cuLaunch", "cuLaunchGrid", "cuLaunchGridAsync", "cuLaunchKernel", "cuLaunchKernelEx"),
@@ -78,10 +82,17 @@ def link_flags(extra: Sequence[str]) -> tuple[str, ...]:
 
 
 def cudart_flags(cudart: Path) -> tuple[str, ...]:
-    """Return the linker flags of a wrapper that calls the wheel's ``libcudart.so.<major>``.
+    """Return the linker flags of host code that calls CUDA's runtime, given its shared library.
 
-    Others have none of them: the folder that it is found in is one of this machine.
+    It has a runtime of its own, as nvcc links it; where there is none to link, the shared one, in
+    the folder where it is on this machine.
     """
+    if given := config.get("TVMFFI_CUBIN_CUDART"):
+        cudart = Path(given).absolute()
+    elif (static := cudart.with_name(_STATIC)).exists():
+        cudart = static
+    if cudart.suffix == ".a":
+        return (str(cudart), f"-Wl,--exclude-libs,{cudart.name}", *_OF_STATIC)
     library = ("-Wl,--as-needed", str(cudart), "-Wl,--no-as-needed")
     return (*library, *library_flags([str(cudart)]))
 

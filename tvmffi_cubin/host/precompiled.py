@@ -38,7 +38,8 @@ _GCC, _CLANG = f"{PRECOMPILED}.gch", f"{PRECOMPILED}.pch"
 _COLD = "cold.o"
 # Headers with functions of this package that are as well compiled once: see core/namespace.h.
 _HAS_COLD = r"#include <(cuda_runtime(_api)?\.h|tvm/ffi/extra/cuda/|tvmffi_cubin/)"
-_MIXED = "#include <tvmffi_cubin/mixed/mixed.h>"
+# Those that have none.
+_MIXED = "#include <tvmffi_cubin/mixed/host.h>"
 # The macro with which headers only declare what the object has.
 _DECLARED = "TVMFFI_CUBIN_COLD_COMPILED"
 
@@ -206,9 +207,8 @@ def _make(folder: Path, *, tools: Toolset, unit: Cxx, environment: Mapping[str, 
 
 def _cold_part(prefix: str) -> str:
     """Return the source of the object that a unit needs whose headers only declare it; or ''."""
-    if not re.search(_HAS_COLD, prefix):
-        return ""
-    return "mixed/cold.cc" if _MIXED in prefix else "cold.cc"
+    has_cold = re.search(_HAS_COLD, prefix) and _MIXED not in prefix
+    return "cold.cc" if has_cold else ""
 
 
 def _run(

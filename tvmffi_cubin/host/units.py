@@ -1,7 +1,4 @@
-"""The units of host code: the user's own files included as they are, then the exports.
-
-What generates the units of mixed sources is here, too, since they begin and end alike.
-"""
+"""The units of host code: the user's own files included as they are, then the exports."""
 
 from __future__ import annotations
 
@@ -22,20 +19,6 @@ _HEADERS = (
     "tvm/ffi/error.h",
     "tvm/ffi/extra/c_env_api.h",
     "tvm/ffi/function.h",
-)
-# What mixed sources begin with is hoisted as far as it is one of these: headers of the packages
-# that wrappers build on, which must not see CUDA's words as macros.
-_PACKAGES = r"(tvm/ffi|dlpack|tvmffi_cubin)/|cuda(_runtime(_api)?|_fp16|_bf16)?\.h\Z"
-# These may stand between: they define no macro that those look at, as any other header may.
-_STANDARD = (
-    "(algorithm|array|atomic|functional|iostream|limits|map|memory|mutex|optional|set|sstream"
-    "|stdexcept|string|string_view|tuple|type_traits|unordered_map|unordered_set|utility|variant"
-    r"|vector|c(assert|math|stddef|stdint|stdio|stdlib|string))\Z"
-)
-# White space, a comment, or an include of angle brackets that is alone on its line.
-_PIECE = (
-    r"\s+|//[^\n\\]*(?=\n|\Z)|/\*.*?\*/"
-    r"|\#[^\S\n]*include[^\S\n]*<([^>\n]+)>(?=[^\S\n]*(?:\n|//|/\*|\Z))"
 )
 BOUND_PARAMS = "-DTVMFFI_CUBIN_BOUND_PARAMS"
 """Launches append what is bound: see tvmffi_cubin/kernel.h."""
@@ -74,60 +57,7 @@ def host_unit(sources: Sequence[HostSource], exports: Exports, *, is_cuda: bool)
     ``cuda_runtime.h``.
     """
     includes = "\n".join(f'#include "{source.file}"' for source in sources)
-    return _unit(prefix(exports, is_cuda=is_cuda), includes, _exported(exports))
-
-
-def common_mixed_prefix(exports: Exports) -> str:
-    """Return what all units of `mixed_unit` begin with."""
-    # What functions of tvm-ffi's headers throw goes through the first, too.
-    throw, mixed = (f"#include <tvmffi_cubin/mixed/{name}.h>" for name in ("throw", "mixed"))
-    return f"{throw}\n{prefix(exports, is_cuda=True)}\n{mixed}"
-
-
-def mixed_prefix(text: str, exports: Exports, headers: Sequence[str] = ()) -> str:
-    """Return what a unit of `mixed_unit` begins with: further headers, then what `text` does."""
-    common = common_mixed_prefix(exports)
-    further = (f"#include <{name}>" for name in (*headers, *_leading_packages(text)))
-    lines = dict.fromkeys(line for line in further if line not in common.split("\n"))
-    return "\n".join((common, *lines))
-
-
-def _leading_packages(text: str) -> list[str]:
-    """Return the headers of packages that a source begins with, before any other directive."""
-    names, at = [], 0
-    pattern = re.compile(_PIECE, re.DOTALL)
-    while piece := pattern.match(text, at):
-        at = piece.end()
-        name = (piece[1] or "").strip()
-        if re.match(_PACKAGES, name):
-            names.append(name)
-        elif name and not re.match(_STANDARD, name):
-            break
-    return names
-
-
-def mixed_unit(
-    prefix: str, file: str, *, tag: str, variables: Sequence[str], exports: Exports
-) -> str:
-    """Return the text of the unit that includes the host part of mixed sources, by its file.
-
-    Parameters
-    ----------
-    prefix : str
-        What `mixed_prefix` returned. It comes before CUDA's words are macros, which the headers in
-        it look at.
-    file : str
-        The file with the sources.
-    tag : str
-        The end of its table's symbol, see `mixed_table_unit`.
-    variables : sequence of str
-        Device variables that the host part names.
-    exports : sequence of (str, str)
-        As in `host_unit`.
-    """
-    head = f"{prefix}\n#include <tvmffi_cubin/mixed/qualifiers.h>\nTVMFFI_CUBIN_MIXED_UNIT({tag})"
-    shadows = [f"TVMFFI_CUBIN_DEVICE_VARIABLE({name})" for name in variables]
-    return _unit(head, f'#include "{file}"', [*shadows, *_exported(exports)])
+    return _unit(prefix(exports, is_cuda=is_cuda), includes, export_lines(exports))
 
 
 def _unit(head: str, includes: str, exports: Sequence[str]) -> str:
@@ -135,7 +65,8 @@ def _unit(head: str, includes: str, exports: Sequence[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _exported(exports: Exports) -> list[str]:
+def export_lines(exports: Exports) -> list[str]:
+    """Return the lines that export functions, with their docstrings."""
     lines = []
     for name, doc in exports:
         lines.append(f"TVM_FFI_DLL_EXPORT_TYPED_FUNC({name}, {name});")

@@ -57,7 +57,7 @@ def make(wanted: Build, folder: Path) -> Product:
     given = given_images(request, archs)
     mixed = None
     if sources.mixed:
-        from ..mixed_module import compile_mixed
+        from .mixed import compile_mixed
 
         mixed = compile_mixed(request, sources, archs, tools, cache, given)
     own = mixed.images if mixed else {DEVICE_IMAGE: device.result()} if device else {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -21,8 +22,8 @@ from .tools import Toolset
 
 if TYPE_CHECKING:
     from ..host.include_scan import Scan
-    from ..mixed_module import MixedModule
     from .host_units import HostUnits
+    from .mixed import MixedModule
 
 # The dots keep it from being an image's or a source's.
 _MANIFEST = "tvmffi_cubin.manifest.json"
@@ -157,6 +158,14 @@ class Job(NamedTuple):
             flags = forwarders.link_flags(flags)
             if "cudart" in cuda.parts:
                 further = forwarders.cudart_flags(cuda.require("cudart"))
+            if self.mixed is not None:
+                flags, further = (*flags, *further), ()
+        elif binaries:
+            # Objects of mixed sources call CUDA's runtime.
+            from ..cuda.libraries import find_cuda
+
+            with contextlib.suppress(ToolchainError):
+                further = forwarders.cudart_flags(find_cuda().require("cudart"))
         if self.exports.plan.has_cpp_slots:
             flags = (*forwarders.refusing_flags(), *flags)
         shared = [x.path for x in self.request.files.binaries if x.is_shared]

@@ -252,5 +252,6 @@ def module_key(request: Request, archs: tuple[str, ...], tools: Toolset) -> Key:
         key.add(label, text)
     key.add("environment", compiler_environment())
     key.add("places_of_tools", places_of_tools())
+    key.add("cudart", config.get("TVMFFI_CUBIN_CUDART") or "")
     key.add("cpu", native_cpu((*tools.options, *request.host_flags)))
     return key

@@ -7,7 +7,26 @@
 #ifndef TVMFFI_CUBIN_MIXED_QUALIFIERS_H_
 #define TVMFFI_CUBIN_MIXED_QUALIFIERS_H_
 
-#include "mixed.h"
+#include "host.h"
+
+#define TVMFFI_CUBIN_DEVICE_ONLY \
+  __attribute__((noinline, error("a __device__ function, which host code cannot call")))
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+// Before the registration of the unit, and the user's own initialisers.
+template <auto kSelf, tvmffi_cubin_layout::Word... kParams>
+__attribute__((init_priority(101))) MixedNode KernelStub<kSelf, kParams...>::node(
+    reinterpret_cast<const void*>(kSelf), typeid(KernelStub).name(), 0, sizeof...(kParams),
+    UnitTable());
+
+template <auto kSelf, tvmffi_cubin_layout::Word kLayout>
+__attribute__((init_priority(101))) MixedNode DeviceVariable<kSelf, kLayout>::node(
+    kSelf, typeid(DeviceVariable).name(), sizeof(*kSelf), 0, UnitTable());
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
 
 #undef __host__
 #undef __device__
@@ -45,16 +64,6 @@
 // Of no use to a stub; and in the type of an instance of a template g++ does not leave it out.
 #define __restrict__
 #define __restrict
-
-// Errors of tvm-ffi's tell where they were thrown.
-#define TVMFFIBacktrace(file, line, ...)                                                       \
-  TVMFFIBacktrace(file, ::tvmffi_cubin::CurrentLine(*::tvmffi_cubin::UnitTable(), file, line), \
-                  __VA_ARGS__)
-
-#define __CUDACC__
-#define __CUDACC_VER_MAJOR__ (CUDART_VERSION / 1000)
-#define __CUDACC_VER_MINOR__ (CUDART_VERSION % 1000 / 10)
-#define __CUDACC_VER_BUILD__ 0
 
 // A kernel that is static, or in a namespace without a name, is hidden as it is.
 #pragma GCC diagnostic ignored "-Wattributes"

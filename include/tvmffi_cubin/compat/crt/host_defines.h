@@ -8,7 +8,7 @@
 
 #if __has_include_next(<crt/host_defines.h>)
 #include_next <crt/host_defines.h>
-#else
+#elif !defined(__HOST_DEFINES_H__)  // NVIDIA's own guard: who defines it wants none of the words
 
 // Never __noinline__: libstdc++ spells the compiler's own attribute that way.
 #define CUDARTAPI

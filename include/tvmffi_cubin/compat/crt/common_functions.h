@@ -1,0 +1,5 @@
+/*!
+ * \file crt/common_functions.h
+ * \brief Device functions are no part of host code; CUDA 12's runtime wheel leaves this file out.
+ */
+#pragma GCC system_header

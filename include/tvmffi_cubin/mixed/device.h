@@ -1,0 +1,30 @@
+/*!
+ * \file tvmffi_cubin/mixed/device.h
+ * \brief What the device side of a mixed source is compiled behind: words of the host's headers.
+ *
+ * Macros of the C library are expanded by the host compiler's preprocessor, and name its builtins.
+ */
+#ifndef TVMFFI_CUBIN_MIXED_DEVICE_H_
+#define TVMFFI_CUBIN_MIXED_DEVICE_H_
+
+#include "layout.h"
+
+#define __null 0
+#define __builtin_inff() __int_as_float(0x7f800000)
+#define __builtin_inf() __longlong_as_double(0x7ff0000000000000ll)
+#define __builtin_huge_valf() __builtin_inff()
+#define __builtin_huge_val() __builtin_inf()
+#define __builtin_nanf(text) __int_as_float(0x7fffffff)
+#define __builtin_nan(text) __longlong_as_double(0x7fffffffffffffffll)
+
+extern "C" __device__ void __assert_fail(const char*, const char*, unsigned, const char*) throw();
+
+// Of headers that no device code has asked for.
+namespace std {}
+namespace cub {}
+namespace cooperative_groups {}
+namespace nvcuda {
+namespace wmma {}
+}  // namespace nvcuda
+
+#endif  // TVMFFI_CUBIN_MIXED_DEVICE_H_

@@ -1,0 +1,55 @@
+/*!
+ * \file tvmffi_cubin/mixed/layout.h
+ * \brief How a type is laid out, in one number: both sides of a mixed source compare theirs.
+ */
+#ifndef TVMFFI_CUBIN_MIXED_LAYOUT_H_
+#define TVMFFI_CUBIN_MIXED_LAYOUT_H_
+
+namespace tvmffi_cubin_layout {
+
+using Word = unsigned long long;  // NOLINT
+
+/*! \brief Size and alignment of an object type that is complete; else 0. */
+template <typename T, typename = void>
+struct Object {
+  static constexpr Word kWord = 0;
+};
+template <typename T>
+struct Object<T, decltype(void(sizeof(T[1])))> {
+  static constexpr Word kWord = static_cast<Word>(sizeof(T)) << 8 | alignof(T);
+};
+
+template <typename T>
+struct Pointee {
+  static constexpr Word kWord = 0;
+};
+template <typename T>
+struct Pointee<T*> : Object<T> {};
+
+/*! \brief 24 bits of what a value is, 40 of what it points at. */
+template <typename T>
+inline constexpr Word kOf = Object<T>::kWord << 40 | (Pointee<T>::kWord & 0xffffffffffull);
+
+/*! \brief Whether two are the same, where both sides know what is pointed at. */
+constexpr bool AreSame(Word device, Word host) {
+  constexpr Word kPointee = 0xffffffffffull;
+  if (device >> 40 != host >> 40) return false;
+  return (device & kPointee) == (host & kPointee) || (device & kPointee) == 0 ||
+         (host & kPointee) == 0;
+}
+
+/*! \brief Whether a kernel's first parameters are as the host has them. */
+template <typename Function>
+struct Kernel;
+template <typename... Params>
+struct Kernel<void (*)(Params...)> {
+  static constexpr bool IsAs(int index, Word host) {
+    constexpr Word kDevice[] = {kOf<Params>..., 0};
+    return AreSame(kDevice[index], host);
+  }
+  static constexpr int kCount = sizeof...(Params);
+};
+
+}  // namespace tvmffi_cubin_layout
+
+#endif  // TVMFFI_CUBIN_MIXED_LAYOUT_H_

@@ -1,0 +1,198 @@
+"""`compile_mixed`: the mixed units of a module, each side of each compiled beside the others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+from ..cache.entry import Entry
+from ..cache.store import Cache
+from ..cuda import nvrtc
+from ..cuda.parallel import in_parallel
+from ..device.image import Image, may_be_named
+from ..device.instances import base_name, of_names, wanted_instances
+from ..functions.registration import registration
+from ..host.later import Later
+from ..kernels.demangle import demangle
+from ..kernels.elf import GLOBAL, Elf
+from ..part_files import PartFiles
+from ..sources.reader import read
+from ..sources.sort import Sources
+from ..sources.source import DEVICE_IMAGE
+from .mixed_device import DeviceCode, DeviceCompiler
+from .mixed_unit import MixedParts, MixedUnit, build_unit
+from .request import Request
+from .tools import Toolset
+
+__all__ = ["MixedModule", "compile_mixed"]
+
+_LAUNCHED = re.compile(r"(\w+)\s*(?:<.*>\s*)?<<<\.\.\.>>>\Z")
+
+
+class MixedModule(NamedTuple):
+    """What the mixed sources of a module were compiled to.
+
+    Attributes
+    ----------
+    units : tuple of MixedParts
+        Of each unit.
+    device : Image or None
+        Of the device sources that are linked with none of them.
+    device_texts : tuple of str
+        The texts of all images.
+    files : tuple of PartFiles
+        What was read for all.
+    """
+
+    units: tuple[MixedParts, ...]
+    device: Image | None
+    device_texts: tuple[str, ...]
+    files: tuple[PartFiles, ...]
+
+    @property
+    def images(self) -> dict[str, Image]:
+        """The images, by name."""
+        own = {DEVICE_IMAGE: self.device, **{x.unit.image: x.device for x in self.units}}
+        return {name: image for name, image in own.items() if image is not None}
+
+    @property
+    def tables(self) -> dict[str, str]:
+        """The texts of the units' tables, by the names of their images."""
+        return {
+            x.unit.image: registration(
+                x.tag, x.unit.image if x.device else None, x.kernels, x.variables
+            )
+            for x in self.units
+        }
+
+    @property
+    def hosts(self) -> tuple[Entry, ...]:
+        """The entries of the host sides."""
+        return tuple(parts.host for parts in self.units)
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        """The paths of their objects."""
+        return tuple(str(host.so) for host in self.hosts)
+
+    @property
+    def exported(self) -> frozenset[str]:
+        """The functions that they export."""
+        return frozenset(name for parts in self.units for name in parts.exported)
+
+
+def compile_mixed(
+    request: Request,
+    sources: Sources,
+    archs: tuple[str, ...],
+    tools: Toolset,
+    cache: Cache,
+    given: Sequence[Image],
+) -> MixedModule:
+    """Compile the mixed sources of a request, each unit beside the others.
+
+    Parameters
+    ----------
+    request, archs, tools, cache
+        What is built, for which architectures, with which tools, and where it is kept.
+    sources : Sources
+        The request's, sorted.
+    given : sequence of Image
+        Images that come with it.
+
+    Raises
+    ------
+    BuildError, CompileError, ToolchainError, TypeError, ValueError
+        See `tvmffi_cubin.load_inline`.
+    """
+    known = frozenset(y for image in given for x in image.signatures for y in (x.name, x.symbol))
+    archs = archs or nvrtc.resolve_archs(options=request.cuda_cflags)
+    units = _units(request, sources)
+    build = partial(build_unit, request, archs, tools, cache, known)
+    if len(units) == 1:
+        one = build(units[0])
+        return MixedModule((one,), None, one.device_texts, one.files)
+    names = frozenset(x.name for one in sources.device for x in read(one.text).kernels)
+    device = None
+    if sources.device:
+        compiler = DeviceCompiler(of_names(request, names), tools, cache)
+        last = sources.device[-1]
+        code = DeviceCode(dict.fromkeys(archs, last), sources.device[:-1])
+        device = Later(partial(compiler.obtain, code, ()))
+    parts = tuple(in_parallel(build, units))
+    _check_defined_once(parts)
+    _check_instances(request, names.union(*(x.names for x in parts)))
+    if not (request.is_object or request.files.binaries):
+        _check_launches(parts)
+    image, files = device.result() if device else (None, None)
+    return MixedModule(
+        parts,
+        image,
+        (*(x.text for x in sources.device), *(text for x in parts for text in x.device_texts)),
+        (*((files,) if files else ()), *(read for x in parts for read in x.files)),
+    )
+
+
+def _units(request: Request, sources: Sources) -> tuple[MixedUnit, ...]:
+    image = _image_name(request, sources)
+    if len(sources.mixed) == 1:
+        return (MixedUnit(sources.mixed[0], sources.device, image, True),)
+    first = 2 if sources.device else 1
+    return tuple(
+        MixedUnit(unit, (), image if number == 1 else f"{image}_{number}", False)
+        for number, unit in enumerate(sources.mixed, first)
+    )
+
+
+def _image_name(request: Request, sources: Sources) -> str:
+    """Return what the image is called; of an object, if nothing else is to know it, by the object.
+
+    Others that are linked with it have images as well.
+    """
+    host = {*sources.host_functions, *(sources.exported_by_files or ())}
+    named = {export.name for export in request.functions or ()} - host
+    if not request.is_object or named or may_be_named(request):
+        return DEVICE_IMAGE
+    return f"{DEVICE_IMAGE}_{re.sub(r'[^0-9A-Za-z_]', '_', request.output.rpartition('.')[0])}"
+
+
+def _check_instances(request: Request, names: frozenset[str]) -> None:
+    """Refuse instances that were asked for and that no unit has."""
+    for wanted in wanted_instances(request):
+        if base_name(wanted) not in names:
+            raise ValueError(
+                f"{wanted!r} is to be instantiated, and none of the sources declares "
+                f"{base_name(wanted)!r}: check the name in functions and name_expressions"
+            )
+
+
+def _check_defined_once(parts: Sequence[MixedParts]) -> None:
+    """Refuse what two units define: the linker would name objects of ours, and no file."""
+    homes: dict[str, str] = {}
+    for unit in parts:
+        file = unit.unit.sources[0].name
+        for symbol in Elf(unit.host.so.read_bytes()).symbols():
+            if not symbol.is_placed or symbol.binding != GLOBAL:
+                continue
+            other = homes.setdefault(symbol.name, file)
+            if other != file:
+                raise ValueError(
+                    f"{demangle(symbol.name)} is defined in {other} and in {file}: make it static "
+                    "where each file has its own, inline where a header defines it, else declare "
+                    "it in one of them"
+                )
+
+
+def _check_launches(parts: Sequence[MixedParts]) -> None:
+    """Refuse launches of kernels that no unit defines."""
+    defined = {name.rpartition("::")[2] for x in parts for name in x.defined}
+    for unit in parts:
+        for launch in unit.launches:
+            match = _LAUNCHED.search(launch)
+            if match and match[1] in unit.names and match[1] not in defined:
+                raise ValueError(
+                    f"{launch} launches a kernel that is declared, and none of the files defines "
+                    "it: add the one that does to sources"
+                )

@@ -1,0 +1,146 @@
+"""`DeviceCompiler`: the image of a mixed unit's device side, an entry that only it changes."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ..cache.entry import Product
+from ..cache.key import Key
+from ..cache.store import Cache
+from ..cuda import headers as std_headers
+from ..cuda import nvrtc, preprocessor
+from ..cuda.nvfatbin import join
+from ..cuda.parallel import in_parallel
+from ..device.compile import compile_device, merged_signatures
+from ..device.image import Image
+from ..device.instances import wanted_instances
+from ..device_record import read_device, record_device
+from ..part_files import PartFiles
+from ..sources.source import Source
+from .headers import HeaderSearch
+from .request import Request
+from .tools import Toolset
+
+__all__ = ["DeviceCode", "DeviceCompiler"]
+
+_IMAGE = "tvmffi_cubin.device"
+# Both sides mean the same types by int64_t and its like, and what has no qualifier is as good on
+# either side: host functions are cut out.
+_AS_HOST = (
+    "-DTVMFFI_CUBIN_HOST_INTEGERS",
+    "--device-int128",
+    "--device-as-default-execution-space",
+)
+_LINES = re.compile(r"(?:^| )(?:-G|-g|--device-debug|-?-(?:generate-)?line-?info|-lineinfo)\b")
+_MARKERS = re.compile(r"(?m)^#line .*\n|^[ \t]*\n")
+
+
+class DeviceCode(NamedTuple):
+    """Device code to compile.
+
+    Attributes
+    ----------
+    own : mapping of str to Source
+        The unit's device text for each architecture.
+    others : tuple of Source
+        Device sources that are linked with it.
+    checks : str
+        Assertions about the layouts of what the host hands over.
+    """
+
+    own: Mapping[str, Source]
+    others: tuple[Source, ...]
+    checks: str = ""
+
+
+class DeviceCompiler(NamedTuple):
+    """What a request's device code is compiled with, and the cache for it."""
+
+    request: Request
+    tools: Toolset
+    cache: Cache
+
+    def obtain(self, code: DeviceCode, instances: Sequence[str]) -> tuple[Image, PartFiles]:
+        """Return the image, compiling it where there is none.
+
+        Parameters
+        ----------
+        code : DeviceCode
+            What to compile.
+        instances : sequence of str
+            Kernels and variables that are wanted beside those of the request.
+
+        Raises
+        ------
+        CompileError, ToolchainError, TypeError, ValueError
+            See `tvmffi_cubin.load_inline`.
+        """
+        names = tuple(dict.fromkeys((*self.request.name_expressions, *instances)))
+        request = self.request._replace(name_expressions=names)
+        entry = self.cache.obtain(
+            self._key(request, code),
+            lambda folder: self._compile(request, code, folder),
+            name=f"{request.name} (device code)",
+        )
+        device = read_device(entry.so.read_bytes(), entry.facts["device"])
+        return device, PartFiles.of(entry, self.tools)
+
+    def _key(self, request: Request, code: DeviceCode) -> str:
+        key = Key("device image")
+        key.add("tools", {**self.tools.versions, **self.tools.library_versions})
+        has_lines = _LINES.search(" ".join(request.cuda_cflags))
+        texts = [
+            (arch, x.text if has_lines else _MARKERS.sub("", x.text), x.path, x.label)
+            for arch, x in code.own.items()
+        ]
+        key.add("texts", texts)
+        key.add("others", [[x.text, x.path, x.label] for x in code.others])
+        key.add("checks", code.checks).add("name", request.name)
+        key.add("instances", wanted_instances(request)).add("flags", request.cuda_cflags)
+        # Relative paths in them are other paths in another current folder.
+        key.add("preprocessor", preprocessor.parse(request.cuda_cflags).words)
+        key.add("folders", request.include_paths).add("lto", request.lto)
+        key.add("libraries", [[x.image, x.arch] for x in request.device_libraries])
+        return key.add("use_pch", request.use_pch).hexdigest()
+
+    def _compile(self, request: Request, code: DeviceCode, folder: Path) -> Product:
+        scan = HeaderSearch(request, self.tools).device((*code.own.values(), *code.others))
+        found = PartFiles(self.tools.unknown(scan.files), scan.absent, scan.unknown)
+        texts = {source.text for source in code.own.values()}
+        groups = [(*code.own,)] if len(texts) == 1 else [(arch,) for arch in code.own]
+        images = in_parallel(lambda archs: self._image(request, code, archs), groups)
+        cubins = [image.cubin for image in images]
+        if len(images) > 1 or cubins[0].kind != "fatbin":
+            # What the runtime registers is a fatbin.
+            cubin = join(cubins)
+            images = [images[0]._replace(cubin=cubin, signatures=merged_signatures(cubin, images))]
+        device = images[0]
+        (folder / _IMAGE).write_bytes(device.cubin.image)
+        return Product(
+            so=_IMAGE,
+            dependencies=found.read,
+            absent=found.absent,
+            unknown=found.unknown,
+            outdated=self.tools.outdated,
+            facts={
+                "name": request.name,
+                "files": found.facts(self.tools),
+                "device": record_device(device),
+            },
+            versions={**self.tools.versions, **self.tools.library_versions},
+        )
+
+    def _image(self, request: Request, code: DeviceCode, archs: tuple[str, ...]) -> Image:
+        own = code.own[archs[0]]
+        first = [self.tools.include / "tvmffi_cubin" / "mixed" / "device.h"]
+        texts = (own.text, *(source.text for source in code.others))
+        for header in std_headers.headers_for(texts, self.tools.cuda_include_dirs):
+            first.append(nvrtc.shim_dir() / header)
+        flags = (*_AS_HOST, *(f"--pre-include={os.fspath(x)}" for x in first))
+        request = request._replace(cuda_cflags=(*flags, *request.cuda_cflags))
+        source = own._replace(text=f"{own.text}{code.checks}")
+        return compile_device(request, (*code.others, source), archs)

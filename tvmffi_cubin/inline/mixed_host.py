@@ -1,0 +1,180 @@
+"""`HostCompiler`: the object of a mixed unit's host side, an entry that only that side changes."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from ..cache.entry import Entry, Product
+from ..cache.key import Key, digest_of
+from ..cache.store import Cache, outside
+from ..host import forwarders, precompiled, toolchain
+from ..host import units as host_unit
+from ..host.flags import find_for, incbin_files
+from ..host.plan import BuildPlan, Cxx, Merge, object_name
+from ..host.tools import native_cpu
+from ..part_files import PartFiles
+from ..sources.stubs import stubs
+from .headers import HeaderSearch
+from .mixed_text import mixed_prefix
+from .request import Request
+from .tools import Toolset
+
+__all__ = ["CUB", "OBJECT", "HostCode", "HostCompiler"]
+
+OBJECT = "tvmffi_cubin.host.o"
+"""The object's name in an entry; the dots keep it from being a module's own."""
+
+CUB = "#include <tvmffi_cubin/mixed/cub.h>"
+"""What has CUB for host code, which asks for the sizes of its types."""
+
+_UNIT = "mixed_host.cc"
+_TEXT = "mixed_host.cu"
+# Flags with which an object says which line its code is of.
+_LINES = re.compile(r"(?:^| )(?:-g(?!0)|--coverage|-fprofile|-ftest-coverage|-fsanitize)")
+_MARKERS = re.compile(r"(?m)^#line .*\n|^[ \t]*\n")
+# CUB gives members of classes the names of what these are; of that g++ 13 can be silenced alone.
+# Older ones take that with this flag, which allows next to nothing else.
+_LEAVE = "-fms-extensions"
+_NEEDS_LEAVE = re.compile(r"^gcc version (?:[1-9]|1[0-2])\.", re.MULTILINE)
+# Kinds of template parameters are in the names since clang 18, and few C++ runtimes read them.
+_PLAIN_NAMES = "-fclang-abi-compat=17"
+_NEEDS_PLAIN_NAMES = re.compile(r"\bclang version (?:1[89]|[2-9]\d)\.")
+
+
+class HostCode(NamedTuple):
+    """Host code to compile.
+
+    Attributes
+    ----------
+    text : str
+        The user's code, cut.
+    prefix : str
+        Headers of ours that it is compiled behind.
+    exports : tuple of (str, str)
+        The functions that the unit exports, and their docstrings.
+    variables : tuple of str
+        Device variables that it names.
+    output : str
+        Of an object that is yet to be linked with others, its name.
+    sources : mapping of str to str
+        What was cut, by the names that messages have: the compiler shows lines of it.
+    """
+
+    text: str
+    prefix: str
+    exports: tuple[tuple[str, str], ...]
+    variables: tuple[str, ...]
+    output: str
+    sources: Mapping[str, str]
+
+    @property
+    def plain(self) -> str:
+        """The text without what says where its lines come from."""
+        return _MARKERS.sub("", self.text)
+
+    @property
+    def tag(self) -> str:
+        """What the unit is called where its table is looked for; no other is called so."""
+        return digest_of([self.plain, self.exports, self.output])[:16]
+
+    @property
+    def unit(self) -> str:
+        """The text of the unit, which includes the user's code."""
+        lines = [
+            self.prefix,
+            "#include <tvmffi_cubin/mixed/qualifiers.h>",
+            f"TVMFFI_CUBIN_MIXED_UNIT({self.tag})",
+            f'#include "{_TEXT}"',
+            *(f"TVMFFI_CUBIN_DEVICE_VARIABLE({name})" for name in self.variables),
+            *host_unit.export_lines(self.exports),
+        ]
+        return "\n".join(lines) + "\n"
+
+
+class HostCompiler(NamedTuple):
+    """What a request's host code is compiled with, and the cache for it."""
+
+    request: Request
+    tools: Toolset
+    cache: Cache
+
+    def find(self, code: HostCode) -> Entry | None:
+        """Return the entry of what was compiled before, None where there is none."""
+        found = self.cache.find(self._key(code))
+        return found if isinstance(found, Entry) else None
+
+    def obtain(self, code: HostCode) -> Entry:
+        """Return the entry of the object, compiling it where there is none.
+
+        Raises
+        ------
+        BuildError, ToolchainError
+            It does not compile; a tool is missing.
+        """
+        return self.cache.obtain(
+            self._key(code),
+            lambda folder: self._compile(code, folder),
+            name=f"{self.request.name} (host code)",
+        )
+
+    def _flags(self, code: HostCode) -> tuple[str, ...]:
+        cflags = HeaderSearch(self.request, self.tools).cuda_flags
+        if any(flag.startswith("-flto") for flag in (*self.tools.options, *cflags)):
+            # Of an object for the linker's optimiser no symbol would tell which kernels it uses.
+            cflags = (*cflags, "-fno-lto")
+        if self.request.bound_params:
+            cflags = (host_unit.BOUND_PARAMS, *cflags)
+        if CUB in code.prefix and _NEEDS_LEAVE.search(self.tools.host.compiler):
+            cflags = (_LEAVE, *cflags)
+        if _NEEDS_PLAIN_NAMES.search(self.tools.host.compiler):
+            cflags = (_PLAIN_NAMES, *cflags)
+        return host_unit.host_flags(self.tools, cflags)
+
+    def _key(self, code: HostCode) -> str:
+        request, tools, flags = self.request, self.tools, self._flags(code)
+        key = Key("host object").add("tools", tools.versions).add("machine", os.uname().machine)
+        # What moves it is no other text.
+        has_lines = _LINES.search(" ".join((*tools.options, *flags)))
+        key.add("unit", code.unit).add("text", code.text if has_lines else code.plain)
+        key.add("command", tools.compiler.command).add("flags", flags)
+        key.add("folders", request.include_paths).add("cpu", native_cpu((*tools.options, *flags)))
+        return key.add("use_pch", request.use_pch).hexdigest()
+
+    def _compile(self, code: HostCode, folder: Path) -> Product:
+        tools = self.tools
+        files = {**code.sources, _UNIT: code.unit, _TEXT: code.text}
+        command, folders = tools.compiler.command, self.request.include_paths
+        unit = Cxx(_UNIT, command, self._flags(code), folders, mixed_prefix(code.exports))
+        link = Merge(os.fspath(toolchain.find_linker()))
+        plan = BuildPlan(self.request.name, (unit,), link=link, output=OBJECT)
+        headers = precompiled.run(
+            plan, folder, files, cache=self.cache, tools=tools, use_pch=self.request.use_pch
+        )
+        search = HeaderSearch(self.request, tools)
+        told = outside((*headers, *search.read(folder)), os.fspath(folder))
+        named = find_for(tools.compiler, (*tools.options, *self.request.cflags))
+        embedded, not_embedded = incbin_files((code.text,))
+        made = (folder / object_name(unit)).read_bytes()
+        found = PartFiles(
+            tools.unknown((*told, *named.files, *embedded)),
+            (*search.hiding(told), *named.absent, *not_embedded),
+        )
+        return Product(
+            so=OBJECT,
+            keep=(_UNIT, _TEXT),
+            used=(_TEXT,),
+            dependencies=found.read,
+            absent=found.absent,
+            outdated=tools.outdated,
+            facts={
+                "name": self.request.name,
+                "files": found.facts(tools),
+                "stubs": stubs(made),
+                "calls_driver": forwarders.calls_driver(made),
+            },
+            versions=tools.versions,
+        )

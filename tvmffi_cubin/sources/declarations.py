@@ -1,0 +1,422 @@
+"""`Item`: the declarations of a preprocessed text, read in one pass that never fails.
+
+What is not understood becomes an item of its own up to the next semicolon, and stays on the side
+that asks for its names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .tokens import Tokens
+
+_CLASSES = ("class", "struct", "union", "enum")
+_ACCESS = ("public", "private", "protected")
+# Words whose parentheses are no parameters.
+_WITH_PARENTHESES = frozenset(
+    (
+        *("__attribute__", "__declspec", "alignas", "_Alignas", "decltype", "noexcept", "explicit"),
+        *("requires", "typeof", "__typeof__", "__launch_bounds__", "__cluster_dims__", "asm"),
+        *("__block_size__", "__maxnreg__", "__align__", "__builtin_align__", "throw", "__asm__"),
+        "__nv_pure__",
+    )
+)
+_AFTER_PARAMETERS = ("const", "override", "noexcept", "final", "volatile", "&", "mutable")
+
+
+class Item:
+    """A declaration.
+
+    Attributes
+    ----------
+    kind : str
+        ``"namespace"``, ``"class"`` (enumerations, too), ``"function"``, ``"variable"``,
+        ``"alias"``, ``"using"``, ``"using namespace"``, ``"instance"`` (an explicit
+        instantiation), ``"line"`` (of the preprocessor, or an access specifier) or ``"other"``.
+    first, end : int
+        The numbers of its first token, and of that behind it.
+    names : list of str
+        What it declares.
+    words : set of str
+        The words before its declarator, CUDA's qualifiers among them.
+    head : int
+        Where it begins behind ``template <...>``.
+    templates : list of (int, int)
+        The angle brackets of those.
+    params, body : (int, int) or None
+        The brackets of a function's parameters, and of its or a class's body.
+    initialisers : int or None
+        The colon of a constructor's.
+    equals : int or None
+        The ``=`` of a value, or of ``= default``.
+    scope : str
+        What is before the name of a member that is defined outside its class.
+    arguments : (int, int) or None
+        The angle brackets behind a specialised function's name.
+    children : list of Item
+        The items of a namespace or a class.
+    parent : Item or None
+        What it is in.
+    """
+
+    __slots__ = (
+        *("arguments", "body", "children", "end", "equals", "first", "head", "initialisers"),
+        *("kind", "names", "params", "parent", "scope", "templates", "words"),
+    )
+
+    def __init__(self, kind: str, first: int, parent: Item | None) -> None:
+        self.kind, self.first, self.end, self.head = kind, first, first + 1, first
+        self.names: list[str] = []
+        self.words: set[str] = set()
+        self.templates: list[tuple[int, int]] = []
+        self.params: tuple[int, int] | None = None
+        self.body: tuple[int, int] | None = None
+        self.arguments: tuple[int, int] | None = None
+        self.initialisers: int | None = None
+        self.equals: int | None = None
+        self.scope = ""
+        self.children: list[Item] = []
+        self.parent = parent
+
+    @property
+    def name(self) -> str:
+        """What it declares first; empty where it has no name."""
+        return self.names[0] if self.names else ""
+
+    @property
+    def is_member(self) -> bool:
+        """Whether it is in a class."""
+        return self.parent is not None and self.parent.kind == "class"
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether it is a kernel, defined or declared."""
+        return "__global__" in self.words and self.params is not None
+
+    @property
+    def is_constexpr(self) -> bool:
+        """Whether it is a function that both sides may call."""
+        return "constexpr" in self.words or "consteval" in self.words
+
+    @property
+    def is_for_device(self) -> bool:
+        """Whether it is a function for device code, if not for it alone."""
+        return bool(self.words & {"__device__", "__global__"}) or self.is_constexpr
+
+    @property
+    def is_device_only(self) -> bool:
+        """Whether it is a function that host code cannot call."""
+        return "__device__" in self.words and "__host__" not in self.words and not self.is_constexpr
+
+    @property
+    def is_device_variable(self) -> bool:
+        """Whether it is a variable of device memory."""
+        return self.kind == "variable" and bool(
+            self.words & {"__device__", "__constant__", "__managed__"}
+        )
+
+    @property
+    def namespaces(self) -> list[str]:
+        """The names of what is around it, outermost first."""
+        names, around = [], self.parent
+        while around is not None:
+            names += [x for x in reversed(around.names) if x]
+            around = around.parent
+        return names[::-1]
+
+    def walk(self) -> Iterator[Item]:
+        """Iterate over it and all that is in it."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+def read_items(tokens: Tokens) -> list[Item]:
+    """Return the declarations of a text."""
+    return _Reader(tokens).block(0, len(tokens), None)
+
+
+class _Reader:
+    def __init__(self, tokens: Tokens) -> None:
+        self.tokens, self.texts, self.kinds = tokens, tokens.texts, tokens.kinds
+
+    def _at(self, number: int) -> str:
+        return self.texts[number] if number < len(self.texts) else ""
+
+    def block(self, at: int, end: int, parent: Item | None) -> list[Item]:
+        items: list[Item] = []
+        in_class = parent is not None and parent.kind == "class"
+        while at < end:
+            text = self.texts[at]
+            if text == ";":
+                at += 1
+                continue
+            if self.kinds[at] == "line":
+                item = Item("line", at, parent)
+            elif in_class and text in _ACCESS and self._at(at + 1) == ":":
+                item = Item("line", at, parent)
+                item.end = at + 2
+            else:
+                item = self._namespace(at, end, parent) or self._declaration(at, end, parent)
+            items.append(item)
+            at = max(item.end, at + 1)
+        return items
+
+    def _namespace(self, at: int, end: int, parent: Item | None) -> Item | None:
+        begin = at
+        if self.texts[at] == "inline" and self._at(at + 1) == "namespace":
+            at += 1
+        is_linkage = (
+            self.texts[at] == "extern"
+            and at + 2 < end
+            and self.kinds[at + 1] == "text"
+            and self.texts[at + 2] == "{"
+        )
+        if self.texts[at] != "namespace" and not is_linkage:
+            return None
+        brace = at + 1
+        while brace < end and self.texts[brace] not in ("{", ";", "="):
+            brace = self.tokens.close(brace) + 1 if self.texts[brace] in "([" else brace + 1
+        if self._at(brace) != "{":
+            return None
+        item = Item("namespace", begin, parent)
+        item.body = (brace, self.tokens.close(brace))
+        item.end = item.body[1] + 1
+        if not is_linkage:
+            names = [self.texts[i] for i in range(at + 1, brace) if self.kinds[i] == "word"]
+            item.names = names if "__attribute__" not in names else names[:1]
+        item.words = {"extern"} if is_linkage else set()
+        item.children = self.block(brace + 1, item.body[1], item)
+        return item
+
+    def _templates(self, item: Item, end: int) -> int:
+        at = item.first
+        while at < end and self.texts[at] == "template":
+            if self._at(at + 1) != "<":
+                item.kind = "instance"
+                return at + 1
+            close = self.tokens.angle(at + 1, end)
+            if close < 0:
+                break
+            item.templates.append((at + 1, close))
+            at = close + 1
+            if self._at(at) == "requires":
+                at = self._constraint(at + 1, end)
+        return at
+
+    def _constraint(self, at: int, end: int) -> int:
+        """Return what follows a requires-clause: terms of names or in parentheses."""
+        while at < end:
+            if self.texts[at] == "!":
+                at += 1
+            if self._at(at) == "requires":
+                at = self.tokens.close(at + 1) + 1
+                at = self.tokens.close(at) + 1 if self._at(at) == "{" else at
+            elif self._at(at) == "(":
+                at = self.tokens.close(at) + 1
+            else:
+                while at < end and (self.kinds[at] == "word" or self.texts[at] == "::"):
+                    is_name = self.kinds[at] == "word"
+                    at += 1
+                    if self._at(at) == "<":
+                        at = self.tokens.angle(at, end) + 1 or at + 1
+                    if is_name and self._at(at) != "::":
+                        break
+            if (self._at(at), self._at(at + 1)) in (("&", "&"), ("|", "|")):
+                at += 2
+                continue
+            break
+        return at
+
+    def _declaration(self, at: int, end: int, parent: Item | None) -> Item:
+        item = Item("other", at, parent)
+        item.head = self._templates(item, end)
+        texts, tokens = self.texts, self.tokens
+        key: int | None = None
+        at = item.head
+        skipped: set[int] = set()
+        while at < end:
+            text = texts[at]
+            is_open = item.params is None and item.equals is None
+            if text == ";":
+                at += 1
+                break
+            if text == "}":
+                break
+            if text in _WITH_PARENTHESES and self._at(at + 1) == "(":
+                close = tokens.close(at + 1)
+                skipped.update(range(at, close + 1))
+                at = close + 1
+            elif text == "operator" and is_open:
+                item.names = ["operator"]
+                at = at + 3 if self._at(at + 1) == "(" else at + 1
+                while at < end and texts[at] not in ("(", ";"):
+                    at += 1
+            elif text == "=":
+                item.equals = at if item.equals is None else item.equals
+                at += 1
+            elif text == "<" and is_open and self.kinds[at - 1] == "word":
+                close = tokens.angle(at, end)
+                at = close + 1 if close > 0 else at + 1
+            elif text == "(":
+                close = tokens.close(at)
+                if is_open and not self._is_pointer(at, close):
+                    item.params = (at, close)
+                at = close + 1
+            elif text in ("[", "[["):
+                if text == "[[":
+                    skipped.update(range(at, tokens.close(at) + 1))
+                at = tokens.close(at) + 1
+            elif text == ":" and item.params and item.initialisers is None and not item.equals:
+                item.initialisers = at
+                at += 1
+            elif text == "{":
+                close = tokens.close(at)
+                if item.equals is not None:
+                    at = close + 1
+                elif key is not None and item.params is None:
+                    item.kind, item.body = "class", (at, close)
+                    at = close + 1
+                elif item.params is not None:
+                    if item.initialisers is not None and self._is_member_value(item, at):
+                        at = close + 1
+                        continue
+                    item.kind, item.body = "function", (at, close)
+                    at = close + 1
+                    break
+                else:
+                    item.equals = at
+                    at = close + 1
+            else:
+                if text in _CLASSES and is_open and key is None:
+                    key = at
+                at += 1
+        item.end = min(max(at, item.first + 1), len(texts))
+        self._name(item, key, skipped)
+        return item
+
+    def _is_pointer(self, at: int, close: int) -> bool:
+        """Whether parentheses hold a declarator: ``(*f)(int)``, ``(&a)[3]``."""
+        return self._at(close + 1) in ("(", "[") and self._at(at + 1) in ("*", "&")
+
+    def _is_member_value(self, item: Item, brace: int) -> bool:
+        before = brace - 1
+        if before <= (item.initialisers or 0):
+            return False
+        text = self.texts[before]
+        is_name = self.kinds[before] == "word" or text == ">"
+        return is_name and text not in _AFTER_PARAMETERS
+
+    def _name(self, item: Item, key: int | None, skipped: set[int]) -> None:
+        texts = self.texts
+        declarator = item.params or item.body or (item.end, item.end)
+        stop = min(declarator[0], item.equals or item.end, item.end)
+        item.words = {texts[i] for i in range(item.first, stop) if self.kinds[i] == "word"} | {
+            texts[i] for i in skipped if texts[i].startswith("__")
+        }
+        first = self._at(item.head)
+        words = [i for i in range(item.head + 1, item.end) if self._is_word(i, skipped)]
+        if item.kind == "class":
+            assert key is not None
+            self._name_class(item, key, skipped)
+        elif first == "using":
+            if words and texts[words[0]] == "namespace":
+                item.kind = "using namespace"
+            elif item.equals is not None:
+                item.kind, item.names = "alias", [texts[words[0]]] if words else []
+            else:
+                item.kind, item.names = "using", [texts[words[-1]]] if words else []
+        elif first == "namespace":
+            item.kind, item.names = "alias", [texts[words[0]]] if words else []
+        elif "typedef" in item.words:
+            pointers = [i for i in words if texts[i - 1] in "*&" and texts[i - 2] == "("]
+            item.kind, item.names = "alias", [texts[i] for i in (pointers or words)[-1:]]
+        elif first in ("static_assert", "_Static_assert"):
+            item.kind = "other"
+        elif item.params is not None:
+            if item.kind != "instance":
+                item.kind = "function"
+            self._name_function(item)
+        elif item.kind != "instance":
+            item.kind = "variable"
+            item.names = self._variables(item, skipped)
+            plain = [i for i in words if i > item.head]
+            if key is not None and item.equals is None and len(plain) <= 1:
+                item.kind = "class"  # declared, not defined
+        if item.kind == "instance" and item.params is None and key is not None:
+            item.words.discard("__global__")
+
+    def _is_word(self, number: int, skipped: set[int]) -> bool:
+        return self.kinds[number] == "word" and number not in skipped
+
+    def _name_class(self, item: Item, key: int, skipped: set[int]) -> None:
+        assert item.body is not None
+        texts = self.texts
+        at = key + (2 if self._at(key + 1) in ("class", "struct") else 1)
+        while at < item.body[0] and not self._is_word(at, skipped):
+            at += 1
+        while at + 2 < item.body[0] and texts[at + 1] == "::":
+            at += 2
+        if at < item.body[0] and texts[at] != "final":
+            item.names = [texts[at]]
+        if texts[key] == "enum":
+            inside = range(item.body[0] + 1, item.body[1])
+            item.names += [
+                texts[i] for i in inside if self.kinds[i] == "word" and texts[i - 1] in ("{", ",")
+            ]
+        else:
+            item.children = self.block(item.body[0] + 1, item.body[1], item)
+        behind = range(item.body[1] + 1, item.end)
+        item.names += [texts[i] for i in behind if self._is_word(i, skipped)]
+
+    def _name_function(self, item: Item) -> None:
+        assert item.params is not None
+        texts, at = self.texts, item.params[0] - 1
+        if item.names:  # an operator
+            while at > item.head and texts[at] != "operator":
+                at -= 1
+        elif texts[at] == ">":
+            begin = self.tokens.angle_back(at, item.first)
+            if begin > 0:
+                item.arguments, at = (begin, at), begin - 1
+        if not item.names and self.kinds[at] == "word":
+            item.names = [texts[at]]
+        scope: list[str] = []
+        if texts[at - 1] == "~":
+            at -= 1
+        while at - 2 >= item.head and texts[at - 1] == "::":
+            at -= 2
+            if texts[at] == ">":
+                at = self.tokens.angle_back(at, item.first) - 1
+            if at < item.head or self.kinds[at] != "word":
+                break
+            scope.insert(0, texts[at])
+        item.scope = "::".join(scope)
+
+    def _variables(self, item: Item, skipped: set[int]) -> list[str]:
+        """Return the names that a declaration of variables gives."""
+        names: list[str] = []
+        at, last, is_value = item.head, "", False
+        while at < item.end:
+            text = self.texts[at]
+            if at in skipped:
+                at += 1
+                continue
+            if text == "<" and not is_value:
+                close = self.tokens.angle(at, item.end)
+                if close > 0:
+                    at = close + 1
+                    continue
+            if text in ("=", "{", ",", ";", "[", ":"):
+                if last and not is_value:
+                    names.append(last)
+                is_value = text in ("=", "{") or (is_value and text != ",")
+                last = ""
+                if text in ("{", "["):
+                    at = self.tokens.close(at)
+            elif text == "(" and is_value:
+                at = self.tokens.close(at)
+            elif self.kinds[at] == "word" and not is_value:
+                last = text
+            at += 1
+        return names

@@ -1,0 +1,180 @@
+"""The device text of a mixed source: kernels, device variables, and what these reach by name."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from typing import NamedTuple
+
+from .cut import Edit, Text, applied
+from .declarations import Item
+
+_CUDA_NAMESPACES = frozenset(
+    ("std", "cooperative_groups", "nvcuda", "cub", "cuda", "cute", "cutlass", "thrust")
+)
+_HOST_NAMESPACES = frozenset(("std", "tvm"))
+
+
+class DeviceSide(NamedTuple):
+    """The device text, and what the build has to know of it.
+
+    Attributes
+    ----------
+    text : str
+        What NVRTC compiles.
+    words : frozenset of str
+        Its words.
+    has_code : bool
+        Whether it defines a kernel or a device variable.
+    launches : bool
+        Whether device code launches kernels itself.
+    names : frozenset of str
+        All that the source declares, of either side.
+    """
+
+    text: str
+    words: frozenset[str]
+    has_code: bool
+    launches: bool
+    names: frozenset[str]
+
+
+def device_side(
+    source: str, names: Iterable[str] = (), without: Container[tuple[str, int]] = ()
+) -> DeviceSide:
+    """Return the device side of a preprocessed source.
+
+    Parameters
+    ----------
+    source : str
+        As the device's preprocessor leaves it.
+    names : iterable of str
+        Further names that device code needs, those of template arguments.
+    without : container of (str, int)
+        Files and lines where NVRTC has found errors: what is no device code's own is left out
+        there, since a name may have led to it by accident.
+    """
+    return _DeviceCut(Text(source), without).run(names)
+
+
+class _DeviceCut:
+    def __init__(self, text: Text, without: Container[tuple[str, int]]) -> None:
+        self.text = text
+        self.without = without
+        self.edits: list[Edit] = []
+        self.kept: set[int] = set()
+        self.namespaces = {
+            x for item in text.walk() if item.kind == "namespace" for x in item.names
+        }
+
+    def run(self, names: Iterable[str]) -> DeviceSide:
+        text = self.text
+        roots = [item for item in text.top() if self._is_root(item)]
+        self.kept = text.reached(roots, self._words, names)
+        words: set[str] = set()
+        launches = False
+        for item in text.top():
+            if id(item) in self.kept and not (self._is_host(item) or self._is_refused(item)):
+                words |= self._words(item)
+                launches = launches or "<<<" in text.tokens.texts[item.first : item.end]
+                self._keep(item)
+            elif not self._is_used_namespace(item):
+                self.edits.append(text.edit_of(item.first, item.end))
+        return DeviceSide(
+            applied(text.source, self.edits),
+            frozenset(words),
+            any(item.body or item.kind != "function" for item in roots),
+            launches,
+            frozenset(text.by_name),
+        )
+
+    def _is_root(self, item: Item) -> bool:
+        if item.is_device_variable:
+            return True
+        return bool(item.words & {"__global__"}) and item.kind in ("function", "instance")
+
+    def _is_host(self, item: Item) -> bool:
+        """Whether an item is no part of device code, whatever names it."""
+        if item.kind == "function":
+            return not item.is_for_device and not self._is_guide(item)
+        if item.kind == "instance":
+            return not item.is_for_device
+        if item.kind == "variable":
+            constant = item.words & {"const", "constexpr", "__shared__", "static", "inline"}
+            return not (item.is_device_variable or constant or item.templates)
+        return False
+
+    def _is_refused(self, item: Item) -> bool:
+        is_own = item.is_device_variable or item.words & {"__global__", "__device__"}
+        if not self.without or is_own:
+            return False
+        file, first = self.text.tokens.line(item.first)
+        last = self.text.tokens.line(item.end - 1)[1]
+        return any((file, line) in self.without for line in range(first, last + 1))
+
+    def _is_guide(self, item: Item) -> bool:
+        """Whether a function's declaration is a deduction guide of a class."""
+        if item.body is not None or item.params is None:
+            return False
+        return self.text.tokens.texts[item.params[1] + 1 : item.params[1] + 2] == ["->"]
+
+    def _is_used_namespace(self, item: Item) -> bool:
+        if item.kind != "using namespace":
+            return False
+        words = self.text.tokens.texts[item.head + 2 : item.end - 1]
+        names = [x for x in words if x != "::"]
+        if names[:1] == ["std"]:
+            return len(names) == 1
+        return bool(names) and names[0] in (self.namespaces | _CUDA_NAMESPACES) - {"tvm"}
+
+    def _words(self, item: Item) -> set[str]:
+        if self._is_host(item):
+            return set()
+        if item.kind == "class" and item.children:
+            assert item.body is not None
+            words = self.text.tokens.words(item.first, item.body[0])
+            words |= self.text.tokens.words(item.body[1], item.end)
+            for child in item.children:
+                if not self._is_host_member(child):
+                    words |= self._words_of_member(child)
+            return words
+        return self.text.tokens.words(item.first, item.end)
+
+    def _words_of_member(self, item: Item) -> set[str]:
+        if item.kind == "class" and item.children:
+            return self._words(item)
+        return self.text.tokens.words(item.first, item.end)
+
+    def _is_host_member(self, item: Item) -> bool:
+        is_own = item.kind == "function" and not item.is_for_device
+        # The layout has a virtual one, and what is defaulted is of either side.
+        return is_own and "virtual" not in item.words and not self._is_given(item)
+
+    def _is_given(self, item: Item) -> bool:
+        if item.equals is None:
+            return False
+        return self.text.tokens.texts[item.equals + 1] in ("default", "delete")
+
+    def _keep(self, item: Item) -> None:
+        if item.kind != "class":
+            return
+        for child in item.children:
+            if child.kind == "class":
+                self._keep(child)
+            elif self._is_host_member(child):
+                self._leave_declaration(child)
+
+    def _leave_declaration(self, item: Item) -> None:
+        """Cut a host function of a class; traits go on to see constructors and assignments."""
+        text = self.text
+        owner = item.parent.name if item.parent else ""
+        is_special = item.name in (owner, "operator")
+        head = text.head(item)
+        if is_special and not head & _HOST_NAMESPACES and all(map(self._is_known, head)):
+            if item.body is not None:
+                self.edits.append(text.edit_of(text.head_end(item), item.body[1] + 1, ";"))
+            return
+        self.edits.append(text.edit_of(item.first, item.end))
+
+    def _is_known(self, word: str) -> bool:
+        items = self.text.by_name.get(word, [])
+        return not items or any(id(x) in self.kept and not self._is_host(x) for x in items)

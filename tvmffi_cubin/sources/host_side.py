@@ -1,0 +1,283 @@
+"""The host text of a mixed source: what is not for the device alone, and stubs for kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .cut import Edit, Parameter, Text, applied
+from .declarations import Item
+from .needs_nvcc import refuse
+
+_DEVICE_ONLY = "TVMFFI_CUBIN_DEVICE_ONLY "
+
+
+class HostSide(NamedTuple):
+    """The host text, and what the build has to know of it.
+
+    Attributes
+    ----------
+    text : str
+        What the host compiler compiles.
+    kernels : dict of str to int
+        The names of the kernels that have stubs, and how many functions are called so; more than
+        one where the arguments of a template do not tell its instances apart.
+    bound : dict of str to tuple of str
+        Of each kernel the types of the parameters that it has in device code alone.
+    variables : tuple of str
+        The device variables that host code names, qualified.
+    launches : tuple of str
+        Launches as messages name them: ``"ops.cu:12: scale<<<...>>>"``.
+    words : frozenset of str
+        The words of the text.
+    """
+
+    text: str
+    kernels: dict[str, int]
+    bound: dict[str, tuple[str, ...]]
+    variables: tuple[str, ...]
+    launches: tuple[str, ...]
+    words: frozenset[str]
+
+
+def host_side(source: str, bound: Sequence[str] = ()) -> HostSide:
+    """Return the host side of a preprocessed source.
+
+    Parameters
+    ----------
+    source : str
+        As the host's preprocessor leaves it.
+    bound : sequence of str
+        Names of the last parameters of all kernels, which the module binds.
+
+    Raises
+    ------
+    ValueError
+        A kernel does not have them; or only nvcc compiles the source.
+    """
+    text = Text(source)
+    refuse(text)
+    return _HostCut(text, tuple(bound)).run()
+
+
+class _HostCut:
+    def __init__(self, text: Text, bound: tuple[str, ...]) -> None:
+        self.text, self.bound = text, bound
+        self.edits: list[Edit] = []
+        self.kernels: dict[str, int] = {}
+        self.bound_types: dict[str, tuple[str, ...]] = {}
+        self.variables: list[str] = []
+        self.launches: list[str] = []
+        self.words: set[str] = set()
+
+    def run(self) -> HostSide:
+        text = self.text
+        kept = text.reached(filter(self._is_root, text.top()), self._words)
+        for item in text.top():
+            if id(item) in kept:
+                self.words |= self._words(item)
+                self._keep(item)
+            else:
+                self.edits.append(text.edit_of(item.first, item.end))
+        return HostSide(
+            applied(text.source, self.edits),
+            self.kernels,
+            self.bound_types,
+            tuple(dict.fromkeys(self.variables)),
+            tuple(self.launches),
+            frozenset(self.words),
+        )
+
+    def _is_root(self, item: Item) -> bool:
+        if item.is_kernel:
+            return item.kind == "instance" or not item.templates
+        if item.kind in ("function", "instance"):
+            is_operator = item.name == "operator" and not item.is_device_only
+            return is_operator or not item.is_for_device
+        if item.kind == "variable":
+            return not (item.is_device_variable or item.words & {"const", "constexpr"})
+        return item.kind in ("using namespace", "other")
+
+    def _words(self, item: Item) -> set[str]:
+        """Return the words that are left of an item."""
+        if item.kind == "class" and item.children:
+            assert item.body is not None
+            words = self.text.tokens.words(item.first, item.body[0])
+            words |= self.text.tokens.words(item.body[1], item.end)
+            return words.union(*map(self._words, item.children))
+        if item.params and (item.is_kernel or item.is_device_only):
+            return self.text.head(item)
+        return self.text.tokens.words(item.first, item.end)
+
+    def _keep(self, item: Item) -> None:
+        if item.kind == "class" and item.children:
+            for child in item.children:
+                self._keep(child)
+        elif item.is_kernel:
+            self._kernel(item)
+        elif item.kind == "function" and item.is_device_only:
+            self._declaration(item)
+        elif item.is_device_variable:
+            self._variable(item)
+        elif item.kind != "line":
+            self._launches(item.first, item.end)
+
+    def _declaration(self, item: Item) -> None:
+        """Leave a device function without its body: host code may name it, and not call it."""
+        text = self.text
+        if item.scope and item.body:
+            self.edits.append(text.edit_of(item.first, item.end))
+            return
+        if not (item.is_member or "friend" in item.words or "extern" in item.words):
+            start = text.tokens.starts[item.head]
+            self.edits.append(Edit(start, start, _DEVICE_ONLY))
+        if item.body is not None:
+            body = "{ __builtin_trap(); }" if "virtual" in item.words else ";"
+            self.edits.append(text.edit_of(text.head_end(item), item.body[1] + 1, body))
+
+    def _variable(self, item: Item) -> None:
+        """Leave a variable's shadow, without the value that only the device has."""
+        text, tokens = self.text, self.text.tokens
+        if not (item.is_member or item.templates or "extern" in item.words):
+            prefix = "::".join(item.namespaces)
+            self.variables += [f"{prefix}::{x}" if prefix else x for x in item.names]
+            others = (x for name in item.names for x in text.by_name[name])
+            if not item.words & {"static", "inline"} and all(
+                "extern" not in x.words for x in others
+            ):
+                # A shadow is the unit's own, as the variable is its image's own.
+                start = tokens.starts[item.head]
+                self.edits.append(Edit(start, start, "static "))
+        begin = item.equals
+        if begin is None or item.words & {"const", "constexpr", "auto"} or len(item.names) > 1:
+            return
+        if "[]" in tokens.span(item.first, begin).replace(" ", ""):
+            return
+        self.edits.append(text.edit_of(begin, item.end - 1))
+
+    # ---- Kernels ----
+
+    def _kernel(self, item: Item) -> None:
+        assert item.params is not None
+        text, tokens = self.text, self.text.tokens
+        params = text.parameters(item.params)
+        own = self._without_bound(item, params)
+        if item.body is None:
+            return
+        names = [self._named(x, f"tvmffi_cubin_p{i}") for i, x in enumerate(own)]
+        given = text.parameters(item.templates[-1]) if item.templates else []
+        arguments = [self._named(x, f"tvmffi_cubin_t{i}") for i, x in enumerate(given)]
+        kernel = item.name
+        if kernel in {name.removesuffix("...") for name in names}:
+            kernel = "::" + "::".join((*item.namespaces, kernel))
+        if item.arguments:
+            kernel += tokens.span(item.arguments[0], item.arguments[1] + 1)
+        elif arguments:
+            kernel += f"<{', '.join(arguments)}>"
+        types = ", ".join(
+            f"decltype({name.removesuffix('...')}){'...' if name.endswith('...') else ''}"
+            for name in names
+        )
+        words = ", ".join((f"(static_cast<void (*)({types})>(&{kernel}))", *names))
+        self.edits.append(
+            text.edit_of(item.body[0], item.body[1] + 1, f"TVMFFI_CUBIN_STUB({words})")
+        )
+        qualified = "::".join((*item.namespaces, item.name))
+        self.kernels[qualified] = self.kernels.get(qualified, 0) + 1 + any(x.is_pack for x in given)
+
+    def _named(self, param: Parameter, name: str) -> str:
+        if not param.name:
+            self.edits.append(Edit(param.place, param.place, f" {name}"))
+        return (param.name or name) + ("..." if param.is_pack else "")
+
+    def _without_bound(self, item: Item, params: list[Parameter]) -> list[Parameter]:
+        if not self.bound:
+            return params
+        file, line = self.text.tokens.line(item.first)
+        count = len(self.bound)
+        if len(params) < count:
+            raise ValueError(
+                f"{file}:{line}: bound_params are the last parameters of every kernel, "
+                f"{', '.join(self.bound)}, and kernel {item.name} has {len(params)} "
+                f"parameter{'' if len(params) == 1 else 's'}"
+            )
+        own, rest = params[: len(params) - count], params[len(params) - count :]
+        last = [param.name for param in rest]
+        for name, wanted in zip(last, self.bound, strict=True):
+            if name != wanted and wanted in last:
+                raise ValueError(
+                    f"{file}:{line}: bound_params names {wanted!r} where kernel {item.name} has "
+                    f"{name!r}: give them in the kernel's order, {', '.join(last)}"
+                )
+        first = own[-1].end if own else rest[0].first
+        self.edits.append(self.text.edit_of(first, rest[-1].end))
+        qualified = "::".join((*item.namespaces, item.name))
+        self.bound_types[qualified] = tuple(map(self._type, rest))
+        return own
+
+    def _type(self, param: Parameter) -> str:
+        tokens = self.text.tokens
+        inside = [i for i in range(param.first, param.end) if tokens.texts[i] != param.name]
+        equals = next((n for n, i in enumerate(inside) if tokens.texts[i] == "="), len(inside))
+        return " ".join(tokens.texts[i] for i in inside[:equals])
+
+    # ---- Launches ----
+
+    def _launches(self, first: int, end: int) -> None:
+        texts = self.text.tokens.texts
+        for at in range(first, end):
+            if texts[at] == "<<<":
+                self._launch(at, first, end)
+
+    def _launch(self, at: int, first: int, end: int) -> None:
+        tokens = self.text.tokens
+        close = self._configuration_end(at + 1, end)
+        if close is None:
+            return
+        begin = self._callee(at, first)
+        arguments = tokens.close(close + 3)
+        callee = tokens.span(begin, at)
+        configuration = tokens.source[tokens.ends[at] : tokens.starts[close]]
+        call = f"(::tvmffi_cubin::Configure({configuration}) ? (void)0 : {callee}"
+        self.edits.append(Edit(tokens.starts[begin], tokens.ends[close + 2], call))
+        self.edits.append(Edit(tokens.ends[arguments], tokens.ends[arguments], ")"))
+        file, line = tokens.line(at)
+        self.launches.append(f"{file}:{line}: {callee}<<<...>>>")
+
+    def _configuration_end(self, at: int, end: int) -> int | None:
+        """Return the first of the three tokens of ``>>>``."""
+        tokens, texts = self.text.tokens, self.text.tokens.texts
+        while at + 3 < end:
+            if texts[at] in ("(", "[", "{", "[["):
+                at = tokens.close(at)
+            elif texts[at : at + 4] == [">", ">", ">", "("]:
+                return at
+            elif texts[at] == ";":
+                return None
+            at += 1
+        return None
+
+    def _callee(self, at: int, first: int) -> int:
+        """Return where what is launched begins: a name with arguments, or parentheses."""
+        tokens, texts = self.text.tokens, self.text.tokens.texts
+        begin = at
+        while begin > first:
+            begin -= 1
+            if texts[begin] == ">":
+                begin = tokens.angle_back(begin, first) - 1
+            elif texts[begin] in (")", "]"):
+                begin = tokens.opening.get(begin, begin)
+                if tokens.kinds[begin - 1] == "word" or texts[begin - 1] == ">":
+                    continue  # of a call, or an array's element
+            before = texts[begin - 1] if begin > first else ""
+            if before == "::":
+                begin -= 1
+                if not (tokens.kinds[begin - 1] == "word" or texts[begin - 1] == ">"):
+                    break
+            elif before in (".", "->", "template"):
+                begin -= 1
+                if before == "template" and texts[begin - 1] in ("::", ".", "->"):
+                    begin -= 1
+            else:
+                break
+        return begin

@@ -1,0 +1,177 @@
+"""The kernels and device variables that a compiled host side uses: read off its object.
+
+The host compiler instantiates templates, so its object tells which instances are launched, or have
+their address taken, and how it lays out what they take. What is found becomes name expressions for
+NVRTC, and assertions about layouts (``mixed/stub.h``, ``mixed/layout.h``).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ..kernels.demangle import FunctionName, demangle, split_list, take_apart
+from ..kernels.elf import Elf
+
+__all__ = ["Instance", "named", "named_outside", "stubs"]
+
+# A static member of KernelStub<&kernel, 8ull>, or the name of that type: whichever is left.
+_CLASS = r"N12tvmffi_cubin[0-9]\w*?(?:10KernelStub|14DeviceVariable)I\w+E"
+_STUB = re.compile(rf"_Z(?P<member>{_CLASS})4nodeE\Z|_ZTS(?P<type>{_CLASS}E)\Z")
+_SELF = re.compile(
+    r"tvmffi_cubin::(?:\w+::)?(?P<kind>KernelStub|DeviceVariable)"
+    r"<(?P<name>.*?)(?P<layouts>(?:, \d+ull)*)>\Z",
+    re.DOTALL,
+)
+_ADDRESS = re.compile(r"KernelStubIXadL_(Z\w*)EE(?=J(?:Ly\d+E)*EEE\Z)")
+_UNNAMED = "(anonymous namespace)::"
+_ABI_TAG = re.compile(r"\[abi:\w+\]")
+# As the demangler has floating-point template arguments: type and bits.
+_FLOAT = re.compile(r"\((float|double)\)\[([0-9a-f]+)\]")
+_FLOATS = {"float": (">f", 8, "f"), "double": (">d", 16, "")}
+_LAMBDA = re.compile(r"\{lambda\(|'lambda")
+_NAMELESS = re.compile(r"\{unnamed|'unnamed")
+_LOCAL = re.compile(r"\)(?:\s*(?:const|volatile|&&?))*::")
+
+# What follows the parameters of a member function.
+_OF_MEMBER = re.compile(r"\)(?:\s*(?:const|volatile|&&?))+\Z")
+
+
+class Instance(NamedTuple):
+    """A kernel that host code has a stub of, or a device variable that it names.
+
+    Attributes
+    ----------
+    stub : str
+        What the stub registers itself by: the name of its type, as ``typeid`` tells it.
+    expression : str
+        How NVRTC is asked for the kernel, such as ``"ns::scale<float, 4>"``.
+    params : tuple of str or None
+        Its parameters' types, None where it has C linkage.
+    layouts : tuple of int
+        How the host lays out each parameter, or the variable.
+    is_variable : bool
+        Whether it is a variable.
+    """
+
+    stub: str
+    expression: str
+    params: tuple[str, ...] | None
+    layouts: tuple[int, ...] = ()
+    is_variable: bool = False
+
+    @property
+    def is_template(self) -> bool:
+        """Whether it is an instance of a template."""
+        return self.expression.endswith(">")
+
+    @property
+    def qualified(self) -> str:
+        """Its name without template arguments."""
+        return take_apart(f"{self.expression}()").qualified
+
+    @property
+    def cast(self) -> str:
+        """The expression that also tells it from other functions of its name."""
+        if self.params is None:
+            return self.expression
+        return f"(void (*)({', '.join(self.params)})){self.expression}"
+
+
+def stubs(data: bytes) -> list[str]:
+    """Return the stubs that an object has, each once.
+
+    Parameters
+    ----------
+    data : bytes
+        An ELF object, or a shared object.
+
+    Raises
+    ------
+    ValueError
+        It is neither.
+    """
+    symbols = Elf(data).symbols(having="12tvmffi_cubin")
+    matches = filter(None, (_STUB.match(x.name) for x in symbols if x.is_placed))
+    return list(dict.fromkeys(x["type"] or f"{x['member']}E" for x in matches))
+
+
+def named(stubs: Iterable[str]) -> tuple[Instance, ...]:
+    """Return the kernels that stubs stand for, by name.
+
+    Raises
+    ------
+    ValueError
+        An instance has template arguments that only its own function can name; the message names
+        the kernel and the type.
+    """
+    found = map(_instance, stubs)
+    return tuple(sorted(found, key=lambda instance: (instance.expression, instance.stub)))
+
+
+def _instance(stub: str) -> Instance:
+    # As of a reference: of an address the demangler leaves some functions' parameters out.
+    mangled = _ADDRESS.sub(r"KernelStubIL_\1E", stub)
+    match = _SELF.match(demangle(f"_Z{mangled}")) or _SELF.match(demangle(f"_Z{stub}"))
+    if match is None:
+        raise ValueError(
+            f"the kernel of the stub {stub} has a name that the C++ runtime's demangler cannot "
+            'read: give it C linkage, or compile with compiler="nvcc"'
+        )
+    layouts = tuple(int(word[:-3]) for word in match["layouts"].split(", ")[1:])
+    kernel = match["name"].strip().replace(_UNNAMED, "").removeprefix("&")
+    if kernel.startswith("("):
+        kernel = kernel[1:-1]
+    if match["kind"] == "DeviceVariable":
+        return Instance(stub, f"&{named_outside(kernel)}", None, layouts, True)
+    name = take_apart(kernel)
+    _refuse_local(name)
+    params = None if name.params is None else tuple(map(named_outside, name.params))
+    return Instance(stub, named_outside(name.display), params, layouts)
+
+
+def _refuse_local(name: FunctionName) -> None:
+    """Refuse an instance that NVRTC cannot be asked for, since its arguments have no name there."""
+    for argument in split_list(name.display[len(name.qualified) + 1 : -1]):
+        if _LAMBDA.search(argument):
+            what = "a lambda, which has no name: write it as a struct with operator()"
+        elif _NAMELESS.search(argument):
+            what = "a type without a name: give it one, and define it"
+        elif _LOCAL.search(argument):
+            what = "a type of that function alone: define it"
+        else:
+            continue
+        raise ValueError(
+            f"kernel {name.qualified!r} is launched for {argument}, {what} outside of functions, "
+            "so that the device compiler can be asked for the instance; or compile with "
+            'compiler="nvcc"'
+        )
+
+
+def named_outside(text: str) -> str:
+    """Return a demangled type or name as code at global scope can write it."""
+    return _functions(_FLOAT.sub(_float, _ABI_TAG.sub("", text.replace(_UNNAMED, ""))))
+
+
+def _float(match: re.Match[str]) -> str:
+    layout, digits, suffix = _FLOATS[match[1]]
+    (value,) = struct.unpack(layout, bytes.fromhex(match[2].rjust(digits, "0")))
+    # No literal has an infinity.
+    return f"{value.hex()}{suffix}" if math.isfinite(value) else match[0]
+
+
+def _functions(text: str) -> str:
+    """Name functions whose address is a template argument as code does: ``&f<3>``."""
+    at = text.find("&(")
+    if at < 0:
+        return text
+    inner, depth = at + 2, 1
+    end = inner
+    while depth and end < len(text):
+        depth += {"(": 1, ")": -1}.get(text[end], 0)
+        end += 1
+    name = take_apart(_OF_MEMBER.sub(")", text[inner : end - 1]))
+    return f"{text[:at]}&{_functions(name.display)}{_functions(text[end:])}"
