@@ -86,6 +86,7 @@ TVMFFI_CUBIN_COLD GuideResult NoteGuideError(const Status& status, const std::st
 
 TVMFFI_CUBIN_COLD GuideResult LoadGuideLibrary(CUlibrary* library, const void* image) {
   if (!OpenDriver()) return CUDA_ERROR_NO_DEVICE;
+  WatchExit();
   Library loaded;
   loaded.image = image;
   const Status status = loaded.Load();
@@ -100,6 +101,7 @@ TVMFFI_CUBIN_COLD GuideResult UnloadGuideLibrary(CUlibrary library) {
     std::lock_guard<std::mutex> hold(known.mutex);
     known.kernels.clear();
   }
+  if (exit_begun) return CUDA_SUCCESS;
   Library loaded;
   loaded.handle = library;
   return loaded.Unload().result;

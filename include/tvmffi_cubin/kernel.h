@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdlib.h>
 #include <tvm/ffi/string.h>
 
 #include <memory>
@@ -16,6 +17,19 @@
 
 TVMFFI_CUBIN_BEGIN
 
+/*! \brief Whether the process exits or this shared object is unloaded. */
+inline bool exit_begun = false;
+
+/*!
+ * \brief Watches for that once the driver is open. Exit handlers run in reverse order, so this one
+ * precedes the destructor of a static image made before; one made later is destroyed while the
+ * driver still lives.
+ */
+inline void WatchExit() {
+  static const int watched = atexit([] { exit_begun = true; });
+  (void)watched;
+}
+
 /*! \brief What a module and its kernels share. */
 struct __attribute__((visibility("default"))) LoadedImage {
   Library library{};
@@ -25,7 +39,10 @@ struct __attribute__((visibility("default"))) LoadedImage {
   LoadedImage() = default;
   LoadedImage(const LoadedImage&) = delete;
   LoadedImage& operator=(const LoadedImage&) = delete;
-  ~LoadedImage() { library.Unload(); }
+  ~LoadedImage() {
+    // At exit the driver may be gone already; the process's end frees what is loaded.
+    if (!exit_begun) library.Unload();
+  }
 };
 
 /*!
@@ -323,6 +340,7 @@ TVMFFI_CUBIN_COLD void CubinModule::Load() const {
     TVM_FFI_THROW(LaunchError) << "the CubinModule has no image: it was moved from, or never set";
   }
   RequireDriver();
+  WatchExit();
   const Status status = image_->library.Load();
   if (status.ok()) return;
   ThrowLaunchError(status, DescribeImageError(status, image_->facts, "the image cannot be loaded"));
