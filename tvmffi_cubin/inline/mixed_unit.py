@@ -33,6 +33,7 @@ from .tools import Toolset
 __all__ = ["MixedParts", "MixedUnit", "build_unit"]
 
 _NVCC = 'nvcc takes some code that NVRTC refuses: if it takes this, compiler="nvcc" builds it'
+_OF_MMA = "\n#include <cuda_fp16.h>\n#include <cuda_bf16.h>"
 _UNRESOLVED = "Unresolved extern"
 _OWN_CODE = (
     "each file with kernels and host functions has device code of its own: define it in a header "
@@ -224,6 +225,8 @@ class _Build(NamedTuple):
         prefix = mixed_prefix(exports)
         if "cub" in host.words and any(name.startswith("cub/") for name, _ in text.libraries):
             prefix += f"\n{CUB}"
+        if any(name == "mma.h" for name, _ in text.libraries):
+            prefix += _OF_MMA  # which is not for the host, and brings them
         output = self.request.output if self.request.is_object else ""
         shown = {self._name(x): x.text for x in self.unit.sources if x.path is None}
         return HostCode(host.text, prefix, exports, host.variables, output, shown)
