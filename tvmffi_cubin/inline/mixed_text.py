@@ -6,13 +6,20 @@ import os
 import re
 import tempfile
 from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 
+from ..cache.entry import Entry, Product
+from ..cache.key import Key
+from ..cache.store import Cache
 from ..cuda.nvrtc import line_directive
 from ..errors import BuildError
 from ..host import process
 from ..host import units as host_unit
 from ..host.build import shortened
 from ..host.environment import build_environment
+from ..host.include_scan import hidden_by, parse_depfile
+from ..host.tools import native_cpu
 from ..sources.expansion import Expansion, expansion
 from ..sources.source import Source
 from ..sources.torch import TORCH_HEADER, TORCH_REMEDY
@@ -24,6 +31,8 @@ __all__ = ["PREFIX", "expand", "mixed_prefix"]
 
 PREFIX = "#include <tvmffi_cubin/mixed/host.h>"
 """What every unit's host text is compiled behind, after tvm-ffi's headers."""
+
+_MACROS = "macros.h"
 
 # Libraries of device code that the host's compiler has no use for.
 _DEVICE_ONLY = re.compile(
@@ -46,14 +55,19 @@ def mixed_prefix(exports: Sequence[tuple[str, str]]) -> str:
 
 
 def expand(
-    request: Request, tools: Toolset, sources: Sequence[Source], names: Sequence[str], arch: str
+    request: Request,
+    tools: Toolset,
+    cache: Cache,
+    sources: Sequence[Source],
+    names: Sequence[str],
+    arch: str,
 ) -> Expansion:
     """Run the host compiler's preprocessor over sources.
 
     Parameters
     ----------
-    request, tools
-        What is built, and with what.
+    request, tools, cache
+        What is built, with what, and where it is kept.
     sources : sequence of Source
         The sources of a unit, in order.
     names : sequence of str
@@ -69,29 +83,25 @@ def expand(
         They include a header of torch's.
     """
     search = HeaderSearch(request, tools)
-    flags = host_unit.host_flags(tools, search.cuda_flags)
     folders = [x for source in sources for x in (source.folder, *source.further_folders) if x]
     command = [
-        *tools.compiler.command,
-        *("-E", "-dI", "-x", "c++"),
-        *(word for folder in dict.fromkeys(folders) for word in ("-iquote", folder)),
-        *flags,
+        *(*tools.compiler.command, "-E", "-x", "c++"),
+        *host_unit.host_flags(tools, search.cuda_flags),
         *(word for folder in request.include_paths for word in ("-I", folder)),
-        *_macros(arch),
+        *(f"-D{macro}" for macro in _macros(arch)),
     ]
-    text = '#line 1 "<headers>"\n' + mixed_prefix(()) + "\n"
+    headers = _headers(request, tools, cache, command)
+    command += ["-dI", "-imacros", os.fspath(headers.so)]
+    command += [word for folder in dict.fromkeys(folders) for word in ("-iquote", folder)]
+    text = ""
     for source, name in zip(sources, names, strict=True):
         text += line_directive(name) + source.text.removeprefix("\ufeff") + "\n"
     with tempfile.TemporaryDirectory() as folder:
         unit, made = os.path.join(folder, "unit.cu"), os.path.join(folder, "unit.ii")
         with open(unit, "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(text)
-        command += [unit, "-o", made]
-        status, errors = process.run(command, environment=build_environment(), is_long=True)
+        _run(request, tools, [*command, unit, "-o", made])
         output = _read(made)
-    libraries = (*tools.cuda_include_dirs, str(tools.tvm_ffi.include), str(tools.include))
-    if status != 0:
-        _check(request, command, errors, libraries)
     cuda = tuple(f"{x}/" for x in tools.cuda_include_dirs)
 
     def is_kept(name: str, path: str) -> bool:
@@ -103,8 +113,51 @@ def expand(
         return is_cuda and _HOST_ONLY.match(name) is None
 
     # The unit's own folder is none of the user's.
-    found = expansion(output, is_kept, (*libraries, folder))
-    return found._replace(read=tuple(path for path in found.read if path != unit))
+    found = expansion(output, is_kept, (*_libraries(tools), folder))
+    read = (path for path in found.read if path not in (unit, os.fspath(headers.so)))
+    return found._replace(read=(*headers.facts["read"], *read))
+
+
+def _libraries(tools: Toolset) -> tuple[str, ...]:
+    return (*tools.cuda_include_dirs, str(tools.tvm_ffi.include), str(tools.include))
+
+
+def _headers(request: Request, tools: Toolset, cache: Cache, command: Sequence[str]) -> Entry:
+    """Return what the headers define that all units begin with, which takes longer than a unit."""
+    key = Key("macros of headers").add("tools", tools.versions).add("text", mixed_prefix(()))
+    key.add("command", command).add("cpu", native_cpu(command))
+    make = partial(_define, request, tools, command)
+    return cache.obtain(key.hexdigest(), make, name="macros of headers")
+
+
+def _define(request: Request, tools: Toolset, command: Sequence[str], folder: Path) -> Product:
+    def macros(text: str, *options: str) -> dict[str, None]:
+        (folder / "headers").write_text(text)
+        made = os.fspath(folder / _MACROS)
+        unit = os.fspath(folder / "headers")
+        _run(request, tools, [*command, "-dM", *options, unit, "-o", made])
+        return dict.fromkeys(_read(made).splitlines())
+
+    depfile = folder / "headers.d"
+    predefined = macros("")
+    defined = macros(mixed_prefix(()) + "\n", "-MD", "-MF", os.fspath(depfile))
+    (folder / _MACROS).write_text("\n".join(x for x in defined if x not in predefined) + "\n")
+    read = tuple(path for path in parse_depfile(depfile.read_text()) if path.startswith("/"))
+    read = tuple(path for path in read if not path.startswith(f"{folder}/"))
+    return Product(
+        so=_MACROS,
+        dependencies=tools.unknown(read),
+        absent=hidden_by(request.include_paths, read),
+        outdated=tools.outdated,
+        facts={"read": read},
+        versions=tools.versions,
+    )
+
+
+def _run(request: Request, tools: Toolset, command: Sequence[str]) -> None:
+    status, errors = process.run(command, environment=build_environment(), is_long=True)
+    if status != 0:
+        _check(request, command, errors, _libraries(tools))
 
 
 def _read(file: str) -> str:
@@ -130,7 +183,7 @@ def _macros(arch: str) -> list[str]:
             macros += [f"__CUDA_ARCH_FEAT_SM{number}_ALL", f"__CUDA_ARCH_SPECIFIC__={number}0"]
         if kind:
             macros.append(f"__CUDA_ARCH_FAMILY_SPECIFIC__={number}0")
-    return [f"-D{macro}" for macro in macros]
+    return macros
 
 
 def _check(request: Request, command: Sequence[str], errors: str, libraries: Sequence[str]) -> None:

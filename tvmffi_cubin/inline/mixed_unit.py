@@ -200,7 +200,7 @@ class _Build(NamedTuple):
 
     def _expand(self, arch: str) -> Expansion:
         names = [self._name(source) for source in self.unit.sources]
-        return expand(self.request, self.tools, self.unit.sources, names, arch)
+        return expand(self.request, self.tools, self.cache, self.unit.sources, names, arch)
 
     def _name(self, source: Source) -> str:
         if source.path is not None:
