@@ -84,7 +84,8 @@ class TestLinkFlags:
         flags = forwarders.link_flags(["-lcuda", "-L/x", "-lcudart", "-lfoo"])
         assert flags == ("-Wl,--gc-sections", "-L/x", "-lfoo")
 
-    def test_link_the_wheel_s_runtime_only_as_needed(self) -> None:
+    def test_link_the_wheel_s_runtime_only_as_needed(self, monkeypatch) -> None:
+        monkeypatch.delenv("TVMFFI_CUBIN_CUDART", raising=False)
         flags = forwarders.cudart_flags(Path("/a b/libcudart.so.12"))
         at = flags.index("/a b/libcudart.so.12")
         assert (flags[at - 1], flags[at + 1]) == ("-Wl,--as-needed", "-Wl,--no-as-needed")

@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     from ..artifacts.inspect_file import inspect
     from ..cache.files import write_output
     from ..cuda.arch import split
-    from ..device.files import compile_files, headers, make_rule
+    from ..inline.compile_files import compile_files, headers, make_rule
 
     paths = {"options": options.options, "include_paths": options.include_paths}
     cubin = compile_files(

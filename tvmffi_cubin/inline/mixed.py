@@ -17,12 +17,12 @@ from ..functions.registration import registration
 from ..host.later import Later
 from ..kernels.demangle import demangle
 from ..kernels.elf import GLOBAL, Elf
-from ..part_files import PartFiles
 from ..sources.reader import read
 from ..sources.sort import Sources
 from ..sources.source import DEVICE_IMAGE
 from .mixed_device import DeviceCode, DeviceCompiler
 from .mixed_unit import MixedParts, MixedUnit, build_unit
+from .part_files import PartFiles
 from .request import Request
 from .tools import Toolset
 

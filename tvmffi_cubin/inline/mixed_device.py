@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..cache.entry import Product
 from ..cache.key import Key
@@ -18,10 +18,12 @@ from ..cuda.parallel import in_parallel
 from ..device.compile import compile_device, merged_signatures
 from ..device.image import Image
 from ..device.instances import wanted_instances
-from ..device_record import read_device, record_device
-from ..part_files import PartFiles
-from ..sources.source import Source
+from ..device.signature import KernelSignature
+from ..kernels.cubin import Cubin
+from ..kernels.types import CxxType, Param, Pointee
+from ..sources.source import DEVICE_IMAGE, Source
 from .headers import HeaderSearch
+from .part_files import PartFiles
 from .request import Request
 from .tools import Toolset
 
@@ -86,7 +88,7 @@ class DeviceCompiler(NamedTuple):
             lambda folder: self._compile(request, code, folder),
             name=f"{request.name} (device code)",
         )
-        device = read_device(entry.so.read_bytes(), entry.facts["device"])
+        device = _recorded(entry.so.read_bytes(), entry.facts["device"])
         return device, PartFiles.of(entry, self.tools)
 
     def _key(self, request: Request, code: DeviceCode) -> str:
@@ -129,7 +131,7 @@ class DeviceCompiler(NamedTuple):
             facts={
                 "name": request.name,
                 "files": found.facts(self.tools),
-                "device": record_device(device),
+                "device": _record(device),
             },
             versions={**self.tools.versions, **self.tools.library_versions},
         )
@@ -144,3 +146,36 @@ class DeviceCompiler(NamedTuple):
         request = request._replace(cuda_cflags=(*flags, *request.cuda_cflags))
         source = own._replace(text=f"{own.text}{code.checks}")
         return compile_device(request, (*code.others, source), archs)
+
+
+# An image in the cache
+
+
+def _record(device: Image) -> dict[str, Any]:
+    """Return all that is known of an image but its bytes, as JSON values."""
+    rows = []
+    for signature in device.signatures:
+        # The image itself tells what it uses.
+        rows.append({k: v for k, v in signature._asdict().items() if k not in ("kernel", "params")})
+        rows[-1]["params"] = signature.params
+    return {"cubin": device.cubin.facts, "signatures": rows}
+
+
+def _recorded(image: bytes, said: Mapping[str, Any]) -> Image:
+    """Return what `_record` was given, of the image's bytes and of what it said."""
+    cubin = Cubin(image, **said["cubin"])
+    kernels = {kernel.name: kernel for kernel in cubin.kernels}
+    signatures = []
+    for row in said["signatures"]:
+        params = tuple(map(_param, row["params"]))
+        more = {**row, "params": params, "kernel": kernels[row["symbol"]]}
+        signatures.append(KernelSignature(**more))
+    return Image(DEVICE_IMAGE, cubin, tuple(signatures))
+
+
+def _param(row: Sequence[Any]) -> Param:
+    name, (spelled, kind, size, scalar, pointee), ndim = row
+    if pointee is not None:
+        text, dtypes, align = pointee
+        pointee = Pointee(text, tuple((code, bits) for code, bits in dtypes), align)
+    return Param(name, CxxType(spelled, kind, size, scalar, pointee), ndim)

@@ -16,10 +16,10 @@ from ..host import units as host_unit
 from ..host.flags import find_for, incbin_files
 from ..host.plan import BuildPlan, Cxx, Merge, object_name
 from ..host.tools import native_cpu
-from ..part_files import PartFiles
 from ..sources.stubs import stubs
 from .headers import HeaderSearch
 from .mixed_text import mixed_prefix
+from .part_files import PartFiles
 from .request import Request
 from .tools import Toolset
 

@@ -16,7 +16,6 @@ from ..errors import BuildError, CompileError
 from ..host.build import shortened
 from ..host.later import Later
 from ..launches.values import bound_name
-from ..part_files import PartFiles
 from ..sources.device_side import DeviceSide, device_side
 from ..sources.expansion import Expansion
 from ..sources.host_side import HostSide, host_side
@@ -27,6 +26,7 @@ from ..sources.torch import torch_word_hints
 from .mixed_device import DeviceCode, DeviceCompiler
 from .mixed_host import CUB, HostCode, HostCompiler
 from .mixed_text import expand, mixed_prefix
+from .part_files import PartFiles
 from .request import Request
 from .tools import Toolset
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .cache.entry import Entry
-from .cache.record import Files
+from ..cache.entry import Entry
+from ..cache.record import Files
 
 if TYPE_CHECKING:
-    from .inline.tools import Toolset
+    from .tools import Toolset
 
 __all__ = ["PartFiles"]
 

@@ -61,9 +61,9 @@ def _linked(
     name_expressions: Sequence[str],
     include_paths: Sequence[str],
 ) -> Cubin:
-    from ..inline.files import read_files
-    from ..inline.request import make_request
-    from .compile import compile_device
+    from ..device.compile import compile_device
+    from .files import read_files
+    from .request import make_request
 
     if other := next((file for file in files if file.suffix != ".cu"), None):
         raise ValueError(f"{other} is no .cu file, as each of several has to be")

@@ -1,1 +1,0 @@
-"""Template files of the generated text."""
