@@ -6,8 +6,6 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
-__all__ = ["PreprocessorFlags", "parse"]
-
 _FIRST = ("-include", "-imacros")
 # In the order of the search.
 _FOLDERS = ("-iquote", "-I", "-isystem", "-idirafter")

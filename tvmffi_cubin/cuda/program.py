@@ -8,7 +8,6 @@ import ctypes
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -27,8 +26,6 @@ Stop = ctypes.Array[ctypes.c_char]
 # Bytes of address space. Deeply nested source overflows a thread's usual 8 MB, which ends the
 # process; on the first thread of a process alone NVRTC sees to it itself.
 _STACK = 256 << 20
-# Seconds for which the end of a process waits for what was left.
-_PATIENCE = 1.0
 # Bytes: more than any libc's struct sigaction, whose first member is the handler.
 _ACTION = 256
 
@@ -89,12 +86,10 @@ class Call(threading.Thread, Generic[_T]):
 
 
 def _leave() -> None:
-    """Stop what is under way when the process ends: the libraries are about to be torn down."""
-    end = time.monotonic() + _PATIENCE
-    for call in list(_running):
-        call.stop[0] = b"\1"
-    while _running and time.monotonic() < end:
-        time.sleep(0.001)
+    """Have a process that ends while something is under way end before C's exit tears that down."""
+    if _running:
+        libc = ctypes.CDLL(None)
+        libc.on_exit(libc._exit, None)  # with the status that the process has
 
 
 def _after_fork() -> None:

@@ -26,8 +26,6 @@ from .part_files import PartFiles
 from .request import Request
 from .tools import Toolset
 
-__all__ = ["MixedModule", "compile_mixed"]
-
 _LAUNCHED = re.compile(r"(\w+)\s*(?:<.*>\s*)?<<<\.\.\.>>>\Z")
 
 

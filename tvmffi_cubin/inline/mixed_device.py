@@ -27,8 +27,6 @@ from .part_files import PartFiles
 from .request import Request
 from .tools import Toolset
 
-__all__ = ["DeviceCode", "DeviceCompiler"]
-
 _IMAGE = "tvmffi_cubin.device"
 # Both sides mean the same types by int64_t and its like, and what has no qualifier is as good on
 # either side: host functions are cut out.

@@ -23,8 +23,6 @@ from .part_files import PartFiles
 from .request import Request
 from .tools import Toolset
 
-__all__ = ["CUB", "OBJECT", "HostCode", "HostCompiler"]
-
 OBJECT = "tvmffi_cubin.host.o"
 """The object's name in an entry; the dots keep it from being a module's own."""
 

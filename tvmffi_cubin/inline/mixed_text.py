@@ -27,8 +27,6 @@ from .headers import HeaderSearch
 from .request import Request
 from .tools import Toolset
 
-__all__ = ["PREFIX", "expand", "mixed_prefix"]
-
 PREFIX = "#include <tvmffi_cubin/mixed/host.h>"
 """What every unit's host text is compiled behind, after tvm-ffi's headers."""
 

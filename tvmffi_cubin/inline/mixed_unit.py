@@ -30,8 +30,6 @@ from .part_files import PartFiles
 from .request import Request
 from .tools import Toolset
 
-__all__ = ["MixedParts", "MixedUnit", "build_unit"]
-
 _NVCC = 'nvcc takes some code that NVRTC refuses: if it takes this, compiler="nvcc" builds it'
 _OF_MMA = "\n#include <cuda_fp16.h>\n#include <cuda_bf16.h>"
 _UNRESOLVED = "Unresolved extern"

@@ -11,8 +11,6 @@ from ..cache.record import Files
 if TYPE_CHECKING:
     from .tools import Toolset
 
-__all__ = ["PartFiles"]
-
 
 class PartFiles(NamedTuple):
     """The files that a part of a module read, and those that it would have read instead.

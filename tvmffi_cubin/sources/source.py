@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-__all__ = ["DEVICE_IMAGE", "Source", "source_text"]
-
 DEVICE_IMAGE = "kernels"
 """The name under which the image of the device sources is embedded."""
 

@@ -16,8 +16,6 @@ from typing import NamedTuple
 from ..kernels.demangle import FunctionName, demangle, split_list, take_apart
 from ..kernels.elf import Elf
 
-__all__ = ["Instance", "named", "named_outside", "stubs"]
-
 # A static member of KernelStub<&kernel, 8ull>, or the name of that type: whichever is left.
 _CLASS = r"N12tvmffi_cubin[0-9]\w*?(?:10KernelStub|14DeviceVariable)I\w+E"
 _STUB = re.compile(rf"_Z(?P<member>{_CLASS})4nodeE\Z|_ZTS(?P<type>{_CLASS}E)\Z")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-__all__ = ["TORCH_HEADER", "TORCH_REMEDY", "TORCH_USE", "torch_hint", "torch_word_hints"]
-
 TORCH_HEADER = re.compile(r"(torch|ATen|c10|pybind11)/")
 """Paths of its headers, and of the bindings that come with it."""
 
