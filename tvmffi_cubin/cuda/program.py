@@ -8,6 +8,7 @@ import ctypes
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -85,11 +86,19 @@ class Call(threading.Thread, Generic[_T]):
         return self._made
 
 
-def _leave() -> None:
-    """Have a process that ends while something is under way end before C's exit tears that down."""
+def settle() -> bool:
+    """Stop what is under way as the process ends; return whether it stopped within a second.
+
+    Where it did not, the process ends before C's exit tears NVRTC down under it.
+    """
+    until = time.monotonic() + 1
+    for call in tuple(_running):
+        call.stop[0] = b"\1"
+        call.join(max(0, until - time.monotonic()))
     if _running:
         libc = ctypes.CDLL(None)
         libc.on_exit(libc._exit, None)  # with the status that the process has
+    return not _running
 
 
 def _after_fork() -> None:
@@ -101,7 +110,7 @@ def _after_fork() -> None:
     _guard = threading.RLock()  # a thread that the child does not have may hold the old one
 
 
-atexit.register(_leave)
+atexit.register(settle)
 os.register_at_fork(after_in_child=_after_fork)
 
 

@@ -21,7 +21,7 @@ from ..cache.files import remove
 from ..cache.key import Key
 from ..cache.record import Files
 from ..cuda import preprocessor
-from ..cuda.program import COMPILATION, SUCCESS, Compiled, Nvrtc
+from ..cuda.program import COMPILATION, SUCCESS, Compiled, Nvrtc, settle
 from ..host import include_scan
 from ..host.pch import has_room
 
@@ -188,7 +188,7 @@ def _folder(process: int) -> Path:
 
 
 def _remove(folder: str, owner: int) -> None:
-    if os.getpid() == owner:
+    if os.getpid() == owner and settle():  # NVRTC crashes where its folder goes while it works
         remove(folder)
 
 
