@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from file_kit import write
-from nvrtc_kernel import compile_it
 from processes import in_fork
 
 import tvmffi_cubin as tc
@@ -112,22 +111,6 @@ def test_hits_of_layers_and_of_the_process_s_own_folder_are_told(info, here, mon
     built("more")
     assert [x.outcome for x in info().events] == ["built", "layer", "built", "private"]
     assert (info().layers, info().mode, info().hits) == ((str(here / "cache"),), "read", 2)
-
-
-def test_images_that_could_not_be_made_are_an_event(info):
-    with pytest.raises(ZeroDivisionError):
-        tc.lazy("late", generate=lambda: 1 // 0, key="1").prepare()
-    (event,) = info().events
-    assert (event.name, event.outcome, info().misses) == ("late (images)", "failed", 1)
-
-
-def test_images_of_lazy_modules_are_counted(info):
-    for _ in range(2):
-        tc.lazy("late", generate=compile_it, key="1").prepare()
-    assert [(x.name, x.outcome) for x in info().events] == [
-        *(("late (images)", "built"), ("late", "built")),
-        *(("late (images)", "hit"), ("late", "hit")),
-    ]
 
 
 def test_the_last_hundred_are_kept(info):

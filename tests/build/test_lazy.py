@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -64,11 +65,11 @@ import copy, os, pickle, sys
 import tvmffi_cubin as tc
 
 mod = tc.lazy("m", generate=print, key=1, functions={"k": tc.Launch(grid=1, block=1)})
-assert "'m', not used yet: k" in repr(mod)
-assert "k" in dir(mod) and list(mod) == ["k"] and mod._ipython_key_completions_() == ["k"]
+assert "'m': not used yet" in repr(mod)
+assert "k" in dir(mod)
 assert not hasattr(mod, "_repr_html_") and not hasattr(mod, "__len__")
 copy.copy(mod), pickle.dumps(mod)
-assert "module" not in dir(tc.lazy("m", generate=print, key=1))
+mod.unload()
 assert not mod.is_generated
 assert "tvm_ffi" not in sys.modules, "imported"
 assert not os.path.exists(os.environ["TVMFFI_CUBIN_CACHE_DIR"])
@@ -76,6 +77,11 @@ assert not os.path.exists(os.environ["TVMFFI_CUBIN_CACHE_DIR"])
     env = {**os.environ, "TVMFFI_CUBIN_CACHE_DIR": str(tmp_path / "cache")}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
+class Nothing:
+    def __call__(self):
+        raise AssertionError("generated")
 
 
 def test_the_first_use_makes_the_image_and_all_others_find_it(cache, driver_stub, image):
@@ -87,12 +93,9 @@ def test_the_first_use_makes_the_image_and_all_others_find_it(cache, driver_stub
     assert done.values("P") == (x.data_ptr,)
     # Python finds it as it finds any attribute; a call of it has no frame of this package.
     assert mod.__dict__["store"] is mod["store"] is mod.module.store
-    assert "store" in repr(mod)
-    again = made(compiler)
-    assert again.is_generated
-    again["store"](x)
-    copied = pickle.loads(pickle.dumps(made(Nothing())))
-    copied.store(x)
+    assert ("store" in dir(mod), [*mod]) == (True, ["store"])
+    assert made(compiler).is_generated
+    pickle.loads(pickle.dumps(made(Nothing()))).store(x)
     assert in_fork(lambda: made(compiler).store.signature) == "store(float* x)"
     assert compiler.runs == 1
     assert mod.unload() is None
@@ -100,76 +103,46 @@ def test_the_first_use_makes_the_image_and_all_others_find_it(cache, driver_stub
         mod.stare  # noqa: B018
 
 
-class Nothing:
-    def __call__(self):
-        raise AssertionError("generated")
-
-
-def test_what_is_unknown_is_known_to_be_without_making_anything(cache):
-    mod = made(Nothing())
-    with pytest.raises(AttributeError, match="no function 'stare'; there are store"):
-        mod.stare  # noqa: B018
-    mod.unload()  # as an exit handler may
-    assert not mod.is_generated
-
-
 def test_whatever_is_in_the_key_tells_images_apart(cache, image):
     compiler = Compiler(image)
-    keys = [1, True, "1", b"1", 1.0, None, [1], [[1]], {"a": 1}, {"a": [1]}, {"b": 1}]
+    keys = [1, True, "1", 1.0, None, [1], {"a": 1}, {"a": [1]}]
     for key in keys:
         assert not made(compiler, key=key).is_generated
         made(compiler, key=key).prepare()
-    for options in ({"name": "other"}, {"arch": "sm_90"}, {"arch": ["sm_80", "sm_90"]}):
+    for options in ({"name": "other"}, {"arch": "sm_90"}):
         made(compiler, key=1, **options).prepare()
     assert made(compiler, key=(1,)).is_generated
-    assert compiler.runs == len(keys) + 3
+    assert compiler.runs == len(keys) + 2
 
 
 @pytest.mark.parametrize(
-    ("key", "message"),
+    ("options", "kind", "message"),
     [
-        ({"options": [1, {2}]}, r"^key\['options'\]\[1\] is of type set, .* such as str\(value\)"),
-        ([Path("x")], r"^key\[0\] is of type \w*Path"),
-        ({"a": {1: 2}}, r"^key\['a'\]: a mapping's keys are str, got 1"),
+        ({"key": {"options": [1, {2}]}}, TypeError, "'key': cannot hash a set"),
+        ({"generate": b""}, TypeError, "generate is a callable"),
+        ({"embed_cubin": b""}, TypeError, "takes no embed_cubin"),
+        ({"functionz": 1}, TypeError, "unexpected keyword argument 'functionz'"),
+        ({"name": "a/b"}, ValueError, "name 'a/b' cannot be a file's name"),
+        (
+            {"functions": {"k": 5}},
+            TypeError,
+            r"functions\['k'\] is a docstring, a Launch, .*, got 5",
+        ),
     ],
 )
-def test_a_key_of_which_nothing_stable_can_be_made_names_the_part(key, message):
-    with pytest.raises(TypeError, match=message):
-        made(Nothing(), key=key)
-
-
-def test_arguments_are_checked_at_once():
-    with pytest.raises(TypeError, match=r"needs a key: .* only you know what changes them"):
-        tc.lazy("m", generate=Nothing())
-    with pytest.raises(TypeError, match="generate is a callable"):
-        tc.lazy("m", generate=b"", key=1)
-    with pytest.raises(TypeError, match="takes no embed_cubin"):
-        made(Nothing(), embed_cubin=b"")
-    with pytest.raises(TypeError, match="unexpected keyword argument 'functionz'"):
-        made(Nothing(), functionz=1)
-    with pytest.raises(TypeError, match="name is a str, got int"):
-        made(Nothing(), name=5)
-    with pytest.raises(ValueError, match="name 'a/b' cannot be a file's name"):
-        made(Nothing(), name="a/b")
-    with pytest.raises(TypeError, match=r"functions\['k'\] is a docstring, a Launch, .*, got 5"):
-        made(Nothing(), functions={"k": 5})
-    endless: list = []
-    endless.append(endless)
-    with pytest.raises(ValueError, match="nested too deeply"):
-        made(Nothing(), key=endless)
+def test_arguments_are_checked_at_once(options, kind, message):
+    with pytest.raises(kind, match=message):
+        tc.lazy(**{"name": "m", "generate": Nothing(), "key": 1, **options})
 
 
 @pytest.mark.parametrize(
     ("value", "kind", "message"),
     [
-        (None, TypeError, "returned is NoneType: wanted an image"),
-        ({"a": 5}, TypeError, r"returned\['a'\] is int: wanted an image"),
-        ({}, ValueError, "returned is an empty mapping"),
+        (None, TypeError, r"returned\['lazy'\] is bytes, a Cubin or a path, got NoneType"),
+        ({}, ValueError, "returned has no image"),
         ({"a": b"junk of a kind"}, ValueError, r"returned\['a'\]: it is no image"),
-        ("/nowhere/k.cubin", FileNotFoundError, "generate returned: No such file"),
-        ({"a": Launch(image=b"x"), "b": b"x"}, TypeError, "has functions, and 'b' is bytes: give"),
-        ({"a": Launch()}, ValueError, "function 'a' is of no image: give its launch the image"),
-        ([Launch(image="k")], ValueError, "is of the image 'k', which is not there"),
+        ("/nowhere/k.cubin", FileNotFoundError, r"returned\['lazy'\]: No such file"),
+        ({"a": Launch()}, ValueError, "has no image: give one, or a Launch with its image"),
     ],
 )
 def test_what_is_no_image_is_said_and_not_kept(cache, value, kind, message):
@@ -179,25 +152,19 @@ def test_what_is_no_image_is_said_and_not_kept(cache, value, kind, message):
     assert not mod.is_generated
 
 
-@pytest.mark.parametrize(
-    "error",
-    [KeyboardInterrupt(), OSError(28, "No space left"), tc.BuildError("no", output="x")],
-)
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), ZeroDivisionError("no")])
 def test_what_the_compiler_raises_is_passed_on_and_the_next_use_tries_again(cache, error, image):
     compiler = Compiler(error)
     mod = made(compiler)
-    for runs, name in enumerate(("store", "module", "manifest"), 1):
+    for runs, name in enumerate(("store", "module"), 1):
         with pytest.raises(type(error)) as raised:
             getattr(mod, name)
         assert raised.value is error
-        assert raised.value.__context__ is None
         assert compiler.runs == runs
     assert [*(cache / "tmp").iterdir()] == []
     assert not mod.is_generated
     compiler.image = image
     mod.prepare()
-    assert compiler.runs == 4
-    assert "module" in dir(mod)
 
 
 def test_images_of_all_kinds_are_embedded_under_their_names(cache, tmp_path, image):
@@ -238,7 +205,7 @@ def test_functions_are_kept_with_their_images(cache, driver_stub, image):
     assert (first.grid, second.grid, third.grid) == ((2, 1, 1), (1, 1, 1), (2, 1, 1))
     alone = made(Compiler(launch), name="store", functions=None)
     assert alone.store.signature == "store(float* x)"
-    with pytest.raises(ValueError, match="returned functions with their images, and functions is"):
+    with pytest.raises(TypeError, match="functions are the description's: leave the argument out"):
         made(compiler).prepare()
 
 
@@ -261,12 +228,6 @@ def test_a_compiler_may_leave_a_description_with_its_image(cache, driver_stub, i
         assert mod.fill.__doc__.endswith("Fills.")
         assert [*mod.cubins] == ["tiles"]
     assert len(driver_stub.launches()) == 2
-    document["images"] = {"tiles": {"file": "k.cubin"}}
-    with pytest.raises(ValueError, match="'tiles' is to lie in a file .*: say \"path\" instead"):
-        made(generate, key="other", functions=None).prepare()
-    document["images"] = {}
-    with pytest.raises(ValueError, match="is a description without images"):
-        made(generate, key="other", functions=None).prepare()
 
 
 def test_functions_that_do_not_fit_their_image_are_not_kept(cache, driver_stub, image):
@@ -285,30 +246,10 @@ def test_functions_that_do_not_fit_their_image_are_not_kept(cache, driver_stub, 
 def test_a_module_that_needs_itself_is_an_error_and_no_deadlock(cache, image):
     mods: dict[str, LazyModule] = {}
     mods["itself"] = made(lambda: mods["itself"].store, key="itself")
-    with pytest.raises(RuntimeError, match=r"lazy\('lazy'\): generate uses the module that it is"):
+    with pytest.raises(RuntimeError, match="generate uses what it is to make"):
         mods["itself"].prepare()
     # One that needs another is none.
     made(lambda: made(lambda: image, key="inner").cubins["lazy"], key="outer").prepare()
-
-
-def in_threads(*work) -> list[BaseException | None]:
-    errors: list[BaseException | None] = [None] * len(work)
-
-    def run(number: int) -> None:
-        try:
-            work[number]()
-        except BaseException as error:
-            errors[number] = error
-
-    threads = [
-        threading.Thread(target=run, args=(number,), daemon=True) for number in range(len(work))
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert not any(thread.is_alive() for thread in threads), "a deadlock"
-    return errors
 
 
 def test_of_many_threads_one_generates(cache, image):
@@ -319,7 +260,8 @@ def test_of_many_threads_one_generates(cache, image):
         meet.wait()
         mod.prepare()
 
-    assert in_threads(*[lambda mod=mod: use(mod) for mod in mods]) == [None] * 8
+    with ThreadPoolExecutor(8) as pool:
+        assert [*pool.map(use, mods)] == [None] * 8
     assert compiler.runs == 1
 
 
@@ -410,26 +352,13 @@ def test_a_child_forked_while_another_thread_generates_outlives_its_parent(worke
     assert lines(process) == ["generating", "store(8 bytes arg0)"]
 
 
-@pytest.mark.parametrize("harm", ["other bytes", "no image"])
-def test_what_is_kept_and_damaged_is_made_anew_with_a_warning(cache, image, caplog, harm):
+def test_what_is_kept_and_damaged_is_made_anew_with_a_warning(cache, image, caplog):
     compiler = Compiler(image)
     made(compiler).prepare()
     (file,) = cache.glob("entries/*/*/lazy.image")
-    if harm == "other bytes":
-        file.write_bytes(b"\0" * len(image))
-    else:
-        file.unlink()
+    file.write_bytes(b"\0" * len(image))
     for _ in range(2):
         made(compiler).prepare()
         assert compiler.runs == 2
     (record,) = caplog.records
     assert "is damaged" in record.getMessage()
-
-
-def test_without_a_cache_folder_it_works_and_warns_and_makes_once(monkeypatch, image, caplog):
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", "/proc/x")
-    compiler = Compiler(image)
-    made(compiler).prepare()
-    made(compiler).prepare()
-    assert compiler.runs == 1
-    assert "/proc/x cannot be used" in caplog.records[0].getMessage()

@@ -254,7 +254,7 @@ def test_what_is_no_library_is_named():
         (library(arch="sm_80"), ValueError, "[0] is for sm_80 and cannot be linked into an image"),
         (b"nothing", ValueError, "device_libraries[0]: it is no image: it begins with"),
         (linked, ValueError, "device_libraries[0]: it is a cubin, linked already"),
-        (3, TypeError, "device_libraries[0] is bytes, a Cubin or a path"),
+        (3, TypeError, "device_libraries is a sequence of paths, bytes or Cubins"),
         ("/nowhere/libhelper.a", FileNotFoundError, "device_libraries[0]: No such file"),
     ):
         assert problem in refusal(CALLER, error=error, device_libraries=[given])

@@ -14,7 +14,6 @@ REACH_UP = {
     "cuda/nvrtc.py -> device",
     "host/build.py -> cuda",
     "host/build.py -> sources",
-    "inline/generated.py -> formats",
     "inline/lazy.py -> formats",
     "module/module.py -> inline",
 }

@@ -83,8 +83,8 @@ os.register_at_fork(after_in_child=seen.clear)
 class CacheInfo(NamedTuple):
     """The cache of this process, and what it was asked for so far.
 
-    Modules are counted, and images of lazy modules; not what a build looks up for itself, such as
-    precompiled headers. Seconds are summed over threads.
+    Modules are counted, not what a build looks up for itself, such as precompiled headers. Seconds
+    are summed over threads.
 
     Attributes
     ----------

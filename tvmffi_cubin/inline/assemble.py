@@ -153,9 +153,10 @@ def _check_exports(request: Request, built: Path) -> None:
     if re.search(_EXPORTED, built.read_bytes()) is None:
         raise ValueError(
             f"{request.name}: nothing would be exported: no kernel is in the sources (it is "
-            "declared __global__; the kernels of an included file need a source that uses them), "
-            "and no C++ function is: name it in functions=, or export it with "
-            "TVM_FFI_DLL_EXPORT_TYPED_FUNC; functions=[] builds a module of none"
+            "declared __global__; the kernels of an included file need a source that uses them, "
+            "and those that nvcc compiles are none of the module), and no C++ function is: name it "
+            "in functions=, or export it with TVM_FFI_DLL_EXPORT_TYPED_FUNC; functions=[] builds a "
+            "module of none"
         )
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .options import FileOptions, TextOptions, Texts, spelled_out
+from .options import FileOptions, TextOptions, Texts, paths, spelled_out
 from .pipeline import obtain
 from .request import Request, make_request
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ..module import Module
-    from .place import Place
 
 
 @spelled_out(TextOptions)
@@ -105,9 +105,8 @@ def load_inline(
     TypeError, ValueError
         An argument is wrong; the message names it and the remedy.
     """
-    place = _place(None, options.get("build_directory"))
     request = make_request(name, cuda_sources=cuda_sources, **options)
-    return _loaded(request, place, keep_module_alive=keep_module_alive)
+    return _loaded(request, options.get("build_directory"), keep_module_alive)
 
 
 @spelled_out(TextOptions)
@@ -140,10 +139,10 @@ def build_inline(
     CompileError, BuildError, ToolchainError, TypeError, ValueError
         As in `load_inline`.
     OSError
-        `output` cannot be written there.
+        `output` cannot be written there; a folder that is missing is made.
     """
     place = _place(output, options.get("build_directory"))
-    called = place.name if place else None
+    called = place[1] if place else None
     return _built(make_request(name, cuda_sources=cuda_sources, output=called, **options), place)
 
 
@@ -184,9 +183,8 @@ def load(name: str, *, keep_module_alive: bool = True, **options: Unpack[FileOpt
     OSError
         A file is missing or cannot be read.
     """
-    place = _place(None, options.get("build_directory"))
-    request = _file_request("load", name, options)
-    return _loaded(request, place, keep_module_alive=keep_module_alive)
+    request = _file_request(name, options)
+    return _loaded(request, options.get("build_directory"), keep_module_alive)
 
 
 @spelled_out(FileOptions)
@@ -215,49 +213,58 @@ def build(
         As in `load`.
     """
     place = _place(output, options.get("build_directory"))
-    request = _file_request("build", name, options, place.name if place else None)
-    if place is not None and place.name:
-        place.refuse(binary.path for binary in request.files.binaries)
+    request = _file_request(name, options, place[1] if place else None)
     return _built(request, place)
 
 
-def _file_request(
-    function: str, name: str, options: Mapping[str, Any], output: str | None = None
-) -> Request:
+def _file_request(name: str, options: Mapping[str, Any], output: str | None = None) -> Request:
     from .files import read_files
 
     given = {what: options.get(what) for what in ("sources", "cpp_files", "cuda_files")}
-    if all(value is None for value in given.values()):
-        path = os.fspath(name) if isinstance(name, str | os.PathLike) else ""
-        hint = f"; a shared object that exists is loaded with load_module({path!r})"
-        raise TypeError(
-            f"{function}() needs source files: {function}('ops', sources=['ops.cu', ...])"
-            + (hint if path.endswith(".so") or os.sep in path else "")
-        )
     files = read_files(**given)
     if not files:
-        raise ValueError(f"{function}({name!r}): sources is empty; give at least one file")
+        raise ValueError(
+            f"{name!r}: give source files, sources=['ops.cu', ...]; a shared object that exists is "
+            "loaded with load_module(path)"
+        )
     rest = {what: value for what, value in options.items() if what not in given}
     return make_request(name, files=files, output=output, **rest)
 
 
-def _place(output: Any, directory: Any) -> Place | None:
-    """Return where a copy for people is put; mostly nowhere."""
-    if output is None and directory is None:
-        return None
-    from .place import find_place
+def _place(output: Any, directory: Any) -> tuple[str, str | None] | None:
+    """Return where a copy for people is put: folder, and name where one is said; mostly nowhere."""
+    if output is None:
+        return None if directory is None else (paths("build_directory", directory)[0], None)
+    (folder,) = paths("build_directory", directory) or (os.getcwd(),)
+    path = os.path.join(folder, os.path.expanduser(os.fspath(output)))
+    return os.path.dirname(path), os.path.basename(path)
 
-    return find_place(output, directory)
+
+def _put(built: Path, place: tuple[str, str | None]) -> str:
+    """Put a copy there, in one step, and return its path."""
+    from ..cache.files import copy_atomically
+
+    folder, name = place
+    os.makedirs(folder, exist_ok=True)
+    target = os.path.join(folder, name or built.name)
+    copy_atomically(built, Path(target))
+    return target
 
 
-def _loaded(request: Request, place: Place | None, *, keep_module_alive: bool) -> Module:
-    folder = place.folder if place else None
-    request = _with_files(request, folder)
+def _loaded(request: Request, directory: Any, keep_module_alive: bool) -> Module:
+    place = _place(None, directory)
+    folder = place[0] if place else None
+    if request.image_files:
+        from .images import check_place
+
+        check_place(request.image_files, folder)
+        if any(x.is_relative for x in request.image_files.values()):
+            request = request._replace(image_folder=folder or "")
     so = obtain(request, is_loaded=True).so
     from ..module import load_module
 
     if place is not None:
-        place.put(so)
+        _put(so, place)
     module = load_module(so, keep_module_alive=keep_module_alive)
     if request.image_files:
         from .image_files import set_files
@@ -266,21 +273,15 @@ def _loaded(request: Request, place: Place | None, *, keep_module_alive: bool) -
     return module
 
 
-def _built(request: Request, place: Place | None) -> str:
+def _built(request: Request, place: tuple[str, str | None] | None) -> str:
     if request.image_files:
         from .images import check_place
 
-        check_place(request.image_files, place.folder if place else None)
+        check_place(request.image_files, place[0] if place else None)
+    if place is not None:
+        target = os.path.join(place[0], request.output)
+        for binary in request.files.binaries:
+            if os.path.exists(target) and os.path.samefile(target, binary.path):
+                raise ValueError(f"output {target} is one of the sources; name another file")
     so = obtain(request).so
-    return os.fspath(so) if place is None else place.put(so)
-
-
-def _with_files(request: Request, folder: str | None) -> Request:
-    """Return a request that keeps in mind where its images' files lie: one for each folder."""
-    if not request.image_files:
-        return request
-    from .images import check_place
-
-    check_place(request.image_files, folder)
-    beside = any(x.is_relative for x in request.image_files.values())
-    return request._replace(image_folder=folder or "") if beside else request
+    return os.fspath(so) if place is None else _put(so, place)

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import stat
 from functools import partial
 from typing import Any
 
 from ..cache import memo
 from ..cache.files import file_digest
-from ..launches.export import identifier
 from ..sources.source import Source, source_text
 from .options import paths
 from .request import Binary, SourceFiles
 
 _KINDS = {
-    ".cu": "cuda",
-    ".cpp": "c++",
-    ".cc": "c++",
-    ".cxx": "c++",
-    ".c": "c",
-    ".o": "binary",
-    ".obj": "binary",
-    ".a": "binary",
-    ".so": "binary",
-    ".cubin": "image",
-    ".fatbin": "image",
-    ".ptx": "image",
+    "cuda": (".cu",),
+    "c++": (".cpp", ".cc", ".cxx"),
+    "c": (".c",),
+    "binary": (".o", ".obj", ".a", ".so"),
+    "image": (".cubin", ".fatbin", ".ptx"),
 }
-_HEADERS = (".h", ".hh", ".hpp", ".hxx", ".cuh", ".inc", ".inl", ".ipp", ".tpp")
 
 
 def read_files(
@@ -52,7 +41,8 @@ def read_files(
     binaries: list[Binary] = []
     images: dict[str, str] = {}
     for path in dict.fromkeys(named):
-        _check_is_file(path)
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise ValueError(f"{path} is no regular file: a source can be read twice")
         kind = _kind(path)
         if kind == "binary":
             binaries.append(_read_binary(path))
@@ -64,30 +54,18 @@ def read_files(
     return SourceFiles(cuda, c, cxx, tuple(binaries), images)
 
 
-def _check_is_file(path: str) -> None:
-    try:
-        mode = os.stat(path).st_mode
-    except FileNotFoundError:
-        text = f"there is no such source (the current folder is {os.getcwd()!r})"
-        raise FileNotFoundError(errno.ENOENT, text, path) from None
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, "a source is a file, this is a folder", path)
-    if not stat.S_ISREG(mode):
-        raise ValueError(f"{path} is a device or a pipe: a source is a file that can be read twice")
-
-
 def _kind(path: str) -> str:
     suffix = os.path.splitext(path)[1]
-    # By its suffix in capitals alone, C++ is told from C.
-    kind = "c++" if suffix == ".C" else _KINDS.get(suffix.lower())
-    if kind is not None:
-        return kind
-    if suffix.lower() in _HEADERS:
-        raise ValueError(
-            f"{path} is a header: leave it out, sources include it; the folder of each source is "
-            "searched, extra_include_paths names others"
-        )
-    raise ValueError(f"{path} has the suffix {suffix!r}: known are {' '.join(_KINDS)}")
+    if suffix == ".C":  # by its suffix in capitals alone, C++ is told from C
+        return "c++"
+    for kind, suffixes in _KINDS.items():
+        if suffix.lower() in suffixes:
+            return kind
+    known = " ".join(suffix for suffixes in _KINDS.values() for suffix in suffixes)
+    raise ValueError(
+        f"{path} has the suffix {suffix!r}: known are {known}; headers are left out, since sources "
+        "include them from their own folders and from extra_include_paths"
+    )
 
 
 def _read_source(path: str, *, is_cuda: bool) -> Source:
@@ -100,18 +78,15 @@ def _read_source(path: str, *, is_cuda: bool) -> Source:
 
 
 def _read_binary(path: str) -> Binary:
-    if not os.path.getsize(path):
-        raise ValueError(f"{path} is empty: there is nothing to link")
     return Binary(path, memo.remember(path, partial(file_digest, path), what="digest"))
 
 
 def _add_image(images: dict[str, str], path: str) -> None:
     name = os.path.splitext(os.path.basename(path))[0]
-    remedy = f"give it as embed_cubin={{'name': {path!r}}} instead"
-    try:
-        identifier(path, name)
-    except ValueError as error:
-        raise ValueError(f"{error}, as an image's file must be; {remedy}") from None
-    if name in images:
-        raise ValueError(f"{images[name]} and {path} would both be embedded as {name!r}; {remedy}")
+    if not (name.isascii() and name.isidentifier()) or name in images:
+        other = f", which {images[name]} has" if name in images else ", no name that C can have"
+        raise ValueError(
+            f"{path} would be embedded as {name!r}{other}: give it as "
+            f"embed_cubin={{'name': {path!r}}} instead"
+        )
     images[name] = path

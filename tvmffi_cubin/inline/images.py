@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +11,13 @@ from ..kernels.cubin import Cubin
 from ..kernels.image import take_image
 from ..launches.export import Export, check_unicode, identifier
 from ..sources.source import DEVICE_IMAGE
+from .options import several
 
 if TYPE_CHECKING:
+    from ..launches.launch import Launch
     from .request import Request
 
 _RUNTIME = "cudadevrt"
-_IMAGE_TYPES = (str, os.PathLike, bytes, bytearray, memoryview, Cubin)
 
 
 @dataclass(frozen=True)
@@ -89,45 +90,43 @@ def embed(
     TypeError, ValueError, OSError
         One is wrong, cannot be read, or has another's name; the message names it.
     """
-    found = {name: replace(take_image(path, path), name=path) for name, path in files.items()}
+    images = {name: replace(take_image(path, path), name=path) for name, path in files.items()}
     image_files: dict[str, ImageFile] = {}
-    for name, (what, image) in _named(given, module).items():
+    named = given if isinstance(given, Mapping) else {_name(given, module): given}
+    for name, image in named.items() if given is not None else ():
+        what = f"embed_cubin[{identifier('embed_cubin', name)!r}]"
+        if name in images:
+            raise ValueError(
+                f"{what} and the file {images[name].name} have one name: give another, as in "
+                'embed_cubin={"other": image}'
+            )
         if isinstance(image, ImageFile):
             image_files[name] = image
-        elif name in found:
-            raise ValueError(
-                f"{what} and the file {found[name].name} have one name, {name!r}: "
-                f'give another, as in embed_cubin={{"other": image}}'
-            )
         else:
-            found[name] = take_image(what, image)
-    return _named_by(exports, found), found, image_files
-
-
-def _named_by(
-    exports: tuple[Export, ...] | None, images: dict[str, Cubin]
-) -> tuple[Export, ...] | None:
-    """Return exports whose launches name their images; those that they carry are added."""
+            images[name] = take_image(what, image)
     names: dict[Any, str] = {}
 
-    def name(function: str, image: Any) -> str | None:
+    def placed(export: Export, launch: Launch) -> Launch:
+        """Return a launch that names its image, which is embedded."""
+        image = launch.image
         if image is None or isinstance(image, str):
-            return image
+            return launch
         if image not in names:
-            given = take_image(f"the image of functions[{function!r}]", image)
             stem = _stem(image)
-            base = stem if stem.isascii() and stem.isidentifier() else function
-            names[image] = _add(given, base, images)
-        return names[image]
+            names[image] = _add(
+                take_image(f"the image of functions[{export.name!r}]", image),
+                stem if stem.isascii() and stem.isidentifier() else export.name,
+                images,
+            )
+        return replace(launch, image=names[image])
 
-    def placed(export: Export) -> Export:
-        instances = export.instances and tuple(
-            tuple(replace(x, image=name(export.name, x.image)) for x in launches)
-            for launches in export.instances
+    def with_names(export: Export) -> Export:
+        found = export.instances and tuple(
+            tuple(placed(export, launch) for launch in launches) for launches in export.instances
         )
-        return export._replace(instances=instances)
+        return export._replace(instances=found)
 
-    return exports and tuple(map(placed, exports))
+    return exports and tuple(map(with_names, exports)), images, image_files
 
 
 def _add(given: Cubin, base: str, images: dict[str, Cubin]) -> str:
@@ -144,25 +143,10 @@ def _add(given: Cubin, base: str, images: dict[str, Cubin]) -> str:
     return name
 
 
-def _named(given: Any, module: str) -> dict[str, tuple[str, Any]]:
-    """Return images by name, each with what messages call it."""
-    if given is None:
-        return {}
-    if isinstance(given, Mapping):
-        names = {identifier("embed_cubin", name): x for name, x in given.items()}
-        return {name: (f"embed_cubin[{name!r}]", x) for name, x in names.items()}
-    if not isinstance(given, (*_IMAGE_TYPES, ImageFile)):
-        raise TypeError(
-            "embed_cubin maps names to images, or is one image (bytes, a Cubin or a path), got "
-            f"{type(given).__name__}"
-        )
-    for name in (_stem(given.file if isinstance(given, ImageFile) else given), module):
-        if name.isascii() and name.isidentifier():
-            return {identifier("embed_cubin", name): ("embed_cubin", given)}
-    raise ValueError(
-        f"embed_cubin is an image without a name, and the module's name {module!r} is none that C "
-        'can have; give it one, as in embed_cubin={"image": ...}'
-    )
+def _name(image: Any, module: str) -> str:
+    """Return the name of an image that was given without one: its file's, else the module's."""
+    stem = _stem(image.file if isinstance(image, ImageFile) else image)
+    return stem if stem.isascii() and stem.isidentifier() else module
 
 
 def _stem(image: object) -> str:
@@ -173,32 +157,24 @@ def _stem(image: object) -> str:
 
 
 def device_libraries(value: Any) -> tuple[Cubin, ...]:
-    """Return the argument of that name in one form."""
-    what = "device_libraries"
-    if isinstance(value, (*_IMAGE_TYPES, Mapping)) or not isinstance(value, Iterable):
-        raise TypeError(
-            f"{what} is a sequence of paths, bytes or Cubins, got one {type(value).__name__}; "
-            "pass a list"
-        )
-    given = (_device_runtime() if isinstance(x, str) and x == _RUNTIME else x for x in value)
-    return tuple(take_image(f"{what}[{index}]", item) for index, item in enumerate(given))
+    """Return the argument `device_libraries` in one form."""
+    what, kinds = "device_libraries", str | os.PathLike | bytes | bytearray | memoryview | Cubin
+    found: list[Cubin] = []
+    for x in several(what, value, kinds, "paths, bytes or Cubins", one=False):
+        if isinstance(x, str) and x == _RUNTIME:  # kernels that launch kernels need it
+            from ..cuda.libraries import find_cuda
 
-
-def _device_runtime() -> os.PathLike[str]:
-    """Return the path of the device runtime, which kernels that launch kernels need."""
-    from ..cuda.libraries import find_cuda
-
-    return find_cuda().require("cudart").with_name(f"lib{_RUNTIME}.a")
+            x = find_cuda().require("cudart").with_name(f"lib{_RUNTIME}.a")
+        found.append(take_image(f"{what}[{len(found)}]", x))
+    return tuple(found)
 
 
 def check_files(request: Request) -> None:
     """Refuse with images in files what goes with embedded images alone; raises ValueError."""
-    files, embedded = request.image_files, request.images
     launched = {x.image for export in request.functions or () for x in export.launches}
-    for name in files:
-        if name in embedded:
-            raise ValueError(f"two images are called {name!r}, one of them a file: rename one")
-        if name not in launched and (launched != {None} or len(files) + len(embedded) > 1):
+    is_only = launched == {None} and len(request.image_files) + len(request.images) == 1
+    for name in request.image_files:
+        if name not in launched and not is_only:
             raise ValueError(
                 f"image {name!r} is a file of its own, of which no function launches a kernel: "
                 f'say what does, functions={{"k": Launch(image={name!r}, params="...", ...)}}'
@@ -215,7 +191,6 @@ def check_place(files: Mapping[str, ImageFile], folder: str | None) -> None:
     lost = next((x.file for x in files.values() if x.is_relative), None)
     if folder is None and lost is not None:
         raise ValueError(
-            f"ImageFile({lost!r}) lies beside the shared object, which would be deep in the cache: "
-            "say where, by build_directory= (or, of what is only built, output=), or give its "
-            "absolute path; images that are to be in the cache are made by tvmffi_cubin.lazy"
+            f"ImageFile({lost!r}) lies beside the shared object: say where that is, by "
+            "build_directory= (or, of what is only built, output=), or give its absolute path"
         )

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from inspect import Parameter
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..cache import store
+from ..cache.entry import Entry, Product
+from ..cache.files import remove
 from ..cache.key import Key
 from ..cuda.arch import resolve_archs
+from ..kernels.cubin import Cubin
 from ..launches import SCHEMA
+from ..launches.dispatch import Dispatch
+from ..launches.export import identifier, read_functions
+from ..launches.launch import Launch
+from .generate import call_generate, checked_image, once
+from .images import embed
 from .options import TextOptions, Texts, file_name, spelled_out
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ..cache.key import Value
+    from ..formats.description import Description
     from ..module import Function, Module
 
-# `inspect` shows it as required; where it is missing, the error says more than Python's would.
-_REQUIRED: Any = Parameter.empty
-_DEEPEST = 100
+_INDEX = "generated.json"
 # Changes with what is stored, or with what it means.
-_FORM = 2
+_FORM = 3
 
 
 class LazyModule:
@@ -48,9 +58,7 @@ class LazyModule:
     @property
     def is_generated(self) -> bool:
         """Whether the images are there, so that a first use makes none; makes nothing itself."""
-        from .generated import is_kept
-
-        return self._module is not None or is_kept(self._digest)
+        return self._module is not None or isinstance(store.default().find(self._digest), Entry)
 
     def prepare(self) -> None:
         """Make and load the module now, unless it is: take its images from the cache, or make them.
@@ -81,13 +89,6 @@ class LazyModule:
         if name.startswith("_"):
             # Tools ask for these, and must not start a compiler by it.
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        known = self._known
-        if self._module is None and known is not None and name not in known:
-            from ..module import Module
-
-            if not hasattr(Module, name):
-                names = ", ".join(known) or "none"
-                raise AttributeError(f"module has no function {name!r}; there are {names}")
         from ..module import Function
 
         value = getattr(self._load(), name)
@@ -102,116 +103,105 @@ class LazyModule:
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the functions' names."""
-        return iter(self._known if self._known is not None else self._load())
+        return iter(self._load())
 
     def __dir__(self) -> list[str]:
         """List attributes, and the functions as far as they are known without making anything."""
-        if self._module is not None:
-            return sorted({*super().__dir__(), "module", *dir(self._module)})
-        # Without `module`: completion looks up what it lists, Jedi's as well as the interpreter's.
-        return sorted({*super().__dir__(), *(self._known or ())})
+        known = self._options.get("functions") or () if self._module is None else dir(self._module)
+        return sorted({*super().__dir__(), *([known] if isinstance(known, str) else known)})
 
     def __repr__(self) -> str:
         """The module, or that there is none yet."""
-        if self._module is not None:
-            return f"<tvmffi_cubin.LazyModule {self._name!r}: {self._module!r}>"
-        functions = "" if self._known is None else f": {', '.join(self._known)}"
-        return f"<tvmffi_cubin.LazyModule {self._name!r}, not used yet{functions}>"
+        state = "not used yet" if self._module is None else repr(self._module)
+        return f"<tvmffi_cubin.LazyModule {self._name!r}: {state}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what it is made from; who unpickles it finds in the cache what was made."""
         return LazyModule, (self._name, self._generate, self._digest, self._options)
 
-    def _ipython_key_completions_(self) -> list[str]:
-        """Complete ``mod["`` in IPython."""
-        return list(self._known or ())
-
-    @property
-    def _known(self) -> list[str] | None:
-        """The functions' names where they are given; None where they turn up only later."""
-        if self._module is not None:
-            return list(self._module.functions)
-        functions = self._options.get("functions")
-        if functions is None:
-            return None
-        return [functions] if isinstance(functions, str) else list(functions)
-
     def _load(self) -> Module:
-        if self._module is None:
-            from .generated import discard, obtain
+        if self._module is not None:
+            return self._module
+        what, made_now = f"lazy({self._name!r})", False
 
-            # Of threads and processes that come here together, one generates.
-            made, is_new = obtain(self._digest, self._name, self._generate)
-            tells = made.functions is not None or made.description is not None
-            if tells and self._options.get("functions") is not None:
-                raise ValueError(
-                    f"lazy({self._name!r}): generate returned functions with their images, and "
-                    "functions is given, too: leave that out, or have it return the images alone"
-                )
-            options: dict[str, Any] = {**self._options, "embed_cubin": made.images}
-            try:
-                self._module = self._loaded(options, made.functions, made.description)
-            except (TypeError, ValueError):
-                # What generate has just returned does not fit together. Kept, it would be wrong
-                # for ever, also after generate is mended; of what was kept before, the caller's
-                # options are to blame.
-                if is_new and tells:
-                    discard(self._digest)
-                raise
+        def make(folder: Path) -> Product:
+            nonlocal made_now
+            staging = folder / "generate"
+            staging.mkdir()
+            value = call_generate(self._generate, staging)
+            made_now = True
+            return _stored(folder, *_read(f"{what}: what generate returned", self._name, value))
+
+        # Of threads and processes that come here together, one generates, and the others wait.
+        with once(what + self._digest):
+            entry = store.default().obtain(
+                self._digest, make, patience=math.inf, name=self._name, is_shared=True
+            )
+        try:
+            self._module = self._loaded(entry)
+        except (TypeError, ValueError):
+            # What was made just now does not fit together: kept, it would be wrong for ever.
+            if made_now:
+                remove(entry.path)
+            raise
         return self._module
 
-    def _loaded(
-        self,
-        options: dict[str, Any],
-        functions: Mapping[str, Any] | None,
-        description: Mapping[str, Any] | None,
-    ) -> Module:
-        if description is not None:
+    def _loaded(self, entry: Entry) -> Module:
+        index = json.loads(entry.so.read_text())
+        images = {
+            name: Cubin((entry.path / _file(name)).read_bytes(), **facts)
+            for name, facts in index["images"].items()
+        }
+        options = {**self._options, "embed_cubin": images}
+        if index["description"] is not None:
             from ..formats.load import load_description
 
-            return load_description(description, name=self._name, **options)
+            return load_description(index["description"], name=self._name, **options)
         from .calls import load_inline
 
-        if functions is not None:
-            options["functions"] = functions
         return load_inline(self._name, **options)
 
 
-def _checked(functions: Any) -> Any:
-    """Return `functions`, which are wrong before a compiler has run for minutes, not after."""
-    from ..launches.export import read_functions
+def _read(what: str, module: str, value: Any) -> tuple[dict[str, Cubin], Description | None]:
+    """Return the images, and how functions launch, of what `generate` returned."""
+    from ..formats.description import Description
+    from ..formats.load import described_images
 
-    exports = read_functions(functions)
-    return functions if isinstance(functions, Mapping) else [x.name for x in exports or ()]
-
-
-def _digest(name: str, key: Any, arch: Any) -> str:
-    """Return the digest of everything that tells one lazy module's images from others."""
-    _check_key(key, "key", 0)
-    archs = None if arch is None else resolve_archs(arch)
-    full = Key("lazy images").add("form", [_FORM, SCHEMA]).add("name", name).add("archs", archs)
-    return full.add("key", key).hexdigest()
-
-
-def _check_key(value: Any, where: str, depth: int) -> None:
-    if value is None or isinstance(value, bool | int | float | str | bytes | bytearray):
-        return
-    if depth == _DEEPEST:
-        raise ValueError(f"{where[:80]}... is nested too deeply, or holds itself")
-    if isinstance(value, Mapping):
-        for name, item in value.items():
-            if not isinstance(name, str):
-                raise TypeError(f"{where}: a mapping's keys are str, got {name!r}")
-            _check_key(item, f"{where}[{name!r}]", depth + 1)
-    elif isinstance(value, Sequence):
-        for index, item in enumerate(value):
-            _check_key(item, f"{where}[{index}]", depth + 1)
+    given, description = value, None
+    if isinstance(value, Description):
+        given, description = described_images(value) or {}, value
     else:
-        raise TypeError(
-            f"{where} is of type {type(value).__name__}, which has no text that is the same in "
-            "every process: give None, bool, int, float, str, bytes, or a sequence or mapping of "
-            "those, such as str(value)"
-        )
+        if not isinstance(value, Mapping):
+            is_name = module.isascii() and module.isidentifier()
+            given = {module if is_name else "image": value}
+        if any(isinstance(x, Launch | Dispatch | list | tuple) for x in given.values()):
+            exports, given, _ = embed(None, read_functions(given), {}, "")
+            functions = {x.name: Dispatch(x.instances or ()) for x in exports or ()}
+            description = Description(functions)
+    if not given:
+        raise ValueError(f"{what} has no image: give one, or a Launch with its image, at least")
+    images = {
+        identifier(what, name): checked_image(f"{what}[{name!r}]", x) for name, x in given.items()
+    }
+    return images, description
+
+
+def _stored(folder: Path, images: Mapping[str, Cubin], description: Description | None) -> Product:
+    """Write into a folder what is to be published."""
+    said = None
+    if description is not None:
+        # The images that are kept beside it know what it says of them.
+        said = {key: x for key, x in description.to_json().items() if key != "images"}
+    facts = {name: cubin.facts for name, cubin in images.items()}
+    for name, cubin in images.items():
+        (folder / _file(name)).write_bytes(cubin.image)
+    (folder / _INDEX).write_text(json.dumps({"images": facts, "description": said}))
+    files = tuple(map(_file, images))
+    return Product(so=_INDEX, keep=files, used=files)
+
+
+def _file(name: str) -> str:
+    return f"{name}.image"
 
 
 @spelled_out(TextOptions)
@@ -220,7 +210,7 @@ def lazy(
     cuda_sources: Texts = None,
     *,
     generate: Callable[..., Any],
-    key: Value = _REQUIRED,
+    key: Value,
     keep_module_alive: bool = True,
     **options: Unpack[TextOptions],
 ) -> LazyModule:
@@ -241,7 +231,7 @@ def lazy(
         names to images; or functions, which are kept with their images: a `Launch` that carries
         its image, as `triton.compile` returns it, a list of them, a `Dispatch`, or a mapping of
         names to those; or a `Description`. What has no name gets the module's.
-    key : None, bool, int, float, str, bytes, or a sequence or mapping of those
+    key : None, bool, int, float, str, bytes, or a list, tuple or mapping of those
         What tells the images from others of that name: whatever changes them has to be in it, the
         compiler's version and options and the source, or its hash. `arch`, where it is given, is
         added by itself.
@@ -260,18 +250,14 @@ def lazy(
     """
     if not callable(generate):
         raise TypeError(f"generate is a callable, got {type(generate).__name__}")
-    if key is _REQUIRED:
-        raise TypeError(
-            "lazy() needs a key: images are kept under it, and only you know what changes them, "
-            "such as key=[compiler.__version__, options, source]"
-        )
-    name = file_name("name", name)
     if options.get("embed_cubin") is not None:
         raise TypeError("lazy() takes no embed_cubin: the images are those that generate returns")
-    digest = _digest(name, key, options.get("arch"))
+    arch = options.get("arch")
+    archs = None if arch is None else resolve_archs(arch)
+    full = Key("lazy images").add("form", [_FORM, SCHEMA]).add("name", file_name("name", name))
+    digest = full.add("archs", archs).add("key", key).hexdigest()
+    read_functions(options.get("functions"))  # wrong before a compiler has run for minutes
     given = {k: v for k, v in options.items() if v is not None}
     if cuda_sources is not None:
         given["cuda_sources"] = cuda_sources
-    if "functions" in given:
-        given["functions"] = _checked(given["functions"])
     return LazyModule(name, generate, digest, {**given, "keep_module_alive": keep_module_alive})

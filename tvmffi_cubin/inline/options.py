@@ -21,14 +21,9 @@ Texts = Sequence[str] | str | None
 Paths = Sequence[str | os.PathLike[str]] | str | os.PathLike[str] | None
 Functions = Mapping[str, "str | Launch | Sequence[Launch] | Dispatch"] | Sequence[str] | str | None
 
-COMPILERS = ("nvrtc", "nvcc")
-"""What may compile CUDA sources, the usual one first."""
-
-_PTX = ("assemble", "keep")
 _SUFFIXES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".hpp", ".h", ".cubin", ".fatbin", ".ptx")
 # What some line of code has, and hardly a path.
 _CODE = '\n{}();#<>"*\\'
-_MAX_NAME = 200  # file systems allow 255 bytes, temporary names and suffixes included
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -106,29 +101,42 @@ def spelled_out(options: type) -> Callable[[_Function], _Function]:
 # Checks; each returns its argument in one form, or raises TypeError, ValueError with its name
 
 
-def file_name(what: str, name: object) -> str:
-    """Return a name that a file can have."""
-    if not isinstance(name, str):
-        raise TypeError(f"{what} is a str, got {type(name).__name__}")
-    if not name or name.startswith((".", "-")) or any(c in name for c in "/\0\n\r"):
-        raise ValueError(f"{what} {name!r} cannot be a file's name; give one such as 'ops'")
-    if len(os.fsencode(name)) > _MAX_NAME:
-        raise ValueError(f"{what} {name[:40]!r}... has {len(name)} characters, at most {_MAX_NAME}")
-    return name
+def several(what: str, value: Any, kind: Any, wanted: str, *, one: bool = True) -> tuple[Any, ...]:
+    """Return one item, unless there have to be several, or a sequence of them as a tuple."""
+    if value is None:
+        return ()
+    is_one = isinstance(value, kind | bytes | Mapping)
+    items = (value,) if is_one or not isinstance(value, Iterable) else tuple(value)
+    if (is_one and not one) or not all(isinstance(item, kind) for item in items):
+        wanted = f"{wanted} or a sequence of {wanted}" if one else f"a sequence of {wanted}"
+        raise TypeError(f"{what} is {wanted}, got {value!r:.80}")
+    return items
 
 
 def strings(what: str, value: Any) -> tuple[str, ...]:
     """Return one str or several as a tuple."""
-    items = (value,) if isinstance(value, str) else () if value is None else value
-    if isinstance(items, bytes | Mapping) or not isinstance(items, Iterable):
-        raise TypeError(f"{what} is a str or a sequence of str, got {type(value).__name__}")
-    items = tuple(items)
-    for item in items:
-        if not isinstance(item, str):
-            raise TypeError(f"{what} holds str, got {type(item).__name__}")
-        if "\0" in item:
-            raise ValueError(f"{what} holds a NUL character, which no compiler reads past")
-    return items
+    return several(what, value, str, "str")
+
+
+def paths(what: str, value: Any) -> tuple[str, ...]:
+    """Return one path or several as absolute paths."""
+    items = several(what, value, str | os.PathLike, "path")
+    return tuple(os.path.abspath(os.path.expanduser(os.fspath(item))) for item in items)
+
+
+def flags(what: str, value: Any) -> tuple[str, ...]:
+    """Return flags, trimmed, without empty ones."""
+    return tuple(filter(None, map(str.strip, several(what, value, str, "str", one=False))))
+
+
+def host_flags(what: str, value: Any) -> tuple[str, ...]:
+    """Return flags for the host compiler or the linker, in which paths are absolute."""
+    given = flags(what, value)
+    if given:
+        from ..host.flags import absolute
+
+        given = absolute(given)
+    return given
 
 
 def texts(what: str, value: Any) -> tuple[Source, ...]:
@@ -148,65 +156,17 @@ def texts(what: str, value: Any) -> tuple[Source, ...]:
     return tuple(found)
 
 
-def flags(what: str, value: Any) -> tuple[str, ...]:
-    """Return flags, trimmed, without empty ones."""
-    if isinstance(value, str):
-        raise TypeError(f"{what} is a sequence of flags, got the str {value!r}; write [{value!r}]")
-    return tuple(filter(None, (flag.strip() for flag in strings(what, value))))
+def file_name(what: str, name: Any) -> str:
+    """Return a name that a file can have."""
+    if not isinstance(name, str):
+        raise TypeError(f"{what} is a str, got {name!r}")
+    if not name or name.startswith((".", "-")) or any(c in name for c in "/\0\n\r"):
+        raise ValueError(f"{what} {name!r} cannot be a file's name; give one such as 'ops'")
+    return name
 
 
-def host_flags(what: str, value: Any) -> tuple[str, ...]:
-    """Return flags for the host compiler or the linker, in which paths are absolute."""
-    given = flags(what, value)
-    if given:
-        from ..host.flags import absolute
-
-        given = absolute(given)
-    return given
-
-
-def cuda_flags(value: Any, lto: Any, compiler: str) -> tuple[tuple[str, ...], bool]:
-    """Return the flags of device code, and whether NVRTC's is optimised when it is linked."""
-    given = flags("extra_cuda_cflags", value)
-    if compiler == "nvcc":  # its own variables may hold flags
-        from ..cuda.nvcc import caller_flags
-
-        given = caller_flags(given)
-    elif given:
-        from ..cuda.options import without_separation
-
-        given, asked = without_separation(given)
-        lto = asked if lto is None else lto
-    if not isinstance(lto, bool | None):
-        raise TypeError(f"lto is True or False, got {lto!r}")
-    return given, bool(lto)
-
-
-def paths(what: str, value: Any) -> list[str]:
-    """Return one path or several as absolute paths."""
-    items = (value,) if isinstance(value, str | os.PathLike) else () if value is None else value
-    if isinstance(items, bytes | Mapping) or not isinstance(items, Iterable):
-        raise TypeError(f"{what} is a path or a sequence of paths, got {type(value).__name__}")
-    found = []
-    for item in items:
-        if not isinstance(item, str | os.PathLike) or not isinstance(os.fspath(item), str):
-            raise TypeError(f"{what} holds paths, got {type(item).__name__}")
-        path = os.path.expanduser(os.fspath(item))
-        if not path.strip() or any(c in path for c in "\n\r\0"):
-            raise ValueError(f"{what} holds {path!r}, which is no path that a build file can have")
-        found.append(os.path.abspath(path))
-    return found
-
-
-def choice(what: str, value: Any, choices: Sequence[str]) -> str:
-    """Return one of several words, the first by default."""
-    if value is None:
-        return choices[0]
-    if value not in choices:
+def choice(what: str, value: Any, choices: Sequence[Any]) -> Any:
+    """Return one of several values, the first by default."""
+    if value is not None and value not in choices:
         raise ValueError(f"{what} is {' or '.join(map(repr, choices))}, got {value!r}")
-    return str(value)
-
-
-def ptx_mode(value: Any) -> str:
-    """Return what becomes of images that are PTX."""
-    return choice("ptx", value, _PTX)
+    return choices[0] if value is None else value

@@ -13,17 +13,7 @@ from ..host import pch
 from ..launches.export import Export, read_functions
 from ..launches.form import to_json
 from ..sources.source import Source
-from .options import (
-    COMPILERS,
-    choice,
-    cuda_flags,
-    file_name,
-    host_flags,
-    paths,
-    ptx_mode,
-    strings,
-    texts,
-)
+from .options import choice, file_name, flags, host_flags, paths, strings, texts
 
 if TYPE_CHECKING:
     from ..kernels.cubin import Cubin
@@ -39,8 +29,6 @@ _CUDA_LIBRARIES = ("-lcuda", "-lcudart")
 # What makes a compiler or an assembler read a file, wherever it stands.
 _READS = ("include", "embed", "incbin", "import ")
 _OF_NVRTC = ("kernel_sources", "name_expressions", "device_libraries", "lto", "bound_params")
-# What a header exports is not seen here.
-_EXPORTS = r'(?m)TVM_FFI_|__tvm_ffi_|^[ \t]*#[ \t]*include[ \t]*"'
 
 
 class Binary(NamedTuple):
@@ -266,12 +254,38 @@ def make_request(
     TypeError, ValueError
         One is wrong; the message names it.
     """
-    if backend not in (None, "cuda"):
-        raise ValueError(f"backend={backend!r}: this package builds for CUDA only")
-    compiler = choice("compiler", compiler, COMPILERS)
-    cuda_cflags, lto = cuda_flags(extra_cuda_cflags, lto, compiler)
+    choice("backend", backend, ("cuda",))
+    compiler = choice("compiler", compiler, ("nvrtc", "nvcc"))
+    lto = choice("lto", lto, (None, False, True))
+    cuda_cflags = flags("extra_cuda_cflags", extra_cuda_cflags)
+    # What most requests do not have is imported where there is some: a hit is mostly imports.
+    if compiler == "nvcc":  # its own variables may hold flags
+        from ..cuda.nvcc import caller_flags
+
+        cuda_cflags = caller_flags(cuda_cflags)
+    elif cuda_cflags:
+        from ..cuda.options import without_separation
+
+        cuda_cflags, asks_for_lto = without_separation(cuda_cflags)
+        lto = asks_for_lto if lto is None else lto
     name, files = file_name("name", name), files or SourceFiles()
-    exports, images, image_files = _images(embed_cubin, read_functions(functions), files, name)
+    exports = read_functions(functions)
+    images: dict[str, Cubin] = {}
+    image_files: dict[str, ImageFile] = {}
+    launches = [launch for export in exports or () for launch in export.launches]
+    carried = any(not isinstance(launch.image, str | None) for launch in launches)
+    if embed_cubin is not None or files.images or carried:
+        from .images import embed
+
+        exports, images, image_files = embed(embed_cubin, exports, files.images, name)
+    if device_libraries is not None:
+        from . import images as given
+
+        device_libraries = given.device_libraries(device_libraries)
+    if bound_params is not None:
+        from ..launches import values
+
+        bound_params = values.bound_params(bound_params)
     request = Request(
         name=name,
         cpp_sources=texts("cpp_sources", cpp_sources),
@@ -282,13 +296,13 @@ def make_request(
         cflags=host_flags("extra_cflags", extra_cflags),
         cuda_cflags=cuda_cflags,
         ldflags=host_flags("extra_ldflags", extra_ldflags),
-        include_paths=tuple(paths("extra_include_paths", extra_include_paths)),
+        include_paths=paths("extra_include_paths", extra_include_paths),
         images=images,
         image_files=image_files,
-        device_libraries=_libraries(device_libraries),
-        lto=lto,
-        ptx=ptx_mode(ptx),
-        bound_params=_bound_params(bound_params),
+        device_libraries=device_libraries or (),
+        lto=bool(lto),
+        ptx=choice("ptx", ptx, ("assemble", "keep")),
+        bound_params=bound_params or (),
         output=f"{name}.so" if output is None else file_name("output", output),
         files=files,
         use_pch=pch.is_wanted(use_pch),
@@ -300,76 +314,22 @@ def make_request(
     return request
 
 
-# Most requests have none of what the next three read, and a process's first hit is mostly imports.
-
-
-def _images(
-    embed_cubin: Any, exports: tuple[Export, ...] | None, files: SourceFiles, name: str
-) -> tuple[tuple[Export, ...] | None, dict[str, Cubin], dict[str, ImageFile]]:
-    """Return exports whose launches name their images, images, and those that lie in files."""
-    launches = [launch for export in exports or () for launch in export.launches]
-    carried = any(not isinstance(launch.image, str | None) for launch in launches)
-    if embed_cubin is None and not files.images and not carried:
-        return exports, {}, {}
-    from .images import embed
-
-    return embed(embed_cubin, exports, files.images, name)
-
-
-def _libraries(value: Any) -> tuple[Cubin, ...]:
-    if value is None:
-        return ()
-    from .images import device_libraries
-
-    return device_libraries(value)
-
-
-def _bound_params(value: Any) -> tuple[str | Bound, ...]:
-    if value is None:
-        return ()
-    from ..launches.values import bound_params
-
-    return bound_params(value)
-
-
 def _check(request: Request) -> None:
     """Refuse a request of nothing, and an output that cannot be made of what there is."""
-    name = request.output
-    if not name.endswith((".so", *OBJECTS)):
-        raise ValueError(f"output {name!r}: a shared object ends in .so, an object in .o")
-    if request.image_files:
-        from .images import check_files
-
-        check_files(request)
-    shared = [x.path for x in request.files.binaries if x.is_shared and request.is_object]
-    if shared:
-        raise ValueError(
-            f"{shared[0]} is a shared library, which cannot be part of the object {name!r}: "
-            "leave it out, and link it with the object"
-        )
+    if not request.output.endswith((".so", *OBJECTS)):
+        raise ValueError(f"output {request.output!r}: a shared object ends in .so, an object in .o")
     if not (request.has_sources or request.images or request.image_files):
         raise ValueError(
             f"load_inline({request.name!r}): there is no source: give cuda_sources (kernels, or a "
             "C++ wrapper), cpp_sources, or embed_cubin"
         )
-    if request.is_by_nvcc:
-        _check_nvcc(request)
+    if request.image_files:
+        from .images import check_files
 
-
-def _check_nvcc(request: Request) -> None:
-    for argument in _OF_NVRTC:
-        if getattr(request, argument):
-            raise ValueError(
-                f'{argument} is for NVRTC: leave it out with compiler="nvcc", which takes its own '
-                "flags in extra_cuda_cflags, such as -rdc=true and -dlto"
-            )
-    files = request.files
-    if request.functions or files.binaries or files.cxx or files.c:
-        return
-    sources = (*request.cuda_sources, *files.cuda, *request.cpp_sources)
-    if not any(re.search(_EXPORTS, source.text) for source in sources):
+        check_files(request)
+    misplaced = [argument for argument in _OF_NVRTC if getattr(request, argument)]
+    if request.is_by_nvcc and misplaced:
         raise ValueError(
-            "nothing would be exported: name host functions in functions=, or export them with "
-            "TVM_FFI_DLL_EXPORT_TYPED_FUNC; kernels that nvcc compiles are no functions of the "
-            "module"
+            f'{misplaced[0]} is for NVRTC: leave it out with compiler="nvcc", which takes its own '
+            "flags in extra_cuda_cflags, such as -rdc=true and -dlto"
         )
