@@ -13,7 +13,7 @@ from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
 from tvmffi_cubin.kernels.types import parse_type
-from tvmffi_cubin.launches.constant import encode
+from tvmffi_cubin.functions.constant import encode
 
 INTEGERS = [name for name, (_, code) in SCALAR_TYPES.items() if code in "bBhHiIqQ" and name != "bf"]
 FLOATS = ["h", "bf", "f", "d"]

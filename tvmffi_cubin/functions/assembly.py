@@ -13,9 +13,18 @@ _FOOT = '    .section .note.GNU-stack,"",%progbits\n'
 # Above this, images go where the linker may put them beyond the reach of 32-bit relocations.
 _LARGE = 1 << 30
 
-_STUBS = {
-    "x86_64": "    lea {table}(%rip),%rdi\n    jmp {entry}\n",
-    "aarch64": "    adrp x0,{table}\n    add x0,x0,:lo12:{table}\n    b {entry}\n",
+# A tvm-ffi function that calls an entry of the launcher's body with a table.
+_STUB = """\
+    .macro stub name,entry,table
+    .globl __tvm_ffi_\\name
+    .type __tvm_ffi_\\name,%function
+__tvm_ffi_\\name:
+    {}
+    .endm
+"""
+_CALLS = {
+    "x86_64": "lea \\table(%rip),%rdi\n    jmp \\entry",
+    "aarch64": "adrp x0,\\table\n    add x0,x0,:lo12:\\table\n    b \\entry",
 }
 
 
@@ -55,30 +64,31 @@ class Text:
     """
 
     def __init__(self, machine: str | None = None) -> None:
-        self._stub = _STUBS[machine or os.uname().machine]
+        self._machine = machine or os.uname().machine
         self._labels: dict[str, str] = {}
         self._strings: dict[str, str] = {}  # by text, before it is quoted
         self._constants: list[str] = []
         self._tables: list[str] = []
         self._writable: list[str] = []
-        self._code: list[str] = []
+        self._stubs: list[str] = []
 
     def string(self, text: str) -> str:
         """Return the label of a string that ends with a zero byte."""
         label = self._strings.get(text)
         if label is None:
-            label = self._strings[text] = self._pooled(f"    .asciz {quoted(text)}")
+            label = self._strings[text] = self._label()
+            self._constants.append(f"{label}:\n    .asciz {quoted(text)}")
         return label
 
     def data(self, data: bytes, *, align: int = 1) -> str:
         """Return the label of constant bytes."""
-        listed = f"    .byte {','.join(map(str, data))}"
-        return self._pooled(listed, f"    .balign {align}\n" if align > 1 else "")
+        aligned = f"    .balign {align}\n" if align > 1 else ""
+        return self._pooled(self._constants, f"    .byte {','.join(map(str, data))}", aligned)
 
     def table(self, rows: Iterable[str]) -> str | None:
         """Return the label of an array of structs; None where it is empty."""
         text = "\n".join(rows)
-        return self._pooled(text, section=self._tables) if text else None
+        return self._pooled(self._tables, text) if text else None
 
     def named(self, label: str, rows: Iterable[str], *, is_writable: bool = False) -> None:
         """Put an array of structs at a label of its own."""
@@ -87,18 +97,14 @@ class Text:
 
     def hidden(self, name: str, row: str, *, is_writable: bool = False) -> None:
         """Put a struct under a name that other units know."""
-        section = self._writable if is_writable else self._tables
         # As the ABI has it for arrays of 16 bytes and more: clang reads two addresses at once.
-        aligned = f"    .balign 16\n    .globl {name}\n    .hidden {name}"
-        section.append(f"{aligned}\n    .type {name},%object\n{name}:\n{row}")
+        known = f"    .balign 16\n    .globl {name}\n    .hidden {name}\n    .type {name},%object"
+        section = self._writable if is_writable else self._tables
+        section.append(f"{known}\n{name}:\n{row}")
 
     def stub(self, name: str, entry: str, table: str) -> None:
         """Export a tvm-ffi function that calls an entry of the launcher's body with a table."""
-        symbol = f"__tvm_ffi_{name}"
-        self._code.append(
-            f"    .globl {symbol}\n    .type {symbol},%function\n{symbol}:\n"
-            + self._stub.format(table=table, entry=entry)
-        )
+        self._stubs.append(f"    stub {name},{entry},{table}")
 
     def finished(self, *further: str) -> str:
         """Return the whole text, with further sections at its end."""
@@ -106,23 +112,25 @@ class Text:
             ('.rodata,"a",%progbits', self._constants),
             ('.data.rel.ro,"aw"', self._tables),
             (".data", self._writable),
-            (".text", self._code),
+            (".text", self._stubs),
         )
         parts = [
             f"    .section {name}\n    .balign 16\n" + "".join(f"{x}\n" for x in lines)
             for name, lines in sections
             if lines
         ]
-        return "".join([_HEAD, *parts, *further, _FOOT])
+        macro = _STUB.format(_CALLS[self._machine]) if self._stubs else ""
+        return "".join([_HEAD, macro, *parts, *further, _FOOT])
 
-    def _pooled(self, content: str, aligned: str = "", section: list[str] | None = None) -> str:
-        key = aligned + content
-        label = self._labels.get(key)
+    def _pooled(self, section: list[str], content: str, aligned: str = "") -> str:
+        label = self._labels.get(aligned + content)
         if label is None:
-            label = self._labels[key] = f".L{len(self._labels)}"
-            place = self._constants if section is None else section
-            place.append(f"{aligned}{label}:\n{content}")
+            label = self._labels[aligned + content] = self._label()
+            section.append(f"{aligned}{label}:\n{content}")
         return label
+
+    def _label(self) -> str:
+        return f".L{len(self._labels) + len(self._strings)}"
 
 
 def image_text(

@@ -1,28 +1,47 @@
-"""Launches bound to kernels: what a function takes, and its rows of the plan."""
+"""Functions bound to kernels: their rows of the plan, and what a manifest says of them."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from itertools import zip_longest
-from typing import Any
+from typing import Any, NamedTuple
 
+from ..launches.form import to_json
 from ..launches.launch import Launch
 from ..launches.values import told
 from .assembly import Layout
 from .exported import Exported
-from .launch import LaunchBinder
+from .launch import LAUNCH, LaunchBinder
 from .plan import BOUND_TABLE, KernelRef, Plan
 
 _INSTANCE = Layout("P P P P P i i i i i i")
 
+Launches = Sequence[tuple[Launch, KernelRef]]
 
-def bind(
-    plan: Plan,
-    name: str,
-    instances: Sequence[Sequence[tuple[Launch, KernelRef]]],
-    *,
-    doc: str = "",
-) -> None:
+
+class Instance(NamedTuple):
+    """One way to launch under a name: all that does not depend on the names of its kernels.
+
+    `rows` are those of its launches but for the kernel, with how many parameters one in a file
+    has at least; `counts` end the instance's own.
+    """
+
+    params: tuple[Exported, ...]
+    table: str | None
+    rows: list[tuple[int | None, tuple[Any, ...]]]
+    target: str | None
+    bound: str | None
+    counts: tuple[int, ...]
+    launches: list[dict[str, Any]]
+
+    @property
+    def declared(self) -> str:
+        """The parameters as C++ declares them."""
+        return ", ".join(param.declaration for param in self.params)
+
+
+def bind(plan: Plan, name: str, instances: Sequence[Launches], *, doc: str = "") -> None:
     """Bind a function of one instance or several, each the launches of a call, and write it.
 
     Raises
@@ -30,19 +49,24 @@ def bind(
     TypeError, ValueError
         Something in a launch does not go with its kernel; the message names function and kernel.
     """
+    made = [_bound(plan, name, launches) for launches in instances]
+    if len(made) == 1:
+        signatures = [f"{name}({made[0].declared})"]
+    else:
+        signatures = [_told(*x) for x in zip(instances, made, strict=True)]
     rows, facts = [], []
-    for launches in instances:
-        row, found = _instance(plan, name, launches, is_lone=len(instances) == 1)
+    for launches, instance, signature in zip(instances, made, signatures, strict=True):
+        row, kernels = _rows(plan, launches, instance, signature)
         rows.append(row)
-        facts.append(found)
-    every = [launch for launches in instances for launch, _ in launches]
+        params = [[param.name, param.type.text] for param in instance.params]
+        facts.append({"signature": signature, "params": params, "launches": kernels})
     columns = zip_longest(*(x["params"] for x in facts), fillvalue=("", ""))
     said = {
         "doc": doc,
         "bound": [slot.facts for key, slot in plan.slots.items() if key[0] == name],
-        "fixes_block": all(launch.block is not None for launch in every),
+        "fixes_block": all(x.block is not None for launches in instances for x, _ in launches),
         "callers_grid": _callers_grid([launches[0][0] for launches in instances]),
-        "signature": "\n".join(x["signature"] for x in facts),
+        "signature": "\n".join(signatures),
         "params": [
             [" | ".join(filter(None, dict.fromkeys(x))) for x in zip(*column, strict=True)]
             for column in columns
@@ -52,61 +76,90 @@ def bind(
     plan.function(name, said | more, doc, rows)
 
 
-def _instance(
-    plan: Plan, name: str, launches: Sequence[tuple[Launch, KernelRef]], *, is_lone: bool
-) -> tuple[str, dict[str, Any]]:
-    """Return one way to launch under a name, as its row, and what a manifest says of it."""
+def _bound(plan: Plan, name: str, launches: Launches) -> Instance:
+    """Return an instance; of launches as before, of kernels that take the same, the one before."""
+    values = [to_json(launch) for launch, _ in launches]
+    key = json.dumps(values), *(ref.shape for _, ref in launches)
+    if (known := plan.instances.get(key)) is not None:
+        return known
     exported: dict[str, Exported] = {}
-    places = [f"function {name!r}, kernel {ref.signature.display!r}" for _, ref in launches]
     # All launches say what they export before any expression is read: one may use what another's
     # kernel takes.
     binders, rows, targets = [], [], set()
+    places = [f"function {name!r}, kernel {ref.signature.display!r}" for _, ref in launches]
     for (launch, ref), place in zip(launches, places, strict=True):
         with told(place):
             binders.append(LaunchBinder(plan, name, launch, ref, exported))
     for binder, place in zip(binders, places, strict=True):
         others = {x.name for other in binders if other is not binder for x in other.declared}
         with told(place):
-            rows.append(binder.row(others))
+            row = binder.row()
             targets.add(binder.target())
             if len(targets) > 1:
                 raise ValueError(
                     "one call goes to one stream of one device: give all launches of a function "
                     "the same stream= and device="
                 )
+            rows.append((binder.least_params(others), row))
     # Tensors may have any strides that kernels know by their maps alone.
     mapped = {x for binder in binders for x in binder.mapped}
     mapped -= {x for binder in binders for x in binder.passed}
-    params = [x._replace(strided=x.strided or x.name in mapped) for x in exported.values()]
-    declared = ", ".join(param.declaration for param in params)
-    signature = f"{name}({declared})" if is_lone else _told(launches, params, declared)
-    row = _INSTANCE.row(
-        *(plan.string(signature), plan.params(params), plan.table(rows), targets.pop()),
-        BOUND_TABLE if any(binder.num_bound for binder in binders) else None,
-        *(len(params), len(launches), sum(max(1, len(binder.params)) for binder in binders)),
-        sum(binder.num_maps for binder in binders),
-        sum(binder.num_attributes for binder in binders),
-        sum(binder.num_scratch for binder in binders),
+    params = tuple(x._replace(strided=x.strided or x.name in mapped) for x in exported.values())
+    has_bound = any(binder.has_bound for binder in binders)
+    instance = Instance(
+        params,
+        plan.params(params),
+        rows,
+        target=targets.pop(),
+        bound=BOUND_TABLE if has_bound else None,
+        counts=(
+            *(len(params), len(launches), sum(max(1, len(x.params)) for x in binders)),
+            sum(binder.num_maps for binder in binders),
+            sum(binder.num_attributes for binder in binders),
+            sum(binder.num_scratch for binder in binders),
+        ),
+        launches=values,
     )
-    return row, {
-        "signature": signature,
-        "params": [[param.name, param.type.text] for param in params],
-        "launches": [binder.facts for binder in binders],
-    }
+    if not has_bound:  # slots are a function's own
+        plan.instances[key] = instance
+    return instance
 
 
-def _told(
-    launches: Sequence[tuple[Launch, KernelRef]], params: Sequence[Exported], declared: str
-) -> str:
+def _rows(
+    plan: Plan, launches: Launches, instance: Instance, signature: str
+) -> tuple[str, list[dict[str, Any]]]:
+    """Return an instance's row, and its launches as JSON values with their kernels."""
+    rows, facts = [], []
+    for (_, ref), (least, row), said in zip(
+        launches, instance.rows, instance.launches, strict=True
+    ):
+        rows.append(LAUNCH.row(plan.kernel(ref._replace(least_params=least)), *row))
+        found = {"kernel": ref.signature.symbol, "image": ref.image}
+        facts.append({**found, **said, **found})
+    row = _INSTANCE.row(
+        *(plan.string(signature), instance.table, plan.table(rows)),
+        *(instance.target, instance.bound, *instance.counts),
+    )
+    return row, facts
+
+
+def _told(launches: Launches, instance: Instance) -> str:
     """Return what tells an instance from others: its kernels, its parameters, when it fits."""
     kernels = " + ".join(ref.signature.display for _, ref in launches)
     conditions = [launch.when for launch, _ in launches if launch.when]
     if len(conditions) > 1:
         conditions = [f"({text})" for text in conditions]
     when = f" when {' and '.join(conditions)}" if conditions else ""
-    assumed = ", ".join(text for param in params for text in param.assumptions)
-    where = f" where {assumed}" if assumed else ""
-    return f"{kernels}({declared}){where}{when}"
+    assumed = []
+    for param in instance.params:
+        if param.ndim is not None:
+            assumed.append(f"{param.name} has rank {param.ndim}")
+        if param.equal_to is not None:
+            assumed.append(f"{param.name} is {param.equal_to}")
+        elif param.multiple_of > 1:
+            assumed.append(f"{param.name} is a multiple of {param.multiple_of}")
+    where = f" where {', '.join(assumed)}" if assumed else ""
+    return f"{kernels}({instance.declared}){where}{when}"
 
 
 def _callers_grid(firsts: Sequence[Launch]) -> dict[str, Any] | None:

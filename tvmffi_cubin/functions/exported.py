@@ -12,22 +12,14 @@ class Exported(NamedTuple):
     """What an exported function takes, or what may be bound for it."""
 
     name: str
-    # Its size is known.
-    type: CxxType
-    # The rank of its tensor, where it was declared.
-    ndim: int | None = None
-    # Whether its tensor may have any strides.
-    strided: bool = False
-    # Whether an expression reads it.
+    type: CxxType  # of a known size
+    ndim: int | None = None  # the rank of its tensor, where it was declared
+    strided: bool = False  # whether its tensor may have any strides
     in_expression: bool = False
-    # Least rank of its tensor, from the dimensions that expressions read.
-    min_rank: int = 0
-    # What the kernels assume that an integer, or a pointer's address, is a multiple of.
-    multiple_of: int = 1
-    # The one value that they assume of an integer.
-    equal_to: int | None = None
-    # Of one that is bound by its name and not passed, whether something has to be.
-    required: bool = False
+    min_rank: int = 0  # from the dimensions that expressions read
+    multiple_of: int = 1  # what kernels assume that an integer, or an address, is a multiple of
+    equal_to: int | None = None  # the one value that they assume of an integer
+    required: bool = False  # of one that is bound and not passed, whether something has to be
 
     @property
     def declaration(self) -> str:
@@ -39,19 +31,9 @@ class Exported(NamedTuple):
         """Of one that is bound, name, type and whether it is required, as JSON values."""
         return [self.name, self.type.text, self.required]
 
-    @property
-    def assumptions(self) -> list[str]:
-        """What beside its type tells it from another instance's."""
-        found = [] if self.ndim is None else [f"{self.name} has rank {self.ndim}"]
-        if self.equal_to is not None:
-            found.append(f"{self.name} is {self.equal_to}")
-        elif self.multiple_of > 1:
-            found.append(f"{self.name} is a multiple of {self.multiple_of}")
-        return found
-
     def merged(self, other: Exported) -> Exported:
         """Return what fits another launch's parameter of this name too."""
-        both = common(self.type, other.type)
+        both = _common(self.type, other.type)
         ranks = {self.ndim, other.ndim} - {None}
         if both is None or self.type.size != other.type.size or len(ranks) > 1:
             raise ValueError(
@@ -78,26 +60,22 @@ class Exported(NamedTuple):
 
     def with_read(self, read: Read) -> Exported:
         """Return it with what an expression needs of it; a ValueError says why that cannot be."""
-        type_ = self.type
+        text, tensor = self.type.text, self.as_tensor()
         if not read.field:
-            if is_integer(type_):
+            if is_integer(self.type):
                 return self._replace(in_expression=True)
-            if type_.kind == "pointer":
+            if self.type.kind == "pointer":
                 raise ValueError(
                     f"{self.name!r} is a tensor; wanted one of its .shape[i], .stride[i], .numel"
                 )
-            raise ValueError(f"{self.name!r} is '{type_.text}'; expressions are integer arithmetic")
-        tensor = self.as_tensor()
-        if tensor.type.kind != "pointer":
-            raise ValueError(f"{self.name!r} is '{type_.text}', not a tensor")
-        if type_.kind == "raw" and self.in_expression:
-            raise ValueError(
-                f"{self.name!r} cannot be a tensor, since an expression reads it as an int"
-            )
+            raise ValueError(f"{self.name!r} is '{text}'; expressions are integer arithmetic")
+        # Of a raw one that is read as an integer, no tensor can be made any more.
+        if tensor.type.kind != "pointer" or (tensor is not self and self.in_expression):
+            raise ValueError(f"{self.name!r} is '{text}', not a tensor")
         if read.field == "data_ptr":
             return tensor  # which None and addresses have too
-        dim = read.dim
-        needed = 0 if dim is None else -dim if dim < 0 else dim + 1
+        dim = -1 if read.dim is None else read.dim
+        needed = 0 if read.dim is None else -dim if dim < 0 else dim + 1
         return tensor._replace(
             in_expression=True,
             min_rank=max(self.min_rank, needed),
@@ -119,10 +97,9 @@ def fits(given: CxxType, wanted: CxxType) -> bool:
         return False
     if given.pointee is None or wanted.pointee is None:
         return given.kind != "struct" or given.text == wanted.text
-    any_dtype, dtypes = not wanted.pointee.dtypes, given.pointee.dtypes
-    return given.pointee.align >= wanted.pointee.align and (
-        any_dtype or (bool(dtypes) and {*dtypes} <= {*wanted.pointee.dtypes})
-    )
+    dtypes, accepted = {*given.pointee.dtypes}, {*wanted.pointee.dtypes}
+    is_fitting = not accepted or (bool(dtypes) and dtypes <= accepted)
+    return is_fitting and given.pointee.align >= wanted.pointee.align
 
 
 def contradicts(declared: CxxType, real: CxxType) -> bool:
@@ -138,7 +115,7 @@ def contradicts(declared: CxxType, real: CxxType) -> bool:
     return not of_one_kind or bool(one and other and not one & other)
 
 
-def common(one: CxxType, other: CxxType) -> CxxType | None:
+def _common(one: CxxType, other: CxxType) -> CxxType | None:
     """Return the type that does for both: the same, or a pointer that one launch only reads."""
     if "raw" in (one.kind, other.kind):
         return other if one.kind == "raw" else one

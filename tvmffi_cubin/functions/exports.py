@@ -10,7 +10,7 @@ from ..launches.launch import Launch
 from ..launches.values import Bound, told
 from ..sources.source import DEVICE_IMAGE
 from .bind import bind
-from .choice import Found, Kernels, listed
+from .kernels import Found, Kernels, listed
 from .exported import Exported
 from .plan import Plan
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from ..device.signature import check
 from ..kernels.types import CxxType, Param, parse_params
-from ..launches import constant
 from ..launches.attributes import ATTRIBUTES
 from ..launches.expression import lone_name
-from ..launches.form import to_json
 from ..launches.launch import Launch
 from ..launches.tensor_map import TensorMap
 from ..launches.values import Bound, Scratch
+from . import constant
 from .assembly import Layout
 from .exported import Exported, contradicts, fits, is_integer
 from .plan import STEP, KernelRef, Plan, kind_of
@@ -22,8 +21,8 @@ from .postfix import ONCE_SHAPED, Scope
 from .tensor_map import MAP_TYPE, map_row
 
 # As structs of launcher/plan.h, and its enumerations.
+LAUNCH = Layout("P P P i i i i i ? ?")
 _SOURCE = Layout("B i P")
-_LAUNCH = Layout("P P P i i i i i ? ?")
 _SCRATCH = Layout("P  P P q  P P q  I")
 _TARGET = Layout("P P q  P P q  i ? ?")
 _WHEN, _GRID, _BLOCK, _SMEM = range(4)
@@ -57,17 +56,18 @@ class LaunchBinder:
             pairs = zip(self.params[-len(kernel.trailing) :], kernel.trailing, strict=True)
             trailing = {param.name: Bound(x.name, required=x.required) for param, x in pairs}
             self.launch = replace(launch, args={**trailing, **launch.args})
+        self.args = self.launch.args
         self.types = {param.name: param.type for param in self.params}
-        for name in self.launch.args:
-            if name not in self.types:
-                raise ValueError(
-                    f"args gives {name!r}, which is no parameter of the kernel; there are "
-                    f"{_list(self.types)}"
-                )
-        self._export(self.params if launch.params is None else self.declared)
+        if unknown := self.args.keys() - self.types.keys():
+            raise ValueError(
+                f"args gives {min(unknown)!r}, which is no parameter of the kernel; there are "
+                f"{_list(self.types)}"
+            )
+        self._export()
         self.passed: set[str] = set()
         self.mapped: set[str] = set()
-        self.num_maps = self.num_scratch = self.num_bound = self.num_attributes = 0
+        self.num_maps = self.num_scratch = self.num_attributes = 0
+        self.has_bound = False
 
     # What it exports
 
@@ -96,62 +96,66 @@ class LaunchBinder:
                 )
         return checked
 
-    def _export(self, order: Sequence[Param]) -> None:
+    def _export(self) -> None:
         """Add what callers pass for this launch to what the function takes."""
+        order = self.params if self.launch.params is None else self.declared
         names = {param.name for param in order}
         for name, type_, ndim in order:
-            map_ = self.launch.args.get(name)
-            if not isinstance(map_, TensorMap):
-                if name not in self.launch.args:
-                    self._add(Exported(name, self.types.get(name, type_), ndim))
-            elif map_.tensor in (None, name) and type_.kind == "pointer":
-                self._add(Exported(name, type_, ndim))
-            elif map_.tensor in (None, name) or map_.tensor not in names:
-                self._add(Exported(map_.tensor or name, _TENSOR))
-
-    def _add(self, given: Exported) -> None:
-        """Export a parameter, which another launch may take, too."""
-        if given.type.size is None:
-            raise ValueError(f"params declares {given.declaration!r}, a type of unknown size")
-        before = self.exported.get(given.name)
-        self.exported[given.name] = given if before is None else before.merged(given)
+            given = Exported(name, self.types.get(name, type_), ndim)
+            if isinstance(map_ := self.args.get(name), TensorMap):
+                tensor = map_.tensor or name
+                if tensor == name and type_.kind == "pointer":
+                    given = Exported(name, type_, ndim)
+                elif tensor == name or tensor not in names:
+                    given = Exported(tensor, _TENSOR)
+                else:
+                    continue
+            elif name in self.args:
+                continue
+            if given.type.size is None:
+                raise ValueError(f"params declares {given.declaration!r}, a type of unknown size")
+            before = self.exported.get(given.name)
+            self.exported[given.name] = given if before is None else before.merged(given)
 
     # What reads it
 
-    def row(self, others: set[str]) -> str:
-        """Return the launch's row; `others` is what other launches of the function declare."""
+    def row(self) -> tuple[Any, ...]:
+        """Return the values of the launch's row, but for its kernel."""
         launch, plan = self.launch, self.plan
-        self._scope = Scope(plan, self.exported, launch.args, self.types)
+        self._scope = Scope(plan, self.exported, self.args, self.types)
         self._computed: list[str] = []
         sources = [self._source(param) for param in self.params]
         steps = [*self._steps()]
-        self._note_assumptions()
-        if self.kernel.least_params is not None:
-            self.target()
-            # What is declared last may be for expressions alone, as a stream is, or for the other
-            # launches: only the file tells.
-            may_be_others = (self._scope.read | others) - {*launch.args}
-            own = [i for i, p in enumerate(self.params, 1) if p.name not in may_be_others]
-            self.kernel = self.kernel._replace(least_params=max(own, default=0))
-        return _LAUNCH.row(
-            *(plan.kernel(self.kernel), plan.table(sources), plan.table(steps + self._computed)),
+        # What is beside the expressions is said of the parameters that they made tensors.
+        strided = [x for x in launch.strided if not isinstance(self.args.get(x), Bound)]
+        self._assume("strided", dict.fromkeys(strided, True), ("pointer", "raw"))
+        self._assume("multiple_of", launch.multiple_of or {}, ("pointer", "int", "uint"))
+        self._assume("equal_to", launch.equal_to or {}, ("int", "uint"))
+        return (
+            *(plan.table(sources), plan.table(steps + self._computed)),
             *(len(sources), len(steps) + len(self._computed), launch.when is not None),
             *(len(self._computed), self.num_attributes),
             *(launch.grid is not None, launch.block is not None),
         )
 
-    @property
-    def facts(self) -> dict[str, Any]:
-        """The launch as JSON values, with the kernel and the image that it turned out."""
-        found = {"kernel": self.kernel.signature.symbol, "image": self.kernel.image}
-        return {**found, **to_json(self.launch), **found}
+    def least_params(self, others: set[str]) -> int | None:
+        """Return how many parameters a kernel in a file has at least.
+
+        What is declared last may be for expressions alone, as a stream is, or for the other
+        launches, which declare `others`: only the file tells.
+        """
+        if self.kernel.least_params is None:
+            return None
+        may_be_others = (self._scope.read | others) - {*self.args}
+        own = [i for i, p in enumerate(self.params, 1) if p.name not in may_be_others]
+        return max(own, default=0)
 
     def _source(self, param: Param) -> str:
         """Return where a parameter of the kernel comes from."""
         name, type_, ndim = param
-        if name not in self.launch.args:
+        if name not in self.args:
             return self._argument(name)
-        value, what = self.launch.args[name], f"args[{name!r}]"
+        value, what = self.args[name], f"args[{name!r}]"
         if isinstance(value, TensorMap):
             self.num_maps += 1
             self.mapped.add(value.tensor or name)
@@ -165,10 +169,8 @@ class LaunchBinder:
             self.num_scratch += 1
             return _SOURCE.row(_FROM_SCRATCH, 0, self.plan.table([row]))
         if isinstance(value, Bound):
-            strided = name in self.launch.strided
-            key = value.name or name
-            slot = Exported(key, type_, ndim, strided=strided, required=value.required)
-            self.num_bound += 1
+            self.has_bound, is_strided = True, name in self.launch.strided
+            slot = Exported(value.name or name, type_, ndim, is_strided, required=value.required)
             return _SOURCE.row(_FROM_BOUND, self.plan.slot(self.function, slot), None)
         if not isinstance(value, str):
             data = self.plan.data(constant.encode(value, type_, what), align=16)
@@ -227,17 +229,10 @@ class LaunchBinder:
     ) -> str:
         return STEP.row(*self._scope.figure(what, figure, **scope), target, axis, 0, id_)
 
-    def _note_assumptions(self) -> None:
-        """Note with the function's parameters what a launch says of them beside its expressions."""
-        launch = self.launch
-        strided = [x for x in launch.strided if not isinstance(launch.args.get(x), Bound)]
-        self._assume("strided", dict.fromkeys(strided, True), ("pointer", "raw"))
-        self._assume("multiple_of", launch.multiple_of, ("pointer", "int", "uint"))
-        self._assume("equal_to", launch.equal_to, ("int", "uint"))
-
-    def _assume(self, what: str, given: Mapping[str, int] | None, kinds: tuple[str, ...]) -> None:
+    def _assume(self, what: str, given: Mapping[str, int], kinds: tuple[str, ...]) -> None:
+        """Note with the function's parameters what a launch says of them."""
         fitting = [x.name for x in self.exported.values() if x.type.kind in kinds]
-        for name, value in (given or {}).items():
+        for name, value in given.items():
             if name not in fitting:
                 raise ValueError(f"{what} names {name!r}, wanted one of {_list(fitting)}")
             before = getattr(self.exported[name], what)

@@ -51,25 +51,28 @@ _ENTRIES = ("configure", "preload", "unload", "occupancy", "manifest")
 class KernelRef(NamedTuple):
     """A kernel of an image."""
 
-    # Name of the image.
     image: str
-    # What is known of the kernel; of one in a file, what its launch declares.
-    signature: KernelSignature
-    # The architectures of the image that have this kernel, empty where all do.
-    archs: tuple[str, ...] = ()
+    signature: KernelSignature  # of one in a file, what its launch declares
+    archs: tuple[str, ...] = ()  # those of the image that have this kernel, empty where all do
     # Of a kernel in a file, which is seen only when it is loaded, how many of the declared
     # parameters it has at least; None of one that is embedded.
     least_params: int | None = None
     # Whether the name of one in a file may be a part of its kernel's.
     by_part: bool = False
-    # Its last parameters, which the module binds.
-    trailing: tuple[Exported, ...] = ()
+    trailing: tuple[Exported, ...] = ()  # its last parameters, which the module binds
 
     @property
     def key(self) -> tuple[object, ...]:
         """What tells it from every other kernel of the module; in a file, how it is declared."""
         sizes = () if self.least_params is None else self.signature.kernel.params
         return self.image, self.signature.symbol, self.least_params, self.by_part, sizes
+
+    @property
+    def shape(self) -> tuple[object, ...]:
+        """What launches of it depend on: all but its names."""
+        known, is_seen = self.signature, self.least_params is None
+        told = known.names_known, known.opaque, known.problem
+        return known.params, known.kernel.params, *told, self.trailing, is_seen
 
 
 class Plan(Text):
@@ -87,6 +90,8 @@ class Plan(Text):
         self._kernel_labels: dict[tuple[object, ...], str] = {}
         self._params: dict[Exported, str] = {}
         self._rows: list[str] = []
+        # Instances by their launches and what these depend on, see `bind`.
+        self.instances: dict[tuple[object, ...], Any] = {}
 
     @property
     def has_cpp_slots(self) -> bool:
@@ -117,7 +122,10 @@ class Plan(Text):
 
     def params(self, params: Sequence[Exported]) -> str | None:
         """Return the label of a table of what a function takes."""
-        return self.table(map(self._param, params))
+        for param in params:
+            if param not in self._params:  # many functions have the same ones
+                self._params[param] = self._param(param)
+        return self.table(self._params[param] for param in params)
 
     def function(self, name: str, facts: dict[str, Any], doc: str, rows: Sequence[str]) -> None:
         """Write a function of some instances; `facts` is what a manifest says of it."""
@@ -155,11 +163,10 @@ class Plan(Text):
             self.stub(f"_tvmffi_cubin_{name}", f"tvmffi_cubin_{name}", _MODULE_NAME)
 
     def _image(self, name: str, path: str | None) -> str:
-        table: str | None = f"__tvmffi_cubin_image_{name}"
+        table, place = f"__tvmffi_cubin_image_{name}", None
         if path is not None:
-            empty = self.string("")
-            table = self.table([f"    .quad 0,0,{empty},{empty}"])
-        place = None if path is None else self.string(path)
+            empty, place = self.string(""), self.string(path)
+            table = str(self.table([f"    .quad 0,0,{empty},{empty}"]))
         return _IMAGE.row(table, self.string(name), place, *[None] * 5)
 
     def _kernel(self, ref: KernelRef, image: str) -> str:
@@ -198,15 +205,7 @@ class Plan(Text):
         self.hidden(BOUND_TABLE, row, is_writable=True)
 
     def _param(self, exported: Exported) -> str:
-        # Many functions have the same ones.
-        row = self._params.get(exported)
-        if row is None:
-            row = self._params[exported] = self._param_row(exported)
-        return row
-
-    def _param_row(self, exported: Exported) -> str:
-        type_ = exported.type
-        pointee = type_.pointee
+        type_, pointee = exported.type, exported.type.pointee
         dtypes = pointee.dtypes if pointee else ()
         cells = [x for code, bits in dtypes for x in (code, bits, 1)] + [0] * 3 * (4 - len(dtypes))
         names = [_DTYPE_NAMES[x] + ("" if x >= _DL_BOOL else str(bits)) for x, bits in dtypes]

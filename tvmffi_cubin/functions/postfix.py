@@ -16,13 +16,12 @@ from .plan import Plan
 _END, _PUSH8, _PUSH64 = 0, 1, 2
 _READS = {"": 3, "numel": 4, "shape": 5, "stride": 6, "data_ptr": 7}
 _OF_DEVICE = {"num_sms": 8, "max_cooperative_blocks": 9}
-_BINARY = {
+_OPERATORS = {
     "+": 10, "-": 11, "*": 12, "//": 13, "%": 14, "ceil_div": 15, "min": 16, "max": 17,
     "==": 18, "!=": 19, "<": 20, "<=": 21, ">": 22, ">=": 23,
 }  # fmt: skip
-_NOT = 24
-_TRUTH = bytes([_NOT, _NOT])  # what is not 0 becomes 1
-_BRANCH = {"and": 25, "or": 26}
+_NOT = b"\x18"
+_BRANCHES = {"and": 25, "or": 26}
 _MAX_STACK = 32
 
 # What a launch's expressions may read of the device. How many blocks can be resident depends on the
@@ -30,8 +29,8 @@ _MAX_STACK = 32
 EVERYWHERE = ("num_sms",)
 ONCE_SHAPED = ("num_sms", "max_cooperative_blocks")
 
+# Code without its end, and how deep its stack becomes.
 _Code = tuple[bytes, int]
-"""Code without its end, and how deep its stack becomes."""
 
 
 class _Place(NamedTuple):
@@ -39,9 +38,11 @@ class _Place(NamedTuple):
 
     what: str
     text: str
-    # The args whose expressions lead here; none of them may be read again.
-    reading: tuple[str, ...]
+    reading: tuple[str, ...]  # the args whose expressions lead here, which may not be read again
     of_device: tuple[str, ...]
+
+    def failure(self, read: Read, problem: str) -> ValueError:
+        return failure(self.text, read.column, f"{self.what}: {problem}")
 
 
 class Scope:
@@ -57,10 +58,7 @@ class Scope:
         args: Mapping[str, object],
         types: Mapping[str, CxxType],
     ) -> None:
-        self.plan = plan
-        self.exported = exported
-        self.args = args
-        self.types = types
+        self.plan, self.exported, self.args, self.types = plan, exported, args, types
         self.numbers = {name: number for number, name in enumerate(exported)}
         self.read: set[str] = set()
 
@@ -81,7 +79,7 @@ class Scope:
             raise ValueError(
                 f"{what}: {figure!r} needs {depth} values at once, at most {_MAX_STACK}"
             )
-        code += _TRUTH * is_bool + bytes([_END])
+        code = (_truth(code) if is_bool else code) + bytes([_END])
         return self.plan.data(code), self.plan.string(figure), 0
 
     def _code(self, tree: Tree, place: _Place) -> _Code:
@@ -90,9 +88,15 @@ class Scope:
         if isinstance(tree, Read):
             return self._read(tree, place)
         parts = [self._code(part, place) for part in tree.parts]
+        code, depth = parts[0]
         if tree.op == "not":
-            return parts[0][0] + bytes([_NOT]), parts[0][1]
-        return _joined(tree.op, parts) if tree.op in _BRANCH else _folded(tree.op, parts)
+            return code + _NOT, depth
+        if tree.op in _BRANCHES:
+            return _joined(tree.op, [code for code, _ in parts]), max(depth for _, depth in parts)
+        for right, of_right in parts[1:]:
+            code += right + bytes([_OPERATORS[tree.op]])
+            depth = max(depth, 1 + of_right)
+        return code, depth
 
     def _read(self, read: Read, place: _Place) -> _Code:
         name = read.name
@@ -101,7 +105,7 @@ class Scope:
             try:
                 self.exported[name] = self.exported[name].with_read(read)
             except ValueError as error:
-                raise _wrong(read, place, str(error)) from None
+                raise place.failure(read, str(error)) from None
             code = struct.pack("<BH", _READS[read.field], self.numbers[name])
             return code if read.dim is None else code + struct.pack("b", read.dim), 1
         if name in self.args:
@@ -109,15 +113,14 @@ class Scope:
         if read.field or name not in _OF_DEVICE:
             args = (arg for arg in self.args if arg not in place.reading)
             known = ", ".join([*self.exported, *args, *_OF_DEVICE])
-            raise _wrong(read, place, f"unknown name {name!r}; there are {known}")
+            raise place.failure(read, f"unknown name {name!r}; there are {known}")
         if name not in place.of_device:
-            raise _wrong(read, place, f"{name} is not known yet where this is worked out")
+            raise place.failure(read, f"{name} is not known yet where this is worked out")
         return bytes([_OF_DEVICE[name]]), 1
 
     def _read_arg(self, read: Read, place: _Place) -> _Code:
-        name = read.name
-        value, type_ = self.args[name], self.types[name]
-        inner = place._replace(reading=(*place.reading, name))
+        name, value = read.name, self.args[read.name]
+        type_, inner = self.types[name], place._replace(reading=(*place.reading, name))
         if isinstance(value, Bound):
             problem = f"{name!r} is bound, and expressions are worked out without that"
         elif name in place.reading:
@@ -130,38 +133,31 @@ class Scope:
         elif is_integer(type_) and isinstance(value, int) and abs(value) < 2**63:
             return _push(int(value))
         elif is_integer(type_) and isinstance(value, str):
-            inner = inner._replace(what=f"args[{name!r}]", text=value)
-            code, depth = self._code(parse(value), inner)
-            return code + _TRUTH * (type_.kind == "bool"), depth
+            code, depth = self._code(
+                parse(value), inner._replace(what=f"args[{name!r}]", text=value)
+            )
+            return _truth(code) if type_.kind == "bool" else code, depth
         else:
             problem = (
                 f"{name!r} is '{type_.text}', given by args as {value!r}; expressions are integer "
                 "arithmetic"
             )
-        raise _wrong(read, place, problem)
+        raise place.failure(read, problem)
 
 
-def _wrong(read: Read, place: _Place, problem: str) -> ValueError:
-    return failure(place.text, read.column, f"{place.what}: {problem}")
+def _truth(code: bytes) -> bytes:
+    return code + _NOT + _NOT  # what is not 0 becomes 1
 
 
 def _push(value: int) -> _Code:
-    short = -128 <= value < 128
-    return struct.pack("<Bb" if short else "<Bq", _PUSH8 if short else _PUSH64, value), 1
+    is_short = -128 <= value < 128
+    code = struct.pack("<Bb" if is_short else "<Bq", _PUSH8 if is_short else _PUSH64, value)
+    return code, 1
 
 
-def _folded(op: str, parts: list[_Code]) -> _Code:
-    """Return an operation over two operands or more, from the left."""
-    (code, deepest), *rest = parts
-    for right, depth in rest:
-        code += right + bytes([_BINARY[op]])
-        deepest = max(deepest, 1 + depth)
-    return code, deepest
-
-
-def _joined(op: str, parts: list[_Code]) -> _Code:
+def _joined(op: str, parts: list[bytes]) -> bytes:
     """Return parts of which the first that decides is the value, and the last is evaluated."""
-    code = b""
-    for part, _ in reversed(parts):
-        code = part + (struct.pack("<BH", _BRANCH[op], len(code)) + code if code else b"")
-    return code, max(depth for _, depth in parts)
+    code = parts[-1]
+    for part in reversed(parts[:-1]):
+        code = part + struct.pack("<BH", _BRANCHES[op], len(code)) + code
+    return code

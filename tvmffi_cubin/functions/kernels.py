@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..device.signature import KernelSignature, signature_text
@@ -50,21 +50,15 @@ class Kernels:
             for expression, symbol in image.cubin.lowered_names.items():
                 expressions[symbol].append(_squeezed(expression))
             for known in image.signatures:
-                signature = known if known.from_library else _with_types(known, trailing)
+                is_own = trailing and not known.from_library
+                signature = _with_types(known, self.trailing) if is_own else known
                 self.every.append((image, signature))
-                name = end = _squeezed(signature.qualified)
-                arguments = _squeezed(signature.display[len(signature.qualified) :])
-                ends = {signature.name}
-                while end := end.partition("::")[2]:
-                    ends |= {end, end + arguments}
-                whole = {name + arguments, *expressions[signature.symbol]}
-                for rank, names in enumerate(([signature.symbol], whole, [name], ends)):
-                    for x in names:
-                        self._named[x].append((rank, self.every[-1]))
+                for rank, name in _names(signature, expressions[signature.symbol]):
+                    self._named[name].append((rank, self.every[-1]))
 
     def ref(self, image: Image, signature: KernelSignature) -> KernelRef:
         """Return a kernel of an image that is seen."""
-        archs = image.archs_with(signature.symbol)
+        archs = image.archs_with(signature.symbol) if image.cubin.members else ()
         trailing = () if signature.from_library else self.trailing
         return KernelRef(image.name, signature, archs, trailing=trailing)
 
@@ -80,14 +74,14 @@ class Kernels:
             known = ", ".join(repr(image.name) for image in self.images) or "none"
             raise ValueError(f"there is no image {launch.image!r}; there are {known}")
         unread = "".join(f"; image {x.name!r}: {x.problem}" for x in images if x.problem)
-        name = _squeezed(wanted).removeprefix("::")
-        named = [(rank, x) for rank, x in self._named.get(name, ()) if x[0] in images]
+        name, among = _squeezed(wanted).removeprefix("::"), {image.name for image in images}
+        named = [(rank, x) for rank, x in self._named.get(name, ()) if x[0].name in among]
         best = min((rank for rank, _ in named), default=0)
         found = [x for rank, x in named if rank == best]
         # Where images cannot be read, they may have a kernel of that very name. A template that
         # has no instance is not another kernel, in whose name its own is.
         if not found and launch.kernel and not unread and not self._in_sources(wanted):
-            found = _by_part([x for x in self.every if x[0] in images], name)
+            found = _by_part([x for x in self.every if x[0].name in among], name)
         if not found:
             raise ValueError(_no_match(wanted, images) + unread)
         if len(found) > 1 and declared is not None:
@@ -124,6 +118,20 @@ def _squeezed(text: str) -> str:
     return "".join(text.split())
 
 
+def _names(signature: KernelSignature, expressions: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Yield the names of a kernel: symbol, whole name, without arguments, without namespaces."""
+    yield 0, signature.symbol
+    if signature.display == signature.symbol and not expressions:
+        return
+    name = end = _squeezed(signature.qualified)
+    arguments = _squeezed(signature.display[len(signature.qualified) :])
+    ends = {signature.name}
+    while end := end.partition("::")[2]:
+        ends |= {end, end + arguments}
+    for rank, names in enumerate(({name + arguments, *expressions}, (name,), ends), 1):
+        yield from ((rank, x) for x in names)
+
+
 def _no_match(wanted: str, images: Sequence[Image]) -> str:
     import difflib
 
@@ -140,21 +148,20 @@ def _no_match(wanted: str, images: Sequence[Image]) -> str:
 def _with_types(signature: KernelSignature, trailing: Sequence[Exported]) -> KernelSignature:
     """Return a kernel whose last parameters have the types that `bound_params` declares."""
     own = len(signature.kernel.params) - len(trailing)
-    if own < 0:
+    last = signature.params[max(own, 0) :]
+    # Of one type, those in another order would be mixed up.
+    in_order = not signature.names_known or all(
+        given.name == real.name or given.name not in [x.name for x in last]
+        for given, real in zip(trailing, last, strict=False)
+    )
+    if own < 0 or not in_order:
         raise ValueError(
-            f"bound_params are the last parameters of every kernel, "
-            f"{', '.join(x.name for x in trailing)}, and kernel {signature.display} has "
-            f"{len(signature.kernel.params)}"
+            f"bound_params are the last parameters of every kernel, in order: got "
+            f"{', '.join(x.name for x in trailing)}, kernel {signature.display} ends with "
+            f"{', '.join(x.name for x in last) or 'none'}"
         )
     params = [*signature.params]
-    names = [param.name for param in params[own:]]
-    for index, (real, given) in enumerate(zip(params[own:], trailing, strict=False), own):
-        # Of one type, those in another order would be mixed up.
-        if given.name != real.name and given.name in names:
-            raise ValueError(
-                f"bound_params names {given.name!r} where kernel {signature.display} has "
-                f"{real.name!r}: give them in the kernel's order, {', '.join(names)}"
-            )
+    for index, (real, given) in enumerate(zip(last, trailing, strict=False), own):
         type_ = given.type if given.type.text else real.type
         differs = not signature.opaque and contradicts(type_, real.type)
         if differs or type_.size not in (None, real.type.size):
