@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tvmffi_cubin.kernels.types import parse_type
 from tvmffi_cubin.functions.constant import encode
+from tvmffi_cubin.kernels.types import parse_type
 
 INTEGERS = [
     *(("char", "b"), ("signed char", "b"), ("int8_t", "b"), ("unsigned char", "B")),

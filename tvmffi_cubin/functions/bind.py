@@ -130,10 +130,9 @@ def _rows(
 ) -> tuple[str, list[dict[str, Any]]]:
     """Return an instance's row, and its launches as JSON values with their kernels."""
     rows, facts = [], []
-    for (_, ref), (least, row), said in zip(
-        launches, instance.rows, instance.launches, strict=True
-    ):
-        rows.append(LAUNCH.row(plan.kernel(ref._replace(least_params=least)), *row))
+    every = zip(launches, instance.rows, instance.launches, strict=True)
+    for (_, ref), (least, values), said in every:
+        rows.append(LAUNCH.row(plan.kernel(ref._replace(least_params=least)), *values))
         found = {"kernel": ref.signature.symbol, "image": ref.image}
         facts.append({**found, **said, **found})
     row = _INSTANCE.row(

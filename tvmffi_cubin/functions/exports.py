@@ -10,8 +10,8 @@ from ..launches.launch import Launch
 from ..launches.values import Bound, told
 from ..sources.source import DEVICE_IMAGE
 from .bind import bind
-from .kernels import Found, Kernels, listed
 from .exported import Exported
+from .kernels import Found, Kernels, listed
 from .plan import Plan
 
 if TYPE_CHECKING:
@@ -61,16 +61,15 @@ def resolve(
         )
     names = {name for _, s in kernels.every for name in (s.name, s.symbol)}
     for name, doc, instances in functions or ():
-        is_kernel = name in names
-        if instances is None and name in host_functions and is_kernel:
-            raise ValueError(
-                f"functions names {name!r}, which is both a kernel and a C++ function: rename one, "
-                "or give the kernel as a Launch under another name"
-            )
-        by_files = name in (exported_by_files or ())
-        if instances is None and (by_files or (has_host and not is_kernel)):
-            host.append((name, doc))
-            continue
+        if instances is None:
+            if name in host_functions and name in names:
+                raise ValueError(
+                    f"functions names {name!r}, which is both a kernel and a C++ function: rename "
+                    "one, or give the kernel as a Launch under another name"
+                )
+            if name in (exported_by_files or ()) or (has_host and name not in names):
+                host.append((name, doc))
+                continue
         with told(f"function {name!r}"):
             pairs = [
                 [(launch, kernels.choose(name, launch)) for launch in launches]
@@ -100,15 +99,11 @@ def _all_kernels(kernels: Kernels) -> list[Found]:
     for x in found:
         by_name.setdefault(x[1].name, []).append(x)
     for name, several in by_name.items():
-        if len(several) > 1:
+        if len(several) > 1 or not name.isidentifier():
             raise ValueError(
-                f"{len(several)} kernels are called {name!r}:\n  {listed(several)}\nname each: "
+                f"kernels that cannot be exported as {name!r}, which has to be the name of one:\n"
+                f"  {listed(several)}\nname each: "
                 'functions={"one": Launch(kernel="...", image="...", params="..."), ...}'
-            )
-        if not name.isidentifier():
-            raise ValueError(
-                f"the kernel {name!r} has a name that C cannot have: give it one, as in "
-                f'functions={{"k": Launch(kernel={name!r})}}'
             )
     # The image has them in an order of its own; those of headers and macros come last.
     return sorted(found, key=lambda x: (x[1].line is None, x[1].line or 0))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..device.signature import KernelSignature
 from ..kernels.cubin import Kernel
 from ..kernels.types import CxxType
 from .assembly import Layout, Text
 from .exported import Exported
+
+if TYPE_CHECKING:
+    from .bind import Instance
 
 # As structs of launcher/plan.h, in its order. What the body fills in begins as zeros.
 STEP = Layout("P P q B B H I")
@@ -91,7 +94,7 @@ class Plan(Text):
         self._params: dict[Exported, str] = {}
         self._rows: list[str] = []
         # Instances by their launches and what these depend on, see `bind`.
-        self.instances: dict[tuple[object, ...], Any] = {}
+        self.instances: dict[tuple[object, ...], Instance] = {}
 
     @property
     def has_cpp_slots(self) -> bool:

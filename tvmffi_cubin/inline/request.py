@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..cache.key import Key
 from ..host import pch
-from ..launches.export import Export, read_functions
+from ..launches.export import Export, key_text, read_functions
 from ..launches.form import to_json
 from ..sources.source import Source
 from .options import choice, file_name, flags, host_flags, paths, strings, texts
@@ -191,8 +191,8 @@ class Request(NamedTuple):
             key.add(f"{kind}_files", [list(source) for source in getattr(self.files, kind)])
         binaries = [[x.path if x.is_shared else "", x.digest] for x in self.files.binaries]
         key.add("binaries", binaries)
-        functions = None if self.functions is None else [x.fields() for x in self.functions]
-        key.add("functions", functions)
+        functions = self.functions
+        key.add("functions", None if functions is None else key_text(functions))
         key.add("name_expressions", self.name_expressions)
         key.add("extra_cflags", self.cflags)
         key.add("compiler", self.compiler)

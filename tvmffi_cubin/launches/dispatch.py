@@ -12,9 +12,8 @@ from typing import Any
 
 from .expression import NAME
 from .launch import Launch
-from .record import Record
 from .tensor_map import TensorMap
-from .values import Scratch, plain
+from .values import Record, Scratch, plain
 
 
 def _instances(_: str, given: Any) -> tuple[tuple[Launch, ...], ...]:

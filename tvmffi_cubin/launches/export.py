@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -10,7 +11,6 @@ from .dispatch import Dispatch
 from .form import to_json
 from .launch import Launch
 
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 # tvm-ffi and this package put these between "__tvm_ffi_" and a name for symbols of their own.
 _RESERVED = ("_tvmffi_cubin_", "_cubin_", "_doc_", "_library_", "_metadata_")
 
@@ -27,9 +27,11 @@ class Export(NamedTuple):
         """The launches of all instances, in order."""
         return tuple(launch for launches in self.instances or () for launch in launches)
 
-    def fields(self) -> list[Any]:
-        """Return everything here as values for a key."""
-        return [self.name, self.doc, self.instances and to_json(self.instances)]
+
+def key_text(exports: Iterable[Export]) -> str:
+    """Return everything of exports as one text for a key."""
+    found = [[x.name, x.doc, x.instances and to_json(x.instances)] for x in exports]
+    return json.dumps(found, sort_keys=True)
 
 
 def read_functions(value: Any) -> tuple[Export, ...] | None:
@@ -47,25 +49,23 @@ def read_functions(value: Any) -> tuple[Export, ...] | None:
     if isinstance(value, Mapping):
         docs = getattr(value, "docs", {})  # a Description's
         exports = (_export(name, spec) for name, spec in value.items())
-        return tuple(x._replace(doc=docs.get(x.name, x.doc)) for x in exports)
+        return tuple(x._replace(doc=docs[x.name]) if x.name in docs else x for x in exports)
     if isinstance(value, bytes) or not isinstance(value, Iterable):
         raise TypeError(
             f"functions is a name, a sequence of names or a mapping, got {type(value).__name__}"
         )
     names = [identifier("functions", name) for name in value]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
+    if len({*names}) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"functions names {twice!r} twice")
-    return tuple(Export(name) for name in names)
+    return tuple(map(Export, names))
 
 
 def _export(name: Any, spec: Any) -> Export:
     name = identifier("functions", name)
-    if isinstance(spec, str):
-        check_unicode(f"functions[{name!r}]", spec)
-        return Export(name, doc=spec)
-    if spec is None:
-        return Export(name)
+    if isinstance(spec, str | None):
+        check_unicode(f"functions[{name!r}]", spec or "")
+        return Export(name, doc=spec or "")
     if isinstance(spec, Dispatch):
         return Export(name, instances=spec.instances)
     launches = (spec,) if isinstance(spec, Launch) else spec
@@ -83,12 +83,10 @@ def identifier(what: str, name: object) -> str:
     """Return a name that C can have and nothing here uses; raises TypeError, ValueError."""
     if not isinstance(name, str):
         raise TypeError(f"{what}: a name is a str, got {type(name).__name__}")
-    if not _IDENTIFIER.match(name) or name.startswith(_RESERVED):
-        raise ValueError(
-            f"{what}: {name!r} is not a name that C can have"
-            if not name.startswith(_RESERVED)
-            else f"{what}: {name!r} begins as tvm-ffi's or this package's own functions do"
-        )
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise ValueError(f"{what}: {name!r} is not a name that C can have")
+    if name.startswith(_RESERVED):
+        raise ValueError(f"{what}: {name!r} begins as tvm-ffi's or this package's own functions do")
     return name
 
 

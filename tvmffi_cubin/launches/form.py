@@ -15,7 +15,7 @@ from typing import Any
 from .dispatch import Dispatch
 from .launch import Launch
 from .tensor_map import TensorMap
-from .values import Bound, Scratch, plain, told
+from .values import Bound, Record, Scratch, plain, told
 
 Launched = Launch | Sequence[Launch] | Dispatch
 """What a function is described by."""
@@ -37,23 +37,30 @@ def function_value(function: Launched) -> dict[str, Any]:
 
 def to_json(value: Any) -> Any:
     """Return a launch, several, or a value of ``Launch(args=...)`` as JSON values."""
-    if type(value) in _JSON_TYPES:
+    kind = type(value)
+    if kind in _JSON_TYPES:
         return value
+    if isinstance(value, Record):
+        if kind is Launch:
+            return _fields(value.changed())
+        return {kind.__name__: _fields(value.changed())}
     if isinstance(value, dict):
-        return {str(key): to_json(x) for key, x in value.items()}
+        return _fields(value)
     if isinstance(value, tuple | list):
-        return [to_json(x) for x in value]
+        return [x if type(x) in _JSON_TYPES else to_json(x) for x in value]
     if isinstance(value := plain(value), bool | int | str):
         return value
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else {"Float": repr(float(value))}
     if isinstance(value, bytes):
         return {"Bytes": value.hex()}
-    tag = type(value).__name__
-    if not isinstance(value, Launch) and tag not in _TAGGED:
-        raise TypeError(f"JSON has no word for a {tag}; an image has a name there, or is bytes")
-    found = to_json(value.changed())
-    return found if isinstance(value, Launch) else {tag: found}
+    raise TypeError(
+        f"JSON has no word for a {kind.__name__}; an image has a name there, or is bytes"
+    )
+
+
+def _fields(values: dict[Any, Any]) -> dict[str, Any]:
+    return {str(name): x if type(x) in _JSON_TYPES else to_json(x) for name, x in values.items()}
 
 
 def read_function(value: Any, *, where: str = "function") -> Launched:

@@ -9,11 +9,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .attributes import ATTRIBUTES, checked, checked_raw
-from .record import Checks, Record
 from .tensor_map import TensorMap
 from .values import (
     Bound,
+    Checks,
     Figure,
+    Record,
     Scratch,
     expression,
     figure,

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from .record import Checks, Record
-from .values import Figure, figure, figures
+from .values import Checks, Figure, Record, figure, figures
 
 # The words of the modes, in the order of the driver's numbers.
 DATA_TYPES = (
