@@ -40,10 +40,6 @@ GOOD = {
 }
 
 
-def document(**changes) -> dict:
-    return {**copy.deepcopy(GOOD), **changes}
-
-
 def test_a_document_is_read_and_written():
     description = Description.read(GOOD)
     assert description.to_json() == GOOD
@@ -90,41 +86,27 @@ def test_a_table_of_functions_alone_is_a_document_too():
     assert Description.read({}) == Description.read(Description().to_json())
 
 
-def test_fields_of_its_author_s_own_are_passed_over():
-    given = document(x_compiler="frob 3", schema="2.7")
+def test_other_versions_are_refused_and_fields_of_the_author_s_own_passed_over():
+    given = {**copy.deepcopy(GOOD), "x_compiler": "frob 3", "schema": "2.7"}
     given["functions"]["softmax"]["x_cost"] = 1
     given["images"]["k"]["x_sha"] = "0"
     assert Description.read(given).to_json() == GOOD
-
-
-@pytest.mark.parametrize("schema", ["3.0", "1.0", 1, None, []])
-def test_other_versions_are_refused(schema):
-    # Of another version nothing else is looked at.
-    with pytest.raises(ValueError, match=r"description: schema: its schema is .* reads 2\.x"):
-        Description.read({"schema": schema, "functions": 3})
+    for schema in ("3.0", "1.0", 1, None):  # of another version nothing else is looked at
+        with pytest.raises(ValueError, match=r"schema: its schema is .* reads 2\.x"):
+            Description.read({"schema": schema, "functions": 3})
 
 
 @pytest.mark.parametrize(
     ("value", "error", "text"),
     [
-        (b"", ValueError, "it is no JSON: "),
         (b"\xff", ValueError, "it is no JSON: 'utf-8' codec"),
         (b"[]", TypeError, "description: the document: wanted an object, got list"),
-        (b"[" * 100_000, ValueError, "it is no JSON: "),
-        ({"functions": []}, TypeError, "functions: wanted an object, got list"),
         ({"functions": {"a b": {}}}, ValueError, "functions: 'a b' is not a name that C can have"),
         ({"functions": {"k": 3}}, TypeError, "functions.k: wanted a launch's fields, or a list"),
         ({"functions": {"k": {"girth": 1}}}, TypeError, "functions.k: Launch.__init__() got an"),
-        ({"functionz": 3}, TypeError, "functions.functionz: wanted a launch's fields"),
         ({"functions": {}, "warps": 4}, ValueError, "no field 'warps' is known; there are schema"),
         ({"func_info": {}, "tvm_version": "1"}, ValueError, "table of TVM's: tvmffi_cubin.tvm re"),
-        (
-            {"functions": {"k": {"image": "k.cubin"}}},
-            ValueError,
-            "functions.k: Launch: image 'k.cubin' is no image's name",
-        ),
         ({"images": {"k": "k.cubin"}}, TypeError, "images.k: wanted an object, got str"),
-        ({"images": {"a-b": {}}}, ValueError, "images: 'a-b' is not a name that C can have"),
         ({"images": {"k": {"paths": 3}}}, ValueError, "images.k: no field 'paths' is known"),
     ],
 )

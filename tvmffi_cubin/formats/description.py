@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 OPTIONS = ("name", "arch", "ptx", "bound_params")
 """Fields that `load_inline` takes as they are."""
-PLACES = ("path", "base64", "file")
-"""Fields that say where an image is."""
 FACTS = ("signatures", "lowered_names")
 """Fields that say what an image's kernels take."""
 
@@ -108,10 +106,16 @@ class Description(Mapping[str, Launched]):
 
             what, manifest = os.fsdecode(source), manifest_of(source)
         else:
-            what, manifest = source.path, dict(source.manifest)
+            what, manifest = source.path, source.manifest
         if not manifest:
             raise ValueError(f"{what}: it has no manifest, tvmffi_cubin did not build it")
-        return read_description(f"the manifest of {what}", _told(manifest))
+        images = {
+            name: {key: facts[key] for key in ("file", *FACTS) if facts.get(key)}
+            for name, facts in manifest["images"].items()
+        }
+        functions = {name: _launched(facts) for name, facts in manifest["functions"].items()}
+        said = {key: manifest[key] for key in OPTIONS if key in manifest}
+        return read_description(what, {**said, "functions": functions, "images": images})
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON values, which `read` reads back."""
@@ -146,12 +150,10 @@ def read_description(label: str, content: Any, path: str = "") -> Description:
 
 def read_source(source: Any, what: str) -> tuple[str, Any, str]:
     """Return a document's name for messages, its bytes or values, and its path."""
-    if isinstance(source, Mapping):
+    if isinstance(source, Mapping | bytes):
         return what, source, ""
     if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("{"):
         return what, source.encode(), ""
-    if isinstance(source, bytes | bytearray | memoryview):
-        return what, bytes(source), ""
     label = os.fsdecode(source)
     return label, Path(label).read_bytes(), os.path.abspath(label)
 
@@ -166,61 +168,42 @@ def parse_json(data: bytes) -> Any:
 
 def _read(values: Any) -> dict[str, Any]:
     """Return the fields of a description."""
-    values = _object("the document", values)
+    values = _fields("the document", values)
     if values and values.keys().isdisjoint(("schema", "functions", "images")):
         if "func_info" in values:
             raise ValueError("it is a table of TVM's: tvmffi_cubin.tvm reads those")
         values = {"functions": values}
     check_schema(values.get("schema", SCHEMA), "schema")
-    values = _known("the document", values, ("schema", *OPTIONS, "functions", "images"))
+    values = _fields("the document", values, ("schema", *OPTIONS, "functions", "images"))
     docs, functions, images = {}, {}, {}
-    for where, name, value in _each(values, "functions"):
+    for name, value in _fields("functions", values.get("functions", {})).items():
+        where = f"functions.{identifier('functions', name)}"
         if isinstance(value, Mapping):
-            value = _own(value)
+            value = {key: x for key, x in value.items() if not key.startswith("x_")}
             if doc := value.pop("doc", ""):
                 docs[name] = str(doc)
         functions[name] = read_function(value, where=where)
-    for where, name, value in _each(values, "images"):
-        images[name] = _known(where, _object(where, value), (*PLACES, *FACTS))
+    for name, value in _fields("images", values.get("images", {})).items():
+        where = f"images.{identifier('images', name)}"
+        images[name] = _fields(where, value, ("path", "base64", "file", *FACTS))
     options = {name: read_argument(values[name]) for name in OPTIONS if values.get(name)}
     return {**options, "functions": functions, "docs": docs, "images": images}
 
 
-def _each(values: Mapping[str, Any], key: str) -> Iterator[tuple[str, str, Any]]:
-    """Yield the items of a field: how messages call their place, name and value."""
-    for name, value in _object(key, values.get(key, {})).items():
-        yield f"{key}.{identifier(key, name)}", name, value
-
-
-def _object(where: str, value: Any) -> dict[str, Any]:
+def _fields(where: str, value: Any, known: Sequence[str] = ()) -> dict[str, Any]:
+    """Return an object's fields; where they are `known`, without the author's own."""
     if not isinstance(value, Mapping):
         raise TypeError(f"{where}: wanted an object, got {type(value).__name__}")
-    return dict(value)
-
-
-def _own(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out the author's own fields."""
-    return {name: value for name, value in fields.items() if not name.startswith("x_")}
-
-
-def _known(where: str, fields: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
-    for name in _own(fields).keys() - known:
+    if not known:
+        return dict(value)
+    fields = {name: x for name, x in value.items() if not name.startswith("x_")}
+    for name in fields.keys() - known:
         raise ValueError(f"{where}: no field {name!r} is known; there are {', '.join(known)}")
-    return _own(fields)
+    return fields
 
 
-def _told(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of a manifest from which the module can be built again."""
-
-    def launches(facts: Mapping[str, Any]) -> dict[str, Any]:
-        told = {key: facts[key] for key in ("doc", "launches") if key in facts}
-        instances = [launches(x) for x in facts.get("instances", ())]
-        return {**told, "instances": instances} if instances else told
-
-    images = {
-        name: {key: facts[key] for key in ("file", *FACTS) if facts.get(key)}
-        for name, facts in manifest["images"].items()
-    }
-    functions = {name: launches(facts) for name, facts in manifest["functions"].items()}
-    said = {key: manifest[key] for key in OPTIONS if key in manifest}
-    return {"schema": SCHEMA, **said, "functions": functions, "images": images}
+def _launched(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how a function launches, of what a manifest says of it."""
+    told = {key: facts[key] for key in ("doc", "launches") if key in facts}
+    instances = [_launched(x) for x in facts.get("instances", ())]
+    return {**told, "instances": instances} if instances else told

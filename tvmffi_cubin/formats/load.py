@@ -82,17 +82,17 @@ def _arguments(source: Source, name: str | None, options: Mapping[str, Any]) -> 
     if options.get("functions") is not None:
         raise TypeError("functions are the description's: leave the argument out")
     description = source if isinstance(source, Description) else Description.read(source)
+    name = name or description.name or os.path.basename(description.path).partition(".")[0]
+    if not name:
+        raise ValueError("the description has no name: give the module one, as name=")
     said = {key: getattr(description, key) for key in OPTIONS}
-    said["name"] = said["name"] or os.path.basename(description.path).partition(".")[0]
-    arguments = {
+    return {
         **{key: value for key, value in said.items() if value},
-        **{key: value for key, value in {**options, "name": name}.items() if value is not None},
+        **{key: value for key, value in options.items() if value is not None},
+        "name": name,
         "functions": description or None,
         "embed_cubin": described_images(description, options.get("embed_cubin")),
     }
-    if "name" not in arguments:
-        raise ValueError("the description has no name: give the module one, as name=")
-    return arguments
 
 
 def described_images(description: Description, given: Any = None) -> Any:
@@ -124,20 +124,19 @@ def described_images(description: Description, given: Any = None) -> Any:
 
 
 def _image(name: str, said: Mapping[str, Any], folder: str) -> Any:
-    where = f"images.{name}"
     if "path" in said:
-        return take_image(f"{where}.path", os.path.join(folder, said["path"])).image
+        return take_image(f"images.{name}.path", os.path.join(folder, said["path"])).image
     if "base64" in said:
         try:
             # Those who encode break lines.
             return base64.b64decode("".join(said["base64"].split()), validate=True)
         except ValueError as error:
-            raise ValueError(f"{where}: {error}") from None
+            raise ValueError(f"images.{name}: {error}") from None
     if "file" in said:
         return ImageFile(said["file"])
     raise ValueError(
-        f"{where}: the description does not say where the image is: give it path or base64, or the "
-        f'image as embed_cubin={{"{name}": ...}}'
+        f"images.{name}: the description does not say where the image is: give it path or base64, "
+        f'or the image as embed_cubin={{"{name}": ...}}'
     )
 
 
@@ -148,13 +147,11 @@ def describe_module(path: Path, output: Path) -> tuple[Path, ...]:
     description = Description.of(path)
     with open_artifact(path) as artifact:
         cubins = artifact.cubins(artifact.manifest.get("images", {}))
-    suffixes = {"fatbin": ".fatbin", "ptx": ".ptx"}
-    files = {
-        name: output.with_name(f"{output.stem}.{name}{suffixes.get(cubin.kind, '.cubin')}")
-        for name, cubin in cubins.items()
-    }
-    said = {name: {"path": x.name, **description.images.get(name, {})} for name, x in files.items()}
-    replace(description, images={**description.images, **said}).write(output)
-    for name, file in files.items():
-        write_output(file, cubins[name].image)
-    return (output, *files.values())
+    images, files = dict(description.images), [output]
+    for name, cubin in cubins.items():
+        suffix = {"fatbin": "fatbin", "ptx": "ptx"}.get(cubin.kind, "cubin")
+        files.append(output.with_name(f"{output.stem}.{name}.{suffix}"))
+        images[name] = {"path": files[-1].name, **images.get(name, {})}
+        write_output(files[-1], cubin.image)
+    replace(description, images=images).write(output)
+    return tuple(files)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..inline.options import TextOptions, spelled_out
 from .description import parse_json, read_source
 from .tvm_binary import binary_module, binary_table
-from .tvm_table import CudaModule, FunctionInfo, FunctionTable, make_launch
+from .tvm_table import FLAGS, CudaModule, FunctionInfo, FunctionTable, make_launch
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -32,12 +32,6 @@ __all__ = [
     "read_table",
 ]
 
-# Booleans of older tables, tags of newer ones; the second spellings are those of forks.
-_FLAGS = (
-    *("use_programmatic_dependent_launch", "use_programtic_dependent_launch"),
-    *("use_cooperative_launch", "use_cooperative_groups"),
-    "use_dyn_shared_memory",  # last, as its value is
-)
 _SUFFIXES = {".cubin": "cubin", ".ptx": "ptx", ".fatbin": "fatbin", ".cu": "cuda"}
 
 Source = CudaModule | str | bytes | os.PathLike[str]
@@ -78,7 +72,7 @@ def is_table(values: Any) -> bool:
 
 
 def _table(values: Any) -> FunctionTable:
-    if not is_table(values) and values != {"func_info": {}}:
+    if not is_table(values):
         raise ValueError("it is no table of TVM's: wanted func_info, functions with arg_types")
     rows = values.get("func_info", values)
     return FunctionTable(_function(name, row) for name, row in rows.items())
@@ -91,9 +85,9 @@ def _function(key: str, row: Mapping[str, Any]) -> FunctionInfo:
             raise ValueError(f"function {key!r}: {name} is a list, got {value!r:.80}")
         return tuple(value)
 
-    # The latter is the older name.
+    # The latter is the older name; older tables have booleans in place of tags, too.
     tags = listed("launch_param_tags") + listed("thread_axis_tags")
-    tags += tuple(f"tir.{name}" for name in _FLAGS if row.get(name))
+    tags += tuple(f"tir.{name}" for name in (*FLAGS, "use_dyn_shared_memory") if row.get(name))
     extra, fields = listed("arg_extra_tags"), listed("cuda_launch_fields")
     return FunctionInfo(key, listed("arg_types"), tags, extra, fields)
 
@@ -114,8 +108,8 @@ def read_module(source: str | bytes | os.PathLike[str]) -> CudaModule:
     TypeError, ValueError
         It is no module; the message names the function and field, or the byte.
     """
-    if isinstance(source, bytes | bytearray | memoryview):
-        return _from_bytes("the module", bytes(source), "tvm_module")
+    if isinstance(source, bytes):
+        return _from_bytes("the module", source, "tvm_module")
     path = Path(os.fsdecode(source))
     code = path.read_bytes()
     if path.suffix not in _SUFFIXES:
@@ -196,7 +190,7 @@ def _contents(source: Source, name: str | None) -> dict[str, Any]:
         text = module.code.decode()
         # A source's parameters are found by their names, a table's are told by their places.
         taken = set(re.findall(r"\w+", text, flags=re.ASCII))
-        launches = {key: make_launch(info, taken=taken) for key, info in module.table.items()}
+        launches = {key: make_launch(info, taken) for key, info in module.table.items()}
         return {"name": name, "functions": launches, "cuda_sources": text}
     # The name of the image is the module's, as C can have it.
     image = re.sub(r"\W|^(?=\d)", "_", module.name, flags=re.ASCII)

@@ -34,7 +34,7 @@ def binary_module(data: bytes) -> CudaModule:
     return _best(data, _module)
 
 
-def _best(data: bytes, read: Callable[[_Reader, int], _T]) -> _T:
+def _best(data: bytes, read: Callable[[_Reader], _T]) -> _T:
     """Return the first reading, newest version first, that takes all bytes.
 
     Only the newest version is marked. Where none fits, the error is that of the one that came
@@ -42,67 +42,35 @@ def _best(data: bytes, read: Callable[[_Reader, int], _T]) -> _T:
     """
     errors: list[tuple[int, str]] = []
     for version in (2, 1, 0):
-        reader = _Reader(data)
+        reader = _Reader(data, version)
         try:
-            found = read(reader, version)
+            found = read(reader)
+            reader.check(not reader.left, f"{reader.left} bytes are left")
         except ValueError as error:
             errors.append((reader.at, str(error)))
         else:
-            if not reader.left:
-                return found
-            errors.append((reader.at, f"{reader.left} bytes are left"))
+            return found
     at, text = max(errors)
     raise ValueError(f"{text}, at byte {at}")
-
-
-def _module(reader: _Reader, version: int) -> CudaModule:
-    format_ = reader.text()
-    is_marked = format_ == "cuda.module.v1"
-    if is_marked:
-        format_ = reader.text()
-    if format_ not in ("cubin", "ptx", "fatbin", "cuda"):
-        raise ValueError(f"the format is {format_[:80]!r}, wanted cubin, ptx, fatbin or cuda")
-    table, code = _table(reader, version), reader.block()
-    if is_marked:
-        source = dict(reader.several(lambda: (reader.text(), reader.text())))
-    else:  # older TVMs end here, or with the source
-        source = {"cuda": reader.text()} if reader.left else {}
-    return CudaModule(format_, table, code, source)
-
-
-def _table(reader: _Reader, version: int) -> FunctionTable:
-    return FunctionTable(reader.several(lambda: _function(reader, version)))
-
-
-def _function(reader: _Reader, version: int) -> FunctionInfo:
-    key, name = reader.text(), reader.text()
-    if (name == _FUNCTION_MARKER) != (version == 2):
-        raise ValueError(f"function {key[:80]!r} is of another version")
-    name = reader.text() if version == 2 else name
-    if name not in (key, ""):  # older TVMs leave it empty
-        raise ValueError(f"function {key[:80]!r} has another name in its own fields: {name[:80]!r}")
-    types, tags = reader.several(reader.dtype), reader.several(reader.text)
-    extra = reader.several(lambda: reader.number("<i")) if version else ()
-    fields = reader.several(reader.text) if version == 2 else ()
-    if version == 2:  # how the kernel was compiled
-        reader.several(lambda: (reader.text(), reader.number("<q")))
-    return FunctionInfo(key, types, tags, extra, fields)
 
 
 class _Reader:
     """Numbers and texts one after the other; what does not fit is an error."""
 
-    def __init__(self, data: bytes) -> None:
-        self.data = data
+    def __init__(self, data: bytes, version: int) -> None:
+        self.data, self.version = data, version
         self.at = 0
 
     @property
     def left(self) -> int:
         return len(self.data) - self.at
 
+    def check(self, is_so: bool, problem: str) -> None:
+        if not is_so:
+            raise ValueError(problem)
+
     def take(self, size: int) -> bytes:
-        if size > self.left:
-            raise ValueError(f"{size} bytes are wanted, {self.left} are left")
+        self.check(size <= self.left, f"{size} bytes are wanted, {self.left} are left")
         self.at += size
         return self.data[self.at - size : self.at]
 
@@ -122,3 +90,36 @@ class _Reader:
         code, bits, lanes = struct.unpack("<BBH", self.take(4))
         name = _WHOLE.get(code) or f"{_SIZED.get(code, f'type{code}_')}{bits}"
         return name if lanes == 1 else f"{name}x{lanes}"
+
+
+def _module(reader: _Reader) -> CudaModule:
+    format_ = reader.text()
+    is_marked = format_ == "cuda.module.v1"
+    format_ = reader.text() if is_marked else format_
+    known = ("cubin", "ptx", "fatbin", "cuda")
+    reader.check(format_ in known, f"the format is {format_[:80]!r}, wanted {', '.join(known)}")
+    table, code = _table(reader), reader.block()
+    if is_marked:
+        source = dict(reader.several(lambda: (reader.text(), reader.text())))
+    else:  # older TVMs end here, or with the source
+        source = {"cuda": reader.text()} if reader.left else {}
+    return CudaModule(format_, table, code, source)
+
+
+def _table(reader: _Reader) -> FunctionTable:
+    return FunctionTable(reader.several(lambda: _function(reader)))
+
+
+def _function(reader: _Reader) -> FunctionInfo:
+    key, name, is_newest = reader.text(), reader.text(), reader.version == 2
+    is_marked = name == _FUNCTION_MARKER
+    reader.check(is_marked == is_newest, f"function {key[:80]!r} is of another version")
+    name = reader.text() if is_marked else name
+    # Older TVMs leave it empty.
+    reader.check(name in (key, ""), f"function {key[:80]!r} is {name[:80]!r} in its own fields")
+    types, tags = reader.several(reader.dtype), reader.several(reader.text)
+    extra = reader.several(lambda: reader.number("<i")) if reader.version else ()
+    fields = reader.several(reader.text) if is_newest else ()
+    if is_newest:  # how the kernel was compiled
+        reader.several(lambda: (reader.text(), reader.number("<q")))
+    return FunctionInfo(key, types, tags, extra, fields)

@@ -23,7 +23,7 @@ C_TYPES: Final = {
     "grid_constant": "CUtensorMap",  # TileLang's mark of a tensor map, in the binary form alone
 }
 # What tags stand for; with TVM's own spelling of the second, and TileLang's of clusters.
-_FLAGS: Final = {
+FLAGS: Final = {
     "use_programmatic_dependent_launch": "programmatic_dependent_launch",
     "use_programtic_dependent_launch": "programmatic_dependent_launch",
     "use_cooperative_launch": "cooperative",
@@ -36,17 +36,18 @@ _AXES: Final = {
     "cluster_dim": "cluster",
     "preferredClusterCtaIdx": "preferred_cluster",
 }
-# What fields stand for, but for those of the same name in a `Launch`.
-_SAME: Final = (
-    *("dynamic_smem_bytes", "cluster_scheduling_policy", "priority", "mem_sync_domain"),
-    *("stream", "cooperative"),
-)
 _VALUES: Final = {
     "use_dyn_shared_memory": "dynamic_smem_bytes",
     "programmatic_stream_serialization": "programmatic_dependent_launch",
     "programmatic_event.event": "programmatic_event",
     "launch_completion_event.event": "launch_completion_event",
-    **{name: name for name in _SAME},
+    **{
+        name: name
+        for name in (
+            *("dynamic_smem_bytes", "cluster_scheduling_policy", "priority", "mem_sync_domain"),
+            *("stream", "cooperative"),
+        )
+    },
 }
 _ZEROS: Final = (
     *("programmatic_event.flags", "programmatic_event.trigger_at_block_start"),
@@ -78,10 +79,6 @@ class FunctionInfo(NamedTuple):
     launch_param_tags: tuple[str, ...] = ()
     arg_extra_tags: tuple[int, ...] = ()
     cuda_launch_fields: tuple[str, ...] = ()
-
-    def launch(self) -> Launch:
-        """Return how the function launches; see `FunctionTable.launches`."""
-        return make_launch(self, kernel=self.name)
 
 
 class FunctionTable(dict[str, FunctionInfo]):
@@ -128,23 +125,27 @@ class CudaModule(NamedTuple):
     name: str = "tvm_module"
 
 
-def make_launch(
-    info: FunctionInfo, *, kernel: str | None = None, taken: Collection[str] = ()
-) -> Launch:
+def make_launch(info: FunctionInfo, taken: Collection[str] = ()) -> Launch:
     """Return how a function launches; its parameters have other names than those `taken`."""
-    params = [f"{_c_type(info, i)} {_free(f'arg{i}', taken)}" for i in range(len(info.arg_types))]
+
+    def free(name: str) -> str:
+        while name in taken:
+            name += "_"
+        return name
+
+    params = [f"{_c_type(info, i)} {free(f'arg{i}')}" for i in range(len(info.arg_types))]
     conditions: list[str] = []
     fields: dict[str, Any] = {}
     sizes: dict[str, dict[str, str]] = {"grid": {}, "block": {}}
     is_newest = bool(info.cuda_launch_fields)
     for text in info.cuda_launch_fields or info.launch_param_tags:
         word = re.sub(r"^(tirx?|tilelang)\.", "", text)
-        if word in _FLAGS:
-            fields[_FLAGS[word]] = True
+        if word in FLAGS:
+            fields[FLAGS[word]] = True
             continue
         if word == "use_required_block_dimension":  # the image says it, and is asked
             continue
-        name = _free(word.removeprefix("use_").replace(".", "_"), taken)
+        name = free(word.removeprefix("use_").replace(".", "_"))
         params.append(f"{'void*' if word == 'stream' else 'int64_t'} {name}")
         field_, _, axis = word.replace("cluster_dim_", "cluster_dim.").partition(".")
         field_ = _AXES.get(field_, field_)
@@ -166,8 +167,7 @@ def make_launch(
             preferred[axis] = f"max({preferred[axis]}, {least})" if axis in preferred else least
     for field_, axes in sizes.items():
         fields[field_] = tuple(axes.get(axis, 1) for axis in "xyz")
-    when = " and ".join(conditions) or None
-    return Launch(kernel=kernel, params=", ".join(params), when=when, **fields)
+    return Launch(params=", ".join(params), when=" and ".join(conditions) or None, **fields)
 
 
 def _c_type(info: FunctionInfo, index: int) -> str:
@@ -180,9 +180,3 @@ def _c_type(info: FunctionInfo, index: int) -> str:
             f"has here; there are {', '.join(C_TYPES)}"
         )
     return C_TYPES[type_]
-
-
-def _free(name: str, taken: Collection[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name

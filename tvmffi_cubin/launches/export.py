@@ -72,10 +72,9 @@ def _export(name: Any, spec: Any) -> Export:
     is_list = isinstance(launches, list | tuple) and all(isinstance(x, Launch) for x in launches)
     if is_list and launches:
         return Export(name, instances=(tuple(launches),))
-    hint = "; its launch() is one" if hasattr(spec, "launch") else ""  # one of a table of TVM's
     raise TypeError(
         f"functions[{name!r}] is a docstring, a Launch, a list of them or a Dispatch, got "
-        f"{spec!r:.300}{hint}"
+        f"{spec!r:.300}"
     )
 
 
