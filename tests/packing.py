@@ -1,12 +1,8 @@
-"""Packs data as fatbins have it: an LZ4 compressor, and zstd that compresses nothing."""
+"""Packs data in LZ4, as fatbins have it."""
 
 from __future__ import annotations
 
-import struct
-
-__all__ = ["in_lz4", "in_zstd", "sequence"]
-
-_LARGEST_BLOCK = 1 << 17
+__all__ = ["in_lz4", "sequence"]
 
 
 def sequence(literals: bytes, distance: int = 0, count: int = 0) -> bytes:
@@ -40,13 +36,3 @@ def in_lz4(data: bytes) -> bytes:
         else:
             literals, at = literals + data[at : at + 1], at + 1
     return out + sequence(literals)
-
-
-def in_zstd(data: bytes) -> bytes:
-    """Return a zstd frame of blocks that hold the data as it is."""
-    blocks = [data[i : i + _LARGEST_BLOCK] for i in range(0, len(data), _LARGEST_BLOCK)] or [b""]
-    frame = b"\x28\xb5\x2f\xfd\xa0" + struct.pack("<I", len(data))
-    for block in blocks:
-        is_last = block is blocks[-1]
-        frame += (len(block) << 3 | is_last).to_bytes(3, "little") + block
-    return frame

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 @cache
-def _runtime() -> tuple[Callable[..., int], Callable[..., None]]:
+def _runtime() -> tuple[Any, Any]:
     # tvm-ffi is linked against it, so it is there.
     demangler = ctypes.CDLL("libstdc++.so.6").__cxa_demangle
     # Not c_char_p: ctypes would turn it to bytes and the buffer could no longer be freed.
     demangler.restype = ctypes.c_void_p
-    demangler.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
     free = ctypes.CDLL(None).free
-    free.restype = None
     free.argtypes = [ctypes.c_void_p]
     return demangler, free
 
@@ -75,12 +72,8 @@ def spelled_types(name: FunctionName) -> tuple[str, ...] | None:
 
 def split_list(text: str, at: str = ",") -> list[str]:
     """Split a list of types or template arguments at its outermost commas, or another character."""
-    if not text.strip():
-        return []
-    if not re.search(r"[<([{]", text):
-        return [part.strip() for part in text.split(at)]
     cuts = [-1, *_outermost(text, at), len(text)]
-    return [text[a + 1 : b].strip() for a, b in pairwise(cuts)]
+    return [text[a + 1 : b].strip() for a, b in pairwise(cuts)] if text.strip() else []
 
 
 def _outermost(text: str, char: str) -> list[int]:

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from ..errors import ImageError
 from .image import ELF, reading
 
-# Types of sections.
 SYMTAB, DYNSYM = 2, 11
+"""Types of sections."""
 _NOTE, _NOBITS = 7, 8
-# Those of a processor's own begin here; some of CUDA's stand for memory without bytes.
+# From here on types are a processor's own; some of CUDA's stand for memory without bytes.
 _PROCESSOR_TYPES = 0x70000000
 GLOBAL, WEAK = 1, 2
 """Bindings of symbols."""
@@ -74,35 +74,27 @@ class Elf:
         if not len(data) or not (ELF + b"\2\1").startswith(data[:6]):
             raise ImageError("it is no ELF object or shared object of 64 bits")
         with reading("ELF file"):
-            (
-                self.ident, kind, self.machine, _, _, segments, table, self.flags,
-                _, _, num_segments, _, count, names,
-            ) = _HEADER.unpack(data[: _HEADER.size])  # fmt: skip
+            header = _HEADER.unpack(data[: _HEADER.size])
+            self.ident, kind, self.machine, _, _, segments, table, self.flags = header[:8]
             self.is_object = kind == 1  # yet to be linked
-            for row in _SEGMENT.iter_unpack(self.read(segments, num_segments * _SEGMENT.size)):
-                self._check_end(row[2] + row[5])
-            rows = list(_SECTION.iter_unpack(self.read(table, count * _SECTION.size)))
-            strings = self.read(*rows[names][4:6]) if rows else b""
-            self.sections = [
-                Section(_name(strings, at), type_, address, offset, size, link)
-                for at, type_, _, address, offset, size, link, *_ in rows
-            ]
-        for section in self.sections:
-            if section.type != _NOBITS and section.type < _PROCESSOR_TYPES:
-                self._check_end(section.offset + section.size)
+            for row in _SEGMENT.iter_unpack(self.read(segments, header[10] * _SEGMENT.size)):
+                self.read(row[2] + row[5], 0)
+            rows = list(_SECTION.iter_unpack(self.read(table, header[12] * _SECTION.size)))
+            strings = self.read(*rows[header[13]][4:6]) if rows else b""
+            self.sections = [Section(_name(strings, row[0]), row[1], *row[3:7]) for row in rows]
+            for section in self.sections:
+                if section.type != _NOBITS and section.type < _PROCESSOR_TYPES:
+                    self.read(section.offset + section.size, 0)
         self._by_name = {section.name: section for section in reversed(self.sections)}
 
     def read(self, offset: int, size: int) -> bytes:
         """Return bytes of the file."""
-        self._check_end(offset + size)
-        return self.data[offset : offset + size]
-
-    def _check_end(self, end: int) -> None:
-        if end > len(self.data):
+        if offset + size > len(self.data):
             raise ImageError(
-                f"corrupt ELF file: a part ends at byte {end} of {len(self.data)}: it is truncated "
-                "or damaged"
+                f"corrupt ELF file: a part ends at byte {offset + size} of {len(self.data)}: it is "
+                "truncated or damaged"
             )
+        return self.data[offset : offset + size]
 
     def section(self, name: str) -> Section | None:
         """Return the first section of a name."""
@@ -121,10 +113,9 @@ class Elf:
             for table in (section for section in self.sections if section.type == kind):
                 strings = self.body(self.sections[table.link])
                 for number, row in enumerate(_SYMBOL.iter_unpack(self.body(table))):
-                    at, info, other, section, value, size = row
+                    at, info, other, *rest = row
                     if having in (name := _name(strings, at)):
-                        kinds = (info & 15, info >> 4, other)
-                        found.append(Symbol(number, name, *kinds, section, value, size))
+                        found.append(Symbol(number, name, info & 15, info >> 4, other, *rest))
         return found
 
     def notes(self, owner: bytes) -> list[Note]:

@@ -18,25 +18,11 @@ from .cubin import Cubin
 # The first bytes of each.
 ELF = b"\x7fELF"
 FATBIN = b"\x50\xed\x55\xba"
-LTOIR = b"\xed\x43\x4e\x7f"
+_LTOIR = b"\xed\x43\x4e\x7f"
 ARCHIVE = b"!<arch>\n"
 
-EM_CUDA = 190
-"""The machine of a cubin, in its ELF header."""
-
-HEAD = 8192
-"""Bytes enough for the banner of PTX, and for what precedes the first kernel of a source."""
-
-_WORDS = {
-    "cubin": "a cubin, linked already",
-    "relocatable": "a relocatable cubin, yet to be linked",
-    "ltoir": "LTO-IR, yet to be linked",
-    "ptx": "PTX",
-    "fatbin": "a fatbin",
-    "library": "a static library",
-    "object": "an object for another machine, such as the host",
-    "program": "a shared object or a program of the host",
-}
+_EM_CUDA = 190  # the machine of a cubin, in its ELF header
+_HEAD = 8192  # bytes enough for the banner of PTX, or what precedes a source's first kernel
 
 UNLINKED = (
     "wanted is a cubin, PTX or a fatbin; code that is yet to be linked is linked by "
@@ -74,18 +60,27 @@ def read_image(
     try:
         kind, arch = _kind_and_arch(given.image)
         if kind not in wanted:
-            raise ImageError(f"it is {_WORDS[kind]}; {or_else}")
+            raise ImageError(f"it is {_called(kind)}; {or_else}")
     except ImageError as error:
         named = f"{given.name}: " if given.name else ""
         raise ImageError(f"{named}{error}") from None
     return replace(given, kind=kind, arch=arch or given.arch)
 
 
+def _called(kind: str) -> str:
+    return {
+        "cubin": "a cubin, linked already",
+        "relocatable": "a relocatable cubin, yet to be linked",
+        "ltoir": "LTO-IR, yet to be linked",
+        "ptx": "PTX",
+    }.get(kind, f"a {kind}")
+
+
 def _kind_and_arch(data: bytes) -> tuple[str, str]:
-    if data.startswith(LTOIR):
+    if data.startswith(_LTOIR):
         return "ltoir", ""
     if data.startswith(ARCHIVE):
-        return "library", ""
+        return "static library", ""
     if data.startswith(FATBIN):
         from . import fatbin
 
@@ -95,28 +90,28 @@ def _kind_and_arch(data: bytes) -> tuple[str, str]:
         from .elf import Elf
 
         elf = Elf(data)
-        if elf.machine == EM_CUDA:
-            return "relocatable" if elf.is_object else "cubin", nv_info.arch(elf)
-        return "object" if elf.is_object else "program", ""
+        if elf.machine != _EM_CUDA:
+            return "host's object, shared object or program", ""
+        return "relocatable" if elf.is_object else "cubin", nv_info.arch(elf)
     if looks_like_ptx(data):
         from . import ptx
 
         return "ptx", ptx.arch(data)
     if not data:
         raise ImageError("it is empty")
-    if b"\0" not in data[:HEAD] and b"__global__" in data[:HEAD]:
+    if b"\0" not in data[:_HEAD] and b"__global__" in data[:_HEAD]:
         raise ImageError("it is CUDA source: compile it first")
     raise ImageError(f"it is no image: it begins with {data[:8].hex(' ')}")
 
 
 def is_host_elf(head: bytes) -> bool:
     """Whether what begins so is an ELF file, and no device image."""
-    return head.startswith(ELF) and len(head) >= 20 and head[18:20] != EM_CUDA.to_bytes(2, "little")
+    return head.startswith(ELF) and len(head) >= 20 and head[18:20] != bytes([_EM_CUDA, 0])
 
 
 def looks_like_ptx(data: bytes) -> bool:
     """Whether bytes begin as PTX does, with ``.version`` after comments."""
-    head = re.sub(rb"//[^\n]*|/\*.*?(?:\*/|\Z)", b" ", data[:HEAD], flags=re.DOTALL)
+    head = re.sub(rb"//[^\n]*|/\*.*?(?:\*/|\Z)", b" ", data[:_HEAD], flags=re.DOTALL)
     return re.match(rb"\s*\.version\s+\d+\.\d+", head) is not None
 
 

@@ -11,12 +11,13 @@ from typing import NamedTuple
 from ..errors import ImageError
 from .cubin import Kernel, Parameter
 from .elf import GLOBAL, WEAK, Elf
-from .image import EM_CUDA, reading
+from .image import reading
 
 # Types of symbols; 13 is NVIDIA's own, for variables of an image that is not linked yet.
-_OBJECT, _FUNCTION, _CUDA_OBJECT = 1, 2, 13
+_FUNCTION, _VARIABLES = 2, (1, 13)
 _ENTRY = 0x10
 _SPACES = {0x20: "__device__", 0x40: "__shared__", 0x80: "__constant__"}
+_LINKAGES = {GLOBAL: "shared", WEAK: "weak"}
 _OSABI_CUDA13 = 0x41
 
 # EIATTR_*: the attributes of .nv.info and .nv.info.<kernel>.
@@ -51,38 +52,31 @@ class DeviceSymbol(NamedTuple):
 @reading("cubin")
 def kernels(image: bytes) -> tuple[Kernel, ...]:
     """Return the kernels of a cubin, in the symbol table's order."""
-    elf = _open(image)
+    elf = Elf(image)
     defined = [x for x in elf.symbols() if x.type == _FUNCTION and not x.is_undefined]
-    names = {symbol.number: symbol.name for symbol in defined}
-    usage: dict[str, dict[int, int]] = {name: {} for name in names.values()}
+    usage: dict[int, dict[int, int]] = {symbol.number: {} for symbol in defined}
     for attribute, value in _items(elf, ".nv.info"):
         if attribute in (_FRAME_SIZE, _MIN_STACK_SIZE, _REGCOUNT):
-            symbol, number = struct.unpack_from("<II", value)
-            usage.get(names.get(symbol, ""), {})[attribute] = number
-    entries = (symbol.name for symbol in defined if symbol.other & _ENTRY)
-    return tuple(_kernel(elf, name, usage[name]) for name in entries)
+            number, used = struct.unpack_from("<II", value)
+            usage.get(number, {})[attribute] = used
+    return tuple(_kernel(elf, x.name, usage[x.number]) for x in defined if x.other & _ENTRY)
 
 
 @reading("cubin")
 def symbols(image: bytes) -> tuple[DeviceSymbol, ...]:
     """Return the functions and variables of a relocatable cubin, in the symbol table's order."""
     found = []
-    for symbol in _open(image).symbols():
-        if symbol.type in (_OBJECT, _FUNCTION, _CUDA_OBJECT):
-            linkage = {GLOBAL: "shared", WEAK: "weak"}.get(symbol.binding, "local")
+    for symbol in Elf(image).symbols():
+        if symbol.type == _FUNCTION:
+            what = "kernel" if symbol.other & _ENTRY else "function"
+        elif symbol.type in _VARIABLES:
             what = _SPACES.get(symbol.other & 0xE0, "variable")
-            if symbol.type == _FUNCTION:
-                what = "kernel" if symbol.other & _ENTRY else "function"
-            defined = not symbol.is_undefined
-            found.append(DeviceSymbol(symbol.name, defined, linkage, what, symbol.size))
+        else:
+            continue
+        linkage = _LINKAGES.get(symbol.binding, "local")
+        defined = not symbol.is_undefined
+        found.append(DeviceSymbol(symbol.name, defined, linkage, what, symbol.size))
     return tuple(found)
-
-
-def _open(image: bytes) -> Elf:
-    elf = Elf(image)
-    if elf.machine != EM_CUDA:
-        raise ImageError("it is an ELF file for another machine and no cubin")
-    return elf
 
 
 @reading("cubin")
@@ -103,10 +97,9 @@ def _number(elf: Elf) -> int:
 
 
 def _kernel(elf: Elf, name: str, usage: dict[int, int]) -> Kernel:
-    items = list(_items(elf, f".nv.info.{name}"))
-    found = dict(items)
-    params = []
-    for attribute, value in items:
+    found, params = {}, []
+    for attribute, value in _items(elf, f".nv.info.{name}"):
+        found[attribute] = value
         if attribute in (_KPARAM_INFO, _KPARAM_INFO_V2):
             _, ordinal, offset, bits = struct.unpack_from("<IHHI", value)
             # The upper bits of the newer form hold the pointee's space and alignment.
@@ -121,7 +114,6 @@ def _kernel(elf: Elf, name: str, usage: dict[int, int]) -> Kernel:
     )
     if cluster == (1, 1, 1) and _EXPLICIT_CLUSTER not in found:  # of __block_size__ alone
         cluster = None
-    threads = prod(required or most or (1024,))
     frame = usage.get(_FRAME_SIZE, 0)
     stack = usage.get(_MIN_STACK_SIZE, frame)
     shared = elf.section(f".nv.shared.{name}")
@@ -133,7 +125,7 @@ def _kernel(elf: Elf, name: str, usage: dict[int, int]) -> Kernel:
         static_smem_bytes=max(0, shared.size - reserved) if shared else 0,
         # A recursive kernel's stack is unbounded; its own frame is what is known.
         local_bytes=frame if stack == _UNBOUNDED_STACK else max(stack, frame),
-        max_threads=threads if 0 < threads <= 1024 else 1024,
+        max_threads=min(prod(required or most or (1024,)), 1024),
         required_block=required,
         cluster=cluster,
         grid_in_clusters=_BLOCKS_ARE_CLUSTERS in found and prod(cluster or (1,)) > 1,
@@ -142,8 +134,7 @@ def _kernel(elf: Elf, name: str, usage: dict[int, int]) -> Kernel:
 
 def _items(elf: Elf, name: str) -> Iterator[tuple[int, bytes]]:
     """Yield (attribute, value) of an attribute section."""
-    data = elf.body(elf.section(name))
-    at = 0
+    data, at = elf.body(elf.section(name)), 0
     while at < len(data):
         layout, attribute, value = struct.unpack_from("<BBH", data, at)
         at += 4

@@ -8,8 +8,10 @@ from math import prod
 
 from ..errors import ImageError
 from .cubin import Kernel, Parameter
-from .image import HEAD
 from .nv_info import DeviceSymbol
+
+_HEAD = 8192  # bytes enough for the banner
+_VARIABLES = {"global": "__device__", "const": "__constant__"}
 
 
 def version(data: bytes) -> str:
@@ -31,15 +33,17 @@ def kernels(data: bytes) -> tuple[Kernel, ...]:
 
 def symbols(data: bytes) -> tuple[DeviceSymbol, ...]:
     """Return the functions and variables of PTX that other units see."""
-    linkage = r"^[ \t]*\.(visible|weak|extern)\s+\."
-    code = linkage + r"(func|entry)\s+(?:\([^)]*\)\s*)?([\w$]+)"
-    variable = linkage + r"(global|const)\b[^;=]*?([\w$]+)\s*(?:\[\d*\]\s*)*[;=]"
-    kinds = {"func": "function", "entry": "kernel", "global": "__device__", "const": "__constant__"}
-    return tuple(
-        DeviceSymbol(name, how != "extern", "weak" if how == "weak" else "shared", kinds[kind], 0)
-        for pattern in (code, variable)
-        for how, kind, name in re.findall(pattern, _code(data), re.MULTILINE)
+    pattern = (
+        r"^[ \t]*\.(visible|weak|extern)\s+\."
+        r"(?:(func|entry)\s+(?:\([^)]*\)\s*)?([\w$]+)"
+        r"|(global|const)\b[^;=]*?([\w$]+)\s*(?:\[\d*\]\s*)*[;=])"
     )
+    found = []
+    for how, code, name, memory, variable in re.findall(pattern, _code(data), re.MULTILINE):
+        what = _VARIABLES[memory] if memory else "kernel" if code == "entry" else "function"
+        linkage = "weak" if how == "weak" else "shared"
+        found.append(DeviceSymbol(name or variable, how != "extern", linkage, what, 0))
+    return tuple(found)
 
 
 def _code(data: bytes) -> str:
@@ -49,9 +53,8 @@ def _code(data: bytes) -> str:
 
 
 def _header(data: bytes) -> tuple[str, str]:
-    # What precedes is a banner of comments.
     start = r"\s*\.version\s+(\d+\.\d+)\s+\.target\s+sm_(\d+[af]?)"
-    match = re.match(start, _code(data[:HEAD]))
+    match = re.match(start, _code(data[:_HEAD]))
     if match is None:
         raise ImageError("not PTX: it does not begin with .version and .target")
     return match[1], match[2]
@@ -62,14 +65,13 @@ def _kernel(name: str, params: str | None, directives: str) -> Kernel:
     for directive, numbers in re.findall(r"\.(\w+)\s+(\d[\d\s,]*)", directives):
         shapes[directive] = (*map(int, numbers.split(",")), 1, 1)[:3]  # type: ignore[assignment]
     required, cluster = shapes.get("reqntid"), shapes.get("reqnctapercluster")
-    threads = prod(required or shapes.get("maxntid") or (1024,))
     return Kernel(
         name=name,
         params=tuple(_parameters(params or "")),
         registers=0,
         static_smem_bytes=0,
         local_bytes=0,
-        max_threads=threads if 0 < threads <= 1024 else 1024,
+        max_threads=min(prod(required or shapes.get("maxntid") or (1024,)), 1024),
         required_block=required,
         cluster=cluster,
         grid_in_clusters=".blocksareclusters" in directives and prod(cluster or (1,)) > 1,

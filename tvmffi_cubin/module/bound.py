@@ -13,19 +13,17 @@ from .stream import device_ordinal
 if TYPE_CHECKING:
     from .module import Module
 
-_CURRENT_DEVICE = -1
-
 
 def bind(module: Module, function: str | None, device: Any, values: Mapping[str, Any]) -> None:
     """Bind values; see `Module.bind`."""
     slots = [
         (name, i) for i, (owner, name) in enumerate(_slots(module)) if function in (None, owner)
     ]
-    args: list[Any] = [None if device is None else _ordinal(device)]
+    args: list[Any] = [None if device is None else _number(device)]
     for name, value in values.items():
         numbers = [number for slot, number in slots if slot == name]
         if not numbers:
-            what = "the module" if function is None else f"the generated function {function!r}"
+            what = f"the generated function {function!r}" if function else "the module"
             names = ", ".join(dict(slots)) or "none (see Bound)"
             raise ValueError(f"bind: {what} has no bound parameter {name!r}; there are {names}")
         # The tensor itself may let go of its memory, as torch's do that are resized.
@@ -39,17 +37,17 @@ def bind(module: Module, function: str | None, device: Any, values: Mapping[str,
 
 def read(module: Module, device: Any) -> dict[str | None, dict[str, Any]]:
     """Return what is bound; see `Module.bound`."""
-    ordinal = _ordinal(device)
     found: dict[str | None, dict[str, Any]] = {}
     for number, (owner, name) in enumerate(_slots(module)):
-        kept = module._entry("bound")(ordinal, number)
+        kept = module._entry("bound")(_number(device), number)
         found.setdefault(owner, {})[name] = None if kept is None else kept.value
     return found
 
 
-def _ordinal(device: Any) -> int:
+def _number(device: Any) -> int:
+    """Return a device's number, -1 for the current one."""
     ordinal = device_ordinal(device)
-    return _CURRENT_DEVICE if ordinal is None else ordinal
+    return -1 if ordinal is None else ordinal
 
 
 def _slots(module: Module) -> list[tuple[str | None, str]]:

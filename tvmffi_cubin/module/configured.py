@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 import struct
 from collections.abc import Callable, Mapping
-from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -31,9 +30,8 @@ class Options(NamedTuple):
         """Return them as Python code that sets them."""
         shape = ", ".join(str(x) for x in self[1:4] if x is not None)
         on = "" if self.stream is None else f".on({self.stream:#x})"
-        return (
-            (f"[{shape}]" if shape else "") + on + (" with attributes" if self.attributes else "")
-        )
+        more = " with attributes" if self.attributes else ""
+        return (f"[{shape}]" if shape else "") + on + more
 
 
 def integer(what: str, value: Any) -> int:
@@ -51,14 +49,6 @@ def dimensions(what: str, value: Any) -> Dimensions:
         raise ValueError(f"{what} has 1 to 3 dimensions, got {len(values)}")
     x, y, z = (*(integer(what, item) for item in values), 1, 1)[:3]
     return x, y, z
-
-
-_READ: Mapping[str, Callable[[Any], Any]] = {
-    "stream": stream_handle,
-    "grid": partial(dimensions, "grid"),
-    "block": partial(dimensions, "block"),
-    "dynamic_smem_bytes": partial(integer, "dynamic_smem_bytes"),
-}
 
 
 def shaped(function: Function, shape: Any) -> Function | ByGrid:
@@ -82,27 +72,46 @@ def shaped(function: Function, shape: Any) -> Function | ByGrid:
     return made
 
 
-def configure(function: Function, given: Mapping[str, Any]) -> Function:
-    """Return what `Function.configure` returns."""
-    given = {name: value for name, value in given.items() if value is not None}
-    alone = "grid" in given and function._generated()["fixes_block"]
-    if ("grid" in given) != ("block" in given) and not alone:
-        raise TypeError(f"{function.name}: grid and block go together, give both")
-    return configured(function, given)
+def _is_fixed(shape: Any) -> bool:
+    """Whether a shape is immutable; a tensor hashes, and may hold another number later."""
+    if isinstance(shape, tuple):
+        return all(map(_is_fixed, shape))
+    return isinstance(shape, Integral)
 
 
 def configured(function: Function, given: Mapping[str, Any]) -> Function:
     """Return a function with further options, by name."""
-    launches = [x["launches"] for x in function._instances()]
-    if given.keys() - {"stream"} and any(len(x) != 1 for x in launches):
+    info = function._generated()
+    if given.keys() - {"stream"} and any(len(x["launches"]) != 1 for x in function._instances()):
         raise TypeError(f"{function.name} has several launches, each with its own shape")
+    if ("grid" in given) != ("block" in given) and not ("grid" in given and info["fixes_block"]):
+        raise TypeError(f"{function.name}: grid and block go together, give both")
     options = function._options or Options()
-    options = options._replace(
-        **{name: _READ[name](given[name]) for name in given if name in _READ}
-    )
-    if given.keys() - _READ.keys():
-        options = options._replace(attributes=_attributes(function.name, options, given))
+    changed: dict[str, Any] = {}
+    attributes = dict(options.attributes)
+    for name, value in given.items():
+        if name == "stream":
+            changed[name] = stream_handle(value)
+        elif name in ("grid", "block"):
+            changed[name] = dimensions(name, value)
+        elif name == "dynamic_smem_bytes":
+            changed[name] = integer(name, value)
+        else:
+            attributes.update(_attribute(function.name, name, value))
+            changed["attributes"] = tuple(attributes.items())
+    options = options._replace(**changed)
     return with_options(function, options)
+
+
+def _attribute(where: str, name: str, value: Any) -> dict[int, bytes]:
+    from ..launches.attributes import ATTRIBUTES, encode
+
+    known = (*ATTRIBUTES, "attributes")
+    if name not in known:
+        raise TypeError(
+            f"{where}: no option {name!r}; there are {', '.join((*Options._fields[:4], *known))}"
+        )
+    return encode(name, value, where=where)
 
 
 def with_options(function: Function, options: Options) -> Function:
@@ -120,27 +129,6 @@ def with_options(function: Function, options: Options) -> Function:
             function._kept.clear()
         function._kept[options] = made
     return made
-
-
-def _attributes(
-    where: str, options: Options, given: Mapping[str, Any]
-) -> tuple[tuple[int, bytes], ...]:
-    from ..launches.attributes import ATTRIBUTES, encode
-
-    known, attributes = (*_READ, *ATTRIBUTES, "attributes"), dict(options.attributes)
-    for name, value in given.items():
-        if name not in known:
-            raise TypeError(f"{where}: no option {name!r}; there are {', '.join(known)}")
-        if name not in _READ:
-            attributes.update(encode(name, value, where=where))
-    return tuple(attributes.items())
-
-
-def _is_fixed(shape: Any) -> bool:
-    """Whether a shape is immutable; a tensor hashes, and may hold another number later."""
-    if isinstance(shape, tuple):
-        return all(map(_is_fixed, shape))
-    return isinstance(shape, Integral)
 
 
 class WithKeywords(Function):

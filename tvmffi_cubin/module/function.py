@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import tvm_ffi
 
@@ -81,9 +81,9 @@ class Function(tvm_ffi.Function):
         TypeError, ValueError
             An option is unknown or wrong, or the function has several launches.
         """
-        from .configured import configure
+        from .configured import configured
 
-        return configure(self, options)
+        return configured(self, {x: y for x, y in options.items() if y is not None})
 
     def call(self, *args: Any, **kwargs: Any) -> None:
         """Call with arguments by position or by name."""
@@ -147,12 +147,11 @@ class Function(tvm_ffi.Function):
     @property
     def summary(self) -> str:
         """The function in one line: its signature, or that of all its instances together."""
-        instances = self._generated().get("instances")
-        if instances is None:
+        if "instances" not in self._generated():
             return self.signature
+        count = len(self._instances())
         inner = ", ".join(f"{type_} {name}" for name, type_ in self.params)
-        of = f"{len(instances)} instance{'' if len(instances) == 1 else 's'}"
-        return f"{self.name}({inner}), the first of {of} that fits"
+        return f"{self.name}({inner}), the first of {count} instances that fits"
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -178,9 +177,8 @@ class Function(tvm_ffi.Function):
     def __repr__(self) -> str:
         """Name and, where they are known, parameters, or the options that are set."""
         plain = self.summary if self.info else self.name
-        return (
-            f"<tvmffi_cubin.Function {f'{self.name}{self._options}' if self._options else plain}>"
-        )
+        shown = f"{self.name}{self._options}" if self._options else plain
+        return f"<tvmffi_cubin.Function {shown}>"
 
     def _generated(self) -> Mapping[str, Any]:
         if self.info is None:
@@ -193,8 +191,7 @@ class Function(tvm_ffi.Function):
     def _instances(self) -> Sequence[Mapping[str, Any]]:
         """Return what is known of each instance; of a function without any, of itself."""
         info = self._generated()
-        instances: Sequence[Mapping[str, Any]] = info.get("instances", [info])
-        return instances
+        return cast("Sequence[Mapping[str, Any]]", info.get("instances", [info]))
 
     @cached_property
     def _common_names(self) -> list[str] | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import re
 
 from ..cuda.libraries import find_cuda
 from ..errors import BuildError, ToolchainError
@@ -16,12 +15,13 @@ def has_brought(message: str) -> bool:
     A wrapper that calls it names the wheel's folder on the machine that built it, and a cache may
     be shared or copied. Once loaded from anywhere, the library is known by its name.
     """
-    match = re.search(r"libcudart\.so\.(\d+): cannot open shared object file", message)
+    if "libcudart.so." not in message:
+        return False
     try:
-        cuda = find_cuda() if match else None
-        if match is None or cuda is None or cuda.major != int(match[1]):
+        found = find_cuda().require("cudart")
+        if f"{found.name}: cannot open" not in message:
             return False
-        ctypes.CDLL(str(cuda.require("cudart")))
+        ctypes.CDLL(str(found))
     except (OSError, ToolchainError, ValueError):
         return False
     return True
@@ -31,10 +31,7 @@ def load_error(message: str, path: str) -> BuildError:
     """Return the error for a shared object, with the loader's own message."""
     remedy = "Build it again, with the libraries that it lacks in extra_ldflags"
     if os.statvfs(path).f_flag & os.ST_NOEXEC:
-        remedy = (
-            "Its file system is mounted noexec: use a folder on another; TVMFFI_CUBIN_CACHE_DIR is "
-            "the cache's"
-        )
+        remedy = "Its file system is mounted noexec: use another for TVMFFI_CUBIN_CACHE_DIR"
     return BuildError(
         f"{path} does not load: {message}\n{remedy}",
         command=f"dlopen {path}",

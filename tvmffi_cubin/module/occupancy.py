@@ -73,10 +73,12 @@ def occupancy(
         "cluster": cluster and struct.unpack_from("<3I", cluster),
     }
     shape.update((name, x) for name, x in (*own.items(), *given.items()) if x is not None)
-    if missing := given.keys() - shape:
-        raise TypeError(
-            f"{function.name}.occupancy: {min(missing)} is not known before a call: give it"
-        )
+    for name in given:
+        values = shape.get(name)
+        if name not in shape or any(isinstance(x, str) for x in _listed(values)):
+            raise TypeError(
+                f"{function.name}.occupancy: {name} is not known before a call: give it"
+            )
     block = dimensions("block", shape["block"])
     clusters = (0, 0, 0) if shape["cluster"] is None else dimensions("cluster", shape["cluster"])
     smem = integer("dynamic_smem_bytes", shape["dynamic_smem_bytes"])
@@ -91,7 +93,7 @@ def occupancy(
 
 
 def _kernel(function: Function, wanted: str | None) -> tuple[int, dict[str, Any]]:
-    """Return the launcher's number of a kernel, and what is constant of its launches."""
+    """Return the launcher's number of a kernel, and the shape in which it is launched."""
     # Two images may have kernels of one symbol.
     rows = {
         (image, symbol): (number, name)
@@ -99,7 +101,9 @@ def _kernel(function: Function, wanted: str | None) -> tuple[int, dict[str, Any]
     }
     shapes: dict[tuple[str, str], dict[str, Any]] = {}
     for launch in (launch for facts in function._instances() for launch in facts["launches"]):
-        kernel, shape = (launch["image"], launch["kernel"]), _constant(launch)
+        kernel = (launch["image"], launch["kernel"])
+        shape = {"dynamic_smem_bytes": 0, "cluster": None}
+        shape |= {name: launch[name] for name in ("block", *shape) if name in launch}
         # A kernel that is launched in several ways has what they agree on.
         before = shapes.get(kernel, shape)
         shapes[kernel] = {x: y for x, y in shape.items() if x in before and before[x] == y}
@@ -112,12 +116,5 @@ def _kernel(function: Function, wanted: str | None) -> tuple[int, dict[str, Any]
     return rows[found[0]][0], shapes[found[0]]
 
 
-def _constant(launch: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of block, shared memory and cluster does not depend on a call."""
-    shape = {"dynamic_smem_bytes": 0, "cluster": None}
-    shape |= {name: launch[name] for name in ("block", *shape) if name in launch}
-
-    def is_computed(value: Any) -> bool:  # by an expression, as text
-        return any(isinstance(x, str) for x in (value if isinstance(value, list) else [value]))
-
-    return {name: value for name, value in shape.items() if not is_computed(value)}
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]

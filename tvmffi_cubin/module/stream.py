@@ -72,27 +72,24 @@ def use_stream(stream: Any, *, device: Any = None) -> Iterator[None]:
     Raises
     ------
     TypeError, ValueError
-        It is not a stream, or not one of `device`.
+        It is not a stream.
     """
     import tvm_ffi
 
     from ..cuda import driver
 
     handle, ordinal = stream_handle(stream), device_ordinal(device)
-    try:
-        found = driver.load()
-    except ToolchainError:  # there is none, and nothing to launch
-        found = None
-    # CuPy's name, torch's name; CuPy's default streams have -1.
-    known = (getattr(stream, name, -1) for name in ("device_id", "device_index"))
-    own = next((x for x in known if x >= 0), None)
-    if own is None and found and handle not in _DEFAULT_STREAMS:
-        own = found.stream_device(handle)
-    if own is not None and ordinal not in (None, own):
-        raise ValueError(f"the stream is of cuda:{own}, device says cuda:{ordinal}")
-    ordinal = own if ordinal is None else ordinal
     if ordinal is None:
-        ordinal = found.current_device() if found else 0
+        # CuPy's name, torch's name; CuPy's default streams have -1.
+        known = (getattr(stream, name, -1) for name in ("device_id", "device_index"))
+        ordinal = next((x for x in known if x >= 0), None)
+    if ordinal is None:
+        try:
+            found = driver.load()
+            is_own = handle not in _DEFAULT_STREAMS
+            ordinal = found.stream_device(handle) if is_own else found.current_device()
+        except ToolchainError:  # there is no driver, and nothing to launch
+            ordinal = 0
     torch = sys.modules.get("torch")
     with contextlib.ExitStack() as stack:
         if torch is not None and torch.cuda.is_available():

@@ -1,0 +1,110 @@
+"""Fatbins, written by hand: what is in them, whatever they are."""
+
+import struct
+
+import pytest
+from elf_builder import Entry, Image, item, kparam, number_item
+from fatbin_builder import FAMILY, LTOIR, LZ4, PTX, SPECIFIC, ZSTD, Row, fatbin
+from packing import in_lz4, sequence
+
+from tvmffi_cubin import CubinError
+from tvmffi_cubin.kernels import fatbin as fatbins
+from tvmffi_cubin.kernels.cubin import Cubin
+from tvmffi_cubin.kernels.image import read_image
+
+TEXT = b".version 8.8\n.target sm_90\n.entry k(.param .u64 a) { ret; }\n"
+
+
+def read(*rows: Row) -> Cubin:
+    return read_image(Cubin(fatbin(*rows), ""))
+
+
+def image(*entries: Entry, **more) -> bytes:
+    built = Image(list(entries) or [Entry("k", kparam(0, 0, 8))], **more).build()
+    return built + bytes(-len(built) % 8)  # as fatbins pad them
+
+
+def test_members_are_read_in_order_with_kind_architecture_and_size():
+    elf = image()
+    members = fatbins.read(
+        fatbin(
+            Row(80, elf),
+            Row(90, elf, flags=SPECIFIC),
+            Row(100, elf, flags=FAMILY | 0x1000000, more_header=bytes(40)),
+            Row(90, TEXT, PTX),
+            Row(80, b"12345678", LTOIR),
+        )
+        + b"more"
+    )
+    assert [(m.kind, m.arch, m.size) for m in members] == [
+        ("cubin", "sm_80", len(elf)),
+        ("cubin", "sm_90a", len(elf)),
+        ("cubin", "sm_100f", len(elf)),
+        ("ptx", "compute_90", -(-len(TEXT) // 8) * 8),
+        ("ltoir", "lto_80", 8),
+    ]
+    assert (members[0].data(), members[3].data()) == (elf, TEXT)
+    with pytest.raises(CubinError, match="which is not read here"):
+        members[4].data()
+    whole = read(Row(80, image(file_type=1)), Row(90, elf))
+    assert [member.kind for member in whole.members] == ["relocatable", "cubin"]
+
+
+@pytest.mark.parametrize(
+    ("block", "data"),
+    [
+        (in_lz4(image()), image()),
+        (sequence(b"ab", 2, 9) + sequence(b""), b"ababababab" + b"a"),
+        (sequence(b"\0", 1, 300) + sequence(b"x" * 600), bytes(301) + b"x" * 600),
+    ],
+)
+def test_a_member_in_lz4_is_decompressed(block, data):
+    (member,) = fatbins.read(fatbin(Row(80, block, flags=LZ4, full=len(data))))
+    assert (member.compression, member.size, member.data()) == ("lz4", len(data), data)
+    (cut,) = fatbins.read(fatbin(Row(80, block[:-3], flags=LZ4, full=len(data))))
+    with pytest.raises(CubinError, match=r"sm_80: (corrupt LZ4|damaged) data"):
+        cut.data()
+
+
+def test_without_zstd_the_other_members_are_read_and_the_reason_is_given(monkeypatch):
+    monkeypatch.setattr(fatbins, "zstd_module", lambda: None)
+    whole = read(Row(80, b"\x28\xb5\x2f\xfd", flags=ZSTD, full=9), Row(90, image()))
+    assert (whole.archs, [x.arch for x in whole.members]) == (("sm_80", "sm_90"), ["sm_90"])
+    assert whole.unreadable == (
+        "the member for sm_80: it is compressed by zstd: Python 3.14 reads it, or run: "
+        "pip install zstandard",
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (fatbin(Row(80, bytes(64)))[:-1], "truncated or damaged: 143 bytes"),
+        (struct.pack("<IHHQ", 0xBA55ED50, 1, 16, 8) + bytes(8), "corrupt fatbin: it is truncated"),
+        (struct.pack("<IHHQ", 0xBA55ED50, 1, 16, 64) + bytes(64), "corrupt fatbin: it is trunca"),
+        (fatbin(), "empty: no image"),
+    ],
+)
+def test_what_is_no_whole_fatbin_is_an_error(data, message):
+    with pytest.raises(CubinError, match=message):
+        read_image(Cubin(data, ""))
+
+
+def test_kernels_are_those_of_all_members_each_as_the_most_that_it_uses():
+    cluster = item(0x3D, struct.pack("<3I", 2, 1, 1))
+    old = image(Entry("k", kparam(0, 0, 8), registers=40, shared=100), flags=0x500550)
+    new = image(
+        Entry("k", kparam(0, 16, 8) + cluster, registers=16, shared=1024 + 300, frame=8),
+        Entry("only", kparam(0, 0, 4) + cluster),
+    )
+    k, only = read(Row(80, old), Row(90, new), Row(90, TEXT, PTX)).kernels
+    assert (k.name, k.registers, k.static_smem_bytes, k.local_bytes) == ("k", 40, 300, 8)
+    assert (k.params[0].offset, k.cluster) == (0, None)
+    assert (only.name, only.cluster) == ("only", (2, 1, 1))
+    more = image(Entry("k", kparam(0, 0, 8) + kparam(1, 8, 4)))
+    with pytest.raises(ValueError, match=r"'k' takes .*\[8\] bytes for sm_80 and .*\[8, 4\] for "):
+        read(Row(80, image()), Row(90, more)).kernels  # noqa: B018
+    fixed = image(Entry("k", cluster))
+    counted = image(Entry("k", number_item(0x5B, 0, layout=1) + cluster))
+    with pytest.raises(ValueError, match="or counts its grid in clusters"):
+        read(Row(80, fixed), Row(90, counted)).kernels  # noqa: B018
