@@ -8,7 +8,6 @@ from nvrtc_kernel import KERNEL, compile_it
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import nvrtc
-from tvmffi_cubin.cuda import arch
 from tvmffi_cubin.errors import CompileError, ToolchainError
 
 
@@ -41,12 +40,9 @@ def test_ptxas_errors_are_compile_errors_with_the_remedy():
 
 
 @pytest.mark.parametrize("header", ["cub/device/device_scan.cuh", "thrust/sort.h"])
-def test_a_header_of_host_algorithms_is_named_and_nothing_else(header):
-    with pytest.raises(CompileError, match="Include the header of a block") as caught:
+def test_a_header_of_host_algorithms_is_named(header):
+    with pytest.raises(CompileError, match=f"Hint: <{header}> needs a host compiler"):
         compile_it(f"#include <{header}>\n" + KERNEL)
-    assert f"<{header}> needs a host compiler" in str(caught.value)
-    assert len(str(caught.value)) < 600
-    assert " error" in caught.value.log
 
 
 def test_a_header_of_the_hosts_library_says_so():
@@ -93,12 +89,10 @@ def test_a_file_name_that_is_no_unicode_is_taken():
     assert compile_it(name="caf\udce9.cu").image
 
 
-@pytest.mark.parametrize("capability", [150, 217])
-def test_for_a_device_that_is_not_known_ptx_is_made(driver_stub, capability, caplog):
-    arch._warn.cache_clear()
-    driver_stub.set_devices(capability)
-    assert nvrtc.compile(KERNEL).kind == "ptx"
-    assert f"sm_{capability}" in caplog.text
+def test_a_device_that_nvrtc_does_not_know_is_an_error_with_the_remedy(driver_stub):
+    driver_stub.set_devices(150)
+    with pytest.raises(ToolchainError, match="sm_150a is no arch.*pip install --upgrade"):
+        nvrtc.compile(KERNEL)
 
 
 def test_an_architecture_that_there_is_not_says_nothing_of_the_cache():

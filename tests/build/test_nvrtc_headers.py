@@ -6,8 +6,7 @@ import pytest
 from header_kit import KERNEL, compile_it, includes
 
 from tvmffi_cubin import CompileError, nvrtc
-from tvmffi_cubin.cuda import libraries
-from tvmffi_cubin.device import precompiled
+from tvmffi_cubin.cuda import libraries, precompiled
 
 SHIMS = sorted(
     path.relative_to(nvrtc.shim_dir()).as_posix()

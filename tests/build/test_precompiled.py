@@ -16,15 +16,11 @@ from processes import in_fork
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import nvrtc
-from tvmffi_cubin.cuda import program
-from tvmffi_cubin.cuda.libraries import find_cuda
-from tvmffi_cubin.device import precompiled
-from tvmffi_cubin.device.precompiled import prefix_end
+from tvmffi_cubin.cuda import precompiled, program
+from tvmffi_cubin.cuda.precompiled import prefix_end
 from tvmffi_cubin.errors import CompileError
 
-pytestmark = pytest.mark.skipif(
-    not program.load(find_cuda().nvrtc).has_pch, reason="needs NVRTC 12.8 or newer"
-)
+pytestmark = pytest.mark.skipif(nvrtc.version() < (12, 8), reason="needs NVRTC 12.8 or newer")
 
 # The least of what is heavy: half a second without precompiled headers.
 INCLUDE = "#include <cuda/std/array>\n"
@@ -147,19 +143,16 @@ def test_what_reads_fast_is_not_precompiled_nor_is_anything_imported_for_it():
     code = """
 for include in ("#include <cuda_fp16.h>", "#include <cuda_fp16.h>\\n#include <optional>"):
     nvrtc.compile(include + "\\n__global__ void k() {}", arch="sm_90")
-    print("tvmffi_cubin.device.precompiled" in sys.modules)
+    print("tvmffi_cubin.cuda.precompiled" in sys.modules)
 """
     assert in_new_process(code).stdout.read().split("\n")[0] == "False"
 
 
-@pytest.mark.parametrize("option", ["variable", "argument", "its own"])
-def test_it_can_be_turned_off(option, monkeypatch, caplog, temporary):
+@pytest.mark.parametrize("option", ["variable", "argument"])
+def test_it_can_be_turned_off(option, monkeypatch, caplog):
     if option == "variable":
         monkeypatch.setenv("TVMFFI_CUBIN_PCH", "off")
-    options = {
-        "argument": {"use_pch": False},
-        "its own": {"options": ["-pch", f"-pch-dir={temporary}"]},
-    }.get(option, {})
+    options = {"argument": {"use_pch": False}}.get(option, {})
     assert stored(source(1), **options) == 1
     assert said(caplog) == []
 
@@ -195,25 +188,6 @@ def test_a_header_that_appears_before_another_is_read(tmp_path):
         assert stored(text, include_paths=folders) == value
 
 
-def test_what_is_made_while_a_header_changes_is_not_kept(tmp_path, monkeypatch):
-    def write(value: int) -> None:
-        (tmp_path / "own.h").write_text(f"{INCLUDE}#define OWN {value}\n")
-
-    room = precompiled.has_room
-
-    def room_and_an_edit(folder: Path) -> bool:
-        write(2)
-        return room(folder)
-
-    text = source("OWN", include='#include "own.h"\n')
-    write(1)
-    with monkeypatch.context() as context:
-        context.setattr(precompiled, "has_room", room_and_an_edit)
-        assert stored(text, include_paths=[tmp_path]) == 2
-    write(1)
-    assert stored(text, include_paths=[tmp_path]) == 1
-
-
 # What is said
 
 
@@ -245,7 +219,7 @@ def test_it_is_done_without_where_it_cannot_be(problem, tmp_path, monkeypatch, c
     elif problem == "no folder":
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
     else:
-        monkeypatch.setattr(program.Nvrtc, "has_pch", False)
+        monkeypatch.setattr(program.Nvrtc, "version", lambda nvrtc: (12, 6))
     assert stored(source(1)) == 1
     assert said(caplog) == []
 

@@ -3,7 +3,6 @@
 import pytest
 
 from tvmffi_cubin import nvrtc
-from tvmffi_cubin.cuda import arch as arch_module
 from tvmffi_cubin.cuda.arch import check_archs, resolve_archs
 from tvmffi_cubin.errors import ToolchainError
 
@@ -75,26 +74,6 @@ def test_without_a_device_the_error_says_to_name_one(driver_stub, monkeypatch, t
     monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", str(tmp_path / "libnone.so"))
     with pytest.raises(ToolchainError, match='arch="sm_90a"'):
         resolve_archs()
-
-
-@pytest.mark.parametrize(
-    ("capability", "known", "chosen"),
-    [
-        (100, (90, 100), "sm_100a"),
-        (103, (90, 100, 101, 120), "sm_101"),
-        (89, (50, 60, 70), "sm_89"),
-        (100, (80, 90), "compute_90"),
-        (137, (90, 100, 103, 120, 121), "compute_121"),
-    ],
-)
-def test_a_device_that_the_compiler_does_not_know_gets_what_it_can_run(
-    driver_stub, capability, known, chosen, caplog
-):
-    arch_module._warn.cache_clear()
-    driver_stub.set_devices(capability)
-    assert resolve_archs(known=lambda: known) == (chosen,)
-    warned = capability not in known and capability > 90
-    assert (f"does not know the current device's sm_{capability}" in caplog.text) == warned
 
 
 @pytest.mark.parametrize(

@@ -109,16 +109,6 @@ def test_what_it_says_is_remembered_until_it_changes(tmp_path):
     assert nvcc.describe(path).identity != first.identity
 
 
-def test_its_runtime_is_part_of_what_it_is_and_its_place_is_not(tmp_path):
-    one = nvcc.describe(fake(tmp_path / "one"))
-    # The script of the test has its own place in it, as nvcc itself has not.
-    path = fake(tmp_path / "other")
-    path.write_text(FAKE.format(folder=tmp_path / "one", version="13.1", build="1"))
-    assert nvcc.describe(path).identity == one.identity
-    (tmp_path / "one" / "lib" / "libcudart_static.a").write_bytes(b"!<arch>\nnew")
-    assert nvcc.describe(tmp_path / "one" / "bin" / "nvcc").identity != one.identity
-
-
 def test_what_is_no_nvcc_is_refused(tmp_path):
     path = fake(tmp_path / "cuda")
     path.write_text("#!/bin/sh\necho gcc 12\n")

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from tvmffi_cubin.cuda.parallel import in_parallel
+from tvmffi_cubin.cuda.program import in_parallel
 
 
 def test_results_come_in_order_from_threads_that_work_at_once(monkeypatch):

@@ -9,9 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "tvmffi_cubin"
 
-# In functions: for hints, for what a compilation may be given, for what a module may lack.
+# In functions: for hints, for what a module may lack.
 REACH_UP = {
-    "cuda/nvrtc.py -> device",
     "host/build.py -> cuda",
     "host/build.py -> sources",
     "inline/lazy.py -> formats",

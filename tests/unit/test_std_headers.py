@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tvmffi_cubin.cuda.headers import headers_for
+from tvmffi_cubin.cuda.hints import headers_for
 
 
 @pytest.fixture

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import cache
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from .. import config
 from ..errors import ToolchainError
-
-if TYPE_CHECKING:
-    from .libraries import Cuda
 
 Archs = Sequence[str] | str | None
 """One architecture, or several; None for that of the current device."""
 
 _VARIABLE = "TVMFFI_CUBIN_ARCH"
-# Every NVRTC that this package takes (12.6 or newer) compiles for devices up to these.
-_KNOWN_TO_ALL = 90
 
 
 def check_arch(arch: object, *, what: str = "arch") -> str:
@@ -48,15 +41,11 @@ def split(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def resolve_archs(
-    archs: object = None, *, known: Callable[[], Collection[int]] | None = None
-) -> tuple[str, ...]:
+def resolve_archs(archs: object = None) -> tuple[str, ...]:
     """Return the architectures to compile for.
 
     Where none is named: what ``TVMFFI_CUBIN_ARCH`` names, else the current device's, 0's where the
-    thread has no context, with the ``a`` suffix where the architecture has one. `known` gives the
-    numbers that can be compiled for, and is asked about a device that not every NVRTC knows: of one
-    that is not among them, the newest architecture whose cubins it runs takes the place, else PTX.
+    thread has no context, with the ``a`` suffix where the architecture has one.
     """
     if archs is not None:
         return check_archs(archs)
@@ -66,42 +55,13 @@ def resolve_archs(
 
     try:
         device = driver.load()
-        number = number_of(device.device_arch(device.current_device()))
+        found = device.device_arch(device.current_device())
     except (ToolchainError, ValueError) as error:
         raise ToolchainError(
             f"no GPU to compile for: {error}; building works without one: say which architecture "
             f'you want, for example arch="sm_90a" or {_VARIABLE}=sm_90a'
         ) from None
-    older = [x for x in known() if x <= number] if number > _KNOWN_TO_ALL and known else []
-    if number in older or not older:
-        return (f"sm_{number}a" if number >= 90 else f"sm_{number}",)
-    # Cubins run on higher minor versions of their major version, without the `a`.
-    closest = max(older)
-    name = f"sm_{closest}" if closest // 10 == number // 10 else f"compute_{closest}"
-    _warn(
-        f"the installed compiler does not know the current device's sm_{number}: compiling for "
-        f"{name}, which that device runs, too; a newer release of it may know it"
-    )
-    return (name,)
-
-
-def known_archs(cuda: Cuda) -> tuple[int, ...]:
-    """Return the architecture numbers that an NVRTC compiles for; loads it once an installation."""
-    from ..cache import memo
-
-    def ask() -> str:
-        from . import program
-
-        return " ".join(map(str, program.load(cuda.nvrtc).supported_archs()))
-
-    return tuple(map(int, memo.remember(cuda.nvrtc, ask, what="architectures").split()))
-
-
-@cache  # once a process
-def _warn(text: str) -> None:
-    import logging
-
-    logging.getLogger("tvmffi_cubin").warning(text)
+    return (f"{found}a" if number_of(found) >= 90 else found,)
 
 
 def resolve_arch(arch: str | None = None) -> str:

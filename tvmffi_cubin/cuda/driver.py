@@ -77,16 +77,14 @@ class Driver:
             return
         name = ctypes.c_char_p()
         self.library.cuGetErrorName(result, ctypes.byref(name))
-        remedy = ""
+        text = f"{function} of the CUDA driver ({self.name}) failed: "
+        text += f"{(name.value or b'error').decode()} ({result})"
         if function == "cuInit" and result == _NOT_INITIALIZED:
-            remedy = (
+            text += (
                 ". This process was forked from one that had already used CUDA: start it with "
                 "the multiprocessing method 'spawn' (or 'forkserver')"
             )
-        raise ToolchainError(
-            f"{function} of the CUDA driver ({self.name}) failed: "
-            f"{(name.value or b'error').decode()} ({result}){remedy}"
-        )
+        raise ToolchainError(text)
 
 
 _opened = cache(Driver)

@@ -21,7 +21,6 @@ _WANTED = {12: ("nvrtc", "runtime"), 13: ("nvrtc", "runtime", "crt")}
 
 # The ELF note that holds a library's build ID: sizes of name and content, type, name.
 _BUILD_ID = b"\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0"
-_BUILD_ID_SIZE = 20
 _READ = 4096
 
 
@@ -72,12 +71,12 @@ class Cuda(NamedTuple):
 def _build(path: Path, mtime_ns: int, size: int) -> str:
     """Return the build ID of a library that has these stamps, by short reads."""
     with open(path, "rb", buffering=0) as file:
-        # Who makes wheels moves the notes of most NVRTCs behind all else.
+        # The tools that wheels are made with move the notes of most NVRTCs behind all else.
         for start in (0, max(size - _READ, 0)):
             file.seek(start)
             _, found, rest = file.read(_READ).partition(_BUILD_ID)
             if found:
-                return f", build {rest[:_BUILD_ID_SIZE].hex()}"
+                return f", build {rest[:20].hex()}"
     return f" of {size} bytes"
 
 
@@ -100,6 +99,9 @@ def _places(major: int) -> dict[str, tuple[str, str, str, str]]:
         "nvjitlink": place("nvjitlink", "nvjitlink", f"lib/libnvJitLink.so.{major}"),
         "nvfatbin": place("nvfatbin", "nvfatbin", f"lib/libnvfatbin.so.{major}"),
     }
+
+
+# Finding them
 
 
 def find_cuda() -> Cuda:
@@ -127,17 +129,16 @@ def _find(
             f"TVMFFI_CUBIN_CUDA={override!r} is no CUDA family: set it to 12 or 13, or unset it"
         )
     # A relative path may start at a folder that is deleted.
-    sites = [path for path in paths if path[:1] == "/" and _exists(f"{path}/nvidia")]
+    sites = [path for path in paths if path[:1] == "/" and os.access(f"{path}/nvidia", os.F_OK)]
     majors = MAJORS if override is None else (int(override),)
-    families = [_locate(sites, homes, major) for major in majors]
-    usable = [x for x in families if "nvrtc" in x.parts]
+    usable = [x for major in majors if "nvrtc" in (x := _locate(sites, homes, major)).parts]
     if not usable:
         wanted = f"TVMFFI_CUBIN_CUDA={override} is not" if override else "no CUDA is"
         raise ToolchainError(
             f"{wanted} installed: neither the Python path nor a toolkit has NVRTC; "
             f"run: pip install 'tvmffi-cubin[cu{majors[0]}]'"
         )
-    ready = [x for x in usable if all(part in x.parts for part in _WANTED[x.major])] or usable[:1]
+    ready = [x for x in usable if {*_WANTED[x.major]} <= x.parts.keys()] or usable[:1]
     if len(ready) == 1:
         return ready[0]
     from . import driver
@@ -146,22 +147,20 @@ def _find(
     return max((x for x in ready if x.major * 1000 <= version), default=ready[0])
 
 
-def _exists(path: str) -> bool:
-    # Where there is nothing, os.path.exists raises an error inside, which takes twice as long.
-    return os.access(path, os.F_OK)
-
-
 def _locate(sites: list[str], homes: tuple[str | None, ...], major: int) -> Cuda:
     """Return the parts of a family that are there, wheels before toolkits."""
+    # Where there is nothing, os.path.exists raises an error inside, which takes twice as long.
+    exists = os.access
     targets = f"/targets/{os.uname().machine.replace('aarch64', 'sbsa')}-linux"
     toolkits = [f"{home}{inner}" for home in homes if home for inner in ("", targets)]
     # The name of the runtime library tells the version.
-    toolkits = [root for root in toolkits if _exists(f"{root}/lib/libcudart.so.{major}")]
+    toolkits = [root for root in toolkits if exists(f"{root}/lib/libcudart.so.{major}", os.F_OK)]
     parts: dict[str, str] = {}
     for part, (_, folder, used, file) in _places(major).items():
-        roots = (*(f"{site}/nvidia/{folder}" for site in sites), *toolkits)
-        if root := next((root for root in roots if _exists(f"{root}/{file}")), None):
-            parts[part] = f"{root}/{used}"
+        for root in (*(f"{site}/nvidia/{folder}" for site in sites), *toolkits):
+            if exists(f"{root}/{file}", os.F_OK):
+                parts[part] = f"{root}/{used}"
+                break
     return Cuda(major, parts)
 
 

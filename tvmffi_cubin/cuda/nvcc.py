@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .. import config
 from ..cache import memo
-from ..cache.files import file_digest
 from ..errors import ToolchainError
 from ..host import toolchain
 from ..host.plan import Cxx, DeviceLink
@@ -27,8 +26,7 @@ _DEFAULT = "/usr/local/cuda"
 _RUNTIME = "libcudart_static.a"
 _HINTS = {
     r"unsupported (?:GNU|clang) version|unsupported.*host compiler": (
-        "nvcc does not support this host compiler: set CXX to an older one, or give nvcc another, "
-        "extra_cuda_cflags=['-ccbin', 'g++-13']; or try this one, "
+        "nvcc does not support this host compiler: set CXX to an older one, or try this one, "
         "extra_cuda_cflags=['-allow-unsupported-compiler']"
     ),
     r"cicc: (?:not found|No such file)|nvvm/bin.*No such file"
@@ -38,13 +36,14 @@ _HINTS = {
     ),
 }
 _PATHS = ("-I", "-L", "-isystem", "-include", "-optf", "-ccbin")
+_ARCHS = {"-arch", "-code", "-gencode"}
 
 
 class Nvcc(NamedTuple):
     """An nvcc, and what it says of itself."""
 
     path: str
-    identity: str  # its build and that of its runtime library, the same text on every machine
+    identity: str  # its build, the same text on every machine
     version: str
     root: str  # where it is installed, empty for a folder of the system's
     includes: tuple[str, ...]  # cuda.h's folder comes first
@@ -85,14 +84,13 @@ def locate() -> Path:
 
 def describe(path: Path) -> Nvcc:
     """Return what an nvcc says of itself, from memory or disk while its files are unchanged."""
-    text = memo.remember(path, lambda: _ask(path), what="nvcc")
-    said, version, root, includes, libraries = text.split("\0")
-    if os.path.isfile(runtime := f"{libraries}/{_RUNTIME}"):
-        said += "\n" + memo.remember(runtime, lambda: file_digest(runtime), what="digest")
+    said, version, root, includes, libraries = memo.remember(
+        path, lambda: "\0".join(_ask(path)), what="nvcc"
+    ).split("\0")
     return Nvcc(str(path), said, version, root, tuple(includes.split("\n")), libraries)
 
 
-def _ask(path: Path) -> str:
+def _ask(path: Path) -> tuple[str, ...]:
     said = _run(str(path), "--version")
     release = re.search(r"release (\d+\.\d+)", said)
     if release is None:
@@ -100,20 +98,18 @@ def _ask(path: Path) -> str:
             f"{path} --version says no CUDA release, so it is no nvcc: {said.strip()[:200]!r}; set "
             "TVMFFI_CUBIN_NVCC to one"
         )
+    build = [x for x in said.splitlines() if x.startswith(("Cuda compilation", "Build "))]
     # It says where it finds everything without compiling anything.
     dry = _run(str(path), "--dryrun", "-E", "-x", "cu", os.devnull)
     settings = dict(re.findall(r"^#\$ (\w+)=(.*)$", dry, re.MULTILINE))
     top = os.path.realpath(settings.get("TOP") or path.resolve().parents[1])
     said_of = (settings.get(name, "") for name in ("INCLUDES", "SYSTEM_INCLUDES", "LIBRARIES"))
     found = [(x.name, os.path.normpath(x.value)) for x in read(shlex.split(" ".join(said_of)))]
-    includes = [folder for name, folder in found if name in ("-I", "-isystem")]
-    libraries = [folder for name, folder in found if name == "-L"]
-    libraries += (f"{top}/lib64", f"{top}/lib")
+    includes = [folder for name, folder in found if name != "-L"] or [f"{top}/include"]
+    libraries = [*(folder for name, folder in found if name == "-L"), f"{top}/lib64", f"{top}/lib"]
     folder = next((x for x in libraries if os.path.isfile(f"{x}/{_RUNTIME}")), "")
-    lines = [x for x in said.splitlines() if x.startswith(("Cuda compilation", "Build "))]
     root = "" if top in ("/", "/usr", "/usr/local") else top
-    answer = ("\n".join(lines), release[1], root, "\n".join(includes or [f"{top}/include"]), folder)
-    return "\0".join(answer)
+    return "\n".join(build), release[1], root, "\n".join(includes), folder
 
 
 def _run(*command: str) -> str:
@@ -136,17 +132,18 @@ def hints(output: str) -> list[str]:
     return [hint for pattern, hint in _HINTS.items() if re.search(pattern, output)]
 
 
+# Flags
+
+
 def caller_flags(flags: Iterable[str]) -> tuple[str, ...]:
     """Return a caller's flags, with those of nvcc's own variables around them as nvcc puts them.
 
     nvcc runs in a folder of the build, without these variables: paths that exist are made absolute.
     ``-arch=native`` is left out: it is the architecture by default.
     """
-    host = os.environ.get("NVCC_CCBIN")
-    before, behind = (
-        shlex.split(os.environ.get(name, ""))
-        for name in ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
-    )
+    variables = (f"NVCC_{name}" for name in ("CCBIN", "PREPEND_FLAGS", "APPEND_FLAGS"))
+    host, *around = (os.environ.get(name, "") for name in variables)
+    before, behind = map(shlex.split, around)
     found = []
     for name, value, items in read((*(["-ccbin", host] if host else ()), *before, *flags, *behind)):
         if name == "-dc":
@@ -166,7 +163,7 @@ def host_compiler(flags: Sequence[str]) -> str | None:
 
 def names_archs(flags: Sequence[str]) -> bool:
     """Whether a caller's flags name architectures, for which nothing is added then."""
-    return any(option.name in ("-arch", "-code", "-gencode") for option in read(flags))
+    return any(option.name in _ARCHS for option in read(flags))
 
 
 def _is_separate(flags: Sequence[str]) -> bool:
@@ -180,19 +177,17 @@ def _words(
     """Return all flags of a compilation or a link: the caller's, and ours before them."""
     assert tools.nvcc is not None
     names = {option.name for option in read(flags)}
+    host = (*own_statics(tools.host.compiler), *tools.compiler.options)
+    ours = ["-ccbin", tools.compiler.programs[-1]]  # ccache cannot be named with what it starts
     if "-ccbin" in names:
-        ours = [f"-Xcompiler={flag}" for flag in own_statics(tools.nvcc.host)]
-    else:
-        # A launcher such as ccache cannot be named with what it starts.
-        ours = ["-ccbin", tools.compiler.programs[-1]]
-        own = (*own_statics(tools.host.compiler), *tools.compiler.options)
-        ours += (f"-Xcompiler={_escaped(option)}" for option in own)
-    ours.append("-Xcompiler=-fPIC")
+        ours, host = [], own_statics(tools.nvcc.host)
+    ours += (f"-Xcompiler={_escaped(option)}" for option in (*host, "-fPIC"))
     if "-std" not in names:
         ours.append("-std=c++17")
     if not names.intersection(("-O", "-optimize")):
         ours.append("-O2")
-    archs = archs or (() if names_archs(flags) else resolve_archs())
+    if not archs and not names & _ARCHS:
+        archs = resolve_archs()
     kind = "sm"
     if "-dlto" in names and archs and not is_link:  # beside -gencode nvcc takes no -dlto
         flags = [item for option in read(flags) if option.name != "-dlto" for item in option.items]
@@ -206,6 +201,9 @@ def _words(
 
 def _escaped(option: str) -> str:
     return option.replace(",", "\\,")
+
+
+# Steps of a build
 
 
 def unit(

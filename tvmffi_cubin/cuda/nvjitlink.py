@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ..errors import CompileError, ToolchainError
+from ..errors import CompileError
 from ..kernels import nv_info, ptx
 from ..kernels.cubin import Cubin
 from ..kernels.demangle import demangle
@@ -17,8 +17,8 @@ from ..kernels.image import read_image, take_image
 from ..kernels.nv_info import DeviceSymbol
 from . import program
 from .arch import check_arch, is_ptx, number_of, resolve_arch
+from .hints import LAUNCHES_ON_DEVICE
 from .libraries import Library, find_cuda, library
-from .log import LAUNCHES_ON_DEVICE
 from .options import check_options
 
 __all__ = ["link", "version"]
@@ -33,8 +33,6 @@ _WANTED = (
     "wanted is LTO-IR, PTX, a fatbin, a static library or object with device code, or a "
     'relocatable cubin: compile with target_type="relocatable"'
 )
-# What the driver defines.
-_SYSTEM = {"vprintf", "malloc", "free", "__assertfail"}
 _HINTS = {
     "__cudaCDP2": LAUNCHES_ON_DEVICE,  # what the compiler makes of <<<...>>> in device code
     "NVVM_ERROR_NO_MODULE_IN_PROGRAM": (
@@ -80,7 +78,7 @@ def link(
     CompileError
         They do not fit together: a symbol is defined nowhere, or twice.
     ToolchainError
-        nvJitLink is missing, or older than NVRTC.
+        nvJitLink is missing.
     TypeError, ValueError, OSError
         Something is nothing to link, or for another architecture; an option is unknown.
     """
@@ -104,11 +102,7 @@ def link(
 
 def version() -> tuple[int, int]:
     """Return the version of the nvJitLink in use, such as ``(12, 9)``; loads it."""
-    return _library().version()
-
-
-def _library() -> Library:
-    return library("nvJitLink", find_cuda().require("nvjitlink"))
+    return library("nvJitLink", find_cuda().require("nvjitlink")).version()
 
 
 # What is linked
@@ -132,15 +126,6 @@ def symbols_of(item: Cubin, target: str) -> Iterator[DeviceSymbol]:
     codes = [x for x in item.members if x.kind == "relocatable" and _fits(x, target)]
     for code in codes[-1:]:
         yield from nv_info.symbols(code.image)
-
-
-def check_fit(item: Cubin, target: str) -> None:
-    """Refuse code for an architecture whose code cannot be in an image for another."""
-    if item.kind in ("relocatable", "ltoir", "ptx") and item.arch and not _fits(item, target):
-        raise ValueError(
-            f"{item.name} is for {item.arch} and cannot be linked into an image for {target}: "
-            f'compile it for {target}, or the rest for it (arch="{item.arch}")'
-        )
 
 
 def _fits(item: Cubin, target: str) -> bool:
@@ -176,16 +161,6 @@ def _clashes(inputs: Sequence[Cubin], target: str) -> Iterator[str]:
                 yield f"'{symbol.name}' is {one} in '{home}' and {other} in '{unit}'"
 
 
-def _undefined(inputs: Sequence[Cubin], target: str) -> Iterator[str]:
-    """Yield what inputs use and none defines, which nvJitLink 12.6 keeps out of its log."""
-    symbols = [(x.name, symbol) for x in inputs for symbol in symbols_of(x, target)]
-    known = {symbol.name for _, symbol in symbols if symbol.defined} | _SYSTEM
-    for unit, symbol in symbols:
-        is_open = symbol.linkage == "shared" and symbol.what != "__shared__"
-        if is_open and symbol.name not in known:
-            yield f"Undefined reference to '{symbol.name}' in '{unit}'"
-
-
 def _described(symbol: DeviceSymbol) -> str:
     is_code = symbol.what in ("kernel", "function")
     return "a function" if is_code else f"a {symbol.what} variable"
@@ -203,10 +178,20 @@ def link_inputs(
     what: str = "the inputs do not link",
 ) -> Cubin:
     """Link inputs to an image; raises what `link` does, saying `what` went wrong."""
-    as_ptx = is_ptx(arch)
-    nvjitlink = _checked_library(arch)
+    cuda = find_cuda()
+    nvjitlink = library("nvJitLink", cuda.require("nvjitlink"))
+    # Newer releases end the process where they do not know the architecture.
+    supported = program.load(cuda.nvrtc).supported_archs()
+    if number_of(arch) not in supported:
+        known = ", ".join(f"sm_{number}" for number in supported)
+        raise ValueError(f"arch={arch!r}: CUDA {nvjitlink.release} links for {known}")
     for item in inputs:
-        check_fit(item, arch)
+        if item.kind in ("relocatable", "ltoir", "ptx") and item.arch and not _fits(item, arch):
+            raise ValueError(
+                f"{item.name} is for {item.arch} and cannot be linked into an image for {arch}: "
+                f'compile it for {arch}, or the rest for it (arch="{item.arch}")'
+            )
+    as_ptx = is_ptx(arch)
     lto = lto or as_ptx or any(item.kind == "ltoir" for item in inputs)
     command = (f"-arch={arch}", *(["-lto"] * lto), *(["-ptx"] * as_ptx), *options)
     if clashes := [*_clashes(inputs, arch)]:
@@ -215,19 +200,16 @@ def link_inputs(
     # Not the names themselves were given: they may hold anything, and the log is to be read.
     log = re.sub(r"\binput(\d+)\b", lambda match: inputs[int(match[1])].name, log)
     if refused is not None:
-        text = f"{refused.name} cannot be linked for {arch}: nvJitLink says: {log}"
-        if refused.kind == "relocatable" or "Unsupported .version" in log:
-            text += (
-                "\nHint: a newer compiler may have made it; run: pip install --upgrade "
-                f"{find_cuda().wheels['nvjitlink']}, or the extra cu13 in place of cu12; of an "
-                'image that is embedded, ptx="keep" leaves PTX to the driver'
-            )
+        text = (
+            f"{refused.name} cannot be linked for {arch}: nvJitLink {nvjitlink.release} says: {log}"
+            "\nHint: a newer compiler may have made it; run: pip install --upgrade "
+            f"{cuda.wheels['nvjitlink']}, or the extra cu13 in place of cu12; of an image that is "
+            'embedded, ptx="keep" leaves PTX to the driver'
+        )
         raise CompileError(text, log=log)
     # Where LTO-IR is linked these are no errors to it: the image has a variable of its own.
     if not image or re.search("Unresolved extern|Multiple definition of", log):
-        if "ndefined reference" not in log:
-            log = "\n".join((*_undefined(inputs, arch), log or "it failed"))
-        raise _failure(f"{what} for {arch}:", log, command)
+        raise _failure(f"{what} for {arch}:", log or "nvJitLink does not say why", command)
     if log:
         level = logging.WARNING if "warning" in log.lower() else logging.INFO
         logging.getLogger("tvmffi_cubin").log(level, "nvJitLink for %s:\n%s", arch, log)
@@ -238,26 +220,7 @@ def link_inputs(
 def _failure(title: str, log: str, options: tuple[str, ...]) -> CompileError:
     shown = re.sub(r"'(_Z\w+)'", lambda match: f"'{demangle(match[1])}'", log)
     hints = (f"Hint: {hint}" for about, hint in _HINTS.items() if re.search(about, log))
-    text = "\n".join((title, shown, *dict.fromkeys(hints)))
-    return CompileError(text, log=log, options=options)
-
-
-def _checked_library(arch: str) -> Library:
-    """Return nvJitLink, if it links what NVRTC compiles, for an architecture."""
-    nvjitlink, cuda = _library(), find_cuda()
-    nvrtc = program.load(cuda.nvrtc)
-    if nvjitlink.version() < nvrtc.version():
-        raise ToolchainError(
-            f"nvJitLink {nvjitlink.release} is older than NVRTC {nvrtc.release} and cannot link "
-            f"what that compiles; run: pip install --upgrade "
-            f"'{cuda.wheels['nvjitlink']}>={nvrtc.release}'"
-        )
-    # Newer releases end the process where they do not know the architecture.
-    supported = nvrtc.supported_archs()
-    if number_of(arch) not in supported:
-        known = ", ".join(f"sm_{number}" for number in supported)
-        raise ValueError(f"arch={arch!r}: CUDA {nvjitlink.release} links for {known}")
-    return nvjitlink
+    return CompileError("\n".join((title, shown, *hints)), log=log, options=options)
 
 
 def _linked(
@@ -301,22 +264,16 @@ def assembled(given: Cubin, archs: tuple[str, ...]) -> Cubin:
     For ``"compute_90"`` and the like the text is kept.
     """
     text = linkable(given)
-    target = f"sm_{text.arch.removeprefix('compute_')}"
-    is_base = target[-1].isdigit()
-    archs = archs or (target, *([text.arch] * is_base))
-    named = [arch for arch in archs if not is_ptx(arch)]
-    if len(named) < len(archs) and not is_base:
-        raise ValueError(
-            f"{given.name} is for {target} alone, and PTX is wanted that newer devices take: "
-            'leave "compute_..." out of arch'
-        )
-    images = []
-    for arch in named or [f"sm_{number_of(archs[0])}"]:
-        images.append(link_inputs([text], arch=arch, what=f"{text.name} cannot be assembled"))
-    if not named:  # it was only to see whether it can be
-        images.clear()
-    if len(named) < len(archs):
-        images.append(text)
+    own = f"sm_{text.arch.removeprefix('compute_')}"
+    archs = archs or (own, *([text.arch] if own[-1].isdigit() else ()))
+    cubins = [arch for arch in archs if not is_ptx(arch)]
+    images = [
+        link_inputs([text], arch=arch, what=f"{text.name} cannot be assembled")
+        # Also where the text alone is wanted: to see whether it can be.
+        for arch in cubins or [f"sm_{number_of(archs[0])}"]
+    ]
+    if len(cubins) < len(archs):
+        images = [*(images if cubins else ()), text]
     if len(images) == 1:
         return replace(given, image=images[0].image)
     from .nvfatbin import join

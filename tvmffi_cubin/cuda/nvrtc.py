@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from ..errors import CompileError, ToolchainError
 from ..host import pch
@@ -19,7 +19,7 @@ from . import program
 from .arch import Archs, is_ptx, number_of
 from .libraries import Cuda, find_cuda
 from .options import named_archs, nvrtc_options
-from .program import INVALID_OPTION, SUCCESS, Compiled, Nvrtc
+from .program import INVALID_OPTION, SUCCESS, Nvrtc, Program
 
 __all__ = [
     "compile",
@@ -111,6 +111,7 @@ def compile(  # noqa: A001
     named, given = named_archs(options, arch), nvrtc_options(options)
     folders = map(os.fspath, _sequence("include_paths", include_paths))
     names = tuple(_sequence("name_expressions", name_expressions))
+    with_pch = pch.is_wanted(use_pch)
     cuda = find_cuda()
     nvrtc = program.load(cuda.nvrtc)
     targets = _targets(named, target_type, nvrtc, cuda)
@@ -120,23 +121,78 @@ def compile(  # noqa: A001
     if prologue:
         own = "" if prologue.startswith("#line ") else line_directive(name)
         text = f"{own}{prologue}\n{text}"
-    unit = _Unit(
-        nvrtc=nvrtc,
-        name=name,
-        source=source,
-        text=f"{text}\n{epilogue}" if epilogue else text,
-        options=tuple(_options(nvrtc, (name, text, *given), given, folders, cuda)),
+    shared = Program(
+        name if source_include else _NOWHERE,
+        f"{text}\n{epilogue}" if epilogue else text,
+        tuple(_options(nvrtc, (name, text, *given), given, folders, cuda)),
         name_expressions=names,
-        alias=name if source_include else _NOWHERE,
-        use_pch=pch.is_wanted(use_pch),
+    )
+    compile_for = partial(
+        _image,
+        shared,
+        target_type,
+        nvrtc=nvrtc,
+        cuda=cuda,
+        title=name,
+        source=source,
+        with_pch=with_pch and _may_be_heavy(shared),
     )
     if len(targets) == 1:
-        return unit.compile(target_type, targets[0])
+        return compile_for(targets[0])
     from .nvfatbin import join
-    from .parallel import in_parallel
 
     cuda.require("nvfatbin")
-    return join(in_parallel(partial(unit.compile, target_type), targets))
+    return join(program.in_parallel(compile_for, targets))
+
+
+def _image(
+    shared: Program,
+    target_type: str,
+    arch: str,
+    *,
+    nvrtc: Nvrtc,
+    cuda: Cuda,
+    title: str,
+    source: str,
+    with_pch: bool,
+) -> Cubin:
+    """Compile a program for one architecture; of ``"compute_90"`` and the like PTX is made."""
+    kind = "ptx" if is_ptx(arch) else target_type
+    # PTX is assembled along the way: what its base architecture lacks comes to light now and not on
+    # some newer device.
+    target = f"sm_{number_of(arch)}" if is_ptx(arch) else arch
+    command = (f"-arch={target}", *_KIND_OPTIONS.get(kind, ()), *shared.options)
+    one = shared._replace(options=command, kind=kind)
+    if with_pch:
+        from .precompiled import compile_with
+
+        packages = [os.fspath(path) for path in (shim_dir(), *cuda.include_dirs)]
+        call = program.Call(lambda stop: compile_with(nvrtc, one, stop, packages))
+    else:
+        call = program.Call(lambda stop: nvrtc.compile(one, stop))
+    done = call.result()
+    log = done.log.replace(_NOWHERE, title)
+    if done.result == INVALID_OPTION:
+        raise ValueError(
+            f"NVRTC {nvrtc.release} refuses an option: {log}; the options were: {' '.join(command)}"
+        )
+    if done.result != SUCCESS:
+        from .hints import explained
+
+        log = log or f"NVRTC fails with error {done.result}"
+        text = explained(log, source=source, arch=arch, cuda=cuda)
+        message = f"{title} does not compile for {arch}:\n{text}"
+        raise CompileError(message, log=log, source=source, options=command)
+    if not done.image:
+        raise ValueError(
+            "NVRTC made no image: one of the options asks for another kind of output "
+            f"({' '.join(command)}); leave out -dlto, -ptx and the like, and say target_type="
+        )
+    if log:
+        level = logging.WARNING if ": warning" in log else logging.INFO
+        logger = logging.getLogger("tvmffi_cubin")
+        logger.log(level, "NVRTC on %s for %s:\n%s", title, arch, log)
+    return Cubin(done.image, arch, done.lowered_names, log, kind=kind, cuda_version=nvrtc.release)
 
 
 def nvrtc_compile(
@@ -179,8 +235,7 @@ def resolve_archs(arch: Archs = None, options: Sequence[str] = ()) -> tuple[str,
         ``"sm_100f"`` (with those of its family) or ``"compute_90"`` (PTX, which the driver of that
         or of a newer device compiles further). None: what the options name, else what
         ``TVMFFI_CUBIN_ARCH`` does, else the current device's (device 0's where the thread has no
-        context), with the ``a`` suffix where the architecture has one. A device that NVRTC does
-        not know yet has that of the closest one that it does.
+        context), with the ``a`` suffix where the architecture has one.
     options : sequence of str
         Options for NVRTC, as `compile` takes them; nvcc's ``-gencode`` counts, too.
 
@@ -191,8 +246,7 @@ def resolve_archs(arch: Archs = None, options: Sequence[str] = ()) -> tuple[str,
     ToolchainError
         Nothing names one and there is no device.
     """
-    named = named_archs(options, arch)
-    return archs.resolve_archs(named or None, known=lambda: archs.known_archs(find_cuda()))
+    return archs.resolve_archs(named_archs(options, arch) or None)
 
 
 def version() -> tuple[int, int]:
@@ -207,11 +261,8 @@ def shim_dir() -> Path:
 
 def line_directive(name: str) -> str:
     """Return the directive after which the compiler takes lines for those of a source."""
-    return f'#line 1 "{_escaped(name)}"\n'
-
-
-def _escaped(name: str) -> str:
-    return name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+    return f'#line 1 "{escaped}"\n'
 
 
 def _sequence(what: str, given: object) -> Iterable[str]:
@@ -223,7 +274,7 @@ def _sequence(what: str, given: object) -> Iterable[str]:
 def _targets(named: tuple[str, ...], target_type: str, nvrtc: Nvrtc, cuda: Cuda) -> tuple[str, ...]:
     """Return the architectures to compile for."""
     known = nvrtc.supported_archs()
-    targets = archs.resolve_archs(named or None, known=lambda: known)
+    targets = archs.resolve_archs(named or None)
     if target_type == "ptx":
         targets = tuple(dict.fromkeys(f"compute_{number_of(target)}" for target in targets))
     if target_type != "cubin" and (
@@ -262,84 +313,13 @@ def _options(
     yield from (f"-I{folder}" for folder in (*folders, *cuda.include_dirs))
 
 
-class _Unit(NamedTuple):
-    """One source with its options, whatever the architecture."""
+def _may_be_heavy(whole: Program) -> bool:
+    """Whether something is included that may take long to read.
 
-    nvrtc: Nvrtc
-    name: str
-    source: str
-    text: str  # mostly begins with a #line
-    options: tuple[str, ...]
-    name_expressions: tuple[str, ...]
-    alias: str  # what NVRTC is told that the text is called
-    use_pch: bool
-
-    def compile(self, target_type: str, arch: str) -> Cubin:
-        """Compile for one architecture; of ``"compute_90"`` and the like PTX is made."""
-        kind = "ptx" if is_ptx(arch) else target_type
-        # PTX is assembled along the way: what its base architecture lacks comes to light now and
-        # not on some newer device.
-        target = f"sm_{number_of(arch)}" if is_ptx(arch) else arch
-        command = (f"-arch={target}", *_KIND_OPTIONS.get(kind, ()), *self.options)
-        done = program.Call(lambda stop: self._compiled(command, kind, stop)).result()
-        log = done.log.replace(_NOWHERE, self.name)
-        release = self.nvrtc.release
-        if done.result == INVALID_OPTION:
-            raise ValueError(
-                f"NVRTC {release} refuses an option: {log}; the options were: {' '.join(command)}"
-            )
-        if done.result != SUCCESS:
-            from .log import explained
-
-            log = log or self.nvrtc.error_text(done.result)
-            text = explained(log, source=self.source, arch=arch, cuda=find_cuda())
-            message = f"{self.name} does not compile for {arch}:\n{text}"
-            raise CompileError(message, log=log, source=self.source, options=command)
-        if not done.image:
-            raise ValueError(
-                "NVRTC made no image: one of the options asks for another kind of output "
-                f"({' '.join(command)}); leave out -dlto, -ptx and the like, and say target_type="
-            )
-        if log:
-            import logging
-
-            level = logging.WARNING if ": warning" in log else logging.INFO
-            logger = logging.getLogger("tvmffi_cubin")
-            logger.log(level, "NVRTC on %s for %s:\n%s", self.name, arch, log)
-        return Cubin(done.image, arch, done.lowered_names, log, kind=kind, cuda_version=release)
-
-    def _compiled(self, command: tuple[str, ...], kind: str, stop: program.Stop) -> Compiled:
-        run = partial(
-            self.nvrtc.compile,
-            name=self.alias,
-            kind=kind,
-            name_expressions=self.name_expressions,
-            stop=stop,
-        )
-        if not self.use_pch or not self._may_be_heavy:
-            return run(self.text, command)
-        from ..device.precompiled import compiled
-
-        folder = None if self.alias == _NOWHERE else os.path.dirname(os.path.abspath(self.name))
-        packages = [os.fspath(path) for path in (shim_dir(), *find_cuda().include_dirs)]
-        return compiled(
-            run,
-            self.nvrtc,
-            self.text,
-            command,
-            alias=self.alias,
-            packages=packages,
-            folder=folder,
-        )
-
-    @property
-    def _may_be_heavy(self) -> bool:
-        """Whether something is included that may take long to read.
-
-        Headers that read fast gain nothing by being precompiled, nor by importing what decides it.
-        """
-        if sum("-include" in option for option in self.options) > 1:  # one is ours
-            return True
-        fast = r"[ \t]*[<\"](?:cuda_(?:fp4|fp6|fp8|fp16|bf16|runtime)|cuda|mma)\.h[>\"]"
-        included = re.findall(r"^[ \t]*#[ \t]*include\b(.*)", self.text, re.MULTILINE)
-        return not all(re.match(fast, header) for header in included)
+    Headers that read fast gain nothing by being precompiled, nor by importing what decides it.
+    """
+    if sum("-include" in option for option in whole.options) > 1:  # one is ours
+        return True
+    fast = r"[ \t]*[<\"](?:cuda_(?:fp4|fp6|fp8|fp16|bf16|runtime)|cuda|mma)\.h[>\"]"
+    included = re.findall(r"^[ \t]*#[ \t]*include\b(.*)", whole.text, re.MULTILINE)
+    return not all(re.match(fast, header) for header in included)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from .arch import check_archs
@@ -46,6 +47,10 @@ _NOT_FOR_NVRTC = {
     *("-O", "-m", "-t", "-optimize", "-machine", "-threads", "-Xcompiler", "-arch", "-gencode"),
     *("-expt-relaxed-constexpr", "-expt-extended-lambda", "-extended-lambda"),
 }
+
+
+_FIRST = ("-include", "-imacros")
+_FOLDERS = ("-iquote", "-I", "-isystem", "-idirafter")  # in the order of the search
 
 
 class Option(NamedTuple):
@@ -151,3 +156,50 @@ def link_options(options: object) -> tuple[str, ...]:
 
 def _at_commas(value: str) -> list[str]:
     return [part for part in re.split(r"(?<!\\),", value.strip()) if part]
+
+
+# What the preprocessor is told
+
+
+class PreprocessorFlags(NamedTuple):
+    """Pairs of gcc's spelling and value, in order; paths are absolute."""
+
+    flags: tuple[tuple[str, str], ...]
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The header folders, in the order of the search."""
+        return tuple(value for kind in _FOLDERS for name, value in self.flags if name == kind)
+
+    @property
+    def macros(self) -> dict[str, str]:
+        """The macros that are defined, name to text."""
+        found: dict[str, str] = {}
+        for name, value in self.flags:
+            macro, _, text = value.partition("=")
+            if name == "-D":
+                found[macro] = text or "1"
+            elif name == "-U":
+                found.pop(macro, None)
+        return found
+
+    @property
+    def first_lines(self) -> str:
+        """Lines that include the headers that come before the source."""
+        return "".join(f'#include "{value}"\n' for name, value in self.flags if name in _FIRST)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The flags as gcc and clang take them."""
+        return tuple(word for pair in self.flags for word in pair)
+
+
+def preprocessor_flags(flags: Iterable[str]) -> PreprocessorFlags:
+    """Return the preprocessor flags among `flags`, as nvcc, NVRTC or gcc spell them."""
+    found = []
+    for name, value, _ in read(tuple(flags)):
+        if name in (*_FIRST, *_FOLDERS, "-D", "-U"):
+            # A header that comes first is looked for in the current folder first.
+            is_path = name in _FOLDERS or (name in _FIRST and os.path.isfile(value))
+            found.append((name, os.path.abspath(value) if is_path else value))
+    return PreprocessorFlags(tuple(found))

@@ -20,6 +20,7 @@ SUCCESS = 0
 INVALID_OPTION = 5
 COMPILATION = 6
 
+_Input = TypeVar("_Input")
 _T = TypeVar("_T")
 Stop = ctypes.Array[ctypes.c_char]
 """An empty C string, until nobody wants the result of a call."""
@@ -86,6 +87,39 @@ class Call(threading.Thread, Generic[_T]):
         return self._made
 
 
+def in_parallel(work: Callable[[_Input], _T], inputs: Sequence[_Input]) -> list[_T]:
+    """Return `work` of each input, in order, from threads: compilers release Python's lock.
+
+    Of several failures the first input's is raised. This thread works as well; Ctrl-C ends its
+    part, and its wait for the others, which an executor of Python's would go on waiting for.
+    """
+    made: dict[int, _T] = {}
+    failed: dict[int, BaseException] = {}
+    left = iter(range(len(inputs)))
+
+    def run() -> None:
+        for index in left:
+            try:
+                made[index] = work(inputs[index])
+            except BaseException as error:
+                failed[index] = error
+                if not isinstance(error, Exception):
+                    raise
+            if failed:
+                break
+
+    others = min(len(inputs), os.cpu_count() or 1) - 1
+    threads = [threading.Thread(target=run, daemon=True) for _ in range(others)]
+    for thread in threads:
+        thread.start()
+    run()
+    for thread in threads:
+        thread.join()
+    if failed:
+        raise failed[min(failed)]
+    return [made[index] for index in range(len(inputs))]
+
+
 def settle() -> bool:
     """Stop what is under way as the process ends; return whether it stopped within a second.
 
@@ -145,7 +179,7 @@ def _opened(path: Path) -> Nvrtc:
     if builtins.is_file():
         ctypes.CDLL(str(builtins))
     with _kept_signals() if nvrtc.version() < (13, 2) else contextlib.nullcontext():
-        nvrtc.compile("", (), name="empty.cu", kind="cubin", name_expressions=(), stop=None)
+        nvrtc.compile(Program("empty.cu", ""))
     return nvrtc
 
 
@@ -173,6 +207,16 @@ def _kept_signals() -> Iterator[None]:
 # Compiling
 
 
+class Program(NamedTuple):
+    """What NVRTC is given."""
+
+    name: str
+    text: str
+    options: tuple[str, ...] = ()
+    kind: str = "cubin"  # of the image, see `kernels.cubin.KINDS`
+    name_expressions: tuple[str, ...] = ()
+
+
 class Compiled(NamedTuple):
     """What came out of one compilation; no image where it failed."""
 
@@ -191,12 +235,6 @@ class Nvrtc(Library):
         # Everything else takes microseconds, and keeps Python's lock: among imports, who has given
         # it away waits 5 ms for it.
         self.calls = ctypes.PyDLL(str(path))
-        self.calls.nvrtcGetErrorString.restype = ctypes.c_char_p
-
-    def error_text(self, result: int) -> str:
-        """Return NVRTC's own text for a result."""
-        text: bytes = self.calls.nvrtcGetErrorString(result)
-        return text.decode()
 
     def supported_archs(self) -> tuple[int, ...]:
         """Return the architecture numbers that it compiles for, in order."""
@@ -206,47 +244,35 @@ class Nvrtc(Library):
         self.call("GetSupportedArchs", found)
         return tuple(found)
 
-    @property
-    def has_pch(self) -> bool:
-        """Whether it can precompile headers."""
-        return self.version() >= (12, 8)
-
-    def compile(
-        self,
-        text: str,
-        options: Sequence[str],
-        *,
-        name: str,
-        kind: str,
-        name_expressions: Sequence[str],
-        stop: Stop | None,
-    ) -> Compiled:
-        """Compile a text to a cubin, LTO-IR or PTX; see `kernels.cubin.KINDS`."""
+    def compile(self, program: Program, stop: Stop | None = None) -> Compiled:
+        """Compile a program."""
         handle = ctypes.c_void_p()
-        source = text.encode("utf-8", "surrogateescape")  # the name of a file may be no UTF-8
-        self.call("CreateProgram", ctypes.byref(handle), source, os.fsencode(name), 0, None, None)
+        # The name of a file may be no UTF-8.
+        text, name = program.text.encode("utf-8", "surrogateescape"), os.fsencode(program.name)
+        self.call("CreateProgram", ctypes.byref(handle), text, name, 0, None, None)
         try:
             if stop is not None and self.version() >= (12, 8):
                 # Between its phases NVRTC asks a function of the caller's whether to go on. The
                 # length of `stop` says it, and strlen needs no lock of Python's to tell.
                 strlen = ctypes.cast(ctypes.CDLL(None).strlen, ctypes.c_void_p)
                 self.call("SetFlowCallback", handle, strlen, stop)
-            for expression in name_expressions:
+            for expression in program.name_expressions:
                 self.call("AddNameExpression", handle, expression.encode())
+            options = program.options
             words = (ctypes.c_char_p * len(options))(*map(os.fsencode, options))
             result = self._compile(handle, len(options), words)
             log = self.text("GetProgramLog", handle)
             image, lowered = b"", {}
             if result == SUCCESS:
-                getter = {"ltoir": "GetLTOIR", "ptx": "GetPTX"}.get(kind, "GetCUBIN")
+                getter = {"ltoir": "GetLTOIR", "ptx": "GetPTX"}.get(program.kind, "GetCUBIN")
                 image = self.read(getter, handle)
-                image = image.rstrip(b"\0") if kind == "ptx" else image
-                lowered = {x: self._lowered_name(handle, x.encode()) for x in name_expressions}
+                image = image.rstrip(b"\0") if program.kind == "ptx" else image
+                lowered = {x: self._lowered_name(handle, x) for x in program.name_expressions}
             return Compiled(result, log, image, lowered)
         finally:
             self.call("DestroyProgram", ctypes.byref(handle))
 
-    def _lowered_name(self, handle: ctypes.c_void_p, expression: bytes) -> str:
+    def _lowered_name(self, handle: ctypes.c_void_p, expression: str) -> str:
         name = ctypes.c_char_p()
-        self.call("GetLoweredName", handle, expression, ctypes.byref(name))
+        self.call("GetLoweredName", handle, expression.encode(), ctypes.byref(name))
         return (name.value or b"").decode()

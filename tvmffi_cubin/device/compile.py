@@ -37,7 +37,7 @@ def compile_device(request: Request, sources: tuple[Source, ...], archs: tuple[s
     if len(archs) == 1:
         return compile_for(archs[0])
     from ..cuda.nvfatbin import join
-    from ..cuda.parallel import in_parallel
+    from ..cuda.program import in_parallel
 
     images = in_parallel(compile_for, archs)
     cubin = join([image.cubin for image in images])

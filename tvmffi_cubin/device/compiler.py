@@ -42,7 +42,7 @@ class Compiler(NamedTuple):
             homes.setdefault(self._home(expression).name, []).append(expression)
         if len(self.units) == 1:
             return [self._build(self.units[0], homes.get(self.units[0].name, []))]
-        from ..cuda.parallel import in_parallel
+        from ..cuda.program import in_parallel
 
         return in_parallel(lambda unit: self._build(unit, homes.get(unit.name, [])), self.units)
 

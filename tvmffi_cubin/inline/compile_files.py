@@ -85,16 +85,15 @@ def headers(
 
     Those of CUDA and of this package are left out.
     """
-    from ..cuda.preprocessor import parse
+    from ..cuda.options import preprocessor_flags
     from ..host.include_scan import scan
 
     system = (str(nvrtc.shim_dir()), *map(str, libraries.find_cuda().include_dirs))
-    flags = parse(options)
-    first = "".join(f'#include "{header}"\n' for header in flags.first_headers)
+    flags = preprocessor_flags(options)
     found: dict[str, None] = {}
     for file in files:
         read = scan(
-            (first, file.read_bytes().decode("utf-8", "surrogateescape")),
+            (flags.first_lines, file.read_bytes().decode("utf-8", "surrogateescape")),
             (*flags.folders, *map(os.path.abspath, include_paths)),
             system_dirs=system,
             directory=os.path.dirname(os.path.abspath(file)),

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ..cuda import nvrtc, preprocessor
-from ..cuda.options import read
+from ..cuda import nvrtc
+from ..cuda.options import preprocessor_flags, read
 from ..host import include_scan
 from ..host.environment import header_folder_flags
 from ..host.include_scan import Scan, parse_depfile
@@ -33,7 +33,7 @@ class HeaderSearch(NamedTuple):
         """
         given = self.request.cuda_cflags
         standard = [f"-std={value}" for name, value, _ in read(given) if name == "-std"]
-        return (*standard, *preprocessor.parse(given).words, *self.request.cflags)
+        return (*standard, *preprocessor_flags(given).words, *self.request.cflags)
 
     @property
     def device_folders(self) -> tuple[str, ...]:
@@ -65,11 +65,12 @@ class HeaderSearch(NamedTuple):
     def _scan(
         self, sources: Sequence[Source], options: Sequence[str], system: Sequence[str]
     ) -> Iterator[Scan]:
-        flags = preprocessor.parse(_expanded(options))
-        first = "".join(f'#include "{header}"\n' for header in flags.first_headers)
+        flags = preprocessor_flags(_expanded(options))
         texts: dict[tuple[str | None, tuple[str, ...]], list[str]] = {}
         for source in sources:
-            texts.setdefault((source.folder, source.further_folders), [first]).append(source.text)
+            texts.setdefault((source.folder, source.further_folders), [flags.first_lines]).append(
+                source.text
+            )
         for (folder, further), group in texts.items():
             yield include_scan.scan(
                 group,
@@ -82,7 +83,7 @@ class HeaderSearch(NamedTuple):
     def hiding(self, read: Iterable[str]) -> tuple[str, ...]:
         """Return what would hide one of the headers that host code read, should it appear."""
         flags = (*self.tools.options, *self.cuda_flags, *header_folder_flags())
-        folders = preprocessor.parse(_expanded(flags)).folders
+        folders = preprocessor_flags(_expanded(flags)).folders
         others = dict.fromkeys(filter(os.path.isabs, (*folders, *self.request.include_paths)))
         return include_scan.hidden_by([*others], read)
 

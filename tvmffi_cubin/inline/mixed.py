@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..cache.entry import Entry
 from ..cache.store import Cache
 from ..cuda import nvrtc
-from ..cuda.parallel import in_parallel
+from ..cuda.program import in_parallel
 from ..device.image import Image, may_be_named
 from ..device.instances import base_name, of_names, wanted_instances
 from ..functions.registration import registration

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 from ..cache.entry import Product
 from ..cache.key import Key
 from ..cache.store import Cache
-from ..cuda import headers as std_headers
-from ..cuda import nvrtc, preprocessor
+from ..cuda import hints as std_headers
+from ..cuda import nvrtc
 from ..cuda.nvfatbin import join
-from ..cuda.parallel import in_parallel
+from ..cuda.options import preprocessor_flags
+from ..cuda.program import in_parallel
 from ..device.compile import compile_device, merged_signatures
 from ..device.image import Image
 from ..device.instances import wanted_instances
@@ -102,7 +103,7 @@ class DeviceCompiler(NamedTuple):
         key.add("checks", code.checks).add("name", request.name)
         key.add("instances", wanted_instances(request)).add("flags", request.cuda_cflags)
         # Relative paths in them are other paths in another current folder.
-        key.add("preprocessor", preprocessor.parse(request.cuda_cflags).words)
+        key.add("preprocessor", preprocessor_flags(request.cuda_cflags).words)
         key.add("folders", request.include_paths).add("lto", request.lto)
         key.add("libraries", [[x.image, x.arch] for x in request.device_libraries])
         return key.add("use_pch", request.use_pch).hexdigest()

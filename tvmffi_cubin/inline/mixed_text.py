@@ -202,8 +202,8 @@ def _check(request: Request, command: Sequence[str], errors: str, libraries: Seq
         )
     hint = ""
     if missing:
+        from ..cuda.hints import wheel_hint
         from ..cuda.libraries import find_cuda
-        from ..cuda.log import wheel_hint
 
         hint = wheel_hint(missing["header"], find_cuda()) or (
             f"{missing['header']} was found in no include folder; name its folder in "

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
-from functools import partial
 
 from ..cache import store
 from ..cache.entry import Entry
 from ..cache.info import seen
 from ..cache.key import Key
-from ..cuda.arch import known_archs, resolve_archs
-from ..cuda.libraries import Cuda
+from ..cuda.arch import resolve_archs
 from ..errors import ToolchainError
 from .request import Request
 from .tools import TOOLS, find_tools, module_key, with_libraries
@@ -37,7 +35,7 @@ def obtain(request: Request, *, is_loaded: bool = False) -> Entry:
         flags=request.host_flags,
         nvcc_flags=request.cuda_cflags if request.is_by_nvcc else None,
     )
-    archs = _resolve_archs(request, tools.cuda)
+    archs = _resolve_archs(request)
     tools = with_libraries(tools, request, archs)
     key = module_key(request, archs, tools)
     cache = store.default(tools.roots)
@@ -88,7 +86,7 @@ def _note(name: str, found: Entry, start: float, reason: str = "") -> None:
         _logger.debug("%s was in the cache (%s, %.2f ms)%s", name, found.level, seconds * 1e3, more)
 
 
-def _resolve_archs(request: Request, cuda: Cuda | None) -> tuple[str, ...]:
+def _resolve_archs(request: Request) -> tuple[str, ...]:
     """Return the architectures; none where nothing needs one or none can be found out."""
     arch = request.arch
     if request.is_by_nvcc:
@@ -105,7 +103,7 @@ def _resolve_archs(request: Request, cuda: Cuda | None) -> tuple[str, ...]:
     if not request.needs_arch:
         return ()
     try:
-        return resolve_archs(known=None if cuda is None else partial(known_archs, cuda))
+        return resolve_archs()
     except ToolchainError:
         # Whether an architecture is needed at all is only known once the sources are parsed, which
         # a cache hit does not do; whoever compiles asks again and then passes the error on.

@@ -198,10 +198,10 @@ class Request(NamedTuple):
         key.add("compiler", self.compiler)
         key.add("extra_cuda_cflags", self.cuda_cflags)
         if self.cuda_cflags and not self.is_by_nvcc:
-            from ..cuda import preprocessor
+            from ..cuda.options import preprocessor_flags
 
             # Relative paths in them are other paths in another current folder.
-            key.add("cuda_preprocessor", preprocessor.parse(self.cuda_cflags).words)
+            key.add("cuda_preprocessor", preprocessor_flags(self.cuda_cflags).words)
         key.add("extra_ldflags", self.ldflags)
         key.add("extra_include_paths", self.include_paths)
         images = self.images.items()

@@ -39,14 +39,14 @@ def header_code(sources: Sequence[Source], request: Request) -> HeaderCode:
     """Return what is in the headers that sources include, directly or not, in any branch."""
     if not request.cuda_cflags and not any("include" in source.text for source in sources):
         return HeaderCode()
-    from ..cuda import preprocessor
+    from ..cuda.options import preprocessor_flags
     from ..host import include_scan
 
-    flags = preprocessor.parse(request.cuda_cflags)
+    flags = preprocessor_flags(request.cuda_cflags)
     texts: dict[str, str] = {}
     for source in sources:
         found = include_scan.scan(
-            [*(f'#include "{header}"\n' for header in flags.first_headers), source.text],
+            (flags.first_lines, source.text),
             (*flags.folders, *request.include_paths, *source.further_folders),
             directory=source.folder,
             defines=flags.macros,

@@ -14,16 +14,16 @@ import logging
 import os
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..cache.files import remove
 from ..cache.key import Key
 from ..cache.record import Files
-from ..cuda import preprocessor
-from ..cuda.program import COMPILATION, SUCCESS, Compiled, Nvrtc, settle
 from ..host import include_scan
 from ..host.pch import has_room
+from .options import preprocessor_flags
+from .program import COMPILATION, SUCCESS, Compiled, Nvrtc, Program, Stop, settle
 
 # Where a source includes one of these, reading headers takes most of its compile time.
 _HEAVY = re.compile(r"(?:cub|cuda|thrust)/|cooperative_groups")
@@ -43,8 +43,8 @@ _MESSAGE = re.compile(r'^"[^\n]*": (creating|using) precompiled header file "[^\
 # NVRTC maps a file of its own size for them, which a limit or a quota may not let it have.
 _BLAMED = re.compile(r"precompiled|\bPCH\b|unable to obtain mapped memory", re.IGNORECASE)
 
-# None of them is a forked child's: a thread that it does not have may hold one.
-_locks: dict[str, threading.Lock] = {}
+# NVRTC reads for one thread at a time anyway.
+_making = threading.Lock()
 
 # Blanks, comments and continued lines: what may stand before a directive; and a directive to the
 # end of its line. A comment may run on over further lines. In a string none begins: "src/*.h".
@@ -55,86 +55,67 @@ _DIRECTIVE = re.compile(
 )
 
 
-def compiled(
-    run: Callable[[str, tuple[str, ...]], Compiled],
-    library: Nvrtc,
-    whole: str,
-    command: tuple[str, ...],
-    *,
-    alias: str,
-    packages: Sequence[str],
-    folder: str | None,
-) -> Compiled:
-    """Compile a source, with precompiled headers where they are worth it.
+def compile_with(nvrtc: Nvrtc, program: Program, stop: Stop, packages: Sequence[str]) -> Compiled:
+    """Compile a program, with precompiled headers where they are worth it.
 
-    `run` compiles a text with options. NVRTC is told that the source is called `alias`; the text
-    may begin with a line of ours that gives it its real name. `folder` is where it looks for
-    headers first, `packages` are the folders of this package's headers and of CUDA's.
+    Its text may begin with a line of ours that gives the source its name. `packages` are
+    the folders of this package's headers and of CUDA's.
     """
-    name, text = "", whole
-    if whole.startswith("#line 1 "):
-        line, _, text = whole.partition("\n")
+    name, text = "", program.text
+    if text.startswith("#line 1 "):
+        line, _, text = text.partition("\n")
         name = line.removeprefix("#line 1 ")
     end = prefix_end(text)
-    flags = preprocessor.parse(command)
-    own = [path for path in flags.folders if path not in packages]
-    first = "".join(f'#include "{header}"\n' for header in flags.first_headers)
-
-    def headers() -> tuple[str, ...]:
-        """Return the user's headers, and those of this package, which include heavy ones."""
-        return include_scan.scan(
-            (first, text[:end]),
-            own,
-            system_dirs=packages[:1],
-            directory=folder,
-            defines=flags.macros,
-        ).files
-
-    def state(files: Sequence[str]) -> str:
-        """Return a digest of headers as they are, and of all else that decides what they mean."""
-        contents = Files({})
-        shared = [option for option in command if not option.startswith("-frandom-seed")]
-        key = Key("headers of NVRTC").add("command", shared).add("text", text[:end])
-        key.add("source", [alias, folder])
-        return key.add("files", [[path, contents.digest(path)] for path in files]).hexdigest()
-
-    files = headers()
+    flags = preprocessor_flags(program.options)
+    folder = os.path.dirname(os.path.abspath(program.name))  # NVRTC looks there first
+    # The user's headers, and those of this package, which include heavy ones.
+    files = include_scan.scan(
+        (flags.first_lines, text[:end]),
+        [path for path in flags.folders if path not in packages],
+        system_dirs=packages[:1],
+        directory=folder,
+        defines=flags.macros,
+    ).files
     included = include_scan.names((text[:end],), files)
     if not any(_HEAVY.match(header) and not _LIGHT.match(header) for header in included):
-        return run(whole, command)
+        return nvrtc.compile(program, stop)
     if _UNROLL not in flags.macros:
-        command = (*command, f"-D{_UNROLL}=10")
-    asked = any(re.match(r"--?(?:pch|create-pch|use-pch)\b", option) for option in command)
-    if not end or asked or not library.has_pch:
-        return run(whole, command)
-    before = state(files)
+        program = program._replace(options=(*program.options, f"-D{_UNROLL}=10"))
+    if not end or nvrtc.version() < (12, 8):
+        return nvrtc.compile(program, stop)
+    contents = Files({})
+    # All that decides what the headers mean.
+    key = Key("headers of NVRTC").add("text", text[:end]).add("source", [program.name, folder])
+    key.add("options", [x for x in program.options if not x.startswith("-frandom-seed")])
+    key.add("files", [[path, contents.digest(path)] for path in files])
     try:
-        place = _place(before)
+        with _making:
+            place = _folder(os.getpid()) / key.hexdigest()
+        place.mkdir(parents=True, exist_ok=True)
         is_there = any(place.iterdir())
-        may_be_made = has_room(place)
     except OSError:
-        may_be_made = False
-    if not may_be_made:
-        return run(whole, command)
+        return nvrtc.compile(program, stop)
+    if not has_room(place):
+        return nvrtc.compile(program, stop)
     # NVRTC precompiles nothing where a #line comes before the end of the prefix, which is the first
     # token that is no directive: hence the semicolon.
     lines = text.count("\n", 0, end) + 1
-    parted = f"{text[:end]}\n;\n#line {lines} {name}\n{text[end:]}"
-    # One thread makes it, and others wait: NVRTC reads for one thread at a time anyway.
-    with contextlib.nullcontext() if is_there else _lock_of(os.fspath(place)):
-        done = run(parted, (*command, "-pch", f"-pch-dir={place}", *_QUIET))
+    parted = program._replace(
+        text=f"{text[:end]}\n;\n#line {lines} {name}\n{text[end:]}",
+        options=(*program.options, "-pch", f"-pch-dir={place}", *_QUIET),
+    )
+    with contextlib.nullcontext() if is_there else _making:
+        done = nvrtc.compile(parted, stop)
     for message in _MESSAGE.finditer(done.log):
         verb = "made" if message[1] == "creating" else "used"
         logger = logging.getLogger("tvmffi_cubin")
-        logger.debug("NVRTC %s a precompiled header for %s", verb, name.strip('"') or alias)
+        logger.debug("NVRTC %s a precompiled header for %s", verb, name.strip('"') or program.name)
         if verb == "made":
             _trim(place.parent)
-            if state(headers()) != before:
-                remove(os.fspath(place))
     log = _MESSAGE.sub("", done.log).strip("\n")
     is_of_source = done.result == COMPILATION and not _BLAMED.search(log)
     if not (done.result == SUCCESS or is_of_source):
-        return run(whole, command)
+        return nvrtc.compile(program, stop)
     return done._replace(log=log)
 
 
@@ -157,19 +138,6 @@ def prefix_end(source: str) -> int:
         # A condition that is open here belongs to what follows, as a whole.
         if has_include and depth == 0:
             end, has_include = source.find("\n", place) + 1 or len(source), False
-
-
-def _place(state: str) -> Path:
-    """Return the folder for one precompiled header; raises OSError."""
-    process = os.getpid()
-    with _lock_of(str(process)):
-        place = _folder(process) / state
-    place.mkdir(parents=True, exist_ok=True)
-    return place
-
-
-def _lock_of(what: str) -> threading.Lock:
-    return _locks.setdefault(what, threading.Lock())
 
 
 @functools.cache
