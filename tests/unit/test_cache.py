@@ -1,106 +1,264 @@
-"""The cache: what is found again, what is damaged, and several builders of one module."""
+"""The cache: what is found again, what is built anew and why, and several builders of one key."""
 
-import json
+from __future__ import annotations
+
 import multiprocessing
 import os
 import shutil
-from hashlib import sha256
+import time
 from pathlib import Path
 
 import pytest
-from cache_builder import BASE, Builder, look_up, record_file
+from cache_builder import BASE, Builder, look_up, record_file, recorded
 
-from tvmffi_cubin.cache import lock
+from tvmffi_cubin.cache import files, lock
 from tvmffi_cubin.cache.lock import builder_lock
-from tvmffi_cubin.cache.store import Cache
+from tvmffi_cubin.cache.record import read_record
+from tvmffi_cubin.cache.store import Cache, Miss
 from tvmffi_cubin.errors import BuildError
 
+OTHER = "cd" * 32
 
-def files(folder):
+
+@pytest.fixture
+def header(tmp_path) -> Path:
+    path = tmp_path / "x.h"
+    path.write_text("one")
+    return path
+
+
+@pytest.fixture
+def settled(monkeypatch):
+    """Trust stamps at once, as if the files of the test were old."""
+    monkeypatch.setattr(files, "_SETTLED_NS", -(10**18))
+
+
+def names_in(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
 # Finding again
 
 
-def test_what_was_built_is_found(cache):
+def test_what_was_built_is_found_and_lies_as_documented(cache):
+    assert cache.find(BASE) == Miss("nothing was built with these inputs")
+    assert not cache.root.exists()
     builder = Builder(facts={"lowered": {"k<1>": "_Z1k"}}, versions={"nvrtc": "12.9"})
     made = cache.obtain(BASE, builder)
     found = look_up(Cache(cache.root))
-    assert (found.so, found.path) == (made.so, made.path)
-    assert found.so.read_bytes() == b"so"
+    assert (found.so, found.path, found.so.read_bytes()) == (made.so, made.path, b"so")
     assert found.facts == {"lowered": {"k<1>": "_Z1k"}}
     assert found.manifest["versions"] == {"nvrtc": "12.9"}
     cache.obtain(BASE, builder)
     assert builder.runs == 1
-
-
-def test_the_layout_is_as_documented(cache):
-    made = cache.obtain(BASE, Builder())
-    key = made.path.name
-    assert files(cache.root) == {
-        f"records/{BASE}.json",
-        "size",
-        f"entries/{key[:2]}/{key}/vec.so",
-        f"entries/{key[:2]}/{key}/vec.cc",
-        f"entries/{key[:2]}/{key}/manifest.json",
+    folder = f"entries/{made.key[:2]}/{made.key}"
+    assert names_in(cache.root) == {
+        *(f"records/{BASE}.json", "looked"),
+        *(f"{folder}/{name}" for name in ("vec.so", "vec.cc", "manifest.json")),
     }
     assert list((cache.root / "tmp").iterdir()) == []
 
 
-def test_the_manifest_has_size_and_digest_of_every_file(cache):
+# Damage: that no byte may change is a test of tests/build/test_cache_damage.py
+
+
+@pytest.mark.parametrize("damage", [b"", b"null", b'{"reads": [["x"]]}', b"[" * 100_000])
+@pytest.mark.parametrize("what", ["record", "manifest.json", "vec.so"])
+def test_what_is_damaged_is_a_miss_and_is_repaired(cache, what, damage):
     made = cache.obtain(BASE, Builder())
-    manifest = json.loads((made.path / "manifest.json").read_text())
-    assert manifest["files"] == {
-        "vec.so": [2, sha256(b"so").hexdigest()],
-        "vec.cc": [6, sha256(b"source").hexdigest()],
-    }
-
-
-def test_a_miss_creates_nothing(cache):
+    path = Path(record_file(cache)) if what == "record" else made.path / what
+    path.write_bytes(damage)
     assert look_up(cache) is None
-    assert not cache.root.exists()
-
-
-# Damage
-
-
-DAMAGE = [b"", b"{", b"null", b"[]", b'{"schema": 99}', b"\xff", b"[" * 100_000]
-
-
-@pytest.mark.parametrize("damage", [*DAMAGE, b'{"reads": [["x"]]}'])
-def test_a_damaged_record_of_dependencies_is_a_miss_and_is_repaired(cache, damage):
-    made = cache.obtain(BASE, Builder())
-    Path(record_file(cache)).write_bytes(damage)
-    assert look_up(cache) is None
-    assert cache.obtain(BASE, Builder(b"discarded")).so.read_bytes() == b"so"
+    assert cache.obtain(BASE, Builder()).so.read_bytes() == b"so"
     assert look_up(cache).path == made.path
 
 
-@pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_manifest_is_a_miss_and_is_repaired(cache, damage):
-    made = cache.obtain(BASE, Builder())
-    (made.path / "manifest.json").write_bytes(damage)
-    assert look_up(cache) is None
-    assert cache.obtain(BASE, Builder(b"again")).so.read_bytes() == b"again"
-    assert look_up(cache).path == made.path
-    assert list((cache.root / "tmp").iterdir()) == []
-
-
-@pytest.mark.parametrize("harm", ["truncate", "remove", "empty folder", "remove folder"])
-def test_a_shared_object_that_is_not_whole_is_a_miss_and_is_repaired(cache, harm):
+def test_a_miss_says_what_is_the_matter_with_the_entry(cache):
     made = cache.obtain(BASE, Builder(b"whole"))
-    if harm == "truncate":
-        os.truncate(made.so, 3)
-    elif harm == "remove":
-        made.so.unlink()
-    else:
-        shutil.rmtree(made.path)
-        if harm == "empty folder":
-            made.path.mkdir()
+    made.so.write_bytes(b"other")
+    assert cache.find(BASE).reason == (
+        "its entry is damaged: the content of vec.so is not what was published"
+    )
+    made.so.unlink()
+    assert "vec.so is missing" in cache.find(BASE).reason
+    shutil.rmtree(made.path)
+    assert cache.find(BASE) == Miss("its entry was removed")
+
+
+# Files that builds read
+
+
+def test_a_changed_header_builds_again_and_the_old_content_is_still_known(cache, header):
+    builder = Builder(dependencies=(str(header),))
+    first = cache.obtain(BASE, builder)
+    header.write_text("other")
     assert look_up(cache) is None
-    assert cache.obtain(BASE, Builder(b"whole")).so.read_bytes() == b"whole"
+    assert cache.obtain(BASE, builder).path != first.path
+    header.write_text("one")
+    assert cache.obtain(BASE, builder).path == first.path
+    assert builder.runs == 2
+
+
+def test_a_header_is_read_only_where_its_stamp_changed(cache, header, settled, monkeypatch):
+    cache.obtain(BASE, Builder(dependencies=(str(header),)))
+    os.utime(header, ns=(1, 1))
     assert look_up(cache)
+    monkeypatch.setattr("tvmffi_cubin.cache.record.file_digest", lambda path: pytest.fail("hashed"))
+    assert look_up(cache)
+
+
+@pytest.mark.parametrize("text", ["two", "longer"])
+def test_a_header_changed_with_its_time_kept_builds_again(cache, header, settled, text):
+    cache.obtain(BASE, Builder(dependencies=(str(header),)))
+    info = os.stat(header)
+    header.write_text(text)
+    os.utime(header, ns=(info.st_atime_ns, info.st_mtime_ns))
+    assert look_up(cache) is None
+
+
+def test_a_miss_names_the_file_that_changed_went_or_appeared(cache, tmp_path):
+    names = [str(tmp_path / name) for name in ("a.h", "b.h", "c.h", "d.h")]
+    for name in names[:3]:
+        Path(name).write_text("one")
+    cache.obtain(BASE, Builder(dependencies=tuple(names[:3]), absent=(names[3],)))
+    Path(names[0]).unlink()
+    Path(names[1]).write_text("two")
+    Path(names[3]).mkdir()
+    assert cache.find(BASE).reason == f"{names[0]} is gone"
+    Path(names[0]).write_text("one")
+    assert cache.find(BASE).reason == f"{names[1]} changed"
+    Path(names[1]).write_text("one")
+    assert cache.find(BASE).reason == f"{names[3]} is there now"
+
+
+def test_files_of_the_build_folder_are_no_dependencies(cache):
+    def make(directory):
+        product = Builder(dependencies=("vec.cc", f"{directory}/generated.h"))(directory)
+        (directory / "generated.h").write_text("")
+        return product
+
+    cache.obtain(BASE, make)
+    assert recorded(cache)[0][2] == []
+
+
+def test_files_under_a_root_may_lie_elsewhere(tmp_path):
+    for place in ("here", "there"):
+        folder = tmp_path / place / "cuda" / "include"
+        folder.mkdir(parents=True)
+        (folder / "x.h").write_text("same")
+    here, there = (
+        Cache(
+            tmp_path / "cache",
+            roots={"$CUDA": f"{tmp_path}/{place}/cuda", "$OUTER": f"{tmp_path}/{place}"},
+        )
+        for place in ("here", "there")
+    )
+    made = here.obtain(BASE, Builder(dependencies=(f"{tmp_path}/here/cuda/include/x.h",)))
+    assert recorded(here)[0][2] == ["$CUDA/include/x.h"]
+    assert look_up(there).path == made.path
+    (tmp_path / "there/cuda/include/x.h").write_text("else")
+    assert look_up(there) is None
+    assert look_up(Cache(tmp_path / "cache")) is None
+
+
+def test_links_lead_to_the_file_that_was_read(tmp_path):
+    (tmp_path / "far/inner").mkdir(parents=True)
+    (tmp_path / "far/x.h").write_text("read")
+    (tmp_path / "x.h").write_text("not read")
+    (tmp_path / "link").symlink_to(tmp_path / "far/inner")
+    # gcc 12 writes the shorter of a system header's path and its real path into the depfile.
+    cache = Cache(tmp_path / "cache", roots={"$CUDA": f"{tmp_path}/link"})
+    (tmp_path / "far/inner/y.h").write_text("")
+    read = (f"{tmp_path}/link/../x.h", f"{tmp_path}/link/y.h", f"{tmp_path}/far/inner/y.h")
+    cache.obtain(BASE, Builder(dependencies=read))
+    assert recorded(cache)[0][2] == ["$CUDA/y.h", f"{tmp_path}/far/x.h"]
+
+
+def test_a_header_that_changes_during_the_build_serves_this_call_only(cache, header, caplog):
+    def make(directory):
+        header.write_text("changed while the compiler ran")
+        return Builder(dependencies=(str(header),))(directory)
+
+    assert cache.obtain(BASE, make).so.read_bytes() == b"so"
+    assert look_up(cache) is None
+    assert f"{header} changed while it was read" in caplog.text
+
+
+def test_ever_new_contents_do_not_grow_the_record_for_ever(cache, header):
+    for number in range(20):
+        header.write_text(str(number))
+        cache.obtain(BASE, Builder(dependencies=(str(header),)))
+        assert look_up(cache)
+    assert len(recorded(cache)) == 16
+
+
+# Layers
+
+
+@pytest.fixture
+def layer(tmp_path: Path, header: Path) -> Path:
+    made = Cache(tmp_path / "layer").obtain(BASE, Builder(b"layer", dependencies=(str(header),)))
+    assert made.level == "cache"
+    return tmp_path / "layer"
+
+
+def test_what_a_layer_has_is_not_built_and_what_it_lacks_is_built_into_the_cache(tmp_path, layer):
+    before = {path: path.read_bytes() for path in layer.rglob("*") if path.is_file()}
+    cache = Cache(tmp_path / "cache", layers=[str(layer)])
+    found = cache.obtain(BASE, Builder(b"not built"))
+    assert (found.level, found.so.read_bytes()) == ("layer", b"layer")
+    assert found.path.is_relative_to(layer)
+    assert cache.obtain(OTHER, Builder()).level == "cache"
+    assert look_up(Cache(cache.root), OTHER)
+    assert {path: path.read_bytes() for path in layer.rglob("*") if path.is_file()} == before
+
+
+def test_headers_that_lie_elsewhere_are_read_once(tmp_path, layer, header, settled, monkeypatch):
+    shutil.copy(header, tmp_path / "copy")
+    os.replace(tmp_path / "copy", header)  # another inode, as in a container
+    cache = Cache(tmp_path / "cache", layers=[str(layer)])
+    assert look_up(cache).level == "layer"
+    monkeypatch.setattr("tvmffi_cubin.cache.record._digests", {})  # as in another process
+    for module in ("record", "entry"):
+        name = f"tvmffi_cubin.cache.{module}.file_digest"
+        monkeypatch.setattr(name, lambda path: pytest.fail("hashed"))
+    assert look_up(cache).level == "layer"
+
+
+# Taking over what was built elsewhere
+
+
+def adopt(cache: Cache, made, folder: Path, base_key: str = BASE):
+    with cache.private_directory() as directory:
+        shutil.copytree(folder, directory, symlinks=True, dirs_exist_ok=True)
+        return cache.adopt(base_key, made, directory)
+
+
+@pytest.mark.parametrize("harm", ["", "content", "missing", "more", "manifest", "link", "key"])
+def test_what_was_built_elsewhere_is_taken_over_where_it_is_whole(cache, tmp_path, harm):
+    elsewhere = Cache(tmp_path / "elsewhere")
+    folder = elsewhere.obtain(BASE, Builder(b"elsewhere")).path
+    (made,) = read_record(record_file(elsewhere))
+    if harm == "":
+        taken = adopt(cache, made, folder)
+        assert taken.so.read_bytes() == b"elsewhere"
+        assert look_up(Cache(cache.root)).path == taken.path
+        assert list((cache.root / "tmp").iterdir()) == []
+        return
+    if harm == "content":
+        (folder / "vec.cc").write_text("SOURCE")
+    elif harm == "missing":
+        (folder / "vec.cc").unlink()
+    elif harm == "more":
+        (folder / "more.so").write_text("x")
+    elif harm == "manifest":
+        (folder / "manifest.json").write_text("{}")
+    elif harm == "link":
+        (folder / "inner").symlink_to("/etc")
+    with pytest.raises(ValueError, match=r"vec|more|manifest|inner|another base key"):
+        adopt(cache, made, folder, OTHER if harm == "key" else BASE)
+    assert look_up(cache) is None
+    assert not (cache.root / "entries").exists()
 
 
 # Several builders
@@ -138,22 +296,17 @@ def race(target, root, count=8):
     return answers
 
 
-def test_of_many_processes_one_builds_and_all_get_the_same(cache):
-    answers = race(build_and_report, cache.root)
-    assert sum(runs for runs, _, _ in answers) == 1
-    assert len({answer[1:] for answer in answers}) == 1
-
-
-def test_of_many_that_publish_one_wins_and_all_use_it(cache):
-    answers = race(publish_and_report, cache.root)
+@pytest.mark.parametrize(("work", "builds"), [(build_and_report, 1), (publish_and_report, 8)])
+def test_of_many_processes_all_get_what_one_published(cache, work, builds):
+    answers = race(work, cache.root)
+    assert sum(runs for runs, _, _ in answers) == builds
     assert len({answer[1:] for answer in answers}) == 1
     assert list((cache.root / "tmp").iterdir()) == []
     assert look_up(cache).so.read_bytes() == answers[0][2]
 
 
 def test_a_builder_that_takes_too_long_is_not_waited_for(cache):
-    path = cache.root / "locks" / f"{BASE}.lock"
-    with builder_lock(str(path), patience=0) as held:
+    with builder_lock(f"{cache.root}/locks/{BASE}.lock", patience=0) as held:
         assert held
         made = cache.obtain(BASE, Builder(), patience=0)
     assert made.so.read_bytes() == b"so"
@@ -173,37 +326,22 @@ def test_who_waits_long_is_told_for_whom(cache, monkeypatch, caplog):
     assert said in line
 
 
-def test_a_lock_is_free_again_although_a_child_was_forked_meanwhile(tmp_path):
-    path = str(tmp_path / "locks" / "x.lock")
-    read, write = os.pipe()
-    with builder_lock(path, patience=0):
-        child = os.fork()
-        if child == 0:
-            os.close(write)
-            os.read(read, 1)  # lives until the test has ended
-            os._exit(0)
-    try:
-        with builder_lock(path, patience=0) as held:
-            assert held
-    finally:
-        os.close(write)
-        os.waitpid(child, 0)
-
-
 # Failing builds
 
 
-def test_a_failed_build_keeps_its_folder(cache):
-    seen = []
-
+def test_of_failed_builds_the_last_few_folders_are_kept(cache):
     def make(directory):
         seen.append(directory)
         (directory / "a.cc").write_text("wrong")
         raise BuildError("no", output="a.cc:1: error")
 
-    with pytest.raises(BuildError):
-        cache.obtain(BASE, make)
-    assert (seen[0] / "a.cc").read_text() == "wrong"
+    seen: list[Path] = []
+    for _ in range(10):
+        with pytest.raises(BuildError):
+            cache.obtain(BASE, make)
+        time.sleep(0.01)
+    assert [path.exists() for path in seen] == [False] + [True] * 9
+    assert (seen[-1] / "a.cc").read_text() == "wrong"
     assert look_up(cache) is None
 
 

@@ -1,31 +1,46 @@
-"""``tvmffi-cubin cache``: what it prints and what it does, and the limit of the cache's size."""
+"""``tvmffi-cubin cache``: what it prints and what it does, the size limit, archives and layers."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import stat
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from cache_builder import BASE, Builder, base, look_up, record_file
-from cache_command import run
 
 from tvmffi_cubin.__main__ import main
+from tvmffi_cubin.cache import bundle
 from tvmffi_cubin.cache.store import Cache
 from tvmffi_cubin.cache.upkeep import read_size, size_text
 from tvmffi_cubin.cli.cache import read_age
 
 DAY = 86_400
+FOLDER = "TVMFFI_CUBIN_CACHE_DIR"
+KEY = "TVMFFI_CUBIN_CACHE_REMOTE_KEY"
 
 
 @pytest.fixture(autouse=True)
-def _folder(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(cache.root))
-    monkeypatch.delenv("TVMFFI_CUBIN_CACHE_SIZE", raising=False)
-    return
+def _folder(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(FOLDER, str(cache.root))
+    for name in ("TVMFFI_CUBIN_CACHE_SIZE", KEY, f"{KEY}_FILE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]):
+    """Runs a command that complains of nothing; returns what it prints."""
+
+    def call(*arguments: str, status: int = 0) -> str:
+        assert main(["cache", *arguments]) == status
+        printed = capsys.readouterr()
+        assert printed.err == ""
+        return printed.out
+
+    return call
 
 
 def build(cache: Cache, number: int, *, age: float = 0, size: int = 10) -> Path:
@@ -38,18 +53,14 @@ def build(cache: Cache, number: int, *, age: float = 0, size: int = 10) -> Path:
     return path
 
 
-def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert main(["cache", *arguments]) == 1
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.startswith("tvmffi-cubin: error: ")
-    return printed.err
+def there(*paths: Path) -> list[bool]:
+    return [path.exists() for path in paths]
 
 
-# stats, list
+# stats, list, verify
 
 
-def test_stats_say_how_much_there_is(cache, capsys, monkeypatch, tmp_path):
+def test_stats_say_how_much_there_is(cache, run, monkeypatch, tmp_path):
     for number in range(3):
         build(cache, number)
     layer = Cache(tmp_path / "layer")
@@ -57,169 +68,135 @@ def test_stats_say_how_much_there_is(cache, capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_SIZE", "2GiB")
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(layer.root))
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_REMOTE", "s3://name:password@bucket/x")
-    lines = run(capsys, "stats").splitlines()
+    lines = run("stats").splitlines()
     assert lines[0] == f"{cache.root}, on, remote s3://bucket/x"
     assert re.match(r"\d+\.\d kB, limit 2.1 GB$", lines[1])
     assert re.match(r"entry +3 +\d+\.\d kB$", lines[2])
-    found = json.loads(run(capsys, "stats", "--json"))
+    found = json.loads(run("stats", "--json"))
     assert (found["limit"], found["kinds"]["entry"]["count"]) == (2 << 30, 3)
     assert found["kinds"][f"layer {layer.root}"]["count"] == 1
 
 
-def test_of_a_folder_that_does_not_exist_all_are_none_and_none_is_made(cache, capsys):
-    assert run(capsys, "path") == f"{cache.root}\n"
-    assert "limit 5.0 GB" in run(capsys, "stats")
-    assert run(capsys, "list") == ""
-    assert json.loads(run(capsys, "list", "--json")) == []
-    assert "0 entries and records compared, 0 B, all whole" in run(capsys, "verify")
-    assert "0 entries removed, 0 B freed" in run(capsys, "prune")
-    assert "0 entries removed, 0 B freed" in run(capsys, "clear")
+def test_of_a_folder_that_does_not_exist_all_are_none_and_none_is_made(cache, run):
+    assert run("path") == f"{cache.root}\n"
+    assert "limit 5.0 GB" in run("stats")
+    assert (run("list"), json.loads(run("list", "--json"))) == ("", [])
+    assert "0 entries and records compared, 0 B, all whole" in run("verify")
+    assert "0 entries removed, 0 B freed" in run("prune")
+    assert "0 entries removed, 0 B freed" in run("clear")
     assert not cache.root.exists()
 
 
-def test_list_has_a_line_for_each_entry_the_last_used_first(cache, capsys):
+def test_list_has_a_line_for_each_entry_the_last_used_first(cache, run):
     paths = [build(cache, number, age=age) for number, age in enumerate((30 * DAY, 7200, 0))]
-    head, *lines = [re.split(r"  +", line) for line in run(capsys, "list").splitlines()]
+    head, *lines = [re.split(r"  +", line) for line in run("list").splitlines()]
     assert head == ["NAME", "KIND", "SIZE", "ARCH", "BUILT", "USED", "KEY"]
     assert [line[:2] for line in lines] == [["m2", "module"], ["m1", "module"], ["m0", "module"]]
-    assert [line[3] for line in lines] == ["sm_80,sm_90a"] * 3
+    assert {line[3] for line in lines} == {"sm_80,sm_90a"}
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", line[5]) for line in lines)
     assert [line[6] for line in lines] == [path.name[:12] for path in reversed(paths)]
-    assert json.loads(run(capsys, "list", "--json"))[0]["key"] == paths[2].name
+    assert json.loads(run("list", "--json"))[0]["key"] == paths[2].name
 
 
-def test_what_a_stranger_wrote_is_escaped_and_what_is_damaged_listed_as_that(cache, capsys):
+def test_what_a_stranger_wrote_is_escaped_and_what_is_damaged_listed_as_that(cache, run):
     cache.obtain(base(1), Builder(facts={"name": "\x1b[2J\udcff", "archs": ["\x1b[2J"]}))
-    path = build(cache, 2)
-    (path / "manifest.json").write_text("{}")
-    lines = run(capsys, "list").splitlines()[1:]
+    (build(cache, 2) / "manifest.json").write_text("{}")
+    lines = run("list").splitlines()[1:]
     assert sorted(line[:16].strip() for line in lines) == [r"'\x1b[2J\udcff'", "?"]
     assert "damaged" in "".join(lines)
 
 
-# verify
-
-
-def damage(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    data[-1] ^= 1
-    path.write_bytes(bytes(data))
-
-
-def test_verify_finds_a_changed_byte_in_any_file_and_repair_removes_it(cache, capsys):
+def test_verify_finds_a_changed_byte_in_any_file_and_repair_removes_it(cache, run):
     paths = [build(cache, number) for number in (1, 2)]
-    assert re.search(r"4 entries and records compared, .*, all whole", run(capsys, "verify"))
-    damage(paths[0] / "vec.cc")  # a source, which no look-up reads
-    damage(Path(record_file(cache, base(2))))
-    text = run(capsys, "verify", status=1)
+    assert re.search(r"4 entries and records compared, .*, all whole", run("verify"))
+    # A source, which no look-up reads.
+    for path in (paths[0] / "vec.cc", Path(record_file(cache, base(2)))):
+        path.write_bytes(path.read_bytes()[:-1] + b"?")
+    text = run("verify", status=1)
     assert f"{paths[0]}: the content of vec.cc is not what was published\n" in text
     assert text.endswith("2 damaged\n")
-    assert paths[0].exists()
-    assert run(capsys, "verify", "--repair").count("; removed\n") == 2
-    assert not paths[0].exists()
-    assert "all whole" in run(capsys, "verify")
-    for number in (1, 2):
-        assert build(cache, number).exists()
+    assert there(*paths) == [True, True]
+    assert run("verify", "--repair").count("; removed\n") == 2
+    assert there(*paths) == [False, True]
+    assert "all whole" in run("verify")
 
 
 # prune, clear, and the limit
 
 
-def test_prune_removes_down_to_the_limit_of_the_cache(cache, capsys, monkeypatch):
+def test_prune_removes_down_to_the_limit_of_the_cache(cache, run, monkeypatch):
     paths = [build(cache, n, age=DAY * (9 - n), size=100_000) for n in range(4)]
-    assert "0 entries removed" in run(capsys, "prune")
+    assert "0 entries removed" in run("prune")
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_SIZE", "300kB")
-    assert re.search(r"2 entries removed, 2\d\d\.\d kB freed$", run(capsys, "prune").rstrip())
-    assert [path.exists() for path in paths] == [False, False, True, True]
+    assert re.search(r"2 entries removed, 2\d\d\.\d kB freed$", run("prune").rstrip())
+    assert there(*paths) == [False, False, True, True]
     assert len(list((cache.root / "records").iterdir())) == 2
-    assert "1 entry removed" in run(capsys, "prune", "--max-size", "200kB")
-    assert [path.exists() for path in paths] == [False, False, False, True]
+    assert "1 entry removed" in run("prune", "--max-size", "200kB")
+    assert there(*paths) == [False, False, False, True]
 
 
-def test_it_removes_what_is_old_and_a_dry_run_only_says_so(cache, capsys):
+def test_it_removes_what_is_old_and_a_dry_run_only_says_so(cache, run):
     paths = [build(cache, n, age=DAY * (9 - n)) for n in range(4)]
-    arguments = ("prune", "--older-than", "180h")
-    *lines, last = run(capsys, *arguments, "--dry-run").splitlines()
+    *lines, last = run("prune", "--older-than", "180h", "--dry-run").splitlines()
     assert [line.split()[1] for line in lines] == [path.name[:12] for path in paths[:2]]
     assert re.search(r"2 would be removed, \d+\.\d kB freed$", last)
-    assert all(path.exists() for path in paths)
-    assert re.search(r"2 entries removed, .* freed$", run(capsys, *arguments).strip())
-    assert [path.exists() for path in paths] == [False, False, True, True]
+    assert re.search(r"2 entries removed, .* freed$", run("prune", "--older-than", "180h").strip())
+    assert there(*paths) == [False, False, True, True]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--max-size", "1e3"], "--max-size='1e3': wanted a number of bytes"),
-        (["--max-size", "0"], "--max-size='0': wanted a number of bytes above 0"),
-        (["--max-size", "many"], "--max-size='many': wanted a number of bytes"),
-    ],
-)
-def test_wrong_values_are_refused_with_what_is_wanted(cache, capsys, arguments, message):
+@pytest.mark.parametrize("size", ["1e3", "0", "many"])
+def test_a_wrong_size_is_refused(cache, capsys, size):
+    assert main(["cache", "prune", "--max-size", size]) == 1
+    said = f"error: --max-size={size!r}: wanted a number of bytes above 0"
+    assert said in capsys.readouterr().err
+
+
+def test_clear_removes_all_but_builds_that_run(cache, run):
     path = build(cache, 1)
-    assert message in refused(capsys, "prune", *arguments)
-    assert path.exists()
-
-
-def test_clear_removes_all_but_builds_that_run(cache, capsys):
-    path = build(cache, 1)
-    cache.obtain(BASE, Builder())
 
     def make(directory: Path):
-        assert re.search(r"2 entries removed, .* freed$", run(capsys, "clear").strip())
+        assert re.search(r"1 entry removed, .* freed$", run("clear").strip())
         assert not path.exists()
         return Builder()(directory)
 
     assert cache.obtain(base(3), make).so.read_bytes() == b"so"
-    assert "1 entry removed" in run(capsys, "clear")
+    assert "1 entry removed" in run("clear")
     assert look_up(cache, base(1)) is None
 
 
-def test_beyond_the_limit_what_was_used_least_recently_goes_with_its_record(
+def test_beyond_the_limit_what_was_used_least_recently_goes_once_an_hour(
     cache, monkeypatch, caplog
 ):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_SIZE", "450kB")
     caplog.set_level("INFO", "tvmffi_cubin")
     paths = [build(cache, n, age=DAY * (9 - n), size=100_000) for n in range(3)]
-    assert all(path.exists() for path in paths)
     assert look_up(cache, base(0))  # makes it young
     paths.append(build(cache, 3, size=100_000))
-    assert [path.exists() for path in paths] == [True, False, True, True]
-    assert look_up(cache, base(1)) is None
+    assert there(*paths) == [True] * 4
+    os.utime(cache.root / "looked", (1, 1))
+    paths.append(build(cache, 4, size=100_000))
+    assert there(*paths) == [True, False, False, True, True]
     assert not Path(record_file(cache, base(1))).exists()
-    assert "1 entries that were not used for longest were removed" in caplog.text
-
-
-def test_what_was_used_within_the_hour_is_spared(cache, monkeypatch):
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_SIZE", "150kB")
-    paths = [build(cache, n, size=100_000) for n in range(3)]
-    assert all(path.exists() for path in paths)
-
-
-# Folders that are none, several at once, a terminal
+    assert "2 entries that were not used for longest were removed" in caplog.text
 
 
 @pytest.mark.parametrize("action", ["stats", "list", "verify", "prune", "clear"])
-def test_a_folder_of_other_things_keeps_its_own(cache, capsys, action):
+def test_a_folder_of_other_things_keeps_its_own(cache, run, action):
     kept = ["notes.txt", "entries/ab/mine/file", "records/requirements.json", "history/me"]
     for name in kept:
         path = cache.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x")
-    run(capsys, action)
+    run(action)
     assert all((cache.root / name).read_text() == "x" for name in kept)
-
-
-# Texts
 
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("1", 1), ("500MB", 5 * 10**8), ("2GiB", 2 << 30), (" 1.5 kB ", 1500), ("1t", 10**12)],
+    [("1", 1), ("500MB", 5 * 10**8), ("2GiB", 2 << 30), (" 1.5 kB ", 1500), ("unlimited", None)],
 )
 def test_sizes_are_read(text, size):
     assert read_size(text, what="x") == size
-    assert read_size("unlimited", what="x") is None
 
 
 def test_ages_are_read_and_sizes_shown_in_units(capsys):
@@ -228,3 +205,104 @@ def test_ages_are_read_and_sizes_shown_in_units(capsys):
     with pytest.raises(SystemExit):
         main(["cache", "prune", "--older-than", "30"])
     assert "wanted a whole number with s, m (minutes), h, d or w" in capsys.readouterr().err
+
+
+# export, import
+
+
+@pytest.fixture
+def archive(cache: Cache, tmp_path: Path, run) -> Path:
+    """Two entries."""
+    for number in (1, 2):
+        build(cache, number, size=number * 1000)
+    path = tmp_path / "entries.bin"
+    run("export", str(path))
+    return path
+
+
+@pytest.fixture
+def elsewhere(archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
+    """An empty cache, from now on the user's."""
+    other = Cache(tmp_path / "elsewhere")
+    monkeypatch.setenv(FOLDER, str(other.root))
+    return other
+
+
+def sizes(cache: Cache) -> list[int | None]:
+    found = [look_up(cache, base(number)) for number in (1, 2)]
+    return [None if entry is None else len(entry.so.read_bytes()) for entry in found]
+
+
+def test_what_was_exported_is_found_where_it_is_imported(archive, elsewhere, run):
+    for _ in range(2):
+        assert run("import", str(archive)) == f"{elsewhere.root}: 2 entries of {archive} taken\n"
+    assert sizes(elsewhere) == [1000, 2000]
+    assert list((elsewhere.root / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize("choice", ["name", "key"])
+def test_one_may_be_chosen(cache, archive, run, capsys, monkeypatch, choice):
+    value = "m2" if choice == "name" else cache.find(base(2)).key[:12]
+    assert run("export", str(archive), f"--{choice}", value) == f"{archive}: 1 entry\n"
+    monkeypatch.setenv(FOLDER, f"{cache.root}2")
+    run("import", str(archive))
+    assert sizes(Cache(f"{cache.root}2")) == [None, 2000]
+    assert main(["cache", "export", str(archive), f"--{choice}", "none"]) == 1
+    assert "'none'; see tvmffi-cubin cache list" in capsys.readouterr().err
+
+
+def test_what_is_damaged_or_led_to_by_nothing_is_left_out_and_told(cache, run, tmp_path):
+    paths = [build(cache, number) for number in (1, 2, 3)]
+    (paths[0] / "vec.cc").write_text("other.")
+    (cache.root / "records" / f"{base(2)}.json").unlink()
+    for to in (("export", str(tmp_path / "a")), ("export", "--layer", str(tmp_path / "layer"))):
+        text = run(*to)
+        assert "was left out: the content of vec.cc is not what was published" in text
+        assert "was left out: no record leads to it" in text
+        assert text.endswith("1 entry, 2 left out\n")
+
+
+def test_with_a_key_it_is_signed_and_opens_with_that_key_alone(
+    cache, archive, elsewhere, run, monkeypatch
+):
+    monkeypatch.setenv(KEY, "a secret of more than 16 bytes")
+    assert "was signed with another key, or with none" in run("import", str(archive), status=1)
+    assert sizes(elsewhere) == [None, None]
+    run("import", str(archive), "--unsigned")
+    monkeypatch.setenv(FOLDER, str(cache.root))
+    run("export", str(archive))
+    monkeypatch.setenv(FOLDER, f"{elsewhere.root}2")
+    run("import", str(archive))
+    for key in ("another secret of 16 bytes", ""):
+        monkeypatch.setenv(KEY, key)
+        assert "was signed with" in run("import", str(archive), status=1)
+
+
+def test_whatever_byte_is_changed_nothing_else_than_was_built_comes_in(archive, elsewhere, capsys):
+    data = archive.read_bytes()
+    for at in range(0, len(data), 37):
+        archive.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        assert main(["cache", "import", str(archive)]) == 1
+        assert set(sizes(elsewhere)) <= {None, 1000, 2000}
+    for name in ("/x", "../x", "a/../../x"):
+        head = {"base_key": BASE, "loaded": ["x"], "names": [], "digests": [], "files": [[name, 1]]}
+        signed = bundle.sign(json.dumps(head).encode() + b"\0x", "entry e", b"")
+        with pytest.raises(ValueError, match="no file of an entry"):
+            bundle.unpack(signed, str(elsewhere.root), entry="e", key=b"")
+
+
+def test_a_layer_has_entries_and_records_and_everybody_may_read_it(cache, run, tmp_path):
+    layer = tmp_path / "image" / "layer"
+    before = os.umask(0o077)
+    try:
+        for number in (1, 2):
+            build(cache, number, size=number * 1000)
+            run("export", "--layer", str(layer), "--name", f"m{number}")
+    finally:
+        os.umask(before)
+    assert sorted(path.name for path in layer.iterdir()) == ["entries", "records"]
+    for path in [layer, *layer.rglob("*")]:
+        assert stat.S_IMODE(path.stat().st_mode) == (0o755 if path.is_dir() else 0o644)
+    empty = Cache(tmp_path / "empty", layers=[str(layer)])
+    assert sizes(empty) == [1000, 2000]
+    assert empty.find(base(1)).level == "layer"

@@ -7,22 +7,12 @@ import pytest
 from tvmffi_cubin.cache import files, memo
 
 
-class Question:
-    """Counts how often it is asked."""
-
-    def __init__(self, answer="g++ 12"):
-        self.answer = answer
-        self.asked = 0
-
-    def __call__(self):
-        self.asked += 1
-        return self.answer
-
-
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     folder = tmp_path / "cache"
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(folder))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "session"))
+    (tmp_path / "session").mkdir()
     # The files of these tests are new; a real compiler is not.
     monkeypatch.setattr(files, "_SETTLED_NS", -(10**18))
     memo._answers.clear()
@@ -37,97 +27,76 @@ def compiler(tmp_path):
     return path
 
 
-def memos(cache):
-    return list((cache / "identity").glob("*.json"))
+def asked(paths, answer="g++ 12", *, anew=True, **options):
+    """Ask as another process does; return the answer, and whether it came by asking."""
+    if anew:
+        memo._answers.clear()
+    asked = []
+    text = memo.remember(paths, lambda: asked.append(1) or answer, **options)
+    return text, bool(asked)
 
 
-def test_a_file_is_asked_about_once_in_a_process(cache, compiler):
-    question = Question()
-    assert [memo.remember(compiler, question) for _ in range(3)] == ["g++ 12"] * 3
-    assert question.asked == 1
+def test_a_file_is_asked_about_once(cache, compiler):
+    assert asked(compiler) == ("g++ 12", True)
+    assert asked(compiler, "other") == ("g++ 12", False)
+    assert asked(compiler, "other", anew=False) == ("g++ 12", False)
+    assert asked(compiler, "digest", what="digest") == ("digest", True)
+    assert asked(compiler, "other") == ("g++ 12", False)
 
 
-def test_another_process_reads_the_memo(cache, compiler):
-    memo.remember(compiler, Question())
-    memo._answers.clear()
-    question = Question("not asked")
-    assert memo.remember(compiler, question) == "g++ 12"
-    assert question.asked == 0
-
-
-def test_a_changed_file_is_asked_about_again(cache, compiler):
-    memo.remember(compiler, Question())
-    compiler.write_text("other")
-    assert memo.remember(compiler, Question("g++ 13")) == "g++ 13"
-    memo._answers.clear()
-    assert memo.remember(compiler, Question("not asked")) == "g++ 13"
-
-
-def test_a_replaced_file_with_the_old_size_and_time_is_asked_about_again(cache, compiler):
-    memo.remember(compiler, Question())
-    info = os.stat(compiler)
-    other = compiler.with_name("new")
-    other.write_text("two")
-    os.utime(other, ns=(info.st_atime_ns, info.st_mtime_ns))
-    os.replace(other, compiler)
-    assert memo.remember(compiler, Question("g++ 13")) == "g++ 13"
-
-
-def test_questions_about_one_file_are_told_apart(cache, compiler):
-    assert memo.remember(compiler, Question("1"), what="version") == "1"
-    assert memo.remember(compiler, Question("2"), what="digest") == "2"
-    assert memo.remember(compiler, Question("3"), what="version") == "1"
-
-
-def test_a_change_to_any_of_several_files_is_seen(cache, tmp_path, compiler):
+@pytest.mark.parametrize("how", ["other", "replaced"])
+def test_a_change_of_any_of_several_files_is_seen(cache, tmp_path, compiler, how):
     launcher = tmp_path / "ccache"
     launcher.write_text("ccache")
-    memo.remember([launcher, compiler], Question())
-    compiler.write_text("other")
-    assert memo.remember([launcher, compiler], Question("g++ 13")) == "g++ 13"
+    asked([launcher, compiler])
+    if how == "other":
+        compiler.write_text("other")
+    else:  # with the old size and time
+        info = os.stat(compiler)
+        other = compiler.with_name("new")
+        other.write_text("two")
+        os.utime(other, ns=(info.st_atime_ns, info.st_mtime_ns))
+        os.replace(other, compiler)
+    assert asked([launcher, compiler], "g++ 13", anew=False) == ("g++ 13", True)
+    assert asked([launcher, compiler]) == ("g++ 13", False)
 
 
 @pytest.mark.parametrize("damage", [b"", b"null", b"\xff\xfe", b"[" * 100_000])
 def test_a_damaged_memo_is_made_again(cache, compiler, damage):
-    memo.remember(compiler, Question())
-    (written,) = memos(cache)
+    asked(compiler)
+    (written,) = cache.glob("identity/*.json")
     written.write_bytes(damage)
-    memo._answers.clear()
-    assert memo.remember(compiler, Question("g++ 13")) == "g++ 13"
-    memo._answers.clear()
-    assert memo.remember(compiler, Question("not asked")) == "g++ 13"
+    assert asked(compiler, "g++ 13") == ("g++ 13", True)
+    assert asked(compiler) == ("g++ 13", False)
 
 
-def test_a_folder_that_cannot_be_written_is_no_error(tmp_path, compiler, monkeypatch):
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "file" / "cache"))
-    memo._answers.clear()
-    assert memo.remember(compiler, Question()) == "g++ 12"
-    assert memo.remember(compiler, Question("not asked")) == "g++ 12"
+def test_where_the_cache_is_not_written_a_folder_of_the_session_has_it(
+    tmp_path, cache, compiler, monkeypatch
+):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "read")
+    assert asked(compiler) == ("g++ 12", True)
+    assert asked(compiler) == ("g++ 12", False)
+    assert not cache.exists()
+    (tmp_path / "session" / f"tvmffi_cubin-{os.geteuid()}").chmod(0o777)
+    assert asked(compiler) == ("g++ 12", True)
 
 
-def test_a_file_that_just_changed_is_remembered_by_this_process_alone(cache, compiler, monkeypatch):
-    monkeypatch.setattr(files, "_SETTLED_NS", 10**18)
-    memo.remember(compiler, Question())
-    assert memo.remember(compiler, Question("not asked")) == "g++ 12"
-    assert not memos(cache)
-
-
-def test_a_file_that_changes_while_it_is_asked_about_is_not_remembered(cache, compiler):
+def test_what_changes_or_has_just_changed_is_remembered_by_no_other(cache, compiler, monkeypatch):
     def question():
         compiler.write_text("changed meanwhile")
         return "old"
 
     assert memo.remember(compiler, question) == "old"
-    assert memo.remember(compiler, Question("new")) == "new"
+    monkeypatch.setattr(files, "_SETTLED_NS", 10**18)
+    assert asked(compiler, "new", anew=False) == ("new", True)
+    assert asked(compiler, "other", anew=False) == ("new", False)
+    assert not list(cache.glob("identity/*"))
 
 
 @pytest.mark.parametrize("mode", [0o770, 0o777])
 def test_a_folder_that_others_may_write_is_neither_read_nor_written(cache, compiler, mode):
-    memo.remember(compiler, Question("known"))
+    asked(compiler, "known")
     cache.chmod(mode)
-    memo._answers.clear()
-    assert memo.remember(compiler, Question("asked")) == "asked"
+    assert asked(compiler, "asked") == ("asked", True)
     cache.chmod(0o700)
-    memo._answers.clear()
-    assert memo.remember(compiler, Question("asked")) == "known"
+    assert asked(compiler) == ("known", False)

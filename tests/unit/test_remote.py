@@ -1,9 +1,12 @@
-"""The remote as the environment names it; what is impossible is said, with the remedy."""
+"""The remote cache: what the environment may name, and a folder that machines share."""
 
+import logging
+import os
 import sys
+from pathlib import Path
 
 import pytest
-from cache_builder import BASE, Builder
+from cache_builder import BASE, Builder, look_up
 
 import tvmffi_cubin as tc
 from tvmffi_cubin.cache import remote
@@ -12,26 +15,31 @@ from tvmffi_cubin.cache.store import Cache
 
 KEY = "0123456789abcdef"
 PREFIX = "TVMFFI_CUBIN_CACHE_REMOTE"
+OTHER = "cd" * 32
 
 
 @pytest.fixture
 def settings(monkeypatch, tmp_path):
     monkeypatch.setenv(PREFIX, f"file://{tmp_path}/remote")
     monkeypatch.setenv(f"{PREFIX}_KEY", KEY)
+    remote._known.clear()
     return monkeypatch
 
 
+# The environment
+
+
 def test_the_url_the_key_and_the_defaults(settings, tmp_path):
-    found = configured()
-    assert found == remote.Remote(f"{tmp_path}/remote", KEY.encode(), 1.0, writes=True)
-
-
-def test_a_key_file_is_read_without_the_end_of_its_line(settings, tmp_path):
+    wanted = remote.Remote(f"{tmp_path}/remote", KEY.encode(), 1.0, writes=True)
+    assert configured() == wanted
     settings.delenv(f"{PREFIX}_KEY")
-    (tmp_path / "key").write_bytes(b"\xff" * 20 + b"\n")
+    (tmp_path / "key").write_text(f"{KEY}\n")
     settings.setenv("HOME", str(tmp_path))
     settings.setenv(f"{PREFIX}_KEY_FILE", "~/key")
-    assert configured().key == b"\xff" * 20
+    assert configured() == wanted
+    (tmp_path / "key").chmod(0o620)
+    with pytest.raises(tc.CacheError, match="others can write .*chmod go-w"):
+        configured()
 
 
 @pytest.mark.parametrize(
@@ -39,16 +47,12 @@ def test_a_key_file_is_read_without_the_end_of_its_line(settings, tmp_path):
     [
         ("_KEY", "", "no key: .* openssl rand"),
         ("_KEY", KEY[1:], "has 15 bytes, wanted 16; make one with"),
+        ("_KEY_FILE", "/nowhere/key", "No such file or directory: .*; make one with"),
         ("_MODE", "write", "_MODE is 'write'; set it to 'readwrite' or 'read'"),
         ("_BUDGET", "soon", "_BUDGET is 'soon'; set it to how many seconds"),
         ("_BUDGET", "0", "_BUDGET is '0'"),
-        ("_BUDGET", "nan", "_BUDGET is 'nan'"),
         ("_BUDGET", "inf", "_BUDGET is 'inf'"),
-        (
-            "",
-            "nosuch://user:word@host/folder",
-            "is nosuch://host/folder: Protocol not known.*; set it",
-        ),
+        ("", "nosuch://user:word@host/folder", "is nosuch://host/folder: Protocol not known"),
     ],
 )
 def test_what_is_wrong_is_named_before_anything_is_built(settings, tmp_path, name, value, message):
@@ -59,32 +63,11 @@ def test_what_is_wrong_is_named_before_anything_is_built(settings, tmp_path, nam
     assert builder.runs == 0
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (None, "No such file or directory: .*; make one with"),
-        (b"short\n" + b" " * 50, "key has 5 bytes"),
-        ("folder", "Is a directory"),
-    ],
-)
-def test_a_key_file_that_is_none_is_named(settings, tmp_path, content, message):
-    settings.delenv(f"{PREFIX}_KEY")
-    if content == "folder":
-        (tmp_path / "key").mkdir()
-    elif content is not None:
-        (tmp_path / "key").write_bytes(content)
-    settings.setenv(f"{PREFIX}_KEY_FILE", str(tmp_path / "key"))
-    with pytest.raises(tc.CacheError, match=message):
-        configured()
-
-
-def test_a_key_that_others_can_write_is_refused(settings, tmp_path):
-    settings.delenv(f"{PREFIX}_KEY")
-    (tmp_path / "key").write_text(KEY)
-    (tmp_path / "key").chmod(0o620)
-    settings.setenv(f"{PREFIX}_KEY_FILE", str(tmp_path / "key"))
-    with pytest.raises(tc.CacheError, match="others can write .*chmod go-w"):
-        configured()
+def test_a_missing_fsspec_is_named_with_what_installs_it(settings, tmp_path):
+    settings.setitem(sys.modules, "fsspec", None)
+    settings.setenv(PREFIX, "s3://bucket/folder")
+    with pytest.raises(tc.ToolchainError, match=r"pip install 'tvmffi-cubin\[remote\]'"):
+        Cache(tmp_path / "cache").obtain(BASE, Builder(), is_shared=True)
 
 
 @pytest.mark.parametrize(
@@ -101,8 +84,115 @@ def test_what_people_see_has_no_password(url, shown):
     assert remote.without_secrets(url) == shown
 
 
-def test_a_missing_fsspec_is_named_with_what_installs_it(settings, tmp_path):
-    settings.setitem(sys.modules, "fsspec", None)
-    settings.setenv(PREFIX, "s3://bucket/folder")
-    with pytest.raises(tc.ToolchainError, match=r"pip install 'tvmffi-cubin\[remote\]'"):
-        Cache(tmp_path / "cache").obtain(BASE, Builder(), is_shared=True)
+# A folder
+
+
+@pytest.fixture
+def shared(settings, tmp_path) -> Path:
+    """The remote: a folder."""
+    settings.setenv(f"{PREFIX}_BUDGET", "60")
+    yield tmp_path / "remote"
+    finish_uploads()
+
+
+def finish_uploads():
+    for each in remote._known.values():
+        assert each.finish(60)
+
+
+@pytest.fixture
+def builds(shared, tmp_path):
+    """Says whether a machine, as a new process, builds a key; uploads are done then."""
+
+    def call(machine, content=b"so", base_key=BASE, **product):
+        remote._known.clear()
+        builder = Builder(content, **product)
+        entry = Cache(tmp_path / machine).obtain(base_key, builder, is_shared=True)
+        finish_uploads()
+        assert entry.is_taken == (not builder.runs)
+        return bool(builder.runs)
+
+    return call
+
+
+def objects(shared: Path) -> set[str]:
+    return {str(path.relative_to(shared)) for path in shared.rglob("*") if path.is_file()}
+
+
+def warnings(caplog):
+    return [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+
+
+def test_what_one_machine_builds_another_takes_whole(builds, shared, tmp_path):
+    assert builds("first", facts={"a": 1})
+    assert not builds("second")
+    made, taken = (look_up(Cache(tmp_path / name)) for name in ("first", "second"))
+    assert taken.facts == {"a": 1}
+    assert {p.name: p.read_bytes() for p in taken.path.iterdir()} == {
+        p.name: p.read_bytes() for p in made.path.iterdir()
+    }
+    assert objects(shared) == {f"v2/records/{BASE}", f"v2/entries/{made.key[:2]}/{made.key}"}
+
+
+def test_what_is_taken_holds_for_the_files_here(builds, tmp_path):
+    header = tmp_path / "x.h"
+    product = {"dependencies": (str(header),)}
+    for machine, text in (("first", "one"), ("second", "two")):
+        header.write_text(text)
+        assert builds(machine, text.encode(), **product)
+    for text in ("one", "two"):
+        header.write_text(text)
+        assert not builds("third", **product)
+        assert look_up(Cache(tmp_path / "third")).so.read_bytes() == text.encode()
+
+
+def test_what_fails_or_changed_meanwhile_is_not_shared(shared, tmp_path):
+    header = tmp_path / "x.h"
+
+    def make(directory):
+        header.write_text("changed")
+        return Builder(dependencies=(str(header),))(directory)
+
+    def fail(directory):
+        raise tc.BuildError("no", directory=str(directory))
+
+    cache = Cache(tmp_path / "first")
+    cache.obtain(BASE, make, is_shared=True)
+    with pytest.raises(tc.BuildError):
+        cache.obtain(OTHER, fail, is_shared=True)
+    finish_uploads()
+    assert not shared.exists()
+
+
+def test_a_remote_that_is_only_read_gets_nothing(builds, shared, settings):
+    settings.setenv(f"{PREFIX}_MODE", "read")
+    assert builds("first")
+    assert not shared.exists()
+
+
+@pytest.mark.parametrize("which", ["records", "entries"])
+@pytest.mark.parametrize("harm", ["empty", "half", "changed", "key"])
+def test_what_was_harmed_is_built_again_told_and_mended(
+    builds, shared, settings, caplog, harm, which
+):
+    assert builds("first")
+    (path,) = (shared / name for name in objects(shared) if which in name)
+    data = path.read_bytes()
+    half = len(data) // 2
+    if harm == "key":
+        settings.setenv(f"{PREFIX}_KEY", "another secret of 16 bytes")
+    else:
+        changed = data[:half] + bytes([data[half] ^ 1]) + data[half + 1 :]
+        path.write_bytes({"empty": b"", "half": data[:half], "changed": changed}[harm])
+    assert builds("second")
+    (told,) = warnings(caplog)
+    assert f"remote cache {shared} holds what cannot be verified: it is " in told
+    assert not builds("third")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root alone can be somebody else")
+def test_a_folder_that_cannot_be_written_is_told(builds, shared, caplog):
+    shared.write_text("no folder")
+    assert builds("first")
+    (told,) = warnings(caplog)
+    assert f"remote cache {shared} cannot be written; where that is meant" in told

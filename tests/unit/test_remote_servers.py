@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 from cache_builder import BASE, Builder
-from remote_kit import KEY, Machine, new_process, warnings
 from remote_servers import folder_server, socket_server
 
+from tvmffi_cubin.cache import remote as of_process
 from tvmffi_cubin.cache.store import Cache
 
+KEY = "a secret of 16+ bytes"
 PREFIX = "TVMFFI_CUBIN_CACHE_REMOTE"
 OTHER, THIRD = "cd" * 32, "ef" * 32
 
@@ -37,12 +38,25 @@ def remote(monkeypatch):
 
 
 @pytest.fixture
-def machines(tmp_path):
-    def machine(name):
-        new_process()
-        return Machine(tmp_path / name)
+def builds(tmp_path):
+    """Says whether a machine, as a new process, builds a key; uploads are done then."""
 
-    return machine
+    def call(machine, *base_keys):
+        of_process._known.clear()
+        runs = []
+        for base_key in base_keys or (BASE,):
+            builder = Builder()
+            Cache(tmp_path / machine).obtain(base_key, builder, is_shared=True)
+            runs.append(bool(builder.runs))
+            for each in of_process._known.values():
+                assert each.finish(60)
+        return runs if base_keys else runs[0]
+
+    return call
+
+
+def warnings(caplog):
+    return [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
 
 
 @pytest.fixture
@@ -55,66 +69,49 @@ def server(remote):
 # HTTP
 
 
-def test_over_http_a_miss_a_hit_and_an_upload_are_two_requests_each(server, machines):
-    assert machines("first").builds()
-    # Looked up; looked up again as others may have built it; entry, record.
-    assert server.requests == {("GET", 404): 2, ("PUT", 201): 2}
-    server.requests.clear()
-    second = machines("second")
-    assert not second.builds()
-    assert server.requests == {("GET", 200): 2}
-    server.requests.clear()
-    assert not second.obtain(Builder()).is_taken
-    assert not server.requests
-
-
-def test_headers_of_fsspecs_configuration_are_sent_with_all_requests(server, machines, monkeypatch):
+def test_over_http_a_miss_a_hit_and_an_upload_are_two_requests_each(server, builds, monkeypatch):
     from fsspec.config import conf
 
     monkeypatch.setitem(conf, "http", {"headers": {"Authorization": "Bearer x"}})
-    machines("first").builds()
+    assert builds("first")
+    # Looked up; looked up again as others may have built it; entry, record.
+    assert server.requests == {("GET", 404): 2, ("PUT", 201): 2}
     assert [headers["Authorization"] for headers in server.headers] == ["Bearer x"] * 4
+    server.requests.clear()
+    assert not builds("second")
+    assert server.requests == {("GET", 200): 2}
+    server.requests.clear()
+    assert not builds("second")
+    assert not server.requests
 
 
-def test_the_proxy_of_the_environment_is_asked(server, remote, machines, monkeypatch):
+def test_the_proxy_of_the_environment_is_asked(server, remote, builds, monkeypatch):
     monkeypatch.setenv("http_proxy", server.url.removesuffix("/cache"))
     monkeypatch.delenv("no_proxy", raising=False)
     monkeypatch.delenv("NO_PROXY", raising=False)
     remote("http://host.invalid/cache")
-    assert machines("first").builds()
+    assert builds("first")
     assert all(path.startswith("http://host.invalid/cache/v2/") for path in server.objects)
-    assert not machines("second").builds()
+    assert not builds("second")
 
 
-@pytest.mark.parametrize("status", [403, 507])
-def test_a_server_that_takes_nothing_is_told_once_and_asked_on(server, machines, caplog, status):
-    server.refusals["PUT"] = status
-    machine = machines("first")
+# The second build is looked up, and not offered: the server is left alone for a while. One that
+# gives nothing is not asked again.
+@pytest.mark.parametrize(
+    ("method", "status", "text", "asked"),
+    [
+        ("PUT", 403, f"cannot be written; where that is meant, set {PREFIX}_MODE=read", (3, 1)),
+        ("GET", 503, "did not answer as it should", (1, 0)),
+    ],
+)
+def test_a_server_that_refuses_is_told_once(server, builds, caplog, method, status, text, asked):
+    server.refusals[method] = status
     with caplog.at_level(logging.DEBUG, "tvmffi_cubin"):
-        assert machine.builds()
-        assert machine.builds(b"two", OTHER)
+        assert builds("first", BASE, OTHER) == [True, True]
     (told,) = warnings(caplog)
-    assert f"cannot be written; where that is meant, set {PREFIX}_MODE=read" in told
+    assert text in told
     assert str(status) in told
-    # The second build is looked up, and not offered: the server is left alone for a while.
-    assert (server.count("GET"), server.count("PUT")) == (3, 1)
-
-
-@pytest.mark.parametrize("status", [401, 503])
-def test_a_server_that_gives_nothing_is_asked_once(server, machines, caplog, status):
-    server.refusals["GET"] = status
-    machine = machines("first")
-    with caplog.at_level(logging.DEBUG, "tvmffi_cubin"):
-        assert machine.builds()
-        assert machine.builds(b"two", OTHER)
-    (told,) = warnings(caplog)
-    assert "did not answer as it should" in told
-    assert str(status) in told
-    assert sum(server.requests.values()) == 1
-
-
-def keys_of(machine, *base_keys):
-    return [machine.cache.find(base).key for base in base_keys]
+    assert (server.count("GET"), server.count("PUT")) == asked
 
 
 # Servers that do not mean well
@@ -157,23 +154,17 @@ HOSTILE = {
 
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_whatever_a_server_does_the_build_goes_on_without_it(
-    remote, tmp_path, monkeypatch, caplog, kind
+    remote, builds, monkeypatch, caplog, kind
 ):
     monkeypatch.setenv(f"{PREFIX}_MODE", "read")
-    new_process()
     with socket_server(HOSTILE[kind](lambda: found)) as found:
         remote(found.url, budget="0.3" if kind == "slow" else "10")
         with caplog.at_level(logging.DEBUG, "tvmffi_cubin"):
-            builds = [obtained(tmp_path, base) for base in (BASE, OTHER, THIRD)]
+            assert builds("first", BASE, OTHER, THIRD) == [True] * 3
         asked = found.connections
-    assert builds == [b"so"] * 3
     assert len(warnings(caplog)) == 1
     # Once, with what redirections and a second try for a connection that broke add.
     assert 1 <= asked <= 12
-
-
-def obtained(tmp_path, base_key):
-    return Cache(tmp_path / "cache").obtain(base_key, Builder(), is_shared=True).so.read_bytes()
 
 
 # Processes
@@ -287,23 +278,13 @@ def bucket(s3_server, remote, monkeypatch):
     return name
 
 
-def test_over_s3_one_machine_takes_what_another_builds(bucket, machines, s3_server):
+def test_over_s3_one_machine_takes_what_another_builds(bucket, remote, builds, s3_server, caplog):
     import boto3
 
-    first = machines("first")
-    assert first.builds()
-    (key,) = keys_of(first, BASE)
+    assert builds("first")
     listed = boto3.client("s3", endpoint_url=s3_server).list_objects_v2(Bucket=bucket)["Contents"]
-    names = {item["Key"] for item in listed}
-    assert names == {f"folder/v2/records/{BASE}", f"folder/v2/entries/{key[:2]}/{key}"}
-    second = machines("second")
-    assert not second.builds()
-    assert second.cache.find(BASE).so.read_bytes() == b"so"
-
-
-def test_a_bucket_that_is_not_there_costs_a_warning(bucket, remote, machines, caplog):
+    assert f"folder/v2/records/{BASE}" in {item["Key"] for item in listed}
+    assert not builds("second")
     remote("s3://nowhere-at-all/folder")
-    machine = machines("first")
-    assert machine.builds()
-    assert machine.builds(b"two", OTHER)
+    assert builds("first", OTHER, THIRD) == [True, True]
     assert "The specified bucket does not exist" in warnings(caplog)[0]

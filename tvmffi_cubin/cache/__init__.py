@@ -11,7 +11,7 @@ Layout of a cache folder::
     history/<name>.json         the key fields of what was built last under a module's name
     identity/<hash>.json        what compilers and libraries said about themselves
     locks/<base key>.lock       held while a key is built
-    size                        about how many bytes there are
+    looked                      when somebody last looked whether there is too much
     tmp/<random>/               where a build runs, or ran and failed
 
 The base key covers all inputs but the contents of the files that a build finds by itself (headers).

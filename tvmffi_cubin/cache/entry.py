@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from .history import Built
 
 MANIFEST = "manifest.json"
-_SCHEMA = 3
 
 
 class Product(NamedTuple):
@@ -29,11 +28,9 @@ class Product(NamedTuple):
     keep : tuple of str
         Other names in the folder that are published with it: images, generated sources.
     used : tuple of str
-        Those of them that users of the entry read, as they do the shared object: a look-up sees
-        that they are whole, too.
+        Those of them that users of the entry read: a look-up sees that they are whole, too.
     dependencies : tuple of str
-        Every file outside the folder that the build read, headers above all. Relative paths are
-        relative to the private folder; what lies in it is left out.
+        Every file that the build read, headers above all. What lies in its folder is left out.
     absent : tuple of str
         Absolute paths that the build would have read instead, had they existed.
     unknown : tuple of str
@@ -102,24 +99,18 @@ def entry_path(root: str, key: str) -> str:
 
 def write_manifest(directory: str, product: Product, *, base_key: str, key: str) -> None:
     """Describe every file of a folder that is about to be published; raises OSError."""
-    files = {}
-    for name in names_in(directory):
-        path = os.path.join(directory, name)
-        files[name] = [os.stat(path).st_size, file_digest(path)]
-    files.pop(MANIFEST, None)
     manifest = {
-        "schema": _SCHEMA,
         "key": key,
         "base_key": base_key,
         "so": product.so,
         "used": product.used,
-        "files": files,
+        "files": {name: file_digest(f"{directory}/{name}") for name in names_in(directory)},
         "created": int(time.time()),
         "versions": dict(product.versions),
         "facts": dict(product.facts),
         "history": product.history,
     }
-    write_sealed(os.path.join(directory, MANIFEST), manifest)
+    write_sealed(f"{directory}/{MANIFEST}", manifest)
 
 
 def read_manifest(path: str, key: str = "") -> dict[str, Any]:
@@ -128,13 +119,11 @@ def read_manifest(path: str, key: str = "") -> dict[str, Any]:
     Raises `Damaged`, or FileNotFoundError where there is no entry.
     """
     try:
-        manifest = read_sealed(os.path.join(path, MANIFEST))
+        manifest = read_sealed(f"{path}/{MANIFEST}")
     except (OSError, ValueError) as error:
-        if not os.path.lexists(path):
-            raise FileNotFoundError(path) from None
-        raise Damaged(f"{MANIFEST}: {error}") from None
-    if (manifest.get("schema"), manifest.get("key")) != (_SCHEMA, key or os.path.basename(path)):
-        raise Damaged(f"{MANIFEST} is another entry's, or of another version")
+        raise _missing(path, f"{MANIFEST}: {error}") from None
+    if manifest.get("key") != (key or os.path.basename(path)):
+        raise Damaged(f"{MANIFEST} is another entry's")
     return manifest
 
 
@@ -168,31 +157,30 @@ def stamps_of(path: str, names: Sequence[str]) -> tuple[str, ...]:
             # Not what a link leads to, which may change without it.
             info = os.stat(f"{path}/{name}", follow_symlinks=False)
         except OSError as error:
-            if not os.path.lexists(path):
-                raise FileNotFoundError(path) from None
-            raise Damaged(f"{name} is missing: {error.strerror}") from None
+            raise _missing(path, f"{name} is missing: {error.strerror}") from None
         if not stat.S_ISREG(info.st_mode):
             raise Damaged(f"{name} is no plain file")
         found.append(stamp_of(info))
     return tuple(found)
 
 
+def _missing(path: str, problem: str) -> Exception:
+    return Damaged(problem) if os.path.lexists(path) else FileNotFoundError(path)
+
+
 def _check_files(path: str, manifest: Mapping[str, Any], names: Iterable[str]) -> None:
     for name in names:
         try:
-            size, digest = manifest["files"][name]
-            file = os.path.join(path, name)
-            if os.stat(file, follow_symlinks=False).st_size != size:
-                raise Damaged(f"{name} has not the {size} bytes that it was published with")
-            if file_digest(file) != digest:
-                raise Damaged(f"the content of {name} is not what was published")
+            is_same = manifest["files"][name] == file_digest(f"{path}/{name}")
         except (OSError, LookupError) as error:
             raise Damaged(f"{name} cannot be read: {error}") from None
+        if not is_same:
+            raise Damaged(f"the content of {name} is not what was published")
 
 
 def names_in(directory: str) -> Iterator[str]:
     """Yield the relative paths of all files in a folder, links to folders among them."""
     for folder, subfolders, names in os.walk(directory):
-        links = [name for name in subfolders if os.path.islink(os.path.join(folder, name))]
+        links = [name for name in subfolders if os.path.islink(f"{folder}/{name}")]
         for name in (*names, *links):
-            yield os.path.relpath(os.path.join(folder, name), directory)
+            yield os.path.relpath(f"{folder}/{name}", directory)

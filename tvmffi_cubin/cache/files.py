@@ -8,7 +8,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,6 @@ ABSENT = "-"
 
 UNSETTLED = "?"
 """Stands for the stamp of a file that is too young for its stamp to mean anything."""
-
-OTHERS = stat.S_IWGRP | stat.S_IWOTH
-"""Whoever may write what is loaded can run code as who loads it."""
 
 # A file changed again within one tick of its file system's clock keeps its times. The stamp of a
 # file this young, in nanoseconds, is not trusted: its content is hashed at the next look-up.
@@ -41,12 +38,8 @@ def trusted(stamp: str) -> str:
 
 
 def changed_ns(stamp: str) -> int:
-    """Return when the last change was, in nanoseconds since the epoch."""
-    if stamp == ABSENT:
-        return 0
-    _, modified, _, changed = stamp.split(" ")
-    # A time that is yet to come was set by somebody, and tells nothing of when.
-    return int(changed) if int(modified) > time.time_ns() else max(int(modified), int(changed))
+    """Return when the last change was, in nanoseconds; nobody can set that time."""
+    return 0 if stamp == ABSENT else int(stamp.rpartition(" ")[2])
 
 
 def file_digest(path: str | os.PathLike[str]) -> str:
@@ -66,16 +59,22 @@ def temporary_name() -> str:
     return f"{os.getpid()}-{os.urandom(8).hex()}"
 
 
-def write_atomically(path: str, data: bytes) -> None:
-    """Replace a file's content in one step; raises OSError, and the target is as it was then."""
+@contextlib.contextmanager
+def _in_one_step(path: str | os.PathLike[str]) -> Iterator[str]:
+    """Give the name of a file to write, which then takes the place of another."""
     temporary = os.path.join(os.path.dirname(path), f".{temporary_name()}.tmp")
     try:
-        with open(temporary, "xb") as file:
-            file.write(data)
+        yield temporary
         os.replace(temporary, path)
     except BaseException:
         remove(temporary)
         raise
+
+
+def write_atomically(path: str, data: bytes) -> None:
+    """Replace a file's content in one step; raises OSError, and the target is as it was then."""
+    with _in_one_step(path) as temporary, open(temporary, "xb") as file:
+        file.write(data)
 
 
 def write_output(path: Path, data: bytes) -> None:
@@ -104,24 +103,15 @@ def copy_atomically(source: Path, target: Path) -> None:
         ours, theirs = os.stat(source), os.stat(target, follow_symlinks=False)
         if (ours.st_size, ours.st_mtime_ns) == (theirs.st_size, theirs.st_mtime_ns):
             return
-    temporary = os.path.join(target.parent, f".{temporary_name()}.tmp")
-    try:
+    with _in_one_step(target) as temporary:
         shutil.copy2(source, temporary)
-        os.replace(temporary, target)
-    except BaseException:
-        remove(temporary)
-        raise
 
 
 def remove(path: str | os.PathLike[str]) -> None:
     """Remove a file, or a folder with all that is in it; what cannot be removed stays."""
-    path = os.fspath(path)
     if os.path.isdir(path) and not os.path.islink(path):
         import shutil
 
-        for folder, _, _ in os.walk(path):
-            with contextlib.suppress(OSError):
-                os.chmod(folder, stat.S_IRWXU)
         shutil.rmtree(path, ignore_errors=True)
     else:
         with contextlib.suppress(OSError):
@@ -142,11 +132,11 @@ def is_shared() -> bool:
 def share(path: str | int) -> None:
     """Let the group read and write a file or folder where it shares the cache, else nobody."""
     with contextlib.suppress(OSError):
-        mode = os.stat(path).st_mode
+        mode = stat.S_IMODE(os.stat(path).st_mode)
         if is_shared():
-            os.chmod(path, 0o2770 if stat.S_ISDIR(mode) else 0o660)
-        elif mode & OTHERS:
-            os.chmod(path, stat.S_IMODE(mode) & ~OTHERS)
+            os.chmod(path, 0o2770 if os.path.isdir(path) else 0o660)
+        elif mode & 0o022:
+            os.chmod(path, mode & ~0o022)
 
 
 def make_folder(path: str, root: str) -> None:
@@ -154,19 +144,11 @@ def make_folder(path: str, root: str) -> None:
 
     The cache folder itself is made for its user alone, or for its group where that shares it.
     """
-    if os.path.isdir(path):
-        return
-    parent = os.path.dirname(path)
-    if parent != path:
-        make_folder(parent, root)
-    try:
-        os.mkdir(path, 0o755 if path.startswith(f"{root}/") else 0o700)
-    except FileExistsError:
-        # Another may have made it meanwhile.
-        if not os.path.isdir(path):
-            raise
-    else:
-        share(path)
+    if not os.path.isdir(path):
+        make_folder(os.path.dirname(path), root)
+        with contextlib.suppress(FileExistsError):  # made meanwhile by another
+            os.mkdir(path, 0o755 if path.startswith(f"{root}/") else 0o700)
+            share(path)
 
 
 # JSON that says whether it is whole
@@ -190,6 +172,11 @@ def read_sealed(path: str) -> dict[str, Any]:
 
 
 def write_sealed(path: str, content: Mapping[str, Any]) -> None:
-    """Replace a file by a sealed one, in one step; raises OSError."""
+    """Replace a file of a cache folder by a sealed one; raises OSError.
+
+    Its folder, one of the cache folder's, is made where there is none.
+    """
+    folder = os.path.dirname(path)
+    make_folder(folder, os.path.dirname(folder))
     write_atomically(path, seal(content))
     share(path)

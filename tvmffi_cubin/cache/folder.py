@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-import logging
 import os
 import stat
 from typing import NamedTuple
 
 from .. import config
 from ..errors import CacheError
-from .files import OTHERS, is_shared
+from .files import is_shared
 
 MODES = ("on", "read", "require", "off")
 
@@ -45,9 +43,12 @@ def places() -> Places:
     if mode == "off":
         return Places(root, (), mode)
     check_own(root)
-    path = config.get("TVMFFI_CUBIN_CACHE_PATH") or ""
-    named = map(_absolute, filter(None, path.split(os.pathsep)))
-    return Places(root, tuple(x for x in named if x != root and _is_layer(x)), mode)
+    path = config.get("TVMFFI_CUBIN_CACHE_PATH")
+    named = map(_absolute, filter(None, path.split(os.pathsep))) if path else ()
+    layers = tuple(layer for layer in named if layer != root)
+    for layer in layers:
+        _check(layer, is_layer=True)
+    return Places(root, layers, mode)
 
 
 def cache_folder() -> str:
@@ -74,51 +75,29 @@ def _absolute(folder: str) -> str:
 
 def check_own(root: str) -> None:
     """Refuse a cache folder that others than the user may write to, by a CacheError."""
+    _check(root, is_layer=False)
+
+
+def _check(folder: str, *, is_layer: bool) -> None:
+    """Refuse a folder that others may write to: who can, runs code here.
+
+    A layer may belong to another user. A folder that a group shares may belong to, and be written
+    by, its members.
+    """
     try:
-        info = os.stat(root)
+        info = os.stat(folder)
     except OSError:
-        return  # it is made, or something stands in for it
-    if info.st_uid in (os.geteuid(), 0) and not info.st_mode & OTHERS:
-        return
-    if _is_of_group(info) or not stat.S_ISDIR(info.st_mode):
-        return
-    raise CacheError(
-        f"cache folder {root} is not used: {_who(info)}, and who can write it can run code here. "
-        "If you trust all that is in it, run: "
-        f"chown -R {os.geteuid()} {root}; chmod -R go-w {root}\n"
-        "Else set TVMFFI_CUBIN_CACHE_DIR to a folder of your own; or, where a group shares it, "
-        "TVMFFI_CUBIN_CACHE_SHARED=1"
-    )
-
-
-def _is_layer(folder: str) -> bool:
-    try:
-        info = os.stat(f"{folder}/.")
-    except OSError as error:
-        _tell(folder, error.strerror)
-        return False
-    if not info.st_mode & OTHERS or _is_of_group(info):
-        return True
-    if os.statvfs(folder).f_flag & os.ST_RDONLY:
-        return True
-    raise CacheError(
-        f"layer {folder} of TVMFFI_CUBIN_CACHE_PATH is not used: {_who(info)}, and who can write "
-        f"it can run code here. If you trust all that is in it, run: chmod -R go-w {folder}\n"
-        "Or mount it read-only; or set TVMFFI_CUBIN_CACHE_SHARED=1 where a group shares it"
-    )
-
-
-def _is_of_group(info: os.stat_result) -> bool:
-    return is_shared() and not info.st_mode & stat.S_IWOTH
-
-
-@functools.cache
-def _tell(folder: str, reason: str) -> None:
-    logging.getLogger("tvmffi_cubin").warning(
-        "layer %s of TVMFFI_CUBIN_CACHE_PATH is passed over: %s", folder, reason
-    )
-
-
-def _who(info: os.stat_result) -> str:
+        return  # the cache folder is made, or something stands in for it
+    shared = is_shared()
     mode = stat.S_IMODE(info.st_mode)
-    return f"it is owned by user {info.st_uid}, this is user {os.geteuid()}, its mode is {mode:04o}"
+    is_ours = is_layer or shared or info.st_uid in (os.geteuid(), 0)
+    if is_ours and not mode & (stat.S_IWOTH if shared else stat.S_IWOTH | stat.S_IWGRP):
+        return
+    what = f"layer {folder} of TVMFFI_CUBIN_CACHE_PATH" if is_layer else f"cache folder {folder}"
+    chown = "" if is_layer else f"chown -R {os.geteuid()} {folder}; "
+    raise CacheError(
+        f"{what} is not used: it is owned by user {info.st_uid}, this is user {os.geteuid()}, its "
+        f"mode is {mode:04o}, and who can write it can run code here. If you trust all that is in "
+        f"it, run: {chown}chmod -R go-w {folder}\n"
+        "Else name another folder; or, where a group shares it, set TVMFFI_CUBIN_CACHE_SHARED=1"
+    )

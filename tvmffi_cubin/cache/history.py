@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .files import make_folder, read_sealed, write_sealed
+from .files import read_sealed, write_sealed
 from .key import Key
 
 # How many builds of one name are remembered, in each cache folder.
@@ -37,30 +36,27 @@ class Built(NamedTuple):
 
     def explain(self, others: Iterable[Built], *, without: Collection[str] = ()) -> str:
         """Return how this differs from the nearest of others, for people."""
-        rows = [(self._differing(other, without), other) for other in others]
-        if not rows:
+        differences = [self._differences(other, without) for other in others]
+        if not differences:
             return "nothing was built under this name"
-        labels, nearest = min(rows, key=lambda row: len(row[0]))
-        if not labels:
+        nearest = min(differences, key=len)
+        if not nearest:
             return "what was built from the same is not there any more"
-        shown = [self._compared(x, nearest) for x in labels[:_MOST_SHOWN]]
-        more = ", ".join(labels[_MOST_SHOWN:])
-        shown += [f"{more} differ, too"] if more else []
+        shown = [_compared(label, *nearest[label]) for label in list(nearest)[:_MOST_SHOWN]]
+        if len(nearest) > _MOST_SHOWN:
+            shown.append(f"{', '.join(list(nearest)[_MOST_SHOWN:])} differ, too")
         return f"compared with the nearest entry, {'; '.join(shown)}"
 
-    def _differing(self, other: Built, without: Collection[str]) -> list[str]:
-        labels = dict.fromkeys((*self.fields, *other.fields))
-        pairs = ((x, self.fields.get(x, _NONE), other.fields.get(x, _NONE)) for x in labels)
-        return [x for x, one, two in pairs if one[0] != two[0] and x not in without]
-
-    def _compared(self, label: str, other: Built) -> str:
-        new, old = (_short(x.fields.get(label, _NONE)[1]) for x in (self, other))
-        return f"{label} is {new}, was {old}" if new != old else f"{label} differs after {new}"
+    def _differences(self, other: Built, without: Collection[str]) -> dict[str, tuple[str, str]]:
+        """Return the texts here and there of the fields that differ."""
+        labels = [x for x in {**self.fields, **other.fields} if x not in without]
+        pairs = {x: (self.fields.get(x, _NONE), other.fields.get(x, _NONE)) for x in labels}
+        return {x: (one[1], two[1]) for x, (one, two) in pairs.items() if one[0] != two[0]}
 
 
-def _short(text: str) -> str:
-    short = text if len(text) <= _MOST_TEXT else f"{text[: _MOST_TEXT - 3]}..."
-    return repr(short) if short else "not given"
+def _compared(label: str, new: str, old: str) -> str:
+    new, old = (repr(x[:_MOST_TEXT]) if x else "not given" for x in (new, old))
+    return f"{label} is {new}, was {old}" if new != old else f"{label} differs after {new}"
 
 
 def note(root: str, name: str, built: Sequence[Any]) -> None:
@@ -68,9 +64,7 @@ def note(root: str, name: str, built: Sequence[Any]) -> None:
     built = Built(*built)
     rows = [built, *(x for x in known([root], name) if x.base_key != built.base_key)]
     with contextlib.suppress(OSError):
-        path = _path(root, name)
-        make_folder(os.path.dirname(path), root)
-        write_sealed(path, {"name": name, "built": rows[:_MOST]})
+        write_sealed(_path(root, name), {"name": name, "built": rows[:_MOST]})
 
 
 def known(roots: Iterable[str], name: str) -> list[Built]:

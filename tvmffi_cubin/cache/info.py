@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import deque
+from collections import Counter, deque
 from typing import NamedTuple
 
 from .folder import places
 
 _MOST_EVENTS = 100
-_OUTCOMES = ("hit", "layer", "private", "remote", "built", "failed")
 
 
 class CacheEvent(NamedTuple):
@@ -45,33 +44,38 @@ class LookUps:
         """Forget all."""
         # The parent's are not a forked child's, and another thread may have held the lock.
         self.guard = threading.Lock()
-        self.counts = dict.fromkeys(_OUTCOMES, 0)
-        self.hits = self.misses = 0
+        self.counts: Counter[str] = Counter()
         self.looking_up = self.building = self.waiting = 0.0
         self.events: deque[CacheEvent] = deque(maxlen=_MOST_EVENTS)
 
     def found(self, name: str, level: str, seconds: float, reason: str = "") -> None:
         """Note a look-up that found something at once, in a folder of some level."""
-        with self.guard:
-            self.hits += 1
-            self.looking_up += seconds
-            self._note(name, level, reason, seconds)
+        self._note("hits", name, level, reason, looked=seconds, built=0.0, total=seconds)
 
     def missed(
         self, name: str, outcome: str, reason: str, *, looked: float, built: float, total: float
     ) -> None:
         """Note a look-up that found nothing at first, and the seconds that it took."""
+        self._note("misses", name, outcome, reason, looked=looked, built=built, total=total)
+
+    def _note(
+        self,
+        kind: str,
+        name: str,
+        outcome: str,
+        reason: str,
+        *,
+        looked: float,
+        built: float,
+        total: float,
+    ) -> None:
+        outcome = "hit" if outcome == "cache" else outcome
         with self.guard:
-            self.misses += 1
+            self.counts.update((kind, outcome))
             self.looking_up += looked
             self.building += built
             self.waiting += max(total - looked - built, 0.0)
-            self._note(name, outcome, reason, total)
-
-    def _note(self, name: str, level: str, reason: str, seconds: float) -> None:
-        outcome = "hit" if level == "cache" else level
-        self.counts[outcome] += 1
-        self.events.append(CacheEvent(name, outcome, reason, seconds))
+            self.events.append(CacheEvent(name, outcome, reason, total))
 
 
 seen = LookUps()
@@ -96,14 +100,10 @@ class CacheInfo(NamedTuple):
         The URL of the remote.
     mode : str
         ``"on"``, ``"read"``, ``"require"`` or ``"off"``.
-    hits : int
-        Look-ups that found something at once.
-    misses : int
-        Look-ups that did not.
-    builds : int
-        Misses that built something.
-    remote_hits : int
-        Misses that the remote answered.
+    hits, misses : int
+        Look-ups that found something at once, and those that did not.
+    builds, remote_hits : int
+        Misses that built something, and those that the remote answered.
     looking_up, building, waiting : float
         Seconds. Waiting is for other processes that built the same, and for the remote.
     events : tuple of CacheEvent
@@ -156,8 +156,8 @@ def cache_info() -> CacheInfo:
             layers=folders.layers,
             remote=None if remote is None else without_secrets(remote.url),
             mode=folders.mode,
-            hits=seen.hits,
-            misses=seen.misses,
+            hits=seen.counts["hits"],
+            misses=seen.counts["misses"],
             builds=seen.counts["built"],
             remote_hits=seen.counts["remote"],
             looking_up=seen.looking_up,

@@ -15,20 +15,6 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.05
 # After how many seconds those who wait are told for whom.
 _TOLD = 5.0
 
-# The descriptors whose locks this process holds or waits for. A forked child has them, too, and
-# would keep what they lock for ever where its parent is killed.
-_held: set[int] = set()
-
-
-def _close_inherited() -> None:
-    for descriptor in _held:
-        with contextlib.suppress(OSError):
-            os.close(descriptor)
-    _held.clear()
-
-
-os.register_at_fork(after_in_child=_close_inherited)
-
 
 @contextlib.contextmanager
 def builder_lock(path: str, *, patience: float, name: str = "a file") -> Iterator[bool]:
@@ -52,24 +38,28 @@ def builder_lock(path: str, *, patience: float, name: str = "a file") -> Iterato
     bool
         Whether the lock is held.
     """
-    owner = os.getpid()
-    descriptor = _acquire(path, patience)
+    owner, descriptor = os.getpid(), _acquire(path, patience)
+    if descriptor < 0:
+        yield False
+        return
     try:
-        if descriptor >= 0:
-            # Only told to people: it may be cut off, or left by an earlier holder.
-            text = f"{owner} on {os.uname().nodename}, which builds {name}\n"
-            with contextlib.suppress(OSError):
-                os.truncate(descriptor, 0)
-                os.pwrite(descriptor, text.encode("utf-8", "replace"), 0)
-        yield descriptor >= 0
+        # Only told to people: it may be cut off, or left by an earlier holder.
+        text = f"{owner} on {os.uname().nodename}, which builds {name}\n"
+        with contextlib.suppress(OSError):
+            os.truncate(descriptor, 0)
+            os.pwrite(descriptor, text.encode("utf-8", "replace"), 0)
+        yield True
     finally:
         # Of a forked child that leaves this block as well, the lock is its parent's.
-        if descriptor >= 0 and os.getpid() == owner:
+        if os.getpid() == owner:
             # Before it is unlocked: after that it may be another's.
             if is_at(descriptor, path):
                 with contextlib.suppress(OSError):
                     os.unlink(path)
-            _release(descriptor)
+            # Children that were forked meanwhile hold the same lock.
+            with contextlib.suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
+        os.close(descriptor)
 
 
 def is_at(descriptor: int, path: str) -> bool:
@@ -83,14 +73,14 @@ def is_at(descriptor: int, path: str) -> bool:
 def _acquire(path: str, patience: float) -> int:
     """Return the descriptor of the locked file; -1 where it is not to be had."""
     began, pause, is_told = time.monotonic(), _FIRST_PAUSE, False
+    folder = os.path.dirname(path)
     while True:
+        descriptor, is_locked = -1, False
         try:
-            descriptor = _open(path)
-        except OSError:
-            return -1
-        _held.add(descriptor)
-        is_locked = False
-        try:
+            make_folder(folder, os.path.dirname(folder))
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+            descriptor = os.open(path, flags, 0o666)
+            share(descriptor)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # Who held it before has removed it: to lock a file that nobody finds excludes nobody.
             is_locked = is_at(descriptor, path)
@@ -101,34 +91,17 @@ def _acquire(path: str, patience: float) -> int:
                 _tell(descriptor, patience)
                 is_told = True
         except OSError:
-            # Some network file systems have no locks.
-            with contextlib.suppress(OSError):
+            # It cannot be written, or the file system has no locks.
+            if descriptor >= 0:
                 os.unlink(path)
             return -1
         finally:
-            if not is_locked:
-                _release(descriptor)
+            if descriptor >= 0 and not is_locked:
+                os.close(descriptor)
         if time.monotonic() - began >= patience:
             return -1
         time.sleep(pause)
         pause = min(2 * pause, _LONGEST_PAUSE)
-
-
-def _open(path: str) -> int:
-    folder = os.path.dirname(path)
-    make_folder(folder, os.path.dirname(folder))
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-    descriptor = os.open(path, flags, 0o666)
-    share(descriptor)
-    return descriptor
-
-
-def _release(descriptor: int) -> None:
-    _held.discard(descriptor)
-    # For children that were not forked by Python as well, which have the same lock.
-    with contextlib.suppress(OSError):
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
-    os.close(descriptor)
 
 
 def _tell(descriptor: int, patience: float) -> None:

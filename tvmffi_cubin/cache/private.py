@@ -6,7 +6,6 @@ import atexit
 import contextlib
 import errno
 import fcntl
-import functools
 import logging
 import os
 import time
@@ -21,34 +20,27 @@ from .lock import is_at
 _ERROR, _MOST_FAILED = "error.txt", 8
 # In seconds: where nothing tells whether a build folder is in use, age does.
 _OLD = 86_400.0
-_TRIES = 100
 
 
 @contextlib.contextmanager
 def directory(root: str) -> Iterator[Path]:
     """Make a folder for one build in ``tmp`` of a cache folder; removed if not published.
 
-    After a `BuildError` it stays, with the error, among the last few.
-
-    Raises
-    ------
-    OSError, CacheError
-        It cannot be made.
+    After a `BuildError` it stays, with the error, among the last few. An OSError where it cannot be
+    made.
     """
-    owner = os.getpid()
     path, descriptor = _make(root)
+    owner, is_kept = os.getpid(), False
     try:
         yield Path(path)
     except BuildError as error:
+        is_kept = True
         with contextlib.suppress(OSError):
             Path(path, _ERROR).write_text(str(error), "utf-8", "backslashreplace")
         raise
-    except BaseException:
-        _remove_own(path, owner)
-        raise
-    else:
-        _remove_own(path, owner)
     finally:
+        if not is_kept and os.getpid() == owner:
+            remove(path)
         os.close(descriptor)
 
 
@@ -56,37 +48,30 @@ def _make(root: str) -> tuple[str, int]:
     """Return a new folder in ``tmp``, and the descriptor that holds its lock."""
     parent = f"{root}/tmp"
     sweep(parent)
-    for _ in range(_TRIES):
+    while True:
         path = f"{parent}/{_host()}-{temporary_name()}"
         make_folder(path, root)
         # Who removes what killed builders left may take it for one of those until it is locked.
         with contextlib.suppress(FileNotFoundError):
             descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            if not _is_locked(descriptor) and is_at(descriptor, path):
+            if _lock(descriptor) is not False and is_at(descriptor, path):
                 return path, descriptor
             os.close(descriptor)
-    raise CacheError(f"{parent} is emptied again and again by another process: wait until it ends")
 
 
-def _is_locked(descriptor: int) -> bool | None:
-    """Lock a folder, and say whether another has; None where its file system has no locks."""
+def _lock(descriptor: int) -> bool | None:
+    """Lock a folder; False where another has, None where its file system locks no folders."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return None
-    return False
+    except OSError as error:
+        return False if error.errno == errno.EWOULDBLOCK else None
+    return True
 
 
 def sweep(parent: str) -> None:
     """Remove folders whose builders were killed, and of those that failed all but the last few."""
     failed = []
-    try:
-        names = os.listdir(parent)
-    except OSError:
-        return
-    for name in names:
+    for name in os.listdir(parent) if os.path.isdir(parent) else ():
         path = f"{parent}/{name}"
         with contextlib.suppress(OSError):
             if os.path.exists(f"{path}/{_ERROR}"):
@@ -108,11 +93,11 @@ def unused(path: str) -> Iterator[bool]:
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        is_locked = _is_locked(descriptor)
-        # Network file systems may lock no folders, nor show locks of other hosts.
-        is_known = is_locked is False and os.path.basename(path).startswith(f"{_host()}-")
+        is_locked = _lock(descriptor)
+        # Locks of other hosts do not show everywhere.
+        is_known = is_locked is True and os.path.basename(path).startswith(f"{_host()}-")
         is_old = os.fstat(descriptor).st_mtime < time.time() - _OLD
-        yield not is_locked and (is_known or is_old)
+        yield is_locked is not False and (is_known or is_old)
     finally:
         os.close(descriptor)
 
@@ -147,13 +132,15 @@ def temporary_root(root: str, error: object = None) -> str:
     folder = known_root(root)
     if folder is not None and os.path.isdir(folder):
         return folder
+    import tempfile
+
     try:
-        folder = temporary_folder()
+        folder = tempfile.mkdtemp(prefix="tvmffi_cubin-")
     except OSError as second:
-        first = f"the cache folder {root} ({error}) nor " if error else ""
         raise CacheError(
-            f"neither {first}the folder for temporary files ({second}) can be written; set "
-            "TVMFFI_CUBIN_CACHE_DIR, or TMPDIR, to one with room"
+            f"neither the cache folder {root} ({error or 'which is not written'}) nor the folder "
+            f"for temporary files ({second}) can be written; set TVMFFI_CUBIN_CACHE_DIR, or "
+            "TMPDIR, to one with room"
         ) from second
     if error is not None:
         logging.getLogger("tvmffi_cubin").warning(
@@ -162,16 +149,8 @@ def temporary_root(root: str, error: object = None) -> str:
             "can be written",
             *(root, error, folder),
         )
+    atexit.register(_remove_own, folder, os.getpid())
     _roots[root, os.getpid()] = folder
-    return folder
-
-
-def temporary_folder() -> str:
-    """Return a new folder of this process's own, which is removed when it ends; raises OSError."""
-    import tempfile
-
-    folder = tempfile.mkdtemp(prefix="tvmffi_cubin-")
-    atexit.register(functools.partial(_remove_own, folder, os.getpid()))
     return folder
 
 

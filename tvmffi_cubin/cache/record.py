@@ -14,7 +14,6 @@ _MOST = 16
 # The digests of files by path, with the stamps that they had: what a build publishes has mostly
 # been read for the last one.
 _digests: dict[str, tuple[str, str]] = {}
-_MOST_DIGESTS = 20_000
 
 
 class Files:
@@ -77,8 +76,6 @@ class Files:
         except (OSError, ValueError):
             return ABSENT
         if trusted(stamp) == stamp:
-            if len(_digests) >= _MOST_DIGESTS:
-                _digests.clear()
             _digests[path] = stamp, digest
         return digest
 
@@ -114,24 +111,15 @@ class Reads(NamedTuple):
         """Return the same as from elsewhere: whether it holds here is known from digests."""
         return self._replace(stamps=(UNSETTLED,) * len(self.names), verified=())
 
-    def check(self, files: Files, *, may_lack: bool = False) -> Reads | None:
-        """Return the same with today's stamps, itself where nothing moved; None if a file changed.
+    def check(self, files: Files, *, may_lack: bool = False) -> Reads | str:
+        """Return the same with today's stamps, itself where nothing moved; or which file changed.
 
         With `may_lack`, a file that is not on this machine is no change.
         """
         now = tuple(map(files.stamp, self.names))
         if now == self.stamps:
             return self
-        if self.change(files, may_lack=may_lack):
-            return None
-        return self._replace(
-            stamps=tuple(UNSETTLED if x == ABSENT and may_lack else trusted(x) for x in now)
-        )
-
-    def change(self, files: Files, *, may_lack: bool = False) -> str:
-        """Return which file is not what it was, and what happened to it; empty where none is."""
-        for name, digest, old in zip(self.names, self.digests, self.stamps, strict=True):
-            new = files.stamp(name)
+        for name, digest, old, new in zip(self.names, self.digests, self.stamps, now, strict=True):
             if new == old or (new == ABSENT and (may_lack or digest == ABSENT)):
                 continue
             if digest == ABSENT:
@@ -140,7 +128,9 @@ class Reads(NamedTuple):
                 return f"{files.path(name)} is gone"
             if files.digest(name) != digest:
                 return f"{files.path(name)} changed"
-        return ""
+        return self._replace(
+            stamps=tuple(UNSETTLED if x == ABSENT and may_lack else trusted(x) for x in now)
+        )
 
 
 def entry_key(base_key: str, names: Sequence[str], digests: Sequence[str]) -> str:
@@ -157,8 +147,7 @@ def record_path(root: str, base_key: str) -> str:
 def read_record(path: str) -> list[Reads]:
     """Return what a record holds, newest first; nothing where it is missing or damaged."""
     try:
-        rows = [Reads(row[0], *map(tuple, row[1:])) for row in read_sealed(path)["reads"]]
-        return [x for x in rows if len(x.names) == len(x.digests) == len(x.stamps)]
+        return [Reads(row[0], *map(tuple, row[1:])) for row in read_sealed(path)["reads"]]
     except (OSError, ValueError, TypeError, LookupError):
         return []
 

@@ -17,6 +17,7 @@ import functools
 import logging
 import os
 import re
+import stat
 import threading
 import time
 from collections.abc import Callable
@@ -25,9 +26,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from .. import config
 from ..errors import CacheError, ToolchainError
-from .bundle import LEAST_KEY, Bundle, pack, pack_reads, unpack, unpack_reads
+from .bundle import pack, pack_reads, unpack, unpack_reads
 from .entry import Entry
-from .files import OTHERS, write_atomically
+from .files import write_atomically
 from .record import Files, Reads, read_record, record_path
 from .store import Cache
 
@@ -35,6 +36,8 @@ _URL = "TVMFFI_CUBIN_CACHE_REMOTE"
 _KEY, _KEY_FILE = f"{_URL}_KEY", f"{_URL}_KEY_FILE"
 _MODE, _BUDGET = f"{_URL}_MODE", f"{_URL}_BUDGET"
 _MAKE_KEY = f"make one with: (umask 077; openssl rand -hex 32 > FILE), and set {_KEY_FILE}=FILE"
+# How many bytes a key has at least.
+_LEAST_KEY = 16
 
 # Seconds for which a remote that failed is left alone.
 _PAUSE = 60.0
@@ -99,15 +102,12 @@ def secret() -> bytes | None:
         file = Path(path).expanduser()
         try:
             key = file.read_bytes().strip()
-            if file.stat().st_mode & OTHERS:
-                raise CacheError(
-                    f"{_KEY_FILE}: others can write {file}, and whose key it is can run code here; "
-                    f"run: chmod go-w {file}"
-                )
+            if file.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+                raise CacheError(f"{_KEY_FILE}: others can write {file}; run: chmod go-w {file}")
         except OSError as error:
             raise CacheError(f"{_KEY_FILE} is {path!r}: {error}; {_MAKE_KEY}") from None
-    if len(key) < LEAST_KEY:
-        raise CacheError(f"the remote's key has {len(key)} bytes, wanted {LEAST_KEY}; {_MAKE_KEY}")
+    if len(key) < _LEAST_KEY:
+        raise CacheError(f"the remote's key has {len(key)} bytes, wanted {_LEAST_KEY}; {_MAKE_KEY}")
     return key
 
 
@@ -220,13 +220,14 @@ class Sharing:
 
     def take(self, base_key: str, cache: Cache) -> Entry | None:
         """Return an entry that was built elsewhere from files as they are here; else None."""
-        end = time.monotonic() + self.remote.budget
-        if end - self.remote.budget < self._reads_after:
+        start, key = time.monotonic(), self.remote.key
+        if start < self._reads_after:
             return None
+        end = start + self.remote.budget
         try:
-            reads = self._in_time(end, lambda: self._reads(base_key))
             files = Files(cache.roots)
-            made = next((x for x in reads if x.check(files) is not None), None)
+            rows = self._in_time(end, lambda: self._reads(base_key))
+            made = next((x for x in rows if isinstance(x.check(files), Reads)), None)
             if made is None:
                 return None
             path = _entry_path(made.entry)
@@ -234,7 +235,7 @@ class Sharing:
             if data is None:
                 return None
             with cache.private_directory() as directory:
-                unpack(data, os.fspath(directory), entry=made.entry, key=self.remote.key)
+                unpack(data, os.fspath(directory), entry=made.entry, key=key)
                 return cache.adopt(base_key, made, directory)._replace(is_taken=True)
         except ValueError as error:
             self._tell("holds what cannot be verified", error)
@@ -258,23 +259,21 @@ class Sharing:
         return not any(thread.is_alive() for thread in self._uploads)
 
     def _upload(self, base_key: str, entry: Entry) -> None:
-        root, key = os.fspath(entry.path.parents[2]), self.remote.key
-        known = read_record(record_path(root, base_key))
-        made = next((x for x in known if x.entry == entry.key), None)
-        # A file changed while it was built: nothing leads to it.
-        if made is None:
-            return
+        key, root = self.remote.key, os.fspath(entry.path.parents[2])
         try:
-            data = pack(os.fspath(entry.path), Bundle(base_key, made), key)
-            try:
-                there = self._reads(base_key)
-            except ValueError:
-                there = []  # it is written anew
-            self._storage.put(_entry_path(made.entry), data)
-            rows = [made, *(x for x in there if x.entry != made.entry)][:_MOST_READS]
-            # After the entry: who reads the record finds that.
-            record = pack_reads(rows, base_key=base_key, key=key)
-            self._storage.put(f"v2/records/{base_key}", record)
+            for made in read_record(record_path(root, base_key)):
+                # Where a file changed while it was built, nothing leads to the entry.
+                if made.entry == entry.key:
+                    data = pack(os.fspath(entry.path), base_key, made, key)
+                    try:
+                        there = self._reads(base_key)
+                    except ValueError:
+                        there = []  # it is written anew
+                    self._storage.put(_entry_path(made.entry), data)
+                    rows = [made, *(x for x in there if x.entry != made.entry)][:_MOST_READS]
+                    # After the entry: who reads the record finds that.
+                    record = pack_reads(rows, base_key=base_key, key=key)
+                    self._storage.put(f"v2/records/{base_key}", record)
         except Exception as error:
             self._writes_after = time.monotonic() + _PAUSE
             self._tell(f"cannot be written; where that is meant, set {_MODE}=read", error)
@@ -304,14 +303,9 @@ class Sharing:
     def _tell(self, what: str, error: Exception) -> None:
         level = logging.DEBUG if self._has_warned else logging.WARNING
         self._has_warned = True
-        login = re.search(r"//(.*)@", self.remote.url)
-        text = str(error) or repr(error)
-        logging.getLogger("tvmffi_cubin").log(
-            level,
-            "remote cache %s %s: %.300s",
-            *(without_secrets(self.remote.url), what),
-            text.replace(login[1], "") if login else text,
-        )
+        url = without_secrets(self.remote.url)
+        text = (str(error) or repr(error)).replace(self.remote.url, url)
+        logging.getLogger("tvmffi_cubin").log(level, "remote cache %s %s: %.300s", url, what, text)
 
 
 def _entry_path(key: str) -> str:

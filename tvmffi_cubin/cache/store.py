@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import config
 from ..errors import BuildError, CacheError
 from . import private
-from .entry import MANIFEST, Damaged, Entry, entry_path, stamps_of, verify
+from .entry import Damaged, Entry, entry_path, stamps_of, verify
 from .files import changed_ns, make_folder, remove, share
 from .folder import places
 from .lock import builder_lock
@@ -31,6 +31,7 @@ NOTHING = "nothing was built with these inputs"
 _PATIENCE = 120.0
 # In seconds: how exactly an entry's last use is known. To write it down costs more than a look.
 _RARELY = 3600.0
+# Where others remove, or cannot be kept from damaging, what is published.
 _TRIES = 5
 
 _logger = logging.getLogger("tvmffi_cubin")
@@ -104,8 +105,8 @@ class Cache:
         for folder in reversed(self.folders):
             for known in read_record(record_path(folder, base_key)):
                 current = known.check(files, may_lack=may_lack)
-                if current is None:
-                    change = change or known.change(files, may_lack=may_lack)
+                if isinstance(current, str):
+                    change = change or current
                     continue
                 found = self._entry(base_key, known, current)
                 if isinstance(found, Entry):
@@ -141,7 +142,6 @@ class Cache:
             return
         with contextlib.suppress(OSError):
             if now != known:
-                make_folder(f"{self._root}/records", self._root)
                 write_record(record_path(self._root, base_key), now)
             if path.startswith(f"{self._root}/"):
                 moment = time.time()
@@ -213,9 +213,9 @@ class Cache:
                 if remote and entry.level == "cache":
                     remote.offer(base_key, entry)
         if entry.level == "cache":
-            from .upkeep import count
+            from .upkeep import keep_below_limit
 
-            count(self._root, entry)
+            keep_below_limit(self._root)
         return entry
 
     def _build(self, base_key: str, make: Callable[[Path], Product]) -> Entry:
@@ -224,17 +224,15 @@ class Cache:
             try:
                 with private.directory(root) as directory:
                     started_ns = time.time_ns()
-                    product = make(directory)
-                    return self._publish(base_key, product, directory, started_ns)
+                    return self._publish(base_key, make(directory), directory, started_ns)
             except (OSError, BuildError) as error:
                 full = private.says_full(error)
                 if not full or (root != self._root and isinstance(error, BuildError)):
                     raise
                 if root != self._root:
                     raise CacheError(
-                        f"{root}, which is used because the cache folder has no room, has none "
-                        f"either: {full}; look at the disks' room (df), at quotas, and at the "
-                        "largest file that this process may write (ulimit -f)"
+                        f"neither the cache folder nor {root} has room: {full}; look at df, at "
+                        "quotas, and at ulimit -f"
                     ) from error
                 if isinstance(error, BuildError):
                     remove(error.directory)
@@ -263,11 +261,8 @@ class Cache:
         serves this call and is not found again.
         """
         from .entry import write_manifest
-        from .key import Key
 
         folder = os.fspath(directory)
-        if not os.path.isfile(f"{folder}/{product.so}"):
-            raise ValueError(f"build folder {folder} holds no {product.so!r} to publish")
         files = Files(self.roots)
         read = outside((*product.dependencies, *product.absent), folder)
         loaded = (product.so, *product.used)
@@ -283,9 +278,8 @@ class Cache:
             )
         if problem:
             _logger.warning("%s; what was built serves this call alone", problem)
-            nonce = Key("unrecorded").add("nonce", os.urandom(16)).hexdigest()
-            made = made._replace(entry=nonce)
-        _prune(folder, {product.so, MANIFEST, *product.keep})
+            made = made._replace(entry=os.urandom(32).hex())
+        _prune(folder, {product.so, *product.keep})
         write_manifest(folder, product, base_key=base_key, key=made.entry)
         return self._place(base_key, made, folder, product.history, is_found=not problem)
 
@@ -329,9 +323,7 @@ class Cache:
             except Damaged:
                 remove(target)
         if is_found:
-            path = record_path(root, base_key)
-            make_folder(os.path.dirname(path), root)
-            write_record(path, made._replace(verified=verified))
+            write_record(record_path(root, base_key), made._replace(verified=verified))
             if history is not None:
                 from .history import note
 
@@ -353,15 +345,7 @@ def outside(paths: Sequence[str], directory: str) -> list[str]:
 
 
 def _prune(directory: str, keep: set[str]) -> None:
-    """Remove all files of a folder but those to keep, by relative paths; empty folders too."""
-    for folder, subfolders, names in os.walk(directory, topdown=False):
-        for name in names:
-            path = os.path.join(folder, name)
-            if os.path.relpath(path, directory) not in keep:
-                os.unlink(path)
-        for name in subfolders:
-            path = os.path.join(folder, name)
-            if os.path.islink(path):
-                os.unlink(path)
-            elif not os.listdir(path):
-                os.rmdir(path)
+    """Remove what is in a folder but some files, and the folders that they are in."""
+    for name in os.listdir(directory):
+        if not any(f"{path}/".startswith(f"{name}/") for path in keep):
+            remove(f"{directory}/{name}")

@@ -13,16 +13,17 @@ from typing import NamedTuple
 
 from .. import config
 from ..errors import CacheError
-from .entry import Damaged, Entry, check_entry, entry_path, read_manifest
-from .files import make_folder, read_sealed, remove, share, temporary_name, write_atomically
+from .entry import Damaged, check_entry, entry_path, read_manifest
+from .files import make_folder, read_sealed, remove, share, temporary_name
 from .private import sweep, unused
 from .record import read_record
 
 _SIZE = "TVMFFI_CUBIN_CACHE_SIZE"
 _UNLIMITED = "unlimited"
-# Of the limit this much is left filled, so that not every build has to remove something.
+# Of the limit this much is left filled, so that not every look has to remove something.
 _FILLED = 0.9
-# In seconds: what was used since is spared, since a process may be about to load it.
+# In seconds: what was used since is spared, since a process may be about to load it. As nothing
+# younger is ever removed, nobody looks more often.
 _RECENT = 3600.0
 
 # TVMFFI_CUBIN_CACHE_DIR may name a folder with other things in it by mistake: these names decide
@@ -68,8 +69,6 @@ class Removed(NamedTuple):
 
 def contents(root: str, *kinds: str) -> list[Item]:
     """Return what a cache folder holds of some kinds, by default of all; raises CacheError."""
-    if os.path.lexists(root) and not os.path.isdir(root):
-        raise CacheError(f"cache folder {root} is no folder; set TVMFFI_CUBIN_CACHE_DIR to one")
     found = []
     for kind, place in _PLACES.items():
         if not kinds or kind in kinds:
@@ -119,10 +118,8 @@ def read_size(text: str, *, what: str) -> int | None:
     if text.strip().lower() == _UNLIMITED:
         return None
     match = re.fullmatch(r"\s*(\d{1,18}(?:\.\d{1,9})?)\s*([kmgt]?)(i?)b?\s*", text.lower())
-    size = 0
-    if match is not None:
-        base = 1024 if match[3] else 1000
-        size = int(float(match[1]) * base ** " kmgt".index(match[2] or " "))
+    unit = 1024 if match and match[3] else 1000
+    size = int(float(match[1]) * unit ** " kmgt".index(match[2] or " ")) if match else 0
     if size <= 0:
         raise ValueError(
             f"{what}={text!r}: wanted a number of bytes above 0, such as 500MB, 2GiB or 5000000000,"
@@ -140,58 +137,79 @@ def size_text(size: float) -> str:
     return f"{size:.1f} TB"
 
 
-def count(root: str, entry: Entry) -> None:
-    """Count a new entry; where the folder may hold too much now, remove what was used least."""
+def keep_below_limit(root: str) -> None:
+    """Once an hour, remove what was used least recently where a cache folder holds too much."""
     limit = capacity()
-    if limit is None:
-        return
-    path = os.path.join(root, "size")
+    mark = f"{root}/looked"
     try:
-        try:
-            with open(path, "rb") as file:
-                size = int(file.read(32)) + _size_of(os.fspath(entry.path))
-        except (FileNotFoundError, ValueError):
-            size = limit + 1  # time to look what there really is
-        if size > limit:
-            found = contents(root)
-            size = sum(item.size for item in found)
-            if size > limit:
-                size -= _shrink(root, found, size - int(limit * _FILLED), keep=entry.path.name)
-        # Nobody locks it: what is lost by that is found by the next look.
-        write_atomically(path, b"%d" % size)
-        share(path)
+        if limit is None or _age(mark) < _RECENT:
+            return
+        with open(mark, "w"):
+            os.utime(mark)
+        share(mark)
+        plan = plan_prune(root, max_size=limit, max_age=None, filled=_FILLED)
+        chosen = [item for item in plan if item.used < time.time() - _RECENT]
+        if chosen:
+            removed = prune(root, chosen)
+            logging.getLogger("tvmffi_cubin").info(
+                "cache folder %s: %d entries that were not used for longest were removed, %s freed",
+                *(root, removed.entries, size_text(removed.size)),
+            )
     except (OSError, CacheError) as error:
         logging.getLogger("tvmffi_cubin").debug("%s is not kept below its limit: %s", root, error)
 
 
-def _shrink(root: str, found: list[Item], excess: int, *, keep: str) -> int:
-    moment = time.time() - _RECENT
-    items = [x for x in found if x.kind in ("entry", "build") and x.name != keep]
-    removed = _evict(_least_used([x for x in items if x.used < moment], excess))
-    size = removed.size + _drop_records(found)
-    logging.getLogger("tvmffi_cubin").info(
-        "cache folder %s: %d entries that were not used for longest were removed, %s freed",
-        *(root, removed.entries, size_text(size)),
-    )
-    return size
+def _age(path: str) -> float:
+    return time.time() - (os.stat(path).st_mtime if os.path.exists(path) else 0.0)
 
 
-def _least_used(items: Iterable[Item], excess: int) -> list[Item]:
-    """Return the items to remove so that so many bytes are free: those used least recently."""
+# What people ask for
+
+
+def plan_prune(
+    root: str, *, max_size: int | None, max_age: float | None, filled: float = 1.0
+) -> list[Item]:
+    """Return what is to go so that a folder has at most `max_size` bytes and nothing too old.
+
+    What was not used for `max_age` seconds is too old. Where there is too much, `filled` is how
+    much of `max_size` is left.
+    """
+    found = contents(root)
+    items = [item for item in found if item.kind in ("entry", "build")]
+    items.sort(key=lambda item: (item.used, item.path))
+    oldest = time.time() - max_age if max_age is not None else 0.0
+    size = sum(item.size for item in found)
+    kept = size if max_size is None or size <= max_size else max_size * filled
     chosen = []
-    for item in sorted(items, key=lambda item: (item.used, item.path)):
-        if excess <= 0:
-            break
-        chosen.append(item)
-        excess -= item.size
+    for item in items:
+        if item.used < oldest or size > kept:
+            chosen.append(item)
+            size -= item.size
     return chosen
 
 
-def _evict(items: Iterable[Item], *, is_strict: bool = False) -> Removed:
+def prune(root: str, items: Iterable[Item]) -> Removed:
+    """Remove what `plan_prune` chose, and what leads nowhere."""
+    removed = _evict(items)
+    sweep(f"{root}/tmp")
+    return removed._replace(size=removed.size + _drop_records(contents(root), _RECENT))
+
+
+def clear(root: str) -> Removed:
+    """Remove all that the cache has made in a folder, but for builds that run.
+
+    Other processes may use the cache meanwhile: they find an entry whole or not at all.
+    """
+    found = contents(root)
+    removed = _evict(x for x in found if x.kind in ("entry", "build"))
+    return removed._replace(size=removed.size + _drop_records(found, 0.0, "history", "identity"))
+
+
+def _evict(items: Iterable[Item]) -> Removed:
     entries = size = 0
     for item in items:
         # So that nobody sees it half gone; whoever has mapped it keeps what is mapped.
-        grave = os.path.join(item.root, "tmp", temporary_name())
+        grave = f"{item.root}/tmp/{temporary_name()}"
         is_build = item.kind == "build"
         try:
             make_folder(os.path.dirname(grave), item.root)
@@ -202,73 +220,28 @@ def _evict(items: Iterable[Item], *, is_strict: bool = False) -> Removed:
         except FileNotFoundError:
             continue
         except OSError as error:
-            if is_strict:
-                raise CacheError(
-                    f"{item.path} cannot be removed: {error}; check who owns it, or set "
-                    "TVMFFI_CUBIN_CACHE_DIR to another folder"
-                ) from error
-            continue
+            raise CacheError(
+                f"{item.path} cannot be removed: {error}; check who owns it, or set "
+                "TVMFFI_CUBIN_CACHE_DIR to another folder"
+            ) from error
         remove(grave)
         entries += item.kind == "entry"
         size += item.size
     return Removed(entries, size)
 
 
-def _drop_records(found: Iterable[Item], *, keep_recent: bool = True) -> int:
+def _drop_records(found: Iterable[Item], least_age: float, *kinds: str) -> int:
     """Remove records whose entries are gone, and what killed processes left; return the bytes."""
-    moment = time.time() - (_RECENT if keep_recent else 0.0)
+    moment = time.time() - least_age
     gone = 0
     for item in found:
-        if item.used > moment or item.kind not in ("record", "lock", "leftover"):
+        if item.used > moment or item.kind not in ("record", "lock", "leftover", *kinds):
             continue
         known = read_record(item.path) if item.kind == "record" else []
         if not any(os.path.isdir(entry_path(item.root, x.entry)) for x in known):
             remove(item.path)
             gone += item.size
     return gone
-
-
-# What people ask for
-
-
-def plan_prune(root: str, *, max_size: int | None, max_age: float | None) -> list[Item]:
-    """Return what is to go so that a folder has at most `max_size` bytes and nothing too old.
-
-    What was not used for `max_age` seconds is too old.
-    """
-    found = contents(root)
-    items = [item for item in found if item.kind in ("entry", "build")]
-    moment = time.time() - max_age if max_age is not None else 0.0
-    chosen = sorted((x for x in items if x.used < moment), key=lambda item: item.used)
-    if max_size is not None:
-        excess = sum(x.size for x in found) - sum(x.size for x in chosen) - max_size
-        chosen += _least_used([x for x in items if x not in chosen], excess)
-    return chosen
-
-
-def prune(root: str, items: Iterable[Item]) -> Removed:
-    """Remove what `plan_prune` chose, and what leads nowhere."""
-    removed = _evict(items, is_strict=True)
-    sweep(os.path.join(root, "tmp"))
-    size = removed.size + _drop_records(contents(root))
-    remove(os.path.join(root, "size"))
-    return removed._replace(size=size)
-
-
-def clear(root: str) -> Removed:
-    """Remove all that the cache has made in a folder, but for builds that run.
-
-    Other processes may use the cache meanwhile: they find an entry whole or not at all.
-    """
-    found = contents(root)
-    removed = _evict([x for x in found if x.kind in ("entry", "build")], is_strict=True)
-    size = removed.size + _drop_records(found, keep_recent=False)
-    for item in found:
-        if item.kind in ("history", "identity"):
-            remove(item.path)
-            size += item.size
-    remove(os.path.join(root, "size"))
-    return removed._replace(size=size)
 
 
 class Found(NamedTuple):
@@ -324,10 +297,9 @@ class Listed(NamedTuple):
     path: str
 
 
-_GENERATED = "generated.json"
 # What entries are whose first file is called so.
 _KINDS = {
-    _GENERATED: "images",
+    "generated.json": "images",
     "tvmffi_cubin.host.o": "side",
     "tvmffi_cubin.device": "side",
     "tvmffi_cubin_precompiled.h": "headers",
@@ -344,12 +316,14 @@ def listed(items: Iterable[Item]) -> Iterator[Listed]:
         except Damaged:
             yield Listed(item.name, "damaged", "?", (), item.size, item.used, item.used, "", "")
             continue
-        facts = manifest["facts"]
-        names = (x for x in (manifest["so"], *manifest["used"]) if x != _GENERATED)
-        name = str(facts.get("name") or os.path.splitext(next(names, "?"))[0])
+        facts, so = manifest["facts"], manifest["so"]
+        kind = _KINDS.get(so, "module")
+        # Images are called as their file is.
+        file = so if kind != "images" else next(iter(manifest["used"]), "?")
+        name = str(facts.get("name") or os.path.splitext(file)[0])
         yield Listed(
             key=item.name,
-            kind=_KINDS.get(manifest["so"], "module"),
+            kind=kind,
             # What was imported may have any text, which a terminal might obey.
             name=name if name.isprintable() else ascii(name),
             archs=tuple(x for x in map(str, facts.get("archs", ())) if x.isprintable()),

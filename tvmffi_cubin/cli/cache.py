@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "take in what `export` wrote; where a key is set, only what is signed with it"
     import_ = action(_import, text)
     import_.add_argument("file", type=Path, metavar="FILE", help="the archive")
-    help_ = "take what is not signed, too: it is code that this user will run"
+    help_ = "take what was exported without a key: it is code that this user will run"
     import_.add_argument("--unsigned", action="store_true", help=help_)
 
 
@@ -158,7 +158,7 @@ def _export(options: argparse.Namespace) -> int:
     if options.layer is not None:
         moved = bundle.export_layer(root, entries, options.layer)
     else:
-        moved = bundle.export(root, entries, options.file, secret())
+        moved = bundle.export(root, entries, options.file, secret() or b"")
     count, problems = _watch(moved, "was left out")
     left = f", {problems} left out" if problems else ""
     print(f"{options.layer or options.file}: {_entries(count)}{left}")
@@ -167,19 +167,20 @@ def _export(options: argparse.Namespace) -> int:
 
 def _import(options: argparse.Namespace) -> int:
     root = places().root
-    moved = bundle.import_(options.file, Cache(root), secret(), takes_unsigned=options.unsigned)
+    key = None if options.unsigned else secret()
+    moved = bundle.import_(options.file, Cache(root), key or b"")
     count, refused = _watch(moved, "was refused")
     left = f", {refused} refused" if refused else ""
     print(f"{root}: {_entries(count)} of {options.file} taken{left}")
     return 1 if refused else 0
 
 
-def _watch(moved: Iterable[bundle.Moved], problem: str) -> tuple[int, int]:
+def _watch(moved: Iterable[tuple[str, str]], what: str) -> tuple[int, int]:
     counts = [0, 0]
-    for entry in moved:
-        counts[bool(entry.problem)] += 1
-        if entry.problem:
-            print(f"{entry.name} {problem}: {entry.problem}", flush=True)
+    for name, problem in moved:
+        counts[bool(problem)] += 1
+        if problem:
+            print(f"{name} {what}: {problem}", flush=True)
     return counts[0], counts[1]
 
 
