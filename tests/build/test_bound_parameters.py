@@ -205,7 +205,7 @@ class TestAsking:
         [
             (
                 tc.Launch(kernel="k", grid="limit", block=1, args=BOUND),
-                "'limit' is bound, and expressions are worked out without that",
+                "given by args as Bound(), which no expression can read",
             ),
             (
                 tc.Launch(kernel="k", args={**BOUND, "limit": tc.Bound("counters")}, **SHAPE),

@@ -1,5 +1,6 @@
 """Expressions as the compiled launcher computes them, against Python's own arithmetic."""
 
+import operator
 import random
 
 import pytest
@@ -14,12 +15,21 @@ SOURCE = 'extern "C" __global__ void probe(const float* x, long long value) {}'
 PARAMS = "const float* x, long a, long b, int c, unsigned d"
 INT64 = (-(2**63), 2**63 - 1)
 EXPRESSIONS = 60
+COMPARISONS = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 # Each operator and function by itself, and what hypothesis once found.
 CHOSEN = [
     *("a + b", "a - b", "a * b", "a // b", "a % b", "-a", "+a", "--a", "a - -1"),
     *("ceil_div(a, b)", "min(a, b)", "max(a, b)", "min(a, b, c, d)", "max(c, b, a)"),
     *("x.numel", "x.shape[0]", "x.shape[-1]", "x.shape[1] * x.stride[1]", "x.stride[-2]"),
+    *("a == b", "a < b <= c", "not a", "a and b or not c", "b == 0 or a // b > 1", "a and -b"),
     *("(a + b) * c - d", "a // b * b + a % b", "ceil_div(x.numel, 256) * num_sms"),
     *(
         "9223372036854775807 - a",
@@ -45,6 +55,9 @@ def made_up(rng: random.Random, depth: int) -> str:
         [
             *(lambda op=op: f"({part()} {op} {part()})" for op in ("+", "-", "*", "//", "%")),
             lambda: f"-{part()}",
+            lambda: f"({part()} {rng.choice(list(COMPARISONS))} {part()})",
+            lambda: f"({part()} {rng.choice(['and', 'or'])} {part()})",
+            lambda: f"(not {part()})",
             lambda: f"ceil_div({part()}, {part()})",
             lambda: f"{rng.choice(['min', 'max'])}({', '.join(part() for _ in range(3))})",
         ]
@@ -68,7 +81,17 @@ def value_of(tree: Tree, values: dict[str, int]) -> int:
         if tree.dim is None:
             return values[f"x.{tree.field}"]
         return values[tree.field][tree.dim]
+    if tree.op in ("and", "or"):
+        for part in tree.parts:
+            found = value_of(part, values)
+            if bool(found) == (tree.op == "or"):
+                break
+        return found
+    if tree.op == "not":
+        return int(not value_of(tree.parts[0], values))
     left, right, *more = [value_of(part, values) for part in tree.parts]
+    if tree.op in COMPARISONS:
+        return int(COMPARISONS[tree.op](left, right))
     return checked(
         {
             "+": lambda: left + right,

@@ -128,19 +128,3 @@ def test_devices_have_state_of_their_own_and_descriptors_none(mod, driver_stub):
     assert left.retained_contexts == before.retained_contexts
     mod.unload()
     assert driver_stub.object_counts() == before
-
-
-def test_a_kernel_s_limit_is_no_other_s(mod, driver_stub):
-    """What was refused is tried again at the next call, and nothing that was not."""
-    mod.unload()
-    driver_stub.fail("cuKernelSetAttribute", 2, nth=3)
-    arguments = (*tensors(driver_stub, 0), 100, 64, 0, 0)
-    with pytest.raises(
-        tc.LaunchError, match=r"launch: launch 2 of 2: .*cuKernelSetAttribute failed"
-    ):
-        mod.launch(*arguments)
-    assert not driver_stub.launches()
-    mod.launch(*arguments)
-    mod.launch(*arguments)
-    sets = [x.args["attribute"] for x in driver_stub.calls("cuKernelSetAttribute")]
-    assert sets.count(MAX_DYNAMIC) == 3

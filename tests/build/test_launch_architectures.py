@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import struct
-import subprocess
-import sys
 
 import pytest
 from several_architectures import EVERYTHING, SOURCE, as_new_as_nvrtc, launched, load, needs_sm_100a
@@ -67,31 +64,6 @@ def test_a_kernel_that_its_device_lacks_says_which_have_it(driver_stub):
     assert "The image has it for sm_80, compute_80 alone, by a cond" in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("kernel", "capability", "lacks"),
-    [
-        ("newer", 90, False),  # sm_90a
-        ("newer", 80, True),
-        ("older", 80, False),
-        ("older", 89, False),  # takes sm_80
-        ("older", 90, True),
-        ("older", 120, False),  # takes compute_80
-        ("newer", 120, True),
-    ],
-)
-def test_an_invalid_handle_is_for_want_of_the_kernel_only_where_the_device_lacks_it(
-    kernel, capability, lacks, driver_stub
-):
-    driver_stub.set_devices(capability)
-    mod = load(EVERYTHING, name="invalid_handle")
-    mod.unload()
-    x = cuda_array(driver_stub, 4)
-    driver_stub.fail("cuLibraryGetKernel" if lacks else "cuLaunchKernelEx", INVALID_HANDLE)
-    with pytest.raises(LaunchError, match=r"CUDA_ERROR_INVALID_HANDLE \(400\)") as error:
-        mod[kernel](x)
-    assert ("a condition on the architecture" in str(error.value)) == lacks
-
-
 # Drivers that are too old
 
 
@@ -143,26 +115,6 @@ def test_a_device_that_nvrtc_does_not_know_is_launched_on_all_the_same(
     assert launched(driver_stub) == [(0, image)]
     assert load(arch, name="too_new").path == mod.path
     assert f"does not know the current device's sm_{capability}" in caplog.text
-
-
-@pytest.mark.usefixtures("driver_stub")
-def test_what_nvrtc_knows_is_remembered_between_processes(tmp_path):
-    code = """
-import sys
-import tvmffi_cubin as tc
-print(tc.nvrtc.resolve_archs())
-print("libnvrtc" in open("/proc/self/maps").read())
-"""
-    environment = {**os.environ, "STUB_DEVICES": "100", "TVMFFI_CUBIN_CACHE_DIR": str(tmp_path)}
-    for loads in ("True", "False"):
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert done.stdout.split("\n")[:2] == ["('sm_100a',)", loads]
 
 
 # Wrappers

@@ -96,24 +96,6 @@ def test_events_are_passed_by_their_handles(attribute_module, driver_stub, x):
         attribute_module.events(x, 1, 0, -1)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            (1, 0, 1, 1, 0, True, True, 0, 0),
-            r"computed: launch attribute 4 is 0, wanted 1 to 4294967295",
-        ),
-        ((1, 1, 0, 1, 0, True, True, 0, 0), r"launch attribute 4 is 0, wanted 1 to"),
-    ],
-)
-def test_a_computed_attribute_out_of_range_is_an_error(
-    attribute_module, driver_stub, x, arguments, message
-):
-    with pytest.raises(ValueError, match=message):
-        attribute_module.computed(x, *arguments)
-    assert not driver_stub.launches()
-
-
 # Clusters and grids
 
 
@@ -248,20 +230,3 @@ def test_a_bad_option_is_an_error_that_names_it(attribute_module, options, error
 
 
 # Several launches
-
-
-@pytest.mark.parametrize(
-    ("nth", "message"),
-    [
-        (1, "chain: launch 1 of 3: kernel k of image"),
-        (2, "chain: launch 2 of 3: kernel after of image"),
-        (3, "chain: launch 3 of 3: kernel after of image"),
-    ],
-)
-def test_a_partial_failure_names_the_launch_that_failed(
-    attribute_module, driver_stub, x, nth, message
-):
-    driver_stub.fail("cuLaunchKernelEx", 700, nth=nth)
-    with pytest.raises(tc.LaunchError, match=message):
-        attribute_module.chain(x, 4)
-    assert len(driver_stub.launches()) == nth - 1

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
-from dataclasses import replace
-
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from stub.cuda_array import cuda_array
 from stub.encoded_map import EncodedMap
-from tensor_map_cases import TYPES, Tiled, driver_answer
+from tensor_map_cases import TYPES
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import Launch, TensorMap
@@ -19,24 +14,11 @@ SOURCE = """
 #include <cuda.h>
 extern "C" __global__ void k(const __grid_constant__ CUtensorMap m) {}
 """
-RANKS = range(1, 6)
 
 
 def launch(params: str, map_: TensorMap, **fields) -> Launch:
     shape = {"grid": 1, "block": 1, "kernel": "k", "params": params}
     return Launch(**{**shape, **fields}, args={"m": map_})
-
-
-def ranked(rank: int) -> Launch:
-    """Everything of a map of float32 as parameters."""
-    dims = [f"d{i}" for i in range(rank)]
-    strides = [f"s{i}" for i in range(rank - 1)]
-    params = ", ".join(["void* x", *(f"int64_t {name}" for name in (*dims, *strides))])
-    box = (1,) * (rank - 1) + (32,)
-    return launch(
-        params,
-        TensorMap("x", box_dim=box, dtype="float32", global_dim=dims, global_strides=strides),
-    )
 
 
 FUNCTIONS = {
@@ -75,7 +57,6 @@ FUNCTIONS = {
         launch("void* x, int n", TensorMap("x", box_dim=16, dtype="uint8", global_dim="n")),
         launch("void* x, int n", TensorMap("x", box_dim=16)),
     ],
-    **{f"ranked_{rank}": ranked(rank) for rank in RANKS},
 }
 
 
@@ -134,8 +115,6 @@ def test_without_strides_the_memory_has_no_gaps(mod, driver_stub, array):
         (lambda m, x: m.typed(None, 1), "typed: tensor map m of x: there is no data: the address"),
         (lambda m, x: m.image(x, 0, 9), "global_dim[1] is 0"),
         (lambda m, x: m.image(x, 2, 9), "the pixels between the corners[0] is "),
-        (lambda m, x: m.ranked_1(x, 2**32 + 1), "global_dim[0] is 4294967297, the driver takes 1"),
-        (lambda m, x: m.ranked_2(x, 4, 8, 2**40), "global_strides[0] is 1099511627776, "),
         (lambda m, x: m.compact(cuda_like(x, "complex64"), 4, 1), "no data type for elements of"),
     ],
 )  # fmt: skip
@@ -149,34 +128,3 @@ def test_what_the_driver_would_refuse_names_the_figure(mod, driver_stub, array, 
 def cuda_like(x, dtype):
     x.dtype = {"complex64": (5, 64, 1)}[dtype]
     return x
-
-
-SIZES = st.one_of(st.integers(1, 4096), st.sampled_from([0, 1, -1, 2**32, 2**32 + 1, 2**62]))
-STRIDES = st.one_of(
-    st.integers(0, 4096).map(lambda n: 16 * n),
-    st.sampled_from([8, -16, 2**40 - 16, 2**40, 2**62]),
-)
-
-
-@settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(data=st.data())
-def test_every_map_is_the_drivers_or_a_value_error(mod, driver_stub, data):
-    dims = data.draw(st.lists(SIZES, min_size=1, max_size=5))
-    strides = data.draw(st.lists(STRIDES, min_size=len(dims) - 1, max_size=len(dims) - 1))
-    address = data.draw(st.sampled_from([1 << 20, 1 << 20 | 16, 1 << 20 | 8]))
-    box = (1,) * (len(dims) - 1) + (32,)
-    asked = replace(Tiled(), address=address, shape=dims, strides=strides, box=box)
-    with driver_stub.unrecorded():
-        is_taken = driver_answer(driver_stub.lib, asked) == 0
-    driver_stub.reset()
-    function = mod[f"ranked_{len(dims)}"]
-    if is_taken:
-        function(ctypes.c_void_p(address), *dims, *strides)
-        assert made(driver_stub).dims == tuple(reversed(dims))
-        assert made(driver_stub).strides == tuple(reversed(strides))
-        return
-    with pytest.raises(ValueError, match=r"tensor map m of x: (global_|the data lies at)"):
-        function(ctypes.c_void_p(address), *dims, *strides)
-    assert not driver_stub.launches(failed=True)

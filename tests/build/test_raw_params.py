@@ -4,8 +4,7 @@ import ctypes
 import struct
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
@@ -84,20 +83,6 @@ def test_without_functions_every_kernel_is_exported_by_its_sizes(raw):
 )
 def test_what_fits_a_size_is_passed_as_its_bytes(raw, driver_stub, size, value, expected):
     assert taken(driver_stub, raw[f"k{size}"], value) == expected
-
-
-@given(size=st.sampled_from([1, 2, 4, 8]), value=st.integers(-(2**66), 2**66))
-@example(size=4, value=2**32)
-@example(size=8, value=2**63)
-@settings(max_examples=200, deadline=None, suppress_health_check=[_SHARED])
-def test_an_integer_is_taken_exactly_where_its_size_holds_it(raw, driver_stub, size, value):
-    bits = 8 * size
-    if -(2 ** (bits - 1)) <= value < 2**bits:
-        expected = (value % 2**bits).to_bytes(size, "little")
-        assert taken(driver_stub, raw[f"k{size}"], value) == expected
-        return
-    with pytest.raises(ValueError, match="wanted -"):
-        raw[f"k{size}"][1, 1](value)
 
 
 REMEDY = "wanted what has its size: bytes, an int"

@@ -51,7 +51,7 @@ def chosen(launch: Launch | str, *images: Image, function="f", **options) -> str
     """Return the symbol of the kernel that a launch, or its kernel's name, stands for."""
     launch = Launch(kernel=launch) if isinstance(launch, str) else launch
     made = resolved([Export(function, instances=((launch,),))], *images, **options)
-    (ref,) = made.plan.kernels.values()
+    (ref,) = made.plan.kernels
     return ref.signature.symbol
 
 
@@ -144,7 +144,7 @@ def test_a_template_without_an_instance_is_no_part_of_another_kernel():
 def test_a_launch_says_which_image_has_its_kernel():
     twin = image(signature("saxpy"), name="twin")
     made = resolved([Export("saxpy", instances=((Launch(image="twin"),),))], KERNELS, twin)
-    assert [ref.image for ref in made.plan.kernels.values()] == ["twin"]
+    assert [ref.image for ref in made.plan.kernels] == ["twin"]
 
 
 # What is exported

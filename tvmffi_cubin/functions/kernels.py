@@ -192,25 +192,22 @@ def _in_file(image: str, wanted: str, launch: Launch, declared: Sequence[Param])
 
 
 def _by_part(kernels: Sequence[Found], part: str) -> list[Found]:
-    """Return the kernels that a part of their name or, where no name has it, symbol stands for."""
+    """Return the kernels that a part of their name or, where no name has it, symbol stands for.
+
+    Compilers number further kernels behind the name, ``main_kernel_1``: the first is meant.
+    """
     for texts in ([_squeezed(x.display) for _, x in kernels], [x.symbol for _, x in kernels]):
         found = [pair for pair in zip(kernels, texts, strict=True) if part in pair[1]]
-        # Compilers put a number behind the name of further kernels, at its end or before types.
-        numbers = [len(re.findall(r"_\d+(?=_|$)", text)) for _, text in found]
-        is_one = len({re.sub(r"_\d+(?=_|$)", "", text) for _, text in found}) == 1
+        plain = [x for x, text in found if not re.search(re.escape(part) + r"\w*?_[1-9]", text)]
         if found:
-            pairs = zip(found, numbers, strict=True)
-            return [x for (x, _), number in pairs if not is_one or number == min(numbers)]
+            return plain if len(plain) == 1 else [x for x, _ in found]
     return []
 
 
 def _fits(signature: KernelSignature, declared: Sequence[Param]) -> tuple[bool, bool]:
-    """Whether declared parameters have a kernel's sizes; and its kinds of types.
-
-    More than it has are for expressions.
-    """
+    """Whether declared parameters, which may be more, have a kernel's sizes; its kinds of types."""
     slots = signature.kernel.params
-    pairs = zip(declared, slots, strict=False)
-    sizes = len(slots) <= len(declared) and all(p.type.size in (None, x.size) for p, x in pairs)
+    sizes = [x.type.size in (None, y.size) for x, y in zip(declared, slots, strict=False)]
     both = zip(declared, signature.params, strict=False)
-    return sizes, not any(contradicts(param.type, own.type) for param, own in both)
+    kinds = not any(contradicts(x.type, own.type) for x, own in both)
+    return len(sizes) == len(slots) and all(sizes), kinds

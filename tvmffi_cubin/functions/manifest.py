@@ -32,8 +32,7 @@ def manifest(
         "name": request.name,
         "functions": exports.plan.functions,
         "kernels": [
-            [x.signature.symbol, x.signature.display, x.image]
-            for x in exports.plan.kernels.values()
+            [x.signature.symbol, x.signature.display, x.image] for x in exports.plan.kernels
         ],
         "images": {
             **{i.name: i.facts for i in images},

@@ -42,8 +42,6 @@ _DL_BOOL = 6
 _NOTHING, _MULTIPLE, _VALUE = range(3)
 
 _SMALL_SMEM = 48 * 1024
-_BLOCK_THREADS = 1024
-_QUARTER_REGISTERS = 16 * 1024
 
 _MODULE_NAME = "__tvmffi_cubin_module"
 BOUND_TABLE = "__tvmffi_cubin_bound"
@@ -88,7 +86,7 @@ class Plan(Text):
     def __init__(self, machine: str | None = None) -> None:
         super().__init__(machine)
         self.functions: dict[str, dict[str, Any]] = {}
-        self.kernels: dict[tuple[object, ...], KernelRef] = {}
+        self.kernels: list[KernelRef] = []
         self.slots: dict[tuple[str | None, str], Exported] = {}
         self._kernel_labels: dict[tuple[object, ...], str] = {}
         self._params: dict[Exported, str] = {}
@@ -106,15 +104,12 @@ class Plan(Text):
         """Whether nothing needs the launcher."""
         return not self.functions and not self.slots
 
-    # What functions write
-
     def kernel(self, ref: KernelRef) -> str:
         """Return the label of a kernel's row."""
-        key = ref.key
-        if key not in self.kernels:
-            self._kernel_labels[key] = f".Lkernels+{len(self.kernels) * _KERNEL_SIZE}"
-            self.kernels[key] = ref
-        return self._kernel_labels[key]
+        if (label := self._kernel_labels.get(key := ref.key)) is None:
+            label = self._kernel_labels[key] = f".Lkernels+{len(self.kernels) * _KERNEL_SIZE}"
+            self.kernels.append(ref)
+        return label
 
     def slot(self, function: str | None, given: Exported) -> int:
         """Return the number of what may be bound by a name, for all launches of a function."""
@@ -142,15 +137,13 @@ class Plan(Text):
         self.stub(name, "tvmffi_cubin_call", label)
         self.stub(f"_doc_{name}", "tvmffi_cubin_doc", label)
 
-    # What the module has
-
     def close(self, files: Mapping[str, str]) -> None:
         """Write the module's own tables; `files` are the images that lie in files, by name."""
-        used = (ref.image for ref in self.kernels.values() if ref.image not in files)
+        used = (ref.image for ref in self.kernels if ref.image not in files)
         images = {**dict.fromkeys(used), **files}
         labels = {name: f".Limages+{n * _IMAGE.size}" for n, name in enumerate(images)}
         self.named(".Limages", (self._image(*x) for x in images.items()), is_writable=True)
-        kernels = [self._kernel(ref, labels[ref.image]) for ref in self.kernels.values()]
+        kernels = [self._kernel(ref, labels[ref.image]) for ref in self.kernels]
         self.named(".Lkernels", kernels, is_writable=True)
         self.named(".Lfunctions", self._rows)
         if self.slots:
@@ -236,9 +229,7 @@ def kind_of(type_: CxxType) -> int:
 
 def _max_threads(kernel: Kernel) -> int:
     """Return how many threads of a block no device refuses; a few more may do."""
-    most = min(_BLOCK_THREADS, kernel.max_threads or _BLOCK_THREADS)
-    if not kernel.registers:
-        return most
+    most = min(1024, kernel.max_threads or 1024)
     # Registers come in units of 8 a thread, a warp at a time, from one quarter of the file.
-    warp = 32 * (-(-kernel.registers // 8) * 8)
-    return min(most, 4 * (_QUARTER_REGISTERS // warp) * 32)
+    of_warp = 32 * (-(-kernel.registers // 8) * 8)
+    return min(most, 128 * (16 * 1024 // of_warp)) if of_warp else most

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from ..kernels.types import CxxType
 from ..launches.expression import Number, Read, Tree, failure, lone_name, parse
-from ..launches.values import Bound
 from .exported import Exported, is_integer
 from .plan import Plan
 
@@ -121,28 +120,23 @@ class Scope:
     def _read_arg(self, read: Read, place: _Place) -> _Code:
         name, value = read.name, self.args[read.name]
         type_, inner = self.types[name], place._replace(reading=(*place.reading, name))
-        if isinstance(value, Bound):
-            problem = f"{name!r} is bound, and expressions are worked out without that"
-        elif name in place.reading:
-            problem = f"{name!r} is what this expression gives"
-        elif read.field:
-            other = lone_name(value)
-            if other and type_.kind in ("pointer", "raw"):
-                return self._read(read._replace(name=other), inner)
-            problem = f"{name!r} is given by args as {value!r}, not as a tensor"
-        elif is_integer(type_) and isinstance(value, int) and abs(value) < 2**63:
-            return _push(int(value))
-        elif is_integer(type_) and isinstance(value, str):
-            code, depth = self._code(
-                parse(value), inner._replace(what=f"args[{name!r}]", text=value)
+        other = lone_name(value) if read.field and type_.kind in ("pointer", "raw") else ""
+        if name in place.reading:
+            raise place.failure(read, f"{name!r} is what this expression gives")
+        if other:
+            return self._read(read._replace(name=other), inner)
+        number = value if isinstance(value, int) and abs(value) < 2**63 else None
+        if read.field or not is_integer(type_) or (number is None and not isinstance(value, str)):
+            raise place.failure(
+                read,
+                f"{name!r} is '{type_.text}', given by args as {value!r}, which no expression "
+                "can read",
             )
-            return _truth(code) if type_.kind == "bool" else code, depth
-        else:
-            problem = (
-                f"{name!r} is '{type_.text}', given by args as {value!r}; expressions are integer "
-                "arithmetic"
-            )
-        raise place.failure(read, problem)
+        if not isinstance(value, str):
+            return _push(int(number or 0))
+        inner = inner._replace(what=f"args[{name!r}]", text=value)
+        code, depth = self._code(parse(value), inner)
+        return _truth(code) if type_.kind == "bool" else code, depth
 
 
 def _truth(code: bytes) -> bytes:
