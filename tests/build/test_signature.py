@@ -10,7 +10,7 @@ from tvmffi_cubin.device.parameters import resolve
 from tvmffi_cubin.device.signature import KernelSignature
 from tvmffi_cubin.errors import CompileError
 from tvmffi_cubin.inline.request import make_request
-from tvmffi_cubin.sources.reader import read
+from tvmffi_cubin.sources.facts import read
 
 
 def signatures(source: str, *wanted: str, **options) -> dict[str, KernelSignature]:

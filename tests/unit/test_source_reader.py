@@ -8,48 +8,32 @@ from pathlib import Path
 
 import pytest
 
-from tvmffi_cubin.sources.facts import LaunchSite, ParamFact
-from tvmffi_cubin.sources.reader import read
+from tvmffi_cubin.sources.facts import KernelFact, LaunchSite, read
 
 
-def kernels(source: str):
+def kernels(source: str) -> dict[str, KernelFact]:
     return {kernel.qualified: kernel for kernel in read(source).kernels}
 
 
-def names(source: str) -> list[str]:
-    return [kernel.qualified for kernel in read(source).kernels]
-
-
-def test_a_kernel_with_its_parameters():
-    (kernel,) = read(
-        'extern "C" __global__ void saxpy(float a, const float* __restrict__ x,\n'
-        "    unsigned long long n = 3, float) {}"
-    ).kernels
-    assert (kernel.name, kernel.extern_c, kernel.template_params) == ("saxpy", True, None)
-    assert (kernel.line, kernel.defined, kernel.internal) == (1, True, False)
-    assert kernel.params == (
-        ParamFact("a", "float"),
-        ParamFact("x", "const float*"),
-        ParamFact("n", "unsigned long long"),
-        ParamFact("", "float"),
-    )
+def params(kernel: KernelFact) -> list[str] | None:
+    if kernel.params is None:
+        return None
+    return [f"{x.type_text}{'...' if x.pack else ''}|{x.name}" for x in kernel.params]
 
 
 def test_parameters_of_every_shape():
     (kernel,) = read(
         "template <class T, int N, class... Ts> __global__ void k(int (*p)[16], void (*f)(int),\n"
-        "  T q[N], S<T, 2>* s, const __grid_constant__ CUtensorMap m, const T (&r)[3], Ts... ts) {}"
+        "  T q[N], S<T, 2>* s, const __grid_constant__ CUtensorMap m, const T (&r)[3],\n"
+        "  const float* __restrict__ x, unsigned long long n = 3, float, const Own, struct B b,\n"
+        "  [[maybe_unused]] alignas(16) A a, Ts... ts) {}"
     ).kernels
     assert kernel.template_params == ("T", "N", "Ts")
-    assert kernel.params == (
-        ParamFact("p", "int (*)[16]"),
-        ParamFact("f", "void (*)(int)"),
-        ParamFact("q", "T [N]"),
-        ParamFact("s", "S<T, 2>*"),
-        ParamFact("m", "const CUtensorMap"),
-        ParamFact("r", "const T (&)[3]"),
-        ParamFact("ts", "Ts", pack=True),
-    )
+    assert params(kernel) == [
+        *("int (*)[16]|p", "void (*)(int)|f", "T[N]|q", "S<T, 2>*|s", "const CUtensorMap|m"),
+        *("const T (&)[3]|r", "const float*|x", "unsigned long long|n", "float|", "const Own|"),
+        *("struct B|b", "A|a", "Ts...|ts"),
+    ]
 
 
 def test_linkage_and_namespaces():
@@ -57,6 +41,7 @@ def test_linkage_and_namespaces():
         'extern "C" { __global__ void a() {} namespace n { __global__ void b() {} } }\n'
         "namespace x::y { __global__ void c() {} namespace { __global__ void d(void) {} } }\n"
         'extern "C++" { static __global__ void e() {} }\n'
+        'A_HEADER_S_BEGIN\nnamespace z { extern "C" __global__ void f() {} }\n'
     )
     assert [(name, kernel.extern_c, kernel.internal) for name, kernel in found.items()] == [
         ("a", True, False),
@@ -64,6 +49,7 @@ def test_linkage_and_namespaces():
         ("x::y::c", False, False),
         ("x::y::d", False, True),
         ("e", False, True),
+        ("z::f", True, False),
     ]
     assert found["x::y::d"].params == ()
 
@@ -73,29 +59,23 @@ def test_linkage_and_namespaces():
     [
         "__global__ void __launch_bounds__(256, 2) k(int n)",
         "__launch_bounds__(N * (2 + 1)) __global__ void k(int n)",
-        "void __global__ k(int n)",
-        "__global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(128) k(int n)",
         "__global__ __block_size__((32, 4, 2), (2, 1, 1)) void k(int n)",
-        "__global__ void __maxnreg__(64) k(int n)",
-        "__global__ __attribute__((noinline)) void k(int n)",
-        "__global__ __noinline__ static void k(int n)",
+        "__global__ __attribute__((noinline)) static void k(int n)",
         "__global__ auto k(int n) -> void",
         "__global__ void\nk /* here */ (int n)",
+        "FROM_A_HEADER(1) __global__ void FROM_A_HEADER(2) k(int n)",
     ],
 )
 def test_attributes_do_not_hide_a_kernel(declaration):
     (kernel,) = read(f'extern "C" {declaration} {{ n; }}').kernels
-    assert (kernel.name, kernel.defined) == ("k", True)
-    assert kernel.params == (ParamFact("n", "int"),)
+    assert (kernel.name, kernel.defined, params(kernel)) == ("k", True, ["int|n"])
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "// __global__ void k() {}",
         "// a line that goes on \\\n __global__ void k() {}",
         "/* __global__ void k() {} */",
-        'const char* s = "__global__ void k() {}";',
         'const char* s = "\\"__global__ void k() {}";',
         'const char* s = R"x(__global__ void k() {})" )x";',
         "#define K __global__ void k() {}",
@@ -107,24 +87,31 @@ def test_attributes_do_not_hide_a_kernel(declaration):
     ],
 )
 def test_text_that_only_looks_like_a_kernel(text):
-    assert names(text) == []
-    assert read(text).kind == "host"
+    assert (kernels(text), read(text).kind) == ({}, "host")
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "#if 0\n#else\n__global__ void k() {}\n#endif",
         "#if 0\n#elif 1\n__global__ void k() {}\n#endif",
         "#ifdef __CUDACC_RTC__\n__global__ void k() {}\n#endif",
         "#ifdef A\n#ifdef B\n__global__ void k() {}\n#endif\n#endif",
-        "#if __CUDA_ARCH__ >= 900\n__global__ void k() {}\n#else\n#endif",
         "char c = '\"'; __global__ void k() {} char d = '\"';",
-        "int n = 1'000; __global__ void k() {} int m = 1'000;",
+        "#if A\n__global__ void k(int a)\n#else\n__global__ void k(int b)\n#endif\n{ }",
+        "#if A\nvoid f() {\n#else\nvoid f(int) {\n#endif\n}\n__global__ void k() {}",
+        "template <class T> requires (sizeof(T) > 3) __global__ void k(T x) {}",
+        "int a[] = {1, 2}, b{3};\nstruct S : T<(1 > 2)> { int x; };\n__global__ void k() {}",
+        "S::S() : a{1}, b(2) { }\nbool operator()(int) { }\n__global__ void k() {}",
+        'R"(" __global__ void no() {})"; auto c = u8\'"\'; __global__ void k() {}',
+        "struct S { friend __global__ void no(int); };\n__global__ void k() {}",
+        "int f( { ;\n__global__ void k() {}",
+        "void f() {\n__global__ void k(int n) {}",
+        "A_HEADER_S(1)\ntemplate <class T> __global__ void k(T größe) {}",
+        "// \r\n__global__ void k() {}\r\n",
     ],
 )
-def test_kernels_in_branches_that_may_be_compiled(text):
-    assert names(text) == ["k"]
+def test_what_is_around_a_kernel_does_not_hide_it(text):
+    assert [*kernels(text)] == ["k"]
 
 
 def test_macros_that_make_kernels_are_expanded():
@@ -134,6 +121,7 @@ def test_macros_that_make_kernels_are_expanded():
         '#define DEF(n, T) extern "C" GLOBAL BOUNDS(64) n##_##T(const T* x, \\\n'
         "    int size) { (void)#n; }\n"
         "#define UNUSED(n) __global__ void n() {}\n"
+        "#define A A A __global__\n"
         "DEF(scale,\n"
         "    float)\n"
         "DEF(scale, half)\n"
@@ -141,16 +129,12 @@ def test_macros_that_make_kernels_are_expanded():
     )
     found = kernels(source)
     assert [(name, kernel.extern_c, kernel.line) for name, kernel in found.items()] == [
-        ("scale_float", True, 6),
-        ("scale_half", True, 8),
-        ("plain", False, 9),
+        ("scale_float", True, 7),
+        ("scale_half", True, 9),
+        ("plain", False, 10),
     ]
-    assert found["scale_half"].params == (ParamFact("x", "const half*"), ParamFact("size", "int"))
+    assert params(found["scale_half"]) == ["const half*|x", "int|size"]
     assert read(source).kind == "device"
-
-
-def test_macros_that_never_end_are_given_up():
-    assert read("#define A A A __global__\nA void k() {}").kind in ("device", "host")
 
 
 def test_definitions_declarations_and_instantiations():
@@ -159,23 +143,15 @@ def test_definitions_declarations_and_instantiations():
         "__global__ void d(int);\n"
         "template __global__ void k<float>(float*);\n"
         "template <> __global__ void k<int>(int* y) {}\n"
+        "__global__ void e(int a,\n#if A\n int b\n#else\n int c\n#endif\n) {}\n"
     )
-    assert [(kernel.name, kernel.defined) for kernel in read(source).kernels] == [
-        ("k", False),
-        ("d", False),
-        ("k<float>", True),
-        ("k<int>", True),
+    assert [(x.name, x.defined, x.params is None) for x in read(source).kernels] == [
+        ("k", False, False),
+        ("d", False, False),
+        ("k<float>", True, False),
+        ("k<int>", True, False),
+        ("e", True, True),  # either list may be compiled
     ]
-
-
-@pytest.mark.parametrize(
-    "body",
-    ["a[0] = ", "if (a[0] {", "foo", "a[0] = {1;", "static_assert(sizeof(a) > 3"],
-)
-def test_an_error_in_a_body_makes_no_host_source(body):
-    facts = read(f'extern "C" __global__ void k(float* a) {{ {body} }}\nint f() {{ return 1; }}')
-    assert facts.kind == "device"
-    assert facts.kernels[0].name == "k"
 
 
 KERNEL = 'extern "C" __global__ void k(int n) {}\n'
@@ -184,16 +160,12 @@ KERNEL = 'extern "C" __global__ void k(int n) {}\n'
 @pytest.mark.parametrize(
     ("source", "kind"),
     [
-        ("", "host"),
         ("int main() { return 0; }", "host"),
-        (KERNEL, "device"),
         (KERNEL + "__host__ __device__ int f(int x) { return x; }", "device"),
-        (KERNEL + "constexpr int f(int x) { return x; }", "device"),
         (KERNEL + "// tvm::ffi TVM_FFI_X <<<1, 1>>>", "device"),
         (KERNEL + "__global__ void l() { k<<<1, 1>>>(2); }", "device"),
         (KERNEL + "#ifndef __CUDACC_RTC__\nvoid f() { k<<<1, 1>>>(2); }\n#endif", "device"),
         ('extern "C" __global__ void k(int n);\nvoid f() { k<<<1, 1>>>(2); }', "host"),
-        ("__device__ float f(float x) { return x; }", "device"),
         ("template <class T> __device__ T f(T x) { return x; }", "device"),
         ("__constant__ float table[4];\nstruct S { __device__ void f(); };", "device"),
         ("#define DEV __device__ inline\nDEV float f(float x) { return x; }", "device"),
@@ -202,13 +174,14 @@ KERNEL = 'extern "C" __global__ void k(int n) {}\n'
         ("__host__ __device__ int f(int x) { return x; }", "host"),
         ("#define N 4\n#include <cuda_fp16.h>\n// __device__", "host"),
         ("__global__ void k(int n);\n#include <tvm/ffi/function.h>", "host"),
-        (KERNEL + "void f() { k<<<1, 1>>>(2); }", "mixed"),
         (KERNEL + "struct S { void f() { k<<<1, 1>>>(2); } };", "mixed"),
         (KERNEL + "#define GO k<<<1, 1>>>(2)\nvoid f() { GO; }", "mixed"),
         (KERNEL + "#include <tvm/ffi/container/tensor.h>", "mixed"),
-        (KERNEL + "void f(tvm::ffi::TensorView x) {}", "mixed"),
+        (KERNEL + "void f() { tvm::ffi::TensorView x; }", "mixed"),
         (KERNEL + "TVM_FFI_DLL_EXPORT_TYPED_FUNC(f, f);", "mixed"),
-        ('#include "torch/extension.h"\n' + KERNEL, "mixed"),
+        # An error in a body is NVRTC's to tell.
+        ('extern "C" __global__ void k(int n) { if (a[0] { }\nint f() { return 1; }', "device"),
+        ('extern "C" __global__ void k(int n) { a[0] = {1; }\nint f() { return 1; }', "device"),
     ],
 )
 def test_the_kind_of_a_source(source, kind):
@@ -216,8 +189,7 @@ def test_the_kind_of_a_source(source, kind):
 
 
 BRANCHES = """
-__global__ void scale_rows_by_what_it(
-    bool is_for_all_them) {
+__global__ void scale_rows() {
   if constexpr (std::is_same<scalar_t, nv_bfloat16>::value) {
     if constexpr (GROUPS == 1) {
     }
@@ -225,131 +197,40 @@ __global__ void scale_rows_by_what_it(
   }
 #endif
 }
-void run_scaled_by_rows(const scalar_t* input, scalar_t* output,
-                        bool has_rows, bool is_for_all) {
+void run_scaled_by_rows(const scalar_t* input) {
   if (bit == 4) {
-    if (ROWS_A_BLOCK / row_size == 2) {
-    }
   }
-  kernel<<<gridDim, blockDim, shared_mem_size, stream>>>(
-      ROWS_A_BLOCK, has_rows, is_for_all_them);
-}
-::own::Tensor scaled_by_rows(::own::Tensor input, ::own::Tensor output,
-                             int64_t ROWS_A_BLOCK, int64_t bit) {
-  OWN_CHECKS(size_k % ROWS_A_BLOCK == 0,
-              "ROWS_A_BLOCK // row_size must be one of [1, 2, 4, 8]");
-  if (input.scalar_type() == ::own::ScalarType::Half) {
-    run_scaled_by_rows<half>(
-        row_zeros.has_value(), row_weights.has_value());
-  }
+  kernel<4><<<gridDim, blockDim, shared_mem_size, stream>>>(input);
 }
 """
 
 
-@pytest.mark.parametrize(("word", "kind"), [("void", "mixed"), ("__device__ void", "device")])
-def test_a_launch_behind_brackets_within_branches_is_where_it_stands(word, kind):
+@pytest.mark.parametrize(("word", "in_host"), [("void", True), ("__device__ void", False)])
+def test_a_launch_behind_brackets_within_branches_is_where_it_stands(word, in_host):
     facts = read(BRANCHES.replace("void run", f"{word} run"))
-    is_host = kind == "mixed"
-    assert facts.launches == (LaunchSite("kernel<<<...>>>", 17, is_host),)
-    assert facts.kind == kind
-
-
-def test_a_mixed_source_comes_with_evidence():
-    facts = read(
-        f"#include <tvm/ffi/function.h>\n{KERNEL}\nvoid f() {{\n  k<<<1, 1>>>(2);\n}}\n"
-        "TVM_FFI_DLL_EXPORT_TYPED_FUNC(f, f);\n"
-    )
-    assert [str(use) for use in facts.evidence] == [
-        "line 2: __global__ k",
-        "line 1: #include <tvm/ffi/function.h>",
-        "line 5: k<<<...>>> in host code",
-        "line 7: TVM_FFI_DLL_EXPORT_TYPED_FUNC",
-    ]
-    assert facts.includes[0].text == "tvm/ffi/function.h"
+    assert facts.launches == (LaunchSite("kernel", in_host),)
 
 
 def test_host_functions():
     facts = read(
         "namespace a { int f(int x); float* g() { return 0; } }\n__device__ int d() { return 1; }\n"
-        "int (*pointer)(int);\nint value = f(3);\n"
+        "int (*pointer)(int);\nint value = f(3);\nMACRO(x);\nint S::h() { return 2; }\n"
+        "TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, a::g);\nint __tvm_ffi_go(void* x) { return 0; }\n"
     )
-    assert [(x.qualified, x.line, x.defined) for x in facts.functions] == [
-        ("a::f", 1, False),
-        ("a::g", 1, True),
+    assert [(x.qualified, x.defined) for x in facts.functions] == [
+        ("a::f", False),
+        ("a::g", True),
+        ("S::h", True),
+        ("__tvm_ffi_go", True),
     ]
-
-
-def test_windows_line_ends_and_any_text_are_read():
-    assert kernels("// a\r\n__global__ void k() {}\r\n")["k"].line == 2
-    assert names("__global__ void k(int größe) {} // ü\n__global__ void l() {}") == ["k", "l"]
-
-
-def test_deep_nests_do_not_exhaust_the_stack():
-    depth = 2000
-    nest = "namespace n { " * depth + "__global__ void k() {}" + " }" * depth
-    assert len(read(nest).kernels) == 1
-
-
-@pytest.mark.parametrize(
-    ("source", "found"),
-    [
-        ("#if A\n__global__ void k(int a)\n#else\n__global__ void k(int b)\n#endif\n{ }", ["k"]),
-        ("#if A\nvoid f() {\n#else\nvoid f(int) {\n#endif\n}\n__global__ void k() {}", ["k"]),
-        ("FROM_A_HEADER(1) __global__ void FROM_A_HEADER(2) k(int n) {}", ["k"]),
-        ("template <class T> requires (sizeof(T) > 3) __global__ void k(T x) {}", ["k"]),
-        (
-            "int a[] = {1, 2}, b{3};\nstruct S : T<(1 > 2)> { int x; };\n__global__ void k() {}",
-            ["k"],
-        ),
-        ("S::S() : a{1}, b(2) { }\nbool operator()(int) { }\n__global__ void k() {}", ["k"]),
-        ('R"(" __global__ void no() {})"; auto c = u8\'"\'; __global__ void k() {}', ["k"]),
-        ("struct S { friend __global__ void no(int); };\n__global__ void k() {}", ["k"]),
-        ("int f( { ;\n__global__ void k() {}", ["k"]),
-        ("void f() {\n__global__ void k(int n) {}", ["k"]),
-    ],
-)
-def test_what_is_around_a_kernel_does_not_hide_it(source, found):
-    assert names(source) == found
-
-
-def test_params_that_a_conditional_divides_are_not_known():
-    (kernel,) = read("__global__ void k(int a,\n#if A\n int b\n#else\n int c\n#endif\n) {}").kernels
-    assert kernel.params is None
+    assert facts.exports == ("run", "go")
 
 
 PIECES = (
-    *(
-        "(",
-        ")",
-        "{",
-        "}",
-        "[",
-        "<",
-        ">",
-        '"',
-        "'",
-        "/*",
-        "*/",
-        "//",
-        "\\\n",
-        'R"(',
-        ')"',
-        "\\",
-        "\0",
-    ),
+    *("(", ")", "{", "}", "[", "<", ">", '"', "'", "/*", "*/", "//", "\\\n", 'R"(', ')"', "\0"),
     *("#if 0\n", "#if X\n", "#else\n", "#endif\n", "\n#define K __global__\n", "K", "F(", "<<<"),
-    *(
-        "\n#define F(x) F(x) K {\n",
-        ">>>",
-        "::",
-        "template <",
-        "template ",
-        "operator",
-        "~",
-        ";",
-        "=",
-    ),
-    *("__global__ ", "1'000", 'extern "C" ', "namespace ", "\r\n", "é", "requires ", "struct "),
+    *("\n#define F(x) F(x) K {\n", ">>>", "::", "template <", "operator", "~", ";", "=", "é"),
+    *("__global__ ", "1'000", 'extern "C" ', "namespace ", "\r\n", "requires ", "struct "),
 )
 
 
@@ -357,7 +238,7 @@ def test_any_text_is_read_and_places_are_those_of_the_source():
     folder = Path(__file__).parents[1] / "mixed" / "sources"
     sources = [path.read_text() for path in sorted(folder.glob("*.cu"))]
     rnd = random.Random(3)
-    for _ in range(1500):
+    for _ in range(1000):
         source = rnd.choice(sources)
         start, end = sorted(rnd.randrange(len(source)) for _ in range(2))
         source = source[start:end]
@@ -368,31 +249,17 @@ def test_any_text_is_read_and_places_are_those_of_the_source():
         for kernel in read(source).kernels:
             if kernel.span:
                 first, last, body = kernel.span
-                assert (source[first - 1], source[last]) == ("(", ")")
+                assert source[first - 1] == "("
+                assert source[last] in ")}]" or not read(source).readable
                 assert body is None or source[body - 1] == "{"
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        *(
-            "(",
-            "{",
-            "{}",
-            "a{} ",
-            "a<",
-            "a<b>() ",
-            "namespace {",
-            "struct A {",
-            "__global__ ",
-            "k<<<",
-        ),
-        *('\\"', "'\\", 'R"(', "/*", "#define x /*", "#if X\n{\n", "template ", "A<B>::", "F(G("),
-        *(
-            "__global__ void k(int x) {}",
-            "__device__ int a, b = {1};",
-            "#define A A A __global__\nA",
-        ),
+        *("(", "{", "{}", "a{} ", "a<b>() ", "namespace n {", "struct A {", "__global__ ", "k<<<"),
+        *('\\"', "'\\", 'R"(', "/*", "#define x /*", "#if X\n{\n", "template ", "F(G(", ") {"),
+        *("__device__ int a, b = {1};", "#define A A A __global__\nA", "a_word_without_any_end"),
     ],
 )
 def test_time_is_linear_in_a_text_s_length(text):
@@ -410,4 +277,4 @@ def test_many_kernels_are_read_in_little_time():
     )
     start = time.process_time()
     assert len(read(source).kernels) == 500
-    assert time.process_time() - start < 0.3  # 30 ms where nothing else runs
+    assert time.process_time() - start < 0.3  # 40 ms where nothing else runs

@@ -23,14 +23,9 @@ def other_units_hints(log: str, unit: Unit, units: Sequence[Unit]) -> list[str]:
     for name in dict.fromkeys(names):
         for other in units:
             if other is not unit and re.search(rf"\b{name}\b", other.text):
-                defined = {
-                    found.qualified.rpartition("::")[2]: f", {found.declaration!r}"
-                    for found in other.facts.definitions
-                    if found.declaration
-                }
                 hints.append(
                     f"{other.name} has {name}, but sources of a list are compiled separately: "
-                    f"declare it here as well{defined.get(name, '')}; or put it into a source of "
+                    f"declare it here as well; or put it into a source of "
                     "its own before both (types, macros, inline functions and templates are seen "
                     'by all that follow); or join the sources with "\\n".join(...)'
                 )

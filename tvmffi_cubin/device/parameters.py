@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from ..kernels.cubin import Cubin, Kernel
 from ..kernels.demangle import FunctionName, function_name, spelled_types
 from ..kernels.types import Param, parse_type
-from ..sources.facts import KernelFact, ParamFact
+from ..sources.facts import KernelFact
+from ..sources.parameters import Parameter
 from .probe import Types, squeeze
 from .signature import KernelSignature, check
 
@@ -115,7 +116,7 @@ def _differ(facts: Sequence[KernelFact]) -> bool:
     return len({tuple(param.name for param in fact.params or ()) for fact in facts}) > 1
 
 
-def _is_named(param: ParamFact) -> bool:
+def _is_named(param: Parameter) -> bool:
     return param.name.isidentifier() and param.name.isascii() and not param.pack
 
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..cuda.nvrtc import line_directive
-from ..sources.facts import SourceFacts
+from ..sources.facts import SourceFacts, read
 from ..sources.headers import header_code
-from ..sources.reader import read
 from ..sources.source import Source
 
 if TYPE_CHECKING:
@@ -78,11 +77,11 @@ def _unit(
 def _is_header(source: Source, request: Request) -> bool:
     """Whether a text defines nothing that others could refer to, as far as it shows."""
     facts = read(source.text)
-    if source.path is not None or facts.host_uses or any(x.defined for x in facts.kernels):
+    if source.path is not None or facts.uses_host or any(x.defined for x in facts.kernels):
         return False
     # What the reader does not follow may define anything.
     if facts.kind == "device" and not facts.readable:
         return False
-    if any(found.linkage == "external" for found in facts.definitions):
+    if any(found.is_shared for found in facts.definitions):
         return False
     return not header_code((source,), request).kernels

@@ -97,7 +97,7 @@ class Kernels:
         return self.ref(image, signature if declared is not None else signature.require())
 
     def _in_sources(self, name: str) -> bool:
-        from ..sources.reader import read
+        from ..sources.facts import read
 
         kernels = (kernel for text in self.sources for kernel in read(text).kernels)
         return any(name in (kernel.name, kernel.qualified) for kernel in kernels)

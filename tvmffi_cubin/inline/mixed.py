@@ -17,7 +17,7 @@ from ..functions.registration import registration
 from ..host.later import Later
 from ..kernels.demangle import demangle
 from ..kernels.elf import GLOBAL, Elf
-from ..sources.reader import read
+from ..sources.facts import read
 from ..sources.sort import Sources
 from ..sources.source import DEVICE_IMAGE
 from .mixed_device import DeviceCode, DeviceCompiler

@@ -18,8 +18,8 @@ from ..host.later import Later
 from ..launches.values import bound_name
 from ..sources.device_side import DeviceSide, device_side
 from ..sources.expansion import Expansion
+from ..sources.facts import read
 from ..sources.host_side import HostSide, host_side
-from ..sources.reader import read
 from ..sources.source import Source
 from ..sources.stubs import Instance, named
 from ..sources.torch import torch_word_hints

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from .declarations import Item, read_items
+from .declarations import Item, read_items, top
 from .tokens import Tokens
 
 
@@ -17,37 +17,6 @@ class Edit(NamedTuple):
     text: str
 
 
-class Parameter(NamedTuple):
-    """A parameter of a function or a template.
-
-    Attributes
-    ----------
-    name : str
-        Empty where it has none.
-    first, end : int
-        Its tokens.
-    place : int
-        Where in the text a name goes, if it has none.
-    is_pack : bool
-        Whether it is a pack.
-    """
-
-    name: str
-    first: int
-    end: int
-    place: int
-    is_pack: bool
-
-
-_TYPES = frozenset(
-    (
-        *("void", "bool", "char", "short", "int", "long", "float", "double", "signed"),
-        *("unsigned", "const", "volatile", "auto", "size_t", "__restrict__", "__restrict"),
-        *("typename", "class", "struct", "union", "enum"),
-    )
-)
-
-
 class Text:
     """A preprocessed text and its items."""
 
@@ -56,7 +25,7 @@ class Text:
         self.tokens = Tokens(source)
         self.items = read_items(self.tokens)
         self.by_name: dict[str, list[Item]] = {}
-        for item in self.top():
+        for item in top(self.items):
             names = {*item.names, *item.scope.split("::")} - {""}
             if item.name == "operator":
                 names |= self.head(item)  # found by what it takes, as it is used without its name
@@ -67,16 +36,6 @@ class Text:
         """Iterate over all items."""
         for item in self.items:
             yield from item.walk()
-
-    def top(self) -> Iterator[Item]:
-        """Iterate over what is declared in namespaces."""
-        pending = [*self.items]
-        while pending:
-            item = pending.pop(0)
-            if item.kind == "namespace":
-                pending = [*item.children, *pending]
-            elif item.kind != "line":
-                yield item
 
     def head(self, item: Item) -> set[str]:
         """Return the words of an item without its body."""
@@ -119,54 +78,6 @@ class Text:
         """Return the edit that puts a text in the place of some tokens."""
         tokens = self.tokens
         return Edit(tokens.starts[first], tokens.ends[end - 1], text)
-
-    def parameters(self, brackets: tuple[int, int]) -> list[Parameter]:
-        """Return the parameters between two brackets."""
-        tokens, texts = self.tokens, self.tokens.texts
-        groups: list[list[int]] = [[]]
-        at, end = brackets[0] + 1, brackets[1]
-        while at < end:
-            text = texts[at]
-            last = at
-            if text in ("(", "[", "{", "[["):
-                last = tokens.close(at)
-            elif text == "<" and tokens.kinds[at - 1] == "word":
-                close = tokens.angle(at, end)
-                last = close if close > 0 else at
-            if text == ",":
-                groups.append([])
-            elif tokens.kinds[at] != "line":
-                groups[-1] += range(at, last + 1)
-            at = last + 1
-        found = [self._parameter(group) for group in groups if group]
-        return [x for x in found if not (x.end - x.first == 1 and texts[x.first] == "void")]
-
-    def _parameter(self, group: list[int]) -> Parameter:
-        tokens, texts = self.tokens, self.tokens.texts
-        first, end = group[0], group[-1] + 1
-        equals = next((i for i in group if texts[i] == "="), None)
-        own = [i for i in group if equals is None or i < equals]
-        skipped: set[int] = set()
-        for i in own:
-            if texts[i] == "__attribute__" and i + 1 in own:
-                skipped.update(range(i, tokens.close(i + 1) + 1))
-        own = [i for i in own if i not in skipped]
-        is_pack = any(texts[i] == "." for i in own)
-        bounds = next((i for i in own if texts[i] == "[" and i != own[0]), None)
-        if own and texts[own[-1]] == ")":  # int (&x)[3], void (*f)(int)
-            inner = [i for i in own if tokens.kinds[i] == "word" and texts[i - 1] in ("*", "&")]
-            name = texts[inner[0]] if inner else ""
-            place = tokens.ends[own[-1]]
-            return Parameter(name, first, end, place, is_pack)
-        plain = [i for i in own if bounds is None or i < bounds]
-        if plain and texts[plain[-1]] == ")":  # of an array, as above
-            inner = [i for i in plain if tokens.kinds[i] == "word" and texts[i - 1] in ("*", "&")]
-            return Parameter(texts[inner[0]] if inner else "", first, end, 0, is_pack)
-        last = plain[-1] if plain else first
-        is_name = tokens.kinds[last] == "word" and texts[last] not in _TYPES
-        is_name = is_name and texts[last - 1] != "::" and len(plain) > 1
-        name = texts[last] if is_name else ""
-        return Parameter(name, first, end, tokens.ends[last], is_pack)
 
 
 def applied(source: str, edits: Iterable[Edit]) -> str:

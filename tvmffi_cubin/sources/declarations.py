@@ -1,4 +1,4 @@
-"""`Item`: the declarations of a preprocessed text, read in one pass that never fails.
+"""`Item`: the declarations of a text, read in one pass that never fails.
 
 What is not understood becomes an item of its own up to the next semicolon, and stays on the side
 that asks for its names.
@@ -22,6 +22,11 @@ _WITH_PARENTHESES = frozenset(
     )
 )
 _AFTER_PARAMETERS = ("const", "override", "noexcept", "final", "volatile", "&", "mutable")
+_WORDS_AFTER_PARAMETERS = {*_AFTER_PARAMETERS, *_WITH_PARENTHESES, "try"}
+_BEGINNINGS = ("namespace", "template", "extern")
+_NO_MACROS = ("using", "inline", "extern", "friend", "::", ".", "->")
+# Of namespaces and classes in each other; compilers follow no more.
+_DEEPEST = 200
 
 
 class Item:
@@ -136,15 +141,28 @@ def read_items(tokens: Tokens) -> list[Item]:
     return _Reader(tokens).block(0, len(tokens), None)
 
 
+def top(items: list[Item]) -> Iterator[Item]:
+    """Iterate over what is declared in namespaces."""
+    for item in items:
+        if item.kind == "namespace":
+            yield from top(item.children)
+        elif item.kind != "line":
+            yield item
+
+
 class _Reader:
     def __init__(self, tokens: Tokens) -> None:
         self.tokens, self.texts, self.kinds = tokens, tokens.texts, tokens.kinds
+        self.depth = 0
 
     def _at(self, number: int) -> str:
         return self.texts[number] if number < len(self.texts) else ""
 
     def block(self, at: int, end: int, parent: Item | None) -> list[Item]:
         items: list[Item] = []
+        if self.depth == _DEEPEST:
+            return items
+        self.depth += 1
         in_class = parent is not None and parent.kind == "class"
         while at < end:
             text = self.texts[at]
@@ -160,6 +178,7 @@ class _Reader:
                 item = self._namespace(at, end, parent) or self._declaration(at, end, parent)
             items.append(item)
             at = max(item.end, at + 1)
+        self.depth -= 1
         return items
 
     def _namespace(self, at: int, end: int, parent: Item | None) -> Item | None:
@@ -241,7 +260,7 @@ class _Reader:
             if text == ";":
                 at += 1
                 break
-            if text == "}":
+            if text == "}" or (text in _BEGINNINGS and self._is_behind_word(item, at)):
                 break
             if text in _WITH_PARENTHESES and self._at(at + 1) == "(":
                 close = tokens.close(at + 1)
@@ -260,7 +279,8 @@ class _Reader:
                 at = close + 1 if close > 0 else at + 1
             elif text == "(":
                 close = tokens.close(at)
-                if is_open and not self._is_pointer(at, close):
+                is_function = is_open or self._is_behind_macro(item, at)
+                if is_function and not self._is_pointer(at, close):
                     item.params = (at, close)
                 at = close + 1
             elif text in ("[", "[["):
@@ -299,6 +319,20 @@ class _Reader:
         """Whether parentheses hold a declarator: ``(*f)(int)``, ``(&a)[3]``."""
         return self._at(close + 1) in ("(", "[") and self._at(at + 1) in ("*", "&")
 
+    def _is_behind_word(self, item: Item, at: int) -> bool:
+        """Whether a declaration begins here, and what is before it is a macro without semicolon."""
+        if at == item.head or item.equals is not None or self.texts[at - 1] in _NO_MACROS:
+            return False
+        return self.texts[at] != "extern" or self._at(at + 2) == "{"
+
+    def _is_behind_macro(self, item: Item, at: int) -> bool:
+        """Whether what seemed to be parameters is a macro's, since a name with others follows."""
+        if item.params is None or item.equals is not None or item.initialisers is not None:
+            return False
+        behind = item.params[1] + 1
+        is_name = self.kinds[behind : behind + 1] == ["word"] == self.kinds[at - 1 : at]
+        return is_name and self.texts[behind] not in _WORDS_AFTER_PARAMETERS
+
     def _is_member_value(self, item: Item, brace: int) -> bool:
         before = brace - 1
         if before <= (item.initialisers or 0):
@@ -315,7 +349,8 @@ class _Reader:
             texts[i] for i in skipped if texts[i].startswith("__")
         }
         first = self._at(item.head)
-        words = [i for i in range(item.head + 1, item.end) if self._is_word(i, skipped)]
+        end = item.end if item.body is None else item.body[0]
+        words = [i for i in range(item.head + 1, end) if self._is_word(i, skipped)]
         if item.kind == "class":
             assert key is not None
             self._name_class(item, key, skipped)
@@ -372,6 +407,8 @@ class _Reader:
     def _name_function(self, item: Item) -> None:
         assert item.params is not None
         texts, at = self.texts, item.params[0] - 1
+        if at < item.head:
+            return
         if item.names:  # an operator
             while at > item.head and texts[at] != "operator":
                 at -= 1

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable
 from typing import NamedTuple
 
 from .cut import Edit, Text, applied
-from .declarations import Item
+from .declarations import Item, top
 
 _CUDA_NAMESPACES = frozenset(
     ("std", "cooperative_groups", "nvcuda", "cub", "cuda", "cute", "cutlass", "thrust")
@@ -68,11 +68,11 @@ class _DeviceCut:
 
     def run(self, names: Iterable[str]) -> DeviceSide:
         text = self.text
-        roots = [item for item in text.top() if self._is_root(item)]
+        roots = [item for item in top(text.items) if self._is_root(item)]
         self.kept = text.reached(roots, self._words, names)
         words: set[str] = set()
         launches = False
-        for item in text.top():
+        for item in top(text.items):
             if id(item) in self.kept and not (self._is_host(item) or self._is_refused(item)):
                 words |= self._words(item)
                 launches = launches or "<<<" in text.tokens.texts[item.first : item.end]

@@ -1,32 +1,32 @@
-"""What a CUDA source contains, as plain data: `SourceFacts` and its parts."""
+"""`read`: what a CUDA source contains: kernels, host functions, definitions, launches."""
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
-# Named tuples: making one costs an import a seventh of what a frozen dataclass costs it.
+from .declarations import Item, read_items, top
+from .parameters import Parameter, parameters
+from .raw import read_raw
+from .tokens import Tokens
 
-
-class ParamFact(NamedTuple):
-    """A kernel's parameter as the source writes it.
-
-    Attributes
-    ----------
-    name : str
-        Empty where the source names none.
-    type_text : str
-        The type's text, without the name and any default value.
-    pack : bool
-        Whether it is a parameter pack, which stands for any number of parameters.
-    """
-
-    name: str
-    type_text: str
-    pack: bool = False
+_HOST_INCLUDE = re.compile(r"(?:tvm/ffi|torch|ATen|c10|pybind11)/|Python\.h\Z|dlpack/")
+_HOST_NAMES = ("TVM_FFI_", "TVMFFI", "TORCH_LIBRARY", "TORCH_EXTENSION_NAME", "PYBIND11_MODULE")
+_HOST_SCOPES = (["torch", "::"], ["tvm", "::", "ffi"], ["at", "::", "Tensor"])
+_EXPORT_MACRO, _EXPORT_SYMBOL = "TVM_FFI_DLL_EXPORT_TYPED_FUNC", "__tvm_ffi_"
+_INLINE = frozenset(
+    (
+        *("inline", "constexpr", "consteval", "__forceinline__", "__forceinline"),
+        *("__inline__", "__inline"),
+    )
+)
 
 
 class KernelFact(NamedTuple):
-    """A ``__global__`` function that the source declares, defines or instantiates.
+    """A ``__global__`` function that a source declares, defines or instantiates.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class KernelFact(NamedTuple):
         Whether it has C linkage.
     template_params : tuple of str or None
         Names of the template's parameters; None where it is no template.
-    params : tuple of ParamFact or None
+    params : tuple of Parameter or None
         None where the declaration could not be read.
     line : int
         From 1.
@@ -56,7 +56,7 @@ class KernelFact(NamedTuple):
     namespaces: tuple[str, ...]
     extern_c: bool
     template_params: tuple[str, ...] | None
-    params: tuple[ParamFact, ...] | None
+    params: tuple[Parameter, ...] | None
     line: int
     defined: bool
     internal: bool = False
@@ -71,50 +71,24 @@ class KernelFact(NamedTuple):
 class Declared(NamedTuple):
     """A function or variable at namespace scope, kernels aside.
 
-    Attributes
-    ----------
-    qualified : str
-        The name as code at global scope would write it.
-    line : int
-        From 1.
-    defined : bool
-        Whether it is defined here.
-    linkage : str
-        ``"external"``: other sources can refer to it, and must not define it too.
-        ``"internal"`` (static, const, or in an unnamed namespace), ``"inline"`` (or constexpr) or
-        ``"template"``: each source that uses it has its own.
-    declaration : str
-        What another source would have to say in order to refer to it; empty where that is not
-        possible.
+    `qualified` is its name as code at global scope would write it. `is_shared` says that other
+    sources can refer to it, and must not define it too.
     """
 
     qualified: str
-    line: int
     defined: bool
-    linkage: str
-    declaration: str
+    is_shared: bool
 
 
 class LaunchSite(NamedTuple):
-    """A ``<<<...>>>`` launch; `in_host`: the function around it is no device function."""
+    """A ``<<<...>>>`` launch of a kernel; `in_host`: the function around it is the host's."""
 
-    text: str
-    line: int
+    kernel: str
     in_host: bool
 
 
-class Use(NamedTuple):
-    """A construct of the source and its line, such as the evidence for a verdict."""
-
-    text: str
-    line: int
-
-    def __str__(self) -> str:
-        return f"line {self.line}: {self.text}"
-
-
 class SourceFacts(NamedTuple):
-    """What `tvmffi_cubin.sources.reader.read` found in a source.
+    """What a source contains.
 
     Attributes
     ----------
@@ -122,30 +96,207 @@ class SourceFacts(NamedTuple):
         ``"device"`` (it defines kernels, or device functions and variables only, and has no host
         part), ``"mixed"`` (kernels, and launches in host functions or use of a host-side API) or
         ``"host"`` (anything else).
-    evidence : tuple of Use
-        For ``"mixed"``: the first kernel and each host construct. For ``"device"``: the kernel,
-        if there is one.
     functions : tuple of Declared
         Functions without ``__global__`` and ``__device__``.
-    includes : tuple of Use
-        Paths as written.
-    host_uses : tuple of Use
-        Uses of tvm-ffi, torch, pybind11 or Python.
+    uses_host : bool
+        Whether it uses tvm-ffi, torch, pybind11 or Python.
     definitions : tuple of Declared
         What it defines beside kernels, on either side.
     exports : tuple of str
         Functions that it is seen to export; a macro of a header may hide more.
+    words : frozenset of str
+        The words and signs of its code.
     readable : bool
         Whether its brackets are matched.
     """
 
+    kind: str
     kernels: tuple[KernelFact, ...]
     functions: tuple[Declared, ...]
     launches: tuple[LaunchSite, ...]
-    includes: tuple[Use, ...]
-    host_uses: tuple[Use, ...]
-    kind: str
-    evidence: tuple[Use, ...]
+    uses_host: bool
     definitions: tuple[Declared, ...]
     exports: tuple[str, ...]
+    words: frozenset[str]
     readable: bool
+
+
+@lru_cache(maxsize=16)
+def read(source: str) -> SourceFacts:
+    """Return what a source contains; any text is read, what is wrong in it is a compiler's to say.
+
+    Parameters
+    ----------
+    source : str
+        CUDA C++ source text.
+    """
+    tokens, includes = read_raw(source)
+    items = read_items(tokens)
+    kernels, functions, definitions = [], [], []
+    for item in top(items):
+        if "friend" in item.words:
+            continue
+        if "__global__" in item.words:
+            kernels += _kernel(tokens, item)
+        elif item.kind == "function" and item.name:
+            found = _declared(tokens, item, item.name)
+            if item.body is not None:
+                definitions.append(found)
+            # A macro has no type before it.
+            is_macro = item.body is None and (item.params or (0,))[0] == item.head + 1
+            if "__device__" not in item.words and not is_macro:
+                functions.append(found)
+        elif item.is_device_variable and "extern" not in item.words:
+            definitions += [_declared(tokens, item, name) for name in item.names]
+    if not tokens.is_balanced:
+        kernels += _hidden(tokens, {kernel.name for kernel in kernels})
+    words = frozenset(tokens.texts)
+    launches = tuple(_launches(tokens, items)) if "<<<" in words else ()
+    uses_host = any(map(_HOST_INCLUDE.match, includes)) or _uses_host(tokens, words)
+    is_host = uses_host or any(launch.in_host for launch in launches)
+    if any(kernel.defined for kernel in kernels):
+        kind = "mixed" if is_host else "device"
+    elif is_host or functions or "__host__" in words:
+        kind = "host"
+    else:
+        kind = "device" if words & {"__device__", "__constant__"} else "host"
+    return SourceFacts(
+        kind=kind,
+        kernels=tuple(kernels),
+        functions=tuple(functions),
+        launches=launches,
+        uses_host=uses_host,
+        definitions=tuple(definitions),
+        exports=tuple(_exports(tokens)),
+        words=words,
+        readable=tokens.is_balanced,
+    )
+
+
+def _kernel(tokens: Tokens, item: Item) -> list[KernelFact]:
+    line = tokens.line(item.first)[1]
+    if item.params is None:  # a macro has its parameters
+        if not item.name:
+            return []
+        return [KernelFact(item.name, (), False, None, None, line, True)]
+    start, end = item.params
+    at = start - 1
+    name = item.name
+    if item.arguments is not None:
+        name += tokens.span(item.arguments[0], item.arguments[1] + 1)
+        at = item.arguments[0] - 1
+    marks = [start, end] if item.body is None else [start, end, item.body[0]]
+    is_spelled = all(tokens.starts[mark] < tokens.ends[mark] for mark in marks)
+    # Of a list that a conditional divides, one part is compiled.
+    is_divided = "line" in tokens.kinds[start:end]
+    spaces = _namespaces(item)
+    given = tuple(x.name for brackets in item.templates for x in parameters(tokens, brackets))
+    return [
+        KernelFact(
+            name=name,
+            namespaces=spaces,
+            extern_c=_is_c(tokens, item),
+            # `template <>` begins a specialisation, which is no template itself.
+            template_params=given or None,
+            params=None if is_divided else tuple(parameters(tokens, item.params)),
+            line=tokens.line(at)[1],
+            defined=item.body is not None or item.kind == "instance",
+            internal="static" in item.words or "" in spaces,
+            span=(
+                tokens.ends[start],
+                tokens.starts[end],
+                None if item.body is None else tokens.ends[item.body[0]],
+            )
+            if is_spelled
+            else None,
+        )
+    ]
+
+
+def _hidden(tokens: Tokens, known: set[str]) -> Iterator[KernelFact]:
+    """Iterate over kernels that unmatched brackets hide, so that none is taken for host code."""
+    begin = -1
+    for number, text in enumerate(tokens.texts):
+        if text == "__global__":
+            begin = number
+        elif begin >= 0 and text in ("(", ")", "{", "}", ";"):
+            name = tokens.texts[number - 1]
+            if text == "(" and number > begin + 1 and name not in known:
+                line = tokens.line(number)[1]
+                yield KernelFact(name, (), False, None, None, line, True)
+            begin = -1
+
+
+def _namespaces(item: Item) -> tuple[str, ...]:
+    names: list[str] = []
+    around = item.parent
+    while around is not None:
+        if "extern" not in around.words:
+            names = [*(around.names or [""]), *names]
+        around = around.parent
+    return tuple(names)
+
+
+def _is_c(tokens: Tokens, item: Item) -> bool:
+    """Whether a declaration has C linkage, by its own words or those around it."""
+    inside: Item | None = item
+    while inside is not None:
+        begin, end = inside.first, (inside.params or inside.body or (inside.end, 0))[0]
+        for number in range(begin, end):
+            if tokens.kinds[number] == "text" and tokens.texts[number - 1] == "extern":
+                return tokens.texts[number] == '"C"'
+        inside = inside.parent
+    return False
+
+
+def _declared(tokens: Tokens, item: Item, name: str) -> Declared:
+    spaces = _namespaces(item)
+    is_template = any(close > opening + 1 for opening, close in item.templates)
+    is_own = "static" in item.words or "" in spaces
+    is_own = is_own or (item.kind == "variable" and "const" in item.words)
+    scope = item.scope.split("::") if item.scope else []
+    return Declared(
+        "::".join([*filter(None, spaces), *scope, name]),
+        item.body is not None or item.kind == "variable",
+        not (is_template or is_own or item.words & _INLINE),
+    )
+
+
+def _launches(tokens: Tokens, items: list[Item]) -> Iterator[LaunchSite]:
+    bodies = sorted(
+        (*inside.body, bool(inside.words & {"__global__", "__device__"}))
+        for item in items
+        for inside in item.walk()
+        if inside.kind == "function" and inside.body is not None
+    )
+    for number, text in enumerate(tokens.texts):
+        if text == "<<<":
+            index = bisect_right(bodies, (number,)) - 1
+            _, end, on_device = bodies[index] if index >= 0 else (0, 0, False)
+            at = number - 1
+            if tokens.texts[at] == ">":
+                at = tokens.angle_back(at, 0) - 1
+            yield LaunchSite(tokens.texts[max(at, 0)], number > end or not on_device)
+
+
+def _uses_host(tokens: Tokens, words: frozenset[str]) -> bool:
+    if "EMBED_CUBIN" in words or any(word.startswith(_HOST_NAMES) for word in words):
+        return True
+    if words.isdisjoint(scope[0] for scope in _HOST_SCOPES):
+        return False
+    texts = tokens.texts
+    return any(
+        texts[number : number + len(scope)] == scope
+        for number in range(len(texts))
+        for scope in _HOST_SCOPES
+    )
+
+
+def _exports(tokens: Tokens) -> Iterator[str]:
+    if not ("TVM_FFI_DLL" in tokens.source or _EXPORT_SYMBOL in tokens.source):
+        return
+    for number, text in enumerate(tokens.texts):
+        if text == _EXPORT_MACRO and tokens.texts[number + 1 : number + 2] == ["("]:
+            yield from tokens.texts[number + 2 : number + 3]
+        elif text.startswith(_EXPORT_SYMBOL):
+            yield text.removeprefix(_EXPORT_SYMBOL)

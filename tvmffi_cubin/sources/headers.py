@@ -6,15 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from .code import code_of
-from .reader import read
+from .facts import read
 from .source import Source
 
 if TYPE_CHECKING:
     from ..inline.request import Request
 
 _KERNEL = "__global__"
-_LAUNCH = "<<<"
 # A macro that stands for the word, or for a whole kernel; lines may be continued.
 _MACRO = rf"(?m)^[ \t]*#[ \t]*define[ \t]+(\w+)(?:[^\n\\]|\\.|\\\n)*?\b{_KERNEL}\b"
 
@@ -52,34 +50,16 @@ def header_code(sources: Sequence[Source], request: Request) -> HeaderCode:
             defines=flags.macros,
         )
         texts.update((path, _text(path)) for path in found.files if path not in texts)
-    macros = [
-        name for text in texts.values() if _KERNEL in text for name in re.findall(_MACRO, text)
-    ]
-    names = (re.escape(name) for name in dict.fromkeys((_KERNEL, *macros)))
+    own = (re.findall(_MACRO, text) for text in texts.values() if _KERNEL in text)
+    names = {_KERNEL}.union(*own)
     kernel = re.compile(rf"\b(?:{'|'.join(names)})\b")
     return HeaderCode(
-        any(kernel.search(text) and kernel.search(code_of(text).text) for text in texts.values()),
-        any(_LAUNCH in text and _launches(text) for text in texts.values()),
+        any(kernel.search(text) and names & read(text).words for text in texts.values()),
+        any(
+            "<<<" in text and any(launch.in_host for launch in read(text).launches)
+            for text in texts.values()
+        ),
     )
-
-
-def in_headers(request: Request, sources: Sequence[Source], *, is_all: bool) -> bool:
-    """Return whether CUDA sources without kernels and launches are mixed by their headers.
-
-    Parameters
-    ----------
-    request : Request
-        Theirs.
-    sources : sequence of Source
-        Those that would be host code.
-    is_all : bool
-        Whether that is all of them. Where something else brings kernels, launches tell: a wrapper
-        may share a header with the kernels that it launches as `CubinKernel`, for NVRTC's sake.
-    """
-    if not (sources and request.is_compiled) or request.images:
-        return False
-    code = header_code(sources, request)
-    return code.launches or (code.kernels and is_all and not request.kernel_sources)
 
 
 def _text(path: str) -> str:
@@ -88,9 +68,3 @@ def _text(path: str) -> str:
             return file.read()
     except OSError:
         return ""  # the compilers say what is wrong with it
-
-
-def _launches(text: str) -> bool:
-    if _LAUNCH not in code_of(text).text:
-        return False
-    return any(launch.in_host for launch in read(text).launches)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from .cut import Edit, Parameter, Text, applied
-from .declarations import Item
-from .needs_nvcc import refuse
+from .cut import Edit, Text, applied
+from .declarations import Item, top
+from .parameters import Parameter, parameters
+from .torch import TORCH_REMEDY, TORCH_USE
 
+_NVCC = 'Only nvcc compiles that: pass compiler="nvcc"'
 _DEVICE_ONLY = "TVMFFI_CUBIN_DEVICE_ONLY "
 
 
@@ -56,8 +59,34 @@ def host_side(source: str, bound: Sequence[str] = ()) -> HostSide:
         A kernel does not have them; or only nvcc compiles the source.
     """
     text = Text(source)
-    refuse(text)
+    faults = dict.fromkeys(_faults(text))
+    if faults:
+        raise ValueError("\n".join((*faults, _NVCC)))
+    match = TORCH_USE.search(source)
+    if match and not re.search(rf"\bnamespace\s+{match[2] or match[3]}\b", source):
+        name = "".join(match[1].split())
+        raise ValueError(f"{name} is a name of torch's\n{TORCH_REMEDY}")
     return _HostCut(text, tuple(bound)).run()
+
+
+def _faults(text: Text) -> Iterator[str]:
+    """Iterate over what only nvcc compiles in host code, with files and lines."""
+    tokens, texts = text.tokens, text.tokens.texts
+
+    def place(number: int) -> str:
+        file, line = tokens.line(number)
+        return f"{file}:{line}"
+
+    for item in text.walk():
+        first_words = texts[item.head : item.head + 2]
+        if item.kind == "variable" and "__managed__" in item.words:
+            yield f"{place(item.first)}: {item.name} is a __managed__ variable"
+        elif item.kind == "variable" and first_words in (["texture", "<"], ["surface", "<"]):
+            yield f"{place(item.first)}: {item.name} is a {first_words[0]} reference"
+        elif item.kind == "function" and item.body and not item.is_for_device:
+            for number in range(item.body[0], item.body[1]):
+                if texts[number] == "]" and texts[number + 1] in ("__device__", "__host__"):
+                    yield f"{place(number)}: a lambda of host code is __device__ code"
 
 
 class _HostCut:
@@ -72,8 +101,8 @@ class _HostCut:
 
     def run(self) -> HostSide:
         text = self.text
-        kept = text.reached(filter(self._is_root, text.top()), self._words)
-        for item in text.top():
+        kept = text.reached(filter(self._is_root, top(text.items)), self._words)
+        for item in top(text.items):
             if id(item) in kept:
                 self.words |= self._words(item)
                 self._keep(item)
@@ -160,12 +189,12 @@ class _HostCut:
     def _kernel(self, item: Item) -> None:
         assert item.params is not None
         text, tokens = self.text, self.text.tokens
-        params = text.parameters(item.params)
+        params = parameters(text.tokens, item.params)
         own = self._without_bound(item, params)
         if item.body is None:
             return
         names = [self._named(x, f"tvmffi_cubin_p{i}") for i, x in enumerate(own)]
-        given = text.parameters(item.templates[-1]) if item.templates else []
+        given = parameters(text.tokens, item.templates[-1]) if item.templates else []
         arguments = [self._named(x, f"tvmffi_cubin_t{i}") for i, x in enumerate(given)]
         kernel = item.name
         if kernel in {name.removesuffix("...") for name in names}:
@@ -183,12 +212,12 @@ class _HostCut:
             text.edit_of(item.body[0], item.body[1] + 1, f"TVMFFI_CUBIN_STUB({words})")
         )
         qualified = "::".join((*item.namespaces, item.name))
-        self.kernels[qualified] = self.kernels.get(qualified, 0) + 1 + any(x.is_pack for x in given)
+        self.kernels[qualified] = self.kernels.get(qualified, 0) + 1 + any(x.pack for x in given)
 
     def _named(self, param: Parameter, name: str) -> str:
         if not param.name:
             self.edits.append(Edit(param.place, param.place, f" {name}"))
-        return (param.name or name) + ("..." if param.is_pack else "")
+        return (param.name or name) + ("..." if param.pack else "")
 
     def _without_bound(self, item: Item, params: list[Parameter]) -> list[Parameter]:
         if not self.bound:
@@ -212,14 +241,8 @@ class _HostCut:
         first = own[-1].end if own else rest[0].first
         self.edits.append(self.text.edit_of(first, rest[-1].end))
         qualified = "::".join((*item.namespaces, item.name))
-        self.bound_types[qualified] = tuple(map(self._type, rest))
+        self.bound_types[qualified] = tuple(param.type_text for param in rest)
         return own
-
-    def _type(self, param: Parameter) -> str:
-        tokens = self.text.tokens
-        inside = [i for i in range(param.first, param.end) if tokens.texts[i] != param.name]
-        equals = next((n for n, i in enumerate(inside) if tokens.texts[i] == "="), len(inside))
-        return " ".join(tokens.texts[i] for i in inside[:equals])
 
     # ---- Launches ----
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .facts import KernelFact
-from .reader import read
+from .facts import KernelFact, read
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from .facts import SourceFacts
-from .headers import HeaderCode, header_code, in_headers
-from .reader import read
+from .facts import SourceFacts, read
+from .headers import HeaderCode, header_code
 from .source import Source
 
 if TYPE_CHECKING:
@@ -39,10 +37,6 @@ class HostFile(NamedTuple):
 
     source: Source
     language: str
-
-
-# Of what is launched.
-_LAST_NAME = re.compile(r"(\w+)\s*<")
 
 
 class Sources(NamedTuple):
@@ -91,7 +85,7 @@ class Sources(NamedTuple):
 
 
 def sort_sources(request: Request) -> Sources:
-    """Sort a request's sources by parsing them; which compiler gets one is never a guess.
+    """Sort a request's sources by what is in them; which compiler gets one is never a guess.
 
     Raises
     ------
@@ -102,19 +96,8 @@ def sort_sources(request: Request) -> Sources:
         return _for_nvcc(request)
     wanted = {export.name for export in request.functions or () if export.instances is None}
     found = [read(source.text) for source in request.cuda_sources]
-    is_mixed = any(_is_mixed(facts, wanted) for facts in found) or _is_mixed_by_headers(
-        request, found
-    )
+    is_mixed = _are_mixed(request, found, wanted)
     device, host = ([], []) if is_mixed else _sort_cuda(request, found)
-    functions = [
-        function.qualified
-        for facts in found
-        if is_mixed or facts.kind == "host"
-        for function in facts.functions
-    ]
-    cpp = _numbered("cpp_sources_{}.cpp", request.cpp_sources)
-    for source in request.cpp_sources:
-        functions += [f.qualified for f in read(source.text).functions]
     mixed_files, device_files, host_files = _sort_files(request, wanted, is_mixed=is_mixed)
     device = [*request.kernel_sources, *device, *device_files]
     if request.device_libraries and not (device or is_mixed or mixed_files):
@@ -122,14 +105,16 @@ def sort_sources(request: Request) -> Sources:
             "device_libraries are linked with the device sources, and there are none: link them "
             "with nvjitlink.link and give the image as embed_cubin"
         )
+    hosts = [facts for facts in found if is_mixed or facts.kind == "host"]
+    hosts += [read(source.text) for source in request.cpp_sources]
     return Sources(
         device=tuple(device),
         cuda_host=tuple(host),
-        cpp=cpp,
+        cpp=_numbered("cpp_sources_{}.cpp", request.cpp_sources),
         mixed=((request.cuda_sources,) if is_mixed else ()) + mixed_files,
         files=host_files,
         has_binaries=bool(request.files.binaries),
-        host_functions=tuple(functions),
+        host_functions=tuple(x.qualified for facts in hosts for x in facts.functions),
     )
 
 
@@ -170,14 +155,21 @@ def _sort_cuda(
     return device, host
 
 
-def _is_mixed_by_headers(request: Request, found: Sequence[SourceFacts]) -> bool:
-    is_all = all(facts.kind == "host" for facts in found)
-    pairs = [*zip(request.cuda_sources, found, strict=True)]
-    host = [x for x, facts in pairs if facts.kind == "host" and (is_all or not _is_preamble(facts))]
-    own = [x for x, facts in pairs if _may_launch(facts)]
-    if own and header_code(own, request).launches:
+def _are_mixed(request: Request, found: Sequence[SourceFacts], wanted: set[str]) -> bool:
+    """Whether the CUDA sources have kernels and host code, by their own texts or their headers'."""
+    if any(_is_mixed(facts, wanted) for facts in found):
         return True
-    return in_headers(request, host, is_all=is_all)
+    pairs = [*zip(request.cuda_sources, found, strict=True)]
+    if header_code([source for source, facts in pairs if _may_launch(facts)], request).launches:
+        return True
+    # Where something else brings kernels, launches tell: a wrapper may share a header with the
+    # kernels that it launches as `CubinKernel`, for NVRTC's sake.
+    is_all = all(facts.kind == "host" for facts in found)
+    host = [x for x, facts in pairs if facts.kind == "host" and (is_all or not _is_preamble(facts))]
+    if not (host and request.is_compiled) or request.images:
+        return False
+    code = header_code(host, request)
+    return code.launches or (code.kernels and is_all and not request.kernel_sources)
 
 
 def _sort_files(
@@ -216,8 +208,7 @@ def _launched_elsewhere(found: Sequence[SourceFacts]) -> set[str]:
     """Return the kernels that files launch which they do not define: they need stubs elsewhere."""
     names = set()
     for facts in found:
-        launched = {_LAST_NAME.search(x.text) for x in facts.launches if x.in_host}
-        names |= {match[1] for match in launched if match} - _defined(facts)
+        names |= {x.kernel for x in facts.launches if x.in_host} - _defined(facts)
     return names
 
 
@@ -227,7 +218,7 @@ def _defined(facts: SourceFacts) -> set[str]:
 
 def _is_preamble(facts: SourceFacts) -> bool:
     """Whether a source holds what either side may need: includes, macros, types; no functions."""
-    return not (facts.kernels or facts.functions or facts.host_uses)
+    return not (facts.kernels or facts.functions or facts.uses_host)
 
 
 def _may_launch(facts: SourceFacts) -> bool:

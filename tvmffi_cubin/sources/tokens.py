@@ -1,29 +1,105 @@
-"""`Tokens`: a preprocessed text as words and marks, with the partner of every bracket."""
+"""`Tokens`: a CUDA text as words and marks, with the partner of every bracket."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate
 
-# Each alternative begins with characters that no other takes, so that the text is read once.
-_TOKEN = re.compile(
-    r"""(?P<line>^[ \t]*\#[^\n]*)
-    |(?P<text>(?:u8|[uUL])?R"(?P<mark>[^ ()\\\t\n]*)\((?s:.*?)\)(?P=mark)"
-      |(?:u8|[uUL])?"(?:[^"\\\n]|\\.)*"|(?:u8|[uUL])?'(?:[^'\\\n]|\\.)+')
-    |(?P<number>\.?\d(?:[eEpP][+-]|'?[\w.])*)
-    |(?P<word>[A-Za-z_$]\w*)
-    |(?P<sign><<<|::|->|\[\[|[^\s\w])""",
-    re.MULTILINE | re.VERBOSE,
+# Each takes all that it begins, closed or not, so that a text is read once.
+_COMMENT = r"//(?:[^\n\\]+|\\\r?\n|\\)*|/\*(?s:.*?)(?:\*/|\Z)"
+_DIRECTIVE = rf'\#(?:[^\n\\/"]+|\\\r?\n|{_COMMENT}|"(?:[^"\\\n]|\\.)*"?|[/\\])*'
+_LITERAL = (
+    r'(?:u8|[uUL])?R"(?P<mark>[^ ()\\\t\n"]{0,16})\((?s:.*?)(?:\)(?P=mark)"|\Z)'
+    r'|(?:u8|[uUL])?"(?:[^"\\\n]|\\(?s:.))*"?'
+    r"|(?:u8|[uUL])?'(?:[^'\\\n]|\\(?s:.))*'?"
+)
+_PIECE = re.compile(
+    rf"(^[ \t]*{_DIRECTIVE}|[^\S\n]+|\n+|\\\r?\n|{_COMMENT}|{_LITERAL}"
+    r"|(?:[^\W\d]|\$)[\w$]*|\.?\d(?:[eEpP][+-]|'?[\w.])*|<<<|::|->|\[\[|[^\s\w])",
+    re.MULTILINE,
+)
+# Each alternative begins with a character, so that the search skips what is before it.
+_COARSE = re.compile(
+    rf"{_DIRECTIVE}|{_COMMENT}"
+    r'|"(?:(?<=R")(?P<mark>[^ ()\\\t\n"]{0,16})\((?s:.*?)(?:\)(?P=mark)"|\Z)'
+    r'|(?:[^"\\\n]|\\(?s:.))*"?)'
+    r"|'(?:(?<!\w')|(?<=\b[uUL]'))(?:[^'\\\n]|\\(?s:.))*'?"
+    r"|\)(?P<body>\s*\{)|\{|\}"
 )
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
+_BRACKETS = frozenset(("(", ")", "[", "]", "{", "}", "[["))
+_LINE = re.compile(r'#line (\d+) "(.*)"')
+
+Token = tuple[str, str, int, int]
+"""Kind, text, and where it begins and ends in the source."""
+
+
+class _Kinds(dict[str, str]):
+    """Kinds by texts, each told once; empty: no token."""
+
+    def __missing__(self, text: str) -> str:
+        first = text[0]
+        if first.isspace():
+            kind = "line" if text.lstrip(" \t")[:1] == "#" else ""
+        elif text[:2] in ("//", "/*", "\\\n", "\\\r"):
+            kind = ""
+        elif first in "\"'" or (text[-1] in "\"'" and first.isalpha()) or text[:2] == 'R"':
+            kind = "text"
+        elif first.isalpha() or first in "_$":
+            kind = "word"
+        elif first.isdigit() or text[1:2].isdigit():
+            kind = "number"
+        else:
+            kind = "line" if first == "#" and len(text) > 1 else "sign"
+        self[text] = kind
+        return kind
+
+
+def lex(source: str, without: Sequence[tuple[int, int]] = ()) -> list[Token]:
+    """Return the tokens of a text, but for stretches of it."""
+    kind_of = _Kinds()
+    found: list[Token] = []
+    at = 0
+    for start, end in (*without, (len(source), 0)):
+        texts = [text for text, _ in _PIECE.findall(source, at, start)]
+        kinds = [kind_of[text] for text in texts]
+        places = [*accumulate(map(len, texts), initial=at)]
+        found += [x for x in zip(kinds, texts, places, places[1:], strict=False) if x[0]]
+        at = end
+    return found
+
+
+def bodies(source: str) -> Iterator[tuple[int, int]]:
+    """Iterate over where bodies of functions begin and end, inside of their braces."""
+    depth = start = 0
+    for match in _COARSE.finditer(source):
+        mark = match[0]
+        if mark == "}":
+            depth -= depth > 0
+            if depth == 0 and start:
+                yield start, match.start()
+                start = 0
+        elif match["body"] or (mark == "{" and depth):
+            depth += 1
+            start = start or match.end()
 
 
 class Tokens:
     """The tokens of a text, by number.
 
-    Attributes
+    Parameters
     ----------
     source : str
         The text.
+    found : sequence of Token, optional
+        Its tokens, where not all of them count. One that a macro brings has no width, and the
+        place of the macro.
+
+    Attributes
+    ----------
     texts, kinds : list of str
         What each is, and whether it is a ``"word"``, ``"text"`` (a literal), ``"number"``,
         ``"sign"`` or ``"line"`` (of the preprocessor).
@@ -33,34 +109,40 @@ class Tokens:
         The number of the bracket that closes each ``(``, ``[``, ``[[`` and ``{``.
     opening : dict of int to int
         The reverse.
+    is_balanced : bool
+        Whether every bracket has a partner.
     """
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, found: Sequence[Token] | None = None) -> None:
         self.source = source
-        self.texts: list[str] = []
-        self.kinds: list[str] = []
-        self.starts: list[int] = []
-        self.ends: list[int] = []
+        found = lex(source) if found is None else found
+        self.kinds = [token[0] for token in found]
+        self.texts = [token[1] for token in found]
+        self.starts = [token[2] for token in found]
+        self.ends = [token[3] for token in found]
         self.partner: dict[int, int] = {}
         self.opening: dict[int, int] = {}
-        open_brackets: list[tuple[str, int]] = []
-        for number, match in enumerate(_TOKEN.finditer(source)):
-            text, kind = match[0], match.lastgroup or ""
-            self.texts.append(text)
-            self.kinds.append(kind)
-            self.starts.append(match.start())
-            self.ends.append(match.end())
-            if text in _CLOSING:
-                open_brackets.append((_CLOSING[text], number))
-            elif text == "[[":
-                open_brackets += [("]", number), ("]", number)]
-            elif text in (")", "]", "}"):
-                while open_brackets:
-                    wanted, begin = open_brackets.pop()
-                    self.partner[begin] = number
-                    self.opening[number] = begin
-                    if wanted == text:
-                        break
+        self.is_balanced = self._match()
+
+    def _match(self) -> bool:
+        is_balanced = True
+        opened: list[tuple[str, int]] = []
+        waiting = {")": 0, "]": 0, "}": 0}
+        brackets = [pair for pair in enumerate(self.texts) if pair[1] in _BRACKETS]
+        for number, text in brackets:
+            if text not in waiting:
+                for sign in text:
+                    opened.append((_CLOSING[sign], number))
+                    waiting[_CLOSING[sign]] += 1
+            else:
+                wanted = ""
+                while waiting[text] and wanted != text:
+                    wanted, begin = opened.pop()
+                    waiting[wanted] -= 1
+                    self.partner[begin], self.opening[number] = number, begin
+                    is_balanced = is_balanced and wanted == text
+                is_balanced = is_balanced and wanted == text
+        return is_balanced and not opened
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -105,15 +187,41 @@ class Tokens:
         kinds, texts = self.kinds, self.texts
         return {texts[i] for i in range(first, end) if kinds[i] == "word"}
 
+    def joined(self, numbers: Sequence[int]) -> str:
+        """Return the text of some tokens, each gap one space."""
+        pieces = []
+        for before, number in zip([-1, *numbers], numbers, strict=False):
+            is_gap = number > 0 and self.starts[number] > self.ends[number - 1]
+            if before >= 0 and (is_gap or (self._is_long(before) and self._is_long(number))):
+                pieces.append(" ")
+            pieces.append(self.texts[number])
+        return "".join(pieces)
+
+    def _is_long(self, number: int) -> bool:
+        return self.kinds[number] in ("word", "number", "text")
+
     def span(self, first: int, end: int) -> str:
-        """Return the text from one token up to another."""
-        return self.source[self.starts[first] : self.ends[end - 1]] if end > first else ""
+        """Return the text from one token up to another, each gap one space."""
+        return self.joined(range(first, end))
 
     def line(self, number: int) -> tuple[str, int]:
-        """Return the file and the line in it where a token stands."""
-        at = number
-        while at > 0 and not self.texts[at].startswith("#line"):
-            at -= 1
-        match = re.match(r'#line (\d+) "(.*)"', self.texts[at]) if len(self) else None
-        between = self.source.count("\n", self.ends[at], self.starts[number]) if match else 1
-        return (match[2], int(match[1]) + between - 1) if match else ("", between)
+        """Return the file, where a ``#line`` tells it, and the line in it where a token stands."""
+        line = self._line_number(number)
+        index = bisect_right(self._marks, number)
+        mark = self._marks[index - 1] if index else -1
+        match = _LINE.match(self.texts[mark]) if index else None
+        if match is None:
+            return "", line
+        return match[2], int(match[1]) + line - self._line_number(mark) - 1
+
+    def _line_number(self, number: int) -> int:
+        return bisect_right(self._line_starts, self.starts[number])
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [*accumulate((len(x) + 1 for x in self.source.split("\n")), initial=0)]
+
+    @cached_property
+    def _marks(self) -> list[int]:
+        lines = (i for i, kind in enumerate(self.kinds) if kind == "line")
+        return [i for i in lines if self.texts[i].startswith("#line")]

@@ -1,0 +1,276 @@
+"""`read_raw`: the tokens of a text that no preprocessor has seen.
+
+Only a compiler could preprocess it, so branches are left out where their condition is plain, and
+macros are expanded that the text defines itself and that make a kernel, a launch or a qualifier.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from .tokens import Token, Tokens, bodies, lex
+
+# How many tokens expansions may add, and how far one may lead into another.
+_MOST = 1 << 18
+_DEEPEST = 20
+
+_CONTINUED = re.compile(r"\\\r?\n")
+_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//.*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+_DIRECTIVE = re.compile(r"\s*#\s*(\w+)\s*(.*)", re.DOTALL)
+_INCLUDE = re.compile(r'[<"]([^>"]+)[>"]')
+_DEFINE = re.compile(r"(\w+)(?:\(([^)]*)\))?\s*(.*)", re.DOTALL)
+_CONDITION = re.compile(r"(!?)\s*defined\s*\(?\s*(\w+)\s*\)?\Z")
+_CONDITIONALS = ("if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif")
+_BRACKETS = {"(": (0, 1), ")": (0, -1), "[": (1, 1), "]": (1, -1), "{": (2, 1), "}": (2, -1)}
+
+# NVRTC defines it, so what is inside `#ifndef __CUDACC_RTC__` is no part of a device source.
+_DEFINED = "__CUDACC_RTC__"
+
+# A macro with one of these in its body changes what a declaration or a statement is.
+_TELLING_WORDS = (
+    r"__(?:global|device|host|launch_bounds|cluster_dims|block_size|maxnreg|constant|shared"
+    r"|managed|grid_constant|forceinline|noinline|restrict|align)__|__restrict\b"
+    r'|<<<|\bextern\s*"C|\bTVM_FFI_|\btvm\s*::\s*ffi\b'
+)
+_TELLING = re.compile(_TELLING_WORDS)
+_TELLING_DEFINE = re.compile(rf"#[ \t]*define\b(?:[^\n\\]|\\.|\\\n)*?(?:{_TELLING_WORDS})")
+# Of a body: conditionals, launches, and uses of the host's libraries.
+_TELLING_BODY = re.compile(r"#(?!\s*pragma)|<<<|tvm|TVM|EMBED_CUBIN|TORCH_|PYBIND11|torch|Tensor")
+_IN_BODY = re.compile(r'"(?:[^"\\]|\\.)*"|(?P<quoted>(?<!#)#(?!#)\s*\w+)|\s*##\s*|[A-Za-z_]\w*')
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+class _Macro(NamedTuple):
+    names: tuple[str, ...] | None  # of parameters, where it takes any
+    body: str
+
+
+class _Conditional:
+    """A conditional that is open."""
+
+    def __init__(self, value: bool | None, *, is_around_live: bool) -> None:
+        self.value = value  # None: that is not known
+        self.is_around_live = is_around_live
+        self.is_live = is_around_live and value is not False
+        self.first = 0  # token of the branch
+        self.before: tuple[int, ...] = (0, 0, 0)  # brackets that are open before it
+        self.branches: list[tuple[int, int, tuple[int, ...]]] = []
+
+
+def read_raw(source: str) -> tuple[Tokens, list[str]]:
+    """Return the tokens of a text, and the paths that it includes as written.
+
+    Where the branches of a conditional leave different brackets open, one branch counts. Directives
+    of conditionals are tokens, too.
+    """
+    reader = _Reader()
+    found, place = _lexed(source), 0
+    for number, token in enumerate(found):
+        if token[0] == "line":
+            reader.add(found[place:number])
+            reader.directive(token)
+            place = number + 1
+    reader.add(found[place:])
+    while reader.open:
+        reader.end()
+    tokens = reader.tokens
+    telling = _telling(reader.macros)
+    if telling:
+        tokens = _Expander(telling).run(tokens, frozenset())
+    return Tokens(source, tokens), reader.includes
+
+
+def _lexed(source: str) -> list[Token]:
+    """Return the tokens of a text, without those of bodies that have nothing to tell: most."""
+    if "define" in source and _TELLING_DEFINE.search(source):
+        return lex(source)
+    return lex(source, [x for x in bodies(source) if not _TELLING_BODY.search(source, *x)])
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.tokens: list[Token] = []
+        self.macros: dict[str, _Macro] = {}
+        self.includes: list[str] = []
+        self.open: list[_Conditional] = []
+        self.brackets = [0, 0, 0]
+
+    def add(self, tokens: Sequence[Token]) -> None:
+        """Add tokens without a directive."""
+        if self.open and not self.open[-1].is_live:
+            return
+        self.tokens += tokens
+        for _, text, *_ in tokens if self.open else ():
+            if text in _BRACKETS:
+                index, change = _BRACKETS[text]
+                self.brackets[index] += change
+
+    def directive(self, token: Token) -> None:
+        """Follow a directive."""
+        text = _COMMENT.sub(_no_comment, _CONTINUED.sub(" ", token[1]))
+        match = _DIRECTIVE.match(text)
+        if match is None:
+            return
+        word, rest = match[1], match[2].strip()
+        if word in _CONDITIONALS:
+            self._conditional(word, rest)
+            if not self.open or self.open[-1].is_around_live:
+                self.tokens.append(token)
+        elif self.open and not self.open[-1].is_live:
+            return
+        elif word == "include" and (include := _INCLUDE.match(rest)):
+            self.includes.append(include[1])
+        elif word == "define" and (define := _DEFINE.match(rest)):
+            self._define(*define.groups())
+
+    def _define(self, name: str, listed: str | None, body: str) -> None:
+        # Of conditional variants the one with a qualifier counts, if any has one.
+        if name not in self.macros or _TELLING.search(body):
+            names = None if listed is None else tuple(x.strip() for x in listed.split(","))
+            self.macros[name] = _Macro(() if names == ("",) else names, body)
+
+    def _conditional(self, word: str, rest: str) -> None:
+        if word in ("if", "ifdef", "ifndef"):
+            is_live = not self.open or self.open[-1].is_live
+            self.open.append(_Conditional(_evaluate(word, rest), is_around_live=is_live))
+            self._begin_branch()
+        elif self.open and word == "endif":
+            self.end()
+        elif self.open:
+            this = self.open[-1]
+            self._end_branch()
+            value = None if word == "else" else _evaluate(word.removeprefix("el"), rest)
+            is_chosen = this.value is False and (value or word == "else")
+            is_dead = this.value is True or value is False
+            this.value = True if is_chosen else this.value
+            this.is_live = this.is_around_live and not is_dead
+            self._begin_branch()
+
+    def _begin_branch(self) -> None:
+        this = self.open[-1]
+        this.first, this.before = len(self.tokens), tuple(self.brackets)
+
+    def _end_branch(self) -> None:
+        this = self.open[-1]
+        if this.is_live:
+            change = tuple(b - a for a, b in zip(this.before, self.brackets, strict=True))
+            this.branches.append((this.first, len(self.tokens), change))
+            self.brackets = [*this.before]
+
+    def end(self) -> None:
+        """Close the last conditional; go on with the brackets of one branch."""
+        self._end_branch()
+        branches = self.open.pop().branches
+        changed = next((branch for branch in branches if any(branch[2])), None)
+        if changed is not None:
+            for branch in reversed(branches):
+                if branch is not changed:
+                    del self.tokens[branch[0] : branch[1]]
+            self.brackets = [a + b for a, b in zip(self.brackets, changed[2], strict=True)]
+
+
+def _no_comment(match: re.Match[str]) -> str:
+    return " " if match[0][0] == "/" else match[0]
+
+
+def _evaluate(word: str, rest: str) -> bool | None:
+    """Return what a preprocessor condition comes to under NVRTC, None where that is not known."""
+    if word != "if":
+        rest = f"defined({rest})"
+    if rest in ("0", "false", "1", "true"):
+        return rest in ("1", "true")
+    match = _CONDITION.match(rest)
+    if match is None or match[2] != _DEFINED:
+        return None
+    return (match[1] == "!") == (word == "ifndef")
+
+
+def _telling(macros: Mapping[str, _Macro]) -> dict[str, _Macro]:
+    """Return the macros that matter: with a telling body, or using another that matters."""
+    found = {name: macro for name, macro in macros.items() if _TELLING.search(macro.body)}
+    if not found:
+        return found
+    users: dict[str, list[str]] = {}
+    for name, macro in macros.items():
+        for word in _NAME.findall(macro.body):
+            users.setdefault(word, []).append(name)
+    work = [*found]
+    while work:
+        for name in users.get(work.pop(), ()):
+            if name not in found:
+                found[name] = macros[name]
+                work.append(name)
+    return found
+
+
+class _Expander:
+    def __init__(self, macros: Mapping[str, _Macro]) -> None:
+        self.macros = macros
+        self.left = _MOST
+
+    def run(self, tokens: Sequence[Token], hidden: frozenset[str]) -> list[Token]:
+        made: list[Token] = []
+        at = 0
+        while at < len(tokens):
+            token = tokens[at]
+            at += 1
+            name = token[1]
+            if name not in self.macros or name in hidden or self.left < 0 or len(hidden) > _DEEPEST:
+                made.append(token)
+                continue
+            names, body = self.macros[name]
+            given: list[str] = []
+            if names is not None:
+                end = self._closing(tokens, at)
+                if end < 0:
+                    made.append(token)
+                    continue
+                given = _arguments(tokens[at + 1 : end])
+                at = end + 1
+            place = token[2]
+            found = lex(_substitute(names or (), body, given))
+            self.left -= len(found) + 1
+            inner = [(kind, text, place, place) for kind, text, *_ in found]
+            made += self.run(inner, hidden | {name})
+        return made
+
+    def _closing(self, tokens: Sequence[Token], at: int) -> int:
+        """Return the number of the bracket that closes the one here, -1 if there is none."""
+        if at == len(tokens) or tokens[at][1] != "(":
+            return -1
+        depth = 0
+        for number in range(at, len(tokens)):
+            depth += {"(": 1, ")": -1}.get(tokens[number][1], 0)
+            if depth == 0:
+                return number
+        self.left -= len(tokens) - at
+        return -1
+
+
+def _arguments(tokens: Sequence[Token]) -> list[str]:
+    values: list[list[str]] = [[]]
+    depth = 0
+    for _, text, *_ in tokens:
+        if text == "," and depth == 0:
+            values.append([])
+            continue
+        depth += _BRACKETS.get(text, (0, 0))[1]
+        values[-1].append(text)
+    return [" ".join(value) for value in values]
+
+
+def _substitute(names: tuple[str, ...], body: str, values: list[str]) -> str:
+    if names and names[-1] == "...":
+        count = len(names) - 1
+        values = [*values[:count], ", ".join(values[count:])]
+        names = (*names[:-1], "__VA_ARGS__")
+    given = dict(zip(names, values, strict=False))
+
+    def replaced(match: re.Match[str]) -> str:
+        if match["quoted"]:
+            return '""'
+        return "" if match[0].strip() == "##" else given.get(match[0], match[0])
+
+    return _IN_BODY.sub(replaced, body)
