@@ -51,7 +51,7 @@ print(*sorted(name for name in sys.modules if "." in name or "_" in name))
     found, names = in_new_process(code, SOURCE).split("\n")
     assert found == path
     forbidden = {
-        *("sources.reader", "device", "kernels", "functions", "formats", "triton"),
+        *("sources.facts", "device", "kernels", "functions", "formats", "triton"),
         *("inline.build", "inline.assemble", "inline.images", "commands"),
         *("cuda.driver", "cuda.nvrtc", "cuda.program"),
         *("host.plan", "host.ninja", "host.build", "host.process"),

@@ -65,7 +65,7 @@ def remove_tools(monkeypatch) -> Iterator[Callable[[], None]]:
             "cuda.nvrtc",
             "inline.build",
             "functions.plan",
-            "sources.reader",
+            "sources.facts",
             "host.build",
         ):
             monkeypatch.setitem(sys.modules, f"tvmffi_cubin.{name}", None)

@@ -295,7 +295,7 @@ def test_a_unit_that_needs_a_declaration_is_told_which():
     assert 'identifier "scaled" is undefined' in message
     assert (
         "Hint: cuda_sources[1] has scaled, but sources of a list are compiled separately: "
-        "declare it here as well, '__device__ Real scaled(Real x);'; or put it into a source of its"
+        "declare it here as well; or put it into a source of its"
     ) in message
 
 
