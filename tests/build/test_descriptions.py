@@ -103,16 +103,6 @@ def test_a_module_s_own_description_and_images_make_it_again(built: tc.Module, t
     assert values["counted"]["launches"][0]["args"]["eps"] == {"Float": "inf"}
 
 
-def test_images_that_were_compiled_here_know_the_parameters_of_their_kernels(built: tc.Module):
-    # Where a type cannot be said again, its name does not matter to callers.
-    assert built.cubins["kernels"].signatures["odd"] == (
-        "ns::Row<int, 4> row, char kind, void* rows, void* f, int* const* all, __half2* h, int n"
-    )
-    # They have them wherever they are embedded.
-    mod = tc.load_inline("odd", embed_cubin=built.cubins["kernels"], functions=["odd"])
-    assert mod.odd.params[0] == ("row", "ns::Row<int, 4>")
-
-
 DESCRIPTION = {
     "schema": "2.0",
     "name": "outside",

@@ -113,23 +113,6 @@ def test_a_device_that_is_not_there_is_named(mod, driver_stub):
             mod.preload(device)
 
 
-@pytest.mark.parametrize(
-    ("device", "kind", "message"),
-    [
-        ("cuda:1", TypeError, "got 'cuda:1' as a device, wanted an int or a torch.device"),
-        (1.0, TypeError, "got 1.0 as a device"),
-        ([1], TypeError, "as a device"),
-        (-1, ValueError, "device is -1, which is no device's number"),
-        (Device(0, "cpu"), ValueError, "wanted a CUDA device"),
-        (tvm_ffi.device("cpu"), ValueError, "device is cpu:0, wanted a CUDA device"),
-    ],
-)
-def test_what_is_no_cuda_device_is_refused(device, kind, message, mod, driver_stub):
-    with pytest.raises(kind, match=message):
-        mod.preload(device)
-    assert not driver_stub.calls("cuLibraryLoadData")
-
-
 def test_a_module_of_c_functions_alone_says_what_to_do():
     mod = tc.load_inline("preloaded_cpp", cpp_sources="int f() { return 1; }", functions=["f"])
     with pytest.raises(TypeError, match="C.. functions alone.*CubinKernel::Preload"):

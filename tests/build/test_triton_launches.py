@@ -15,11 +15,6 @@ __all__ = ["triton_cache"]
 TILES = {"BLOCK_M": 128, "BLOCK_N": 64, "BLOCK_K": 64, "GROUP": 8}
 
 
-def tiles(meta):
-    triton = kernels.triton
-    return (triton.cdiv(meta["m"], meta["BLOCK_M"]) * triton.cdiv(meta["n"], meta["BLOCK_N"]),)
-
-
 @pytest.fixture
 def array(driver_stub):
     def make(*shape, dtype="float16", **options):
@@ -49,27 +44,6 @@ def test_vector_add(driver_stub, array):
     assert got.values("PPPiPP") == (x.data_ptr, y.data_ptr, out.data_ptr, 5000, 0, 0)
     assert (got.grid, got.block, got.dynamic_smem_bytes) == ((5, 1, 1), (256, 1, 1), 0)
     assert (got.attributes, got.stream) == ({}, 0)
-
-
-def test_fused_softmax(driver_stub, array):
-    launch = tc.triton.compile(
-        kernels.softmax,
-        {"out": "*fp32:16", "x": "*fp32:16", "x_stride": "i32:16", "out_stride": "i32:16"}
-        | {"rows": "i32", "columns": "i32"},
-        constexprs={"BLOCK": 1024},
-        grid="min(rows, num_sms * 2)",
-        num_warps=8,
-        arch="sm_90",
-    )
-    mod = load("triton_softmax", softmax=launch)
-    x, out = array(1000, 781, dtype="float32", strides=(784, 1)), array(1000, 784, dtype="float32")
-    mod.softmax(out, x, 784, 784, 1000, 781)
-    got = only(driver_stub)
-    assert got.values("PPiiiiPP") == (out.data_ptr, x.data_ptr, 784, 784, 1000, 781, 0, 0)
-    assert got.grid == (264, 1, 1)
-    assert got.dynamic_smem_bytes == launch.dynamic_smem_bytes > 0
-    with pytest.raises(ValueError, match="x_stride"):
-        mod.softmax(out, x, 785, 784, 1000, 781)
 
 
 @pytest.mark.parametrize("num_ctas", [1, 2])
@@ -155,15 +129,6 @@ def test_options_of_the_launch_are_its_attributes(driver_stub, array):
     mod.add(x, x, x, 256)
     assert only(driver_stub).attributes == {PDL: flag(), COOPERATIVE: flag()}
     assert only(driver_stub).block == (64, 1, 1)
-
-
-def test_nothing_is_launched_for_a_grid_of_nothing(driver_stub, array):
-    launch = tc.triton.compile(
-        kernels.add, "*fp32, *fp32, *fp32, i32, 64", grid="ceil_div(n, BLOCK)", arch="sm_90"
-    )
-    x = array(4, dtype="float32")
-    load("triton_nothing", add=launch).add(x, x, x, 0)
-    assert driver_stub.launches() == []
 
 
 def test_a_kernel_for_sm_80_gets_its_descriptors_taken_apart(driver_stub, array):

@@ -25,11 +25,11 @@ def compiled(*arguments, num_ctas=1, version=(3, 9), **constants):
     return CompiledKernel(b"", "k()", given, SimpleNamespace(num_ctas=num_ctas), version)
 
 
-@pytest.mark.parametrize("name", [*SCALARS, *(f"*{x}" for x in POINTEES), "*kfp32"])
-def test_every_type_of_triton_s_has_one_in_cxx(name):
-    (param,) = parse_params(f"{kernel_type(name)} x")
-    bits = 64 if name.startswith("*") else max(8, int(name.lstrip("iufpb")))
-    assert param.type.size == bits // 8
+def test_every_type_of_triton_s_has_one_in_cxx():
+    for name in (*SCALARS, *(f"*{x}" for x in POINTEES), "*kfp32"):
+        (param,) = parse_params(f"{kernel_type(name)} x")
+        bits = 64 if name.startswith("*") else max(8, int(name.lstrip("iufpb")))
+        assert param.type.size == bits // 8
 
 
 @pytest.mark.parametrize(("version", "last"), [((3, 6), "x.shape[1] * 2"), ((3, 7), "x.shape[1]")])
