@@ -207,19 +207,6 @@ def test_an_image_may_lie_beside_the_module(built: tc.Module, driver_stub: Drive
     assert Path("made/made.cubin").exists()
 
 
-def test_without_functions_every_kernel_of_the_images_is_one():
-    source = 'extern "C" __global__ void k(float* x, int n) {} __global__ void l() {}'
-    image = tc.nvrtc.compile(source, arch="sm_90").image
-    inside = {"base64": base64.b64encode(image).decode()}
-    plain = {"schema": "2.0", "images": {"k": inside}}
-    with pytest.raises(ValueError, match="the description has no name: give the module one"):
-        tc.load_description(plain)
-    path = tc.build_description(plain, name="all")
-    typed = {"images": {"k": {**inside, "signatures": {"k": "float* x, int n"}}}}
-    assert set(tc.load_module(path).functions) == {"k", "l"}
-    assert tc.load_description(typed, name="all").k.signature == "k(float* x, int n)"
-
-
 def test_what_the_caller_says_comes_before_what_the_description_says(here: Path):
     Path("k.ptx").write_bytes(tc.nvrtc.compile(SOURCE, arch="compute_80").image)
     document = {"ptx": "keep", "name": "m", "images": {"k": {"path": "k.ptx"}}}
@@ -263,12 +250,24 @@ def test_images_that_are_not_there_are_told(changes, error, text: str, here: Pat
         tc.load_description({**DESCRIPTION, **changes})
 
 
-def test_functions_are_the_description_s_own():
+def test_arguments_that_do_not_go_with_a_description_are_refused(built: tc.Module):
     with pytest.raises(TypeError, match="functions are the description's"):
         tc.load_description(DESCRIPTION, functions=["k"])
     images = {"a": {"path": "a"}, "b": {"path": "b"}}
     with pytest.raises(ValueError, match="embed_cubin is one image, and the description has a, b"):
         tc.load_description({**DESCRIPTION, "images": images}, embed_cubin=b"")
+    plain = {"schema": "2.0", "images": {"k": {}}}
+    with pytest.raises(ValueError, match="the description has no name: give the module one"):
+        tc.load_description(plain, embed_cubin=built.cubins["kernels"])
+
+
+def test_without_functions_every_kernel_of_the_images_is_one(here: Path):
+    source = 'extern "C" __global__ void k(float* x, int n) {} __global__ void l() {}'
+    Path("k.cubin").write_bytes(tc.nvrtc.compile(source, arch="sm_90").image)
+    typed = {"images": {"k": {"path": "k.cubin", "signatures": {"k": "float* x, int n"}}}}
+    mod = tc.load_description(typed, name="all")
+    assert set(mod.functions) == {"k", "l"}
+    assert mod.k.signature == "k(float* x, int n)"
 
 
 def write_with_schema(path: str, schema: str) -> None:

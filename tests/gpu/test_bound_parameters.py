@@ -51,15 +51,10 @@ void AddOne(tvm::ffi::TensorView x) {
 
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(add_one_in_cpp, AddOne);
 """
-BOTH = "unsigned long long* one, unsigned long long* two"
 NAMES = ["counters", "limit", "weight"]
 FUNCTIONS = {
     "add_one": tc.Launch(grid="ceil_div(n, 128)", block=128, args={"n": "x.numel"}),
     "tell": tc.Launch(grid=1, block=1),
-    "tell_twice": [
-        tc.Launch(kernel="tell", grid=1, block=1, args={"out": name}, params=BOTH)
-        for name in ("one", "two")
-    ],
 }
 
 needs_two = pytest.mark.skipif(
@@ -134,22 +129,6 @@ def test_binds_while_eight_threads_launch_lose_no_count_and_mix_no_pair(mod):
     weighted = [numbers(buffer)[0] / (number + 1) for number, buffer in enumerate(buffers)]
     assert sum(weighted) == 128 * rounds * threads
     assert all((y.cpu() == rounds).all() for y in x)
-
-
-def test_both_launches_of_a_call_have_one_bind(mod):
-    one, two = (torch.zeros(500, 3, dtype=torch.int64, device="cuda") for _ in range(2))
-    synchronize()
-
-    def work(index: int) -> None:
-        for turn in range(500):
-            if index == 0:
-                mod.bind("tell_twice", limit=turn, weight=turn)
-            else:
-                mod.tell_twice(one[turn].view(torch.uint64), two[turn].view(torch.uint64))
-
-    together(2, work)
-    assert torch.equal(one, two)
-    assert torch.equal(one[:, 1], one[:, 2])
 
 
 @needs_two
