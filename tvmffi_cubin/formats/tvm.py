@@ -48,17 +48,19 @@ def read_table(source: str | bytes | os.PathLike[str] | Mapping[str, Any]) -> Fu
 
     Raises
     ------
-    OSError
-        The file cannot be read.
-    TypeError, ValueError
-        It is not a table; the message names the function and field, or the byte.
+    OSError, ValueError
+        It cannot be read, or is no table; the message names the function and field, or the byte.
     """
     label, data, _ = read_source(source, "table")
     try:
         # A count of functions has zeros where no text has any.
         if isinstance(data, bytes) and b"\0" in data[:8]:
             return binary_table(data)
-        return _table(parse_json(data) if isinstance(data, bytes) else data)
+        values = parse_json(data) if isinstance(data, bytes) else data
+        if not is_table(values):
+            raise ValueError("it is no table of TVM's: wanted func_info, functions with arg_types")
+        rows = values.get("func_info", values)
+        return FunctionTable(_function(name, row) for name, row in rows.items())
     except ValueError as error:
         raise ValueError(f"{label}: {error}") from None
 
@@ -69,13 +71,6 @@ def is_table(values: Any) -> bool:
     if not isinstance(rows, Mapping) or not rows:
         return False
     return all(isinstance(row, Mapping) and "arg_types" in row for row in rows.values())
-
-
-def _table(values: Any) -> FunctionTable:
-    if not is_table(values):
-        raise ValueError("it is no table of TVM's: wanted func_info, functions with arg_types")
-    rows = values.get("func_info", values)
-    return FunctionTable(_function(name, row) for name, row in rows.items())
 
 
 def _function(key: str, row: Mapping[str, Any]) -> FunctionInfo:
@@ -103,10 +98,8 @@ def read_module(source: str | bytes | os.PathLike[str]) -> CudaModule:
 
     Raises
     ------
-    OSError
-        The file, or the table beside it, cannot be read.
-    TypeError, ValueError
-        It is no module; the message names the function and field, or the byte.
+    OSError, ValueError
+        It, or the table beside it, cannot be read, or is none; the message says where.
     """
     if isinstance(source, bytes):
         return _from_bytes("the module", source, "tvm_module")
@@ -148,12 +141,7 @@ def load(
     name : str, optional
         The module's name. Default: the file's, without its suffix.
     keep_module_alive, **options
-        As in `tvmffi_cubin.load_inline`.
-
-    Raises
-    ------
-    OSError, TypeError, ValueError
-        As in `read_module` and `FunctionTable.launches`, beside what `load_inline` raises.
+        As in `tvmffi_cubin.load_inline`, and so are the errors, beside those of `read_module`.
     """
     from ..inline.calls import load_inline
 
@@ -168,15 +156,7 @@ def build(
     output: str | os.PathLike[str] | None = None,
     **options: Unpack[TextOptions],
 ) -> str:
-    """Build what `load` would load, without loading it; return its path.
-
-    Parameters
-    ----------
-    source, name
-        As in `load`.
-    output, **options
-        As in `tvmffi_cubin.build_inline`.
-    """
+    """Build what `load` would load, without loading it, as `tvmffi_cubin.build_inline` does."""
     from ..inline.calls import build_inline
 
     return build_inline(output=output, **_contents(source, name), **options)

@@ -65,7 +65,8 @@ class _Reader:
     def left(self) -> int:
         return len(self.data) - self.at
 
-    def check(self, is_so: bool, problem: str) -> None:
+    @staticmethod
+    def check(is_so: bool, problem: str) -> None:
         if not is_so:
             raise ValueError(problem)
 

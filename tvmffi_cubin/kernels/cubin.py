@@ -33,30 +33,24 @@ class Parameter(NamedTuple):
 class Kernel(NamedTuple):
     """One kernel of an image and what it uses, per thread or per block as CUDA counts it.
 
-    Of PTX the driver decides, when it compiles the text, what a kernel uses: it is 0 here.
-
     Attributes
     ----------
     name : str
         Symbol in the image (mangled, unless the kernel is ``extern "C"``).
     params : tuple of Parameter
         In order.
-    registers : int
-        Registers per thread.
+    registers, local_bytes : int
+        Registers, and bytes of local memory (stack frame and spills), per thread. Of PTX, which the
+        driver compiles, these and the shared memory are 0.
     static_smem_bytes : int
-        Statically declared shared memory per block, in bytes, without the part that the system
-        reserves.
-    local_bytes : int
-        Local memory (stack frame and register spills) per thread, in bytes.
+        Statically declared shared memory per block, without what the system reserves.
     max_threads : int
         Most threads per block that the image allows (``__launch_bounds__``), else 1024.
-    required_block : tuple of int or None
-        Block dimensions fixed by the kernel (``.reqntid``), where it fixes them.
-    cluster : tuple of int or None
-        Cluster dimensions fixed by ``__cluster_dims__``, where it fixes them.
+    required_block, cluster : tuple of int or None
+        Dimensions that the kernel fixes (``.reqntid``, ``__cluster_dims__``).
     grid_in_clusters : bool
-        Whether the driver counts this kernel's grid in its clusters (``.blocksareclusters``, which
-        ``__block_size__`` sets from CUDA 13 on). Launches here count blocks all the same.
+        Whether the driver counts this kernel's grid in its clusters (``__block_size__`` from CUDA
+        13 on). Launches here count blocks all the same.
     """
 
     name: str
@@ -79,12 +73,12 @@ class Cubin:
     image : bytes
         The image: ELF, PTX text, or a fatbin.
     arch : str
-        Architecture, such as ``"sm_90a"``; ``"compute_90"`` for PTX; a fatbin's are all named, as
-        in ``"sm_80, sm_90a, compute_90"``.
+        Architecture, such as ``"sm_90a"``; ``"compute_90"`` for PTX; of a fatbin all of them, as in
+        ``"sm_80, sm_90a, compute_90"``.
     lowered_names : mapping of str to str
         Name expression to the symbol that it became.
     log : str
-        The compiler's log (warnings), empty where there is none.
+        The compiler's warnings.
     kind : str
         ``"cubin"``, ready to be launched; ``"relocatable"`` or ``"ltoir"``, yet to be linked;
         ``"ptx"``, text that the driver compiles; ``"fatbin"``, several of these.
@@ -92,15 +86,9 @@ class Cubin:
         Version of the CUDA compiler that made it, such as ``"12.9"``, empty where it is not known.
     signatures : mapping of str to str
         What kernels take, by symbol, as C++ would declare it: ``"const float* x, int64_t n"``. Such
-        kernels need no ``Launch(params=...)``, as if they had been compiled from a source here.
-        Checked against the image when it is embedded.
+        kernels need no ``Launch(params=...)``. Checked against the image when it is embedded.
     name : str
         What messages call it, such as the path of its file.
-
-    Raises
-    ------
-    TypeError
-        The image is not bytes.
     """
 
     image: bytes = field(repr=False)
@@ -147,12 +135,10 @@ class Cubin:
 
             return merged_kernels(self.members)
         if self.kind == "ptx":
-            from . import ptx
-
-            return ptx.kernels(self.image)
-        from . import nv_info
-
-        return nv_info.kernels(self.image)
+            from .ptx import kernels
+        else:
+            from .nv_info import kernels
+        return kernels(self.image)
 
     @property
     def facts(self) -> dict[str, Any]:

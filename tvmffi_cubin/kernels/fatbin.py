@@ -6,7 +6,7 @@ import importlib
 import struct
 from collections.abc import Iterable, Iterator
 from mmap import mmap
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..errors import ImageError
 from .cubin import Cubin, Kernel
@@ -42,6 +42,8 @@ class Member(NamedTuple):
             data = self.stored
             if self.compression:
                 data = (_unlz4 if self.compression == "lz4" else _unzstd)(data, self.size)
+                if len(data) != self.size:
+                    raise ImageError(f"damaged data: it holds {len(data)} bytes, not {self.size}")
         except ImageError as error:
             raise ImageError(f"the member for {self.arch}: {error}") from None
         return data.rstrip(b"\0") if self.kind == "ptx" else data
@@ -51,29 +53,21 @@ class Member(NamedTuple):
 def read(data: bytes) -> tuple[Member, ...]:
     """Return the members of a fatbin, in its order."""
     _, _, at, size = _HEADER.unpack_from(data)
-    end = at + size
-    members = []
+    end, members = at + size, []
     while at < end:
-        kind, _, header, padded, compressed, *_, arch, _, _, flags, _, full = _ENTRY.unpack_from(
-            data, at
-        )
+        entry = _ENTRY.unpack_from(data, at)
+        number, _, header, padded, compressed, *_, arch, _, _, flags, _, full = entry
         start = at + header
         at = start + padded
         # Of a size 0 the next member would be this one again.
         if header < _ENTRY.size or at > end or end > len(data):
             raise ImageError(f"corrupt fatbin: it is truncated or damaged: {len(data)} bytes")
         compression = "lz4" if flags & _LZ4 else "zstd" if flags & _ZSTD else ""
-        name, prefix = _KINDS.get(kind, (f"kind {kind}", "sm"))
+        kind, prefix = _KINDS.get(number, (f"kind {number}", "sm"))
         suffix = "a" if flags & _SPECIFIC else "f" if flags & _FAMILY else ""
-        members.append(
-            Member(
-                kind=name,
-                arch=f"{prefix}_{arch}{suffix}",
-                size=full if compression else padded,
-                compression=compression,
-                stored=data[start : start + (compressed if compression else padded)],
-            )
-        )
+        stored = data[start : start + (compressed if compression else padded)]
+        size = full if compression else padded
+        members.append(Member(kind, f"{prefix}_{arch}{suffix}", size, compression, stored))
     if not members:
         raise ImageError("the fatbin is empty: no image is in it")
     return tuple(members)
@@ -133,7 +127,7 @@ def merged_kernels(members: Iterable[Cubin]) -> tuple[Kernel, ...]:
 
 
 @reading("LZ4 data")
-def _unlz4(data: bytes, size: int) -> bytes:
+def _unlz4(data: bytes, _: int) -> bytes:
     """Return the bytes that an LZ4 block, as CUDA 12's tools write them, stands for.
 
     A block is a row of sequences: a byte with two lengths, literal bytes, and how far back the
@@ -165,32 +159,19 @@ def _unlz4(data: bytes, size: int) -> bytes:
         # The bytes that are repeated may be those that the repetition itself writes.
         pattern = out[-distance:][:count]
         out += (pattern * -(-count // len(pattern)))[:count]
-    return _of_size(bytes(out), size)
+    return bytes(out)
 
 
 def _unzstd(data: bytes, size: int) -> bytes:
-    module = zstd_module()
-    if module is None:
-        raise ImageError(
-            "it is compressed by zstd: Python 3.14 reads it, or run: pip install zstandard"
-        )
-    try:
-        return _of_size(bytes(module.ZstdDecompressor().decompress(data, size + 1)), size)
-    except module.ZstdError as error:
-        raise ImageError(f"damaged zstd data: {error}") from None
-
-
-def _of_size(data: bytes, size: int) -> bytes:
-    if len(data) != size:
-        raise ImageError(f"damaged data: it holds {len(data)} bytes, not {size}")
-    return data
-
-
-def zstd_module() -> Any:
-    """Return Python's module for zstd, or the package zstandard; None where neither is there."""
-    for name in ("compression.zstd", "zstandard"):
+    for name in ("compression.zstd", "zstandard"):  # Python's own, and a package's
         try:
-            return importlib.import_module(name)
+            module = importlib.import_module(name)
         except ImportError:
             continue
-    return None
+        try:
+            return bytes(module.ZstdDecompressor().decompress(data, size + 1))
+        except module.ZstdError as error:
+            raise ImageError(f"damaged zstd data: {error}") from None
+    raise ImageError(
+        "it is compressed by zstd: Python 3.14 reads it, or run: pip install zstandard"
+    )

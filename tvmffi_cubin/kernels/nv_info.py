@@ -50,9 +50,9 @@ class DeviceSymbol(NamedTuple):
 
 
 @reading("cubin")
-def kernels(image: bytes) -> tuple[Kernel, ...]:
+def kernels(data: bytes) -> tuple[Kernel, ...]:
     """Return the kernels of a cubin, in the symbol table's order."""
-    elf = Elf(image)
+    elf = Elf(data)
     defined = [x for x in elf.symbols() if x.type == _FUNCTION and not x.is_undefined]
     usage: dict[int, dict[int, int]] = {symbol.number: {} for symbol in defined}
     for attribute, value in _items(elf, ".nv.info"):
@@ -63,10 +63,10 @@ def kernels(image: bytes) -> tuple[Kernel, ...]:
 
 
 @reading("cubin")
-def symbols(image: bytes) -> tuple[DeviceSymbol, ...]:
+def symbols(data: bytes) -> tuple[DeviceSymbol, ...]:
     """Return the functions and variables of a relocatable cubin, in the symbol table's order."""
     found = []
-    for symbol in Elf(image).symbols():
+    for symbol in Elf(data).symbols():
         if symbol.type == _FUNCTION:
             what = "kernel" if symbol.other & _ENTRY else "function"
         elif symbol.type in _VARIABLES:

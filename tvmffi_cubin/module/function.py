@@ -66,7 +66,7 @@ class Function(tvm_ffi.Function):
         return configured(self, {"stream": stream})
 
     def configure(self, **options: Any) -> Function:
-        """Set any launch option by name.
+        """Set any launch option by name; None keeps what was set before.
 
         Parameters
         ----------
@@ -74,7 +74,7 @@ class Function(tvm_ffi.Function):
             `stream`; `grid` and `block` (a grid alone, in blocks, if the function has a block);
             `dynamic_smem_bytes`; and the attributes of a `Launch` (``cluster``,
             ``programmatic_dependent_launch``, ``priority``, ...), as values; an event may be
-            torch's, CuPy's or cuda.core's. None keeps what was set before.
+            torch's, CuPy's or cuda.core's.
 
         Raises
         ------

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import tvm_ffi
@@ -119,12 +120,8 @@ class Module(tvm_ffi.Module):
         """Unload the images and release the devices' contexts; the next launch loads them again.
 
         Waits for calls in progress, not for kernels that run on a device. Graphs that hold the
-        kernels cannot be replayed afterwards. What C++ functions have loaded stays.
-
-        Raises
-        ------
-        LaunchError
-            The driver refuses: the rest is unloaded, and another call tries again.
+        kernels cannot be replayed afterwards. What C++ functions have loaded stays. Where the
+        driver refuses, a LaunchError, the rest is unloaded, and another call tries again.
         """
         if self.functions:
             self._entry("unload")()
@@ -148,9 +145,21 @@ class Module(tvm_ffi.Module):
         TypeError, ValueError
             A function or name is unknown, or a value does not fit; nothing is changed.
         """
-        from .bound import bind
-
-        bind(self, function, device, values)
+        slots = [(x, i) for i, (owner, x) in enumerate(self._slots) if function in (None, owner)]
+        args: list[Any] = [None if device is None else _device(device)]
+        for name, value in values.items():
+            numbers = [number for slot, number in slots if slot == name]
+            if not numbers:
+                what = f"the generated function {function!r}" if function else "the module"
+                names = ", ".join(dict(slots)) or "none (see Bound)"
+                raise ValueError(f"bind: {what} has no bound parameter {name!r}; there are {names}")
+            # The tensor itself may let go of its memory, as torch's do that are resized.
+            memory = tvm_ffi.from_dlpack(value) if hasattr(value, "__dlpack__") else value
+            # In an object that tvm-ffi passes on as it is.
+            kept = None if value is None else SimpleNamespace(value=value, memory=memory)
+            for number in numbers:
+                args += [number, memory, kept]
+        self._entry("bind")(*args)
 
     def bound(self, device: Any = None) -> dict[str | None, dict[str, Any]]:
         """Return the objects bound for launches on a device, by function and name.
@@ -158,9 +167,18 @@ class Module(tvm_ffi.Module):
         Values are None where nothing is bound; the function None stands for C++ functions. Default:
         the current device.
         """
-        from .bound import read
+        found: dict[str | None, dict[str, Any]] = {}
+        for number, (owner, name) in enumerate(self._slots):
+            kept = self._entry("bound")(_device(device), number)
+            found.setdefault(owner, {})[name] = None if kept is None else kept.value
+        return found
 
-        return read(self, device)
+    @property
+    def _slots(self) -> list[tuple[str | None, str]]:
+        """The bound parameters, by number: function (None: C++ functions) and name."""
+        facts = self.manifest
+        owners = [*facts.get("functions", {}).items(), (None, facts)]
+        return [(owner, row[0]) for owner, x in owners for row in x.get("bound", ())]
 
     def _entry(self, name: str) -> tvm_ffi.Function:
         """Return one of the launcher's own entries; raises AttributeError where there is none."""
@@ -247,6 +265,14 @@ def load_module(
 
         set_makers(module, generate)
     return module
+
+
+def _device(device: Any) -> int:
+    """Return a device's number, -1 for the current one."""
+    from .stream import device_ordinal
+
+    ordinal = device_ordinal(device)
+    return -1 if ordinal is None else ordinal
 
 
 def _spelled(name: str) -> str:

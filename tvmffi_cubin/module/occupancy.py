@@ -28,15 +28,11 @@ class Occupancy(NamedTuple):
         Blocks of this shape that fit on a multiprocessor, and threads of any kernel that do.
     max_cooperative_blocks : int
         Blocks in the largest cooperative grid; 0 if the device has none.
-    max_cluster_blocks : int
-        Blocks in the largest cluster, also beyond the portable 8, up to what the kernel fixes; 1 if
-        the device has no clusters, 0 if no block fits.
-    max_active_clusters : int
-        Clusters of the given size that fit on the device; 0 without a cluster.
-    registers, local_bytes : int
-        Registers, and local memory for spills, per thread.
-    static_smem_bytes : int
-        Static shared memory per block.
+    max_cluster_blocks, max_active_clusters : int
+        Blocks in the largest cluster, also beyond the portable 8 (1 if the device has no clusters,
+        0 if no block fits); clusters of the given size that fit on the device (0 without one).
+    registers, local_bytes, static_smem_bytes : int
+        Registers and bytes of spills per thread, static shared memory per block.
     max_threads, max_dynamic_smem_bytes : int
         The most threads, and the most dynamic shared memory, that a block can have.
     """
