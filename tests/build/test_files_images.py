@@ -273,9 +273,6 @@ def test_ptx_stays_text_where_that_is_asked_for(here, driver_stub):
         assert mod.cubins["lib"].kind == "ptx"
     mod.scale[1, 1](cuda_array(driver_stub, 4), 2.0, 4)
     assert len(driver_stub.launches()) == 1
-    for_one_architecture_alone("lib.ptx")
-    with pytest.raises(ValueError, match=r"lib\.ptx is for sm_90a alone, and PTX is wanted"):
-        tc.load("ptx_text", sources="lib.ptx", arch="compute_80")
 
 
 def test_without_an_architecture_and_a_gpu_ptx_is_for_its_own_and_newer_ones(here, monkeypatch):

@@ -96,27 +96,6 @@ def test_an_image_of_a_newer_cuda_names_the_remedy(result, function, driver_stub
     ) in str(error.value)
 
 
-# Devices that are too new
-
-
-@pytest.mark.parametrize(
-    ("capability", "arch", "image"),
-    [(104, "sm_103", "sm_103"), (130, "compute_121", "compute_121")],
-)
-def test_a_device_that_nvrtc_does_not_know_is_launched_on_all_the_same(
-    capability, arch, image, driver_stub, caplog
-):
-    if nvrtc.version() < (12, 9):
-        pytest.skip("sm_103 and sm_121 need NVRTC 12.9")
-    driver_stub.set_devices(capability)
-    mod = load(None, name="too_new")
-    assert mod.cubins["kernels"].arch == arch
-    mod.add(cuda_array(driver_stub, 4), 0)
-    assert launched(driver_stub) == [(0, image)]
-    assert load(arch, name="too_new").path == mod.path
-    assert f"does not know the current device's sm_{capability}" in caplog.text
-
-
 # Wrappers
 
 

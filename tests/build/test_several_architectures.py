@@ -78,18 +78,16 @@ def test_without_nvfatbin_the_package_is_named_and_one_architecture_is_still_bui
 def test_a_kernel_that_takes_something_else_for_another_architecture_is_refused():
     source = """
     #if __CUDA_ARCH__ >= 900
-    using T = {};
+    using T = double;
     #else
     using T = float;
     #endif
-    extern "C" __global__ void k(float* x, T t) {{ x[0] = t; }}
+    extern "C" __global__ void k(float* x, T t) { x[0] = t; }
     """
-    for other, message in (
-        ("double", r"'k' takes .*\[8, 4\] bytes for sm_80 .*\[8, 8\] for sm_90"),
-        ("int", r"k\(float\* x, float t\) .* sm_80 and k\(float\* x, int t"),
+    with pytest.raises(
+        ValueError, match=r"'k' takes .*\[8, 4\] bytes for sm_80 .*\[8, 8\] for sm_90"
     ):
-        with pytest.raises(ValueError, match=message):
-            load(["sm_80", "sm_90"], source.format(other), functions=None)
+        load(["sm_80", "sm_90"], source, functions=None)
 
 
 def test_code_that_only_one_architecture_compiles_names_the_other():

@@ -6,8 +6,7 @@ import pytest
 
 from tvmffi_cubin import nvrtc
 from tvmffi_cubin.device.compile import compile_device
-from tvmffi_cubin.device.parameters import resolve
-from tvmffi_cubin.device.signature import KernelSignature
+from tvmffi_cubin.device.signature import KernelSignature, resolve
 from tvmffi_cubin.errors import CompileError
 from tvmffi_cubin.inline.request import make_request
 from tvmffi_cubin.sources.facts import read
@@ -200,6 +199,6 @@ def test_a_source_that_does_not_match_the_image_names_both_sizes():
     source = 'extern "C" __global__ void k(float* x, int n) {}'
     facts = read('extern "C" __global__ void k(float* x, double n) {}').kernels
     cubin = nvrtc.compile(source, arch="sm_90a")
-    (found,) = resolve(facts, cubin, {}, trust_source=True)
+    (found,) = resolve(facts, cubin, {})
     assert "parameter 1 ('n') is declared 'double', which has 8 bytes" in found.problem
     assert "but the image's has 4" in found.problem

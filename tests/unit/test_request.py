@@ -7,7 +7,7 @@ import pytest
 
 from tvmffi_cubin import Cubin, Dispatch, Launch
 from tvmffi_cubin.cache.key import Key
-from tvmffi_cubin.device.instances import wanted_instances
+from tvmffi_cubin.device.units import wanted_instances
 from tvmffi_cubin.inline.request import make_request
 from tvmffi_cubin.launches.export import Export
 from tvmffi_cubin.sources.source import Source

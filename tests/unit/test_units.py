@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tvmffi_cubin.device.hints import other_units_hints
-from tvmffi_cubin.device.units import Unit, make_units
+from tvmffi_cubin.device.units import Unit, make_units, other_units_hints
 from tvmffi_cubin.inline.request import make_request
 from tvmffi_cubin.sources.source import Source
 

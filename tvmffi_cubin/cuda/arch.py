@@ -41,14 +41,33 @@ def split(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def resolve_archs(archs: object = None) -> tuple[str, ...]:
-    """Return the architectures to compile for.
+def resolve_archs(arch: Archs = None, options: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the architectures that are compiled for, cubins before PTX, oldest first.
 
-    Where none is named: what ``TVMFFI_CUBIN_ARCH`` names, else the current device's, 0's where the
-    thread has no context, with the ``a`` suffix where the architecture has one.
+    Parameters
+    ----------
+    arch : str or sequence of str, optional
+        Such as ``"sm_90"``, ``"sm_90a"`` (with the features of this architecture alone),
+        ``"sm_100f"`` (with those of its family) or ``"compute_90"`` (PTX, which the driver of that
+        or of a newer device compiles further). None: what the options name, else what
+        ``TVMFFI_CUBIN_ARCH`` does, else the current device's (device 0's where the thread has no
+        context), with the ``a`` suffix where the architecture has one.
+    options : sequence of str
+        Options for NVRTC, as `nvrtc.compile` takes them; nvcc's ``-gencode`` counts, too.
+
+    Raises
+    ------
+    TypeError, ValueError
+        One is no architecture, or `arch` and the options name different ones.
+    ToolchainError
+        Nothing names one and there is no device.
     """
-    if archs is not None:
-        return check_archs(archs)
+    if options:
+        from .options import named_archs
+
+        arch = named_archs(options, arch) or None
+    if arch is not None:
+        return check_archs(arch)
     if text := config.get(_VARIABLE):
         return check_archs(split(text), what=_VARIABLE)
     from . import driver
@@ -64,11 +83,11 @@ def resolve_archs(archs: object = None) -> tuple[str, ...]:
     return (f"{found}a" if number_of(found) >= 90 else found,)
 
 
-def resolve_arch(arch: str | None = None) -> str:
-    """Return the one architecture to make a cubin for, as `resolve_archs` has it."""
-    found = resolve_archs(arch)
-    if len(found) > 1 or is_ptx(found[0]):
-        raise ValueError(f"one architecture such as sm_90a is wanted, got {', '.join(found)}")
+def resolve_arch(arch: str | None = None, options: Sequence[str] = ()) -> str:
+    """Return the one architecture that `resolve_archs` returns; a ValueError if there are more."""
+    found = resolve_archs(arch, options)
+    if len(found) > 1:
+        raise ValueError(f"there are several architectures, {', '.join(found)}: use resolve_archs")
     return found[0]
 
 

@@ -14,11 +14,10 @@ from ..errors import CompileError, ToolchainError
 from ..host import pch
 from ..host.toolchain import include_dir
 from ..kernels.cubin import KINDS, Cubin
-from . import arch as archs
 from . import program
-from .arch import Archs, is_ptx, number_of
+from .arch import Archs, is_ptx, number_of, resolve_arch, resolve_archs
 from .libraries import Cuda, find_cuda
-from .options import named_archs, nvrtc_options
+from .options import nvrtc_options
 from .program import INVALID_OPTION, SUCCESS, Nvrtc, Program
 
 __all__ = [
@@ -108,13 +107,13 @@ def compile(  # noqa: A001
         raise ValueError(f"{name} holds a NUL character, where NVRTC would stop reading")
     if target_type not in KINDS:
         raise ValueError(f"target_type={target_type!r}: there are {', '.join(map(repr, KINDS))}")
-    named, given = named_archs(options, arch), nvrtc_options(options)
+    given = nvrtc_options(options)
     folders = map(os.fspath, _sequence("include_paths", include_paths))
     names = tuple(_sequence("name_expressions", name_expressions))
     with_pch = pch.is_wanted(use_pch)
     cuda = find_cuda()
     nvrtc = program.load(cuda.nvrtc)
-    targets = _targets(named, target_type, nvrtc, cuda)
+    targets = _targets(resolve_archs(arch, options), target_type, nvrtc, cuda)
     source = source.removeprefix("\ufeff")  # the mark that some editors put first
     # No name of a file needs to be UTF-8, as those in #line must be.
     text = source if source_include and not prologue else line_directive(name) + source
@@ -217,38 +216,6 @@ def nvrtc_compile(
     return compile(source, name=name, arch=arch, options=options, source_include=True).image
 
 
-def resolve_arch(arch: str | None = None, options: Sequence[str] = ()) -> str:
-    """Return the one architecture that `resolve_archs` returns; a ValueError if there are more."""
-    found = resolve_archs(arch, options)
-    if len(found) > 1:
-        raise ValueError(f"there are several architectures, {', '.join(found)}: use resolve_archs")
-    return found[0]
-
-
-def resolve_archs(arch: Archs = None, options: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the architectures that `compile` would compile for, cubins before PTX, oldest first.
-
-    Parameters
-    ----------
-    arch : str or sequence of str, optional
-        Such as ``"sm_90"``, ``"sm_90a"`` (with the features of this architecture alone),
-        ``"sm_100f"`` (with those of its family) or ``"compute_90"`` (PTX, which the driver of that
-        or of a newer device compiles further). None: what the options name, else what
-        ``TVMFFI_CUBIN_ARCH`` does, else the current device's (device 0's where the thread has no
-        context), with the ``a`` suffix where the architecture has one.
-    options : sequence of str
-        Options for NVRTC, as `compile` takes them; nvcc's ``-gencode`` counts, too.
-
-    Raises
-    ------
-    TypeError, ValueError
-        One is no architecture, or `arch` and the options name different ones.
-    ToolchainError
-        Nothing names one and there is no device.
-    """
-    return archs.resolve_archs(named_archs(options, arch) or None)
-
-
 def version() -> tuple[int, int]:
     """Return the version of the NVRTC in use, such as ``(12, 9)``; loads it."""
     return program.load(find_cuda().nvrtc).version()
@@ -271,26 +238,25 @@ def _sequence(what: str, given: object) -> Iterable[str]:
     return given
 
 
-def _targets(named: tuple[str, ...], target_type: str, nvrtc: Nvrtc, cuda: Cuda) -> tuple[str, ...]:
-    """Return the architectures to compile for."""
-    known = nvrtc.supported_archs()
-    targets = archs.resolve_archs(named or None)
+def _targets(archs: tuple[str, ...], target_type: str, nvrtc: Nvrtc, cuda: Cuda) -> tuple[str, ...]:
+    """Return the architectures to compile for, all of which NVRTC knows."""
     if target_type == "ptx":
-        targets = tuple(dict.fromkeys(f"compute_{number_of(target)}" for target in targets))
-    if target_type != "cubin" and (
-        len(targets) != 1 or (target_type != "ptx" and is_ptx(targets[0]))
-    ):
+        archs = tuple(dict.fromkeys(f"compute_{number_of(arch)}" for arch in archs))
+    elif target_type != "cubin" and is_ptx(archs[0]):
+        archs = ()
+    if target_type != "cubin" and len(archs) != 1:
         raise ValueError(f"target_type={target_type!r} wants one architecture such as sm_90a")
-    for target in targets:
-        if number_of(target) not in known:
+    known = nvrtc.supported_archs()
+    for arch in archs:
+        if number_of(arch) not in known:
             remedy = f"a newer one may: pip install --upgrade 'tvmffi-cubin[cu{cuda.major}]'"
-            if number_of(target) < min(known):
+            if number_of(arch) < min(known):
                 remedy = "an older one may: set TVMFFI_CUBIN_CUDA=12, with tvmffi-cubin[cu12]"
             raise ToolchainError(
-                f"{target} is no architecture that NVRTC {nvrtc.release} knows, {remedy}; it "
+                f"{arch} is no architecture that NVRTC {nvrtc.release} knows, {remedy}; it "
                 f"compiles for {', '.join(f'sm_{number}' for number in known)}"
             )
-    return targets
+    return archs
 
 
 def _options(

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ..cuda import nvrtc
-from ..cuda.arch import is_ptx
+from ..cuda.arch import is_ptx, number_of
+from ..cuda.options import nvrtc_options
+from ..cuda.program import in_parallel
+from ..errors import CompileError
+from ..kernels.cubin import Cubin
 from ..sources.facts import KernelFact
 from ..sources.source import DEVICE_IMAGE, Source
-from .compiler import Compiled, Compiler
-from .probe import Target, Types, is_own, squeeze
-from .units import Unit, make_units
+from .probe import Probe, Target, Types, is_own, plan, squeeze
+from .units import Unit, make_units, other_units_hints, wanted_instances, with_hints
 
 if TYPE_CHECKING:
     from ..inline.request import Request
-    from ..kernels.cubin import Cubin
     from .image import Image
     from .signature import KernelSignature
 
@@ -33,65 +35,199 @@ def compile_device(request: Request, sources: tuple[Source, ...], archs: tuple[s
     what `tvmffi_cubin.load_inline` does.
     """
     archs = archs or nvrtc.resolve_archs(options=request.cuda_cflags)
-    compile_for = partial(_compile_for, request, make_units(sources, request))
-    if len(archs) == 1:
-        return compile_for(archs[0])
+    units = make_units(sources, request)
+    images = in_parallel(lambda arch: _Compiler.of(request, units, arch).image(), archs)
+    return images[0] if len(images) == 1 else joined(images)
+
+
+def joined(images: Sequence[Image]) -> Image:
+    """Return the fatbin of images; of a kernel's parameters says the first that knows them."""
     from ..cuda.nvfatbin import join
-    from ..cuda.program import in_parallel
 
-    images = in_parallel(compile_for, archs)
     cubin = join([image.cubin for image in images])
-    return images[0]._replace(cubin=cubin, signatures=merged_signatures(cubin, images))
+    kernels = {kernel.name: kernel for kernel in cubin.kernels}
+    found: dict[str, KernelSignature] = {}
+    for image in images:
+        for here in image.signatures:
+            known = found.get(here.symbol, here)
+            better = here if known.problem else known
+            found[here.symbol] = better._replace(kernel=kernels[here.symbol])
+    return images[0]._replace(cubin=cubin, signatures=tuple(found.values()))
 
 
-def _compile_for(request: Request, units: tuple[Unit, ...], arch: str) -> Image:
-    """Compile for one architecture, and link where there is more than one unit."""
-    if len(units) > 1 or request.device_libraries:
-        from . import link
+class _Compiled(NamedTuple):
+    """A unit, what it was compiled to, the probe that was in it, and all that was tried."""
 
-        compiler = Compiler(request, units, *link.unit_target(request, arch))
-        compiled = compiler.compile_all()
-        cubin = link.link(request, compiled, arch)
-    else:
-        compiler = Compiler(request, units, arch, "ptx" if is_ptx(arch) else "cubin")
-        compiled = compiler.compile_all()
-        cubin = compiled[0].cubin
-    # NVRTC has worked meanwhile without what only its result needs.
-    from .image import Image
-
-    cubin = dataclasses.replace(cubin, lowered_names=_lowered(compiled))
-    return Image(DEVICE_IMAGE, cubin, _signatures(compiler, compiled, cubin))
+    unit: Unit
+    cubin: Cubin
+    probe: Probe
+    tried: tuple[Target, ...]
 
 
-def _signatures(
-    compiler: Compiler, compiled: Sequence[Compiled], cubin: Cubin
-) -> tuple[KernelSignature, ...]:
-    """Return the kernels of an image; where their types are open, NVRTC is asked once more."""
-    from .parameters import resolve
+class _Compiler(NamedTuple):
+    """Makes the image of the units of a request for one architecture."""
 
-    facts = _facts(compiler.units)
-    own = None
-    if compiler.request.device_libraries:
-        from .link import own_symbols
+    request: Request
+    units: tuple[Unit, ...]
+    arch: str
+    target_type: str  # what units are compiled to, for `unit_arch`
+    unit_arch: str
 
-        own = {*cubin.lowered_names.values(), *own_symbols(compiled, cubin.arch)}
+    @classmethod
+    def of(cls, request: Request, units: tuple[Unit, ...], arch: str) -> _Compiler:
+        if len(units) == 1 and not request.device_libraries:
+            return cls(request, units, arch, "ptx" if is_ptx(arch) else "cubin", arch)
+        from ..cuda.nvjitlink import linkable
 
-    def found(types: Types, *, is_last: bool) -> tuple[KernelSignature, ...]:
-        signatures = resolve(facts, cubin, types, trust_source=is_last)
-        if own is None:
-            return signatures
-        return tuple(
-            s._replace(from_library=s.line is None and s.symbol not in own) for s in signatures
+        # Of PTX nothing else is linked; what LTO-IR defines is only there for LTO-IR.
+        lto = request.lto or is_ptx(arch)
+        lto = lto or any(linkable(given).kind == "ltoir" for given in request.device_libraries)
+        unit_arch = f"sm_{number_of(arch)}" if is_ptx(arch) else arch
+        return cls(request, units, arch, "ltoir" if lto else "relocatable", unit_arch)
+
+    def image(self) -> Image:
+        """Compile all units, several at a time; link them where there is more than one."""
+        homes: dict[str, list[str]] = {}
+        for expression in dict.fromkeys(wanted_instances(self.request)):
+            homes.setdefault(self._home(expression).name, []).append(expression)
+        done = in_parallel(lambda unit: self._build(unit, homes.get(unit.name, [])), self.units)
+        is_linked = self.target_type in ("relocatable", "ltoir")
+        cubin = self._link(done) if is_linked else done[0].cubin
+        names = _agreed([one.cubin.lowered_names for one in done])
+        names = {name: symbol for name, symbol in names.items() if not is_own(name)}
+        cubin = dataclasses.replace(cubin, lowered_names=names)
+        # NVRTC has worked meanwhile without what only its result needs.
+        from .image import Image
+
+        return Image(DEVICE_IMAGE, cubin, tuple(self._signatures(done, cubin)))
+
+    # One unit
+
+    def _build(self, unit: Unit, wanted: Sequence[str]) -> _Compiled:
+        try:
+            return self._tried(unit, plan(unit.facts.kernels, wanted), wanted)
+        except CompileError as error:
+            if wanted:
+                self._plain(unit)  # for the unit's own errors
+                raise self._instance_failure(wanted, error) from None
+            raise
+
+    def _tried(self, unit: Unit, planned: Probe, wanted: Sequence[str] = ()) -> _Compiled:
+        """Compile with a probe, else with what of it compiles, else without."""
+        probe = planned
+        while probe.name_expressions:
+            names = tuple(dict.fromkeys((*wanted, *probe.name_expressions)))
+            try:
+                cubin = self._compile(unit, names, probe.epilogue)
+                return _Compiled(unit, cubin, probe, planned.targets)
+            except CompileError as error:
+                probe = probe.surviving(error.log) if probe is planned else Probe()
+        return _Compiled(unit, self._plain(unit, wanted), probe, planned.targets)
+
+    def _plain(self, unit: Unit, wanted: Sequence[str] = ()) -> Cubin:
+        """Compile without a probe: an error is the user's own."""
+        try:
+            return self._compile(unit, wanted)
+        except CompileError as error:
+            raise with_hints(error, other_units_hints(error.log, unit, self.units)) from None
+
+    def _compile(
+        self, unit: Unit, name_expressions: Sequence[str] = (), epilogue: str = ""
+    ) -> Cubin:
+        return nvrtc.compile(
+            unit.text,
+            name=unit.name,
+            arch=self.unit_arch,
+            options=nvrtc_options(self.request.cuda_cflags),
+            name_expressions=name_expressions,
+            include_paths=unit.include_paths,
+            source_include=unit.is_file,
+            prologue=unit.prologue,
+            epilogue=epilogue,
+            target_type=self.target_type,
+            use_pch=self.request.use_pch,
         )
 
-    types = _types(compiled)
-    signatures = found(types, is_last=False)
-    open_ones = [s for s in signatures if s.problem and not s.from_library]
-    if not open_ones:
-        return signatures
-    if more := _open_targets(open_ones, facts, compiled):
-        types = {**_types([compiler.ask_again(done, more) for done in compiled]), **types}
-    return found(types, is_last=True)
+    def _home(self, expression: str) -> Unit:
+        """Return the unit that has what an expression names."""
+        name = squeeze(expression).lstrip("&:").partition("<")[0]
+        for unit in self.units:
+            defined = [kernel.qualified for kernel in unit.facts.kernels if kernel.defined]
+            if name in (*defined, *(found.qualified for found in unit.facts.definitions)):
+                return unit
+        # A header or a macro has it: there is nothing but to try.
+        for unit in self.units[:-1]:
+            with contextlib.suppress(CompileError):
+                self._compile(unit, (expression,))
+                return unit
+        return self.units[-1]
+
+    def _instance_failure(
+        self, wanted: Sequence[str], error: CompileError
+    ) -> CompileError | ValueError:
+        """Return the error for instances of which one does not compile, or is of no kernel."""
+        if "detected during" in error.log or "nv_mangled_name" not in error.log:
+            return error  # NVRTC found the template, and something wrong in its body
+        kernels = (kernel.qualified for unit in self.units for kernel in unit.facts.kernels)
+        # NVRTC quotes what it cannot read, and not what it can.
+        failed = [name for name in wanted if f"nv_mangled_name {name}\n" in error.log] or wanted
+        return ValueError(
+            f"{', '.join(map(repr, failed))}: no instance of the source's kernels, which are: "
+            f"{', '.join(dict.fromkeys(kernels)) or 'none'}; that of an embedded image is named "
+            f"with it, Launch(image=...). NVRTC says:\n{error.log}"
+        )
+
+    # All units
+
+    def _link(self, done: Sequence[_Compiled]) -> Cubin:
+        from ..cuda.nvjitlink import link_inputs, linkable
+        from ..cuda.options import link_options
+
+        units = [dataclasses.replace(one.cubin, name=one.unit.name) for one in done]
+        linked = link_inputs(
+            [*units, *map(linkable, self.request.device_libraries)],
+            arch=self.arch,
+            lto=self.request.lto,
+            options=link_options(self.request.cuda_cflags),
+            what="the device sources do not link",
+        )
+        log = "\n".join(filter(None, (*(unit.log for unit in units), linked.log)))
+        return dataclasses.replace(linked, log=log)
+
+    def _signatures(self, done: Sequence[_Compiled], cubin: Cubin) -> list[KernelSignature]:
+        """Return the kernels of an image; where their types are open, NVRTC is asked once more."""
+        from .signature import resolve
+
+        facts, types = _facts(self.units), _types(done)
+        has_libraries = bool(self.request.device_libraries)
+        own = {*cubin.lowered_names.values(), *_symbols(done)} if has_libraries else set()
+
+        def found() -> list[KernelSignature]:
+            return [
+                x._replace(from_library=has_libraries and x.line is None and x.symbol not in own)
+                for x in resolve(facts, cubin, types)
+            ]
+
+        signatures = found()
+        open_ones = [x for x in signatures if x.problem and not x.from_library]
+        more = _open_targets(open_ones, facts, done)
+        if not more:
+            return signatures
+        again = []
+        for one in done:
+            targets = tuple(dict.fromkeys((*one.probe.targets, *more)))
+            again.append(self._tried(one.unit, Probe(targets, one.probe.hidden)))
+        types = {**_types(again), **types}
+        return found()
+
+
+def _symbols(done: Sequence[_Compiled]) -> Iterator[str]:
+    """Yield what units define or use, as far as is known before they are linked."""
+    if done[0].cubin.kind == "relocatable":
+        from ..kernels import nv_info
+
+        for one in done:
+            yield from (symbol.name for symbol in nv_info.symbols(one.cubin.image))
 
 
 def _facts(units: Sequence[Unit]) -> list[KernelFact]:
@@ -104,11 +240,11 @@ def _facts(units: Sequence[Unit]) -> list[KernelFact]:
 
 
 def _open_targets(
-    signatures: Sequence[KernelSignature], facts: Sequence[KernelFact], done: Sequence[Compiled]
+    signatures: Sequence[KernelSignature], facts: Sequence[KernelFact], done: Sequence[_Compiled]
 ) -> list[Target]:
     """Return probes for kernels of the image whose types are still open."""
     qualified = {kernel.name: kernel.qualified for kernel in facts if kernel.extern_c}
-    tried = {squeeze(target.expression) for unit in done for target in unit.tried}
+    tried = {squeeze(target.expression) for one in done for target in one.tried}
     targets = [
         Target(signature.display)
         if signature.symbol.startswith("_Z")
@@ -118,50 +254,20 @@ def _open_targets(
     return [target for target in targets if squeeze(target.expression) not in tried]
 
 
-def _types(compiled: Sequence[Compiled]) -> Types:
+def _types(done: Sequence[_Compiled]) -> Types:
     """Return what the units' compilers told; not by a name that is one of kernels in several."""
     homes: Counter[str] = Counter()
-    for done in compiled:
-        homes.update({squeeze(x.qualified) for x in done.unit.facts.kernels if x.defined})
-    told = [done.probe.types(done.cubin.lowered_names) for done in compiled]
+    for one in done:
+        homes.update({squeeze(x.qualified) for x in one.unit.facts.kernels if x.defined})
+    told = [one.probe.types(one.cubin.lowered_names) for one in done]
     return {name: types for name, types in _agreed(told).items() if homes[name] < 2}
-
-
-def _lowered(compiled: Sequence[Compiled]) -> dict[str, str]:
-    """Return the lowered names of all units, without the probes' own."""
-    names = _agreed([done.cubin.lowered_names for done in compiled])
-    return {name: symbol for name, symbol in names.items() if not is_own(name)}
 
 
 def _agreed(told: Sequence[Mapping[str, _Value]]) -> dict[str, _Value]:
     """Return one mapping of several, without what is not the same in each that has it."""
-    joined = {name: value for one in told for name, value in one.items()}
+    everything = {name: value for one in told for name, value in one.items()}
     return {
         name: value
-        for name, value in joined.items()
+        for name, value in everything.items()
         if all(one.get(name, value) == value for one in told)
     }
-
-
-def merged_signatures(cubin: Cubin, images: Sequence[Image]) -> tuple[KernelSignature, ...]:
-    """Return the signatures of a fatbin's kernels, each once, from the first member that knows it.
-
-    A kernel that takes something else for one architecture than for another is a ValueError.
-    """
-    from .signature import signature_text
-
-    kernels = {kernel.name: kernel for kernel in cubin.kernels}
-    found: dict[str, tuple[str, KernelSignature]] = {}
-    for image in images:
-        for here in image.signatures:
-            arch, known = found.get(here.symbol, (image.cubin.arch, here))
-            types, others = ([param.type.text for param in x.params] for x in (known, here))
-            if types != others and not (known.problem or here.problem):
-                raise ValueError(
-                    f"kernel {here.display!r} is {signature_text(known)} for {arch} and "
-                    f"{signature_text(here)} for {image.cubin.arch}: callers cannot tell; give it "
-                    "one parameter list, or two names"
-                )
-            better = here if known.problem else known
-            found[here.symbol] = (arch, better._replace(kernel=kernels[here.symbol]))
-    return tuple(signature for _, signature in found.values())

@@ -120,26 +120,16 @@ def _signatures(cubin: Cubin, kernels: Sequence[Kernel]) -> tuple[KernelSignatur
 
 def _signature(kernel: Kernel, declared: str | None) -> KernelSignature:
     name = function_name(kernel.name)
+    made = KernelSignature.of(kernel, name)
     if declared is None:
-        types = enumerate(_types(name, kernel))
-        params = tuple(Param(f"arg{index}", type_) for index, type_ in types)
-    else:
-        try:
-            params = resolve_declared(declared, kernel)
-        except ValueError as error:
-            raise ValueError(f"Cubin.signatures[{kernel.name!r}]: {error}") from None
-    return KernelSignature(
-        symbol=kernel.name,
-        name=name.qualified.rpartition("::")[2],
-        qualified=name.qualified,
-        display=name.display,
-        params=params,
+        types = _types(name, kernel)
+        params = tuple(Param(f"arg{index}", type_) for index, type_ in enumerate(types))
         # Where there is none, nothing is left to declare.
-        names_known=declared is not None or not params,
-        line=None,
-        kernel=kernel,
-        opaque=declared is None,
-    )
+        return made._replace(params=params, names_known=not params, opaque=True)
+    try:
+        return made._replace(params=resolve_declared(declared, kernel), names_known=True)
+    except ValueError as error:
+        raise ValueError(f"Cubin.signatures[{kernel.name!r}]: {error}") from None
 
 
 def _types(name: FunctionName, kernel: Kernel) -> list[CxxType]:

@@ -1,13 +1,22 @@
-"""`KernelSignature`: a kernel of an image with names and types."""
+"""`KernelSignature`: a kernel of an image with names, from its source, and types, from NVRTC.
+
+What cannot be known is no guess: the signature then carries a `problem` that says what to declare.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from ..kernels.cubin import Kernel
-from ..kernels.types import CxxType, Param, parse_params
+from ..kernels.cubin import Cubin, Kernel
+from ..kernels.demangle import FunctionName, function_name, spelled_types
+from ..kernels.types import CxxType, Param, parse_params, parse_type
+from ..sources.facts import KernelFact
+from ..sources.parameters import Parameter
+from .probe import Types, squeeze
+
+_BY_SIZE = {1: "int8_t", 2: "int16_t", 4: "int", 8: "void*"}
 
 
 class KernelSignature(NamedTuple):
@@ -37,11 +46,112 @@ class KernelSignature(NamedTuple):
     # others is believed.
     opaque: bool = False
 
+    @classmethod
+    def of(cls, kernel: Kernel, name: FunctionName) -> KernelSignature:
+        """Return that of a kernel of which the image alone tells something."""
+        short = name.qualified.rpartition("::")[2]
+        return cls(kernel.name, short, name.qualified, name.display, (), False, None, kernel)
+
     def require(self) -> KernelSignature:
         """Return itself where the parameters are known."""
         if self.problem:
             raise ValueError(self.problem)
         return self
+
+
+# Of the kernels of sources
+
+
+def resolve(facts: Sequence[KernelFact], cubin: Cubin, types: Types) -> tuple[KernelSignature, ...]:
+    """Return the signature of every kernel in an image.
+
+    `facts` are the kernels of the sources that it was compiled from, `types` what NVRTC told.
+    """
+    declared: dict[str, list[KernelFact]] = {}
+    for fact in facts:
+        if fact.params is not None:
+            name = fact.name if fact.extern_c else squeeze(fact.qualified)
+            declared.setdefault(name, []).append(fact)
+    return tuple(_resolved(kernel, declared, types) for kernel in cubin.kernels)
+
+
+def _resolved(
+    kernel: Kernel, declared: Mapping[str, Sequence[KernelFact]], told: Types
+) -> KernelSignature:
+    name = function_name(kernel.name)
+    types = told.get(kernel.name, told.get(squeeze(name.display), spelled_types(name)))
+    fact = _fact(kernel, name, types, declared)
+    written = (fact.params if fact else None) or ()
+    names = [param.name if _is_named(param) else f"arg{i}" for i, param in enumerate(written)]
+    count = len(kernel.params) if types is None else len(types)
+    names += [f"arg{index}" for index in range(len(names), max(count, len(kernel.params)))]
+    made = KernelSignature.of(kernel, name)._replace(
+        names_known=len(written) == count and all(map(_is_named, written)),
+        line=fact.line if fact else None,
+    )
+    try:
+        if types is None and fact is None:
+            raise ValueError("neither the compiler nor the source tells its parameters' types")
+        texts = types if types is not None else [param.type_text for param in written]
+        parsed = [parse_type(text) for text in texts]
+        unknown = next((x.text for x in parsed if x.size is None), None)
+        if types is None and unknown:
+            raise ValueError(f"{unknown!r} may be any type (the source names it only)")
+        params = [Param(*pair) for pair in zip(names, parsed, strict=False)]
+        return made._replace(params=check(params, kernel, f"kernel {name.display!r}"))
+    except ValueError as error:
+        pairs = zip(kernel.params, names, strict=False)
+        suggested = ", ".join(f"{_BY_SIZE.get(slot.size, 'MyStruct')} {x}" for slot, x in pairs)
+        problem = (
+            f"the parameters of kernel {name.display!r} are not known: {error}\n"
+            f'declare them, such as params="{suggested}"'
+        )
+        return made._replace(problem=problem)
+
+
+def _fact(
+    kernel: Kernel,
+    name: FunctionName,
+    types: Sequence[str] | None,
+    declared: Mapping[str, Sequence[KernelFact]],
+) -> KernelFact | None:
+    """Return the declaration of a kernel of the image: its definition, if that has all names."""
+    # Only the symbols of functions without C linkage have parameters.
+    is_c = name.params is None
+    spellings = [kernel.name] if is_c else [squeeze(name.display), name.qualified]
+    found = [
+        fact
+        for spelling in dict.fromkeys(spellings)
+        for fact in declared.get(spelling, ())
+        if fact.extern_c == is_c and len(fact.params or ()) == len(kernel.params)
+    ]
+    named = [fact for fact in found if all(map(_is_named, fact.params or ()))]
+    if _differ(named):
+        named = [fact for fact in named if types and _takes(fact, types)] or named
+        named = [fact for fact in named if fact.defined] or named
+    if _differ(named):
+        # Overloads that only their types tell apart, in a spelling that we cannot follow.
+        return None
+    return next(iter([*named, *found]), None)
+
+
+def _differ(facts: Sequence[KernelFact]) -> bool:
+    return len({tuple(param.name for param in fact.params or ()) for fact in facts}) > 1
+
+
+def _is_named(param: Parameter) -> bool:
+    return param.name.isidentifier() and param.name.isascii() and not param.pack
+
+
+def _takes(fact: KernelFact, types: Sequence[str]) -> bool:
+    try:
+        written = [parse_type(param.type_text).text for param in fact.params or ()]
+        return written == [parse_type(text).text for text in types]
+    except ValueError:
+        return False
+
+
+# Of declared ones
 
 
 def check(params: Sequence[Param], kernel: Kernel, title: str) -> tuple[Param, ...]:

@@ -1,17 +1,28 @@
-"""`Unit`: what is compiled separately; device sources to units."""
+"""`Unit`: what is compiled separately; which instances a request wants of it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..cuda.nvrtc import line_directive
+from ..errors import CompileError
 from ..sources.facts import SourceFacts, read
 from ..sources.headers import header_code
 from ..sources.source import Source
 
 if TYPE_CHECKING:
     from ..inline.request import Request
+
+# Of a name expression: what may be before the name, such as a cast, and its namespaces.
+_NAME = r"(?:\s|&|\((?:[^()]|\([^()]*\))*\))*(?:::)?(?:\w+\s*::\s*)*(\w+)"
+_UNKNOWN = (
+    r'(?:identifier|name) "(\w+)" is undefined'
+    r'|"(\w+)" is not a (?:template|type name|class or namespace name)'
+    r'|has no (?:\w+ )*"(\w+)"'
+)
+_MOST_HINTS = 3
 
 
 class Unit(NamedTuple):
@@ -85,3 +96,53 @@ def _is_header(source: Source, request: Request) -> bool:
     if any(found.is_shared for found in facts.definitions):
         return False
     return not header_code((source,), request).kernels
+
+
+# Instances
+
+
+def wanted_instances(request: Request) -> tuple[str, ...]:
+    """Return the template instances that are asked for, as written; they exist only then."""
+    launches = [x for export in request.functions or () for x in export.launches]
+    # What is in another image is no instance of the sources' own.
+    given = {*request.images, *request.image_files}
+    own = [launch for launch in launches if launch.image not in given]
+    kernels = [launch.kernel for launch in own if launch.kernel is not None]
+    return (*request.name_expressions, *(kernel for kernel in kernels if "<" in kernel))
+
+
+def base_name(expression: str) -> str:
+    """Return the name in a name expression, without namespaces and template arguments."""
+    match = re.match(_NAME, expression)
+    return match[1] if match else expression
+
+
+def of_names(request: Request, names: Collection[str]) -> Request:
+    """Return a request that asks for the instances of some templates alone, by their names."""
+    wanted = tuple(x for x in wanted_instances(request) if base_name(x) in names)
+    return request._replace(functions=None, name_expressions=wanted)
+
+
+# What a unit lacks
+
+
+def other_units_hints(log: str, unit: Unit, units: Sequence[Unit]) -> list[str]:
+    """Return where the names that a unit lacks, as NVRTC's log says, are to be had."""
+    hints = []
+    names = (name for groups in re.findall(_UNKNOWN, log) for name in groups if name)
+    for name in dict.fromkeys(names):
+        others = (x for x in units if x is not unit and re.search(rf"\b{name}\b", x.text))
+        if (other := next(others, None)) is not None:
+            hints.append(
+                f"{other.name} has {name}, but sources of a list are compiled separately: declare "
+                "it here as well; or put it into a source of its own before both (types, macros, "
+                "inline functions and templates are seen by all that follow); or join the sources "
+                'with "\\n".join(...)'
+            )
+    return hints[:_MOST_HINTS]
+
+
+def with_hints(error: CompileError, hints: Iterable[str]) -> CompileError:
+    """Return an error that also says what to do about it."""
+    text = "\n".join((str(error), *(f"Hint: {hint}" for hint in hints)))
+    return CompileError(text, log=error.log, source=error.source, options=error.options)

@@ -12,7 +12,7 @@ from ..cache.store import Cache
 from ..cuda import nvrtc
 from ..cuda.program import in_parallel
 from ..device.image import Image, may_be_named
-from ..device.instances import base_name, of_names, wanted_instances
+from ..device.units import base_name, of_names, wanted_instances
 from ..functions.registration import registration
 from ..host.later import Later
 from ..kernels.demangle import demangle

@@ -13,13 +13,12 @@ from ..cache.key import Key
 from ..cache.store import Cache
 from ..cuda import hints as std_headers
 from ..cuda import nvrtc
-from ..cuda.nvfatbin import join
 from ..cuda.options import preprocessor_flags
 from ..cuda.program import in_parallel
-from ..device.compile import compile_device, merged_signatures
+from ..device.compile import compile_device, joined
 from ..device.image import Image
-from ..device.instances import wanted_instances
 from ..device.signature import KernelSignature
+from ..device.units import wanted_instances
 from ..kernels.cubin import Cubin
 from ..kernels.types import CxxType, Param, Pointee
 from ..sources.source import DEVICE_IMAGE, Source
@@ -114,12 +113,9 @@ class DeviceCompiler(NamedTuple):
         texts = {source.text for source in code.own.values()}
         groups = [(*code.own,)] if len(texts) == 1 else [(arch,) for arch in code.own]
         images = in_parallel(lambda archs: self._image(request, code, archs), groups)
-        cubins = [image.cubin for image in images]
-        if len(images) > 1 or cubins[0].kind != "fatbin":
-            # What the runtime registers is a fatbin.
-            cubin = join(cubins)
-            images = [images[0]._replace(cubin=cubin, signatures=merged_signatures(cubin, images))]
         device = images[0]
+        if len(images) > 1 or device.cubin.kind != "fatbin":  # which is what the runtime registers
+            device = joined(images)
         (folder / _IMAGE).write_bytes(device.cubin.image)
         return Product(
             so=_IMAGE,

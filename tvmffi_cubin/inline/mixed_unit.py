@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from ..cache.entry import Entry
 from ..cache.store import Cache
-from ..device.hints import with_hints
 from ..device.image import Image
-from ..device.instances import of_names
+from ..device.units import of_names, with_hints
 from ..errors import BuildError, CompileError
 from ..host.build import shortened
 from ..host.later import Later

@@ -73,6 +73,9 @@ def _called(kind: str) -> str:
         "relocatable": "a relocatable cubin, yet to be linked",
         "ltoir": "LTO-IR, yet to be linked",
         "ptx": "PTX",
+        "library": "a static library",
+        "object": "an object of the host",
+        "program": "a shared object or program of the host",
     }.get(kind, f"a {kind}")
 
 
@@ -80,7 +83,7 @@ def _kind_and_arch(data: bytes) -> tuple[str, str]:
     if data.startswith(_LTOIR):
         return "ltoir", ""
     if data.startswith(ARCHIVE):
-        return "static library", ""
+        return "library", ""
     if data.startswith(FATBIN):
         from . import fatbin
 
@@ -91,7 +94,7 @@ def _kind_and_arch(data: bytes) -> tuple[str, str]:
 
         elf = Elf(data)
         if elf.machine != _EM_CUDA:
-            return "host's object, shared object or program", ""
+            return "object" if elf.is_object else "program", ""
         return "relocatable" if elf.is_object else "cubin", nv_info.arch(elf)
     if looks_like_ptx(data):
         from . import ptx
