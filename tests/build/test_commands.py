@@ -107,28 +107,12 @@ def saxpy(launch: Launch) -> None:
         y[i] += a * x[i]
 
 
-def block_sum(launch: Launch) -> None:
-    count = struct.unpack("<i", launch.params[2])[0]
-    total = ctypes.c_double.from_address(struct.unpack("<Q", launch.params[1])[0])
-    total.value += sum(floats(launch.params[0], count))
-
-
-@pytest.mark.usefixtures("no_driver")
-def test_demo_without_a_gpu_builds_and_says_why_it_did_not_launch(monkeypatch, capsys):
-    assert main(["demo"]) == 0
-    output = capsys.readouterr().out
-    assert "Kernels for sm_90a:" in output
-    assert "Not launched: the CUDA driver shows no GPU here" in output
-    monkeypatch.setenv("TVMFFI_CUBIN_ARCH", "sm_75")
-    assert main(["demo"]) == 0
-    assert "Kernels for sm_75:" in capsys.readouterr().out
-
-
-def test_demo_launches_checks_the_numbers_and_frees_its_memory(driver_stub: DriverStub, capsys):
+def test_demo_says_why_it_did_not_launch_or_checks_the_numbers(
+    driver_stub: DriverStub, monkeypatch, capsys
+):
     before = driver_stub.object_counts()
-    driver_stub.set_kernel("block_sum", block_sum)
     assert main(["demo"]) == 1
-    assert "their numbers are wrong" in capsys.readouterr().out
+    assert "its numbers are wrong" in capsys.readouterr().out
     driver_stub.set_kernel("saxpy", saxpy)
     assert main(["demo"]) == 0
     assert "all numbers are right" in capsys.readouterr().out
@@ -137,6 +121,11 @@ def test_demo_launches_checks_the_numbers_and_frees_its_memory(driver_stub: Driv
         before.allocations,
         before.pushed_contexts,
     )
+    monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", "/nonexistent/libcuda.so.1")
+    assert main(["demo", "--arch", "sm_75"]) == 0
+    output = capsys.readouterr().out
+    assert "Kernels for sm_75:" in output
+    assert "Not launched: the CUDA driver shows no GPU here" in output
 
 
 # compile
@@ -217,24 +206,17 @@ def test_compile_writes_into_a_pipe_and_leaves_it_a_pipe(source: Path):
     ("arguments", "message"),
     [
         ("none.cu", "none.cu: No such file or directory"),
-        ("folder", "folder: Is a directory"),
         ("latin.cu", "latin.cu is no UTF-8 text: line 1 holds the byte 0xe9"),
-        ("empty.cu", "empty.cu is empty; write CUDA C++ in it"),
         ("add.cu --arch nonsense", 'is no architecture: write "sm_80"'),
-        ("add.cu -o folder", "folder is a folder; name the file to write"),
-        ("add.cu -o none/k.cubin", "none/k.cubin: its folder does not exist; make it first"),
-        ("add.cu -o add.cu", "add.cu is the source itself; name another file with -o"),
-        ("add.cu --depfile add.cu", "add.cu is the source itself; name another file with --dep"),
-        ("add.cu -o k.o --depfile k.o", "-o and --depfile are both k.o; name two files"),
+        ("add.cu -o none/k.cubin", "none/k.cubin: No such file or directory"),
+        ("add.cu -o add.cu", "add.cu is the source itself; name another file"),
         ("bad.cu", "bad.cu does not compile for sm_90"),
         ("add.cu --option=-nonsense", "refuses an option"),
     ],
 )
 def test_compile_says_in_a_line_what_it_cannot_take(arguments, message, source, capsys):
     Path("latin.cu").write_bytes(b"// caf\xe9\n" + SOURCE.encode())
-    Path("empty.cu").write_text("\n")
     Path("bad.cu").write_text("__global__ void k(float* x) { x[0] = y; }\n")
-    Path("folder").mkdir()
     before = sorted(os.listdir())
     words = arguments.split()
     assert main(["compile", *words, *([] if "--arch" in words else ["--arch", "sm_90"])]) == 1

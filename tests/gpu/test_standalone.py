@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -86,9 +87,9 @@ def test_a_module_of_an_image_alone_is_launched_by_tvm_ffi_alone(kind: str, tmp_
     image = tmp_path / f"saxpy.{kind}"
     image.write_bytes(tc.nvrtc.compile(SAXPY, arch=archs[kind]).image)
     path = tmp_path / "libsaxpy.so"
-    options = ["--params", "float a, const float* x, float* y, int64_t n"]
-    options += ["--grid", "ceil_div(n, 256)", "--block", "256", "--arg", "n=x.numel"]
-    assert main(["embed", str(image), "-o", str(path), "--function", "saxpy", *options]) == 0
+    launch = {**LAUNCH, "params": "float a, const float* x, float* y, int64_t n"}
+    functions = json.dumps({"saxpy": launch})
+    assert main(["embed", str(image), "-o", str(path), "--functions", functions]) == 0
     launched_elsewhere(path)
 
 

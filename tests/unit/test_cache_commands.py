@@ -72,9 +72,7 @@ def test_stats_say_how_much_there_is(cache, run, monkeypatch, tmp_path):
     assert lines[0] == f"{cache.root}, on, remote s3://bucket/x"
     assert re.match(r"\d+\.\d kB, limit 2.1 GB$", lines[1])
     assert re.match(r"entry +3 +\d+\.\d kB$", lines[2])
-    found = json.loads(run("stats", "--json"))
-    assert (found["limit"], found["kinds"]["entry"]["count"]) == (2 << 30, 3)
-    assert found["kinds"][f"layer {layer.root}"]["count"] == 1
+    assert any(line.startswith(f"layer {layer.root} ") for line in lines)
 
 
 def test_of_a_folder_that_does_not_exist_all_are_none_and_none_is_made(cache, run):

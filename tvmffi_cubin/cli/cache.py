@@ -30,10 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         return added
 
     action(_path, "print the cache folder")
-    stats = action(_stats, "say how much is in the cache, and what it may hold")
+    action(_stats, "say how much is in the cache, and what it may hold")
     list_ = action(_list, "list what was built, what was used last first")
-    for added in (stats, list_):
-        added.add_argument("--json", action="store_true", help="print JSON instead of text")
+    list_.add_argument("--json", action="store_true", help="print JSON instead of text")
     verify = action(_verify, "compare every file with what was published")
     help_ = "remove what is damaged, so that it is built again"
     verify.add_argument("--repair", action="store_true", help=help_)
@@ -78,7 +77,7 @@ def _path(_: argparse.Namespace) -> int:
     return 0
 
 
-def _stats(options: argparse.Namespace) -> int:
+def _stats(_: argparse.Namespace) -> int:
     from .. import config
 
     named, limit = places(), capacity()
@@ -87,11 +86,6 @@ def _stats(options: argparse.Namespace) -> int:
     remote = without_secrets(config.get("TVMFFI_CUBIN_CACHE_REMOTE") or "")
     kinds = {x.kind: [y.size for y in found if y.kind == x.kind] for x in found}
     kinds |= {f"layer {x}": [y.size for y in contents(x, "entry")] for x in named.layers}
-    if options.json:
-        counts = {kind: {"count": len(x), "size": sum(x)} for kind, x in kinds.items()}
-        facts = {"folder": named.root, "mode": named.mode, "remote": remote}
-        print(json.dumps({**facts, "size": size, "limit": limit, "kinds": counts}, indent=2))
-        return 0
     print(f"{named.root}, {named.mode}" + (f", remote {remote}" if remote else ""))
     print(f"{size_text(size)}, limit {size_text(limit) if limit else 'unlimited'}")
     for kind, sizes in kinds.items():

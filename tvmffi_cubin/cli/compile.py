@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..kernels.cubin import KINDS
@@ -67,8 +65,9 @@ def run(options: argparse.Namespace) -> int:
     )
     suffix = "cubin" if cubin.kind == "relocatable" else cubin.kind
     output = options.output or options.files[0].with_suffix(f".{suffix}")
-    outputs = {"-o": output} | ({"--depfile": options.depfile} if options.depfile else {})
-    _check(outputs, options.files)
+    for path in filter(None, (output, options.depfile)):
+        if any(path.exists() and path.samefile(source) for source in options.files):
+            raise ValueError(f"{path} is the source itself; name another file")
     write_output(output, cubin.image)
     if options.depfile is not None:
         read = (*map(str, options.files), *headers(options.files, **paths))
@@ -76,16 +75,3 @@ def run(options: argparse.Namespace) -> int:
         write_output(options.depfile, rule)
     print(inspect(cubin)._replace(source=str(output)))
     return 0
-
-
-def _check(outputs: Mapping[str, Path], sources: Sequence[Path]) -> None:
-    """See that no source is written over, and that both files are two."""
-    for option, path in outputs.items():
-        if any(path.exists() and path.samefile(source) for source in sources):
-            raise ValueError(f"{path} is the source itself; name another file with {option}")
-        if path.is_dir():
-            raise ValueError(f"{path} is a folder; name the file to write with {option}")
-        if not path.parent.is_dir():
-            raise ValueError(f"{path}: its folder does not exist; make it first")
-    if len(set(map(os.path.abspath, outputs.values()))) < len(outputs):
-        raise ValueError(f"-o and --depfile are both {outputs['-o']}; name two files")

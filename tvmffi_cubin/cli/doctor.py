@@ -67,10 +67,21 @@ def _findings() -> Iterator[Finding]:
     yield _checked("cache", _cache)
     if config.get("TVMFFI_CUBIN_CACHE_REMOTE"):
         yield _checked("remote cache", _remote)
-    for name in config.VARIABLES:
+    # What builds may refuse, and no other finding is about.
+    checks: dict[str, Callable[[str], object]] = {
+        "TVMFFI_CUBIN_ARCH": lambda value: check_archs(split(value), what="TVMFFI_CUBIN_ARCH"),
+        "TVMFFI_CUBIN_CACHE_SIZE": lambda _: capacity(),
+        "TVMFFI_CUBIN_PCH": lambda _: pch.is_wanted(None),
+        "MAX_JOBS": lambda _: jobs(),
+    }
+    for name in config.DEFAULTS:
         if value := os.environ.get(name):
-            shown = "(not shown)" if name in _SECRETS else without_secrets(value)
-            yield _checked("environment", partial(_variable, name, value, shown))
+            try:
+                checks.get(name, str)(value)
+                shown = "(not shown)" if name in _SECRETS else without_secrets(value)
+                yield Finding("environment", f"{name}={shown}")
+            except ValueError as error:
+                yield Finding("environment", str(error), "problem")
 
 
 def _checked(what: str, find: Callable[[], str]) -> Finding:
@@ -78,19 +89,6 @@ def _checked(what: str, find: Callable[[], str]) -> Finding:
         return Finding(what, find())
     except (CubinError, ValueError, OSError, ImportError) as error:
         return Finding(what, str(error), "problem")
-
-
-def _variable(name: str, value: str, shown: str) -> str:
-    """Look at a value that builds may refuse and that no other finding is about."""
-    checks: dict[str, Callable[[], object]] = {
-        "TVMFFI_CUBIN_ARCH": lambda: check_archs(split(value), what=name),
-        "TVMFFI_CUBIN_CACHE_SIZE": capacity,
-        "TVMFFI_CUBIN_PCH": lambda: pch.is_wanted(None),
-        "MAX_JOBS": jobs,
-    }
-    if name in checks:
-        checks[name]()
-    return f"{name}={shown}"
 
 
 def _tvm_ffi() -> str:

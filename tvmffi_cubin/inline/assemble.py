@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..cache.entry import Product
-from ..cache.store import Cache
 from ..device.compile import compile_device
 from ..host.later import Later
 from ..sources.sort import sort_sources
@@ -19,7 +17,6 @@ from .build import Build
 from .request import Request
 
 if TYPE_CHECKING:
-    from ..host.plan import BuildPlan
     from .job import Job
 
 # What host code does instead of exporting: it registers functions and classes as it is loaded.
@@ -77,9 +74,9 @@ def make(wanted: Build, folder: Path) -> Product:
     objects = []
     if not resolved.plan.is_empty:
         objects.append(launcher.result() if launcher else body.obtain(cache, tools))
-    return _link(
-        Job(request, tools, sources, images, resolved, archs, mixed), objects, cache, folder
-    )
+    objects += mixed.objects if mixed else ()
+    job = Job(request, tools, sources, images, resolved, archs, mixed)
+    return _build(job, objects, wanted, folder)
 
 
 def _refuse_compiled(request: Request) -> None:
@@ -92,44 +89,56 @@ def _refuse_compiled(request: Request) -> None:
             )
 
 
-def _link(job: Job, objects: Sequence[str], cache: Cache, folder: Path) -> Product:
-    """Generate, plan and build; `objects` are those that generated launchers link."""
+def _build(job: Job, objects: list[str], wanted: Build, folder: Path) -> Product:
+    """Generate, plan and build; `objects` are linked, too."""
     from ..functions.manifest import manifest
     from ..host import build as host
     from ..host.ninja import is_expressible
     from ..host.plan import BuildPlan
 
-    def linkable(path: str) -> str:
-        """Return a path that a build file can hold: of a link, where the cache folder's cannot."""
-        if is_expressible(path):
-            return path
-        name = f"kept_{os.path.basename(path)}"
-        os.symlink(path, folder / name)
-        return name
-
     request, tools, mixed = job.request, job.tools, job.mixed
+    for index, path in enumerate(objects):
+        if not is_expressible(path):  # by a build file, as the cache folder's may be
+            objects[index] = f"kept_{index}.o"
+            os.symlink(path, folder / objects[index])
     facts = manifest(request, tools=tools, images=job.images, exports=job.exports, archs=job.archs)
     files, units = job.files_and_units(facts)
-    link = job.link([linkable(path) for path in (*objects, *(mixed.objects if mixed else ()))])
-    plan = BuildPlan(request.name, units, link=link, output=request.output)
-    read: tuple[str, ...] = tuple(binary.path for binary in request.files.binaries)
-    absent: tuple[str, ...] = ()
-    unknown: tuple[str, ...] = ()
+    plan = BuildPlan(request.name, units, link=job.link(objects), output=request.output)
+    read: list[str] = [binary.path for binary in request.files.binaries]
+    absent: list[str] = []
+    unknown: list[str] = []
     if job.sources.has_host or request.host_flags:
-        by_host = _build_host(job, plan, cache, folder, files)
-        read, absent = (*read, *by_host[0]), by_host[1]
+        from ..host import precompiled
+        from ..host.flags import find_for, incbin_files
+        from .headers import HeaderSearch
+
+        search = HeaderSearch(request, tools)
+        headers = precompiled.run(
+            plan, folder, files, cache=wanted.cache, tools=tools, use_pch=request.use_pch
+        )
+        headers += search.read(folder)
+        read += headers
+        absent += search.hiding(headers)
+        named = find_for(tools.compiler, (*tools.options, *request.host_flags))
+        embedded, not_embedded = incbin_files(source.text for source in request.host_sources)
+        read += (*named.files, *embedded)
+        absent += (*named.absent, *not_embedded)
     else:
         host.run(plan, folder, files)
     if request.functions is None and job.sources.has_host and not request.is_object:
         _check_exports(request, folder / request.output)
-    # The scan is not even imported where nothing is included.
-    if request.may_read_files:
-        headers = job.scanned_headers()
-        read, absent = (*read, *headers.files), (*absent, *headers.absent)
-        unknown = headers.unknown
     for part in mixed.files if mixed else ():
-        read, absent = (*read, *part.read), (*absent, *part.absent)
-        unknown = (*unknown, *part.unknown)
+        read += part.read
+        absent += part.absent
+        unknown += part.unknown
+    # NVRTC lists no headers. The scan is not even imported where nothing is included.
+    if request.may_read_files:
+        from .headers import HeaderSearch
+
+        scan = HeaderSearch(request, tools).all(job.sources)
+        read += scan.files
+        absent += scan.absent
+        unknown += scan.unknown
     archs = {arch for image in job.images for arch in image.cubin.archs}
     if request.is_by_nvcc:  # nvcc's images are no images of the module
         archs.update(job.archs)
@@ -137,8 +146,8 @@ def _link(job: Job, objects: Sequence[str], cache: Cache, folder: Path) -> Produ
         so=request.output,
         keep=tuple(files),
         dependencies=tools.unknown(read),
-        absent=absent,
-        unknown=unknown,
+        absent=tuple(absent),
+        unknown=tuple(unknown),
         outdated=tools.outdated,
         facts={"name": request.name, "archs": sorted(archs)},
         versions={**tools.versions, **tools.library_versions},
@@ -158,23 +167,3 @@ def _check_exports(request: Request, built: Path) -> None:
             "in functions=, or export it with TVM_FFI_DLL_EXPORT_TYPED_FUNC; functions=[] builds a "
             "module of none"
         )
-
-
-def _build_host(
-    job: Job, plan: BuildPlan, cache: Cache, folder: Path, files: Mapping[str, bytes | str]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Build a plan with host code or flags; return what was read, and what would be if it were."""
-    from ..host import precompiled
-    from ..host.flags import find_for, incbin_files
-    from .headers import HeaderSearch
-
-    request, tools = job.request, job.tools
-    headers = precompiled.run(
-        plan, folder, files, cache=cache, tools=tools, use_pch=request.use_pch
-    )
-    search = HeaderSearch(request, tools)
-    read = (*headers, *search.read(folder))
-    named = find_for(tools.compiler, (*tools.options, *request.host_flags))
-    embedded, not_embedded = incbin_files(source.text for source in request.host_sources)
-    absent = (*search.hiding(read), *named.absent, *not_embedded)
-    return (*read, *named.files, *embedded), absent

@@ -7,10 +7,11 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..cuda import libraries, nvrtc
+from ..cuda import nvrtc
 from ..cuda.arch import Archs
 from ..kernels.cubin import Cubin
-from ..sources.source import source_text
+from .files import read_source
+from .request import Request, SourceFiles, make_request
 
 
 def compile_files(
@@ -27,55 +28,45 @@ def compile_files(
     Arguments and errors are those of `nvrtc.compile`; `target_type` may be ``"fatbin"`` too, for
     one architecture. Several architectures make a fatbin in any case.
     """
-    kind = "cubin" if target_type == "fatbin" else target_type
+    request = _request(files, options, include_paths, name_expressions)
+    if target_type in ("cubin", "fatbin"):
+        from ..device.compile import compile_device
+
+        archs = nvrtc.resolve_archs(arch, options)
+        cubin = compile_device(request, request.files.cuda, archs).cubin
+        if target_type == "fatbin" and cubin.kind != "fatbin":
+            from ..cuda.nvfatbin import join
+
+            return join([cubin])
+        return cubin
     if len(files) > 1:
-        if kind != "cubin":
-            raise ValueError(f"{target_type} is made of one file; several are linked to a cubin")
-        cubin = _linked(files, arch, options, name_expressions, include_paths)
-    else:
-        (file,) = files
-        source = source_text(str(file), file.read_bytes())
-        if not source.strip():
-            raise ValueError(f"{file} is empty; write CUDA C++ in it")
-        cubin = nvrtc.compile(
-            source,
-            name=str(file),
-            arch=arch,
-            options=options,
-            name_expressions=name_expressions,
-            include_paths=include_paths,
-            source_include=True,
-            target_type=kind,
-        )
-    if target_type == "fatbin" and cubin.kind != "fatbin":
-        from ..cuda.nvfatbin import join
-
-        return join([cubin])
-    return cubin
+        raise ValueError(f"{target_type} is made of one file; several are linked to a cubin")
+    return nvrtc.compile(
+        request.files.cuda[0].text,
+        name=str(files[0]),
+        arch=arch,
+        options=options,
+        name_expressions=name_expressions,
+        include_paths=include_paths,
+        source_include=True,
+        target_type=target_type,
+    )
 
 
-def _linked(
+def _request(
     files: Sequence[Path],
-    arch: Archs,
     options: Sequence[str],
-    name_expressions: Sequence[str],
     include_paths: Sequence[str],
-) -> Cubin:
-    from ..device.compile import compile_device
-    from .files import read_files
-    from .request import make_request
-
-    if other := next((file for file in files if file.suffix != ".cu"), None):
-        raise ValueError(f"{other} is no .cu file, as each of several has to be")
-    request = make_request(
+    name_expressions: Sequence[str] = (),
+) -> Request:
+    sources = tuple(read_source(os.path.abspath(file), is_cuda=True) for file in files)
+    return make_request(
         "compiled",
-        files=read_files(sources=[str(file) for file in files]),
+        files=SourceFiles(cuda=sources),
         name_expressions=name_expressions,
         extra_cuda_cflags=options,
         extra_include_paths=include_paths,
     )
-    archs = nvrtc.resolve_archs(arch, options)
-    return compile_device(request, request.files.cuda, archs).cubin
 
 
 def headers(
@@ -85,22 +76,13 @@ def headers(
 
     Those of CUDA and of this package are left out.
     """
-    from ..cuda.options import preprocessor_flags
-    from ..host.include_scan import scan
+    from .headers import HeaderSearch
+    from .tools import find_tools
 
-    system = (str(nvrtc.shim_dir()), *map(str, libraries.find_cuda().include_dirs))
-    flags = preprocessor_flags(options)
-    found: dict[str, None] = {}
-    for file in files:
-        read = scan(
-            (flags.first_lines, file.read_bytes().decode("utf-8", "surrogateescape")),
-            (*flags.folders, *map(os.path.abspath, include_paths)),
-            system_dirs=system,
-            directory=os.path.dirname(os.path.abspath(file)),
-            defines=flags.macros,
-        )
-        found.update(dict.fromkeys(map(os.path.normpath, read.files)))
-    own = tuple(f"{folder}/" for folder in system)
+    request = _request(files, options, include_paths)
+    search = HeaderSearch(request, find_tools(needs_cuda=True))
+    found = dict.fromkeys(map(os.path.normpath, search.device(request.files.cuda).files))
+    own = tuple(f"{folder}/" for folder in search.device_folders)
     return tuple(path for path in found if not path.startswith(own))
 
 

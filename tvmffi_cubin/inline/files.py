@@ -49,7 +49,7 @@ def read_files(
         elif kind == "image":
             _add_image(images, path)
         else:
-            texts[kind].append(_read_source(path, is_cuda=kind == "cuda"))
+            texts[kind].append(read_source(path, is_cuda=kind == "cuda"))
     cuda, c, cxx = map(tuple, texts.values())
     return SourceFiles(cuda, c, cxx, tuple(binaries), images)
 
@@ -68,7 +68,8 @@ def _kind(path: str) -> str:
     )
 
 
-def _read_source(path: str, *, is_cuda: bool) -> Source:
+def read_source(path: str, *, is_cuda: bool) -> Source:
+    """Return a file of text, as its compiler will read it."""
     with open(path, "rb") as file:
         data = file.read()
     real_folder = os.path.dirname(os.path.realpath(path)) if os.path.islink(path) else None

@@ -1,4 +1,4 @@
-"""`Job`: a request whose device part is compiled: the generated launcher, and how all is linked."""
+"""`Job`: a request whose device part is compiled: its generated files, its units, its link."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ from .request import Request
 from .tools import Toolset
 
 if TYPE_CHECKING:
-    from ..host.include_scan import Scan
-    from .host_units import HostUnits
     from .mixed import MixedModule
 
 # The dots keep it from being an image's or a source's.
@@ -48,24 +46,30 @@ class Job(NamedTuple):
     archs: tuple[str, ...] = ()
     mixed: MixedModule | None = None
 
-    @property
-    def is_called(self) -> bool:
-        """Whether there are generated functions, or parameters to bind."""
-        return not self.exports.plan.is_empty
-
     def files_and_units(
         self, manifest: Mapping[str, Any]
     ) -> tuple[dict[str, bytes | str], tuple[Unit, ...]]:
         """Return the files to write, by name, and the units that compile them."""
         files: dict[str, bytes | str] = {}
         units: list[Unit] = []
-        if self.images or self.is_called or self.mixed is not None:
-            assembler = (os.fspath(toolchain.find_assembler()),)
+        plan, is_called = self.exports.plan, not self.exports.plan.is_empty
         tables = {} if self.mixed is None else self.mixed.tables
+        assembler: tuple[str, ...] = ()
+        if self.images or is_called or tables:
+            assembler = (os.fspath(toolchain.find_assembler()),)
+        is_named = is_called or not self.request.is_object or may_be_named(self.request)
         sections, embedded = [], []
         for image in self.images:
             files[image.file] = image.data
-            text = self._image_text(image, has_table=image.name in tables)
+            text = image_text(
+                image.name,
+                image.file,
+                len(image.data),
+                os.uname().machine,
+                arches=image.cubin.arch,
+                cuda_version=image.cubin.cuda_version,
+                is_shared=is_named or image.name not in tables,
+            )
             if table := tables.pop(image.name, ""):
                 files[f"{image.name}.s"] = text + table
                 units.append(Assembly(f"{image.name}.s", assembler, (image.file,)))
@@ -75,71 +79,40 @@ class Job(NamedTuple):
         for name, text in tables.items():
             files[_TABLE.format(name)] = text
             units.append(Assembly(_TABLE.format(name), assembler))
-        if self.images or self.is_called:
-            said = json.dumps(manifest)
-            files[_MANIFEST] = said
-            plan = self.exports.plan
-            if self.is_called:
+        if self.images or is_called:
+            files[_MANIFEST] = said = json.dumps(manifest)
+            if is_called:
                 plan.close(image_paths(self.request))
             files[_MODULE] = plan.finished(*sections, manifest_text(_MANIFEST, said))
             units.append(Assembly(_MODULE, assembler, (*embedded, _MANIFEST)))
         if self.sources.has_host:
-            more_files, more_units = self._host().files_and_units()
+            from .host_units import host_units
+
+            more_files, more_units = host_units(self)
             return {**files, **more_files}, (*units, *more_units)
         return files, tuple(units)
-
-    def _image_text(self, image: Image, *, has_table: bool) -> str:
-        is_shared = self.is_called or not self.request.is_object or may_be_named(self.request)
-        return image_text(
-            image.name,
-            image.file,
-            len(image.data),
-            os.uname().machine,
-            arches=image.cubin.arch,
-            cuda_version=image.cubin.cuda_version,
-            is_shared=is_shared or not has_table,
-        )
-
-    def _host(self) -> HostUnits:
-        from .host_units import HostUnits
-
-        mixed = self.mixed
-        done = mixed.exported if mixed else ()
-        return HostUnits(
-            self.request,
-            self.tools,
-            self.sources,
-            exported=tuple(export for export in self.exports.host if export[0] not in done),
-            has_slots=self.exports.plan.has_cpp_slots,
-            calls_driver=any(x.facts["calls_driver"] for x in mixed.hosts) if mixed else False,
-            archs=self.archs,
-        )
 
     def link(self, libraries: Sequence[str]) -> Link | Merge:
         """Return how the objects are linked, with further objects or libraries."""
         binaries = [binary.path for binary in self.request.files.binaries]
+        flags, compiler = self.request.ldflags, self.tools.compiler
         if self.request.is_object:
             return Merge(os.fspath(toolchain.find_linker()), (*binaries, *libraries))
+        # A linker takes one script without names for its versions, and refuses ours beside another.
+        is_scripted = any(re.search(_VERSION_SCRIPT, flag) for flag in flags)
+        local_symbols = () if is_scripted else LOCAL_SYMBOLS
         libraries = (*libraries, os.fspath(self.tools.tvm_ffi.library))
         if self.sources.has_host:
-            return self._link_host(binaries, libraries)
-        command = self.tools.compiler.command
+            return self._link_host(binaries, libraries)._replace(local_symbols=local_symbols)
         try:
             linker = os.fspath(toolchain.find_linker())
         except ToolchainError:
             linker = None
-        flags = self.request.ldflags
         if flags:
-            self.tools.compiler.require()
-        elif self.tools.compiler.missing:
-            command = ()
+            compiler.require()
+        command = () if compiler.missing else compiler.command
         return Link(
-            command,
-            libraries,
-            flags,
-            bare=True,
-            linker=linker,
-            local_symbols=self._local_symbols,
+            command, libraries, flags, bare=True, linker=linker, local_symbols=local_symbols
         )
 
     def _link_host(self, binaries: Sequence[str], libraries: Sequence[str]) -> Link:
@@ -179,20 +152,4 @@ class Job(NamedTuple):
             objects=tuple(binaries),
             further_flags=further,
             required=required,
-            local_symbols=self._local_symbols,
         )
-
-    @property
-    def _local_symbols(self) -> tuple[str, ...]:
-        # A linker takes one script without names for its versions, and refuses ours beside another.
-        is_scripted = any(re.search(_VERSION_SCRIPT, flag) for flag in self.request.ldflags)
-        return () if is_scripted else LOCAL_SYMBOLS
-
-    def scanned_headers(self) -> Scan:
-        """Return the headers that the sources may include, and those that would come before them.
-
-        NVRTC lists neither; of the host compiler, `HeaderSearch.read` has the former.
-        """
-        from .headers import HeaderSearch
-
-        return HeaderSearch(self.request, self.tools).all(self.sources)
