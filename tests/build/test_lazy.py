@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import threading
@@ -266,28 +265,21 @@ def test_of_many_threads_one_generates(cache, image):
 
 
 WORKER = """
-import os, sys, threading, time
+import sys, time
 from pathlib import Path
 import tvmffi_cubin as tc
 
-image, log, go, mode = *map(Path, sys.argv[1:4]), sys.argv[4]
-first, entered = os.getpid(), threading.Event()
+image, log, go = map(Path, sys.argv[1:4])
 
 def generate():
     with log.open("a") as file:
         file.write("x")
     print("generating", flush=True)
-    entered.set()
-    while mode == "hangs" and os.getpid() == first or not go.exists():
+    while not go.exists():
         time.sleep(0.01)
     return image
 
-mod = tc.lazy("worker", generate=generate, key=mode and 1)
-if mode == "hangs":
-    threading.Thread(target=mod.prepare, daemon=True).start()
-    entered.wait()
-    if os.fork() != 0:
-        time.sleep(1000)
+mod = tc.lazy("worker", generate=generate, key=1)
 print("ready", flush=True)
 print(mod.store.signature, flush=True)
 """
@@ -299,8 +291,8 @@ class Workers:
         self.image.write_bytes(image)
         self.started: list[subprocess.Popen] = []
 
-    def start(self, mode: str = "works") -> subprocess.Popen:
-        command = [sys.executable, "-c", WORKER, self.image, self.log, self.go, mode]
+    def start(self) -> subprocess.Popen:
+        command = [sys.executable, "-c", WORKER, self.image, self.log, self.go]
         self.started.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
         return self.started[-1]
 
@@ -341,15 +333,6 @@ def test_where_the_one_that_generates_is_killed_the_next_does(workers):
     workers.go.touch()
     assert lines(other) == ["generating", "store(8 bytes arg0)"]
     assert workers.log.read_text() == "xx"
-
-
-def test_a_child_forked_while_another_thread_generates_outlives_its_parent(workers):
-    process = workers.start("hangs")
-    assert [process.stdout.readline() for _ in range(2)] == ["generating\n", "ready\n"]
-    workers.go.touch()
-    os.kill(process.pid, signal.SIGKILL)
-    # The child has the pipe's end.
-    assert lines(process) == ["generating", "store(8 bytes arg0)"]
 
 
 def test_what_is_kept_and_damaged_is_made_anew_with_a_warning(cache, image, caplog):
