@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tvmffi_cubin.errors import BuildError
-from tvmffi_cubin.host import build, ninja
+from tvmffi_cubin.host import build
 from tvmffi_cubin.host.include_scan import parse_depfile
 from tvmffi_cubin.host.plan import Assembly, BuildPlan, Cxx, Link
 
@@ -77,20 +77,6 @@ def test_code_and_an_image_become_one_shared_object(tmp_path, link):
     assert symbols(so) == {"answer"}
 
 
-def test_new_bytes_in_an_image_build_again(tmp_path):
-    units = (Cxx("a.cc", (GXX,), FLAGS), Assembly("i.s", ("as",), ("i.bin",)))
-    files = {
-        "a.cc": f'extern "C" char image[]; {EXPORT}int answer() {{ return image[0]; }}',
-        "i.s": IMAGE_UNIT.format(image="i.bin"),
-        "i.bin": b"\x01",
-    }
-    first = build.run(plan(*units), tmp_path, files)
-    kept = tmp_path / "kept.so"
-    os.rename(first, kept)
-    second = build.run(plan(*units), tmp_path, {**files, "i.bin": b"\x02"})
-    assert (answer(kept), answer(second)) == (1, 2)
-
-
 def test_driver_symbols_and_images_stay_inside(tmp_path):
     code = "".join(
         f"{EXPORT}int {name}() {{ return 1; }}\n"
@@ -152,7 +138,7 @@ def test_odd_names_come_through_ninja_and_the_shell(tmp_path, odd):
     copy = tmp_path / "plain.so"
     shutil.copy(so, copy)
     assert answer(copy) == 15
-    found = parse_depfile((work / ninja.depfile_name(units[0])).read_text())
+    found = parse_depfile((work / f"{units[0].stem}.d").read_text())
     assert str(folder / "include" / "value.h") in found
 
 
@@ -192,15 +178,6 @@ def test_a_compilers_complaint_is_in_the_error(tmp_path):
     assert error.command in str(error)
     assert error.directory == str(tmp_path)
     assert (tmp_path / "a.cc").exists()
-
-
-def test_a_very_long_complaint_is_shown_in_part_and_kept_whole(tmp_path):
-    code = "".join(f"int x{number} = unknown_{number};\n" for number in range(2000))
-    with pytest.raises(BuildError) as caught:
-        build.run(plan(), tmp_path, {"a.cc": code})
-    assert len(caught.value.output) > 100_000
-    assert len(str(caught.value)) < 20_000
-    assert "characters left out" in str(caught.value)
 
 
 def test_a_symbol_that_nothing_defines_is_named(tmp_path):

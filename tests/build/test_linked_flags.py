@@ -38,18 +38,6 @@ def built(flags):
     return tc.build_inline("linked", KERNEL, arch="sm_90", extra_ldflags=flags)
 
 
-def test_a_new_library_is_linked_anew_and_an_earlier_one_in_its_place(here):
-    flags = ["-Learly", "-Llib", "-lpart", f"-Wl,-rpath,{here}/early"]
-    Path("early").mkdir()
-    for value in (1, 2):
-        make_part(value, archive="lib/libpart.a")
-        assert answer(flags) == value
-    make_part(3, archive="early/libpart.a")
-    assert answer(flags) == 3
-    make_part(4, shared="early/libpart.so")
-    assert answer(flags) == 4
-
-
 @pytest.mark.parametrize(
     ("flags", "archive"),
     [

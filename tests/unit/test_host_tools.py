@@ -1,20 +1,24 @@
-"""What a compiler, its assembler and its linker are, played with scripts."""
+"""The tools beside CUDA: where they are looked for, what they are, what is said without them."""
 
+from __future__ import annotations
+
+import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
 
 from tvmffi_cubin.cache import files, memo
+from tvmffi_cubin.errors import ToolchainError
+from tvmffi_cubin.host import toolchain
 from tvmffi_cubin.host import tools as host_tools
 from tvmffi_cubin.host.toolchain import HostCompiler, find_host_compiler
 from tvmffi_cubin.host.tools import HostTools, identify, linker_names, native_cpu
 
-COMPILER = """#!/bin/sh
-echo "Target: x-y"; echo "gcc version {version}"
-"""
+COMPILER = '#!/bin/sh\necho "Using specs."; echo "Target: x-y"; echo "gcc version {version}"\n'
 
 
-def program(path: Path, text: str) -> Path:
+def program(path: Path, text: str = "#!/bin/sh\nexit 0\n") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     path.chmod(0o755)
@@ -30,17 +34,92 @@ def tool(path: Path, version: str) -> Path:
 
 
 @pytest.fixture
-def place(tmp_path, monkeypatch) -> Path:
-    """A folder that is alone on PATH beside the system's shell, with an assembler and a linker."""
+def bin_dir(tmp_path, monkeypatch) -> Path:
+    """The only folder on PATH, empty; no CXX."""
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
     memo._answers.clear()
     folder = tmp_path / "bin"
-    tool(folder / "as", "1")
-    tool(folder / "ld", "1")
+    folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
     yield folder
     memo._answers.clear()
+
+
+# Where they are
+
+
+def test_the_first_compiler_on_path_is_taken_or_cxx_with_a_launcher(bin_dir, monkeypatch):
+    with pytest.raises(ToolchainError, match=r"apt install g\+\+.*conda install"):
+        find_host_compiler()
+    clang = program(bin_dir / "clang++")
+    assert find_host_compiler().command == (str(clang),)
+    gxx = program(bin_dir / "g++")
+    assert find_host_compiler().command == (str(gxx),)
+    ccache = program(bin_dir / "ccache")
+    monkeypatch.setenv("CXX", "ccache g++ -m64 '-DNAME=a b'")
+    found = find_host_compiler()
+    assert found.command == (str(ccache), "g++", "-m64", "-DNAME=a b")
+    assert found.files == (ccache, gxx)
+    monkeypatch.setenv("CXX", "icpx -O1")
+    with pytest.raises(ToolchainError, match=r"CXX='icpx -O1': no program 'icpx'"):
+        find_host_compiler()
+
+
+@pytest.mark.parametrize(
+    ("find", "name", "package"),
+    [
+        (toolchain.find_linker, "ld", "apt install binutils"),
+        (toolchain.find_assembler, "as", "apt install binutils"),
+        (toolchain.find_ninja, "ninja", "pip install ninja"),
+    ],
+)
+def test_a_program_is_found_on_path_or_named_with_its_package(
+    bin_dir, tmp_path, monkeypatch, find, name, package
+):
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python" / "bin" / "python"))
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "prefix"))
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "site")])
+    monkeypatch.delitem(sys.modules, "ninja", raising=False)
+    importlib.invalidate_caches()
+    with pytest.raises(ToolchainError, match=f"{name}.*{package}"):
+        find()
+    made = program(bin_dir / name)
+    assert find() == made
+    if name == "ninja":
+        beside = program(tmp_path / "python" / "bin" / "ninja")
+        assert find() == beside
+
+
+def test_without_tvm_ffi_the_package_is_named(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "tvm_ffi", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [importlib.machinery.PathFinder])
+    with pytest.raises(ToolchainError, match="pip install apache-tvm-ffi"):
+        toolchain.tvm_ffi_paths()
+
+
+@pytest.mark.parametrize("place", ["package/include", "include", ""])
+def test_our_headers_are_in_a_wheel_or_in_a_checkout(tmp_path, monkeypatch, place):
+    monkeypatch.setattr(toolchain, "__file__", f"{tmp_path}/package/host/toolchain.py")
+    if place:
+        (tmp_path / place / "tvmffi_cubin").mkdir(parents=True)
+        assert toolchain.include_dir() == tmp_path / place
+    else:
+        with pytest.raises(ToolchainError, match="force-reinstall tvmffi-cubin"):
+            toolchain.include_dir()
+
+
+# What they are
+
+
+@pytest.fixture
+def place(bin_dir) -> Path:
+    """A folder that is alone on PATH, with an assembler, a linker and a compiler."""
+    for name in ("as", "ld"):
+        tool(bin_dir / name, "1")
+    compiler(bin_dir / "c++")
+    return bin_dir
 
 
 def asked(command: str = "c++", flags: tuple[str, ...] = (), **variables: str) -> HostTools:
@@ -52,51 +131,34 @@ def asked(command: str = "c++", flags: tuple[str, ...] = (), **variables: str) -
         return identify(found, linker_names((*found.options, *flags)))[0]
 
 
-def test_the_versions_of_compiler_assembler_and_linker_are_told(place):
-    compiler(place / "c++")
+def test_the_versions_of_compiler_assembler_and_linker_are_told(place, tmp_path):
     found = asked()
     assert found.compiler.startswith("Target: x-y\ngcc version 12\nc++")
     assert (found.assembler, found.linker, found.prefix) == ("as 1", "ld 1", "")
+    elsewhere = tmp_path / "elsewhere" / "bin"
+    for name in ("c++", "as", "ld"):
+        program(elsewhere / name, (place / name).read_text())
+    assert asked(PATH=str(elsewhere)) == asked(str(elsewhere / "c++")) == found
+    program(place / "c++", "#!/bin/sh\necho broken\nexit 3\n")
+    with pytest.raises(ToolchainError, match=r"status 3: broken"):
+        asked()
 
 
 @pytest.mark.parametrize("changed", ["c++", "as", "ld"])
-def test_another_version_of_any_is_another_answer(place, changed):
-    compiler(place / "c++")
-    before = asked()
+def test_a_change_of_a_tool_is_seen_and_nothing_else_is_asked_again(place, monkeypatch, changed):
+    monkeypatch.setattr(files, "_SETTLED_NS", -(10**18))
+    first = identify(HostCompiler(place / "c++"))
+    with monkeypatch.context() as patch:
+        patch.setattr(host_tools, "run", None)
+        assert identify(HostCompiler(place / "c++")) == first
     if changed == "c++":
         compiler(place / "c++", version="13")
     else:
         tool(place / changed, "2")
-    assert asked() != before
-
-
-def test_a_change_of_a_tool_is_seen_and_nothing_else_is_asked_again(place, monkeypatch):
-    monkeypatch.setattr(files, "_SETTLED_NS", -(10**18))
-    compiler(place / "c++")
-
-    def linker() -> str:
-        return identify(HostCompiler(place / "c++"))[0].linker
-
-    assert linker() == "ld 1"
-    with monkeypatch.context() as patch:
-        patch.setattr(host_tools, "run", None)
-        assert linker() == "ld 1"
-    tool(place / "ld", "2")
-    assert linker() == "ld 2"
-
-
-def test_where_the_tools_lie_does_not_matter(place, tmp_path):
-    compiler(place / "c++")
-    first = asked()
-    elsewhere = tmp_path / "elsewhere" / "bin"
-    for name in ("c++", "as", "ld"):
-        program(elsewhere / name, (place / name).read_text())
-    assert asked(PATH=str(elsewhere)) == first
-    assert asked(str(elsewhere / "c++")) == first
+    assert identify(HostCompiler(place / "c++")) != first
 
 
 def test_a_script_that_stands_before_the_compiler_is_known_by_its_content(place):
-    compiler(place / "c++")
     launcher = program(place / "launch", '#!/bin/sh\nexec "$@"\n')
     first = asked("launch c++")
     assert first != asked()
@@ -104,18 +166,7 @@ def test_a_script_that_stands_before_the_compiler_is_known_by_its_content(place)
     assert asked("launch c++") != first
 
 
-@pytest.mark.parametrize("name", ["COMPILER_PATH", "GCC_EXEC_PREFIX"])
-def test_a_compiler_is_asked_anew_where_it_may_be_made_of_other_parts(name, place, monkeypatch):
-    monkeypatch.delenv(name, raising=False)
-    program(place / "c++", f'#!/bin/sh\necho "gcc version 1 ${name}"\n')
-    said = [identify(HostCompiler(place / "c++"))[0].compiler]
-    monkeypatch.setenv(name, "/x")
-    said.append(identify(HostCompiler(place / "c++"))[0].compiler)
-    assert ["/x" in text for text in said] == [False, True]
-
-
 def test_the_linker_that_flags_ask_for_counts(place):
-    compiler(place / "c++")
     tool(place / "ld.lld", "5")
     assert asked().linker == "ld 1"
     for found in (asked(flags=("-fuse-ld=lld",)), asked("c++ -fuse-ld=lld")):
@@ -127,8 +178,8 @@ def test_a_compiler_in_a_prefix_of_its_own_has_that_as_its_root(place, tmp_path)
     assert asked(str(path)).prefix == ""
     (tmp_path / "conda" / "lib" / "gcc").mkdir(parents=True)
     assert asked(str(path)).prefix == str(tmp_path / "conda")
-    link = place / "c++"
-    link.symlink_to(path)
+    (place / "c++").unlink()
+    (place / "c++").symlink_to(path)
     assert asked().prefix == str(tmp_path / "conda")
 
 
@@ -148,10 +199,9 @@ bogomips\t: {speed}
 """
 
 
-@pytest.fixture
-def cpu(tmp_path, monkeypatch):
-    """Sets what the kernel says of the processors, and returns what is made of it."""
-
+def test_the_processor_is_told_by_model_and_flags_and_nothing_that_differs_between_equal_ones(
+    tmp_path, monkeypatch
+):
     def read(**changes: object) -> str:
         values = {"number": 0, "model": 85, "speed": 2000.1, "flags": "avx"} | changes
         path = tmp_path / "cpuinfo"
@@ -160,16 +210,9 @@ def cpu(tmp_path, monkeypatch):
         host_tools._processor.cache_clear()
         return native_cpu(["-march=native"])
 
-    yield read
-    host_tools._processor.cache_clear()
-
-
-def test_the_processor_is_told_by_model_and_flags(cpu):
-    first = cpu()
+    first = read()
     assert "avx" in first
-    assert cpu(flags="avx avx512f") != first
-    assert cpu(model=86) != first
-
-
-def test_what_differs_between_equal_processors_is_not_told(cpu):
-    assert cpu(speed=3500.0, number=7) == cpu()
+    assert read(flags="avx avx512f") != first
+    assert read(model=86) != first
+    assert read(speed=3500.0, number=7) == first
+    host_tools._processor.cache_clear()

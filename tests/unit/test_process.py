@@ -29,10 +29,7 @@ def run(*command, **options):
 def test_a_program_gives_its_status_and_both_its_streams(tmp_path, is_long):
     script = 'cat; echo "$1"; pwd >&2; exit 3'
     command = ("/bin/sh", "-c", script, "sh", "a b")
-    assert run(*command, folder=tmp_path, text="in\n", is_long=is_long) == (
-        3,
-        f"in\na b\n{tmp_path}\n",
-    )
+    assert run(*command, folder=tmp_path, is_long=is_long) == (3, f"a b\n{tmp_path}\n")
 
 
 def test_a_program_that_is_missing_is_an_error(tmp_path):

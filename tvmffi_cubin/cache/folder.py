@@ -27,15 +27,7 @@ class Places(NamedTuple):
 
 
 def places() -> Places:
-    """Return the folders that the environment names, once others cannot write to them.
-
-    Raises
-    ------
-    CacheError
-        Others than the user may write to one of them, or there is none.
-    ValueError
-        ``TVMFFI_CUBIN_CACHE`` has another value than `MODES`.
-    """
+    """Return the folders that the environment names; a CacheError where others may write one."""
     mode, root = config.get("TVMFFI_CUBIN_CACHE") or "on", cache_folder()
     if mode not in MODES:
         wanted = ", ".join(map(repr, MODES))
@@ -52,10 +44,7 @@ def places() -> Places:
 
 
 def cache_folder() -> str:
-    """Return the absolute path of the cache folder, which need not exist.
-
-    A CacheError where there is no home folder.
-    """
+    """Return the absolute path of the cache folder, which need not exist."""
     folder = config.get("TVMFFI_CUBIN_CACHE_DIR")
     if not folder:
         # The same answer as platformdirs.user_cache_path on Linux, without the 3 ms of its import.

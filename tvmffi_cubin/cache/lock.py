@@ -22,21 +22,8 @@ def builder_lock(path: str, *, patience: float, name: str = "a file") -> Iterato
 
     The lock saves work and guards nothing: what two builders publish is the same. The kernel drops
     it with the process that holds it, so that none is ever left behind; hence `flock` and not a
-    file whose existence locks.
-
-    Parameters
-    ----------
-    path : str
-        The lock file. It is created with its folder; who has held it removes it.
-    patience : float
-        How long to wait for another builder, in seconds; infinite: as long as that lives.
-    name : str
-        What is built, for those who wait.
-
-    Yields
-    ------
-    bool
-        Whether the lock is held.
+    file whose existence locks. Yields whether it is held. `patience` is in seconds; `name` says
+    what is built, for those who wait.
     """
     owner, descriptor = os.getpid(), _acquire(path, patience)
     if descriptor < 0:

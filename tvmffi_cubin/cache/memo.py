@@ -28,23 +28,9 @@ def remember(
     """Return `compute()`'s answer about files, from memory or disk while they are unchanged.
 
     Unchanged means: the same paths lead to the same inodes, sizes, modification and change times.
-    Where the cache folder cannot be written, a folder of the user's session has the memo.
-
-    Parameters
-    ----------
-    files : path-like or sequence of path-like
-        The file; or several, such as a compiler and what starts it.
-    compute : callable
-        Gives the text to remember. It may be slow; what it raises is passed on.
-    what : str
-        Tells several questions about the same files apart, such as ``"version"``.
-    stamps : str, optional
-        Their stamps, a line each, where the answer is to be that of an earlier moment.
-
-    Raises
-    ------
-    OSError
-        If a file does not exist.
+    Where the cache folder cannot be written, a folder of the user's session has the memo. `what`
+    tells several questions about the same files apart; `stamps` are those of the files, a line
+    each, where the answer is to be that of an earlier moment. An OSError where a file is missing.
     """
     paths = [files] if isinstance(files, (str, os.PathLike)) else files
     names = "\0".join(map(os.path.abspath, paths))

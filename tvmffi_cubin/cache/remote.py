@@ -54,9 +54,8 @@ _T = TypeVar("_T")
 class Remote(NamedTuple):
     """Where entries are shared, and with whom.
 
-    `url` is one of fsspec's, such as ``s3://bucket/folder``, or the path of a folder; `key` the
-    secret that what is there is signed with; `budget` how many seconds one call may wait for it;
-    `writes` says whether what is built here is put there.
+    `url` is one of fsspec's, or the path of a folder; `key` the secret that what is there is signed
+    with; `budget` how many seconds one call may wait; `writes` whether what is built is put there.
     """
 
     url: str
@@ -322,11 +321,7 @@ _known: dict[tuple[Remote, int], Sharing] = {}
 
 
 def sharing() -> Sharing | None:
-    """Return the remote that the environment names, None where it names none.
-
-    A CacheError where a variable has an impossible value, a ToolchainError where a package is
-    missing.
-    """
+    """Return the remote that the environment names, None where it names none."""
     remote = configured()
     if remote is None:
         return None

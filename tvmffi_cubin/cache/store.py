@@ -52,19 +52,10 @@ def default(roots: Mapping[str, str] | None = None) -> Cache:
 class Cache:
     """One cache folder, with others that are looked through before it.
 
-    Making one touches no file; folders are made when something is published.
-
-    Parameters
-    ----------
-    root : path-like
-        The folder.
-    roots : mapping of str to str, optional
-        Token, such as ``"$CUDA"``, to the folder that it stands for. Files under these are known
-        by token, so that the same header elsewhere gives the same entry.
-    layers : sequence of str, optional
-        Absolute paths of cache folders that are looked through before this one and never written.
-    mode : str
-        See `folder.Places`.
+    Making one touches no file; folders are made when something is published. `roots` are folders
+    by token, such as ``"$CUDA"``: files under these are known by token, so that the same header
+    elsewhere gives the same entry. `layers` are absolute paths of cache folders that are looked
+    through before this one and never written. `mode` is one of `folder.MODES`.
     """
 
     def __init__(
@@ -162,29 +153,15 @@ class Cache:
     ) -> Entry:
         """Return the entry of a key, building and publishing it where there is none.
 
-        Of several processes one builds and the others wait for it. Where the cache folder cannot
-        be written or is full, a folder that lives as long as this process takes its place.
+        Of several processes one builds and the others wait for it, for `patience` seconds. Where
+        the cache folder cannot be written or is full, a folder that lives as long as this process
+        takes its place. `make` builds in the empty folder that it is given; what it raises is
+        passed on. `name` says what is built, for those who wait for it. With `is_shared` it may
+        come from, and goes to, the remote. `reason` says why the caller has just found nothing,
+        where it has looked.
 
-        Parameters
-        ----------
-        base_key : str
-            Digest of all inputs but the contents of the files that the build itself finds.
-        make : callable
-            Builds in the empty folder that it is given. What it raises is passed on.
-        patience : float
-            How long to wait for another builder, in seconds, before building all the same.
-        name : str
-            What is built, for those who wait for it.
-        is_shared : bool
-            Whether to look on the remote, too, if there is one, and to put there what is built.
-        reason : str
-            Why the caller has just found nothing, where it has looked.
-
-        Raises
-        ------
-        CacheError
-            There is no room anywhere, the remote is not as it must be set, or there is no entry
-            and the mode is ``"require"``.
+        A CacheError where there is no room anywhere, the remote is not as it must be set, or there
+        is no entry and the mode is ``"require"``.
         """
         if not reason:
             found = self.find(base_key)

@@ -42,10 +42,8 @@ _PLACES = {
 class Item(NamedTuple):
     """A file or folder that the cache made and that is removed as a whole.
 
-    `kind` is ``"entry"``, ``"build"`` (a private folder of one that runs or has failed),
-    ``"record"``, ``"history"``, ``"identity"``, ``"lock"`` or ``"leftover"``; `size` is in bytes on
-    the disk, and `used` when it was last used, to an hour, in seconds since the epoch. `root` is
-    the cache folder.
+    `kind` is one of `_PLACES`; `size` is in bytes on the disk, and `used` when it was last used, to
+    an hour, in seconds since the epoch. `root` is the cache folder.
     """
 
     kind: str
@@ -279,11 +277,9 @@ def _problem(item: Item) -> str:
 
 
 class Listed(NamedTuple):
-    """An entry as people see it.
+    """An entry as people see it; of a damaged one nothing else is known.
 
-    `kind` is ``"module"``, ``"images"`` (of a lazy module), ``"side"`` (of a mixed module),
-    ``"headers"`` (precompiled ones) or ``"damaged"``, of which nothing else is known; `size` is in
-    bytes; `built` and `used` are seconds since the epoch.
+    `size` is in bytes; `built` and `used` are seconds since the epoch.
     """
 
     key: str

@@ -51,8 +51,6 @@ def header_folder_flags() -> tuple[str, ...]:
 
 def build_environment() -> dict[str, str]:
     """Return the environment for ninja: this process's, with messages in English."""
-    environment = {name: value for name, value in os.environ.items() if name not in _REMOVED}
-    # Where it is unset, programs are started from these folders; gcc finds no linker there itself.
-    environment.setdefault("PATH", os.defpath)
-    environment["LC_ALL"] = "C"
-    return environment
+    kept = {name: value for name, value in os.environ.items() if name not in _REMOVED}
+    # Where PATH is unset, programs are found in these folders; gcc finds no linker there itself.
+    return {"PATH": os.defpath, **kept, "LC_ALL": "C"}

@@ -14,23 +14,14 @@ from typing import NamedTuple
 class Scan(NamedTuple):
     """What sources may include.
 
-    Attributes
-    ----------
-    files : tuple of str
-        Existing files, in the order in which they were met.
-    absent : tuple of str
-        Paths that do not exist and that would be read instead, should they appear. A missing
-        folder stands for all that could be in it.
-    unknown : tuple of str
-        Macros with arguments that name headers: which, only the preprocessor knows.
-    has_kernels : bool
-        Whether a file has the word that kernels are declared with, in whatever place.
+    `files` exist, in the order in which they were met; `absent` would be read instead, should they
+    appear: a missing folder stands for all that could be in it. `unknown` are macros with arguments
+    that name headers: which, only the preprocessor knows.
     """
 
     files: tuple[str, ...]
     absent: tuple[str, ...]
     unknown: tuple[str, ...] = ()
-    has_kernels: bool = False
 
 
 def scan(
@@ -50,19 +41,16 @@ def scan(
     """
     scanner = _Scanner(include_dirs, system_dirs)
     for name, text in (defines or {}).items():
-        if match := _OPERAND.match(text.encode("utf-8", "surrogateescape")):
+        if match := re.match(rb"\s*" + _NAMED + rb"\s*(?:(\().*)?\Z", _bytes(text), re.DOTALL):
             scanner.define(name.encode(), _operand(*match.groups()))
-    own = _Place(directory, watched=True)
     for source in sources:
-        scanner.read(_parse(source.encode("utf-8", "surrogateescape")), own)
-    scanner.finish()
-    files, absent, unknown = map(tuple, (scanner.files, scanner.absent, scanner.unknown))
-    return Scan(files, absent, unknown, scanner.has_kernels)
+        scanner.read(_parse(_bytes(source)), _Place(directory, watched=True))
+    return scanner.finish()
 
 
 def names(sources: Iterable[str], files: Iterable[str] = ()) -> set[str]:
     """Return the names in the include directives of sources and files, as they are written."""
-    parts = [_parse(source.encode("utf-8", "surrogateescape")) for source in sources]
+    parts = [_parse(_bytes(source)) for source in sources]
     parts += [directives for path in files if (directives := _parse_file(path))]
     return {os.fsdecode(operand.text) for part in parts for operand in part.includes}
 
@@ -73,12 +61,11 @@ def hidden_by(folders: Sequence[str], files: Iterable[str]) -> tuple[str, ...]:
     The folders are searched before those that the headers are found in; the files are those that a
     compiler has read.
     """
-    if not folders:
-        return ()
     # What goes up from its includer is found beside that, and nowhere else.
-    wanted = [name for name in names((), files) if ".." not in name and not name.startswith("/")]
-    found = (first_missing(folder, name) for folder in folders for name in wanted)
-    return tuple(dict.fromkeys(sorted(filter(None, found))))
+    wanted = names((), files) if folders else set()
+    wanted = {name for name in wanted if ".." not in name and not name.startswith("/")}
+    found = {first_missing(folder, name) for folder in folders for name in wanted}
+    return tuple(sorted(filter(None, found)))
 
 
 def first_missing(folder: str, relative: str) -> str | None:
@@ -128,7 +115,6 @@ class _Place(NamedTuple):
 class _Directives(NamedTuple):
     includes: tuple[_Operand, ...]
     defines: tuple[tuple[bytes, _Operand], ...]
-    has_kernels: bool
 
 
 # A directive, and what is in it, may have comments on either side. The pattern begins with one
@@ -138,43 +124,29 @@ _BLANK = rb"(?:[ \t\f\v]|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)"
 _GAP = _BLANK + rb"*"
 _NAMED = rb"(?:\"([^\"\n]+)\"|<([^>\n]+)>|([A-Za-z_]\w*))"
 _DIRECTIVE = re.compile(
-    rb"#"
-    + _GAP
-    + rb"(?:include(_next)?"
-    + _GAP
-    + _NAMED
-    + _GAP
-    + rb"(\()?"
-    + rb"|define"
-    + _BLANK
-    + rb"+([A-Za-z_]\w*)"
-    + _BLANK
-    + rb"+"
+    rb"#%(gap)s(?:include(_next)?%(gap)s%(named)s%(gap)s(\()?"
     # Header names, macro names and calls only: the text of most macros ends the attempt here.
-    + _NAMED
-    + _GAP
-    + rb"(?:(\()|(?://.*)?$))",
+    rb"|define%(blank)s+([A-Za-z_]\w*)%(blank)s+%(named)s%(gap)s(?:(\()|(?://.*)?$))"
+    % {b"gap": _GAP, b"blank": _BLANK, b"named": _NAMED},
     re.MULTILINE,
 )
 # Not what a comment shows: a call that is none costs the user the cache.
 _CALLED = re.compile(rb"^[ \t\f\v]*#" + _GAP + rb"include[^\n(]*\(", re.MULTILINE)
 _HAS_INCLUDE = re.compile(rb"__has_include(_next)?" + _GAP + rb"\(" + _GAP + _NAMED)
-_OPERAND = re.compile(rb"\s*" + _NAMED + rb"\s*(?:(\().*)?\Z", re.DOTALL)
 
 # By path: the stamp that the directives were read at, and the directives.
 _known: dict[str, tuple[tuple[int, int, int, int], _Directives]] = {}
 
 
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
 def _operand(
     quoted: bytes, angled: bytes, macro: bytes, call: bytes = b"", *, every_folder: bool = False
 ) -> _Operand:
-    if macro and call:
-        return _Operand("call", macro, every_folder)
-    if quoted:
-        return _Operand("quoted", quoted, every_folder)
-    if angled:
-        return _Operand("angled", angled, every_folder)
-    return _Operand("macro", macro, every_folder)
+    kind = "quoted" if quoted else "angled" if angled else "call" if call else "macro"
+    return _Operand(kind, quoted or angled or macro, every_folder)
 
 
 def _parse(text: bytes) -> _Directives:
@@ -188,13 +160,13 @@ def _parse(text: bytes) -> _Directives:
     for after, *header, name, quoted, angled, macro, call in _DIRECTIVE.findall(text):
         if name:
             defines[name, _operand(quoted, angled, macro, call)] = None
-        elif not header[-1] or _CALLED.search(text):
+        elif not (header[-2] and header[-1]) or _CALLED.search(text):
             includes[_operand(*header, every_folder=bool(after))] = None
     # What is only asked for matters too: whether it is there.
     if b"__has_include" in text:
         for after, *header in _HAS_INCLUDE.findall(text):
             includes[_operand(*header, every_folder=bool(after))] = None
-    return _Directives(tuple(includes), tuple(defines), b"__global__" in text)
+    return _Directives(tuple(includes), tuple(defines))
 
 
 def _parse_file(path: str) -> _Directives | None:
@@ -212,10 +184,9 @@ def _parse_file(path: str) -> _Directives | None:
 
 class _Scanner:
     def __init__(self, include_dirs: Sequence[str], system_dirs: Sequence[str]) -> None:
-        self.files: dict[str, None] = {}
-        self.absent: dict[str, None] = {}
-        self.unknown: dict[str, None] = {}
-        self.has_kernels = False
+        self._files: dict[str, None] = {}
+        self._absent: dict[str, None] = {}
+        self._unknown: dict[str, None] = {}
         self._places = [
             *(_Place(folder, watched=True) for folder in include_dirs),
             *(_Place(folder, watched=False) for folder in system_dirs),
@@ -226,25 +197,22 @@ class _Scanner:
         self._seen: set[tuple[_Operand, _Place | None]] = set()
 
     def define(self, name: bytes, operand: _Operand) -> None:
-        operands = self._macros.setdefault(name, {})
-        if operand not in operands:
-            operands[operand] = None
-            for place, every_folder in self._uses.get(name, ()):
-                self._push(operand, place, every_folder)
+        self._macros.setdefault(name, {})[operand] = None
+        for place, every_folder in self._uses.get(name, ()):
+            self._push(operand._replace(every_folder=every_folder), place)
 
     def read(self, directives: _Directives, place: _Place) -> None:
         for name, operand in directives.defines:
             self.define(name, operand)
         for operand in directives.includes:
-            self._push(operand, place, operand.every_folder)
+            self._push(operand, place)
 
-    def finish(self) -> None:
+    def finish(self) -> Scan:
         while self._work:
             self._include(*self._work.pop())
+        return Scan(tuple(self._files), tuple(self._absent), tuple(self._unknown))
 
-    def _push(self, operand: _Operand, place: _Place, every_folder: bool) -> None:
-        if operand.every_folder != every_folder:
-            operand = _Operand(operand.kind, operand.text, every_folder)
+    def _push(self, operand: _Operand, place: _Place) -> None:
         # Where an angled include stands makes no difference to what it finds.
         mark = operand, None if operand.kind == "angled" else place
         if mark not in self._seen:
@@ -252,37 +220,36 @@ class _Scanner:
             self._work.append((operand, place))
 
     def _include(self, operand: _Operand, place: _Place) -> None:
-        if operand.kind == "macro":
-            self._uses.setdefault(operand.text, {})[place, operand.every_folder] = None
-            for meaning in self._macros.get(operand.text, ()):
-                self._push(meaning, place, operand.every_folder)
+        kind, text, every_folder = operand
+        if kind == "macro":
+            self._uses.setdefault(text, {})[place, every_folder] = None
+            for meaning in self._macros.get(text, ()):
+                self._push(meaning._replace(every_folder=every_folder), place)
             return
-        if operand.kind == "call":
-            self.unknown[os.fsdecode(operand.text)] = None
+        name = os.fsdecode(text)
+        if kind == "call":
+            self._unknown[name] = None
             return
-        name = os.fsdecode(operand.text)
-        for candidate in [place, *self._places] if operand.kind == "quoted" else self._places:
+        for candidate in [place, *self._places] if kind == "quoted" else self._places:
             if candidate.folder is None and not os.path.isabs(name):
                 continue
             path = os.path.join(candidate.folder or "/", name)
             # Without this, a header that includes itself through ".." has endlessly many paths.
             if "./" in name:
                 path = os.path.realpath(path)
-            if self._enter(path, candidate.watched) and not operand.every_folder:
-                return
-            if candidate.watched and candidate.folder and path not in self.files:
+            if self._enter(path, candidate.watched):
+                if not every_folder:
+                    return
+            elif candidate.watched and candidate.folder:
                 parts = os.path.split(path) if "./" in name else (candidate.folder, name)
-                missing = first_missing(*parts)
-                if missing:
-                    self.absent[missing] = None
+                if missing := first_missing(*parts):
+                    self._absent[missing] = None
 
     def _enter(self, path: str, watched: bool) -> bool:
-        if path in self.files:
-            return True
-        if not os.path.isfile(path):
-            return False
-        self.files[path] = None
-        if directives := _parse_file(path):
-            self.has_kernels = self.has_kernels or directives.has_kernels
-            self.read(directives, _Place(os.path.dirname(path), watched))
+        if path not in self._files:
+            if not os.path.isfile(path):
+                return False
+            self._files[path] = None
+            if directives := _parse_file(path):
+                self.read(directives, _Place(os.path.dirname(path), watched))
         return True

@@ -12,15 +12,19 @@ OTHERWISE = " 2>/dev/null || "
 
 _VERSION_SCRIPT = "exports.map"
 
+# ninja has no escape for "|" in a path, but does not look for it in a variable's value.
+_HEADER = """\
+ninja_required_version = 1.5
+pipe = |
+
+rule make
+  command = $run
+"""
+
 
 def is_expressible(word: str) -> bool:
     """Whether a build file can hold a word of a command line: ninja has no way to write these."""
     return not any(character in word for character in "\n\r\0")
-
-
-def depfile_name(unit: Cxx) -> str:
-    """Return the file name of the compiler's list of the files that a unit read."""
-    return f"{unit.stem}.d"
 
 
 def version_script(plan: BuildPlan) -> dict[str, str]:
@@ -38,16 +42,6 @@ def commands(plan: BuildPlan) -> dict[str, str]:
     return run
 
 
-# ninja has no escape for "|" in a path, but does not look for it in a variable's value.
-_HEADER = """\
-ninja_required_version = 1.5
-pipe = |
-
-rule make
-  command = $run
-"""
-
-
 def text(plan: BuildPlan) -> str:
     """Return the ninja file of a plan; paths in it are relative to the build folder.
 
@@ -55,13 +49,7 @@ def text(plan: BuildPlan) -> str:
     (``a/../b`` becomes ``b``, which is another file where ``a`` is a symbolic link).
     """
     libraries = plan.link.libraries if isinstance(plan.link, Link) else ()
-    inputs: dict[str, Sequence[str]] = {}
-    for unit in plan.units:
-        if isinstance(unit, DeviceLink):
-            inputs[object_name(unit)] = unit.objects
-        else:
-            images = unit.images if isinstance(unit, Assembly) else ()
-            inputs[object_name(unit)] = (unit.source, *images)
+    inputs: dict[str, Sequence[str]] = {object_name(unit): _inputs(unit) for unit in plan.units}
     inputs[plan.product] = (*_objects(plan), *libraries, *version_script(plan))
     parts = [_HEADER]
     for made, run in commands(plan).items():
@@ -71,30 +59,33 @@ def text(plan: BuildPlan) -> str:
     return "\n".join(parts)
 
 
+def _inputs(unit: Unit) -> tuple[str, ...]:
+    if isinstance(unit, DeviceLink):
+        return unit.objects
+    return (unit.source, *(unit.images if isinstance(unit, Assembly) else ()))
+
+
 def _command(unit: Unit) -> str:
-    words = [*unit.command, *unit.flags]
-    made = ("-o", object_name(unit))
+    words, made = [*unit.command, *unit.flags], ("-o", object_name(unit))
+    if isinstance(unit, DeviceLink):
+        return _shell([*words, "-dlink", *made, *unit.objects])
     if isinstance(unit, Cxx):
-        folders = [word for folder in unit.include_dirs for word in ("-I", folder)]
+        words += [word for folder in unit.include_dirs for word in ("-I", folder)]
         # ninja is not asked to keep the dependencies itself (deps = gcc): it would delete the
         # depfile, which the cache reads.
-        return _shell(
-            [*words, *folders, "-MD", "-MF", depfile_name(unit), "-c", *made, unit.source]
-        )
-    if isinstance(unit, Assembly):
-        return _shell([*words, *made, unit.source])
-    return _shell([*words, "-dlink", *made, *unit.objects])
+        words += ["-MD", "-MF", f"{unit.stem}.d", "-c"]
+    return _shell([*words, *made, unit.source])
 
 
 def _objects(plan: BuildPlan) -> list[str]:
-    return [*(object_name(unit) for unit in plan.units), *plan.link.objects]
+    return [*map(object_name, plan.units), *plan.link.objects]
 
 
 def _merge(plan: BuildPlan, merge: Merge) -> str:
     if not (merge.apart and merge.objects and plan.units):
         return _merged(merge, _objects(plan), plan.product)
-    own = [object_name(unit) for unit in plan.units]
-    return f"{_merged(merge, own, plan.product)} && {_merged(merge, merge.objects, merge.apart)}"
+    own = _merged(merge, list(map(object_name, plan.units)), plan.product)
+    return f"{own} && {_merged(merge, merge.objects, merge.apart)}"
 
 
 def _merged(merge: Merge, objects: Sequence[str], made: str) -> str:
@@ -119,16 +110,15 @@ def _link(plan: BuildPlan) -> str:
     if link.bare:
         # Some compilers call their own small functions for atomics; those are no part of libc.
         command.append("-lgcc")
-    tries = [[*command, *link.flags]]
+    tries = [[*command, *link.flags]] if link.command else []
     if link.further_flags:
+        # What is undefined in the first may be defined in the next.
         tries.append([*tries[0], *link.further_flags])
-    # What is undefined in the first may be defined in the next.
-    run = OTHERWISE.join(map(_shell, tries))
     if link.linker and not link.flags:
         separate = [word for option in options for word in option.split(",")]
-        direct = [link.linker, "-shared", "-o", plan.product, *objects, *separate, *link.libraries]
-        run = f"{_shell(direct)}{OTHERWISE}{run}" if link.command else _shell(direct)
-    return run
+        own = [link.linker, "-shared", "-o", plan.product, *objects, *separate, *link.libraries]
+        tries.insert(0, own)
+    return OTHERWISE.join(map(_shell, tries))
 
 
 def _shell(words: Sequence[str]) -> str:

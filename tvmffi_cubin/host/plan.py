@@ -23,8 +23,7 @@ class Cxx(NamedTuple):
     """One C++ or C unit. Its paths, as those of all units, are absolute or of the build folder.
 
     `prefix` is what the source begins with that stays the same from build to build (includes). The
-    object is called `name`, by default as
-    the source.
+    object is called `name`, by default as the source.
     """
 
     source: str
@@ -64,23 +63,12 @@ Unit = Cxx | Assembly | DeviceLink
 class Link(NamedTuple):
     """How the objects become one shared object.
 
-    Attributes
-    ----------
-    command : tuple of str
-        The compiler driver, such as ``("g++",)``.
-    libraries, objects : tuple of str
-        By path: libraries, and what was compiled elsewhere, which comes after the units' objects.
-    flags, further_flags : tuple of str
-        The user's own; what is added to those where it does not link without.
-    bare : bool
-        Link no C or C++ runtime, and allow undefined symbols: for units that call nothing but C
-        functions, which the process has anyway. It takes a third of the time.
-    linker : str or None
-        With `bare`, the ``ld`` to run by itself; where that fails, `command` links, if any.
-    required : tuple of str
-        Symbols that an object or library must define (never with `bare`).
-    local_symbols : tuple of str
-        Patterns of symbols that stay inside; empty where the user brings a version script.
+    `command` is the compiler driver; `objects` were compiled elsewhere and come after the units';
+    `further_flags` are added to the user's `flags` where it does not link without. `bare` links no
+    C or C++ runtime, and allows undefined symbols: for units that call nothing but C functions,
+    which the process has anyway; it takes a third of the time. `linker` is then the ``ld`` to run
+    by itself; where that fails, `command` links, if any. `required` are symbols that must be
+    defined (never with `bare`); `local_symbols` patterns of those that stay inside.
     """
 
     command: tuple[str, ...]

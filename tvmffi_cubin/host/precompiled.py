@@ -13,7 +13,7 @@ import logging
 import os
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,14 +27,13 @@ from . import build, process
 from .environment import build_environment
 from .include_scan import hidden_by, parse_depfile
 from .ninja import is_expressible
-from .pch import has_room
 from .plan import PRECOMPILED, BuildPlan, Cxx
 from .tools import native_cpu
 
 if TYPE_CHECKING:
     from ..inline.tools import Toolset
 
-_GCC, _CLANG = f"{PRECOMPILED}.gch", f"{PRECOMPILED}.pch"
+_MADE = f"{PRECOMPILED}.gch"
 _COLD = "cold.o"
 # Headers with functions of this package that are as well compiled once: see core/namespace.h.
 _HAS_COLD = r"#include <(cuda_runtime(_api)?\.h|tvm/ffi/extra/cuda/|tvmffi_cubin/)"
@@ -81,26 +80,19 @@ def run(
     With `use_pch` the headers that its units begin with are taken from the cache where they are
     there precompiled, and begun to be made where they are not.
     """
-    found: dict[Cxx, _Found] = {}
-    for unit in plan.units if use_pch else ():
+    found: dict[str, _Found] = {}
+    units = list(plan.units)
+    for at, unit in enumerate(units if use_pch else ()):
         if isinstance(unit, Cxx) and (headers := _find(cache, tools, unit)):
-            found[unit] = headers
-    if not found:
-        build.run(plan, directory, files)
-        return []
-    units = tuple(
-        unit._replace(flags=(*found[unit].flags, *unit.flags))
-        if isinstance(unit, Cxx) and unit in found
-        else unit
-        for unit in plan.units
-    )
+            found[unit.source] = headers
+            units[at] = unit._replace(flags=(*headers.flags, *unit.flags))
     objects = dict.fromkeys(path for headers in found.values() for path in headers.objects)
     link = plan.link._replace(objects=(*plan.link.objects, *objects))
     try:
-        build.run(plan._replace(units=units, link=link), directory, files)
+        build.run(plan._replace(units=tuple(units), link=link), directory, files)
     except BuildError as error:
-        # clang refuses what gcc passes over.
-        if not re.search(r"precompiled|\bPCH\b|internal compiler error", error.output):
+        # What gcc does not pass over, it dies of.
+        if not found or not re.search(r"precompiled|\bPCH\b|internal compiler", error.output):
             raise
         _logger.warning("precompiled headers failed and were removed: %s", error)
         build.run(plan, directory, files)
@@ -121,11 +113,11 @@ def _find(cache: Cache, tools: Toolset, unit: Cxx) -> _Found | None:
 
     Nobody waits for them: making them takes longer than a whole unit does.
     """
-    made = _made(tools)
     words = (*unit.command[1:], *unit.flags)
-    if not unit.prefix or not made or any(word.startswith(_UNSUITED) for word in words):
+    is_gcc = "gcc version " in tools.host.compiler
+    if not (is_gcc and unit.prefix and is_expressible(os.fspath(cache.root))):
         return None
-    if not is_expressible(os.fspath(cache.root)):
+    if any(word.startswith(_UNSUITED) for word in words):
         return None
     # What is in the folder of the build hides no header: its names are made for it.
     unit = unit._replace(include_dirs=tuple(filter(os.path.isabs, unit.include_dirs)))
@@ -134,65 +126,52 @@ def _find(cache: Cache, tools: Toolset, unit: Cxx) -> _Found | None:
     name = key.add("cpu", native_cpu(unit.flags)).hexdigest()
     entry = cache.find(name)
     if not isinstance(entry, Entry):
-        if name not in _begun and cache.mode == "on" and has_room(cache.root):
+        if name not in _begun and cache.mode == "on":
             make = partial(_make, tools=tools, unit=unit, environment=build_environment())
             thread = threading.Thread(target=_obtain, args=(cache, name, make), daemon=True)
             _begun[name] = thread
             thread.start()
         return None
     facts, folder = entry.facts, os.fspath(entry.path)
-    if made == _CLANG:
-        flags = ("-include-pch", f"{folder}/{_CLANG}")
-    else:
-        # Where gcc cannot use what lies beside it, it reads the header itself.
-        flags = ("-include", f"{folder}/{PRECOMPILED}")
     objects = (f"{folder}/{_COLD}",) if facts["has_cold"] else ()
+    # Where gcc cannot use what lies beside the header, it reads that itself.
+    flags = ("-include", f"{folder}/{PRECOMPILED}")
     return _Found(flags, objects, tuple(facts["read"]), entry.path)
-
-
-def _made(tools: Toolset) -> str:
-    """Return what a compiler's precompiled headers are called; nothing for an unknown compiler."""
-    if "clang version " in tools.host.compiler:
-        return _CLANG
-    return _GCC if "gcc version " in tools.host.compiler else ""
 
 
 def _obtain(cache: Cache, name: str, make: partial[Product]) -> None:
     try:
-        entry = cache.obtain(name, make, name="precompiled headers")
+        cache.obtain(name, make, name="precompiled headers")
+        _begun.pop(name, None)
     # Whatever it is: builds go on without.
     except Exception as error:
         _logger.debug("headers are not precompiled: %s", error)
-    else:
-        _begun.pop(name, None)
-        _logger.debug("headers were precompiled: %s", entry.path)
 
 
 def _make(folder: Path, *, tools: Toolset, unit: Cxx, environment: Mapping[str, str]) -> Product:
     """Precompile the headers of a unit in an empty folder."""
-    cold, made = _cold_part(unit.prefix), _made(tools)
+    cold = re.search(_HAS_COLD, unit.prefix) and _MIXED not in unit.prefix
     text = f"#define {_DECLARED}\n{unit.prefix}" if cold else unit.prefix
     (folder / PRECOMPILED).write_text(text)
     # The build that somebody waits for comes first.
     command = ["nice", "-n", "10", *unit.command, *unit.flags]
-    for path in unit.include_dirs:
-        command += ["-I", path]
-    run = partial(_run, folder=folder, environment=environment)
-    making = [*command, "-MD", "-MF", "headers.d", "-x", "c++-header", "-o", made]
-    if made == _CLANG:
-        # Read from standard input: clang would look for a file again where it was, and this folder
-        # is about to be renamed. What changed is known from digests, so that times do not matter.
-        run([*making, "-Xclang", "-fno-pch-timestamp", "-"], text=text)
-    else:
-        run([*making, PRECOMPILED])
+    command += [word for path in unit.include_dirs for word in ("-I", path)]
+
+    def run(*words: str) -> None:
+        line = [*command, *words]
+        status, output = process.run(line, environment=environment, folder=folder, is_long=True)
+        if status != 0:
+            # No BuildError: nobody wants to look into its folder.
+            raise RuntimeError(f"exit status {status}: {' '.join(line)}\n{output}")
+
+    run("-MD", "-MF", "headers.d", "-x", "c++-header", "-o", _MADE, PRECOMPILED)
     if cold:
         # Links drop what nothing calls.
-        own = ["-ffunction-sections", "-fdata-sections", "-MD", "-MF", "cold.d"]
-        source = os.path.join(tools.include, "tvmffi_cubin", cold)
-        run([*command, *own, "-c", "-o", _COLD, source])
+        own = ("-ffunction-sections", "-fdata-sections", "-MD", "-MF", "cold.d")
+        run(*own, "-c", "-o", _COLD, os.path.join(tools.include, "tvmffi_cubin", "cold.cc"))
     read = [path for file in folder.glob("*.d") for path in parse_depfile(file.read_text())]
     dependencies = tuple(dict.fromkeys(path for path in read if os.path.isabs(path)))
-    others = (made, _COLD) if cold else (made,)
+    others = (_MADE, _COLD) if cold else (_MADE,)
     return Product(
         so=PRECOMPILED,
         keep=others,
@@ -203,20 +182,3 @@ def _make(folder: Path, *, tools: Toolset, unit: Cxx, environment: Mapping[str, 
         facts={"read": dependencies, "has_cold": bool(cold)},
         versions=tools.versions,
     )
-
-
-def _cold_part(prefix: str) -> str:
-    """Return the source of the object that a unit needs whose headers only declare it; or ''."""
-    has_cold = re.search(_HAS_COLD, prefix) and _MIXED not in prefix
-    return "cold.cc" if has_cold else ""
-
-
-def _run(
-    command: Sequence[str], *, folder: Path, environment: Mapping[str, str], text: str = ""
-) -> None:
-    status, output = process.run(
-        command, environment=environment, folder=folder, text=text, is_long=True
-    )
-    if status != 0:
-        # No BuildError: nobody wants to look into its folder.
-        raise RuntimeError(f"exit status {status}: {' '.join(command)}\n{output}")

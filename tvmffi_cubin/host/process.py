@@ -18,7 +18,7 @@ from .. import config
 _GRACE = 0.7
 
 # A shell that passes its end on to all of its group: gcc leaves its own children running.
-_GROUP = 'trap "trap - TERM; kill 0" TERM; exec 3<&0; "$@" <&3 3<&- & wait $!'
+_GROUP = 'trap "trap - TERM; kill 0" TERM; "$@" & wait $!'
 
 _shown = 0
 _reserved = threading.local()
@@ -55,13 +55,12 @@ def run(
     *,
     environment: Mapping[str, str],
     folder: Path | None = None,
-    text: str = "",
     is_long: bool = False,
 ) -> tuple[int, str]:
     """Run a program to its end; return its exit status, and what it printed to either stream.
 
-    `text` is its standard input. What `is_long` is a compilation: it is shown, and stopped when
-    this process is killed (1.5 ms). An OSError where it cannot be started.
+    What `is_long` is a compilation: it is shown, and stopped when this process is killed (1.5 ms).
+    An OSError where it cannot be started.
     """
     shows = is_long and is_shown()
     if shows:
@@ -70,7 +69,7 @@ def run(
     process = subprocess.Popen(
         [*(_tied() if is_long else ()), *command],
         cwd=folder,
-        stdin=subprocess.PIPE if text else subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env=environment,
@@ -80,11 +79,11 @@ def run(
         if (work := getattr(_reserved, "work", None)) is not None:
             _reserved.work = None
             work()
-        if shows and not text:
+        if shows:
             output = b"".join(_echoed(process))
             process.wait()
         else:
-            output = process.communicate(input=text.encode() or None)[0]
+            output = process.communicate()[0]
     except BaseException:
         _stop(process)
         raise
@@ -123,7 +122,6 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 def _session(leader: int) -> Iterator[int]:
     for name in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError):
-            # The fourth field behind the name, which may have blanks in it.
-            if int(Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()[3]) == leader:
+        with contextlib.suppress(ProcessLookupError):
+            if os.getsid(int(name)) == leader:
                 yield int(name)

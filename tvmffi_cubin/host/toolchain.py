@@ -13,33 +13,12 @@ from .. import config
 from ..errors import ToolchainError
 
 
-class _Language(NamedTuple):
-    """A language's variable, the compilers to look for, and the packages of Debian and conda."""
-
-    name: str
-    variable: str
-    compilers: tuple[str, ...]
-    package: str
-    conda: str
-
-
-_CXX = _Language("C++", "CXX", ("c++", "g++", "clang++"), "g++", "gxx")
-_C = _Language("C", "CC", ("cc", "gcc", "clang"), "gcc", "gcc")
-
-
 class HostCompiler(NamedTuple):
     """A host compiler, of C++ or of C.
 
-    Attributes
-    ----------
-    path : Path
-        The program to run: the compiler, or a launcher such as ccache.
-    arguments : tuple of str
-        What its variable gives it before any other argument; the compiler itself after a launcher.
-    variable : str
-        The environment variable that names another: ``CXX`` or ``CC``.
-    missing : str
-        Where there is none, why, and how to install it; builds that compile no C++ do without.
+    `path` is the program to run: the compiler, or a launcher such as ccache. `arguments` come
+    before any other: the compiler itself after a launcher. `variable` names another, ``CXX`` or
+    ``CC``. `missing` says, where there is none, why, and how to install it.
     """
 
     path: Path
@@ -90,27 +69,23 @@ def find_host_compiler() -> HostCompiler:
 
     A ToolchainError where there is none, or ``$CXX`` names one that does not exist.
     """
-    return _find_compiler(_CXX)
+    install = "apt install g++ (or: conda install -c conda-forge gxx)"
+    return _find_compiler("CXX", ("c++", "g++", "clang++"), f"C++ compiler; run: {install}")
 
 
 def find_c_compiler() -> HostCompiler:
     """Return the C compiler, by ``$CC``, as `find_host_compiler` does that of C++."""
-    return _find_compiler(_C)
+    install = "apt install gcc (or: conda install -c conda-forge gcc)"
+    return _find_compiler("CC", ("cc", "gcc", "clang"), f"C compiler; run: {install}")
 
 
-def _find_compiler(language: _Language) -> HostCompiler:
-    name, variable, compilers, package, conda = language
-    install = f"apt install {package} (or: conda install -c conda-forge {conda})"
+def _find_compiler(variable: str, compilers: tuple[str, ...], missing: str) -> HostCompiler:
     text = config.get(variable)
     if text is None:
-        for compiler in compilers:
-            found = on_path(compiler)
-            if found is not None:
-                return HostCompiler(found, variable=variable)
-        raise ToolchainError(
-            f"no {name} compiler: {', '.join(compilers)} are not on PATH and {variable} is not "
-            f"set; run: {install}"
-        )
+        found = next(filter(None, map(on_path, compilers)), None)
+        if found is None:
+            raise ToolchainError(f"{variable} is not set, and PATH has no {missing}")
+        return HostCompiler(found, variable=variable)
     import shlex
 
     try:
@@ -123,8 +98,8 @@ def _find_compiler(language: _Language) -> HostCompiler:
     found = on_path(program)
     if found is None:
         raise ToolchainError(
-            f"{variable}={text!r}: no program {program!r} was found; unset {variable}, or run: "
-            f"{install}"
+            f"{variable}={text!r}: no program {program!r} was found; unset {variable}, or name "
+            "another"
         )
     return HostCompiler(found, tuple(arguments), variable)
 
@@ -137,6 +112,16 @@ def find_linker() -> Path:
 def find_assembler() -> Path:
     """Return ``as``; raises ToolchainError where PATH has none."""
     return _binutils("as", "assembler")
+
+
+def _binutils(name: str, role: str) -> Path:
+    found = on_path(name)
+    if found is None:
+        raise ToolchainError(
+            f"the {role} {name!r} is not on PATH; "
+            "run: apt install binutils (or: conda install -c conda-forge binutils)"
+        )
+    return found
 
 
 def find_ninja() -> Path:
@@ -201,16 +186,6 @@ def _include_of(package: str) -> Path:
     )
 
 
-def _binutils(name: str, role: str) -> Path:
-    found = on_path(name)
-    if found is None:
-        raise ToolchainError(
-            f"the {role} {name!r} is not on PATH; "
-            "run: apt install binutils (or: conda install -c conda-forge binutils)"
-        )
-    return found
-
-
 def package_dir(name: str) -> Path | None:
     """Return the folder of a package, without importing it; None where it is not installed."""
     module = sys.modules.get(name)
@@ -232,18 +207,11 @@ def on_path(name: str) -> Path | None:
     # Not shutil.which: importing shutil costs more than the search.
     if os.sep in name:
         return Path(os.path.abspath(name)) if _is_program(name) else None
-    if not name:
-        return None
     # Nor os.get_exec_path, which imports warnings.
-    for folder in _folders(os.environ.get("PATH", os.defpath)):
-        if _is_program(path := f"{folder}/{name}"):
-            return _path(path if path.startswith("/") else os.path.abspath(path))
+    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if name else ():
+        if folder and _is_program(path := f"{folder}/{name}"):
+            return _path(path if path[0] == "/" else os.path.abspath(path))
     return None
-
-
-@lru_cache(maxsize=8)
-def _folders(path: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(filter(None, path.split(os.pathsep))))
 
 
 def _is_program(path: str | Path) -> bool:

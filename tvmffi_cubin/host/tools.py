@@ -20,30 +20,23 @@ _SEPARATOR = "\0"
 # Folders of which one is in every prefix that gcc or clang is installed to.
 _OWN_FOLDERS = ("lib/gcc", "lib64/gcc", "libexec/gcc", "lib/clang", "lib64/clang")
 _SYSTEM = ("/", "/usr", "/usr/local")
-_NATIVE = "=native"
 
 _CPU_INFO = "/proc/cpuinfo"
 # The kernel writes this file as it is read, a page for some processors: the first is enough.
 _FIRST_PROCESSOR = 16_384
-# What of it code depends on, on x86, Arm, Power and RISC-V; the rest differs between equal ones.
+# What of it code depends on, on x86 and Arm; the rest differs between equal ones.
 _PROCESSOR = (
     *(b"vendor_id", b"cpu family", b"model", b"stepping", b"cache size", b"flags"),
-    *(b"CPU ", b"Features", b"cpu\t", b"revision", b"isa", b"mvendorid", b"marchid", b"mimpid"),
+    *(b"CPU ", b"Features"),
 )
 
 
 class HostTools(NamedTuple):
     """What the tools of the host say they are; the same texts on every machine that has them.
 
-    Attributes
-    ----------
-    compiler : str
-        Target and version of the compiler, the names that it is called by, and the digests of
-        scripts that stand before it.
-    assembler, linker : str
-        The versions of those on PATH; empty where there are none.
-    prefix : str
-        The folder that the compiler is installed to, where that is none of the system's.
+    `compiler` is its target and version, the names that it is called by, and the digests of scripts
+    before it. `assembler` and `linker` are the versions of those on PATH; `prefix` is the folder
+    that the compiler is installed to, where that is none of the system's.
     """
 
     compiler: str
@@ -62,32 +55,28 @@ def identify(
     """Return what tools are, from memory or disk while their programs are unchanged.
 
     A compiler behind a script or a launcher such as ccache is asked again when that changes. `more`
-    gives further texts about further `files`, remembered together with the tools'. A ToolchainError
-    where the compiler cannot be run, or fails.
+    gives further texts about further `files`, remembered together with the tools'.
     """
     programs = [toolchain.on_path(name) for name in (_ASSEMBLER, *linkers)]
     known = (*compiler.files, *filter(None, programs), *files)
     what = ("host tools", *compiler.command, *linkers, *places_of_tools().values())
 
     def ask() -> str:
-        return _SEPARATOR.join((*_ask(compiler, programs), *more()))
+        assembler, *others = map(_version, programs)
+        linker, identity = "\n".join(filter(None, others)), _compiler_identity(compiler)
+        return _SEPARATOR.join((identity, assembler, linker, _prefix(compiler), *more()))
 
     text = memo.remember(known, ask, what=_SEPARATOR.join(what)) if known else ask()
-    first, *rest = text.split(_SEPARATOR)
-    count = len(HostTools._fields) - 1
-    return HostTools(first, *rest[:count]), rest[count:]
-
-
-def _ask(compiler: HostCompiler, programs: Sequence[Path | None]) -> HostTools:
-    assembler, *linkers = map(_version, programs)
-    said = "\n".join(filter(None, linkers))
-    return HostTools(_compiler_identity(compiler), assembler, said, _prefix(compiler))
+    texts = text.split(_SEPARATOR)
+    count = len(HostTools._fields)
+    return HostTools(*texts[:count]), texts[count:]
 
 
 def _compiler_identity(compiler: HostCompiler) -> str:
     scripts = (str(path) for path in compiler.files if _is_script(path))
     version = "" if compiler.missing else compiler_version(compiler)
-    names = map(_called, compiler.programs)
+    # g++ and gcc are one program to all that it says, and link differently.
+    names = (os.path.basename(x) if toolchain.on_path(x) else x for x in compiler.programs)
     return "\n".join((version, *names, *map(file_digest, scripts)))
 
 
@@ -98,9 +87,7 @@ def compiler_version(compiler: HostCompiler) -> str:
     try:
         status, text = run(command)
     except OSError as error:
-        raise ToolchainError(
-            f"the host compiler {' '.join(command)!r} cannot be run: {error}"
-        ) from error
+        status, text = 127, str(error)
     if status != 0:
         raise ToolchainError(
             f"{' '.join(command)!r} failed with status {status}: "
@@ -118,18 +105,10 @@ def run(command: Sequence[str]) -> tuple[int, str]:
     return process.run(command, environment={**os.environ, "LC_ALL": "C"})
 
 
-def _called(word: str) -> str:
-    # g++ and gcc are one program to all that it says, and link differently.
-    return os.path.basename(word) if toolchain.on_path(word) is not None else word
-
-
 def _version(path: Path | None) -> str:
     if path is None:
         return ""
-    try:
-        status, text = run([str(path), "--version"])
-    except OSError:
-        status, text = -1, ""
+    status, text = run([str(path), "--version"])
     # What says nothing of itself is known by its content.
     return text.partition("\n")[0] if status == 0 and text else file_digest(str(path))
 
@@ -152,19 +131,16 @@ def _prefix(compiler: HostCompiler) -> str:
 
 def linker_names(flags: Iterable[str]) -> tuple[str, ...]:
     """Return the names of the linkers that flags ask for, after the usual one."""
-    option = "-fuse-ld="
-    asked = (flag[len(option) :] for flag in flags if flag.startswith(option))
-    more = {f"ld.{name}" for name in asked if name and "/" not in name}
-    return (_LINKER, *sorted(more))
+    asked = (x.removeprefix("-fuse-ld=") for x in flags if x.startswith("-fuse-ld="))
+    return (_LINKER, *sorted({f"ld.{name}" for name in asked if name and "/" not in name}))
 
 
 def library_folders(compiler: HostCompiler) -> tuple[str, ...]:
     """Return the folders in which a compiler's linker looks for libraries last; asks it."""
-    said = run([*compiler.command, "-print-search-dirs"])[1]
+    said = run([*compiler.command, "-print-search-dirs"])[1].splitlines()
     start = "libraries: ="
-    lines = (x.removeprefix(start) for x in said.splitlines() if x.startswith(start))
-    folders = (os.path.realpath(x) for line in lines for x in line.split(":") if os.path.isabs(x))
-    return tuple(dict.fromkeys(filter(os.path.isdir, folders)))
+    folders = (x for line in said if line.startswith(start) for x in line[len(start) :].split(":"))
+    return tuple(dict.fromkeys(os.path.realpath(x) for x in folders if os.path.isdir(x)))
 
 
 def native_cpu(flags: Iterable[str]) -> str:
@@ -174,7 +150,7 @@ def native_cpu(flags: Iterable[str]) -> str:
     """
     said = " ".join(compiler_environment().values()).split()
     # What is in a file of flags is not looked at. On Arm features may follow: -mcpu=native+crypto.
-    if any(_NATIVE in flag or flag.startswith("@") for flag in (*flags, *said)):
+    if any("=native" in flag or flag.startswith("@") for flag in (*flags, *said)):
         return _processor()
     return ""
 

@@ -100,7 +100,7 @@ def _expanded(options: Sequence[str]) -> Sequence[str]:
         return options
     from ..host.flags import expanded
 
-    return expanded(options)
+    return [*expanded(options)]
 
 
 def _joined(scans: Iterable[Scan]) -> Scan:
