@@ -5,13 +5,11 @@ from __future__ import annotations
 import base64
 import json
 import struct
-import zlib
 from pathlib import Path
 
 import pytest
 from stub.cuda_array import cuda_array
 from stub.driver_stub import DriverStub
-from stub.encoded_map import EncodedMap
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import Bound, Launch, Scratch, TensorMap
@@ -154,27 +152,6 @@ def test_a_module_of_json_launches_as_it_is_written(
     assert list(mod.cubins) == ["k"]
 
 
-def test_tensor_maps_scratch_and_bound_parameters_of_a_description_launch(
-    built: tc.Module, driver_stub: DriverStub
-):
-    text = json.dumps(tc.Description.of(built).to_json())
-    mod = tc.load_description(text.encode(), embed_cubin=built.cubins)
-    x = cuda_array(driver_stub, (32, 64))
-    mod.tiles(x, 2)
-    (launch,) = driver_stub.launches()
-    assert (launch.grid, launch.dynamic_smem_bytes) == ((1, 2, 1), 16)
-    encoded = EncodedMap.of(launch.params[0])
-    assert (encoded.address, encoded.box, encoded.swizzle) == (x.data_ptr, (8, 8), 1)
-    assert launch.params[2] == struct.pack("<if", 7, 0.5)
-    (allocation,) = driver_stub.calls("cuMemAllocAsync")
-    assert allocation.args["size"] == 64 + 2 * 2
-    mod.bind("counted", count=cuda_array(driver_stub, 1, dtype="uint32"), most=9)
-    mod.counted(x)
-    assert driver_stub.launches()[-1].values("PfPI")[1::2] == (float("inf"), 9)
-    with pytest.raises(ValueError, match="stride"):
-        mod.assumed(x, 4, 2)
-
-
 def test_images_come_as_text_or_from_the_caller(built: tc.Module):
     image = built.cubins["kernels"].image
     inside = {"base64": base64.encodebytes(image).decode()}  # in lines
@@ -205,17 +182,6 @@ def test_an_image_may_lie_beside_the_module(built: tc.Module, driver_stub: Drive
     mod = tc.load_description(description, embed_cubin=made, build_directory=here / "made")
     mod.saxpy(2.0, x, y)
     assert Path("made/made.cubin").exists()
-
-
-def test_what_the_caller_says_comes_before_what_the_description_says(here: Path):
-    Path("k.ptx").write_bytes(tc.nvrtc.compile(SOURCE, arch="compute_80").image)
-    document = {"ptx": "keep", "name": "m", "images": {"k": {"path": "k.ptx"}}}
-    kept = tc.load_description(document)
-    assert (kept.cubins["k"].kind, kept.manifest["ptx"]) == ("ptx", "keep")
-    assert told(tc.load_description(tc.Description.of(kept), embed_cubin=kept.cubins)) == told(kept)
-    assembled = {**document, "ptx": "assemble", "arch": "sm_80"}
-    assert tc.load_description(assembled).cubins["k"].arch == "sm_80"
-    assert tc.load_description(assembled, arch="sm_90", name="n").cubins["k"].arch == "sm_90"
 
 
 def test_parameters_that_are_bound_for_every_kernel_are_so_again():
@@ -268,22 +234,3 @@ def test_without_functions_every_kernel_of_the_images_is_one(here: Path):
     mod = tc.load_description(typed, name="all")
     assert set(mod.functions) == {"k", "l"}
     assert mod.k.signature == "k(float* x, int n)"
-
-
-def write_with_schema(path: str, schema: str) -> None:
-    """Write a module again as other.so, its manifest's version changed."""
-    data = bytearray(Path(path).read_bytes())
-    at = data.index(b'{"schema": "2.0"')
-    (size,) = struct.unpack_from("<I", data, data.rindex(b"tvmffi_cubin\0", 0, at) - 8)
-    data[at : at + 16] = f'{{"schema": "{schema}"'.encode()
-    data[at - 4 : at] = struct.pack("<I", zlib.crc32(data[at : at + size - 4]))
-    Path("other.so").write_bytes(data)
-
-
-def test_a_module_of_another_major_version_says_so_wherever_it_is_read(
-    built: tc.Module, here: Path
-):
-    write_with_schema(built.path, "3.0")
-    for read in (tc.inspect, tc.Description.of, lambda path: tc.load_module(path).manifest):
-        with pytest.raises(ValueError, match=r"this version of tvmffi_cubin reads 2\.x"):
-            read("other.so")

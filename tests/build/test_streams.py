@@ -1,6 +1,5 @@
 """Streams: the caller's, `k.on` and `tc.use_stream`, of whatever library."""
 
-import contextlib
 import threading
 
 import pytest
@@ -137,28 +136,6 @@ def test_use_stream_works_where_there_is_no_driver(monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", "/no/such/libcuda.so")
     with tc.use_stream(0x7000):
         assert tvm_ffi.get_raw_stream(tvm_ffi.device("cuda:0")) == 0x7000
-
-
-def test_each_thread_has_its_own_stream(ops, driver_stub):
-    x = cuda_array(driver_stub, 4)
-    with contextlib.ExitStack() as stack:
-        handles = [stack.enter_context(driver_stub.stream()) for _ in range(8)]
-        barrier = threading.Barrier(8)
-
-        def work(index):
-            barrier.wait()
-            for _ in range(20):
-                with tc.use_stream(handles[index]):
-                    ops.dynamic(x, 16 * (index + 1))
-
-        threads = [threading.Thread(target=work, args=(index,)) for index in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        launched = {(x.stream, x.dynamic_smem_bytes) for x in driver_stub.launches()}
-        assert launched == {(handle, 16 * (i + 1)) for i, handle in enumerate(handles)}
-        assert len(driver_stub.launches()) == 160
 
 
 def test_a_stream_of_another_device_is_refused(ops, driver_stub):

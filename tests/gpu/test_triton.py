@@ -154,22 +154,6 @@ def test_global_scratch_is_each_launch_s_own_on_every_stream():
         torch.testing.assert_close(out, a @ b.T, atol=5e-2, rtol=1e-2)
 
 
-@needs_tma
-@pytest.mark.parametrize("num_ctas", [1, 2])
-def test_descriptors_are_padded_as_asked(num_ctas):
-    launch = tc.triton.compile(
-        kernels.tile_sum,
-        "tensordesc<fp32[16,32]>, *fp32, 16",
-        grid="ceil_div(x.shape[0], ROWS)",
-        padding={"x": "nan"},
-        num_ctas=num_ctas,
-    )
-    x = torch.rand(64, 20, device="cuda")
-    out = torch.zeros(64, device="cuda")
-    load(tile_sum=launch).tile_sum(x, out)
-    assert out.isnan().all()
-
-
 def test_a_launch_is_on_the_stream_that_is_given_and_in_graphs(add):
     x, y = torch.rand(2, 4096, device="cuda")
     out, side = torch.zeros_like(x), torch.cuda.Stream()
@@ -229,10 +213,3 @@ SCALARS = {
     "i1": True, "i8": -7, "i16": -300, "i32": -70_000, "i64": -(2**40), "u8": 200, "u16": 60_000,
     "u32": 2**31 + 5, "u64": 2**40 + 1, "fp16": 1.5, "bf16": -2.5, "fp32": 0.125, "fp64": 0.0625,
 }  # fmt: skip
-
-
-def test_numbers_of_every_type_arrive():
-    launch = tc.triton.compile(kernels.take_all, ["*fp64", *SCALARS], grid=1)
-    out = torch.zeros(1, dtype=torch.float64, device="cuda")
-    load(take_all=launch).take_all(out, *SCALARS.values())
-    assert out.item() == sum(float(value) for value in SCALARS.values())
