@@ -101,26 +101,3 @@ def test_instances_take_a_grid_together(mod, driver_stub, x):
     assert shape(driver_stub) == ((7, 1, 1), (32, 1, 1))
     with pytest.raises(TypeError, match="^differing: its instances differ in what a grid's"):
         mod.differing[lambda meta: 1](x, 5)
-
-
-def test_without_a_grid_the_call_says_how_to_give_one(mod, driver_stub, x):
-    with pytest.raises(TypeError, match=r"^fixed: the launch has no grid: call fixed\[grid\]\("):
-        mod.fixed(x, 1)
-    with pytest.raises(TypeError, match=r"^bare: the launch has no shape: call bare\[grid, block"):
-        mod.bare(x, 1)
-    assert not driver_stub.launches()
-
-
-@pytest.mark.parametrize(
-    ("grid", "error", "message"),
-    [
-        ((1, 2, 3, 4), ValueError, "grid has 1 to 3 dimensions, got 4"),
-        ("n", TypeError, "grid: got 'n', wanted an int"),
-        (lambda meta: 1.0, TypeError, "grid: got 1.0, wanted an int"),
-        (lambda meta: meta["m"], KeyError, "^'m'$"),
-    ],
-)
-def test_what_is_no_grid_is_refused(mod, driver_stub, x, grid, error, message):
-    with pytest.raises(error, match=message):
-        mod.fixed[grid](x, 1)
-    assert not driver_stub.launches()

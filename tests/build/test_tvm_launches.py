@@ -74,17 +74,6 @@ def test_a_zero_counts_as_one_and_a_negative_is_refused(cubin, driver_stub):
         mod.block(1, 32, 1)
 
 
-def test_a_cluster_that_is_preferred_is_no_smaller_than_the_cluster(driver_stub):
-    driver_stub.set_devices(100)
-    tags = ("blockIdx.x", "preferredClusterCtaIdx.x", "clusterCtaIdx.x", "clusterCtaIdx.y")
-    cubin = tc.nvrtc.compile(SOURCE, arch="sm_100").image
-    mod = loaded(cubin, FunctionInfo("block", (), tags))
-    mod.block(8, 1, 2, 1)  # 1 stands for none
-    mod.block(8, 4, 2, 1)
-    preferred = [x.attributes[11][:12] for x in driver_stub.launches()]
-    assert preferred == [b"\2\0\0\0\1\0\0\0\1\0\0\0", b"\4\0\0\0\1\0\0\0\1\0\0\0"]
-
-
 def test_the_newest_fields_set_what_a_launch_has(cubin, driver_stub):
     fields = ("stream", "grid.x", "grid.z", "block.x", "cluster.x", "dynamic_smem_bytes")
     fields += ("cooperative", "priority", "programmatic_stream_serialization")

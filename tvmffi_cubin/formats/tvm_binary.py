@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from .tvm_table import CudaModule, FunctionInfo, FunctionTable
 
-_FUNCTION_MARKER = "__tvm_function_info_v2__"
+_MODULE_MARKER, _FUNCTION_MARKER = "cuda.module.v1", "__tvm_function_info_v2__"
+
+# Layouts are texts, `struct`'s formats, tuples of layouts, and lists: a count and as many of one.
+_DTYPE, _SIZE = "<BBH", "<Q"
+_FUNCTIONS: dict[int, tuple[Any, ...]] = {
+    # name, its name again, types, tags; then tags of types, fields, how it was compiled
+    0: ("text", "text", [_DTYPE], ["text"]),
+    1: ("text", "text", [_DTYPE], ["text"], ["<i"]),
+    2: ("text", "text", "text", [_DTYPE], ["text"], ["<i"], ["text"], [("text", "<q")]),
+}
 
 # By DLPack's code of a kind; those of the first are written with their bits.
 _SIZED = {0: "int", 1: "uint", 2: "float", 4: "bfloat"}
 _WHOLE = {
-    3: "handle",
-    6: "bool",
-    10: "float8_e4m3fn",
-    12: "float8_e5m2",
-    14: "float8_e8m0fnu",
-    30: "grid_constant",
+    **{3: "handle", 6: "bool", 30: "grid_constant"},
+    **{10: "float8_e4m3fn", 12: "float8_e5m2", 14: "float8_e8m0fnu"},
 }
 
 _T = TypeVar("_T")
@@ -34,7 +39,7 @@ def binary_module(data: bytes) -> CudaModule:
     return _best(data, _module)
 
 
-def _best(data: bytes, read: Callable[[_Reader], _T]) -> _T:
+def _best(data: bytes, read: Callable[[_Reader, int], _T]) -> _T:
     """Return the first reading, newest version first, that takes all bytes.
 
     Only the newest version is marked. Where none fits, the error is that of the one that came
@@ -42,85 +47,79 @@ def _best(data: bytes, read: Callable[[_Reader], _T]) -> _T:
     """
     errors: list[tuple[int, str]] = []
     for version in (2, 1, 0):
-        reader = _Reader(data, version)
+        reader = _Reader(data)
         try:
-            found = read(reader)
-            reader.check(not reader.left, f"{reader.left} bytes are left")
+            found = read(reader, version)
+            if not reader.left:
+                return found
+            errors.append((reader.at, f"{reader.left} bytes are left"))
         except ValueError as error:
             errors.append((reader.at, str(error)))
-        else:
-            return found
     at, text = max(errors)
     raise ValueError(f"{text}, at byte {at}")
 
 
 class _Reader:
-    """Numbers and texts one after the other; what does not fit is an error."""
+    """Reads one layout after the other; what does not fit is an error."""
 
-    def __init__(self, data: bytes, version: int) -> None:
-        self.data, self.version = data, version
-        self.at = 0
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
 
     @property
     def left(self) -> int:
         return len(self.data) - self.at
 
-    @staticmethod
-    def check(is_so: bool, problem: str) -> None:
-        if not is_so:
-            raise ValueError(problem)
+    def read(self, layout: Any) -> Any:
+        if isinstance(layout, list):
+            return tuple(self.read(layout[0]) for _ in range(self.read(_SIZE)))
+        if isinstance(layout, tuple):
+            return tuple(map(self.read, layout))
+        if layout in ("text", "bytes"):
+            data = self._take(self.read(_SIZE))
+            return data if layout == "bytes" else data.decode()
+        found = struct.unpack(layout, self._take(struct.calcsize(layout)))
+        return found if layout == _DTYPE else found[0]
 
-    def take(self, size: int) -> bytes:
-        self.check(size <= self.left, f"{size} bytes are wanted, {self.left} are left")
+    def _take(self, size: int) -> bytes:
+        if size > self.left:
+            raise ValueError(f"{size} bytes are wanted, {self.left} are left")
         self.at += size
         return self.data[self.at - size : self.at]
 
-    def number(self, form: str) -> int:
-        return int(struct.unpack(form, self.take(struct.calcsize(form)))[0])
 
-    def several(self, read: Callable[[], _T]) -> tuple[_T, ...]:
-        return tuple(read() for _ in range(self.number("<Q")))
-
-    def block(self) -> bytes:
-        return self.take(self.number("<Q"))
-
-    def text(self) -> str:
-        return self.block().decode()
-
-    def dtype(self) -> str:
-        code, bits, lanes = struct.unpack("<BBH", self.take(4))
-        name = _WHOLE.get(code) or f"{_SIZED.get(code, f'type{code}_')}{bits}"
-        return name if lanes == 1 else f"{name}x{lanes}"
-
-
-def _module(reader: _Reader) -> CudaModule:
-    format_ = reader.text()
-    is_marked = format_ == "cuda.module.v1"
-    format_ = reader.text() if is_marked else format_
-    known = ("cubin", "ptx", "fatbin", "cuda")
-    reader.check(format_ in known, f"the format is {format_[:80]!r}, wanted {', '.join(known)}")
-    table, code = _table(reader), reader.block()
+def _module(reader: _Reader, version: int) -> CudaModule:
+    format_ = reader.read("text")
+    is_marked = format_ == _MODULE_MARKER
     if is_marked:
-        source = dict(reader.several(lambda: (reader.text(), reader.text())))
+        format_ = reader.read("text")
+    if format_ not in ("cubin", "ptx", "fatbin", "cuda"):
+        raise ValueError(f"the format is {format_[:80]!r}, wanted cubin, ptx, fatbin or cuda")
+    table, code = _table(reader, version), reader.read("bytes")
+    if is_marked:
+        source = dict(reader.read([("text", "text")]))
     else:  # older TVMs end here, or with the source
-        source = {"cuda": reader.text()} if reader.left else {}
+        source = {"cuda": reader.read("text")} if reader.left else {}
     return CudaModule(format_, table, code, source)
 
 
-def _table(reader: _Reader) -> FunctionTable:
-    return FunctionTable(reader.several(lambda: _function(reader)))
+def _table(reader: _Reader, version: int) -> FunctionTable:
+    layout = _FUNCTIONS[version]
+    return FunctionTable(_function(reader.read(layout)) for _ in range(reader.read(_SIZE)))
 
 
-def _function(reader: _Reader) -> FunctionInfo:
-    key, name, is_newest = reader.text(), reader.text(), reader.version == 2
-    is_marked = name == _FUNCTION_MARKER
-    reader.check(is_marked == is_newest, f"function {key[:80]!r} is of another version")
-    name = reader.text() if is_marked else name
-    # Older TVMs leave it empty.
-    reader.check(name in (key, ""), f"function {key[:80]!r} is {name[:80]!r} in its own fields")
-    types, tags = reader.several(reader.dtype), reader.several(reader.text)
-    extra = reader.several(lambda: reader.number("<i")) if reader.version else ()
-    fields = reader.several(reader.text) if is_newest else ()
-    if is_newest:  # how the kernel was compiled
-        reader.several(lambda: (reader.text(), reader.number("<q")))
-    return FunctionInfo(key, types, tags, extra, fields)
+def _function(row: tuple[Any, ...]) -> FunctionInfo:
+    key, name, *rest = row
+    is_newest = isinstance(rest[0], str)
+    if (name == _FUNCTION_MARKER) != is_newest:
+        raise ValueError(f"function {key[:80]!r} is of another version")
+    name = rest.pop(0) if is_newest else name
+    if name not in (key, ""):  # older TVMs leave it empty
+        raise ValueError(f"function {key[:80]!r} has another name in its own fields: {name[:80]!r}")
+    types, tags, extra, fields, *_ = (*rest, (), ())
+    return FunctionInfo(key, tuple(map(_type_name, types)), tags, extra, fields)
+
+
+def _type_name(dtype: tuple[int, int, int]) -> str:
+    code, bits, lanes = dtype
+    name = _WHOLE.get(code) or f"{_SIZED.get(code, f'type{code}_')}{bits}"
+    return name if lanes == 1 else f"{name}x{lanes}"
