@@ -22,8 +22,12 @@ _FUNCTIONS: dict[int, tuple[Any, ...]] = {
 # By DLPack's code of a kind; those of the first are written with their bits.
 _SIZED = {0: "int", 1: "uint", 2: "float", 4: "bfloat"}
 _WHOLE = {
-    **{3: "handle", 6: "bool", 30: "grid_constant"},
-    **{10: "float8_e4m3fn", 12: "float8_e5m2", 14: "float8_e8m0fnu"},
+    3: "handle",
+    6: "bool",
+    30: "grid_constant",
+    10: "float8_e4m3fn",
+    12: "float8_e5m2",
+    14: "float8_e8m0fnu",
 }
 
 _T = TypeVar("_T")
