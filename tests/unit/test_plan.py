@@ -92,7 +92,8 @@ def test_the_same_input_gives_the_same_text_without_a_path_of_the_machine():
 def test_structs_are_as_c_lays_them_out():
     layout = Layout("B P P ? I h")
     assert layout.size == 40
-    assert layout.row(1, ".L1", None, True, 7, -1) == "    .quad 1,.L1,0,30064771073,65535"
+    row = "    .byte 1;.zero 7;.quad .L1,0;.byte 1;.zero 3;.long 7;.short -1;.zero 6"
+    assert layout.row(1, ".L1", None, True, 7, -1) == row
 
 
 # Strings

@@ -132,7 +132,8 @@ def _rows(
     rows, facts = [], []
     every = zip(launches, instance.rows, instance.launches, strict=True)
     for (_, ref), (least, values), said in every:
-        rows.append(LAUNCH.row(plan.kernel(ref._replace(least_params=least)), *values))
+        kernel = plan.kernel(ref if least is None else ref._replace(least_params=least))
+        rows.append(LAUNCH.row(kernel, *values))
         found = {"kernel": ref.signature.symbol, "image": ref.image}
         facts.append({**found, **said, **found})
     row = _INSTANCE.row(

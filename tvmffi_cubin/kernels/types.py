@@ -59,6 +59,7 @@ def parse_type(text: str) -> CxxType:
     return type_
 
 
+@lru_cache(maxsize=1024)
 def parse_params(text: str) -> tuple[Param, ...]:
     """Parse a declared parameter list, such as ``"const float* x: ndim=2, int64_t n"``.
 

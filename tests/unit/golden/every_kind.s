@@ -95,42 +95,42 @@ __tvm_ffi_\name:
     .section .data.rel.ro,"aw"
     .balign 16
 .L14:
-    .quad 0,0
-    .quad 4294967296,0
-    .quad 8589934592,0
-    .quad 12884901888,0
-    .quad 17179869184,0
-    .quad 21474836480,0
-    .quad 2,.L0
-    .quad 25769803776,0
-    .quad 30064771072,0
-    .quad 2,.L1
-    .quad 1,0
-    .quad 4294967297,0
+    .byte 0;.zero 3;.long 0;.quad 0
+    .byte 0;.zero 3;.long 1;.quad 0
+    .byte 0;.zero 3;.long 2;.quad 0
+    .byte 0;.zero 3;.long 3;.quad 0
+    .byte 0;.zero 3;.long 4;.quad 0
+    .byte 0;.zero 3;.long 5;.quad 0
+    .byte 2;.zero 3;.long 0;.quad .L0
+    .byte 0;.zero 3;.long 6;.quad 0
+    .byte 0;.zero 3;.long 7;.quad 0
+    .byte 2;.zero 3;.long 0;.quad .L1
+    .byte 1;.zero 3;.long 0;.quad 0
+    .byte 1;.zero 3;.long 1;.quad 0
 .L15:
-    .quad .L6,.L7,0,2
-    .quad .L8,.L9,0,3
-    .quad .L10,.L11,0,1
-    .quad .L12,.L13,0,257
-    .quad 0,0,1,513
-    .quad .L2,.L3,0,34359738633
-    .quad .L4,.L5,0,17179935497
+    .quad .L6,.L7,0;.byte 2,0;.short 0;.long 0
+    .quad .L8,.L9,0;.byte 3,0;.short 0;.long 0
+    .quad .L10,.L11,0;.byte 1,0;.short 0;.long 0
+    .quad .L12,.L13,0;.byte 1,1;.short 0;.long 0
+    .quad 0,0,1;.byte 1,2;.short 0;.long 0
+    .quad .L2,.L3,0;.byte 9,1;.short 0;.long 8
+    .quad .L4,.L5,0;.byte 9,3;.short 1;.long 4
 .L37:
-    .quad .L16,.L17,.L18,0,73730,0,68719476744,8589934593,4311810048
-    .quad .L19,.L20,.L21,0,0,0,4294967304,18446744069414584320,16777216
-    .quad .L22,.L23,.L24,0,69634,0,8589934600,18446744069414584320,65536
-    .quad .L25,.L26,.L21,0,0,0,4294967297,18446744069414584320,4294967297
-    .quad .L27,.L28,.L21,0,0,0,4294967304,18446744069414584320,2
-    .quad .L29,.L30,.L21,0,0,0,4294967298,18446744069414584320,3
-    .quad .L31,.L32,.L21,0,0,0,4294967297,18446744069414584320,5
-    .quad .L33,.L34,.L21,0,0,0,4294967320,18446744069414584320,6
-    .quad .L35,.L36,.L21,0,0,0,4294967304,18446744069414584320,1
+    .quad .L16,.L17,.L18,0;.byte 2,32;.short 1;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,16,1,2;.byte 0,0,1,1,1;.zero 3
+    .quad .L19,.L20,.L21,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,1,0,-1;.byte 0,0,0,1,0;.zero 3
+    .quad .L22,.L23,.L24,0;.byte 2,16;.short 1;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,2,0,-1;.byte 0,0,1,0,0;.zero 3
+    .quad .L25,.L26,.L21,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 1,1,0,-1;.byte 1,0,0,0,1;.zero 3
+    .quad .L27,.L28,.L21,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,1,0,-1;.byte 2,0,0,0,0;.zero 3
+    .quad .L29,.L30,.L21,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 2,1,0,-1;.byte 3,0,0,0,0;.zero 3
+    .quad .L31,.L32,.L21,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 1,1,0,-1;.byte 5,0,0,0,0;.zero 3
+    .quad .L33,.L34,.L21,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 24,1,0,-1;.byte 6,0,0,0,0;.zero 3
+    .quad .L35,.L36,.L21,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,1,0,-1;.byte 1,0,0,0,0;.zero 3
 .L39:
-    .quad .Lkernels+0,.L14,.L15,30064771084,8589934592,1103806595072
+    .quad .Lkernels+0,.L14,.L15;.long 12,7,0,2,0;.byte 1,1;.zero 2
 .L42:
-    .quad .L38,.L37,.L39,0,0,4294967305,12,0
+    .quad .L38,.L37,.L39,0,0;.long 9,1,12,0,0,0
 .Lfunctions:
-    .quad .L40,.L41,.L42,38654705665
+    .quad .L40,.L41,.L42;.long 1,9
 .L46:
     .quad .Limages+0
     .balign 16
@@ -138,13 +138,13 @@ __tvm_ffi_\name:
     .hidden __tvmffi_cubin_module
     .type __tvmffi_cubin_module,%object
 __tvmffi_cubin_module:
-    .quad .L46,.Lkernels,.Lfunctions,0,.Lmanifest,.Lmanifest_end,4294967297,1
+    .quad .L46,.Lkernels,.Lfunctions,0,.Lmanifest,.Lmanifest_end;.long 1,1,1;.zero 4
     .section .data
     .balign 16
 .Limages:
     .quad __tvmffi_cubin_image_kernels,.L43,0,0,0,0,0,0
 .Lkernels:
-    .quad .Limages+0,.L44,.L45,0,0,0,1024,0,206708186021888
+    .quad .Limages+0,.L44,.L45,0,0,0;.long 1024,0,0,0;.byte 0;.zero 3;.long 48128
     .zero 320
     .section .text
     .balign 16

@@ -69,45 +69,45 @@ __tvm_ffi_\name:
     .section .data.rel.ro,"aw"
     .balign 16
 .L4:
-    .quad 0,0
-    .quad 4294967296,0
+    .byte 0;.zero 3;.long 0;.quad 0
+    .byte 0;.zero 3;.long 1;.quad 0
 .L5:
-    .quad .L0,.L1,0,0
-    .quad 0,0,64,2
-    .quad .L2,.L3,0,1
+    .quad .L0,.L1,0;.byte 0,0;.short 0;.long 0
+    .quad 0,0,64;.byte 2,0;.short 0;.long 0
+    .quad .L2,.L3,0;.byte 1,0;.short 0;.long 0
 .L12:
-    .quad .L6,.L7,.L8,0,73730,0,68719476744,18446744069414584320,65536
-    .quad .L9,.L10,.L11,0,0,0,4294967300,18446744069414584320,4294967297
+    .quad .L6,.L7,.L8,0;.byte 2,32;.short 1;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,16,0,-1;.byte 0,0,1,0,0;.zero 3
+    .quad .L9,.L10,.L11,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 4,1,0,-1;.byte 1,0,0,0,1;.zero 3
 .L16:
-    .quad .L13,.L14,0,0
-    .quad 0,0,64,2
-    .quad .L15,.L9,0,1
+    .quad .L13,.L14,0;.byte 0,0;.short 0;.long 0
+    .quad 0,0,64;.byte 2,0;.short 0;.long 0
+    .quad .L15,.L9,0;.byte 1,0;.short 0;.long 0
 .L19:
-    .quad 8589934592,0
+    .byte 0;.zero 3;.long 2;.quad 0
 .L20:
-    .quad .L17,.L18,0,0
-    .quad 0,0,1,2
-    .quad 0,0,1,1
+    .quad .L17,.L18,0;.byte 0,0;.short 0;.long 0
+    .quad 0,0,1;.byte 2,0;.short 0;.long 0
+    .quad 0,0,1;.byte 1,0;.short 0;.long 0
 .L24:
-    .quad .L6,.L21,.L8,0,73730,0,17179869192,18446744069414584320,65536
-    .quad .L9,.L10,.L11,0,0,0,4294967300,18446744069414584320,4294967297
-    .quad .L22,.L23,.L11,0,0,0,4294967297,18446744069414584320,4294967301
+    .quad .L6,.L21,.L8,0;.byte 2,32;.short 1;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,4,0,-1;.byte 0,0,1,0,0;.zero 3
+    .quad .L9,.L10,.L11,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 4,1,0,-1;.byte 1,0,0,0,1;.zero 3
+    .quad .L22,.L23,.L11,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 1,1,0,-1;.byte 5,0,0,0,1;.zero 3
 .L26:
-    .quad .Lkernels+0,.L4,.L5,12884901890,1,1103806595072
+    .quad .Lkernels+0,.L4,.L5;.long 2,3,1,0,0;.byte 1,1;.zero 2
 .L28:
-    .quad .Lkernels+392,.L4,.L16,12884901890,1,1103806595072
-    .quad .Lkernels+784,.L19,.L20,12884901889,1,1103806595072
+    .quad .Lkernels+392,.L4,.L16;.long 2,3,1,0,0;.byte 1,1;.zero 2
+    .quad .Lkernels+784,.L19,.L20;.long 1,3,1,0,0;.byte 1,1;.zero 2
 .L30:
-    .quad .Lkernels+1176,0,0,0,0,0
+    .quad .Lkernels+1176,0,0;.long 0,0,0,0,0;.byte 0,0;.zero 2
 .L32:
-    .quad .L25,.L12,.L26,0,0,4294967298,2,0
-    .quad .L27,.L24,.L28,0,0,8589934595,3,0
-    .quad .L29,0,.L30,0,0,4294967296,1,0
+    .quad .L25,.L12,.L26,0,0;.long 2,1,2,0,0,0
+    .quad .L27,.L24,.L28,0,0;.long 3,2,3,0,0,0
+    .quad .L29,0,.L30,0,0;.long 0,1,1,0,0,0
 .L35:
-    .quad .L33,.L12,.L26,0,0,4294967298,2,0
+    .quad .L33,.L12,.L26,0,0;.long 2,1,2,0,0,0
 .Lfunctions:
-    .quad .L22,.L31,.L32,12884901891
-    .quad .L34,.L33,.L35,8589934593
+    .quad .L22,.L31,.L32;.long 3,3
+    .quad .L34,.L33,.L35;.long 1,2
 .L41:
     .quad .Limages+0
     .balign 16
@@ -115,19 +115,19 @@ __tvm_ffi_\name:
     .hidden __tvmffi_cubin_module
     .type __tvmffi_cubin_module,%object
 __tvmffi_cubin_module:
-    .quad .L41,.Lkernels,.Lfunctions,0,.Lmanifest,.Lmanifest_end,17179869185,2
+    .quad .L41,.Lkernels,.Lfunctions,0,.Lmanifest,.Lmanifest_end;.long 1,4,2;.zero 4
     .section .data
     .balign 16
 .Limages:
     .quad __tvmffi_cubin_image_kernels,.L36,0,0,0,0,0,0
 .Lkernels:
-    .quad .Limages+0,.L37,.L37,0,0,0,1024,0,211106232532992
+    .quad .Limages+0,.L37,.L37,0,0,0;.long 1024,0,0,0;.byte 0;.zero 3;.long 49152
     .zero 320
-    .quad .Limages+0,.L38,.L38,0,0,0,1024,0,211106232532992
+    .quad .Limages+0,.L38,.L38,0,0,0;.long 1024,0,0,0;.byte 0;.zero 3;.long 49152
     .zero 320
-    .quad .Limages+0,.L39,.L39,0,0,0,1024,0,211106232532992
+    .quad .Limages+0,.L39,.L39,0,0,0;.long 1024,0,0,0;.byte 0;.zero 3;.long 49152
     .zero 320
-    .quad .Limages+0,.L40,.L40,0,0,0,1024,0,211106232532992
+    .quad .Limages+0,.L40,.L40,0,0,0;.long 1024,0,0,0;.byte 0;.zero 3;.long 49152
     .zero 320
     .section .text
     .balign 16

@@ -38,21 +38,21 @@ __tvm_ffi_\name:
     .section .data.rel.ro,"aw"
     .balign 16
 .L0:
-    .quad 0,0
-    .quad 4294967296,0
-    .quad 8589934592,0
-    .quad 12884901888,0
+    .byte 0;.zero 3;.long 0;.quad 0
+    .byte 0;.zero 3;.long 1;.quad 0
+    .byte 0;.zero 3;.long 2;.quad 0
+    .byte 0;.zero 3;.long 3;.quad 0
 .L11:
-    .quad .L1,.L2,.L3,0,0,0,4294967300,18446744069414584320,3
-    .quad .L4,.L5,.L6,0,73730,0,17179869192,18446744069414584320,65536
-    .quad .L7,.L8,.L6,0,73730,0,17179869192,18446744069414584320,65536
-    .quad .L9,.L10,.L3,0,0,0,4294967300,18446744069414584320,1
+    .quad .L1,.L2,.L3,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 4,1,0,-1;.byte 3,0,0,0,0;.zero 3
+    .quad .L4,.L5,.L6,0;.byte 2,32;.short 1;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,4,0,-1;.byte 0,0,1,0,0;.zero 3
+    .quad .L7,.L8,.L6,0;.byte 2,32;.short 1;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,4,0,-1;.byte 0,0,1,0,0;.zero 3
+    .quad .L9,.L10,.L3,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 4,1,0,-1;.byte 1,0,0,0,0;.zero 3
 .L13:
-    .quad .Lkernels+0,.L0,0,4,0,0
+    .quad .Lkernels+0,.L0,0;.long 4,0,0,0,0;.byte 0,0;.zero 2
 .L15:
-    .quad .L12,.L11,.L13,0,0,4294967300,4,0
+    .quad .L12,.L11,.L13,0,0;.long 4,1,4,0,0,0
 .Lfunctions:
-    .quad .L14,.L12,.L15,17179869185
+    .quad .L14,.L12,.L15;.long 1,4
 .L17:
     .quad .Limages+0
     .balign 16
@@ -60,13 +60,13 @@ __tvm_ffi_\name:
     .hidden __tvmffi_cubin_module
     .type __tvmffi_cubin_module,%object
 __tvmffi_cubin_module:
-    .quad .L17,.Lkernels,.Lfunctions,0,.Lmanifest,.Lmanifest_end,4294967297,1
+    .quad .L17,.Lkernels,.Lfunctions,0,.Lmanifest,.Lmanifest_end;.long 1,1,1;.zero 4
     .section .data
     .balign 16
 .Limages:
     .quad __tvmffi_cubin_image_kernels,.L16,0,0,0,0,0,0
 .Lkernels:
-    .quad .Limages+0,.L14,.L14,0,0,0,1024,0,211106232532992
+    .quad .Limages+0,.L14,.L14,0,0,0;.long 1024,0,0,0;.byte 0;.zero 3;.long 49152
     .zero 320
     .section .text
     .balign 16
