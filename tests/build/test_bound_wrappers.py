@@ -228,8 +228,8 @@ class TestABuild:
             (
                 KERNELS + 'extern "C" __global__ void few(int n) {}',
                 NAMES,
-                "bound_params are the last parameters of every kernel, counters, limit, scale, and "
-                "kernel few has 1",
+                "bound_params are the last parameters of every kernel, in order: got counters, "
+                "limit, scale, kernel few ends with n",
             ),
             (
                 KERNELS + 'extern "C" __global__ void wide(void* c, unsigned l, double s) {}',

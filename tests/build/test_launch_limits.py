@@ -188,7 +188,6 @@ def test_where_a_figure_is_not_known_it_is_asked_for(attribute_module, driver_st
     ("arguments", "error", "message"),
     [
         ({"block": 0}, ValueError, r"block is \(0, 1, 1\), .*: wanted 1 or more"),
-        ({"block": "n"}, TypeError, "block: got 'n', wanted an int"),
         ({"cluster": (1, 0)}, ValueError, r"cluster is \(1, 0, 1\): wanted 1"),
         ({"kernel": "other"}, ValueError, "the function launches k: give one as kernel="),
         ({"device": -1}, ValueError, "device is -1, which is no device's"),
