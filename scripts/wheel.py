@@ -51,7 +51,10 @@ def build(machine: str, compiler: tuple[str, ...], folder: Path) -> None:
         cuda = libraries.find_cuda().include_dirs[0]
         words = body.command(compiler, includes, os.fspath(cuda))
         subprocess.run(words, cwd=launcher, check=True)
-        (launcher / body.OBJECT).rename(launcher / f"{machine}.o")
+        words = body.merge_command(compiler, source / "include")
+        subprocess.run(words, cwd=launcher, check=True)
+        (launcher / body.OBJECT).unlink()
+        (launcher / "merged.o").rename(launcher / f"{machine}.o")
         (launcher / f"{machine}.txt").write_text(body.headers_digest(source / "include"))
         pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel"]
         tag = f"--config-settings=--build-option=--plat-name=linux_{machine}"

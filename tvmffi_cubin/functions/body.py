@@ -90,6 +90,13 @@ def command(compiler: tuple[str, ...], includes: tuple[Path | str, ...], cuda: s
     return [*compiler, *flags, "-w", *folders, "-c", "-o", OBJECT, f"{includes[0]}/{_SOURCE}"]
 
 
+def merge_command(compiler: tuple[str, ...], include: Path) -> list[str]:
+    """Return the command that makes ``merged.o`` of the object, which links in half the time."""
+    script = f"-Wl,-T,{include}/tvmffi_cubin/launcher/launcher.ld"
+    flags = ("-r", "-nostdlib", "-Wl,--force-group-allocation", script)
+    return [*compiler, *flags, "-o", "merged.o", OBJECT]
+
+
 def _make(folder: Path, tools: Toolset) -> Product:
     # A compiler that has no assembler fails too, but does not say which package to install.
     toolchain.find_assembler()
@@ -106,4 +113,12 @@ def _make(folder: Path, tools: Toolset) -> Product:
             output=output,
             directory=os.fspath(folder),
         )
+    # A linker that cannot do this leaves the object as it is.
+    process.run(
+        merge_command(tools.compiler.command, tools.include),
+        environment=build_environment(),
+        folder=folder,
+    )
+    with contextlib.suppress(FileNotFoundError):
+        os.replace(folder / "merged.o", folder / OBJECT)
     return Product(so=OBJECT, outdated=tools.outdated, versions=tools.versions)
