@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import resource
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,8 +13,6 @@ import mounts
 import pytest
 from cache_crowd import fork, is_right, load
 from stub.driver_stub import DriverStub
-
-import tvmffi_cubin as tc
 
 # From nothing at all to more than a module takes, so that each step is the one that finds no room.
 SIZES = [4, 24, 40, 60, 140, 240, 600]  # KiB
@@ -105,28 +101,6 @@ def test_a_disk_that_is_full_at_any_step_gives_one_warning_and_the_module(
     # What has no room for the first file is full, and what is large enough is not.
     assert full[0]
     assert not full[-1]
-
-
-@pytest.mark.parametrize("limit", [0, 3000, 20_000])
-def test_where_no_folder_takes_a_file_the_error_says_why_and_nothing_is_left(
-    limit, tmp_path, monkeypatch, fresh_driver_stub
-):
-    # Python keeps modules' bytecode that such a limit has cut off, and fails to read it for ever.
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    load(0)
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr(tempfile, "tempdir", None)
-
-    def limited() -> str:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-        with pytest.raises((tc.BuildError, tc.CacheError)) as caught:
-            load(1)
-        return str(caught.value)
-
-    said = fork(limited).result()
-    assert "ulimit -f" in said or "File size limit exceeded" in said or "File too large" in said
-    assert fork(lambda: is_right(load(1), 1, fresh_driver_stub)).result()
 
 
 @pytest.mark.parametrize("way", ["full", "read-only"])

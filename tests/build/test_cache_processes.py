@@ -48,14 +48,6 @@ def test_of_64_processes_on_one_cold_key_one_builds(cold, compiler, fresh_driver
     assert list((cold / "tmp").iterdir()) == []
 
 
-def test_16_processes_on_16_cold_keys_get_each_its_own(cold, compiler, fresh_driver_stub):
-    right = crowd(lambda number: is_right(load(number), number, fresh_driver_stub), 16)
-    assert right == [True] * 16
-    assert compiler.runs("module.s") == 16
-    assert compiler.runs("launcher.cc") == 1
-    assert list((cold / "tmp").iterdir()) == []
-
-
 def test_of_8_new_pythons_on_one_cold_key_one_builds(
     cold, compiler, fresh_driver_stub, monkeypatch
 ):

@@ -95,14 +95,6 @@ def test_the_first_build_has_them_made_and_the_next_uses_them(build):
     assert len(build.kept) == 1
 
 
-def test_other_flags_macros_and_prefixes_have_their_own(build):
-    for flags, prefix in ((("-DVALUE=1",), PREFIX), (("-DVALUE=2",), PREFIX), ((), PREFIX + "\n")):
-        answer = build.settled(flags=flags, prefix=prefix)
-        assert build(flags=flags, prefix=prefix) == answer
-        assert build.is_faster
-    assert len(build.kept) == 3
-
-
 def test_a_wrapper_gives_the_same_results_and_the_same_dependencies(tmp_path, monkeypatch):
     def built(value, **options):
         source = f"#include <memory>\nint64_t answer(int64_t x) {{ return x + {value}; }}"

@@ -14,16 +14,11 @@ from tvmffi_cubin.functions import body
 from tvmffi_cubin.host import precompiled
 
 NAMES = {
-    "blanks": " a b\t",
-    "quotes": 'it\'s "x"',
+    "quotes": ' it\'s "x"\t',
     "unicode": "größe 字",
-    "dollar": "$HOME${X}$$",
-    "colon": "a:b",
-    "percent": "100%s%",
-    "dash": "-x",
-    "backslash": "a\\b\\",
+    "dollar": "$HOME${X}$$:%s%",
+    "dash": "-x\\",
     "shell": "a;b&c|d>e`f`#[a]*?{b,c}=",
-    "tilde": "~",
     "token": "$CUDA",
     "at": "@file",
 }

@@ -66,19 +66,6 @@ def test_a_module_is_taken_and_called(machine, tmp_path, monkeypatch, driver_stu
     assert driver_stub.launches()[0].grid == (3, 1, 1)
 
 
-def test_another_content_of_a_header_is_not_taken(machine, tmp_path, monkeypatch):
-    header = tmp_path / "factor.h"
-    header.write_text(HEADER)
-    options = {"arch": "sm_90", "extra_include_paths": [tmp_path]}
-    machine("first")
-    tc.build_inline("shared", SOURCE, **options)
-    machine("second")
-    header.write_text(HEADER + "// more\n")
-    monkeypatch.setattr(assemble, "make", refuse)
-    with pytest.raises(AssertionError, match="something is built"):
-        tc.build_inline("shared", SOURCE, **options)
-
-
 def test_what_is_taken_imports_no_compiler_and_what_is_here_nothing_for_the_remote(
     machine, monkeypatch
 ):

@@ -77,11 +77,6 @@ def test_of_eight_processes_that_meet_a_cold_key_one_builds_and_all_launch(cold)
     assert len({x["path"] for x in said}) == 1
 
 
-def test_eight_processes_with_keys_of_their_own_launch_what_they_asked_for(cold):
-    said = [_said(process) for process in [_start(by, cold) for by in range(8)]]
-    assert len({x["path"] for x in said}) == 8
-
-
 def test_what_was_loaded_launches_after_the_cache_was_emptied(tmp_path, monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
     source = 'extern "C" __global__ void fill(float* x, float v) { x[threadIdx.x] = v; }'
@@ -103,27 +98,7 @@ def test_what_was_loaded_launches_after_the_cache_was_emptied(tmp_path, monkeypa
     assert x.eq(5).all()
 
 
-def test_a_layer_serves_a_machine_without_compilers(tmp_path):
-    layer = tmp_path / "a layer: prebuilt"
-    _run(3, TVMFFI_CUBIN_CACHE_DIR=str(layer))
-    moved = tmp_path / "moved"
-    shutil.copytree(layer, moved, symlinks=True)
-    said = _run(
-        3,
-        TVMFFI_CUBIN_CACHE="read",
-        TVMFFI_CUBIN_CACHE_DIR=str(tmp_path / "none"),
-        TVMFFI_CUBIN_CACHE_PATH=str(moved).replace(":", r"\:"),
-        PATH=str(tmp_path / "empty"),
-        CXX="",
-    )
-    assert said["outcomes"] == ["layer"]
-    assert not (tmp_path / "none").exists()
-
-
-@pytest.mark.skipif(
-    importlib.util.find_spec("fsspec") is None or importlib.util.find_spec("zstandard") is None,
-    reason="a remote needs fsspec and zstandard, of which one is missing",
-)
+@pytest.mark.skipif(importlib.util.find_spec("fsspec") is None, reason="a remote needs fsspec")
 def test_a_second_machine_takes_what_the_first_has_built(tmp_path):
     remote = {
         "TVMFFI_CUBIN_CACHE_REMOTE": f"file://{tmp_path}/remote",

@@ -52,26 +52,13 @@ def test_the_variable_names_the_folder(tmp_path, monkeypatch):
     assert default().root == tmp_path / "mine"
 
 
-@pytest.mark.parametrize("variable", ["", "  ", "/somewhere/cache"])
-def test_the_default_is_the_users_cache_folder(tmp_path, monkeypatch, variable):
-    platformdirs = pytest.importorskip("platformdirs")
-    monkeypatch.delenv("TVMFFI_CUBIN_CACHE_DIR")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", variable)
-    assert default().root == platformdirs.user_cache_path("tvmffi_cubin")
-
-
 # A folder that cannot take files
 
 
-@pytest.mark.parametrize("kind", ["below a file", "loop", "/proc/x"])
-def test_one_that_cannot_be_made_is_replaced_for_this_process_with_one_warning(
-    tmp_path, caplog, kind
-):
+def test_one_that_cannot_be_made_is_replaced_for_this_process_with_one_warning(tmp_path, caplog):
     # Permissions do not stop root; this stops everybody.
     (tmp_path / "file").write_text("")
-    (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    path = {"below a file": tmp_path / "file" / "cache", "loop": tmp_path / "loop"}.get(kind, kind)
+    path = tmp_path / "file" / "cache"
     builder = Builder()
     made = Cache(path).obtain(BASE, builder)
     assert made.level == "private"
@@ -80,17 +67,6 @@ def test_one_that_cannot_be_made_is_replaced_for_this_process_with_one_warning(
     (line,) = caplog.messages
     assert str(path) in line
     assert "TVMFFI_CUBIN_CACHE_DIR" in line
-
-
-def test_a_read_only_folder_still_serves_what_it_has(cache, monkeypatch):
-    made = cache.obtain(BASE, Builder())
-
-    def refuse(*args, **kwargs):
-        raise OSError(errno.EROFS, "Read-only file system")
-
-    for name in ("mkdir", "makedirs", "rename", "replace"):
-        monkeypatch.setattr(os, name, refuse)
-    assert cache.obtain(BASE, Builder(b"not built")).path == made.path
 
 
 def full(*args, **kwargs):

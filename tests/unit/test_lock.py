@@ -54,6 +54,28 @@ def test_it_is_free_again_although_a_child_was_forked_meanwhile(tmp_path):
         os.waitpid(child, 0)
 
 
+def test_of_a_builder_that_is_killed_a_forked_child_keeps_no_lock(tmp_path):
+    read, write = os.pipe()
+
+    def die():
+        with builder_lock(at(tmp_path), patience=0):
+            if os.fork() == 0:
+                os.close(write)
+                os.read(read, 1)  # lives until the test has ended
+                os._exit(0)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    try:
+        if (child := os.fork()) == 0:
+            die()
+        os.waitpid(child, 0)
+        with builder_lock(at(tmp_path), patience=0) as held:
+            assert held
+    finally:
+        os.close(write)
+        os.close(read)
+
+
 def test_without_locks_one_goes_on_and_leaves_nothing(tmp_path, monkeypatch):
     def refuse(*_: object) -> None:
         raise OSError(errno.ENOLCK, "No locks available")

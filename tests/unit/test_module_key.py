@@ -47,7 +47,7 @@ def made_tools(folder: Path, **changes: object) -> Toolset:
     fields = {
         "compiler": HostCompiler(folder / "bin" / "g++"),
         "host": HostTools("gcc version 12", "as 2", "ld 2", str(folder)),
-        "tvm_ffi": TvmFfiPaths(folder / "ffi", folder, folder / "libtvm_ffi.so"),
+        "tvm_ffi": TvmFfiPaths(folder / "ffi", folder / "libtvm_ffi.so"),
         "tvm_ffi_identity": "f" * 64,
         "tvm_ffi_version": "0.1",
         "package_identity": "9" * 64,

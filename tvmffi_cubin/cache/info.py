@@ -50,32 +50,25 @@ class LookUps:
 
     def found(self, name: str, level: str, seconds: float, reason: str = "") -> None:
         """Note a look-up that found something at once, in a folder of some level."""
-        self._note("hits", name, level, reason, looked=seconds, built=0.0, total=seconds)
+        event = CacheEvent(name, "hit" if level == "cache" else level, reason, seconds)
+        self._note("hits", event, looked=seconds, built=0.0, total=seconds)
 
     def missed(
         self, name: str, outcome: str, reason: str, *, looked: float, built: float, total: float
     ) -> None:
         """Note a look-up that found nothing at first, and the seconds that it took."""
-        self._note("misses", name, outcome, reason, looked=looked, built=built, total=total)
+        event = CacheEvent(name, "hit" if outcome == "cache" else outcome, reason, total)
+        self._note("misses", event, looked=looked, built=built, total=total)
 
     def _note(
-        self,
-        kind: str,
-        name: str,
-        outcome: str,
-        reason: str,
-        *,
-        looked: float,
-        built: float,
-        total: float,
+        self, kind: str, event: CacheEvent, *, looked: float, built: float, total: float
     ) -> None:
-        outcome = "hit" if outcome == "cache" else outcome
         with self.guard:
-            self.counts.update((kind, outcome))
+            self.counts.update((kind, event.outcome))
             self.looking_up += looked
             self.building += built
             self.waiting += max(total - looked - built, 0.0)
-            self.events.append(CacheEvent(name, outcome, reason, total))
+            self.events.append(event)
 
 
 seen = LookUps()

@@ -108,8 +108,7 @@ def _parts(value: Value) -> Iterator[str]:
         yield f"({memoryview(value).nbytes} bytes, {digest_of(value)[:8]})"
     elif isinstance(value, Mapping):
         for name, item in value.items():
-            yield f"{name}:"
-            yield from _parts(item)
+            yield from (f"{name}:", *_parts(item))
     elif isinstance(value, Sequence):
         for item in value:
             yield from _parts(item)

@@ -15,6 +15,19 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.05
 # After how many seconds those who wait are told for whom.
 _TOLD = 5.0
 
+# The descriptors whose locks this process holds or waits for. A forked child has them, too, and
+# would keep what they lock for ever where its parent is killed.
+_held: set[int] = set()
+
+
+def _close_inherited() -> None:
+    for descriptor in _held:
+        os.close(descriptor)
+    _held.clear()
+
+
+os.register_at_fork(after_in_child=_close_inherited)
+
 
 @contextlib.contextmanager
 def builder_lock(path: str, *, patience: float, name: str = "a file") -> Iterator[bool]:
@@ -43,10 +56,15 @@ def builder_lock(path: str, *, patience: float, name: str = "a file") -> Iterato
             if is_at(descriptor, path):
                 with contextlib.suppress(OSError):
                     os.unlink(path)
-            # Children that were forked meanwhile hold the same lock.
-            with contextlib.suppress(OSError):
-                fcntl.flock(descriptor, fcntl.LOCK_UN)
-        os.close(descriptor)
+            _release(descriptor)
+
+
+def _release(descriptor: int) -> None:
+    _held.discard(descriptor)
+    # For children that were not forked by Python as well, which have the same lock.
+    with contextlib.suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+    os.close(descriptor)
 
 
 def is_at(descriptor: int, path: str) -> bool:
@@ -67,6 +85,7 @@ def _acquire(path: str, patience: float) -> int:
             make_folder(folder, os.path.dirname(folder))
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
             descriptor = os.open(path, flags, 0o666)
+            _held.add(descriptor)
             share(descriptor)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # Who held it before has removed it: to lock a file that nobody finds excludes nobody.
@@ -84,7 +103,7 @@ def _acquire(path: str, patience: float) -> int:
             return -1
         finally:
             if descriptor >= 0 and not is_locked:
-                os.close(descriptor)
+                _release(descriptor)
         if time.monotonic() - began >= patience:
             return -1
         time.sleep(pause)

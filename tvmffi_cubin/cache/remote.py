@@ -12,7 +12,6 @@ is left alone for a minute.
 
 from __future__ import annotations
 
-import concurrent.futures.thread
 import functools
 import logging
 import os
@@ -21,6 +20,8 @@ import stat
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import thread as threads
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -65,10 +66,7 @@ class Remote(NamedTuple):
 
 
 def configured() -> Remote | None:
-    """Return the remote that the environment names, None where it names none.
-
-    A CacheError where a variable has an impossible value, or there is no key.
-    """
+    """Return the remote that the environment names, if any; a CacheError where it is impossible."""
     url = config.get(_URL)
     if url is None:
         return None
@@ -89,10 +87,7 @@ def configured() -> Remote | None:
 
 
 def secret() -> bytes | None:
-    """Return the secret that the environment names, None where it names none.
-
-    A CacheError where it cannot be read, or is none.
-    """
+    """Return the secret that the environment names, if any; a CacheError where it is none."""
     text, path = config.get(_KEY), config.get(_KEY_FILE)
     if not text and not path:
         return None
@@ -259,20 +254,20 @@ class Sharing:
 
     def _upload(self, base_key: str, entry: Entry) -> None:
         key, root = self.remote.key, os.fspath(entry.path.parents[2])
+        # Where a file changed while it was built, nothing leads to the entry.
+        known = [x for x in read_record(record_path(root, base_key)) if x.entry == entry.key]
         try:
-            for made in read_record(record_path(root, base_key)):
-                # Where a file changed while it was built, nothing leads to the entry.
-                if made.entry == entry.key:
-                    data = pack(os.fspath(entry.path), base_key, made, key)
-                    try:
-                        there = self._reads(base_key)
-                    except ValueError:
-                        there = []  # it is written anew
-                    self._storage.put(_entry_path(made.entry), data)
-                    rows = [made, *(x for x in there if x.entry != made.entry)][:_MOST_READS]
-                    # After the entry: who reads the record finds that.
-                    record = pack_reads(rows, base_key=base_key, key=key)
-                    self._storage.put(f"v2/records/{base_key}", record)
+            for made in known:
+                data = pack(os.fspath(entry.path), base_key, made, key)
+                try:
+                    there = self._reads(base_key)
+                except ValueError:
+                    there = []  # it is written anew
+                self._storage.put(_entry_path(made.entry), data)
+                rows = [made, *(x for x in there if x.entry != made.entry)][:_MOST_READS]
+                # After the entry: who reads the record finds that.
+                record = pack_reads(rows, base_key=base_key, key=key)
+                self._storage.put(f"v2/records/{base_key}", record)
         except Exception as error:
             self._writes_after = time.monotonic() + _PAUSE
             self._tell(f"cannot be written; where that is meant, set {_MODE}=read", error)
@@ -283,21 +278,16 @@ class Sharing:
 
     def _in_time(self, end: float, work: Callable[[], _T]) -> _T:
         """Return what some work returns, in a thread that no process waits for."""
-        made: list[_T] = []
-        failed: list[BaseException] = []
+        future: Future[_T] = Future()
 
         def run() -> None:
             try:
-                made.append(work())
+                future.set_result(work())
             except BaseException as error:
-                failed.append(error)
+                future.set_exception(error)
 
-        _thread(run).join(max(0.0, end - time.monotonic()))
-        if failed:
-            raise failed[0]
-        if not made:
-            raise TimeoutError(f"no answer in {self.remote.budget:g} s")
-        return made[0]
+        _thread(run)
+        return future.result(max(0.0, end - time.monotonic()))
 
     def _tell(self, what: str, error: Exception) -> None:
         level = logging.DEBUG if self._has_warned else logging.WARNING
@@ -312,9 +302,9 @@ def _entry_path(key: str) -> str:
 
 
 def _thread(work: Callable[[], None]) -> threading.Thread:
-    thread = threading.Thread(target=work, name="tvmffi_cubin", daemon=True)
-    thread.start()
-    return thread
+    made = threading.Thread(target=work, name="tvmffi_cubin", daemon=True)
+    made.start()
+    return made
 
 
 _known: dict[tuple[Remote, int], Sharing] = {}
@@ -340,5 +330,5 @@ def _finish() -> None:
 
 # Not by `atexit`: by then the threads in which fsspec looks up names are shut down. It was imported
 # before, so that it is called after this.
-assert concurrent.futures.thread
+assert threads
 threading._register_atexit(_finish)  # type: ignore[attr-defined]

@@ -37,6 +37,13 @@ _PLACES = {
     "lock": r"locks/[0-9a-f]{64}\.lock",
     "leftover": r"(?:records|history|identity)/\.\d+-[0-9a-f]{16}\.tmp",
 }
+# What entries are whose first file is called so.
+_KINDS = {
+    "generated.json": "images",
+    "tvmffi_cubin.host.o": "side",
+    "tvmffi_cubin.device": "side",
+    "tvmffi_cubin_precompiled.h": "headers",
+}
 
 
 class Item(NamedTuple):
@@ -291,15 +298,6 @@ class Listed(NamedTuple):
     used: float
     base_key: str
     path: str
-
-
-# What entries are whose first file is called so.
-_KINDS = {
-    "generated.json": "images",
-    "tvmffi_cubin.host.o": "side",
-    "tvmffi_cubin.device": "side",
-    "tvmffi_cubin_precompiled.h": "headers",
-}
 
 
 def listed(items: Iterable[Item]) -> Iterator[Listed]:

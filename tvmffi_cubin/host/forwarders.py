@@ -3,10 +3,7 @@
 One unit forwards every driver function that ``cuda.h`` declares, each from a section of its own,
 and the link drops the sections that nothing calls (``--gc-sections``); libcudart is linked only
 where a call is left for it (``--as-needed``). So nothing has to be known of the wrapper's object
-before the link, and the unit compiles beside the wrapper; forwarders for the wrapper's undefined
-symbols alone would be a step between its compilation and the link. Measured (2 cores, gcc 12, CUDA
-12.9, 571 functions): reading ``cuda.h`` 11 ms, compiling the unit 90 ms beside a wrapper's 1600,
-the link 54 ms in place of 45, the shared object as large as without (84 KB more if all are kept).
+before the link, and the unit compiles beside the wrapper: 90 ms beside 1600 (2 cores, gcc 12).
 """
 
 from __future__ import annotations

@@ -60,7 +60,6 @@ class TvmFfiPaths(NamedTuple):
     """Where tvm-ffi's C++ parts lie."""
 
     include: Path
-    library_dir: Path
     library: Path
 
 
@@ -154,8 +153,7 @@ def tvm_ffi_paths() -> TvmFfiPaths:
     from tvm_ffi import libinfo
 
     try:
-        library = Path(libinfo.find_libtvm_ffi())
-        return TvmFfiPaths(Path(libinfo.find_include_path()), library.parent, library)
+        return TvmFfiPaths(Path(libinfo.find_include_path()), Path(libinfo.find_libtvm_ffi()))
     except RuntimeError as error:
         raise ToolchainError(
             f"tvm-ffi in {package} has no headers or library ({error}); "
@@ -166,8 +164,7 @@ def tvm_ffi_paths() -> TvmFfiPaths:
 @lru_cache(maxsize=8)
 def _tvm_ffi_in(package: Path) -> TvmFfiPaths:
     # To join paths of pathlib's for the first time takes longer than to make them.
-    names = ("include", "lib", "lib/libtvm_ffi.so")
-    return TvmFfiPaths(*(Path(f"{package}/{name}") for name in names))
+    return TvmFfiPaths(Path(f"{package}/include"), Path(f"{package}/lib/libtvm_ffi.so"))
 
 
 def include_dir() -> Path:
