@@ -1,11 +1,10 @@
-"""What builds and cache hits take: by number of kernels, by image, by header, by what is edited.
+"""What builds and cache hits take: by number of kernels, by header, by what is edited.
 
 Each peer works in a process of its own with empty caches, and launches nothing.
 """
 
 from __future__ import annotations
 
-import mmap
 import os
 import subprocess
 import sys
@@ -181,72 +180,10 @@ def wrapped(names: list[str], text: str, salt: int) -> Build:
     return run, "_host"
 
 
-# Embedding an image
-
-MODULE = "a whole module"
-MIB = 1 << 20
-# What has to be found at either end.
-END = 256
-
-
-def embedding_jobs(settings: Settings) -> Iterator[Job]:
-    sizes = (1,) if settings.quick else (1, 16, 100, *((1024,) if settings.slow else ()))
-    for size in sizes:
-        for name in EMBEDDING.peers:
-            if name == OURS or not settings.quick:
-                yield Job(name, str(size), rare=size > 100 or name != OURS)
-
-
-def embedding(task: Task) -> Iterator[Sample]:
-    """Build a module with a cubin, behind whose end bytes follow, which nobody minds."""
-    size = int(task.argument) * MIB
-    source = sources.salted(sources.AXPY, task.salt)
-    image = need("tvmffi_cubin").nvrtc.nvrtc_compile(source, arch=ARCH)
-    data = (image + os.urandom(MIB) * (size // MIB + 1))[:size]
-    # What was built does not pile up: an image may be large.
-    with empty_caches():
-        build = EMBEDDING.peers[task.peer].run({"kernels": data})
-        time_, made = milliseconds(build)
-        with open(made, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-            start = text.find(data[:END])
-            assert start >= 0, f"{made} has no image"
-            end = start + size
-            assert text[end - END : end] == data[-END:], f"the image in {made} is cut off"
-    yield Sample(task.peer, MODULE, f"{task.argument} MiB", (time_,))
-
-
-EMBEDDING = Section(
-    title="Embedding an image",
-    about="From an image in memory to a shared object that has it, with its launcher.",
-    tables={MODULE: ("ms", OURS)},
-    jobs=embedding_jobs,
-    measure=embedding,
-)
-
-
-@EMBEDDING.peer(
-    "tvmffi_cubin, build_inline",
-    "the image as bytes to the published .so with its generated launcher, everything counted",
-    name=OURS,
-)
-def embedded(images: dict[str, bytes]) -> Callable[[], Any]:
-    tc = need("tvmffi_cubin")
-    launch = tc.Launch(params="const float* x, float* y, int n", grid="ceil_div(n, 256)", block=256)
-    options = {"functions": {"axpy": launch}, "arch": ARCH}
-    return lambda: tc.build_inline("embedding", embed_cubin=images, **options)
-
-
 def by_gxx(name: str, text: str, images: dict[str, bytes]) -> Callable[[], Any]:
     cpp = need("tvm_ffi.cpp")
     options = bench.tvm_ffi_gxx()
     return lambda: cpp.build_inline(name, cpp_sources=text, embed_cubin=images, **options)
-
-
-EMBEDDING.peer(
-    "tvm_ffi, build_inline",
-    "the image as bytes to the .so with a hand-written wrapper (g++), everything counted",
-    name="tvm_ffi",
-)(lambda images: by_gxx("embedding", sources.wrapper(["axpy"], 0), images))
 
 
 # Sources that include much
@@ -447,7 +384,6 @@ def mixed_by_nvcc() -> Mixed:
 SECTIONS = {
     "hit": HITS,
     "mixed_build": MIXED,
-    "embedding": EMBEDDING,
     "modules": MODULES,
     "headers": HEADERS,
 }

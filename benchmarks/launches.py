@@ -1,4 +1,4 @@
-"""CPU time to issue a kernel, all peers of a section in one process; what a launch carries; Triton.
+"""CPU time to issue a kernel, all peers of a section in one process.
 
 One process, so that all have the same CUDA context and clocks; the peers take turns in rounds of
 launches, between which the device is waited for. Each is checked before it is timed: with n = -1
@@ -253,126 +253,6 @@ def torch_kernel(a: Any, b: Any, c: Any) -> Made:
     return lambda n: lambda: kernel(grid=(1, 1, 1), block=(32, 1, 1), args=[a, b, c, n])
 
 
-# What a launch carries
-
-COST = "launch of an empty kernel that carries something"
-PAIR = "two dependent kernels of 20 us each, of the device's time"
-_EARLY = {"programmatic_dependent_launch": True}
-_SPREAD = {"cluster": 2, "cluster_scheduling_policy": "spread", **_EARLY}
-CARRIED: dict[str, tuple[str, dict[str, Any]]] = {
-    "plain": ("nothing", {}),
-    "cluster": ("cluster=2", {"cluster": 2}),
-    "large": ("cluster=16: whether it fits is asked", {"cluster": 16, "grid": 16}),
-    "dependent": ("programmatic_dependent_launch=True", _EARLY),
-    "attention": ("cluster=2, spread, programmatic_dependent_launch=True", _SPREAD),
-    "cooperative": ("cooperative=True: whether the grid fits is asked", {"cooperative": True}),
-    "resident": (
-        "cooperative=True, grid=max_cooperative_blocks: asked twice",
-        {"cooperative": True, "grid": "max_cooperative_blocks"},
-    ),
-}
-
-
-def carried(task: Task) -> Iterator[Sample]:
-    """Time what launches carry, then the device's own time for pairs of dependent kernels."""
-    pairs = {name: peer for name, peer in CARRY.peers.items() if name.startswith("pair")}
-    costs = {name: peer for name, peer in CARRY.peers.items() if name not in pairs}
-    yield from issued(Section("", "", {}, once, carried, costs), COST, WRITES, task)
-    try:
-        found = paired((QUICK_ROUNDS if task.settings.quick else ROUNDS) // 5)
-    except Exception as error:
-        traceback.print_exc()
-        yield from (failure(name, error) for name in pairs)
-    else:
-        for name, values in found.items():
-            yield Sample(name, PAIR, "", tuple(values))
-
-
-CARRY = Section(
-    title="What a launch carries",
-    about=(
-        f"Above: CPU time as of launches that carry nothing, {ROUNDS} rounds of "
-        f"{CALLS}. Below: {PAIRS} pairs in a row, by CUDA's events; the second kernel "
-        "of a pair spins before it waits for the first, so that the two overlap where they may."
-    ),
-    tables={COST: ("us", "plain"), PAIR: ("us", "pair")},
-    jobs=once,
-    measure=carried,
-)
-
-
-def carrying(name: str, *arrays: Any) -> Made:
-    tc = need("tvmffi_cubin")
-    functions = {
-        name: tc.Launch(kernel="empty", **{"grid": 2, "block": 32, **fields})
-        for name, (_, fields) in CARRIED.items()
-    }
-    return calls(ours("carried", functions=functions)[name], *arrays)
-
-
-for _name, (_what, _) in CARRIED.items():
-    CARRY.peer(f"tvmffi_cubin, {_name}", _what, name=_name)(partial(carrying, _name))
-for _name, _what, _shape in (
-    ("plain", "launch(stream, LaunchConfig(grid=2, block=32), ...)", {"grid": 2}),
-    ("cluster", "LaunchConfig(cluster=2, ...): the grid in clusters", {"cluster": 2}),
-    (
-        "cooperative",
-        "LaunchConfig(is_cooperative=True, ...)",
-        {"grid": 2, "is_cooperative": True},
-    ),
-):
-    CARRY.peer(f"cuda.core, {_name}", _what, name=f"core_{_name}")(partial(cuda_core, **_shape))
-for _name, _title, _what in (
-    ("pair", "one after the other", "a list of two launches, in one call"),
-    ("pair_early", "programmatic dependent launch", "the second with the attribute"),
-    ("pair_graph", "one after the other, in a graph", "the same, captured by torch, replayed"),
-    ("pair_early_graph", "programmatic dependent launch, in a graph", "likewise"),
-):
-    CARRY.peer(_title, _what, name=_name)(lambda *_: None)
-
-
-def paired(rounds: int) -> dict[str, list[float]]:
-    """Return the device's microseconds a pair, by round."""
-    torch, tc = need("torch"), need("tvmffi_cubin")
-    first = tc.Launch(kernel="first", grid=1, block=1)
-    second = {"kernel": "second", "grid": 1, "block": 1}
-    functions = {
-        "pair": [first, tc.Launch(**second)],
-        "pair_early": [first, tc.Launch(**second, **_EARLY)],
-    }
-    mod = tc.load_inline("pairs", sources.DEPENDENT, functions=functions)
-    data = torch.zeros(1, device="cuda")
-
-    def run(name: str) -> None:
-        for _ in range(PAIRS):
-            mod[name](data, SPIN_NS)
-
-    ways: dict[str, Callable[[], None]] = {}
-    for name in functions:
-        run(name)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            run(name)
-        ways[name] = partial(run, name)
-        ways[f"{name}_graph"] = graph.replay
-    found: dict[str, list[float]] = {name: [] for name in ways}
-    for _ in range(rounds):
-        for name, way in ways.items():
-            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            torch.cuda.synchronize()
-            begin.record()
-            way()
-            end.record()
-            torch.cuda.synchronize()
-            found[name].append(begin.elapsed_time(end) / PAIRS * 1e3)
-    # Captured launches count when they are replayed; a second kernel that does not wait adds none.
-    wanted = 2 * PAIRS * len(functions) * (1 + 2 * rounds)
-    assert data.item() == wanted, f"the pairs have made {data.item()}, not {wanted}"
-    return found
-
-
-# A Triton kernel
-
 ADD = "launch of a Triton kernel"
 ELEMENTS, BLOCK = 16, 1024
 TRITON = Section(
@@ -451,4 +331,4 @@ def triton_compiled(a: Any, b: Any, c: Any) -> Made:
     return lambda _: lambda: kernel[(1, 1, 1)](a, b, c, ELEMENTS, BLOCK)
 
 
-SECTIONS = {"launch": LAUNCH, "carried": CARRY, "triton_launch": TRITON}
+SECTIONS = {"launch": LAUNCH, "triton_launch": TRITON}

@@ -32,9 +32,9 @@ from bench import Job, Sample, Section, Settings, Skip, Task, failure
 
 # By name, the file that each is in.
 SECTIONS = {
-    **dict.fromkeys(("launch", "carried", "triton_launch"), "launches"),
+    **dict.fromkeys(("launch", "triton_launch"), "launches"),
     "cold": "cold",
-    **dict.fromkeys(("hit", "mixed_build", "embedding", "modules", "headers"), "builds"),
+    **dict.fromkeys(("hit", "mixed_build", "modules", "headers"), "builds"),
 }
 OURS = "tvmffi_cubin"
 MARK = "RESULT "

@@ -62,26 +62,6 @@ extern "C" __global__ void empty(const float* a, const float* b, float* c, int n
   if (n == -1) c[0] = a[0] + b[0];
 }
 """
-# A pair that adds 2: 1 in the first, 1 in the second where that finds the first one's odd number.
-DEPENDENT = r"""
-__device__ void spin(long long ns) {
-  long long start, now;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
-  do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-  while (now - start < ns);
-}
-extern "C" __global__ void first(float* data, long long ns) {
-  cudaTriggerProgrammaticLaunchCompletion();
-  spin(ns);
-  data[0] += 1;
-}
-extern "C" __global__ void second(float* data, long long ns) {
-  spin(ns);
-  cudaGridDependencySynchronize();
-  data[0] += (int)data[0] % 2;
-  cudaTriggerProgrammaticLaunchCompletion();
-}
-"""
 # The empty kernel, of which one function is made over several types; float is the last.
 EMPTY_OF_TYPES = r"""
 template <class T> __global__ void empty(const T* a, const T* b, T* c, int n) {
@@ -168,18 +148,6 @@ extern "C" __global__ void scale(float* x, int n) {
   block.sync();
 }
 """,
-    "cuda/std/optional": r"""
-#include <cuda/std/array>
-#include <cuda/std/optional>
-#include <cuda/std/tuple>
-extern "C" __global__ void scale(float* x, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  cuda::std::optional<float> found;
-  if (i < n && i != -SALT) found = x[i];
-  cuda::std::array<float, 2> by{2.0f, 3.0f};
-  if (found) x[i] = *found * cuda::std::get<0>(by);
-}
-""",
     "cub/block/block_scan.cuh": r"""
 #include <cub/block/block_scan.cuh>
 extern "C" __global__ void scale(int* x, int n) {
@@ -189,17 +157,6 @@ extern "C" __global__ void scale(int* x, int n) {
   int value = i < n && i != -SALT ? x[i] : 0;
   Scan(storage).InclusiveSum(value, value);
   if (i < n) x[i] = value;
-}
-""",
-    "cub/block/block_reduce.cuh": r"""
-#include <cub/block/block_reduce.cuh>
-extern "C" __global__ void scale(int* x, int n) {
-  using Reduce = cub::BlockReduce<int, 256>;
-  __shared__ typename Reduce::TempStorage storage;
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  int value = i < n && i != -SALT ? x[i] : 0;
-  int sum = Reduce(storage).Sum(value);
-  if (threadIdx.x == 0 && i < n) x[i] = sum;
 }
 """,
 }

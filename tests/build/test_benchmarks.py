@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -18,15 +17,14 @@ sys.path.append(str(ROOT / "benchmarks"))
 import bench  # noqa: E402
 import cold  # noqa: E402
 import launches  # noqa: E402
-import machine  # noqa: E402
 import report  # noqa: E402
 import run  # noqa: E402
 import sources  # noqa: E402
-from bench import Job, Sample, Section, Settings, Task  # noqa: E402
+from bench import Sample, Section, Settings, Task  # noqa: E402
 
-OF_GPUS = {"launch", "carried", "triton_launch"}
+OF_GPUS = {"launch", "triton_launch"}
 # What compiles no C++.
-RUN = ["launch", "carried", "triton_launch", "hit", "embedding", "modules"]
+RUN = ["launch", "triton_launch", "hit", "modules"]
 
 
 @pytest.fixture(scope="module")
@@ -70,11 +68,6 @@ def test_every_section_has_jobs_for_the_peers_that_it_has():
         for settings in (Settings(), Settings(quick=True), Settings(slow=True, gpu=True)):
             named = {job.peer for job in section.jobs(settings)} - {""}
             assert named <= section.peers.keys()
-
-
-def test_a_peer_that_is_not_installed_is_left_out_with_that_reason():
-    with pytest.raises(bench.Skip, match="^no_such_module is not installed$"):
-        bench.need("json", "no_such_module")
 
 
 def test_from_source_to_result_has_the_result_twice(driver_stub, monkeypatch):
@@ -134,51 +127,6 @@ def test_the_launches_of_this_package_launch_what_they_say(
     assert checked == [1] * len(ours)
 
 
-def test_peers_take_turns_back_and_forth_and_share_no_source(monkeypatch, tmp_path):
-    taken: list[tuple[str, str, int]] = []
-
-    def run_nothing(name: str, task: Task, folder: Path) -> list[Sample]:
-        taken.append((task.peer, task.argument, task.salt))
-        if task.peer == "rare":
-            return [Sample(task.peer, reason="not here")]
-        return [Sample(task.peer, "time", "", (1.0,))]
-
-    jobs = [Job(name, argument) for name in "ab" for argument in ("new", "restarted")]
-    section = Section("", "", {}, lambda settings: [*jobs, Job("rare")], list)
-    monkeypatch.setattr(run, "load", lambda name: section)
-    monkeypatch.setattr(run, "run", run_nothing)
-    monkeypatch.setattr(run.time, "time", lambda: 1.0)
-    found = run.measure("cold", Settings(repeat=2), tmp_path)
-    order = [("a", 1000), ("a", 1000), ("b", 1001), ("b", 1001), ("rare", 1002)]
-    order += [("b", 1004), ("b", 1004), ("a", 1003), ("a", 1003)]
-    assert [(peer, salt) for peer, _, salt in taken] == order
-    assert [argument for _, argument, _ in taken if argument] == ["new", "restarted"] * 4
-    assert [x.reason for x in found if x.reason] == ["not here"]
-
-
-def test_unknown_sections_are_refused():
-    assert run.names("headers,cold") == ["cold", "headers"]
-    with pytest.raises(argparse.ArgumentTypeError, match="no section 'colder'; there are launch"):
-        run.names("cold,colder")
-
-
-def test_a_process_that_dies_has_its_samples_and_the_reason(monkeypatch, tmp_path):
-    fragile = tmp_path / "fragile.py"
-    fragile.write_text(
-        f"import os, sys; sys.path[:0] = [{str(ROOT / 'benchmarks')!r}]; import run\n"
-        "from bench import Sample, Section, Settings, Task\n"
-        "def measure(task):\n"
-        "    yield Sample('good', 'time', '', (1.0,))\n"
-        "    os._exit(9)\n"
-        "run.load = lambda name: Section('', '', {}, list, measure)\n"
-        "run.child('fragile', Task('bad', '', 1, Settings()))\n"
-    )
-    monkeypatch.setattr(run, "__file__", str(fragile))
-    good, bad = run.run("fragile", Task("bad", "", 1, Settings()), tmp_path)
-    assert (good.peer, good.values) == ("good", [1.0])
-    assert (bad.reason, bad.failed) == ("the process ended with status 9: no message", True)
-
-
 # The report
 
 
@@ -223,10 +171,6 @@ def test_a_page_gets_the_sections_of_a_report_in_the_place_of_its_machine():
         report.updated(page, made())
     ours = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     assert "About it." in report.updated(ours, made(("NVIDIA H200",)))
-
-
-def test_facts_of_this_machine_are_json():
-    assert json.loads(json.dumps(machine.facts()))["versions"]["apache-tvm-ffi"]
 
 
 @pytest.mark.parametrize("name", sources.MIXED)

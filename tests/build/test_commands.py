@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import stat
 import struct
 import subprocess
 import sys
@@ -143,9 +142,8 @@ def test_compile_writes_an_image_and_says_what_is_in_it(source: Path, capsys):
     assert rows["fill<float>"][-2:] == ["float*,", "float"]
 
 
-@pytest.mark.parametrize("arches", [["sm_90a,compute_80", "sm_80"], ["sm_80,compute_80,sm_90a"]])
-def test_several_architectures_give_a_fatbin(source: Path, arches, capsys):
-    assert main(["compile", "add.cu", *(f"--arch={arch}" for arch in arches)]) == 0
+def test_several_architectures_give_a_fatbin(source: Path, capsys):
+    assert main(["compile", "add.cu", "--arch=sm_90a,compute_80", "--arch=sm_80"]) == 0
     title, *members = capsys.readouterr().out.split("\n\n")
     assert title.startswith("add.fatbin: fatbin for sm_80, sm_90a, compute_80, ")
     starts = ["cubin for sm_80, ", "cubin for sm_90a, ", "ptx "]
@@ -189,17 +187,6 @@ def test_compile_passes_options_and_include_folders(here: Path, capsys):
     assert " 128 B " in capsys.readouterr().out
     assert Path("k.d").read_text().replace(" \\\n ", "").split()[:2] == ["k.cubin:", "k.cu"]
     assert "inc/size.h" in Path("k.d").read_text()
-
-
-def test_compile_writes_into_a_pipe_and_leaves_it_a_pipe(source: Path):
-    os.mkfifo("pipe")
-    reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        assert main(["compile", "add.cu", "--arch", "sm_90", "-o", "pipe"]) == 0
-        assert os.read(reader, 4) == b"\x7fELF"
-    finally:
-        os.close(reader)
-    assert stat.S_ISFIFO(os.stat("pipe").st_mode)
 
 
 @pytest.mark.parametrize(
@@ -300,8 +287,6 @@ def test_doctor_shows_no_secret(monkeypatch, capsys):
     ("variable", "value", "message"),
     [
         ("TVMFFI_CUBIN_ARCH", "sm_80,nonsense", "ARCH[1]='nonsense' is no architecture"),
-        ("TVMFFI_CUBIN_PCH", "nonsense", "TVMFFI_CUBIN_PCH='nonsense': wanted 'on' or 'off'"),
-        ("TVMFFI_CUBIN_CACHE_SIZE", "much", "='much': wanted a number of bytes"),
         ("MAX_JOBS", "nonsense", "MAX_JOBS must be a positive whole number, got 'nonsense'"),
         ("CXX", "false", "it printed nothing; set CXX to a compiler"),
     ],

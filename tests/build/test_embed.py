@@ -161,16 +161,6 @@ def test_the_macros_code_launches_what_was_embedded(text: str, driver_stub: Driv
     assert [launch.kernel for launch in driver_stub.launches()] == ["add_one"]
 
 
-def test_ptx_and_fatbins_are_images_too():
-    compiled("k")
-    for arch in (["sm_80", "sm_90"], "compute_90"):
-        image = tc.nvrtc.compile(SOURCE, arch=arch).image
-        Path("k.image").write_bytes(image)
-        assert embed("k", image="k.image") == 0
-        assert image in Path("b.o").read_bytes()
-        assert tc.inspect("b.o").images[0].size == len(image)
-
-
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
@@ -304,19 +294,6 @@ def test_without_functions_every_kernel_is_one(driver_stub: DriverStub):
     assert (launch.grid, launch.values("Pi")) == ((2, 1, 1), (x.data_ptr, 8))
     assert main(["embed", "k.cubin", "-o", "k.o"]) == 0
     assert tc.inspect("k.o").kind == "object"
-
-
-@pytest.mark.parametrize(
-    ("options", "kinds"),
-    [
-        (["--arch", "sm_80,sm_90"], {"sm_80, sm_90": "fatbin"}),
-        (["--ptx", "keep"], {"compute_80": "ptx"}),
-    ],
-)
-def test_ptx_is_assembled_or_kept(options: list[str], kinds: dict[str, str]):
-    Path("k.ptx").write_bytes(tc.nvrtc.compile(SOURCE, arch="compute_80").image)
-    assert main(["embed", "k.ptx", "-o", "libk.so", *options]) == 0
-    assert {x.arch: x.kind for x in tc.inspect("libk.so").images} == kinds
 
 
 @pytest.mark.parametrize(

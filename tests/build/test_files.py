@@ -142,15 +142,6 @@ def test_a_file_may_have_kernels_and_host_functions(here, driver_stub):
         tc.load("mixed", sources=sources, functions=["count", "add"], arch="sm_90")
 
 
-def test_a_file_may_have_all_its_kernels_and_launches_in_headers(here, driver_stub):
-    launch = "inline void run(float* x) { scale<<<5, 1>>>(x, 1.0f, 1); }\n"
-    write("scale.h", SCALE + launch)
-    text = '#include "scale.h"\nint count() { run(nullptr); return 5; }\n'
-    write("count.cu", text + "TVM_FFI_DLL_EXPORT_TYPED_FUNC(count, count);\n")
-    assert tc.load("in_headers", sources="count.cu", arch="sm_90").count() == 5
-    assert [launch.grid for launch in driver_stub.launches()] == [(5, 1, 1)]
-
-
 def test_what_no_file_defines_is_named(here):
     write("add.cc", ADD)
     with pytest.raises(tc.BuildError, match=r"'sub'.*TYPED_FUNC\(sub, sub\)"):
@@ -177,23 +168,6 @@ def test_messages_show_the_user_s_path_and_line(here, name, text, mark):
         tc.load("wrong", sources=path, arch="sm_90")
 
 
-@pytest.mark.parametrize("odd", ["a b's #%|\\(x)", 'quo"te:$HOME;&', "münchen"])
-def test_odd_paths_work(here, driver_stub, odd):
-    folder = Path(odd)
-    write(folder / "answer.h", "#define ANSWER 42\n")
-    include = '#include "answer.h"\n'
-    answer = "int answer() { return ANSWER; }\n" + EXPORT.format("answer")
-    sources = [
-        write(folder / f"{odd}.cc", include + answer),
-        write(folder / f"{odd}.c", include + "int unused(void) { return ANSWER; }\n"),
-        write(folder / f"{odd}.cu", include + "__global__ void k(int* x) { x[0] = ANSWER; }\n"),
-    ]
-    sources.append(compiled("cc", write(folder / f"{odd} o.c", "int object(void) { return 1; }\n")))
-    mod = tc.load("odd", sources=sources, functions=["k", "answer"], arch="sm_90")
-    assert mod.answer() == 42
-    mod.k[1, 1](cuda_array(driver_stub, 1, "int32"))
-
-
 def test_headers_are_searched_beside_a_file_and_beside_what_a_link_leads_to(here):
     write("real/near.h", "#define NEAR 1\n")
     write("real/far.h", "#define FAR 1\n")
@@ -208,12 +182,6 @@ def test_headers_are_searched_beside_a_file_and_beside_what_a_link_leads_to(here
     assert mod.f() == 21
     options = {"extra_include_paths": ["other"], "arch": "sm_90"}
     assert tc.load("first", sources=["real/k.cu", "real/f.cc"], **options).f() == 11
-
-
-def test_the_file_itself_is_compiled_in_any_encoding(here):
-    text = "int line() { return __FILE__[0] == '/' ? __LINE__ : 0; } // caf\xe9\n"
-    Path("line.cc").write_bytes((text + EXPORT.format("line")).encode("latin1"))
-    assert tc.load("line", sources="line.cc").line() == 1
 
 
 # What cannot be

@@ -63,20 +63,6 @@ def test_a_header_that_changes_or_appears_builds_anew(ops, source):
     assert built(source, **options) == first
 
 
-def test_each_of_several_cu_files_counts_with_its_own_headers(here):
-    for folder in ("a", "b"):
-        write(f"{folder}/answer.h", "#define ANSWER 1\n")
-        write(f"{folder}/k.cu", KERNEL.replace(" k(", f" {folder}("))
-    sources = ["a/k.cu", "b/k.cu"]
-    first = built(sources)
-    assert tc.load("ops", sources=sources, arch="sm_90").functions == ("a", "b")
-    for folder in ("a", "b"):
-        write(f"{folder}/answer.h", "#define ANSWER 2\n")
-        assert built(sources) != first
-        write(f"{folder}/answer.h", "#define ANSWER 1\n")
-        assert built(sources) == first
-
-
 def test_c_files_count_with_their_headers_and_compiler(here, monkeypatch):
     write("answer.h", "#define ANSWER 1\n")
     write("answer.c", '#include "answer.h"\nint get(void) { return ANSWER + MORE; }\n')
@@ -111,13 +97,6 @@ def test_text_files_are_known_by_their_place_too(here):
         Path("ops.cc").unlink(missing_ok=True)
         os.symlink(f"{folder}/ops.cc", "ops.cc")
         assert tc.load("ops", sources="ops.cc").answer() == answer
-
-
-def test_options_and_the_order_of_files_count(ops):
-    ops[1:] = [write("add.cc", ADD)]
-    changes = [{"output": "ops.o"}, {"extra_cflags": ["-DX"]}, {"extra_ldflags": ["-s"]}]
-    paths = {built(ops), *(built(ops, **options) for options in changes), built(ops[::-1])}
-    assert len(paths) == 5
 
 
 def test_a_hit_in_a_new_process_imports_no_compiler_and_spawns_no_process(ops):

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -22,8 +19,6 @@ from tvmffi_cubin import ImageFile, Launch
 SOURCE = """
 extern "C" __global__ void kernel_main_kernel_0(float* x, int n) { if (n) x[0] = 1; }
 extern "C" __global__ void kernel_main_kernel_1(float* x, int n) { if (n) x[0] = 2; }
-extern "C" __global__ void long_post_name_b(float* x) { x[0] = 6; }
-extern "C" __global__ void long_post_name_a(float* x) { x[0] = 7; }
 extern "C" __global__ void long_post_name(float* x) { x[0] = 3; }
 extern "C" __global__ void long_post_name_1(float* x) { x[0] = 4; }
 extern "C" __global__ void post_1_name(float* x) { x[0] = 5; }
@@ -177,13 +172,6 @@ def test_ptx_and_fatbins_do_as_well(copy, driver_stub):
     assert len(driver_stub.launches()) == 4
 
 
-def test_an_image_for_another_architecture_names_the_one_that_is_wanted(copy, driver_stub):
-    copy.with_name("k.cubin").write_bytes(compile_it(SOURCE, arch="sm_80").image)
-    message = "of 2: the image kernels is for another architecture, device 0 is sm_90: compile it"
-    with pytest.raises(tc.LaunchError, match=message):
-        tc.load_module(copy).run(cuda_array(driver_stub, 32), 5, 0, 0)
-
-
 def test_a_missing_file_is_an_error_that_says_where_it_is_wanted(copy, driver_stub, image):
     mod = tc.load_module(copy)
     x = cuda_array(driver_stub, 32)
@@ -236,19 +224,6 @@ def test_what_is_missing_is_made_at_the_first_call_and_only_then(copy, driver_st
     assert generate.runs == 1
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda image: lambda: tc.Cubin(image, "sm_90"),
-        lambda image: lambda folder: (folder / "a").write_bytes(image) and "a",
-        lambda image: lambda folder, also="": image,
-    ],
-)
-def test_every_way_of_handing_an_image_over(copy, driver_stub, image, make):
-    tc.load_module(copy, generate={"kernels": make(image)}).preload()
-    assert copy.with_name("k.cubin").read_bytes() == image
-
-
 def leave_two(folder: Path) -> None:
     (folder / "a").touch()
     (folder / "b").touch()
@@ -298,52 +273,6 @@ def test_a_compiler_that_launches_what_it_is_to_make_is_an_error(copy, driver_st
     mod = tc.load_module(copy, generate={"kernels": lambda: mod.small(x)})
     with pytest.raises(RuntimeError, match="generate uses what it is to make"):
         mod.run(x, 5, 0, 0)
-
-
-def test_a_compiler_that_leaves_another_device_current_changes_no_launch(copy, driver_stub, image):
-    context = ctypes.c_void_p()
-    driver_stub.call("cuInit", 0)
-    driver_stub.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 1)
-
-    def make() -> bytes:
-        driver_stub.call("cuCtxSetCurrent", context)
-        return image
-
-    mod = tc.load_module(copy, generate={"kernels": make})
-    mod.paired(cuda_array(driver_stub, 32))
-    mod.unload()
-    copy.with_name("k.cubin").unlink()
-    with driver_stub.current_device(0):
-        mod.paired(cuda_array(driver_stub, 32))
-    assert [launch.device for launch in driver_stub.launches()] == [0, 0]
-    driver_stub.call("cuDevicePrimaryCtxRelease_v2", 1)
-
-
-def test_a_folder_that_cannot_be_written_is_told(copy, driver_stub, image, monkeypatch):
-    def refuse(self, *args, **kwargs):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Path, "write_bytes", refuse)
-    mod = tc.load_module(copy, generate={"kernels": lambda: image})
-    with pytest.raises(tc.LaunchError, match="image kernels was not made: .*No space left"):
-        mod.preload()
-    assert names(copy.parent) == {"own.so"}
-
-
-def test_of_many_threads_one_makes_the_file(copy, driver_stub, image):
-    x, meet = cuda_array(driver_stub, 32), threading.Barrier(6)
-    generate = Generate(lambda folder: image)
-    mod = tc.load_module(copy, generate={"kernels": generate})
-
-    def work() -> None:
-        meet.wait()
-        mod.run(x, 5, 0, 0)
-
-    with ThreadPoolExecutor(6) as pool:
-        for done in [pool.submit(work) for _ in range(6)]:
-            done.result(60)
-    assert generate.runs == 1
-    assert len(driver_stub.launches()) == 12
 
 
 WORKER = """
@@ -447,19 +376,6 @@ def test_a_description_has_the_file_and_a_module_tells_it_again(so, tmp_path, dr
     mod.run(cuda_array(driver_stub, 32), 5, 0, 0)
     assert (tmp_path / "made.cubin").exists()
     assert len(driver_stub.launches()) == 4
-
-
-def test_an_object_that_is_linked_elsewhere_has_its_file_there(so, tmp_path, driver_stub, image):
-    import tvm_ffi.libinfo
-
-    name = tc.build_inline("k", functions=FUNCTIONS, embed_cubin=FILES, output=tmp_path / "k.o")
-    library = tvm_ffi.libinfo.find_libtvm_ffi()
-    linked = tmp_path / "linked" / "libown.so"
-    linked.parent.mkdir()
-    subprocess.run(["g++", "-shared", "-o", linked, name, library], check=True)
-    linked.with_name("k.cubin").write_bytes(image)
-    tc.load_module(linked).run(cuda_array(driver_stub, 32), 5, 0, 0)
-    assert len(driver_stub.launches()) == 2
 
 
 @pytest.mark.parametrize(

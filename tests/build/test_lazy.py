@@ -314,16 +314,6 @@ def lines(process: subprocess.Popen) -> list[str]:
     return found
 
 
-def test_of_several_processes_one_generates_and_the_others_wait(workers):
-    processes = [workers.start() for _ in range(3)]
-    assert {process.stdout.readline() for process in processes} == {"ready\n"}
-    workers.go.touch()
-    ends = [lines(process) for process in processes]
-    assert sorted(map(len, ends)) == [1, 1, 2]
-    assert {end[-1] for end in ends} == {"store(8 bytes arg0)"}
-    assert workers.log.read_text() == "x"
-
-
 def test_where_the_one_that_generates_is_killed_the_next_does(workers):
     killed = workers.start()
     assert [killed.stdout.readline() for _ in range(2)] == ["ready\n", "generating\n"]
@@ -333,15 +323,3 @@ def test_where_the_one_that_generates_is_killed_the_next_does(workers):
     workers.go.touch()
     assert lines(other) == ["generating", "store(8 bytes arg0)"]
     assert workers.log.read_text() == "xx"
-
-
-def test_what_is_kept_and_damaged_is_made_anew_with_a_warning(cache, image, caplog):
-    compiler = Compiler(image)
-    made(compiler).prepare()
-    (file,) = cache.glob("entries/*/*/lazy.image")
-    file.write_bytes(b"\0" * len(image))
-    for _ in range(2):
-        made(compiler).prepare()
-        assert compiler.runs == 2
-    (record,) = caplog.records
-    assert "is damaged" in record.getMessage()

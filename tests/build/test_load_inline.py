@@ -1,7 +1,6 @@
 """`load_inline` without a wrapper: what is exported, under which name, with which parameters."""
 
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -33,13 +32,6 @@ def test_without_functions_every_kernel_is_exported():
     mod = load(SAXPY + 'extern "C" __global__ void other() {}\n__global__ void mangled(int n) {}')
     assert mod.functions == ("saxpy", "other", "mangled")
     assert mod.mangled.signature == "mangled(int n)"
-
-
-@pytest.mark.parametrize(
-    "sources", [{"cuda_sources": [SAXPY, ""]}, {"cuda_sources": SAXPY, "cpp_sources": "\n"}]
-)
-def test_a_blank_source_is_no_host_code(sources):
-    assert tc.load_inline("blank", **sources, arch="sm_90").functions == ("saxpy",)
 
 
 def test_device_functions_may_be_a_source_of_their_own():
@@ -128,7 +120,7 @@ def test_overloads_must_be_told_apart():
     source = "__global__ void over(float* x) {}\n__global__ void over(int* x) {}"
     with pytest.raises(ValueError, match=r"2 kernels:(\n  over\((int|float)\* x\) .*){2}\n"):
         load(source, ["over"])
-    with pytest.raises(ValueError, match="2 kernels are called 'over'"):
+    with pytest.raises(ValueError, match="cannot be exported as 'over'"):
         load(source)
 
 
@@ -163,12 +155,6 @@ def test_launches_with_conflicting_types_are_refused():
     launches = [tc.Launch(grid=1, block=1), tc.Launch(kernel="two", grid=1, block=1)]
     with pytest.raises(ValueError, match="'a' is 'double' of 8 bytes here and 'float'"):
         load(source, {"saxpy": launches})
-
-
-def test_a_source_that_does_not_compile_shows_the_line():
-    with pytest.raises(tc.CompileError) as error:
-        load('extern "C" __global__ void k(float* x) { x[0] = undefined_name; }')
-    assert "undefined_name" in str(error.value)
 
 
 @pytest.mark.parametrize("image", [b"", b"not a cubin", b"\x7fELF" + bytes(100)])
@@ -229,13 +215,6 @@ def test_a_tvm_ffi_that_is_too_old_says_what_is_needed(ops, monkeypatch):
     monkeypatch.setattr(tvm_ffi, "__version__", "0.1.9")
     with pytest.raises(tc.ToolchainError, match=r"tvm-ffi 0\.1\.9 is too old, 0\.1\.15 or newer"):
         tc.load_module(ops.path)
-
-
-def test_threads_that_ask_for_the_same_module_get_one_path():
-    source = SAXPY + "// asked for by many"
-    with ThreadPoolExecutor(8) as pool:
-        paths = list(pool.map(lambda _: tc.build_inline("many", source, arch="sm_90"), range(8)))
-    assert len(set(paths)) == 1
 
 
 def test_a_missing_assembler_names_its_package(tmp_path, monkeypatch):

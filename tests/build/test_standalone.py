@@ -26,8 +26,6 @@ extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
 }
 """
 FUNCTIONS = {"saxpy": tc.Launch(grid="ceil_div(n, 256)", block=256, args={"n": "x.numel"})}
-# What a wrapper in C++ is linked with anyway.
-CPP_RUNTIME = {"libstdc++.so.6", "libgcc_s.so.1", "libc.so.6", "libm.so.6"}
 
 # A process that has tvm-ffi and numpy, and no compiler, no kernel language and none of ours.
 LOADER = """
@@ -86,11 +84,6 @@ def wrapper_so(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_launcher_needs_tvm_ffi_alone(launcher_so: Path):
     assert needed(launcher_so) <= {"libtvm_ffi.so"}
-
-
-def test_a_wrapper_needs_no_more_than_any_code_in_cpp(wrapper_so: Path):
-    libraries = {name for name in needed(wrapper_so) if not name.startswith("ld-linux")}
-    assert libraries <= {"libtvm_ffi.so", *CPP_RUNTIME}
 
 
 @pytest.mark.parametrize("which", ["launcher_so", "wrapper_so"])
@@ -158,19 +151,6 @@ def test_an_image_of_the_same_size_is_not_taken_for_the_one_that_was_loaded(here
     size = len(again.cubins["kernels"].image)
     assert tc.inspect(build(2)).images[0].size == size
     with pytest.raises(CubinError, match="is another than when it was loaded"):
-        mod.cubins  # noqa: B018
-
-
-def test_another_file_in_its_place_is_not_taken_for_it(launcher_so: Path, tmp_path: Path):
-    path = tmp_path / "x.so"
-    shutil.copy(launcher_so, path)
-    mod = tc.load_module(path)
-    assert mod.functions
-    path.unlink()
-    with pytest.raises(CubinError, match="cannot be read"):
-        mod.cubins  # noqa: B018
-    path.write_bytes(b"\x7fELF")
-    with pytest.raises(CubinError, match="it is truncated or damaged"):
         mod.cubins  # noqa: B018
 
 

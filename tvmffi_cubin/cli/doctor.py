@@ -23,7 +23,11 @@ from ..host.tools import compiler_version
 
 _OLDEST_DRIVER = 12000
 _SECRETS = ("TVMFFI_CUBIN_CACHE_REMOTE_KEY",)
-_USES = {"nvFatbin": "several architectures in one image", "nvJitLink": "linking device code"}
+_USES = {
+    "CCCL": "cuda/std, cub and thrust",
+    "nvFatbin": "several architectures in one image",
+    "nvJitLink": "linking device code",
+}
 
 
 class Finding(NamedTuple):
@@ -117,12 +121,12 @@ def _cuda() -> Iterator[Finding]:
     else:
         yield Finding("CUDA wheels", f"{cuda.major}: {', '.join(sorted(cuda.parts))}")
         yield _checked("NVRTC", lambda: f"{program.load(cuda.nvrtc).release}, {cuda.nvrtc}")
-        for title, use in {"CCCL": "cuda/std, cub and thrust", **_USES}.items():
+        for title, use in _USES.items():
             part = title.lower()
             if part not in cuda.parts:
                 text = f"missing, for {use}; pip install {cuda.wheels[part]} brings it"
                 yield Finding(title, text, "note")
-            elif title in _USES:
+            elif title != "CCCL":
                 yield _checked(title, partial(_library, title, cuda))
     try:
         found = driver.load()
@@ -142,6 +146,18 @@ def _library(title: str, cuda: Cuda) -> str:
     return f"{library(title, path).release}, {path}"
 
 
+def _device(ordinal: int, cuda: Cuda | None) -> str:
+    device = driver.load()
+    arch = device.device_arch(ordinal)
+    text = f"{device.device_name(ordinal)}, {arch}"
+    if cuda is None or number_of(arch) in program.load(cuda.nvrtc).supported_archs():
+        return text
+    raise ValueError(
+        f"{text}: NVRTC cannot compile for it; run: "
+        f"pip install --upgrade 'tvmffi-cubin[cu{cuda.major}]'"
+    )
+
+
 def _driver(version: int, cuda: Cuda | None) -> str:
     text = f"CUDA {version // 1000}.{version % 1000 // 10}"
     if version < _OLDEST_DRIVER:
@@ -151,20 +167,6 @@ def _driver(version: int, cuda: Cuda | None) -> str:
             f"{text} loads no images of CUDA {cuda.major}; update the driver, or run: "
             f"pip install 'tvmffi-cubin[cu{version // 1000}]'"
         )
-    return text
-
-
-def _device(ordinal: int, cuda: Cuda | None) -> str:
-    device = driver.load()
-    arch = device.device_arch(ordinal)
-    text = f"{device.device_name(ordinal)}, {arch}"
-    if cuda is not None:
-        nvrtc = program.load(cuda.nvrtc)
-        if number_of(arch) not in nvrtc.supported_archs():
-            raise ValueError(
-                f"{text}: NVRTC {nvrtc.release} cannot compile for it; run: "
-                f"pip install --upgrade 'tvmffi-cubin[cu{cuda.major}]'"
-            )
     return text
 
 

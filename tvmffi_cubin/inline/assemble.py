@@ -26,13 +26,7 @@ _EXPORTED = rb"\0__tvm_ffi_(?!_tvmffi_cubin_|_cubin_|_doc_|_library_|_metadata_)
 
 
 def make(wanted: Build, folder: Path) -> Product:
-    """Build in an empty folder.
-
-    Raises
-    ------
-    CompileError, BuildError, ToolchainError, TypeError, ValueError
-        See `tvmffi_cubin.load_inline`.
-    """
+    """Build in an empty folder; raises as `tvmffi_cubin.load_inline`."""
     request, archs, tools, cache = wanted
     sources = sort_sources(request)
     if sources.has_host:

@@ -32,21 +32,8 @@ class Build(NamedTuple):
 def build(wanted: Build, key: Key, miss: Miss, start: float, is_loaded: bool) -> Entry:
     """Return the entry of a module that is not in the cache, once it is built.
 
-    Parameters
-    ----------
-    wanted, key : Build, Key
-        What to build, and its key.
-    miss : Miss
-        What the look-up said.
-    start : float
-        When the look-up began, by `time.perf_counter`.
-    is_loaded : bool
-        Whether what is built is then loaded.
-
-    Raises
-    ------
-    CompileError, BuildError, ToolchainError, CacheError, TypeError, ValueError
-        See `tvmffi_cubin.load_inline`.
+    `miss` is what the look-up said that began at `start`; `is_loaded` says whether what is built
+    is then loaded. Raises as `tvmffi_cubin.load_inline`.
     """
     request, cache = wanted.request, wanted.cache
     built_now = history.Built.of(key, TOOLS)

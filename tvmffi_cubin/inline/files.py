@@ -27,13 +27,6 @@ def read_files(
     """Read files; which compiler gets one depends on its suffix, whichever argument it is in.
 
     Relative paths start at the current folder. A file that is there twice counts once.
-
-    Raises
-    ------
-    OSError
-        A file is missing or cannot be read.
-    TypeError, ValueError
-        One is not of a kind that is known, or not what its suffix says.
     """
     given = {"sources": sources, "cpp_files": cpp_files, "cuda_files": cuda_files}
     named = [path for what, value in given.items() for path in paths(what, value)]

@@ -73,22 +73,9 @@ def embed(
 ) -> tuple[tuple[Export, ...] | None, dict[str, Cubin], dict[str, ImageFile]]:
     """Return exports whose launches name their images, all images, and those that lie in files.
 
-    Parameters
-    ----------
-    given : mapping, image, ImageFile or None
-        What ``embed_cubin`` is: images by name, or one image.
-    exports : sequence of Export or None
-        Whose launches may carry images. Such an image is embedded under its file's name, or that of
-        its function; equal ones once.
-    files : mapping of str to str
-        Paths of images that are among the sources, by name.
-    module : str
-        The module's name, which an image without one gets.
-
-    Raises
-    ------
-    TypeError, ValueError, OSError
-        One is wrong, cannot be read, or has another's name; the message names it.
+    `given` is what ``embed_cubin`` is, `files` are the paths of images that are among the sources.
+    An image that a launch of `exports` carries is embedded under its file's name, or that of its
+    function; equal ones once. What has no name gets that of the `module`.
     """
     images = {name: replace(take_image(path, path), name=path) for name, path in files.items()}
     image_files: dict[str, ImageFile] = {}

@@ -21,12 +21,7 @@ def obtain(request: Request, *, is_loaded: bool = False) -> Entry:
     """Return the entry of a request, building it where the cache has none.
 
     Where a tool is missing, what other tools have built of the same will do. What is built may be
-    made ready meanwhile for being loaded (`is_loaded`).
-
-    Raises
-    ------
-    CompileError, BuildError, ToolchainError, TypeError, ValueError
-        See `tvmffi_cubin.load_inline`.
+    made ready meanwhile for being loaded (`is_loaded`). Raises as `tvmffi_cubin.load_inline`.
     """
     start = time.perf_counter()
     tools = find_tools(

@@ -249,10 +249,7 @@ def make_request(
 ) -> Request:
     """Check the arguments and bring them into one form; `build_directory` is no part of it.
 
-    Raises
-    ------
-    TypeError, ValueError
-        One is wrong; the message names it.
+    A TypeError or ValueError names the one that is wrong.
     """
     choice("backend", backend, ("cuda",))
     compiler = choice("compiler", compiler, ("nvrtc", "nvcc"))

@@ -42,7 +42,7 @@ class Toolset(NamedTuple):
     tvm_ffi_version: str  # for people; empty where it is on the path and was not installed
     package_identity: str
     include: Path
-    cuda: Cuda | None
+    cuda: Cuda | None = None
     libraries: tuple[str, ...] = ()  # further parts of CUDA's wheels: "nvfatbin", "nvjitlink"
     c_compiler: HostCompiler | None = None
     c_host: HostTools | None = None
@@ -66,19 +66,13 @@ class Toolset(NamedTuple):
         return package.others(paths)
 
     @property
-    def package_roots(self) -> dict[str, str]:
-        """Tokens for the header folders of packages: CUDA's, tvm-ffi's and this one's."""
+    def roots(self) -> Mapping[str, str]:
+        """Tokens for the folders whose place on this machine must not matter to the cache."""
         roots = {"$TVM_FFI": str(self.tvm_ffi.include), "$TVMFFI_CUBIN": str(self.include)}
         if self.cuda is not None:
             roots.update(self.cuda.roots)
         if self.nvcc is not None and self.nvcc.root:
             roots["$NVCC"] = self.nvcc.root
-        return roots
-
-    @property
-    def roots(self) -> Mapping[str, str]:
-        """Tokens for the folders whose place on this machine must not matter to the cache."""
-        roots = self.package_roots
         for token, host in (("$CXX", self.host), ("$CC", self.c_host)):
             if host is not None and host.prefix:
                 roots[token] = host.prefix
@@ -141,19 +135,10 @@ def find_tools(
 ) -> Toolset:
     """Find the tools; spawns a process only where a tool is new to this user.
 
-    Parameters
-    ----------
-    needs_cuda, needs_c : bool
-        Whether anything of CUDA's, and whether a C compiler is used.
-    flags : sequence of str
-        The caller's for the host compiler and the linker, which may ask for another linker.
-    nvcc_flags : sequence of str, optional
-        The caller's for nvcc; None where it is not used.
-
-    Raises
-    ------
-    ToolchainError
-        tvm-ffi or this package's headers are missing, or ``CXX`` or ``CC`` names no compiler.
+    `needs_cuda` and `needs_c` say whether anything of CUDA's, and whether a C compiler is used;
+    `flags` are the caller's for the host, which may ask for another linker; `nvcc_flags` those for
+    nvcc, None where it is not used. A ToolchainError where tvm-ffi or this package's headers are
+    missing, or ``CXX`` or ``CC`` names no compiler.
     """
     compiler = _found(toolchain.find_host_compiler, "CXX", "c++")
     c_compiler = _found(toolchain.find_c_compiler, "CC", "cc") if needs_c else None
@@ -170,7 +155,6 @@ def find_tools(
         tvm_ffi_version=version,
         package_identity=package.package_identity(),
         include=toolchain.include_dir(),
-        cuda=None,
         c_compiler=c_compiler,
         c_host=identify(c_compiler, linkers)[0] if c_compiler else None,
     )
@@ -244,10 +228,8 @@ def module_key(request: Request, archs: tuple[str, ...], tools: Toolset) -> Key:
     """Return the key of a module: of everything but the content of the files that a build finds."""
     from .. import __version__
 
-    key = Key("module").add("package", __version__)
-    key.add("machine", os.uname().machine)
-    key.add("archs", archs)
-    request.add_to(key)
+    key = Key("module").add("package", __version__).add("machine", os.uname().machine)
+    request.add_to(key.add("archs", archs))
     for label, text in {**tools.identities, **tools.library_versions}.items():
         key.add(label, text)
     key.add("environment", compiler_environment())
