@@ -42,6 +42,8 @@ CLAIMS = {
         static_assert(std::is_same_v<std::make_unsigned_t<const long>, const unsigned long>);
         static_assert(std::is_same_v<std::underlying_type_t<E>, short>);
         static_assert(std::is_same_v<std::remove_pointer_t<int* const>, int>);
+        static_assert(std::is_same_v<std::remove_pointer_t<const int>, const int>);
+        static_assert(std::alignment_of_v<short> == 2 && std::is_unsigned_v<bool>);
         static_assert(std::is_integral_v<const long> && !std::is_integral_v<float>);
         static_assert(std::is_floating_point_v<double> && std::is_arithmetic_v<char>);
         static_assert(std::is_signed_v<int> && std::is_unsigned_v<unsigned char>);
@@ -190,19 +192,7 @@ CLAIMS = {
           return sum * 100 + c * 10 + *(three.end() - 2);
         }
         static_assert(summed() == 932);
-        constexpr int reversed() {
-          std::array<int, 3> all = three;
-          *all.rbegin() = 4;
-          int digits = 0;
-          for (auto at = all.rbegin(); at != all.rend(); ++at) digits = digits * 10 + *at;
-          return digits * 10 + three.crbegin()[1];
-        }
-        static_assert(reversed() == 4212);
-        using Backwards = std::array<int, 3>::const_reverse_iterator;
-        static_assert(std::is_same_v<Backwards, std::reverse_iterator<const int*>>);
-        static_assert(three.crend() - three.rbegin() == 3 && three.rbegin() < three.rend());
-        static_assert((three.rbegin() + 2).base() == three.begin() + 1);
-        static_assert(three == three && !(three > three) && three <= three && three >= three);
+        static_assert(three == three && !(three != three));
         """,
     "range_access.h": """
         struct Three {

@@ -205,6 +205,11 @@ struct S {
 };
 __global__ void k(int n, S* s) { s[n].x = 1; }
 void f() { k<<<1, 1>>>(0, nullptr); }""",
+    "in CCCL's own way": """
+#include <complex>
+struct S { float a; std::complex<float> z; };
+__global__ void k(S s) {}
+void f() { k<<<1, 1>>>(S{}); }""",
     "of a variable": """
 #ifdef __CUDA_ARCH__
 typedef float element;

@@ -1,18 +1,18 @@
 """The headers that kernels written for nvcc include compile under NVRTC, ours and CUDA's own."""
 
 import logging
+import string
 
 import pytest
 from header_kit import KERNEL, compile_it, includes
 
 from tvmffi_cubin import CompileError, nvrtc
-from tvmffi_cubin.cuda import libraries, precompiled
+from tvmffi_cubin.cuda import libraries
 
-SHIMS = sorted(
-    path.relative_to(nvrtc.shim_dir()).as_posix()
-    for path in nvrtc.shim_dir().rglob("*")
-    if path.is_file()
-)
+FOLDER = nvrtc.shim_dir()
+SHIMS = sorted(x.relative_to(FOLDER).as_posix() for x in FOLDER.rglob("*") if x.is_file())
+BY_CCCL = [x for x in SHIMS if "<cuda/std/" in (FOLDER / x).read_text() and "/" not in x]
+SMALL = [x for x in SHIMS if x not in BY_CCCL and "/" not in x and "integers.h" not in x]
 CUDA = [
     *("cuda_runtime.h", "cuda_runtime_api.h", "cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h"),
     *("vector_types.h", "cuda_pipeline.h", "cooperative_groups.h", "cooperative_groups/reduce.h"),
@@ -25,47 +25,32 @@ CCCL = [
     *("cuda/pipeline", "cuda/ptx", "cub/block/block_reduce.cuh", "cub/block/block_scan.cuh"),
     *("cub/warp/warp_reduce.cuh", "cub/cub.cuh"),
 ]
-SMALL_SHIMS = [
-    *("tvmffi_cubin_prelude.h", "tvmffi_cubin_builtins.h", "cuda.h", "stdint.h", "cstdint"),
-    *("stddef.h", "cstddef", "limits.h", "climits", "float.h", "cfloat", "math.h", "cmath"),
-    *("assert.h", "cassert", "stdio.h", "cstdio", "stdlib.h", "cstdlib", "string.h", "cstring"),
-    *("inttypes.h", "cinttypes", "limits", "type_traits", "utility", "algorithm", "array", "tuple"),
-    *("new", "time.h", "ctime"),
-]
 
 
-def exists(header):
-    """Whether the installed CCCL has it; older ones lack some."""
-    folders = (nvrtc.shim_dir(), *libraries.find_cuda().include_dirs[:2])
-    return any((folder / header).is_file() for folder in folders[1:])
-
-
-@pytest.fixture
-def none_precompiled(monkeypatch):
-    """As where there is no room: it takes as long as to read them, which one test does once.
-
-    All of them together are precompiled below.
-    """
-    monkeypatch.setattr(precompiled, "has_room", lambda folder: False)
-
-
-@pytest.mark.usefixtures("none_precompiled")
-@pytest.mark.parametrize("header", SHIMS)
-def test_every_shim_compiles_on_its_own_and_twice(header):
-    text = (nvrtc.shim_dir() / header).read_text()
-    wanted = header if "#include_next" in text else f"cuda/std/{header}"
-    if wanted in text and not exists(wanted):
-        pytest.skip(f"the installed CCCL has no <{wanted}>")
+@pytest.mark.parametrize("header", [*SMALL, "cuda_fp16.h", "cooperative_groups.h"])
+def test_small_headers_compile_on_their_own_and_twice(header):
     assert compile_it(includes([header, header]) + KERNEL).image
 
 
-@pytest.mark.usefixtures("none_precompiled")
-@pytest.mark.parametrize("header", CUDA + CCCL)
-def test_cudas_own_headers_compile(header):
-    assert compile_it(includes([header]) + KERNEL).image
+def test_those_by_way_of_cccl_compile_where_it_has_them():
+    folders = libraries.find_cuda().include_dirs
+    there = [x for x in BY_CCCL if any((y / "cuda" / "std" / x).is_file() for y in folders)]
+    assert compile_it(includes([*there, *there]) + KERNEL).image
 
 
-@pytest.mark.usefixtures("none_precompiled")
+@pytest.mark.parametrize("step", [1, -1])
+def test_all_of_them_together_compile_in_either_order_without_a_warning(step, caplog):
+    headers = [*SMALL, *CUDA, "cuda_device_runtime_api.h", *CCCL]
+    compile_it(includes(headers[::step]) + KERNEL, arch="sm_80" if step > 0 else "sm_90a")
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+def test_macros_of_the_command_line_do_not_change_them():
+    # NVRTC's own declarations have T and other small letters.
+    letters = string.ascii_uppercase.replace("T", "") + "nmkij"
+    compile_it(includes(SMALL) + KERNEL, options=[f"-D{letter}=1" for letter in letters])
+
+
 @pytest.mark.parametrize(
     "header",
     ["cuda_awbarrier_primitives.h", "cuda_pipeline.h", "cooperative_groups/memcpy_async.h"],
@@ -81,14 +66,6 @@ def test_those_with_integers_of_their_own_take_the_host_compiler_s(header):
         static_assert(__CUDACC_RTC__ == 1);"""
     options = ["-DTVMFFI_CUBIN_HOST_INTEGERS"]
     assert compile_it(includes([header, "cstdint"]) + source, options=options).image
-
-
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
-@pytest.mark.parametrize("step", [1, -1])
-def test_all_of_them_together_compile_in_either_order_without_a_warning(arch, step, caplog):
-    headers = [*SMALL_SHIMS, *CUDA, "cuda_device_runtime_api.h", *CCCL]
-    compile_it(includes(headers[::step]) + KERNEL, arch=arch)
-    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 def test_mma_compiles_or_names_the_wheel_that_is_missing():

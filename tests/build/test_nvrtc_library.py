@@ -65,8 +65,7 @@ def test_what_host_code_passes_lies_where_its_library_puts_it(tmp_path):
     assert here == there.stdout.splitlines()
 
 
-@pytest.mark.parametrize("standard", ["c++11", "c++14"])
-def test_older_standards_have_what_is_in_them(standard):
+def test_an_older_standard_has_what_is_in_it():
     source = """
         template <class T, typename std::enable_if<std::is_integral<T>::value, int>::type = 0>
         __global__ void k(T* x, T y) {
@@ -82,7 +81,7 @@ def test_older_standards_have_what_is_in_them(standard):
     shims += ["range_access.h"]
     made = compile_it(
         includes(shims) + source,
-        options=[f"-std={standard}"],
+        options=["-std=c++14"],
         name_expressions=["k<unsigned>"],
     )
     assert made.log == ""

@@ -1,5 +1,6 @@
 """What kernels written for nvcc have without an include is there under NVRTC."""
 
+import re
 import subprocess
 
 import pytest
@@ -117,11 +118,13 @@ class TestProgrammaticDependentLaunch:
 def test_a_tensor_map_is_laid_out_and_named_as_in_the_drivers_header(tmp_path):
     source = """
         #include <cuda.h>
-        static_assert(sizeof(CUtensorMap) == 128 && alignof(CUtensorMap) == 64);
+        static_assert(sizeof(CUtensorMap) == 128 && alignof(CUtensorMap) == ALIGNMENT);
         static_assert(CUDA_VERSION >= 12000 && sizeof(CUdeviceptr) == 8);
         __global__ void k(const __grid_constant__ CUtensorMap map, CUdeviceptr p) {}"""
-    device_name = compile_it(source, name_expressions=["k"]).lowered_names["k"]
-    host = "#include <cuda.h>\nvoid k(CUtensorMap map, CUdeviceptr p) {}\n"
+    host = (
+        "#include <cuda.h>\nvoid k(CUtensorMap map, CUdeviceptr p) {}\n"
+        "struct InAStruct { int n; CUtensorMap map; };\nchar size[sizeof(InAStruct)];\n"
+    )
     compiler = toolchain.find_host_compiler()
     folder = libraries.find_cuda().require("runtime")
     (tmp_path / "k.cc").write_text(host)
@@ -131,4 +134,7 @@ def test_a_tensor_map_is_laid_out_and_named_as_in_the_drivers_header(tmp_path):
         capture_output=True,
         text=True,
     ).stdout
+    alignment = int(re.search(r"\nsize:\s+\.zero\s+(\d+)", text)[1]) - 128
+    options = [f"-DALIGNMENT={alignment}"]
+    device_name = compile_it(source, name_expressions=["k"], options=options).lowered_names["k"]
     assert f"\n{device_name}:" in text

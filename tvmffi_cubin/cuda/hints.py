@@ -21,8 +21,8 @@ LAUNCHES_ON_DEVICE = (
 # What a header declares begins in the first column.
 _DECLARED = re.compile(
     r"^(?:struct|enum class|using) (?:::)?(?P<name>\w+)"
-    r"|^inline constexpr \w+ (?P<constant>\w+)"
-    r"|^TVMFFI_CUBIN_TRAIT\((?P<trait>\w+)"
+    r"|^(?:inline )?constexpr (?:size_t|__\w+) (?P<constant>\w+)"
+    r"|^TVMFFI_CUBIN_TRAIT(?:_2)?\(\s*(?P<trait>\w+)|^TVMFFI_CUBIN_(?P<short>[TV]\(\w+)"
     r"|^(?!struct|template|using|typedef|[ #/}])[^\n(]*?\b(?P<function>\w+)\(",
     re.MULTILINE,
 )
@@ -31,11 +31,6 @@ _PLAIN = re.compile(
 )
 # They come with the prelude; and what nvcc does not have without an include, either.
 _LEFT_OUT = ("cmath", "math.h", "cuda.h")
-_PART_OF = {
-    "math_promotions.h": "cmath",
-    "type_traits_more.h": "type_traits",
-    "type_traits_names.h": "type_traits",
-}
 # Stands for CCCL's header. Its functions are named as variables often are.
 _RANGES, _ITERATOR = "range_access.h", "iterator"
 
@@ -70,7 +65,7 @@ class Names(NamedTuple):
 def _std_names() -> Names:
     names = Names({}, {}, set())
     for path in sorted(shim_dir().iterdir()):
-        header = _PART_OF.get(path.name, path.name)
+        header = path.name
         if not path.is_file() or header in _LEFT_OUT or header.startswith("tvmffi_cubin_"):
             continue
         text = path.read_text(encoding="utf-8")
@@ -85,6 +80,8 @@ def _std_names() -> Names:
         else:
             for match in _DECLARED.finditer(text):
                 name = next(filter(None, match.groups()))
+                if match["short"]:
+                    name = f"{name[2:]}_{name[0].lower()}"
                 if not name.startswith(("__", "TVMFFI_")) and name not in ("namespace", "operator"):
                     names.members.setdefault(name, header)
                 if match["trait"]:

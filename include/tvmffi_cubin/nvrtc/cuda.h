@@ -1,6 +1,5 @@
 // The part of the driver API's header that device code uses: tensor maps and handles.
-#ifndef TVMFFI_CUBIN_NVRTC_CUDA_H_
-#define TVMFFI_CUBIN_NVRTC_CUDA_H_
+#pragma once
 
 #ifndef CUDA_VERSION
 #define CUDA_VERSION (__CUDACC_VER_MAJOR__ * 1000 + __CUDACC_VER_MINOR__ * 10)
@@ -8,9 +7,8 @@
 
 // Named as in the real header, so that a kernel's mangled name is the one that host code forms.
 typedef struct CUtensorMap_st {
-  alignas(64) unsigned long long opaque[16];
+  alignas(__CUDACC_VER_MAJOR__ < 13 ? 64 : 128) unsigned long long opaque[16];
 } CUtensorMap;
-static_assert(sizeof(CUtensorMap) == 128 && alignof(CUtensorMap) == 64, "as the driver has it");
 
 typedef unsigned long long CUdeviceptr;
 typedef int CUdevice;
@@ -21,5 +19,3 @@ typedef struct CUstream_st* CUstream;
 typedef struct CUevent_st* CUevent;
 typedef unsigned long long CUtexObject;
 typedef unsigned long long CUsurfObject;
-
-#endif  // TVMFFI_CUBIN_NVRTC_CUDA_H_

@@ -1,6 +1,5 @@
 // The device runtime's header without the warning that CUDA 13's gives about its own inner header.
-#ifndef TVMFFI_CUBIN_NVRTC_CUDA_DEVICE_RUNTIME_API_H_
-#define TVMFFI_CUBIN_NVRTC_CUDA_DEVICE_RUNTIME_API_H_
+#pragma once
 
 #ifndef __CUDA_INCLUDE_COMPILER_INTERNAL_HEADERS__
 #define __CUDA_INCLUDE_COMPILER_INTERNAL_HEADERS__
@@ -11,5 +10,3 @@
 #undef __CUDA_INCLUDE_COMPILER_INTERNAL_HEADERS__
 #undef TVMFFI_CUBIN_NVRTC_INTERNAL_HEADERS_
 #endif
-
-#endif  // TVMFFI_CUBIN_NVRTC_CUDA_DEVICE_RUNTIME_API_H_

@@ -1,6 +1,5 @@
 // Limits of the floating types, token by token as in CCCL, which may define them again.
-#ifndef TVMFFI_CUBIN_NVRTC_FLOAT_H_
-#define TVMFFI_CUBIN_NVRTC_FLOAT_H_
+#pragma once
 
 #define FLT_RADIX 2
 #define FLT_MIN 1.17549435082228750796873653722224568e-38f
@@ -17,5 +16,3 @@
 #define DBL_MANT_DIG 53
 #define DBL_MIN_EXP (-1021)
 #define DBL_MAX_EXP 1024
-
-#endif  // TVMFFI_CUBIN_NVRTC_FLOAT_H_

@@ -1,7 +1,5 @@
 // Fixed-width integers with their printf formats.
-#ifndef TVMFFI_CUBIN_NVRTC_INTTYPES_H_
-#define TVMFFI_CUBIN_NVRTC_INTTYPES_H_
-
+#pragma once
 #include "stdint.h"
 
 #define PRId8 "d"
@@ -32,5 +30,3 @@
 #define PRIx64 "llx"
 #define PRIX64 "llX"
 #endif
-
-#endif  // TVMFFI_CUBIN_NVRTC_INTTYPES_H_

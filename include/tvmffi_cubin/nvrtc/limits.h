@@ -1,6 +1,5 @@
 // Limits of the integer types, token by token as in CCCL, which defines them again without asking.
-#ifndef TVMFFI_CUBIN_NVRTC_LIMITS_H_
-#define TVMFFI_CUBIN_NVRTC_LIMITS_H_
+#pragma once
 
 #define CHAR_BIT 8
 #define SCHAR_MIN (-128)
@@ -20,5 +19,3 @@
 #define LLONG_MIN (-LLONG_MAX - 1)
 #define LLONG_MAX 0x7fffffffffffffffLL
 #define ULLONG_MAX 0xffffffffffffffffUL
-
-#endif  // TVMFFI_CUBIN_NVRTC_LIMITS_H_

@@ -1,6 +1,5 @@
 // Sizes and offsets; size_t and ptrdiff_t are NVRTC's own.
-#ifndef TVMFFI_CUBIN_NVRTC_STDDEF_H_
-#define TVMFFI_CUBIN_NVRTC_STDDEF_H_
+#pragma once
 
 typedef decltype(nullptr) nullptr_t;
 
@@ -12,5 +11,3 @@ typedef struct {
 #ifndef offsetof
 #define offsetof(type, member) (::size_t)((char*) &(((type*) 0)->member) - (char*) 0)
 #endif
-
-#endif  // TVMFFI_CUBIN_NVRTC_STDDEF_H_

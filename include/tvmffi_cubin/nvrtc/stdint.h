@@ -1,7 +1,5 @@
 // Fixed-width integers; the types are in the prelude.
-#ifndef TVMFFI_CUBIN_NVRTC_STDINT_H_
-#define TVMFFI_CUBIN_NVRTC_STDINT_H_
-
+#pragma once
 #include "limits.h"
 #include "tvmffi_cubin_limits_64.h"
 
@@ -14,13 +12,20 @@ typedef uint16_t uint_least16_t;
 typedef uint32_t uint_least32_t;
 typedef uint64_t uint_least64_t;
 typedef int8_t int_fast8_t;
-typedef int16_t int_fast16_t;
-typedef int32_t int_fast32_t;
 typedef int64_t int_fast64_t;
 typedef uint8_t uint_fast8_t;
+typedef uint64_t uint_fast64_t;
+#ifdef TVMFFI_CUBIN_HOST_INTEGERS
+typedef int64_t int_fast16_t;
+typedef int64_t int_fast32_t;
+typedef uint64_t uint_fast16_t;
+typedef uint64_t uint_fast32_t;
+#else
+typedef int16_t int_fast16_t;
+typedef int32_t int_fast32_t;
 typedef uint16_t uint_fast16_t;
 typedef uint32_t uint_fast32_t;
-typedef uint64_t uint_fast64_t;
+#endif
 
 // Token by token as in CCCL, which defines them again without asking.
 #define INT8_MIN SCHAR_MIN
@@ -39,5 +44,3 @@ typedef uint64_t uint_fast64_t;
 #define INTMAX_MAX INT64_MAX
 #define UINTMAX_MAX UINT64_MAX
 #define SIZE_MAX UINT64_MAX
-
-#endif  // TVMFFI_CUBIN_NVRTC_STDINT_H_

@@ -7,6 +7,10 @@
 #define uint64_t tvmffi_cubin_cccl_uint64_t
 #define int_least64_t tvmffi_cubin_cccl_int_least64_t
 #define uint_least64_t tvmffi_cubin_cccl_uint_least64_t
+#define int_fast16_t tvmffi_cubin_cccl_int_fast16_t
+#define int_fast32_t tvmffi_cubin_cccl_int_fast32_t
+#define uint_fast16_t tvmffi_cubin_cccl_uint_fast16_t
+#define uint_fast32_t tvmffi_cubin_cccl_uint_fast32_t
 #define int_fast64_t tvmffi_cubin_cccl_int_fast64_t
 #define uint_fast64_t tvmffi_cubin_cccl_uint_fast64_t
 #define intptr_t tvmffi_cubin_cccl_intptr_t

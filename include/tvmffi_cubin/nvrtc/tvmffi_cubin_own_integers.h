@@ -3,6 +3,10 @@
 #undef uint64_t
 #undef int_least64_t
 #undef uint_least64_t
+#undef int_fast16_t
+#undef int_fast32_t
+#undef uint_fast16_t
+#undef uint_fast32_t
 #undef int_fast64_t
 #undef uint_fast64_t
 #undef intptr_t
@@ -25,6 +29,10 @@ using ::int64_t;
 using ::uint64_t;
 using ::int_least64_t;
 using ::uint_least64_t;
+using ::int_fast16_t;
+using ::int_fast32_t;
+using ::uint_fast16_t;
+using ::uint_fast32_t;
 using ::int_fast64_t;
 using ::uint_fast64_t;
 using ::intptr_t;

@@ -1,9 +1,6 @@
 // Comes before every source that NVRTC compiles: what nvcc offers without an include.
-#ifndef TVMFFI_CUBIN_NVRTC_PRELUDE_H_
-#define TVMFFI_CUBIN_NVRTC_PRELUDE_H_
-
+#pragma once
 #include "cmath"
-#include "tvmffi_cubin_builtins.h"
 
 typedef signed char int8_t;
 typedef short int16_t;
@@ -67,4 +64,36 @@ __device__ __forceinline__ void cudaTriggerProgrammaticLaunchCompletion() {
 #endif
 }
 
-#endif  // TVMFFI_CUBIN_NVRTC_PRELUDE_H_
+// The host compiler's functions of bits, which nvcc knows in device code and NVRTC does not.
+#if __cplusplus >= 201402L
+// CUDA's own functions are none of constants.
+#define TVMFFI_CUBIN_BITS(_T, SUFFIX, CUDA_SUFFIX, SIGNED)                        \
+  __host__ __device__ constexpr int __builtin_popcount##SUFFIX(unsigned _T __x) { \
+    if (!__builtin_is_constant_evaluated()) return __popc##CUDA_SUFFIX(__x);      \
+    int __n = 0;                                                                  \
+    for (; __x; __x &= __x - 1) ++__n;                                            \
+    return __n;                                                                   \
+  }                                                                               \
+  __host__ __device__ constexpr int __builtin_ffs##SUFFIX(SIGNED __x) {           \
+    if (!__builtin_is_constant_evaluated()) return __ffs##CUDA_SUFFIX(__x);       \
+    int __n = 1;                                                                  \
+    for (unsigned _T bits = __x; bits; bits >>= 1, ++__n)                         \
+      if (bits & 1) return __n;                                                   \
+    return 0;                                                                     \
+  }                                                                               \
+  __host__ __device__ constexpr int __builtin_ctz##SUFFIX(unsigned _T __x) {      \
+    return __builtin_ffs##SUFFIX(__x) - 1;                                        \
+  }                                                                               \
+  __host__ __device__ constexpr int __builtin_clz##SUFFIX(unsigned _T __x) {      \
+    if (!__builtin_is_constant_evaluated()) return __clz##CUDA_SUFFIX(__x);       \
+    int __n = 8 * sizeof(__x);                                                    \
+    for (; __x; __x >>= 1) --__n;                                                 \
+    return __n;                                                                   \
+  }
+
+TVMFFI_CUBIN_BITS(int, , , int)
+TVMFFI_CUBIN_BITS(long, l, ll, long)             // NOLINT
+TVMFFI_CUBIN_BITS(long long, ll, ll, long long)  // NOLINT
+
+#undef TVMFFI_CUBIN_BITS
+#endif
