@@ -99,81 +99,73 @@ _CHECKS: Checks = {
 class Launch(Record, checks=_CHECKS):
     """How an exported function launches a kernel.
 
+    A figure is an int, or a str that is an expression over the arguments: ``"ceil_div(n, 256)"``.
+
     Parameters
     ----------
-    grid : int, str or a sequence of up to three, optional
-        Number of blocks in x, y, z. A str is an expression over the arguments:
-        ``"ceil_div(x.numel, 256)"``. Without
-        `grid` and `block` the caller gives them: ``mod.k[grid, block](...)``; with a `block` alone,
-        ``mod.k[grid](...)``.
-    block : int, str or a sequence of up to three, optional
-        Number of threads of a block in x, y, z.
+    grid, block : int, str or a sequence of up to three, optional
+        Blocks of the grid and threads of a block in x, y, z. Without both the caller gives them:
+        ``mod.k[grid, block](...)``; without a grid, ``mod.k[grid](...)``.
     dynamic_smem_bytes : int or str
-        Dynamic shared memory of a block, in bytes. More than 48 KB is opted into by itself.
+        Dynamic shared memory of a block, in bytes; more than 48 KB is opted into.
     args : mapping of str to str, int, float, bool, bytes, None, TensorMap, Scratch or Bound
         Kernel parameters that callers do not pass: expressions, names of other parameters,
         constants, maps of tensors, memory for the launch alone, or what `Module.bind` gives.
-        Expressions may read them, but for the latter, as they read what callers pass.
+        Expressions may read those that are integers.
     params : str, optional
-        The parameters as C++ declares them, ``"const float* x, int64_t n"``: where they cannot be
-        known from the source, or to export others. May name parameters that only expressions use;
-        ``""`` where there is none.
+        The parameters as C++ declares them, ``"const float* x, int64_t n"``, where the source does
+        not tell, or to export others. May name parameters that only expressions use.
     strided : str or sequence of str
         Tensors that need not be contiguous, because the kernel reads their strides otherwise.
     multiple_of : mapping of str to int, optional
-        What the kernel was compiled to assume: integers, and addresses of pointers, that are
-        multiples of a power of two: ``{"x": 16, "n": 16}``. Any other argument is a ValueError, or
-        leaves the call to the next instance of a `Dispatch`.
+        What the kernel assumes: integers, and addresses of pointers, that are multiples of a power
+        of two: ``{"x": 16, "n": 16}``. Any other argument is a ValueError, or leaves the call to
+        the next instance of a `Dispatch`.
     equal_to : mapping of str to int, optional
         Integers that have one value alone, for the same reason: ``{"stride": 1}``.
     kernel : str, optional
         The kernel, where its name is not the function's: ``"fill<float>"``, ``"ns::add"``. Where no
         kernel has that name, the one whose name it is a part of: ``"main"`` for ``main_kernel``.
     cluster : int, str or a sequence of up to three, optional
-        Blocks of a cluster in x, y, z; each divides the grid's. More than 8 blocks, the portable
-        size, are opted into by themselves.
+        Blocks of a cluster in x, y, z; each divides the grid's. More than 8 are opted into.
     preferred_cluster : int, str or a sequence of up to three, optional
         A larger cluster, a multiple of `cluster`, that the device takes where it can.
     cluster_scheduling_policy : str or int, optional
-        ``"default"``, ``"spread"``, ``"load_balancing"``, or an expression that gives CUDA's number
-        for one of them, 0 to 2.
+        ``"default"``, ``"spread"``, ``"load_balancing"``, or CUDA's number for one of them.
     programmatic_dependent_launch : bool or str
         Whether the kernel may begin before the one before it in the stream has ended, once that
-        allows it (``cudaTriggerProgrammaticLaunchCompletion``); it then waits itself for that
-        one's results (``cudaGridDependencySynchronize``). A str is a condition, as of `when`.
+        allows it (``cudaTriggerProgrammaticLaunchCompletion``); it then waits for that one's
+        results itself (``cudaGridDependencySynchronize``). A str is a condition, as of `when`.
     programmatic_event, launch_completion_event : str or int, optional
         A ``CUevent`` that the blocks of the launch trigger, or that is recorded when all of them
-        have begun: an expression that gives its handle, such as the name of an int64 parameter
-        (0: none).
+        have begun, by its handle, such as the name of an int64 parameter (0: none).
     cooperative : bool or str
         Whether all blocks are resident at once, so that they may wait for each other
         (``cooperative_groups::this_grid().sync()``). A str is a condition.
     priority : int or str, optional
         The launch's priority; the lower the number, the higher. Default: the stream's.
     mem_sync_domain : str or int, optional
-        ``"default"`` or ``"remote"``, or an expression that gives 0 or 1.
+        ``"default"`` or ``"remote"``, or 0 or 1.
     attributes : mapping of int to bytes, optional
-        Further attributes: CUDA's number (``CUlaunchAttributeID``) and the bytes of the value, as
-        many as it has, up to 64.
+        Further attributes: CUDA's number (``CUlaunchAttributeID``) and up to 64 bytes of a value.
     when : str, optional
         A condition on the arguments, ``"n % 4 == 0 and x.data_ptr % 16 == 0"``: where it does not
         hold, the next instance of a `Dispatch` is tried; elsewhere the call is a ValueError.
     meta : mapping of str to int, float, bool, str or None, optional
-        What a Python function that a caller gives as the grid, ``mod.k[lambda meta: ...](...)``,
-        finds in its mapping beside the arguments.
+        What a function that a caller gives as the grid, ``mod.k[lambda meta: ...](...)``, finds in
+        its mapping beside the arguments.
     blocks_per_program : int
-        Blocks in x for each that a caller's ``mod.k[grid]`` counts; a launch without a grid alone.
+        Blocks in x for each that a caller's ``mod.k[grid]`` counts.
     stream : str or int, optional
-        The ``CUstream`` to launch on, as an expression that gives its handle, such as the name of
-        an int64 or ``void*`` parameter; 0 is CUDA's legacy default stream. ``k.on(stream)`` comes
-        before it. Default: the caller's current stream. All launches of a function name the same.
+        The ``CUstream`` to launch on, by its handle, such as the name of an int64 or ``void*``
+        parameter; 0 is CUDA's legacy default stream. ``k.on(stream)`` comes before it. Default: the
+        caller's current stream. All launches of a function name the same.
     device : str or int, optional
-        The ordinal of the device to launch on. One that is not the tensors' is a ValueError.
-        Default: the tensors' device, without tensors the current one. The same for all launches.
+        The ordinal of the device to launch on, which has to be the tensors'. Default: the tensors'
+        device, without tensors the current one. The same for all launches.
     image : str, bytes, Cubin or pathlib.Path, optional
         Which image has the kernel: the name of one in `embed_cubin`, or ``"kernels"``, that of the
-        device sources; or an image, which is then embedded, the file of one as a ``Path``. Needed
-        where several images have a kernel of that name.
+        device sources; or an image, or the file of one, which is then embedded.
 
     Raises
     ------

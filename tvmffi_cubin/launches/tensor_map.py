@@ -36,18 +36,14 @@ def _word(what: str, value: Any, *, words: tuple[str, ...]) -> str:
 
 
 _CHECKS: Checks = {
-    "box_dim": partial(figures, most=5),
-    "element_strides": partial(figures, most=5),
+    **dict.fromkeys(("box_dim", "element_strides", "global_dim"), partial(figures, most=5)),
     "swizzle": partial(_word, words=SWIZZLES),
     "interleave": partial(_word, words=INTERLEAVES),
     "l2_promotion": partial(_word, words=L2_PROMOTIONS),
     "oob_fill": partial(_word, words=OOB_FILLS),
     "dtype": partial(_word, words=DATA_TYPES),
-    "lower_corner": figures,
-    "upper_corner": figures,
-    "channels_per_pixel": figure,
-    "pixels_per_column": figure,
-    "global_dim": partial(figures, most=5),
+    **dict.fromkeys(_IM2COL[:2], figures),
+    **dict.fromkeys(_IM2COL[2:], figure),
     "global_strides": partial(figures, most=4, least=0),
 }
 
@@ -64,17 +60,14 @@ class TensorMap(Record, checks=_CHECKS):
     ----------
     tensor : str, optional
         The function's parameter that the map is of; where the kernel has no such parameter, the
-        function takes the tensor in the map's place. Default: the map's own name. Its strides may
-        be any that the driver takes, the innermost one being 1 element.
+        function takes the tensor in the map's place. Default: the map's own name.
     box_dim : int, str or a sequence of up to five
         Elements of a box in each dimension, 1 to 256.
     element_strides : int, str or a sequence of up to five, optional
-        The step from one element of the box to the next in each dimension, 1 to 8; 1 in the
-        innermost one unless `interleave` is set. Default: 1.
+        The step from one element of the box to the next in each dimension, 1 to 8. Default: 1.
     swizzle : str
         ``"none"``, ``"32B"``, ``"64B"``, ``"128B"``, ``"128B_atom_32B"``,
-        ``"128B_atom_32B_flip_8B"`` or ``"128B_atom_64B"``; the box's innermost dimension must not
-        have more bytes.
+        ``"128B_atom_32B_flip_8B"`` or ``"128B_atom_64B"``.
     interleave : str
         ``"none"``, ``"16B"`` or ``"32B"``.
     l2_promotion : str
@@ -82,9 +75,8 @@ class TensorMap(Record, checks=_CHECKS):
     oob_fill : str
         What is read outside of the tensor: ``"zeros"`` or, of floating types, ``"nan"``.
     dtype : str, optional
-        Where it is not to be the tensor's own: such as ``"float16"``, or ``"float32_ftz"``,
-        ``"tfloat32"``, ``"tfloat32_ftz"``, ``"16u4_align8b"``, ``"16u4_align16b"`` or
-        ``"16u6_align16b"``. Elements have the same size as the tensor's, or are the 4- or 6-bit
+        Where it is not to be the tensor's own: such as ``"float16"``, ``"tfloat32"`` or
+        ``"16u4_align8b"``. Elements have the same size as the tensor's, or are the 4- or 6-bit
         values that it has in bytes: figures of the innermost dimension then count values.
     lower_corner, upper_corner : int, str or a sequence of up to three
         Of an im2col map; see `im2col`.
@@ -92,9 +84,8 @@ class TensorMap(Record, checks=_CHECKS):
         Likewise.
     global_dim : int, str or a sequence of up to five, optional
         What the memory is taken for, in elements of the map's data type, where that is not the
-        tensor's own shape: a flat buffer as a matrix, a part of one. Of the tensor the address
-        alone counts then, and with `dtype` its own dtype neither, so that a bare address will do,
-        too; that the memory is that large is the caller's to see to.
+        tensor's own shape. Of the tensor the address alone counts then, so that with `dtype` a bare
+        address will do, too; that the memory is that large is the caller's to see to.
     global_strides : int, str or a sequence of up to four, optional
         In bytes, of all dimensions of `global_dim` but the innermost. Default: without gaps.
 
@@ -140,16 +131,7 @@ class TensorMap(Record, checks=_CHECKS):
                 )
 
     @classmethod
-    def im2col(
-        cls,
-        tensor: str | None = None,
-        *,
-        lower_corner: Any,
-        upper_corner: Any,
-        channels_per_pixel: Figure,
-        pixels_per_column: Figure,
-        **options: Any,
-    ) -> TensorMap:
+    def im2col(cls, tensor: str | None = None, **fields: Any) -> TensorMap:
         """Return the map of an image, channels last, as a convolution reads it.
 
         Parameters
@@ -164,17 +146,10 @@ class TensorMap(Record, checks=_CHECKS):
             Elements along C of one load, 1 to 256.
         pixels_per_column : int or str
             Pixels of one load, 1 to 1024.
-        **options
+        **fields
             As of `TensorMap`.
         """
-        return cls(
-            tensor,
-            lower_corner=lower_corner,
-            upper_corner=upper_corner,
-            channels_per_pixel=channels_per_pixel,
-            pixels_per_column=pixels_per_column,
-            **options,
-        )
+        return cls(tensor, **fields)
 
     @property
     def is_im2col(self) -> bool:
