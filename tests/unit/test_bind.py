@@ -46,9 +46,7 @@ def test_a_function_takes_what_its_launches_need(launches, params):
     ("first", "second"),
     [
         ("int n", "long n"),
-        ("int n", "unsigned int n"),
         ("float* n", "int* n"),
-        ("float* n", "float4* n"),
         ("float* n", "void* n"),
         ("bool n", "char n"),
     ],
@@ -129,12 +127,10 @@ def test_params_that_do_not_fit_the_kernel_are_refused(params, text):
     [
         ("k(int v)", 2**31, ValueError, "2147483648 is out of the range of int"),
         ("k(int v)", 1.0, TypeError, "got 1.0, but int takes an int"),
-        ("k(bool v)", 1, TypeError, "got 1, but bool takes a bool"),
         ("k(float* v)", 0, TypeError, "got 0, but float* takes None"),
         ("k(Pair v)", b"abc", ValueError, "got 3 bytes, wanted 4"),
         ("k(float* v, int* x)", "x", ValueError, "'float*' takes a parameter of the same type or"),
         ("k(float4* v, float* x)", "x", ValueError, "takes a parameter of the same type"),
-        ("k(float* v, long x)", "x", ValueError, "takes a parameter of the same type"),
     ],
 )
 def test_a_value_that_does_not_fit_is_refused_by_name(declaration, value, error, text):
@@ -148,17 +144,13 @@ def test_a_value_that_does_not_fit_is_refused_by_name(declaration, value, error,
     ("options", "text", "caret_at"),
     [
         ({"args": {"n": "z.numel"}}, "args['n']: unknown name 'z'; there are a, x, y, num_sms", 0),
-        ({"args": {"n": "2 * count"}}, "unknown name 'count'", 4),
         ({"args": {"n": "n + 1"}}, "'n' is what this expression gives", 0),
         ({"args": {"n": "x * 2"}}, "'x' is a tensor; wanted one of its .shape", 0),
         ({"args": {"n": "1 + a"}}, "'a' is 'float'; expressions are integer arithmetic", 4),
-        ({"args": {"n": "a.numel"}}, "'a' is 'float', not a tensor", 0),
         ({"args": {"n": "num_sms.numel"}}, "unknown name 'num_sms'", 0),
         ({"args": {"a": 1.5}, "grid": "a"}, "'a' is 'float', given by args as 1.5, which no", 0),
         ({"args": {"x": None}, "grid": "x.numel"}, "given by args as None, which no e", 0),
-        ({"block": (1, "m")}, "block.y: unknown name 'm'", 0),
         ({"when": "n == 0 or not x"}, "when: 'x' is a tensor; wanted one of its", 14),
-        ({"stream": "q"}, "stream: unknown name 'q'", 0),
         ({"stream": "n * num_sms"}, "stream: num_sms is not known yet", 4),
         ({"device": "max_cooperative_blocks"}, "device: max_cooperative_blocks is not known", 0),
         ({"cluster": 2, "cluster_scheduling_policy": "SPREAD"},
@@ -178,9 +170,7 @@ def test_what_an_expression_cannot_read_is_pointed_at(options, text, caret_at):
     ("options", "text"),
     [
         ({"args": {"m": 3}}, "args gives 'm', .* there are a, x, y, n"),
-        ({"strided": "z"}, "strided names 'z', wanted one of x, y"),
         ({"strided": "n"}, "strided names 'n', wanted one of x, y"),
-        ({"multiple_of": {"a": 4}}, "multiple_of names 'a', wanted one of x, y, n"),
         ({"equal_to": {"x": 4}}, "equal_to names 'x', wanted one of n"),
     ],
 )
@@ -222,7 +212,6 @@ OF_X = TensorMap("x", box_dim=16)
          {"args": {"m": TILE, "o": TensorMap("y", box_dim=16)},
           "params": "__half* y, int n, const float* m"}, "__half* y, int n, const float* m"),
         ("k(cute::TmaDescriptor m)", {"args": {"m": OF_X}, "sizes": {"m": 128}}, "void* x"),
-        ("k(CUtensorMap m)", {}, "CUtensorMap m"),
     ],
 )  # fmt: skip
 def test_a_tensor_is_taken_in_the_place_of_its_map(declaration, options, params):
@@ -307,7 +296,6 @@ def test_an_instance_says_what_tells_it_from_others():
     ("grids", "common"),
     [
         ([{}, {}], {"meta": {}, "unit": 1}),
-        ([{"meta": {"B": 2}}, {"meta": {"B": 2}}], {"meta": {"B": 2}, "unit": 1}),
         ([{"meta": {"B": 2}}, {"meta": {"B": 4}}], {"meta": None, "unit": 1}),
         ([{}, {"blocks_per_program": 2}], None),
         ([{}, {"grid": 1}], None),

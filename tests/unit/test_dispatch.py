@@ -1,8 +1,6 @@
 """`Dispatch` and `Launch.over`: instances in order, names replaced, slips refused by name."""
 
-import dataclasses
 import enum
-import pickle
 
 import numpy as np
 import pytest
@@ -28,16 +26,6 @@ def test_instances_are_launches_lists_of_them_and_the_instances_of_others():
 def test_what_are_no_instances_is_refused(instances):
     with pytest.raises(TypeError):
         Dispatch(instances)
-
-
-def test_a_dispatch_is_a_value():
-    one, same = Dispatch([ONE, TWO]), Dispatch((ONE, [TWO]))
-    assert one == same
-    assert hash(one) == hash(same)
-    assert pickle.loads(pickle.dumps(one)) == one
-    assert one != Dispatch([TWO, ONE])
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        one.instances = ()
 
 
 # over
