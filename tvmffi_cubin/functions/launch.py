@@ -7,18 +7,16 @@ from dataclasses import replace
 from typing import Any
 
 from ..device.signature import check
-from ..kernels.types import CxxType, Param, parse_params
+from ..kernels.types import CxxType, Param, parse_params, parse_type
 from ..launches.attributes import ATTRIBUTES
 from ..launches.expression import lone_name
 from ..launches.launch import Launch
 from ..launches.tensor_map import TensorMap
 from ..launches.values import Bound, Scratch
-from . import constant
 from .assembly import Layout
 from .exported import Exported, contradicts, fits, is_integer
 from .plan import STEP, KernelRef, Plan, kind_of
 from .postfix import ONCE_SHAPED, Scope
-from .tensor_map import MAP_TYPE, map_row
 
 # As structs of launcher/plan.h, and its enumerations.
 LAUNCH = Layout("P P P i i i i i ? ?")
@@ -157,6 +155,8 @@ class LaunchBinder:
             return self._argument(name)
         value, what = self.args[name], f"args[{name!r}]"
         if isinstance(value, TensorMap):
+            from .tensor_map import map_row
+
             self.num_maps += 1
             self.mapped.add(value.tensor or name)
             return _SOURCE.row(_FROM_MAP, 0, map_row(self._scope, value, param))
@@ -173,6 +173,8 @@ class LaunchBinder:
             slot = Exported(value.name or name, type_, ndim, is_strided, required=value.required)
             return _SOURCE.row(_FROM_BOUND, self.plan.slot(self.function, slot), None)
         if not isinstance(value, str):
+            from . import constant
+
             data = self.plan.data(constant.encode(value, type_, what), align=16)
             return _SOURCE.row(_FROM_CONSTANT, 0, data)
         other = lone_name(value)
@@ -263,7 +265,8 @@ def as_map(launch: Launch, param: Param) -> Param:
     """Return a kernel's parameter, which is a map where its tensor is declared under its name."""
     value = launch.args.get(param.name)
     is_tensor = isinstance(value, TensorMap) and value.tensor in (None, param.name)
-    return Param(param.name, MAP_TYPE) if is_tensor and param.type.kind == "pointer" else param
+    is_map = is_tensor and param.type.kind == "pointer"
+    return Param(param.name, parse_type("CUtensorMap")) if is_map else param
 
 
 def _list(names: Iterable[str]) -> str:

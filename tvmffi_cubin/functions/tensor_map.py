@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kernels.types import Param, parse_type
+from ..kernels.types import Param
 from ..launches.tensor_map import (
     DATA_TYPES,
     INTERLEAVES,
@@ -15,7 +15,7 @@ from .assembly import Layout
 from .plan import STEP
 from .postfix import Scope
 
-MAP_TYPE = parse_type("CUtensorMap")
+_MAP_SIZE = 128
 _MAP = Layout("P P i i  B b B B B B i i i i" + 27 * " q")
 _WORD = 10
 # The words of a `TensorMapSpec` in core/tensor_map.h: where each field begins.
@@ -30,7 +30,7 @@ def map_row(scope: Scope, map_: TensorMap, param: Param) -> str | None:
     """Return the label of a parameter's map, and note what it asks of its tensor."""
     (name, type_, _), tensor = param, map_.tensor or param.name
     what = f"args[{name!r}]"
-    if type_.kind not in ("struct", "raw") or type_.size != MAP_TYPE.size:
+    if type_.kind not in ("struct", "raw") or type_.size != _MAP_SIZE:
         raise ValueError(
             f"{what}: a TensorMap is for 'const __grid_constant__ CUtensorMap', got "
             f"'{type_.text} {name}'"
