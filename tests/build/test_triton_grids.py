@@ -123,12 +123,9 @@ def test_what_a_function_reads_from_outside_is_refused():
         (lambda meta: tuple(meta["x"].shape), "not iterable"),
     ],
 )
-def test_what_cannot_be_traced_is_refused_with_its_line(grid, message):
-    with pytest.raises(TypeError, match=message) as caught:
+def test_what_cannot_be_traced_is_refused(grid, message):
+    with pytest.raises(TypeError, match=f"{message}(.|\n)*write the grid as an expression"):
         compiled(grid)
-    assert "write the grid as an expression" in str(caught.value)
-    assert "test_triton_grids.py:" in str(caught.value)
-    assert "lambda meta" in str(caught.value)
 
 
 @pytest.mark.parametrize(

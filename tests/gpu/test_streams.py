@@ -104,15 +104,6 @@ def test_a_launch_is_on_the_stream_that_is_an_argument(type_, kind):
         run(None, 0, kind(side), count)
 
 
-@needs_two
-def test_a_device_that_is_an_argument_decides_without_tensors():
-    run, x = with_target("uint64_t"), torch.zeros(1, device="cuda:1")
-    with torch.cuda.device(0):
-        run(ctypes.c_void_p(x.data_ptr()), 0, 0, 1)
-    torch.cuda.synchronize(1)
-    assert x.item() == 1
-
-
 @pytest.mark.parametrize("way", ["on", "use_stream"])
 @pytest.mark.parametrize("kind", [itself, handle, Protocol, of_cupy])
 def test_a_launch_is_on_the_stream_that_is_given(kind, way, slow):

@@ -44,7 +44,7 @@ def add() -> tc.Module:
         for text in ("*fp32:16, *fp32:16, *fp32:16, i32:16", "*fp32, *fp32, *fp32, i32")
     ]
     free = tc.triton.compile(kernels.add, "*fp32, *fp32, *fp32, i32", constexprs=constexprs)
-    return load(aligned=launches[0], add=tc.Dispatch(launches), free=free)
+    return load(add=tc.Dispatch(launches), free=free)
 
 
 @pytest.mark.parametrize("count", [1, 1000, 4096, 98_432])
@@ -56,17 +56,6 @@ def test_vector_add(add, count):
     out.zero_()
     add.free[lambda meta: blocks(meta)](x, y, out, count)
     assert torch.equal(out, x + y)
-
-
-def test_of_several_specialisations_the_one_that_fits_is_launched(add):
-    wide = torch.rand(2, 4097, device="cuda")
-    x, y, out = wide[0, 1:], wide[1, 1:], torch.zeros(4097, device="cuda")[1:]
-    add.add(x, y, out, 4096)
-    assert torch.equal(out, x + y)
-    with pytest.raises(ValueError, match=r"\bx\b"):
-        add.aligned(x, y, out, 4096)
-    with pytest.raises(ValueError, match=r"\bn\b"):
-        add.aligned(*torch.rand(3, 4096, device="cuda"), 4095)
 
 
 @pytest.mark.parametrize("columns", [1, 781, 1024])

@@ -6,7 +6,6 @@ import dis
 import inspect
 import operator
 import re
-import traceback
 from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, NoReturn
@@ -64,14 +63,7 @@ def _traced(kernel: CompiledKernel, function: Any) -> Any:
         return function({x: replaced(y, _symbol) for x, y in kernel.arguments.items()})
     except Exception as error:
         what = f"no argument {error}" if isinstance(error, KeyError) else str(error)
-        lines = (
-            f"\n  {x.filename}:{x.lineno}: {x.line}"
-            for x in reversed(traceback.extract_tb(error.__traceback__))
-            if x.filename == function.__code__.co_filename
-        )
-        raise TypeError(
-            f"grid: the function cannot be traced: {what}{next(lines, '')}\n{_REMEDY}"
-        ) from error
+        raise TypeError(f"grid: the function cannot be traced: {what}\n{_REMEDY}") from error
 
 
 def outside_values(function: FunctionType) -> list[str]:
