@@ -91,41 +91,6 @@ def test_first_calls_of_many_threads_on_all_devices(mod):
     assert all(x.item() == 90_000 // 4 - 1 for x in out)
 
 
-@needs_two
-def test_threads_on_both_devices_each_on_a_stream_of_its_own(mod):
-    xs = [torch.zeros(1000, dtype=torch.int32, device=f"cuda:{index % 2}") for index in range(8)]
-    synchronize()
-
-    def work(index: int) -> None:
-        stream = torch.cuda.Stream(xs[index].device)
-        for turn in range(200):
-            if turn % 2:
-                mod.count.on(stream)(xs[index])
-            else:
-                with tc.use_stream(stream):
-                    mod.count(xs[index])
-        stream.synchronize()
-
-    together(8, work)
-    assert all((x.cpu() == 200).all() for x in xs)
-
-
-@needs_two
-def test_a_stream_of_the_other_device_is_refused(mod):
-    x = torch.zeros(8, dtype=torch.int32, device="cuda:0")
-    stream = torch.cuda.Stream("cuda:1")
-    with pytest.raises(ValueError, match="stream is of cuda:1, the launch is on cuda:0"):
-        mod.count.on(stream)(x)
-    assert (x.cpu() == 0).all()
-
-
-@needs_two
-def test_tensors_on_two_devices_are_refused():
-    mod = tc.load_inline("gpu_two", 'extern "C" __global__ void k(float* x, float* y) {}')
-    with pytest.raises(ValueError, match="on cuda:1, wanted one on cuda:0"):
-        mod.k[1, 1](torch.zeros(1, device="cuda:0"), torch.zeros(1, device="cuda:1"))
-
-
 # A long run
 
 
