@@ -12,6 +12,10 @@
 #include <cuda.h>
 #include <cuda_runtime.h>
 
+#if CUDART_VERSION < 12080
+typedef struct CUlib_st* cudaLibrary_t;
+#endif
+
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 #include <mutex>
 #include <unordered_map>

@@ -100,27 +100,27 @@ def launched(instances: tc.Module, driver_stub: DriverStub) -> Callable[[], list
     return take
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def workshop(run_folder: Path) -> Workshop:
     return Workshop(run_folder / "wrappers")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def guide_so(workshop: Workshop) -> Path:
     return workshop.build("guide_wrapper.cc")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def own_so(workshop: Workshop) -> Path:
     return workshop.build("own_wrapper.cc")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def raw_so(workshop: Workshop) -> Path:
     return workshop.build("raw_calls.cc")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def launching_so(workshop: Workshop) -> Path:
     return workshop.build("launching.cc")
 

@@ -40,8 +40,6 @@ void Launch(int way, tvm::ffi::TensorView x, tvm::ffi::TensorView y, int n) {
   LaunchConfig config(1, 32);
   config.SetDevice(device);
   CUlaunchConfig plain = config.Get();
-  cudaLaunchConfig_t runtime{};
-  runtime.gridDim = runtime.blockDim = dim3(1);
   tvm::ffi::cuda_api::LaunchConfig theirs{};
   tvm::ffi::cuda_api::LaunchAttrType attribute{};
   tvm::ffi::cuda_api::ConstructLaunchConfig(guide.GetHandle(), nullptr, 0, tvm::ffi::dim3(1),
@@ -61,14 +59,6 @@ void Launch(int way, tvm::ffi::TensorView x, tvm::ffi::TensorView y, int n) {
       break;
     case 5:
       TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(guide.LaunchEx(args, theirs));
-      break;
-    case 6:
-      TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(
-          cudaLaunchKernelExC(&runtime, guide.GetHandle(), args));
-      break;
-    case 7:
-      TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(
-          cudaLaunchKernel(guide.GetHandle(), dim3(1), dim3(32), args, 0, nullptr));
       break;
     case 8:
       TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(
@@ -90,7 +80,7 @@ void LaunchBytes(tvm::ffi::Bytes image, tvm::ffi::String name, int n) {
   CheckDriver(kernel.Launch(args, config));
 }
 """
-WAYS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)
+WAYS = (0, 1, 2, 3, 4, 5, 8, 9)
 NAMES = ["counters", "limit", "scale"]
 FUNCTIONS = {
     "Launch": None,
@@ -207,7 +197,7 @@ class TestAnImageThatArrivesAtRunTime:
 
 def test_what_is_required_and_not_bound_is_named(driver_stub, arrays):
     mod = build(bound_params=["counters", tc.Bound("limit", required=True), "scale"])
-    for way in (0, 3, 4, 6):
+    for way in (0, 3, 4, 8):
         with pytest.raises(tc.LaunchError) as error:
             mod.Launch(way, *arrays, 3)
         assert "launch of axpy: the parameter limit (unsigned int) is not bound" in str(error.value)
@@ -289,7 +279,7 @@ class TestABuild:
         for name in ("cuLaunchKernel", "cudaGraphKernelNodeSetParams"):
             assert (
                 f"__wrap_{name}: {name} would pass kernels less than they take, since the module "
-                "has bound_params: launch by CubinKernel, or by cudaLaunchKernelExC in C++"
+                "has bound_params: launch by CubinKernel"
             ) in str(error.value)
 
     def test_with_an_object_that_launches_by_itself_is_refused(self, tmp_path):

@@ -64,7 +64,7 @@ def project(folder: Path, text: str, *, language: str = "CXX") -> Path:
 
 
 def test_the_example_builds_runs_and_is_built_again_when_a_header_changes(
-    tmp_path: Path, driver_stub: DriverStub, monkeypatch
+    tmp_path: Path, driver_stub: DriverStub
 ):
     source, build = tmp_path / "the source", tmp_path / "the build"
     shutil.copytree(ROOT / "examples" / "cmake", source)
@@ -76,9 +76,6 @@ def test_the_example_builds_runs_and_is_built_again_when_a_header_changes(
     # The stand-in launches it, and computes nothing.
     done = subprocess.run([program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "saxpy gave 1, not 3\n"), done.stderr
-    monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", "/nonexistent/libcuda.so.1")
-    done = subprocess.run([program], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, "built, not launched: there is no GPU here\n")
 
     before = image.stat().st_mtime_ns, program.stat().st_mtime_ns
     cmake("--build", build)

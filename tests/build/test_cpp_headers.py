@@ -23,7 +23,6 @@ HEADERS = sorted(
     for path in [
         *INCLUDE.glob("tvmffi_cubin/*.h"),
         *INCLUDE.glob("tvmffi_cubin/core/*.h"),
-        *INCLUDE.glob("tvmffi_cubin/runtime/*.h"),
         *INCLUDE.glob("tvmffi_cubin/mixed/*.h"),
         *INCLUDE.glob("tvmffi_cubin/compat/**/*.h"),
     ]
@@ -31,7 +30,7 @@ HEADERS = sorted(
 # A unit of mixed sources has a name.
 NAMED = "#ifdef TVMFFI_CUBIN_MIXED_UNIT\nTVMFFI_CUBIN_MIXED_UNIT(alone)\n#endif\n"
 # With CUB g++ 12 needs a flag, which the build gives it; the others are NVRTC's, and host.h's.
-PARTS = ("mixed/cub.h", "mixed/device.h", "mixed/runtime.h")
+PARTS = ("mixed/cub.h", "mixed/device.h")
 COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name)]
 
 

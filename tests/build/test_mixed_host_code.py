@@ -54,6 +54,7 @@ tvm::ffi::String caught(int how) {
   return "nothing";
 }
 int64_t size(tvm::ffi::TensorView x, int at) { return x.size(at); }
+#include <cuda.h>
 int devices() {
   int count = 0;
   return cuInit(0) == CUDA_SUCCESS && cuDeviceGetCount(&count) == CUDA_SUCCESS ? count : -1;

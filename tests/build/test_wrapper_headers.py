@@ -11,7 +11,7 @@ import pytest
 import tvm_ffi
 from stub.cuda_array import cuda_array
 from stub.driver_stub import DriverStub
-from wrapper_workshop import Workshop
+from wrapper_workshop import CPP, Workshop
 
 import tvmffi_cubin.module  # noqa: F401 - registers LaunchError
 from tvmffi_cubin import LaunchError
@@ -80,28 +80,18 @@ class TestRawCalls:
     def test_runtime_calls_work_over_the_driver(self, raw: tvm_ffi.Module) -> None:
         assert raw.runtime_calls() == 0
 
-    def test_neither_cuda_library_is_linked(self, raw_so: Path) -> None:
-        dynamic = subprocess.run(
-            ["readelf", "-dW", "--dyn-syms", raw_so], capture_output=True, text=True, check=True
-        ).stdout
-        assert "libcuda" not in dynamic
-        assert not [row for row in dynamic.splitlines() if " cu" in row or "tvmffi_cubin" in row]
-
-    def test_the_runtime_is_linked_where_a_call_is_left_for_it(
+    def test_of_cudas_libraries_the_static_runtime_alone_is_linked(
         self, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.delenv("TVMFFI_CUBIN_CUDART")
-        source = workshop.folder / "left.cc"
-        source.write_text(
-            "#include <cuda_runtime.h>\n"
-            'extern "C" __attribute__((visibility("default"))) int least() {\n'
-            "  return cudaDeviceReset(); }\n"
+        library = workshop.link(
+            "alone", [workshop._compile(CPP / "raw_calls.cc", name="alone")], ["-lcudart", "-lcuda"]
         )
-        library = workshop.link("left", [workshop._compile(source)], ["-lcudart", "-lcuda"])
         dynamic = subprocess.run(
-            ["readelf", "-d", library], capture_output=True, text=True, check=True
+            ["readelf", "-dW", "--dyn-syms", library], capture_output=True, text=True, check=True
         ).stdout
-        assert "libcudart" not in dynamic
+        assert "libcuda" not in dynamic
+        assert not [row for row in dynamic.splitlines() if " cu" in row or "tvmffi_cubin" in row]
 
 
 # A process of its own: the driver is opened once.
@@ -115,9 +105,8 @@ def told(call, *args):
         return str(error)
 print(told(own.bad_image))
 print(told(guide.missing))
-print(raw.one_call(), raw.device_count())
+print(raw.one_call())
 print(raw.driver_error_text(1))
-print(raw.runtime_error_text(1))
 """
 
 
@@ -130,10 +119,10 @@ def test_wrappers_load_without_a_driver_and_every_call_says_so(
         env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    own_error, guide_error, codes, driver_text, runtime_text = done.stdout.splitlines()
-    for text in (own_error, guide_error, driver_text, runtime_text):
+    own_error, guide_error, code, driver_text = done.stdout.splitlines()
+    for text in (own_error, guide_error, driver_text):
         assert "no CUDA driver: /nonexistent/libcuda.so.1" in text
-    assert codes == "100 -100"
+    assert code == "100"
     assert driver_text.startswith("CUDA_ERROR_NO_DEVICE: ")
 
 

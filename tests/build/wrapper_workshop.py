@@ -102,8 +102,9 @@ class Workshop:
     ) -> Path:
         paths = tvm_ffi_paths()
         libraries = forwarders.link_flags(extra)
-        if extra:
-            libraries += forwarders.cudart_flags(find_cuda().require("cudart"))
+        libraries += forwarders.cudart_flags(
+            forwarders.runtime_to_link(find_cuda().require("cudart"))
+        )
         run(
             *self.compiler, "-shared", "-o", f"{name}.so", *objects, image,
             "forwarders.cc.o", "-Wl,-z,now", "-Wl,-z,defs", "-Wl,--version-script=exports.map",

@@ -72,20 +72,8 @@ int RuntimeCalls() {
   return 0;
 }
 
-int DeviceCount() {
-  int count = -1;
-  const cudaError_t error = cudaGetDeviceCount(&count);
-  return error == cudaSuccess ? count : -static_cast<int>(error);
-}
-
-tvm::ffi::String RuntimeErrorText(int code) {
-  return cudaGetErrorString(static_cast<cudaError_t>(code));
-}
-
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(driver_calls, DriverCalls);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(one_call, OneCall);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(unknown_to_stub, UnknownToStub);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(driver_error_text, DriverErrorText);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(runtime_calls, RuntimeCalls);
-TVM_FFI_DLL_EXPORT_TYPED_FUNC(device_count, DeviceCount);
-TVM_FFI_DLL_EXPORT_TYPED_FUNC(runtime_error_text, RuntimeErrorText);

@@ -145,23 +145,3 @@ CUresult CUDAAPI cuDeviceGetName(char* name, int size, CUdevice device) {
   snprintf(name, (size_t)size, "%s", model);
   return StubLeave(CUDA_SUCCESS);
 }
-
-/* Of each device; what is allocated takes nothing from it. */
-static const size_t kMemoryBytes = (size_t)8 << 30;
-
-CUresult CUDAAPI cuMemGetInfo(size_t* available, size_t* total) {
-  STUB_ENTER(STUB_INITIALIZED);
-  StubContext* context = NULL;
-  STUB_TRY(StubActiveContext(&context));
-  STUB_REQUIRE(available != NULL && total != NULL, CUDA_ERROR_INVALID_VALUE);
-  *available = *total = kMemoryBytes;
-  return StubLeave(CUDA_SUCCESS);
-}
-
-CUresult CUDAAPI cuDeviceTotalMem(size_t* bytes, CUdevice device) {
-  STUB_ENTER(STUB_INITIALIZED, "'device':%d", device);
-  STUB_REQUIRE(bytes != NULL, CUDA_ERROR_INVALID_VALUE);
-  STUB_REQUIRE(StubDeviceExists(device), CUDA_ERROR_INVALID_DEVICE);
-  *bytes = kMemoryBytes;
-  return StubLeave(CUDA_SUCCESS);
-}

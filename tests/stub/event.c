@@ -56,11 +56,6 @@ CUresult CUDAAPI cuEventDestroy(CUevent event) {
   return StubLeave(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuEventQuery(CUevent event) {
-  STUB_ENTER(STUB_INITIALIZED, "'event':%zu", (size_t)event);
-  return StubLeave(StubFindEvent(event) != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE);
-}
-
 CUresult CUDAAPI cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
   STUB_ENTER(STUB_INITIALIZED, "'start':%zu,'end':%zu", (size_t)start, (size_t)end);
   STUB_REQUIRE(milliseconds != NULL, CUDA_ERROR_INVALID_VALUE);

@@ -78,15 +78,6 @@ CUresult CUDAAPI cuKernelSetAttribute(CUfunction_attribute attribute, int value,
       StubSetFunctionAttribute(attribute, value, kernel, &kernel->settings[device], device));
 }
 
-CUresult CUDAAPI cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice device) {
-  STUB_ENTER(STUB_INITIALIZED, "'kernel':%zu,'config':%d,'device':%d", (size_t)kernel, (int)config,
-             device);
-  STUB_REQUIRE(StubFindKernel(kernel, NULL) != NULL, CUDA_ERROR_INVALID_HANDLE);
-  STUB_REQUIRE(StubDeviceExists(device), CUDA_ERROR_INVALID_DEVICE);
-  STUB_REQUIRE(config <= CU_FUNC_CACHE_PREFER_EQUAL, CUDA_ERROR_INVALID_VALUE);
-  return StubLeave(CUDA_SUCCESS);
-}
-
 CUresult CUDAAPI cuKernelGetName(const char** name, CUkernel kernel) {
   STUB_ENTER(STUB_INITIALIZED, "'kernel':%zu", (size_t)kernel);
   STUB_REQUIRE(name != NULL, CUDA_ERROR_INVALID_VALUE);
@@ -107,24 +98,4 @@ CUresult CUDAAPI cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* off
   *offset = (size_t)info->params[index].offset;
   if (size != NULL) *size = (size_t)info->params[index].size;
   return StubLeave(CUDA_SUCCESS);
-}
-
-CUresult CUDAAPI cuFuncGetAttribute(int* value, CUfunction_attribute attribute,
-                                    CUfunction handle) {
-  STUB_ENTER(STUB_INITIALIZED, "'attribute':%d,'function':%zu", (int)attribute, (size_t)handle);
-  StubFunction* function = NULL;
-  StubKernel* kernel = StubFindKernel(handle, &function);
-  STUB_REQUIRE(function != NULL, CUDA_ERROR_INVALID_HANDLE);
-  return StubLeave(StubGetFunctionAttribute(value, attribute, kernel, &function->settings,
-                                            function->context->device));
-}
-
-CUresult CUDAAPI cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, int value) {
-  STUB_ENTER(STUB_INITIALIZED, "'function':%zu,'attribute':%d,'value':%d", (size_t)handle,
-             (int)attribute, value);
-  StubFunction* function = NULL;
-  StubKernel* kernel = StubFindKernel(handle, &function);
-  STUB_REQUIRE(function != NULL, CUDA_ERROR_INVALID_HANDLE);
-  return StubLeave(StubSetFunctionAttribute(attribute, value, kernel, &function->settings,
-                                            function->context->device));
 }

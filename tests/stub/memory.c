@@ -147,23 +147,6 @@ CUresult CUDAAPI cuPointerGetAttribute(void* data, CUpointer_attribute attribute
   return StubLeave(Query(data, attribute, pointer));
 }
 
-/* What a pointer that the driver does not know has, in place of a failure. */
-static void SetUnknown(void* data, CUpointer_attribute attribute) {
-  if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE) *(unsigned int*)data = 0;
-  if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) *(int*)data = CU_DEVICE_INVALID;
-  if (attribute == CU_POINTER_ATTRIBUTE_IS_MANAGED) *(bool*)data = false;
-}
-
-CUresult CUDAAPI cuPointerGetAttributes(unsigned int count, CUpointer_attribute* attributes,
-                                        void** data, CUdeviceptr pointer) {
-  STUB_ENTER(STUB_INITIALIZED, "'count':%u,'pointer':%llu", count, pointer);
-  STUB_REQUIRE(attributes != NULL && data != NULL, CUDA_ERROR_INVALID_VALUE);
-  for (unsigned int i = 0; i < count; ++i) {
-    if (Query(data[i], attributes[i], pointer) != CUDA_SUCCESS) SetUnknown(data[i], attributes[i]);
-  }
-  return StubLeave(CUDA_SUCCESS);
-}
-
 /*! \brief Makes the driver know memory that a test made: numpy's, say, as a device's. */
 STUB_EXPORT void stub_register_memory(void* start, size_t size, int type, int device) {
   pthread_mutex_lock(&stub.mutex);

@@ -70,27 +70,6 @@ CUresult CUDAAPI cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* block
   return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, handle, threads, dynamic_smem);
 }
 
-CUresult CUDAAPI cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamic_smem, CUfunction handle,
-                                                         int blocks, int threads) {
-  STUB_ENTER(STUB_INITIALIZED, "'function':%zu,'blocks':%d,'threads':%d", (size_t)handle, blocks,
-             threads);
-  STUB_REQUIRE(dynamic_smem != NULL && blocks > 0 && threads > 0, CUDA_ERROR_INVALID_VALUE);
-  StubFunction* function = NULL;
-  StubKernel* kernel = StubFindKernel(handle, &function);
-  STUB_REQUIRE(kernel != NULL, CUDA_ERROR_INVALID_HANDLE);
-  StubContext* context = NULL;
-  STUB_TRY(StubActiveContext(&context));
-  const StubKernelInfo* info = NULL;
-  STUB_TRY(StubKernelOn(kernel, context->device, &info, NULL));
-  int all = StubAttribute(context->device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
-  int reserved = StubAttribute(context->device,
-                               CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
-  int each = all / blocks - reserved - info->static_smem;
-  int most = StubDynamicLimit(info, &kernel->settings[context->device], context->device);
-  *dynamic_smem = each < 0 ? 0 : (size_t)Least(each, most);
-  return StubLeave(CUDA_SUCCESS);
-}
-
 /* What both functions of clusters need: the kernel where the configuration's stream has it. */
 typedef struct {
   int device, threads;

@@ -142,42 +142,6 @@ CUresult CUDAAPI cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
   return StubLeave(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuStreamGetPriority(CUstream handle, int* priority) {
-  STUB_ENTER(STUB_INITIALIZED, "'stream':%zu", (size_t)handle);
-  StubContext* context = NULL;
-  StubStream* stream = NULL;
-  STUB_REQUIRE(priority != NULL, CUDA_ERROR_INVALID_VALUE);
-  STUB_TRY(StubStreamContext(handle, &context, &stream));
-  *priority = 0;
-  return StubLeave(CUDA_SUCCESS);
-}
-
-CUresult CUDAAPI cuCtxGetStreamPriorityRange(int* least, int* greatest) {
-  STUB_ENTER(STUB_INITIALIZED);
-  StubContext* context = NULL;
-  STUB_TRY(StubActiveContext(&context));
-  if (least != NULL) *least = 0;
-  if (greatest != NULL) *greatest = -5;
-  return StubLeave(CUDA_SUCCESS);
-}
-
-CUresult CUDAAPI cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
-  STUB_ENTER(STUB_INITIALIZED, "'stream':%zu", (size_t)handle);
-  StubContext* context = NULL;
-  StubStream* stream = NULL;
-  STUB_REQUIRE(function != NULL, CUDA_ERROR_INVALID_VALUE);
-  STUB_TRY(StubStreamContext(handle, &context, &stream));
-  bool now = stream == NULL || !stream->capturing;
-  StubLeave(CUDA_SUCCESS);
-  if (now) function(data);
-  return CUDA_SUCCESS;
-}
-
-CUresult CUDAAPI cuStreamCreateWithPriority(CUstream* stream, unsigned int flags, int priority) {
-  (void)priority;
-  return cuStreamCreate(stream, flags);
-}
-
 CUresult CUDAAPI cuStreamQuery(CUstream handle) {
   STUB_ENTER(STUB_INITIALIZED, "'stream':%zu", (size_t)handle);
   StubContext* context = NULL;

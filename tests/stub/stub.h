@@ -17,9 +17,6 @@
 // Only what cuda.h declares, and STUB_EXPORT, leaves the library.
 #pragma GCC visibility push(default)
 #include <cuda.h>
-// Those that cudaProfiler.h would.
-CUresult CUDAAPI cuProfilerStart(void);
-CUresult CUDAAPI cuProfilerStop(void);
 #pragma GCC visibility pop
 
 #define STUB_EXPORT __attribute__((visibility("default")))

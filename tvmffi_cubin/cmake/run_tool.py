@@ -1,7 +1,7 @@
 """Runs the command line of the installation that this file is in, whatever Python finds first.
 
-``--paths`` prints, a line each, what a C++ target needs: our headers, tvm-ffi's, its library, and
-CUDA's header folders.
+``--paths`` prints, a line each, what a C++ target needs: our headers, tvm-ffi's, its library,
+CUDA's runtime, and CUDA's header folders.
 """
 
 import importlib.util
@@ -23,13 +23,15 @@ def _load() -> None:
 
 def _print_paths() -> None:
     from tvmffi_cubin.cuda import libraries
-    from tvmffi_cubin.host import toolchain
+    from tvmffi_cubin.host import forwarders, toolchain
 
     paths = toolchain.tvm_ffi_paths()
     print(toolchain.include_dir())
     print(paths.include)
     print(paths.library)
-    print(*libraries.find_cuda().include_dirs, sep="\n")
+    cuda = libraries.find_cuda()
+    print(forwarders.runtime_to_link(Path(cuda.parts.get("cudart", "cudart"))))
+    print(*cuda.include_dirs, sep="\n")
 
 
 def _run() -> int:

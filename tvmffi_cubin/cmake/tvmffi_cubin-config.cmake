@@ -2,8 +2,8 @@
 #
 # Found by -Dtvmffi_cubin_DIR="$(tvmffi-cubin --cmake-dir)". Gives
 #   tvmffi_cubin::tvmffi_cubin  headers of this package, CUDA's and tvm-ffi's, and libtvm_ffi
-#   tvmffi_cubin::compat        the same with the headers of tvm-ffi's CUBIN launcher guide and a
-#                               cuda_runtime.h that needs no libcudart; not beside CUDA's toolkit
+#   tvmffi_cubin::compat        the same with the headers of tvm-ffi's CUBIN launcher guide, what
+#                               CUDA's wheels lack, and CUDA's runtime; not beside CUDA's toolkit
 #   tvmffi_cubin_compile(), tvmffi_cubin_embed()
 # and, with COMPONENTS tvm_ffi_names, both under the names that tvm-ffi's own package has.
 #
@@ -60,7 +60,7 @@ if(NOT _tvmffi_cubin_result EQUAL 0)
 endif()
 string(REPLACE "\n" ";" _tvmffi_cubin_paths "${_tvmffi_cubin_paths}")
 list(POP_FRONT _tvmffi_cubin_paths _tvmffi_cubin_include _tvmffi_cubin_tvm_ffi
-     _tvmffi_cubin_library)
+     _tvmffi_cubin_library _tvmffi_cubin_cudart)
 # What is left are CUDA's header folders.
 
 if(NOT TARGET tvmffi_cubin::tvmffi_cubin)
@@ -76,7 +76,8 @@ if(NOT TARGET tvmffi_cubin::tvmffi_cubin)
   set_target_properties(
     tvmffi_cubin::compat
     PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${_tvmffi_cubin_include}/tvmffi_cubin/compat"
-               INTERFACE_LINK_LIBRARIES tvmffi_cubin::tvmffi_cubin)
+               INTERFACE_LINK_LIBRARIES
+               "tvmffi_cubin::tvmffi_cubin;${_tvmffi_cubin_cudart};rt;pthread")
 endif()
 
 unset(_tvmffi_cubin_result)
@@ -85,6 +86,7 @@ unset(_tvmffi_cubin_paths)
 unset(_tvmffi_cubin_include)
 unset(_tvmffi_cubin_tvm_ffi)
 unset(_tvmffi_cubin_library)
+unset(_tvmffi_cubin_cudart)
 
 include("${CMAKE_CURRENT_LIST_DIR}/tvmffi_cubin-functions.cmake")
 if("tvm_ffi_names" IN_LIST tvmffi_cubin_FIND_COMPONENTS)

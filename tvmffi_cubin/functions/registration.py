@@ -10,10 +10,8 @@ from .assembly import quoted
 _MAGIC, _VERSION = 0x466243B1, 1
 
 
-def registration(
-    tag: str, image: str | None, kernels: Mapping[str, str], variables: Mapping[str, str]
-) -> str:
-    """Return the assembly text of a unit's table, see ``mixed/stub.h``.
+def registration(tag: str, image: str | None, symbols: Mapping[str, str]) -> str:
+    """Return the assembly text of a unit's table, see ``mixed/launch.h``.
 
     It goes behind that of the image, `assembly.image_text`.
 
@@ -23,11 +21,12 @@ def registration(
         Of the unit whose table it is, as its ``TVMFFI_CUBIN_MIXED_UNIT`` has it.
     image : str or None
         The name of the image that has the kernels, a fatbin, if there is any.
-    kernels, variables : mapping of str to str
-        What stubs and shadows are called, and the symbols in the image.
+    symbols : mapping of str to str
+        What the stubs of kernels and variables are called, and their symbols in the image.
     """
-    texts = dict.fromkeys(x for rows in (kernels, variables) for row in rows.items() for x in row)
-    labels = {text: f".Ltext_{number}" for number, text in enumerate(texts)}
+    labels = {
+        text: f".Ltext_{n}" for n, text in enumerate(dict.fromkeys((*symbols, *symbols.values())))
+    }
     lines = ['    .section .rodata,"a",%progbits']
     lines += [f"{label}:\n    .asciz {quoted(text)}" for text, label in labels.items()]
     if image is not None:
@@ -37,15 +36,13 @@ def registration(
             f".Lwrapper:\n    .long {_MAGIC}, {_VERSION}\n    .quad .Lcubin_{image}, 0",
         ]
     name = f"tvmffi_cubin_mixed_table_{tag}"
-    lines += ['    .section .data.rel.ro,"aw"', "    .balign 16"]
-    for what, rows in (("kernels", kernels), ("variables", variables)):
-        lines.append(f".L{what}:")
-        lines += [f"    .quad {labels[x]}, {labels[symbol]}" for x, symbol in rows.items()]
+    lines += ['    .section .data.rel.ro,"aw"', "    .balign 16", ".Lrows:"]
+    lines += [f"    .quad {labels[x]}, {labels[symbol]}" for x, symbol in symbols.items()]
     wrapper = "0" if image is None else ".Lwrapper"
     lines += [
         "    .balign 16",
         f"    .globl {name}\n    .hidden {name}\n    .type {name}, %object\n{name}:",
-        f"    .quad {wrapper}, .Lkernels, {len(kernels)}, .Lvariables, {len(variables)}",
+        f"    .quad {wrapper}, .Lrows, {len(symbols)}",
         '    .section .note.GNU-stack,"",%progbits',
     ]
     return "\n".join(lines) + "\n"

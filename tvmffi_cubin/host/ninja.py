@@ -111,9 +111,6 @@ def _link(plan: BuildPlan) -> str:
         # Some compilers call their own small functions for atomics; those are no part of libc.
         command.append("-lgcc")
     tries = [[*command, *link.flags]] if link.command else []
-    if link.further_flags:
-        # What is undefined in the first may be defined in the next.
-        tries.append([*tries[0], *link.further_flags])
     if link.linker and not link.flags:
         separate = [word for option in options for word in option.split(",")]
         own = [link.linker, "-shared", "-o", plan.product, *objects, *separate, *link.libraries]

@@ -64,11 +64,11 @@ class Link(NamedTuple):
     """How the objects become one shared object.
 
     `command` is the compiler driver; `objects` were compiled elsewhere and come after the units';
-    `further_flags` are added to the user's `flags` where it does not link without. `bare` links no
-    C or C++ runtime, and allows undefined symbols: for units that call nothing but C functions,
-    which the process has anyway; it takes a third of the time. `linker` is then the ``ld`` to run
-    by itself; where that fails, `command` links, if any. `required` are symbols that must be
-    defined (never with `bare`); `local_symbols` patterns of those that stay inside.
+    `flags` are the user's, and what host code needs. `bare` links no C or C++ runtime, and allows
+    undefined symbols: for units that call nothing but C functions, which the process has anyway;
+    it takes a third of the time. `linker` is then the ``ld`` to run by itself; where that fails,
+    `command` links, if any. `required` are symbols that must be defined (never with `bare`);
+    `local_symbols` patterns of those that stay inside.
     """
 
     command: tuple[str, ...]
@@ -77,7 +77,6 @@ class Link(NamedTuple):
     objects: tuple[str, ...] = ()
     bare: bool = False
     linker: str | None = None
-    further_flags: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
     local_symbols: tuple[str, ...] = LOCAL_SYMBOLS
 

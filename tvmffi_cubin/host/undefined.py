@@ -35,7 +35,7 @@ def _remedy(name: str) -> str:
     if name.startswith(_REFUSED):
         return (
             f"{name.removeprefix(_REFUSED)} would pass kernels less than they take, since the "
-            "module has bound_params: launch by CubinKernel, or by cudaLaunchKernelExC in C++"
+            "module has bound_params: launch by CubinKernel"
         )
     if name.startswith(("__tvm_ffi__cubin_", "__tvmffi_cubin_image_")):
         image = re.sub(r"^__tvm_ffi__cubin_|^__tvmffi_cubin_image_|_end$", "", name)

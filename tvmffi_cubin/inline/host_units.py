@@ -40,7 +40,10 @@ def host_units(job: Job) -> tuple[dict[str, bytes | str], list[Unit]]:
         if is_cuda and by_nvcc is not None:
             made = by_nvcc(f"{name}.cu")
         else:
-            prefix, options = host.prefix(exports, is_cuda=is_cuda), host.host_flags(tools, flags)
+            prefix, options = (
+                host.prefix(exports, *host.of_cuda(is_cuda)),
+                host.host_flags(tools, flags),
+            )
             folders = request.include_paths
             made = Cxx(f"{name}.cc", tools.compiler.command, options, folders, prefix)
         files[made.source] = host.host_unit(group, exports, is_cuda=is_cuda)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -120,25 +119,14 @@ class Job(NamedTuple):
 
         cuda, nvcc = self.tools.cuda, self.tools.nvcc
         flags = self.request.ldflags
-        further: tuple[str, ...] = ()
         if nvcc is not None:
             from ..cuda.nvcc import runtime
 
             more, own = runtime(nvcc, self.request.cuda_cflags)
             libraries = (*more, *libraries)
             flags = (*forwarders.link_flags(flags), *own)
-        elif cuda is not None:
-            flags = forwarders.link_flags(flags)
-            if "cudart" in cuda.parts:
-                further = forwarders.cudart_flags(cuda.require("cudart"))
-            if self.mixed is not None:
-                flags, further = (*flags, *further), ()
-        elif binaries:
-            # Objects of mixed sources call CUDA's runtime.
-            from ..cuda.libraries import find_cuda
-
-            with contextlib.suppress(ToolchainError):
-                further = forwarders.cudart_flags(find_cuda().require("cudart"))
+        elif cuda is not None or binaries:
+            flags = (*forwarders.link_flags(flags), *self._cudart_flags)
         if self.exports.plan.has_cpp_slots:
             flags = (*forwarders.refusing_flags(), *flags)
         shared = [x.path for x in self.request.files.binaries if x.is_shared]
@@ -150,6 +138,17 @@ class Job(NamedTuple):
             tuple(libraries),
             (*forwarders.library_flags(shared), _MAPPED, *flags),
             objects=tuple(binaries),
-            further_flags=further,
             required=required,
         )
+
+    @property
+    def _cudart_flags(self) -> tuple[str, ...]:
+        """What links CUDA's runtime; objects may call it where nothing else is CUDA's."""
+        from ..cuda.libraries import find_cuda
+        from ..host import forwarders
+
+        try:
+            cudart = (self.tools.cuda or find_cuda()).require("cudart")
+        except ToolchainError:
+            return ()  # what is called is told as undefined
+        return forwarders.cudart_flags(forwarders.runtime_to_link(cudart))

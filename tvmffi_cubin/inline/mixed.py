@@ -59,9 +59,7 @@ class MixedModule(NamedTuple):
     def tables(self) -> dict[str, str]:
         """The texts of the units' tables, by the names of their images."""
         return {
-            x.unit.image: registration(
-                x.tag, x.unit.image if x.device else None, x.kernels, x.variables
-            )
+            x.unit.image: registration(x.tag, x.unit.image if x.device else None, x.symbols)
             for x in self.units
         }
 
@@ -73,7 +71,8 @@ class MixedModule(NamedTuple):
     @property
     def objects(self) -> tuple[str, ...]:
         """The paths of their objects."""
-        return tuple(str(host.so) for host in self.hosts)
+        own = (str(parts.host.so) for parts in self.units)
+        return tuple(dict.fromkeys((*own, *(parts.runtime for parts in self.units))))
 
     @property
     def exported(self) -> frozenset[str]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from ..cache.entry import Entry, Product
 from ..cache.key import Key, digest_of
 from ..cache.store import Cache, outside
-from ..host import forwarders, precompiled, toolchain
+from ..host import build, forwarders, precompiled, toolchain
 from ..host import units as host_unit
 from ..host.flags import find_for, incbin_files
 from ..host.plan import BuildPlan, Cxx, Merge, object_name
@@ -29,6 +30,7 @@ OBJECT = "tvmffi_cubin.host.o"
 CUB = "#include <tvmffi_cubin/mixed/cub.h>"
 """What has CUB for host code, which asks for the sizes of its types."""
 
+_RUNTIME = "tvmffi_cubin.runtime.o"
 _UNIT = "mixed_host.cc"
 _TEXT = "mixed_host.cu"
 # Flags with which an object says which line its code is of.
@@ -118,6 +120,21 @@ class HostCompiler(NamedTuple):
             lambda folder: self._compile(code, folder),
             name=f"{self.request.name} (host code)",
         )
+
+    def runtime(self, code: HostCode) -> str:
+        """Return the path of the object that such code needs beside its own, compiled once."""
+        flags = ("-w", *self._flags(code))
+        key = Key("mixed runtime").add("tools", self.tools.versions).add("flags", flags)
+        key.add("command", self.tools.compiler.command).add("machine", os.uname().machine)
+        make = partial(self._compile_runtime, flags)
+        return os.fspath(self.cache.obtain(key.hexdigest(), make, name=_RUNTIME).so)
+
+    def _compile_runtime(self, flags: tuple[str, ...], folder: Path) -> Product:
+        source = os.fspath(self.tools.include / "tvmffi_cubin" / "mixed" / "runtime.cc")
+        unit = Cxx(source, self.tools.compiler.command, flags)
+        link = Merge(os.fspath(toolchain.find_linker()))
+        build.run(BuildPlan(self.request.name, (unit,), link=link, output=_RUNTIME), folder, {})
+        return Product(so=_RUNTIME, outdated=self.tools.outdated, versions=self.tools.versions)
 
     def _flags(self, code: HostCode) -> tuple[str, ...]:
         cflags = HeaderSearch(self.request, self.tools).cuda_flags

@@ -27,8 +27,8 @@ from .headers import HeaderSearch
 from .request import Request
 from .tools import Toolset
 
-PREFIX = "#include <tvmffi_cubin/mixed/host.h>"
-"""What every unit's host text is compiled behind, after tvm-ffi's headers."""
+PREFIX = "tvmffi_cubin/mixed/host.h"
+"""What every unit's host text is compiled behind, before tvm-ffi's headers."""
 
 _MACROS = "macros.h"
 
@@ -49,7 +49,7 @@ _ARCH = re.compile(r"(?:sm|compute)_(\d+)([af]?)\Z")
 
 def mixed_prefix(exports: Sequence[tuple[str, str]]) -> str:
     """Return what all units of mixed sources begin with."""
-    return f"{host_unit.prefix(exports, is_cuda=False)}\n{PREFIX}"
+    return host_unit.prefix(exports, PREFIX)
 
 
 def expand(

@@ -84,11 +84,13 @@ class MixedParts(NamedTuple):
         Its image, of the device sources linked with it as well; None where it has no kernel.
     host : Entry
         The object of the host side.
+    runtime : str
+        The path of the one that it needs beside.
     exported : tuple of str
         The functions that it exports.
     tag : str
         The end of its table's symbol, which no other unit's has.
-    kernels, variables : dict of str to str
+    symbols : dict of str to str
         See `registration`.
     files : tuple of PartFiles
         What either side read, and what was read to cut them.
@@ -103,10 +105,10 @@ class MixedParts(NamedTuple):
     unit: MixedUnit
     device: Image | None
     host: Entry
+    runtime: str
     exported: tuple[str, ...]
     tag: str
-    kernels: dict[str, str]
-    variables: dict[str, str]
+    symbols: dict[str, str]
     files: tuple[PartFiles, ...]
     device_texts: tuple[str, ...]
     names: frozenset[str]
@@ -157,6 +159,7 @@ class _Build(NamedTuple):
         sides = {arch: device_side(text.text) for arch, text in texts.items()}
         first = sides[self.archs[0]]
         code = self._host_code(host, host_text)
+        runtime = Later(partial(HostCompiler(self.request, self.tools, self.cache).runtime, code))
         compiled, early = self._compile_host(code, host, sides)
         if host.launches and not (first.has_code or self._may_be_elsewhere):
             raise ValueError(
@@ -173,15 +176,15 @@ class _Build(NamedTuple):
             else:
                 sides, image, files = self._without_accidents(texts, asked)
             device_texts += tuple(dict.fromkeys(x.text for x in sides.values()))
-        kernels, variables = _symbols(image, asked)
+        lowered = {} if image is None else image.cubin.lowered_names
         return MixedParts(
             unit=self.unit,
             device=image,
             host=compiled,
+            runtime=runtime.result(),
             exported=tuple(name for name, _ in code.exports),
             tag=code.tag,
-            kernels=kernels,
-            variables=variables,
+            symbols={x.stub: lowered[name] for x, name in asked.items() if name in lowered},
             files=(
                 files,
                 PartFiles.of(compiled, self.tools),
@@ -381,13 +384,3 @@ def _check(instance: Instance, name: str) -> str:
         'device code than in host code");\n'
         for number, layout in enumerate(instance.layouts)
     )
-
-
-def _symbols(
-    image: Image | None, asked: Mapping[Instance, str]
-) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the symbols of the kernels and the variables that stubs and shadows stand for."""
-    lowered = {} if image is None else image.cubin.lowered_names
-    found = {x: lowered[name] for x, name in asked.items() if name in lowered}
-    kernels = {x.stub: symbol for x, symbol in found.items() if not x.is_variable}
-    return kernels, {x.stub: symbol for x, symbol in found.items() if x.is_variable}

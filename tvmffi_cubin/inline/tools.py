@@ -120,11 +120,6 @@ class Toolset(NamedTuple):
             return self.nvcc.includes
         return () if self.cuda is None else tuple(map(str, self.cuda.include_dirs))
 
-    @property
-    def has_own_runtime(self) -> bool:
-        """Whether wrappers call this package's runtime API: not beside nvcc, which has CUDA's."""
-        return self.cuda is not None and self.nvcc is None
-
 
 def find_tools(
     *,
