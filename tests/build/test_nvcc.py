@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from file_kit import EXPORT, write
 from nvcc_kit import FakeNvcc
-from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
 from tvmffi_cubin.cache import memo
@@ -172,24 +171,12 @@ def test_separate_device_code_is_linked_before_host_code(fake):
     assert len(fake.commands()) == 1
 
 
-def test_an_object_can_be_made(fake):
-    path = built(output="one.o")
-    assert Path(path).read_bytes()[:4] == b"\x7fELF"
-
-
 def test_a_mistake_is_a_build_error_at_the_users_own_line(fake):
     with pytest.raises(tc.BuildError, match=r"cuda_sources_0\.cu:3:") as failed:
         tc.load_inline(
             "bad", "\n\nint f() { return nothing; }", functions="f", compiler="nvcc", arch=ARCH
         )
     assert failed.value.command.startswith(str(fake.path))
-
-
-def test_no_architecture_and_no_gpu_is_an_error_that_says_so(fake, monkeypatch):
-    monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", "/no/driver")
-    with pytest.raises(tc.ToolchainError, match=r'no GPU to compile for: .* arch="sm_90a"'):
-        built(arch=None, extra_cuda_cflags=["-DGPU"])
-    built(arch=None, extra_cuda_cflags=["-gencode=arch=compute_80,code=sm_80"])
 
 
 # With nvcc itself
@@ -250,11 +237,6 @@ def test_kernels_and_host_functions_in_one_text_are_a_module(mixed, genuine):
     mixed.unload()
 
 
-def test_functions_of_embedded_images_are_launched_beside(mixed, driver_stub):
-    mixed.one(cuda_array(driver_stub, 4))
-    assert driver_stub.launches()[-1].kernel == "one"
-
-
 def test_the_module_names_no_folder_of_nvcc_and_needs_no_runtime(mixed, genuine):
     content = Path(mixed.path).read_bytes()
     for folder in (genuine.root, genuine.libraries, os.path.dirname(genuine.path)):
@@ -274,13 +256,6 @@ def test_the_code_that_nvcc_embeds_is_inspected(mixed, genuine):
     assert "add<__half, 32>" in found.text()
     assert found.versions["nvcc"] == genuine.version
     assert list(mixed.cubins) == ["image"]
-
-
-def test_nvccs_own_messages_have_the_users_lines(genuine):
-    source = "\n__global__ void k(float* x) {\n  x[0] = nothing;\n}\nvoid f() {}"
-    with pytest.raises(tc.BuildError, match=r"cuda_sources_0\.cu\(3\): error") as failed:
-        tc.load_inline("bad", source, functions="f", compiler="nvcc", arch=ARCH)
-    assert "nothing" in failed.value.output
 
 
 def test_device_code_of_several_files_and_objects_is_linked(genuine, here):

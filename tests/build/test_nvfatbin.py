@@ -6,7 +6,6 @@ import os
 import struct
 
 import pytest
-from alive import Alive
 from fatbin_builder import PTX, SPECIFIC, Row, fatbin
 from several_architectures import (
     EVERYTHING,
@@ -21,8 +20,6 @@ from stub.driver_stub import DriverStub
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import nvrtc
-from tvmffi_cubin.cuda import libraries, nvfatbin
-from tvmffi_cubin.cuda.nvfatbin import join
 
 pytestmark = needs_sm_100a
 
@@ -67,32 +64,6 @@ def test_a_fatbin_of_code_that_is_yet_to_be_linked_is_refused(kinds):
 
 
 # nvFatbin itself
-
-
-def test_containers_are_freed_on_every_way_out(monkeypatch):
-    library = libraries.library("nvFatbin", libraries.find_cuda().require("nvfatbin"))
-    alive = Alive(monkeypatch, library.calls, "nvFatbinCreate", "nvFatbinDestroy")
-    cubins = [nvrtc.compile(SOURCE, arch=arch) for arch in ("sm_80", "sm_90")]
-    join(cubins)
-    monkeypatch.setattr(library.calls, "nvFatbinGet", lambda *_: 1)
-    with pytest.raises(tc.CubinError, match="nvFatbinGet of .* failed with error 1"):
-        join(cubins)
-    assert alive.count == 0
-
-
-@pytest.mark.parametrize(
-    "options", [[b"-compress-all"], [b"-compress-all", b"-compress-mode=size"]]
-)
-def test_what_nvfatbin_compresses_is_read_or_the_reason_given(options, monkeypatch):
-    monkeypatch.setattr(nvfatbin, "_OPTIONS", tuple(options))
-    plain = [nvrtc.compile(SOURCE, arch=arch) for arch in ("sm_80", "sm_90a", "compute_80")]
-    packed = join(plain)
-    assert packed.archs == ("sm_80", "sm_90a", "compute_80")
-    if packed.unreadable:
-        assert "zstandard" in packed.unreadable[0]
-        return
-    assert packed.kernels == join(plain).kernels
-    assert [member.image for member in packed.members[:2]] == [x.image for x in plain[:2]]
 
 
 def test_hand_made_fatbins_are_what_nvfatbin_makes(driver_stub):

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from pathlib import Path
 
 import pytest
-from alive import Alive
 
 from tvmffi_cubin import Cubin, nvjitlink, nvrtc
 from tvmffi_cubin.cuda import libraries
 from tvmffi_cubin.errors import CompileError
-from tvmffi_cubin.kernels import nv_info
 from tvmffi_cubin.kernels.image import read_image
 
 LIBRARY = "__device__ float add_one(float x) { return x + 1; }\n__device__ int counter;"
@@ -43,33 +40,12 @@ def test_units_of_either_kind_become_one_image(library: str, user: str):
     assert read_image(linked).kind == "cubin"
 
 
-def test_link_time_optimisation_inlines_across_units():
-    separate, merged = (
-        nvjitlink.link([unit(LIBRARY, kind), unit(USER, kind)]) for kind in ("relocatable", "ltoir")
-    )
-    names = [{x.name for x in nv_info.symbols(one.image)} for one in (separate, merged)]
-    assert ["_Z7add_onef" in one for one in names] == [True, False]
-
-
 def test_files_bytes_and_ptx_are_linked_too(tmp_path: Path):
     (tmp_path / "library.cubin").write_bytes(unit(LIBRARY).image)
     ptx = unit(LIBRARY, "ptx", "sm_90", options=["-rdc=true"])
     for library in (tmp_path / "library.cubin", ptx):
         linked = nvjitlink.link([library, unit(USER).image], arch="sm_90a")
         assert [kernel.name for kernel in linked.kernels] == ["use"]
-
-
-def test_a_static_library_is_linked_too():
-    runtime = libraries.find_cuda().require("cudart").with_name("libcudadevrt.a")
-    if not runtime.exists():
-        pytest.skip(f"no {runtime}")
-    parent = unit(
-        "__global__ void child(int* x) { x[0] = 1; }\n"
-        'extern "C" __global__ void parent(int* x) { child<<<1, 1>>>(x); }'
-    )
-    assert 'device_libraries=["cudadevrt"]' in refusal(parent)
-    names = {kernel.name for kernel in nvjitlink.link([parent, runtime]).kernels}
-    assert {"parent", "_Z5childPi"} <= names
 
 
 def test_lowered_names_of_the_units_are_kept():
@@ -113,16 +89,6 @@ def test_a_definition_of_ptx_or_of_a_kernel_is_one_too(capfd):
     kernels = [unit(f'extern "C" __global__ void k(int* x) {{ x[0] = {i}; }}') for i in (1, 2)]
     assert "Multiple definition of 'k' in 'inputs[1]', first in 'inputs[0]'" in refusal(*kernels)
     assert capfd.readouterr().err == ""
-
-
-def test_instances_and_inline_functions_may_be_in_several_units():
-    source = (
-        "template <class T> __global__ void fill(T* x) { x[0] = T(1); }\n"
-        "inline __device__ __noinline__ int twice(int x) { return 2 * x; }\n"
-        'extern "C" __global__ void k%d(int* x) { x[0] = twice(x[1]); }'
-    )
-    units = [unit(source % i, name_expressions=["fill<int>"]) for i in (1, 2)]
-    assert len(nvjitlink.link(units).kernels) == 3
 
 
 @pytest.mark.parametrize(
@@ -205,22 +171,3 @@ def test_wrong_arguments_are_named():
 def test_optimising_across_units_without_ltoir_says_what_is_missing():
     message = refusal(unit(LIBRARY), unit(USER), lto=True)
     assert 'no input has LTO-IR: compile them with target_type="ltoir", or leave out' in message
-
-
-def test_warnings_are_logged_and_kept(caplog):
-    units = [unit(LIBRARY, "ltoir"), unit(USER, "ltoir")]
-    with caplog.at_level(logging.WARNING, "tvmffi_cubin"):
-        linked = nvjitlink.link(units, options=["-maxrregcount=16"])
-    assert "register count" in linked.log
-    assert "nvJitLink for sm_90a" in caplog.text
-
-
-def test_a_link_that_fails_is_freed(monkeypatch):
-    library = libraries.library("nvJitLink", libraries.find_cuda().require("nvjitlink"))
-    alive = Alive(monkeypatch, library.calls, "nvJitLinkCreate", "nvJitLinkDestroy")
-    nvjitlink.link([unit(LIBRARY), unit(USER)])
-    refusal(unit(USER))
-    refusal(unit(LIBRARY), error=ValueError, options=["-nothing"])
-    # Bytes of LTO-IR do not say for which architecture they are.
-    assert "newer than target arch" in refusal(unit(LIBRARY, "ltoir").image, arch="sm_80")
-    assert alive.count == 0

@@ -8,17 +8,8 @@ import pytest
 from nvrtc_kernel import KERNEL, compile_it
 
 from tvmffi_cubin import nvrtc
-from tvmffi_cubin.cuda import libraries, program
+from tvmffi_cubin.cuda import program
 from tvmffi_cubin.errors import CompileError, ToolchainError
-
-
-def test_an_image_is_made():
-    cubin = compile_it(arch="sm_90a")
-    assert cubin.image.startswith(b"\x7fELF")
-    assert cubin.arch == "sm_90a"
-    assert [kernel.name for kernel in cubin.kernels] == ["store"]
-    assert cubin.log == ""
-
 
 HIDDEN = """
 namespace { __global__ void k(float* x) { x[threadIdx.x] = 1; } }
@@ -64,35 +55,12 @@ def compile_hidden(source=HIDDEN, **arguments):
     return compile_it(source, name_expressions=["k", "s"], **arguments)
 
 
-def test_a_byte_order_mark_is_passed_over():
-    source = 'extern "C" __global__ void k() {}'
-    marked = nvrtc.compile("\ufeff" + source, arch="sm_90").image
-    assert marked == nvrtc.compile(source, arch="sm_90").image
-
-
-def test_the_current_device_is_compiled_for(driver_stub):
-    driver_stub.set_devices(80)
-    assert nvrtc.compile(KERNEL).arch == "sm_80"
-    driver_stub.set_devices(90)
-    assert nvrtc.compile(KERNEL).arch == "sm_90a"
-
-
-def test_options_of_the_assembler_may_be_in_one():
-    assert "ptxas info" in compile_it(options=["-Xptxas=-v,-dlcm=ca"]).log
-    assert "ptxas info" in compile_it(options=["-Xptxas", "-dlcm=ca,-v"]).log
-
-
 def test_templates_get_their_symbols():
     source = "namespace n { template <class T, int N> __global__ void scale(T* x) { *x *= N; } }"
     names = ["n::scale<float, 4>", "n::scale<double, 2>"]
     cubin = compile_it(source, name_expressions=names)
     assert list(cubin.lowered_names) == names
     assert set(cubin.lowered_names.values()) == {kernel.name for kernel in cubin.kernels}
-
-
-def test_a_name_expression_that_names_nothing_is_a_compile_error():
-    with pytest.raises(CompileError, match="nothing_like_it"):
-        compile_it(name_expressions=["nothing_like_it<float>"])
 
 
 def test_options_reach_nvrtc():
@@ -164,23 +132,6 @@ def test_threads_may_compile_at_once():
     assert {n: cubin.kernels[0].name for n, cubin in images.items()} == {
         n: f"k{n}" for n in range(8)
     }
-
-
-def test_programs_are_freed_on_every_way_out(monkeypatch):
-    nvrtc = program.load(libraries.find_cuda().nvrtc)
-    freed = []
-    call = nvrtc.call
-
-    def noted(function, *arguments):
-        freed.extend(["freed"] * (function == "DestroyProgram"))
-        call(function, *arguments)
-
-    monkeypatch.setattr(nvrtc, "call", noted)
-    compile_it()
-    for broken in ({"source": "broken"}, {"options": ["--none"]}, {"options": ["-dlto"]}):
-        with pytest.raises((CompileError, ValueError)):
-            compile_it(**broken)
-    assert len(freed) == 4
 
 
 @pytest.mark.parametrize(

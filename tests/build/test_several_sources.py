@@ -91,42 +91,11 @@ def test_one_function_launches_kernels_of_two_units(driver_stub):
     assert mod.cubins["kernels"].lowered_names == {"fill<float>": "_Z4fillIfEvPT_S0_"}
 
 
-@BOTH
-def test_what_is_static_may_have_one_name_in_several_units(lto):
-    unit = """
-    static __device__ __noinline__ int own(int x) { return x * %d; }
-    namespace { __device__ int hidden; __global__ void inner(int* x) { x[0] = hidden; } }
-    template <class T> __device__ __noinline__ T twice(T x) { return x * clock(); }
-    extern "C" __global__ void k%d(int* x) { x[0] = own(x[1]) + twice(x[2]) + hidden; }"""
-    functions = {name: tc.Launch(kernel=name, grid=1, block=1) for name in ("k1", "k2")}
-    mod = load([unit % (i, i) for i in (1, 2)], functions, lto=lto, name="static")
-    assert mod.functions == ("k1", "k2")
-
-
 def test_two_static_kernels_of_one_name_are_an_error():
     unit = "static __global__ void same(int* x) { x[0] = %d; }"
     message = refusal(unit % 1, unit % 2, error=ValueError)
     assert message.count("same(int* x) [_Z4samePi]") == 2
     refusal(unit % 1, unit % 2, functions={"f": tc.Launch(kernel="same")}, error=ValueError)
-
-
-@pytest.mark.parametrize("more", ["", "__global__ void put(short* c) {}"])
-def test_overloads_in_several_units_keep_their_own_types(more):
-    one, other = (f"__global__ void put({type_} p) {{ p[0] = 1; }}" for type_ in ("float*", "int*"))
-    kernels = {"f": "_Z3putPf", "i": "_Z3putPi"}
-    functions = {name: tc.Launch(kernel=symbol) for name, symbol in kernels.items()}
-    mod = load([one, f"{other}\n{more}"], functions)
-    assert [mod[name].signature for name in mod.functions] == ["f(float* p)", "i(int* p)"]
-
-
-def test_a_wrapper_beside_several_units_goes_to_the_host_compiler():
-    wrapper = """
-    #include <tvm/ffi/tvm_ffi.h>
-    int answer() { return 42; }
-    TVM_FFI_DLL_EXPORT_TYPED_FUNC(answer, answer);"""
-    mod = load([*SOURCES, wrapper], name="wrapped")
-    assert mod["answer"]() == 42
-    assert set(mod.cubins) == {"kernels"}
 
 
 def test_files_are_units_with_their_own_folders(tmp_path: Path):
@@ -175,6 +144,15 @@ def test_a_source_that_is_alone_is_not_linked(monkeypatch):
         assert mod.functions == ("alone",)
 
 
+@pytest.mark.parametrize("more", ["", "__global__ void put(short* c) {}"])
+def test_overloads_in_several_units_keep_their_own_types(more):
+    one, other = (f"__global__ void put({type_} p) {{ p[0] = 1; }}" for type_ in ("float*", "int*"))
+    kernels = {"f": "_Z3putPf", "i": "_Z3putPi"}
+    functions = {name: tc.Launch(kernel=symbol) for name, symbol in kernels.items()}
+    mod = load([one, f"{other}\n{more}"], functions)
+    assert [mod[name].signature for name in mod.functions] == ["f(float* p)", "i(int* p)"]
+
+
 # Options and tools
 
 
@@ -193,13 +171,6 @@ def test_a_missing_nvjitlink_names_its_wheel(monkeypatch):
     assert f"pip install {cuda.wheels['nvjitlink']}" in message
 
 
-def test_warnings_name_the_unit(caplog):
-    unused = "\n\n__global__ void warned(int* x) { int unused; x[0] = 1; }"
-    mod = load([*SOURCES, unused], name="warned")
-    assert "cuda_sources[3](3): warning" in mod.cubins["kernels"].log
-    assert "NVRTC on cuda_sources[3]" in caplog.text
-
-
 # Libraries
 
 
@@ -215,18 +186,6 @@ def test_a_library_is_linked_into_a_single_source(kind, lto):
     assert mod["call"].signature == "call(float* x)"
     launch = tc.Launch(kernel="inside", params="float* x")
     assert load(CALLER, {"f": launch}, device_libraries=[made], lto=lto).functions == ("f",)
-
-
-def test_the_content_of_a_library_is_part_of_the_key(tmp_path: Path):
-    one, other = (library(source=LIBRARY.replace("1", x)) for x in ("1", "2"))
-    path = tmp_path / "helper.cubin"
-    path.write_bytes(one.image)
-
-    def build(made: object, **more) -> str:
-        return tc.build_inline("keyed", CALLER, arch="sm_90a", device_libraries=[made], **more)
-
-    assert build(one.image) == build(path)
-    assert len({build(one), build(other), build(one, lto=True)}) == 3
 
 
 def test_kernels_may_launch_kernels_with_the_device_runtime():
@@ -285,11 +244,6 @@ def test_of_broken_units_the_first_ones_own_log_is_shown(lto):
     assert caught.value.source == broken
 
 
-def test_an_error_in_a_header_names_the_header():
-    header = '#define OK\n#error "wrong"'
-    assert "cuda_sources[0](2): catastrophic error: #error" in refusal(header, SCALE, USE)
-
-
 def test_a_unit_that_needs_a_declaration_is_told_which():
     message = refusal(HEADER, SCALE, USE.replace("__device__ Real scaled(Real x);", ""))
     assert 'identifier "scaled" is undefined' in message
@@ -308,20 +262,6 @@ def test_an_instance_that_is_none_says_whose_it_would_be():
 
 
 # Units that do not link
-
-
-def test_all_undefined_symbols_are_named_with_their_unit():
-    user = """
-    __device__ int missing(int, const char*);
-    extern __device__ int variable;
-    extern "C" __global__ void k(int* x) { x[0] = missing(1, "") + variable; }"""
-    with pytest.raises(CompileError) as caught:
-        load([*SOURCES, user])
-    message = str(caught.value)
-    assert message.startswith("the device sources do not link for sm_90a:\n")
-    for name in ("missing(int, char const*)", "variable"):
-        assert f"Undefined reference to '{name}' in 'cuda_sources[3]'" in message
-    assert "-arch=sm_90a" in caught.value.options
 
 
 @BOTH

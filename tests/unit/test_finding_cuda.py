@@ -57,18 +57,9 @@ def site(tmp_path, monkeypatch):
 def test_the_parts_of_a_family_are_found(site, major, nvrtc, folders):
     install(site, major)
     cuda = find_cuda()
-    assert cuda.major == major
-    assert cuda.nvrtc == site / "nvidia" / nvrtc
+    assert (cuda.major, cuda.nvrtc) == (major, site / "nvidia" / nvrtc)
     assert cuda.include_dirs == tuple(site / "nvidia" / folder for folder in folders)
-    assert cuda.require("runtime") == cuda.include_dirs[0]
     assert "cudart" not in cuda.parts
-
-
-def test_headers_of_further_wheels_are_found_where_they_are_installed(site):
-    install(site, 12)
-    further = [site / "nvidia/cuda_nvcc/include", site / "nvidia/curand/include"]
-    touch(further[0] / "crt/mma.h", further[1] / "curand_kernel.h")
-    assert find_cuda().include_dirs[2:] == tuple(further)
 
 
 @pytest.mark.parametrize(
@@ -83,19 +74,13 @@ def test_of_two_families_the_driver_decides(site, driver_stub, monkeypatch, vers
     assert find_cuda().major == major
 
 
-def test_a_family_that_is_alone_is_used_without_a_question_to_the_driver(site, driver_stub):
-    driver_stub.set_driver_version(12000)
-    install(site, 13)
-    assert find_cuda().major == 13
-    assert not driver_stub.log()
-
-
-def test_a_complete_family_comes_before_an_incomplete_one(site, driver_stub, monkeypatch):
+def test_a_complete_family_comes_first_and_needs_no_driver(site, driver_stub, monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", str(driver_stub.path))
     driver_stub.set_driver_version(13000)
     install(site, 12)
     install(site, 13, "nvrtc", "runtime")
     assert find_cuda().major == 12
+    assert not driver_stub.log()
 
 
 def test_the_override_decides_and_may_change(site, monkeypatch):
@@ -113,14 +98,9 @@ def test_the_override_decides_and_may_change(site, monkeypatch):
         find_cuda()
 
 
-def test_nothing_installed_says_what_to_install_and_what_comes_later_is_found(site):
+def test_what_is_missing_is_named_where_it_is_needed(site):
     with pytest.raises(ToolchainError, match=r"pip install 'tvmffi-cubin\[cu12\]'"):
         find_cuda()
-    install(site, 12)
-    assert find_cuda().major == 12
-
-
-def test_what_nobody_needs_is_not_asked_for(site):
     install(site, 13, "nvrtc")
     cuda = find_cuda()
     assert (cuda.major, cuda.include_dirs) == (13, ())
@@ -134,28 +114,19 @@ def test_what_wheels_lack_a_toolkit_of_their_major_version_has(site, tmp_path, m
     root = tmp_path / "toolkit" / inner
     files = ("include/crt/mma.h", "include/cccl/cuda/std/cstdint", "include/cuda_fp16.h")
     touch(*(root / file for file in (*files, "lib/libnvrtc.so.13", "lib/libcudart.so.13")))
+    touch(root / "lib/libnvJitLink.so.12")
     cuda = find_cuda()
     assert cuda.nvrtc == site / "nvidia/cu13/lib/libnvrtc.so.13"
     own = site / "nvidia/cu13/include"
     assert cuda.include_dirs == (own, root / "include/cccl", root / "include")
+    assert "nvjitlink" not in cuda.parts
     touch(tmp_path / "home/lib/libcudart.so.13", tmp_path / "home/include/crt/mma.h")
     monkeypatch.setenv("CUDA_HOME", str(tmp_path / "home"))
     assert find_cuda().require("crt") == tmp_path / "home/include"
 
 
-def test_a_toolkit_alone_will_do_and_has_no_part_in_another_major_version(site, tmp_path):
-    root = tmp_path / "toolkit"
-    touch(
-        root / "lib/libcudart.so.13", root / "lib/libnvrtc.so.13", root / "lib/libnvJitLink.so.12"
-    )
-    assert find_cuda().nvrtc == root / "lib/libnvrtc.so.13"
-    install(site, 12)
-    libraries._find.cache_clear()
-    assert find_cuda().major == 12
-    assert "nvjitlink" not in find_cuda().parts
-
-
 def test_the_parts_may_lie_in_several_folders_and_the_first_wins(site, tmp_path):
+    sys.path[:0] = ["", str(tmp_path / "nothing")]
     sys.path.append(str(tmp_path / "other"))
     install(site, 12, "nvrtc")
     install(tmp_path / "other", 12)
@@ -164,20 +135,9 @@ def test_the_parts_may_lie_in_several_folders_and_the_first_wins(site, tmp_path)
     assert tmp_path / "other" in cuda.require("runtime").parents
 
 
-def test_a_current_folder_that_is_deleted_has_no_wheels(site, tmp_path, monkeypatch):
-    install(site, 12)
-    (tmp_path / "gone").mkdir()
-    monkeypatch.chdir(tmp_path / "gone")
-    (tmp_path / "gone").rmdir()
-    sys.path[:0] = ["", "lib"]
-    assert site in find_cuda().nvrtc.parents
-
-
-@pytest.mark.parametrize(("before", "after"), [(0, 16), (64, 0), (1 << 20, 0)])
+@pytest.mark.parametrize(("before", "after"), [(0, 16), (1 << 20, 0)])
 def test_a_library_is_known_by_its_build_wherever_the_file_says_it(tmp_path, before, after):
     library, build = tmp_path / "libnvrtc.so.12", bytes(range(20))
     cuda = Cuda(12, {"nvrtc": str(library)})
     library.write_bytes(bytes(before) + libraries._BUILD_ID + build + bytes(after))
     assert cuda.identity("nvrtc") == f"nvrtc 12, build {build.hex()}"
-    library.write_bytes(bytes(9000))
-    assert cuda.identity("nvrtc") == "nvrtc 12 of 9000 bytes"
