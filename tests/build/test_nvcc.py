@@ -93,14 +93,6 @@ def test_the_runtime_is_in_the_shared_object_and_nobody_elses(fake):
     assert path != mod.path
 
 
-def test_without_nvcc_what_was_built_is_found_and_nothing_is_built(fake, monkeypatch):
-    path = built()
-    monkeypatch.setenv("TVMFFI_CUBIN_NVCC", "/no/nvcc")
-    assert built() == path
-    with pytest.raises(tc.ToolchainError, match="TVMFFI_CUBIN_NVCC='/no/nvcc'"):
-        built(extra_cuda_cflags=["-DNEW"])
-
-
 def test_another_nvcc_builds_anew_and_the_same_in_another_place_does_not(
     fake, tmp_path, monkeypatch
 ):

@@ -267,7 +267,6 @@ def test_what_a_killed_process_has_left_is_removed_by_the_next(temporary):
         ("#include <a>\n", "#ifdef B\nint x;\n#include <b>\n#endif\n"),
         ("#define M(x) \\\n  x\n#include <a>\n", "int x;\n#include <b>\n"),
         ("#include <a> /* one\n two */\n#include <b> // three \\\n four\n", "int x;"),
-        ('#define GLOB "src/*.h"\n#include <a>\n', "int x = 1 /* one */ +\n 2;"),
         ("", "#  line 7\n#include <b>\nint x;"),
         ("", "int x;\n#include <a>\n"),
         ("", "#ifndef GUARD\n#define GUARD\n#include <a>\nint x;\n#endif\n"),

@@ -103,8 +103,6 @@ def compile(  # noqa: A001
         raise TypeError(f"source must be a string, got {type(source).__name__}")
     if not source.strip():
         raise ValueError("source is empty")
-    if "\0" in source or "\0" in epilogue:
-        raise ValueError(f"{name} holds a NUL character, where NVRTC would stop reading")
     if target_type not in KINDS:
         raise ValueError(f"target_type={target_type!r}: there are {', '.join(map(repr, KINDS))}")
     given = nvrtc_options(options)

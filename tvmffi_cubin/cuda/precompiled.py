@@ -21,7 +21,6 @@ from ..cache.files import remove
 from ..cache.key import Key
 from ..cache.record import Files
 from ..host import include_scan
-from ..host.pch import has_room
 from .options import preprocessor_flags
 from .program import COMPILATION, SUCCESS, Compiled, Nvrtc, Program, Stop, settle
 
@@ -35,6 +34,7 @@ _UNROLL = "_CCCL_META_UNROLL_LIMIT"
 
 # Each takes 50 to 150 MB.
 _MOST = 4
+_LEAST_ROOM = 512 << 20  # bytes
 _FOLDER = "tvmffi_cubin-nvrtc-"
 
 # That none could be made, for want of memory or else: the source is compiled all the same.
@@ -46,13 +46,8 @@ _BLAMED = re.compile(r"precompiled|\bPCH\b|unable to obtain mapped memory", re.I
 # NVRTC reads for one thread at a time anyway.
 _making = threading.Lock()
 
-# Blanks, comments and continued lines: what may stand before a directive; and a directive to the
-# end of its line. A comment may run on over further lines. In a string none begins: "src/*.h".
-_COMMENT = r"//(?:[^\n\\]|\\.)*|/\*.*?\*/|\\\n"
-_GAP = re.compile(rf"(?:\s|{_COMMENT})*", re.DOTALL)
-_DIRECTIVE = re.compile(
-    rf'#(?:[ \t]|/\*.*?\*/|\\\n)*(\w*)(?:"(?:[^"\\\n]|\\.)*"|{_COMMENT}|[^\n])*', re.DOTALL
-)
+# A comment, or a directive to the end of its line, which a comment may carry on.
+_PIECE = r"//[^\n]*|/\*.*?\*/|#[ \t]*(\w*)(?:/\*.*?\*/|[^\n\\]|\\.)*"
 
 
 def compile_with(nvrtc: Nvrtc, program: Program, stop: Stop, packages: Sequence[str]) -> Compiled:
@@ -93,9 +88,10 @@ def compile_with(nvrtc: Nvrtc, program: Program, stop: Stop, packages: Sequence[
             place = _folder(os.getpid()) / key.hexdigest()
         place.mkdir(parents=True, exist_ok=True)
         is_there = any(place.iterdir())
+        may_be_made = has_room(place)
     except OSError:
-        return nvrtc.compile(program, stop)
-    if not has_room(place):
+        may_be_made = False
+    if not may_be_made:
         return nvrtc.compile(program, stop)
     # NVRTC precompiles nothing where a #line comes before the end of the prefix, which is the first
     # token that is no directive: hence the semicolon.
@@ -125,19 +121,25 @@ def prefix_end(source: str) -> int:
     Only what comes before can be precompiled. 0 where there is no such line; a ``#line`` ends the
     search as well.
     """
-    end = place = depth = 0
+    end = depth = 0
     has_include = False
-    while True:
-        gap = _GAP.match(source, place)
-        directive = _DIRECTIVE.match(source, gap.end() if gap else place)
-        if directive is None or directive[1] == "line" or directive[1].isdigit():
-            return end
-        word, place = directive[1], directive.end()
+    prefix = re.match(rf"(?:\s+|{_PIECE})*", source, re.DOTALL)
+    for piece in re.finditer(_PIECE, prefix[0] if prefix else "", re.DOTALL):
+        word = piece[1] or ""
+        if word == "line" or word.isdigit():
+            break
         depth += (word in ("if", "ifdef", "ifndef")) - (word == "endif")
         has_include = has_include or word == "include"
         # A condition that is open here belongs to what follows, as a whole.
         if has_include and depth == 0:
-            end, has_include = source.find("\n", place) + 1 or len(source), False
+            end, has_include = source.find("\n", piece.end()) + 1 or len(source), False
+    return end
+
+
+def has_room(folder: Path) -> bool:
+    """Whether there is room for one more: NVRTC maps its file, and crashes where that is cut."""
+    space = os.statvfs(folder)
+    return not space.f_blocks or space.f_bavail * space.f_frsize > _LEAST_ROOM
 
 
 @functools.cache

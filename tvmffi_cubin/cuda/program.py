@@ -60,9 +60,6 @@ class Call(threading.Thread, Generic[_T]):
             try:
                 _running.add(self)
                 self.start()
-            except RuntimeError:
-                _running.discard(self)
-                raise
             finally:
                 threading.stack_size(before)
 

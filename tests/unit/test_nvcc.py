@@ -1,0 +1,244 @@
+"""nvcc: where it is found, what it is, its flags, what does not go with it; with none installed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tvmffi_cubin.cache import memo
+from tvmffi_cubin.cuda import nvcc
+from tvmffi_cubin.errors import ToolchainError
+from tvmffi_cubin.host.environment import build_environment
+from tvmffi_cubin.host.plan import Cxx
+from tvmffi_cubin.host.toolchain import HostCompiler
+from tvmffi_cubin.inline.request import make_request
+
+FAKE = """#!/bin/sh
+echo "$1" >> {folder}/asked
+case "$1" in
+--version) echo "Cuda compilation tools, release 13.1, V13.1.1"; echo "Build {build}" ;;
+--dryrun) echo '#$ _HERE_={folder}/bin'; echo '#$ TOP={folder}/bin/..'
+  echo '#$ INCLUDES="-I{folder}/bin/../include"'
+  echo '#$ SYSTEM_INCLUDES="-isystem" "{folder}/bin/../include/cccl"'
+  echo '#$ LIBRARIES= "-L{folder}/bin/../lib/stubs" "-L{folder}/bin/../lib"' ;;
+esac
+"""
+
+
+def fake(folder: Path, *, build: str = "1") -> Path:
+    path = folder / "bin" / "nvcc"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(FAKE.format(folder=folder, build=build))
+    path.chmod(0o755)
+    (folder / "lib").mkdir(exist_ok=True)
+    (folder / "lib" / "libcudart_static.a").write_bytes(b"!<arch>\n")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch) -> Path:
+    """The current folder, with some files; no nvcc anywhere."""
+    for name in ("TVMFFI_CUBIN_NVCC", "CUDA_HOME", "CUDA_PATH", "TVMFFI_CUBIN_ARCH"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("NVCC_CCBIN", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", "/bin:/usr/bin")
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(nvcc, "_DEFAULT", str(tmp_path / "usr_local_cuda"))
+    monkeypatch.setattr(sys, "path", [])
+    monkeypatch.chdir(tmp_path)
+    for name in ("inc", "some dir", "bin"):
+        (tmp_path / name).mkdir()
+    for name in ("here.h", "options", "bin/g++"):
+        (tmp_path / name).touch()
+    memo._answers.clear()
+    yield tmp_path
+    memo._answers.clear()
+
+
+# Finding
+
+
+def test_the_variable_comes_first_then_homes_path_wheels_and_the_usual_folder(here, monkeypatch):
+    places = {name: fake(here / name) for name in ("named", "home", "path", "path_dir")}
+    wheel, usual = fake(here / "site" / "nvidia" / "cu13"), fake(here / "usr_local_cuda")
+    assert nvcc.locate() == usual
+    monkeypatch.setattr(sys, "path", ["", str(here / "site")])
+    assert nvcc.locate() == wheel
+    monkeypatch.setenv("PATH", f"{places['path'].parent}:/bin")
+    assert nvcc.locate() == places["path"]
+    monkeypatch.setenv("CUDA_PATH", str(here / "path_dir"))
+    assert nvcc.locate() == places["path_dir"]
+    monkeypatch.setenv("CUDA_HOME", str(here / "home"))
+    assert nvcc.locate() == places["home"]
+    monkeypatch.setenv("TVMFFI_CUBIN_NVCC", str(places["named"]))
+    assert nvcc.locate() == places["named"]
+
+
+def test_where_there_is_none_the_error_says_what_to_do(monkeypatch):
+    with pytest.raises(ToolchainError, match=r"CUDA_HOME.*on PATH.*pip install nvidia-cuda-nvcc"):
+        nvcc.locate()
+    monkeypatch.setenv("TVMFFI_CUBIN_NVCC", "/no/nvcc")
+    with pytest.raises(ToolchainError, match="TVMFFI_CUBIN_NVCC='/no/nvcc': there is no such"):
+        nvcc.locate()
+
+
+def test_what_it_says_is_remembered_until_it_changes(here):
+    path = fake(here / "cuda")
+    first = nvcc.describe(path)
+    folder = str(here / "cuda")
+    assert (first.version, first.major, first.root) == ("13.1", 13, folder)
+    assert first.includes == (f"{folder}/include", f"{folder}/include/cccl")
+    assert nvcc.runtime(first, ())[0] == (f"{folder}/lib/libcudart_static.a",)
+    memo._answers.clear()
+    before = os.stat(path)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns - 10**11))
+    nvcc.describe(path)
+    (here / "cuda" / "asked").unlink()
+    assert nvcc.describe(path) == first
+    assert not (here / "cuda" / "asked").exists()
+    fake(here / "cuda", build="2")
+    assert nvcc.describe(path).identity != first.identity
+
+
+def test_what_is_no_nvcc_is_refused(here):
+    path = fake(here / "cuda")
+    path.write_text("#!/bin/sh\necho gcc 12\n")
+    with pytest.raises(ToolchainError, match="says no CUDA release, so it is no nvcc: 'gcc 12'"):
+        nvcc.describe(path)
+    path.write_text("#!/bin/sh\necho broken; exit 3\n")
+    with pytest.raises(ToolchainError, match="failed: broken"):
+        nvcc.describe(path)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kernel_sources": "__global__ void k() {}"},
+        {"name_expressions": "k<int>"},
+        {"lto": True},
+        {"bound_params": "int* p"},
+        {"device_libraries": [b"\x7fELF"]},
+    ],
+)
+def test_what_is_for_nvrtc_alone_is_refused_by_name(options):
+    with pytest.raises(ValueError, match=f"{next(iter(options))} is for NVRTC"):
+        make_request("m", cuda_sources="int one();", functions=["one"], compiler="nvcc", **options)
+
+
+@pytest.mark.parametrize(
+    ("said", "hint"),
+    [
+        ("error: #error -- unsupported GNU version! gcc versions", "-allow-unsupported-compiler"),
+        ("sh: 1: cicc: not found", "pip install nvidia-nvvm"),
+        ("a.cu:1:10: fatal error: cub/cub.cuh: No such file or directory", "nvidia-cuda-cccl"),
+    ],
+)
+def test_what_nvcc_says_is_explained(said: str, hint: str):
+    (found,) = nvcc.hints(said)
+    assert hint in found
+    assert nvcc.hints('a.cu(3): error: identifier "x" is undefined') == []
+
+
+# Flags
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["-Xcompiler -O3", "-lineinfo"], ["-Xcompiler", "-O3", "-lineinfo"]),
+        (["-I", "inc", "-Iinc", "-I=inc"], ["-I", "{}/inc", "-I{}/inc", "-I={}/inc"]),
+        (
+            ["--include-path=inc", "-include", "not.h"],
+            ["--include-path={}/inc", "-include", "not.h"],
+        ),
+        (["-dc", "-arch=native", "-arch native"], ["-rdc=true"]),
+        (["-optf", "options", "-DX=a b"], ["-optf", "{}/options", "-DX=a b"]),
+    ],
+)
+def test_flags_are_words_with_absolute_paths(given, words, here):
+    assert nvcc.caller_flags(given) == tuple(word.format(here) for word in words)
+
+
+def test_flags_of_nvccs_variables_are_read_like_the_callers(here, monkeypatch):
+    monkeypatch.setenv("NVCC_PREPEND_FLAGS", '-Iinc -I "some dir" -DS="a b"')
+    monkeypatch.setenv("NVCC_APPEND_FLAGS", " -dc -arch=native -gencode arch=compute_90,code=sm_90")
+    monkeypatch.setenv("NVCC_CCBIN", "bin/g++")
+    request = make_request(name="k", cuda_sources="int f();", functions="f", compiler="nvcc")
+    assert request.cuda_cflags == (
+        *("-ccbin", f"{here}/bin/g++", f"-I{here}/inc", "-I", f"{here}/some dir"),
+        *("-DS=a b", "-rdc=true", "-gencode", "arch=compute_90,code=sm_90"),
+    )
+    assert not {"NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"} & {*build_environment()}
+
+
+def tools(*arguments: str) -> SimpleNamespace:
+    return SimpleNamespace(
+        compiler=HostCompiler(Path("/usr/bin/c++"), arguments),
+        host=SimpleNamespace(compiler="gcc version 12.2.0"),
+        nvcc=SimpleNamespace(path="/opt/nvcc", host="clang version 17.0.6"),
+        include="/own",
+        tvm_ffi=SimpleNamespace(include="/ffi"),
+    )
+
+
+def unit(*flags: str, archs=("sm_90",), by: SimpleNamespace | None = None) -> Cxx:
+    options = {"archs": archs, "include_paths": ["/mine"], "folders": ["/a,b"]}
+    return nvcc.unit("a.cu", by or tools(), flags=flags, **options)
+
+
+def words(*flags: str, **options) -> tuple[str, ...]:
+    """Return what is between the host compiler and the headers."""
+    made = unit(*flags, **options).flags
+    return made[made.index("-Xcompiler=-fPIC") + 1 : made.index("/own") - 1]
+
+
+def test_architectures_are_those_of_the_flags_or_of_the_variable(monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_ARCH", "sm_80")
+    assert words(archs=())[-1] == "-gencode=arch=compute_80,code=sm_80"
+    assert words("--gpu-architecture", "sm_90", archs=())[-2:] == ("--gpu-architecture", "sm_90")
+    assert words("-arch=sm_90", archs=()) == ("-std=c++17", "-O2", "-arch=sm_90")
+    assert words("-std=c++20", "-O3", archs=("sm_90a", "compute_80")) == (
+        "-gencode=arch=compute_90a,code=sm_90a",
+        "-gencode=arch=compute_80,code=compute_80",
+        *("-std=c++20", "-O3"),
+    )
+
+
+def test_the_host_compiler_is_the_builds_own_with_its_options():
+    made = unit(by=tools("-m64", "-B,x"))
+    statics = "-Xcompiler=-fno-gnu-unique"
+    host = ("-ccbin", "/usr/bin/c++", statics, "-Xcompiler=-m64", r"-Xcompiler=-B\,x")
+    assert made.command == ("/opt/nvcc",)
+    assert made.flags[: 2 + len(host)] == ("-x", "cu", *host)
+    own = ("-I", "/own", "-isystem", "/ffi", r"-Xcompiler=-iquote,/a\,b")
+    assert made.flags[-5:] == own
+    assert unit(by=tools("g++-12")).flags[2:4] == ("-ccbin", "g++-12")
+    named = unit("-ccbin", "clang++").flags
+    assert named.count("-ccbin") == 1
+    assert statics not in named
+
+
+@pytest.mark.parametrize("given", [["--device-c"], ["-rdc true"]])
+def test_device_code_that_is_yet_to_be_linked_is_seen(given):
+    flags = nvcc.caller_flags(given)
+    made = nvcc.device_link(["a.o"], tools(), archs=("sm_90",), flags=flags)
+    assert "-gencode=arch=compute_90,code=sm_90" in made.flags
+    assert nvcc.device_link(["a.o"], tools(), archs=("sm_90",), flags=("-rdc=false",)) is None
+
+
+def test_what_is_optimised_at_the_link_is_compiled_for_it():
+    flags, archs = ("-rdc=true", "-dlto", "-lineinfo"), ("sm_90a", "compute_90")
+    assert words(*flags, archs=archs)[2:] == (
+        "-gencode=arch=compute_90a,code=lto_90a",
+        "-gencode=arch=compute_90,code=compute_90",
+        "-rdc=true",
+        "-lineinfo",
+    )
+    made = nvcc.device_link(["a.o"], tools(), archs=archs, flags=flags)
+    assert "-gencode=arch=compute_90a,code=sm_90a" in made.flags
+    assert made.flags[-2:] == ("-dlto", "-lineinfo")
