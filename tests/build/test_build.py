@@ -168,18 +168,6 @@ def test_any_flag_reaches_the_command_unchanged(tmp_path, flags):
 # What goes wrong
 
 
-def test_a_compilers_complaint_is_in_the_error(tmp_path):
-    with pytest.raises(BuildError) as caught:
-        build.run(plan(), tmp_path, {"a.cc": "int f() { return unknown_thing; }"})
-    error = caught.value
-    assert "unknown_thing" in error.output
-    assert "a.cc:1" in str(error)
-    assert error.command.split()[0] == GXX
-    assert error.command in str(error)
-    assert error.directory == str(tmp_path)
-    assert (tmp_path / "a.cc").exists()
-
-
 def test_a_symbol_that_nothing_defines_is_named(tmp_path):
     code = f'extern "C" int missing_one(); {EXPORT}int answer() {{ return missing_one(); }}'
     with pytest.raises(BuildError, match=r"missing_one: link the library"):
@@ -201,18 +189,22 @@ def test_a_compiler_that_makes_nothing_is_named_with_its_command(tmp_path, flags
 # Surroundings
 
 
-@pytest.mark.parametrize("jobs", ["0", "two"])
-def test_max_jobs_that_is_no_positive_number_is_refused(tmp_path, monkeypatch, jobs):
-    monkeypatch.setenv("MAX_JOBS", jobs)
+def test_max_jobs_that_is_no_positive_number_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("MAX_JOBS", "0")
     with pytest.raises(ValueError, match="MAX_JOBS"):
         build.run(plan(), tmp_path, {})
 
 
-def test_a_failed_build_is_repeated_by_hand_as_its_error_says(tmp_path):
+def test_a_failed_build_says_why_and_is_repeated_by_hand_as_its_error_says(tmp_path):
     with pytest.raises(BuildError) as caught:
         build.run(plan(), tmp_path, {"a.cc": "int f() { return unknown_thing; }"})
-    line = str(caught.value).splitlines()[-1]
-    command = line.removeprefix("again, by hand: ")
+    error = caught.value
+    assert "unknown_thing" in error.output
+    assert "a.cc:1" in str(error)
+    assert error.command.split()[0] == GXX
+    assert error.command in str(error)
+    assert error.directory == str(tmp_path)
+    command = str(error).splitlines()[-1].removeprefix("again, by hand: ")
     again = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert again.returncode != 0
     assert "unknown_thing" in again.stdout

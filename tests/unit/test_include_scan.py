@@ -124,18 +124,15 @@ def test_a_macro_of_one_file_names_a_header_in_another(tmp_path):
     assert names(tmp_path, found.files) == {"a.h", "b.h", "c.h"}
 
 
-def test_a_quoted_header_is_first_looked_for_beside_its_includer(tmp_path):
-    put(tmp_path, {"one/a.h": '#include "x.h"\n', "one/x.h": "", "two/x.h": ""})
-    found = scan(["#include <one/a.h>"], [str(tmp_path / "two"), str(tmp_path)])
-    assert names(tmp_path, found.files) == {"one/a.h", "one/x.h"}
-
-
 def test_folders_are_searched_in_order(tmp_path):
-    put(tmp_path, {"one/x.h": "", "two/x.h": "", "here/x.h": ""})
-    dirs = [str(tmp_path / "one"), str(tmp_path / "two")]
+    put(tmp_path, {"one/x.h": "", "two/x.h": "", "here/x.h": "", "a/a.h": '#include "x.h"\n'})
+    put(tmp_path, {"a/x.h": ""})
+    dirs = [str(tmp_path / "one"), str(tmp_path / "two"), str(tmp_path)]
     assert names(tmp_path, scan(["#include <x.h>"], dirs).files) == {"one/x.h"}
     found = scan(['#include "x.h"'], dirs, directory=str(tmp_path / "here"))
     assert names(tmp_path, found.files) == {"here/x.h"}
+    # A quoted one first beside its includer.
+    assert names(tmp_path, scan(["#include <a/a.h>"], dirs).files) == {"a/a.h", "a/x.h"}
 
 
 def test_include_next_takes_every_folder(tmp_path):
@@ -153,14 +150,9 @@ def test_headers_that_include_each_other_come_to_an_end(tmp_path):
 def test_a_header_that_would_come_first_is_watched_in_the_users_folders_only(tmp_path):
     put(tmp_path, {"user/other.h": "", "cuda/lib/x.h": "#include <y.h>\n", "late/y.h": ""})
     system = [str(tmp_path / "cuda"), str(tmp_path / "late")]
-    found = scan(["#include <lib/x.h>\n"], [str(tmp_path / "user")], system_dirs=system)
-    assert names(tmp_path, found.absent) == {"user/lib", "user/y.h"}
-
-
-def test_a_header_that_is_nowhere_is_watched(tmp_path):
-    found = scan(['#include "gone.h"'], [str(tmp_path)])
-    assert found.files == ()
-    assert names(tmp_path, found.absent) == {"gone.h"}
+    text = '#include <lib/x.h>\n#include "gone.h"\n'
+    found = scan([text], [str(tmp_path / "user")], system_dirs=system)
+    assert names(tmp_path, found.absent) == {"user/lib", "user/y.h", "user/gone.h"}
 
 
 def test_a_header_is_read_again_only_when_it_changed(tmp_path, monkeypatch):

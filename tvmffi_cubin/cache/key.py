@@ -54,37 +54,38 @@ def digest_of(value: Value) -> str:
     """Return the digest of a value's encoding; a TypeError where that is not unambiguous."""
     # SHA-256 and not BLAKE2: OpenSSL's uses the CPU's own instructions and is twice as fast.
     digest = hashlib.sha256()
-    for part in _encoded(value):
+    parts: list[bytes | memoryview] = []
+    _encode(value, parts)
+    for part in parts:
         digest.update(part)
     return digest.hexdigest()
 
 
-def _encoded(value: Value) -> Iterator[bytes | memoryview]:
-    """Yield a type tag, a length and a payload, of a sequence or mapping for each item."""
+def _encode(value: Value, parts: list[bytes | memoryview]) -> None:
+    """Append a type tag, a length and a payload, of a sequence or mapping for each item."""
     if isinstance(value, str):
         # File names may hold lone surrogates, which plain UTF-8 refuses.
         payload = value.encode("utf-8", "surrogatepass")
-        yield b"s%d:%b" % (len(payload), payload)
+        parts.append(b"s%d:%b" % (len(payload), payload))
+    elif isinstance(value, (list, tuple)):
+        parts.append(b"l%d:" % len(value))
+        for item in value:
+            _encode(item, parts)
     elif value is None or isinstance(value, (bool, int, float)):
         kind = type(value).__name__[:1].encode()
         text = struct.pack("<d", value) if kind == b"f" else b"%b" % str(value).encode()
-        yield b"%b%d:%b" % (kind, len(text), text)
+        parts.append(b"%b%d:%b" % (kind, len(text), text))
     elif isinstance(value, (bytes, bytearray, memoryview)):
         # An image may have several GiB: it is not copied.
         view = memoryview(value).cast("B")
-        yield b"y%d:" % len(view)
-        yield view
-    elif isinstance(value, (list, tuple)):
-        yield b"l%d:" % len(value)
-        for item in value:
-            yield from _encoded(item)
+        parts += (b"y%d:" % len(view), view)
     elif isinstance(value, Mapping):
-        yield b"m%d:" % len(value)
+        parts.append(b"m%d:" % len(value))
         for name in sorted(value):
             if not isinstance(name, str):
                 raise TypeError(f"cannot hash a mapping of {type(name).__name__}")
-            yield from _encoded(name)
-            yield from _encoded(value[name])
+            _encode(name, parts)
+            _encode(value[name], parts)
     else:
         raise TypeError(f"cannot hash a {type(value).__name__}")
 

@@ -145,15 +145,15 @@ def size_text(size: float) -> str:
 def keep_below_limit(root: str) -> None:
     """Once an hour, remove what was used least recently where a cache folder holds too much."""
     limit = capacity()
-    mark = f"{root}/looked"
+    mark, moment = f"{root}/looked", time.time() - _RECENT
     try:
-        if limit is None or _age(mark) < _RECENT:
+        if limit is None or (os.path.exists(mark) and os.stat(mark).st_mtime > moment):
             return
         with open(mark, "w"):
             os.utime(mark)
         share(mark)
         plan = plan_prune(root, max_size=limit, max_age=None, filled=_FILLED)
-        chosen = [item for item in plan if item.used < time.time() - _RECENT]
+        chosen = [item for item in plan if item.used < moment]
         if chosen:
             removed = prune(root, chosen)
             logging.getLogger("tvmffi_cubin").info(
@@ -162,10 +162,6 @@ def keep_below_limit(root: str) -> None:
             )
     except (OSError, CacheError) as error:
         logging.getLogger("tvmffi_cubin").debug("%s is not kept below its limit: %s", root, error)
-
-
-def _age(path: str) -> float:
-    return time.time() - (os.stat(path).st_mtime if os.path.exists(path) else 0.0)
 
 
 # What people ask for
