@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import re
 import shutil
 import subprocess
@@ -17,7 +16,6 @@ from wrapper_sources import DRIVER, KERNELS
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import CubinError
-from tvmffi_cubin.functions import assembly
 
 SAXPY = r"""
 extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
@@ -128,17 +126,6 @@ def test_stripping_takes_neither_manifest_nor_images(launcher_so: Path, tmp_path
     mod = tc.load_module(stripped)
     assert mod.functions == ("saxpy",)
     assert mod.cubins["kernels"].image == tc.load_module(launcher_so).cubins["kernels"].image
-
-
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="x86_64 alone has large sections")
-def test_images_of_the_largest_kind_are_found_too(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(assembly, "_LARGE", 100)
-    path = tmp_path / "large.so"
-    tc.build_inline("large", SAXPY, functions=FUNCTIONS, arch="sm_90", output=path)
-    assert ".lrodata" in run("readelf", "-SW", path)
-    (image,) = tc.inspect(path).images
-    assert [kernel.name for kernel in image.kernels] == ["saxpy"]
-    assert tc.load_module(path).cubins["kernels"].image in path.read_bytes()
 
 
 def test_an_image_of_the_same_size_is_not_taken_for_the_one_that_was_loaded(here):

@@ -68,7 +68,7 @@ class Workshop:
         (folder / "kernels.cubin").write_bytes(image)
         (folder / "kernel_bytes.inc").write_text(",".join(map(str, image)))
         machine = os.uname().machine
-        text = image_text("kernels", "kernels.cubin", len(image), machine)
+        text = image_text("kernels", "kernels.cubin")
         (folder / "kernels.s").write_text(Text(machine).finished(text))
         cuda_h = find_cuda().require("runtime") / "cuda.h"
         (folder / "forwarders.cc").write_text(forwarders.forwarder_unit(cuda_h))

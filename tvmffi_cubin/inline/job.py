@@ -63,8 +63,6 @@ class Job(NamedTuple):
             text = image_text(
                 image.name,
                 image.file,
-                len(image.data),
-                os.uname().machine,
                 arches=image.cubin.arch,
                 cuda_version=image.cubin.cuda_version,
                 is_shared=is_named or image.name not in tables,

@@ -11,9 +11,6 @@ from .dispatch import Dispatch
 from .form import to_json
 from .launch import Launch
 
-# tvm-ffi and this package put these between "__tvm_ffi_" and a name for symbols of their own.
-_RESERVED = ("_tvmffi_cubin_", "_cubin_", "_doc_", "_library_", "_metadata_")
-
 
 class Export(NamedTuple):
     """A function to export; `instances` as of a `Dispatch`, None where the sources decide."""
@@ -79,13 +76,11 @@ def _export(name: Any, spec: Any) -> Export:
 
 
 def identifier(what: str, name: object) -> str:
-    """Return a name that C can have and nothing here uses; raises TypeError, ValueError."""
+    """Return a name that C can have; raises TypeError, ValueError."""
     if not isinstance(name, str):
         raise TypeError(f"{what}: a name is a str, got {type(name).__name__}")
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise ValueError(f"{what}: {name!r} is not a name that C can have")
-    if name.startswith(_RESERVED):
-        raise ValueError(f"{what}: {name!r} begins as tvm-ffi's or this package's own functions do")
     return name
 
 

@@ -3,7 +3,6 @@
     .asciz "12.9"
 .Larches_kernels:
     .asciz "sm_80, sm_90a, compute_90"
-    .section .rodata,"a",%progbits
     .balign 64
     .globl __tvm_ffi__cubin_kernels
     .hidden __tvm_ffi__cubin_kernels
