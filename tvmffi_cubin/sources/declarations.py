@@ -32,36 +32,10 @@ _DEEPEST = 200
 class Item:
     """A declaration.
 
-    Attributes
-    ----------
-    kind : str
-        ``"namespace"``, ``"class"`` (enumerations, too), ``"function"``, ``"variable"``,
-        ``"alias"``, ``"using"``, ``"using namespace"``, ``"instance"`` (an explicit
-        instantiation), ``"line"`` (of the preprocessor, or an access specifier) or ``"other"``.
-    first, end : int
-        The numbers of its first token, and of that behind it.
-    names : list of str
-        What it declares.
-    words : set of str
-        The words before its declarator, CUDA's qualifiers among them.
-    head : int
-        Where it begins behind ``template <...>``.
-    templates : list of (int, int)
-        The angle brackets of those.
-    params, body : (int, int) or None
-        The brackets of a function's parameters, and of its or a class's body.
-    initialisers : int or None
-        The colon of a constructor's.
-    equals : int or None
-        The ``=`` of a value, or of ``= default``.
-    scope : str
-        What is before the name of a member that is defined outside its class.
-    arguments : (int, int) or None
-        The angle brackets behind a specialised function's name.
-    children : list of Item
-        The items of a namespace or a class.
-    parent : Item or None
-        What it is in.
+    Its kind is ``"namespace"``, ``"class"`` (enumerations, too), ``"function"``, ``"variable"``,
+    ``"alias"``, ``"using"``, ``"using namespace"``, ``"instance"`` (an explicit instantiation),
+    ``"line"`` (of the preprocessor, or an access specifier) or ``"other"``. Places are the numbers
+    of tokens, pairs those of brackets.
     """
 
     __slots__ = (
@@ -70,16 +44,18 @@ class Item:
     )
 
     def __init__(self, kind: str, first: int, parent: Item | None) -> None:
-        self.kind, self.first, self.end, self.head = kind, first, first + 1, first
-        self.names: list[str] = []
-        self.words: set[str] = set()
+        self.kind = kind
+        self.first, self.end = first, first + 1
+        self.head = first  # behind `template <...>`
+        self.names: list[str] = []  # what it declares
+        self.words: set[str] = set()  # before its declarator, CUDA's qualifiers among them
         self.templates: list[tuple[int, int]] = []
         self.params: tuple[int, int] | None = None
-        self.body: tuple[int, int] | None = None
-        self.arguments: tuple[int, int] | None = None
-        self.initialisers: int | None = None
-        self.equals: int | None = None
-        self.scope = ""
+        self.body: tuple[int, int] | None = None  # of a function or a class
+        self.arguments: tuple[int, int] | None = None  # behind a specialised function's name
+        self.initialisers: int | None = None  # the colon of a constructor's
+        self.equals: int | None = None  # of a value, or of `= default`
+        self.scope = ""  # before the name of a member that is defined outside its class
         self.children: list[Item] = []
         self.parent = parent
 

@@ -15,27 +15,13 @@ _HOST_NAMESPACES = frozenset(("std", "tvm"))
 
 
 class DeviceSide(NamedTuple):
-    """The device text, and what the build has to know of it.
-
-    Attributes
-    ----------
-    text : str
-        What NVRTC compiles.
-    words : frozenset of str
-        Its words.
-    has_code : bool
-        Whether it defines a kernel or a device variable.
-    launches : bool
-        Whether device code launches kernels itself.
-    names : frozenset of str
-        All that the source declares, of either side.
-    """
+    """The device text, and what the build has to know of it."""
 
     text: str
     words: frozenset[str]
-    has_code: bool
-    launches: bool
-    names: frozenset[str]
+    has_code: bool  # it defines a kernel or a device variable
+    launches: bool  # device code launches kernels itself
+    names: frozenset[str]  # all that the source declares, of either side
 
 
 def device_side(

@@ -13,22 +13,13 @@ _INCLUDE = re.compile(r'#\s*(?:include|include_next|import)\s*([<"][^>"]+[>"])?'
 
 
 class Expansion(NamedTuple):
-    """What is left of a source for one side.
+    """What is left of a source for one side."""
 
-    Attributes
-    ----------
-    text : str
-        The user's declarations, expanded. ``#line`` says where each stretch comes from; what a
-        library's header holds is an ``#include`` of it.
-    read : tuple of str
-        The files that were read.
-    libraries : tuple of (str, str)
-        The headers of libraries that the user's text includes: as written, and the path.
-    """
-
+    # The user's declarations. `#line` says where each stretch comes from; what a library's header
+    # holds is an `#include` of it.
     text: str
-    read: tuple[str, ...]
-    libraries: tuple[tuple[str, str], ...]
+    read: tuple[str, ...]  # files
+    libraries: tuple[tuple[str, str], ...]  # headers of theirs: as written, and the path
 
 
 def expansion(

@@ -26,40 +26,18 @@ _INLINE = frozenset(
 
 
 class KernelFact(NamedTuple):
-    """A ``__global__`` function that a source declares, defines or instantiates.
+    """A ``__global__`` function that a source declares, defines or instantiates."""
 
-    Attributes
-    ----------
-    name : str
-        As declared, without namespaces; with template arguments where it is an explicit
-        instantiation or specialisation.
-    namespaces : tuple of str
-        Enclosing namespaces, outermost first; ``""`` for an unnamed one.
-    extern_c : bool
-        Whether it has C linkage.
-    template_params : tuple of str or None
-        Names of the template's parameters; None where it is no template.
-    params : tuple of Parameter or None
-        None where the declaration could not be read.
-    line : int
-        From 1.
-    defined : bool
-        Whether it has a body, or is an explicit instantiation.
-    internal : bool
-        Whether it is ``static`` or in an unnamed namespace: NVRTC then drops it unless asked.
-    span : tuple or None
-        Where in the source the parameters begin and end, inside of their parentheses, and where the
-        body begins, behind its brace, None where there is none. None where a macro spells them.
-    """
-
-    name: str
-    namespaces: tuple[str, ...]
+    name: str  # with template arguments where it is an explicit instance or specialisation
+    namespaces: tuple[str, ...]  # outermost first; "" for an unnamed one
     extern_c: bool
-    template_params: tuple[str, ...] | None
-    params: tuple[Parameter, ...] | None
+    template_params: tuple[str, ...] | None  # names; None where it is no template
+    params: tuple[Parameter, ...] | None  # None where the declaration could not be read
     line: int
-    defined: bool
-    internal: bool = False
+    defined: bool  # it has a body, or is an explicit instantiation
+    internal: bool = False  # static, or in an unnamed namespace: NVRTC drops it unless asked
+    # Where in the source the parameters begin and end, inside of their parentheses, and where the
+    # body begins, behind its brace, if it has one. None where a macro spells them.
     span: tuple[int, int, int | None] | None = None
 
     @property
@@ -69,56 +47,37 @@ class KernelFact(NamedTuple):
 
 
 class Declared(NamedTuple):
-    """A function or variable at namespace scope, kernels aside.
+    """A function or variable at namespace scope, kernels aside."""
 
-    `qualified` is its name as code at global scope would write it. `is_shared` says that other
-    sources can refer to it, and must not define it too.
-    """
-
-    qualified: str
+    qualified: str  # as code at global scope would write it
     defined: bool
-    is_shared: bool
+    is_shared: bool  # other sources can refer to it, and must not define it too
 
 
 class LaunchSite(NamedTuple):
-    """A ``<<<...>>>`` launch of a kernel; `in_host`: the function around it is the host's."""
+    """A ``<<<...>>>`` launch."""
 
     kernel: str
-    in_host: bool
+    in_host: bool  # the function around it is the host's
 
 
 class SourceFacts(NamedTuple):
     """What a source contains.
 
-    Attributes
-    ----------
-    kind : str
-        ``"device"`` (it defines kernels, or device functions and variables only, and has no host
-        part), ``"mixed"`` (kernels, and launches in host functions or use of a host-side API) or
-        ``"host"`` (anything else).
-    functions : tuple of Declared
-        Functions without ``__global__`` and ``__device__``.
-    uses_host : bool
-        Whether it uses tvm-ffi, torch, pybind11 or Python.
-    definitions : tuple of Declared
-        What it defines beside kernels, on either side.
-    exports : tuple of str
-        Functions that it is seen to export; a macro of a header may hide more.
-    words : frozenset of str
-        The words and signs of its code.
-    readable : bool
-        Whether its brackets are matched.
+    Its kind is ``"device"`` (it defines kernels, or device functions and variables only, and has no
+    host part), ``"mixed"`` (kernels, and launches in host functions or use of a host-side API) or
+    ``"host"`` (anything else).
     """
 
     kind: str
     kernels: tuple[KernelFact, ...]
-    functions: tuple[Declared, ...]
+    functions: tuple[Declared, ...]  # without __global__ and __device__
     launches: tuple[LaunchSite, ...]
-    uses_host: bool
-    definitions: tuple[Declared, ...]
-    exports: tuple[str, ...]
-    words: frozenset[str]
-    readable: bool
+    uses_host: bool  # tvm-ffi, torch, pybind11 or Python
+    definitions: tuple[Declared, ...]  # on either side, kernels aside
+    exports: tuple[str, ...]  # as far as it shows; a macro of a header may hide more
+    words: frozenset[str]  # and signs, of its code
+    readable: bool  # its brackets are matched
 
 
 @lru_cache(maxsize=16)

@@ -18,24 +18,17 @@ _MACRO = rf"(?m)^[ \t]*#[ \t]*define[ \t]+(\w+)(?:[^\n\\]|\\.|\\\n)*?\b{_KERNEL}
 
 
 class HeaderCode(NamedTuple):
-    """What the user's headers that sources include have.
+    """What the user's headers that sources include have."""
 
-    Attributes
-    ----------
-    kernels : bool
-        Whether one has a kernel. Macros that only give the word a meaning, as headers for other
-        compilers have them, are none.
-    launches : bool
-        Whether one has a launch in a host function.
-    """
-
+    # Macros that only give the word a meaning, as headers for other compilers have them, are none.
     kernels: bool = False
-    launches: bool = False
+    launches: bool = False  # in host functions
 
 
 def header_code(sources: Sequence[Source], request: Request) -> HeaderCode:
     """Return what is in the headers that sources include, directly or not, in any branch."""
-    if not request.cuda_cflags and not any("include" in source.text for source in sources):
+    has_includes = request.cuda_cflags or any("include" in source.text for source in sources)
+    if not (sources and has_includes):
         return HeaderCode()
     from ..cuda.options import preprocessor_flags
     from ..host import include_scan

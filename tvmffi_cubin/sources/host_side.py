@@ -16,30 +16,15 @@ _DEVICE_ONLY = "TVMFFI_CUBIN_DEVICE_ONLY "
 
 
 class HostSide(NamedTuple):
-    """The host text, and what the build has to know of it.
-
-    Attributes
-    ----------
-    text : str
-        What the host compiler compiles.
-    kernels : dict of str to int
-        The names of the kernels that have stubs, and how many functions are called so; more than
-        one where the arguments of a template do not tell its instances apart.
-    bound : dict of str to tuple of str
-        Of each kernel the types of the parameters that it has in device code alone.
-    variables : tuple of str
-        The device variables that host code names, qualified.
-    launches : tuple of str
-        Launches as messages name them: ``"ops.cu:12: scale<<<...>>>"``.
-    words : frozenset of str
-        The words of the text.
-    """
+    """The host text, and what the build has to know of it."""
 
     text: str
+    # The names of kernels that have stubs, and how many functions are called so; more than one
+    # where the arguments of a template do not tell its instances apart.
     kernels: dict[str, int]
-    bound: dict[str, tuple[str, ...]]
-    variables: tuple[str, ...]
-    launches: tuple[str, ...]
+    bound: dict[str, tuple[str, ...]]  # by kernel: types of parameters that only device code has
+    variables: tuple[str, ...]  # the device variables that host code names, qualified
+    launches: tuple[str, ...]  # as messages name them: "ops.cu:12: scale<<<...>>>"
     words: frozenset[str]
 
 

@@ -9,28 +9,14 @@ from .tokens import Tokens
 
 
 class Parameter(NamedTuple):
-    """A parameter of a function or a template.
+    """A parameter of a function or a template."""
 
-    Attributes
-    ----------
-    name : str
-        Empty where it has none.
-    type_text : str
-        Its type, without the name, attributes and any default value.
-    pack : bool
-        Whether it is a pack, which stands for any number of parameters.
-    first, end : int
-        Its tokens.
-    place : int
-        Where in the text a name goes, if it has none.
-    """
-
-    name: str
-    type_text: str
-    pack: bool = False
-    first: int = 0
+    name: str  # empty where it has none
+    type_text: str  # without the name, attributes and any default value
+    pack: bool = False  # it stands for any number of parameters
+    first: int = 0  # of its tokens
     end: int = 0
-    place: int = 0
+    place: int = 0  # where in the text a name goes, if it has none
 
 
 _QUALIFIERS = frozenset(("const", "volatile", "class", "struct", "union", "enum", "typename"))

@@ -25,49 +25,24 @@ class HostSource(NamedTuple):
 
 
 class HostFile(NamedTuple):
-    """A file that is a unit of its own for a host compiler.
-
-    Attributes
-    ----------
-    source : Source
-        Its text and path.
-    language : str
-        ``"c"``, ``"c++"`` or ``"cuda"``.
-    """
+    """A file that is a unit of its own for a host compiler."""
 
     source: Source
-    language: str
+    language: str  # "c", "c++" or "cuda"
 
 
 class Sources(NamedTuple):
-    """A request's sources, sorted.
+    """A request's sources, sorted."""
 
-    Attributes
-    ----------
-    device : tuple of Source
-        For NVRTC, in order.
-    cuda_host : tuple of HostSource
-        Wrappers: those of the CUDA sources that are for the host compiler.
-    cpp : tuple of HostSource
-        The C++ sources.
-    mixed : tuple of tuple of Source
-        Sources with kernels and host functions, by units: the CUDA sources, where one of them is
-        such; each file that is.
-    files : tuple of HostFile
-        Files for a host compiler.
-    has_binaries : bool
-        Whether there are files for the linker.
-    host_functions : tuple of str
-        Qualified names of the functions that host sources declare.
-    """
-
-    device: tuple[Source, ...]
-    cuda_host: tuple[HostSource, ...]
+    device: tuple[Source, ...]  # for NVRTC, in order
+    cuda_host: tuple[HostSource, ...]  # those of the CUDA sources for the host compiler
     cpp: tuple[HostSource, ...]
+    # Those with kernels and host functions, by units: the CUDA sources, where one of them is such;
+    # each file that is.
     mixed: tuple[tuple[Source, ...], ...]
-    files: tuple[HostFile, ...]
-    has_binaries: bool
-    host_functions: tuple[str, ...]
+    files: tuple[HostFile, ...]  # for a host compiler
+    has_binaries: bool  # there are files for the linker
+    host_functions: tuple[str, ...]  # qualified names of those that host sources declare
 
     @property
     def has_host(self) -> bool:

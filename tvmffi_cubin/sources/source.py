@@ -14,24 +14,12 @@ _DEVICE_HEADERS = ('.cuh"', ".cuh>", '.cu"', ".cu>")
 
 
 class Source(NamedTuple):
-    """One source.
-
-    Attributes
-    ----------
-    text : str
-        What is compiled.
-    path : str or None
-        The file that it was read from, absolute; None for text that came as an argument.
-    real_folder : str or None
-        Where that file is a symbolic link: the folder that it leads to.
-    label : str
-        What messages call it where it has no path, such as ``"cuda_sources[1]"``.
-    """
+    """One source."""
 
     text: str
-    path: str | None = None
-    real_folder: str | None = None
-    label: str = ""
+    path: str | None = None  # absolute; None for text that came as an argument
+    real_folder: str | None = None  # where the file is a symbolic link: the folder it leads to
+    label: str = ""  # what messages call it without a path, such as "cuda_sources[1]"
 
     @property
     def name(self) -> str:

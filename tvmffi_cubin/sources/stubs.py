@@ -7,9 +7,7 @@ NVRTC, and assertions about layouts (``mixed/stub.h``, ``mixed/layout.h``).
 
 from __future__ import annotations
 
-import math
 import re
-import struct
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -27,9 +25,6 @@ _SELF = re.compile(
 _ADDRESS = re.compile(r"KernelStubIXadL_(Z\w*)EE(?=J(?:Ly\d+E)*EEE\Z)")
 _UNNAMED = "(anonymous namespace)::"
 _ABI_TAG = re.compile(r"\[abi:\w+\]")
-# As the demangler has floating-point template arguments: type and bits.
-_FLOAT = re.compile(r"\((float|double)\)\[([0-9a-f]+)\]")
-_FLOATS = {"float": (">f", 8, "f"), "double": (">d", 16, "")}
 _LAMBDA = re.compile(r"\{lambda\(|'lambda")
 _NAMELESS = re.compile(r"\{unnamed|'unnamed")
 _LOCAL = re.compile(r"\)(?:\s*(?:const|volatile|&&?))*::")
@@ -39,26 +34,12 @@ _OF_MEMBER = re.compile(r"\)(?:\s*(?:const|volatile|&&?))+\Z")
 
 
 class Instance(NamedTuple):
-    """A kernel that host code has a stub of, or a device variable that it names.
+    """A kernel that host code has a stub of, or a device variable that it names."""
 
-    Attributes
-    ----------
-    stub : str
-        What the stub registers itself by: the name of its type, as ``typeid`` tells it.
-    expression : str
-        How NVRTC is asked for the kernel, such as ``"ns::scale<float, 4>"``.
-    params : tuple of str or None
-        Its parameters' types, None where it has C linkage.
-    layouts : tuple of int
-        How the host lays out each parameter, or the variable.
-    is_variable : bool
-        Whether it is a variable.
-    """
-
-    stub: str
-    expression: str
-    params: tuple[str, ...] | None
-    layouts: tuple[int, ...] = ()
+    stub: str  # what it registers itself by: the name of its type, as `typeid` tells it
+    expression: str  # how NVRTC is asked for it, such as "ns::scale<float, 4>"
+    params: tuple[str, ...] | None  # types; None where it has C linkage
+    layouts: tuple[int, ...] = ()  # how the host lays out each parameter, or the variable
     is_variable: bool = False
 
     @property
@@ -151,14 +132,7 @@ def _refuse_local(name: FunctionName) -> None:
 
 def named_outside(text: str) -> str:
     """Return a demangled type or name as code at global scope can write it."""
-    return _functions(_FLOAT.sub(_float, _ABI_TAG.sub("", text.replace(_UNNAMED, ""))))
-
-
-def _float(match: re.Match[str]) -> str:
-    layout, digits, suffix = _FLOATS[match[1]]
-    (value,) = struct.unpack(layout, bytes.fromhex(match[2].rjust(digits, "0")))
-    # No literal has an infinity.
-    return f"{value.hex()}{suffix}" if math.isfinite(value) else match[0]
+    return _functions(_ABI_TAG.sub("", text.replace(_UNNAMED, "")))
 
 
 def _functions(text: str) -> str:

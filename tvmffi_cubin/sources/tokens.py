@@ -90,38 +90,19 @@ def bodies(source: str) -> Iterator[tuple[int, int]]:
 class Tokens:
     """The tokens of a text, by number.
 
-    Parameters
-    ----------
-    source : str
-        The text.
-    found : sequence of Token, optional
-        Its tokens, where not all of them count. One that a macro brings has no width, and the
-        place of the macro.
-
-    Attributes
-    ----------
-    texts, kinds : list of str
-        What each is, and whether it is a ``"word"``, ``"text"`` (a literal), ``"number"``,
-        ``"sign"`` or ``"line"`` (of the preprocessor).
-    starts, ends : list of int
-        Where each begins and ends in the text.
-    partner : dict of int to int
-        The number of the bracket that closes each ``(``, ``[``, ``[[`` and ``{``.
-    opening : dict of int to int
-        The reverse.
-    is_balanced : bool
-        Whether every bracket has a partner.
+    One that a macro brings has no width, and the place of the macro.
     """
 
     def __init__(self, source: str, found: Sequence[Token] | None = None) -> None:
         self.source = source
         found = lex(source) if found is None else found
+        # "word", "text" (a literal), "number", "sign" or "line" (of the preprocessor)
         self.kinds = [token[0] for token in found]
         self.texts = [token[1] for token in found]
         self.starts = [token[2] for token in found]
         self.ends = [token[3] for token in found]
-        self.partner: dict[int, int] = {}
-        self.opening: dict[int, int] = {}
+        self.partner: dict[int, int] = {}  # of opening brackets
+        self.opening: dict[int, int] = {}  # of closing ones
         self.is_balanced = self._match()
 
     def _match(self) -> bool:
