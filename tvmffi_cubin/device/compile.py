@@ -90,7 +90,12 @@ class _Compiler(NamedTuple):
         homes: dict[str, list[str]] = {}
         for expression in dict.fromkeys(wanted_instances(self.request)):
             homes.setdefault(self._home(expression).name, []).append(expression)
-        done = in_parallel(lambda unit: self._build(unit, homes.get(unit.name, [])), self.units)
+
+        def build(unit: Unit) -> _Compiled:
+            wanted = homes.get(unit.name, [])
+            return self._build(unit, plan(unit.facts.kernels, wanted), wanted)
+
+        done = in_parallel(build, self.units)
         is_linked = self.target_type in ("relocatable", "ltoir")
         cubin = self._link(done) if is_linked else done[0].cubin
         names = _agreed([one.cubin.lowered_names for one in done])
@@ -103,33 +108,35 @@ class _Compiler(NamedTuple):
 
     # One unit
 
-    def _build(self, unit: Unit, wanted: Sequence[str]) -> _Compiled:
-        try:
-            return self._tried(unit, plan(unit.facts.kernels, wanted), wanted)
-        except CompileError as error:
-            if wanted:
-                self._plain(unit)  # for the unit's own errors
-                raise self._instance_failure(wanted, error) from None
-            raise
-
-    def _tried(self, unit: Unit, planned: Probe, wanted: Sequence[str] = ()) -> _Compiled:
+    def _build(self, unit: Unit, probe: Probe, wanted: Sequence[str] = ()) -> _Compiled:
         """Compile with a probe, else with what of it compiles, else without."""
-        probe = planned
-        while probe.name_expressions:
+        tried = probe.targets
+        while True:
             names = tuple(dict.fromkeys((*wanted, *probe.name_expressions)))
             try:
-                cubin = self._compile(unit, names, probe.epilogue)
-                return _Compiled(unit, cubin, probe, planned.targets)
+                return _Compiled(unit, self._compile(unit, names, probe.epilogue), probe, tried)
             except CompileError as error:
-                probe = probe.surviving(error.log) if probe is planned else Probe()
-        return _Compiled(unit, self._plain(unit, wanted), probe, planned.targets)
+                if not probe.name_expressions:
+                    raise self._explained(unit, wanted, error) from None
+                probe = probe.surviving(error.log) if probe.targets == tried else Probe()
 
-    def _plain(self, unit: Unit, wanted: Sequence[str] = ()) -> Cubin:
-        """Compile without a probe: an error is the user's own."""
-        try:
-            return self._compile(unit, wanted)
-        except CompileError as error:
-            raise with_hints(error, other_units_hints(error.log, unit, self.units)) from None
+    def _explained(
+        self, unit: Unit, wanted: Sequence[str], error: CompileError
+    ) -> CompileError | ValueError:
+        """Return the error for a unit that does not compile, or of which an instance is none."""
+        if not wanted:
+            return with_hints(error, other_units_hints(error.log, unit, self.units))
+        self._build(unit, Probe())  # raises the unit's own errors
+        if "detected during" in error.log or "nv_mangled_name" not in error.log:
+            return error  # NVRTC found the template, and something wrong in its body
+        kernels = (kernel.qualified for unit in self.units for kernel in unit.facts.kernels)
+        # NVRTC quotes what it cannot read, and not what it can.
+        failed = [name for name in wanted if f"nv_mangled_name {name}\n" in error.log] or wanted
+        return ValueError(
+            f"{', '.join(map(repr, failed))}: no instance of the source's kernels, which are: "
+            f"{', '.join(dict.fromkeys(kernels)) or 'none'}; that of an embedded image is named "
+            f"with it, Launch(image=...). NVRTC says:\n{error.log}"
+        )
 
     def _compile(
         self, unit: Unit, name_expressions: Sequence[str] = (), epilogue: str = ""
@@ -161,21 +168,6 @@ class _Compiler(NamedTuple):
                 self._compile(unit, (expression,))
                 return unit
         return self.units[-1]
-
-    def _instance_failure(
-        self, wanted: Sequence[str], error: CompileError
-    ) -> CompileError | ValueError:
-        """Return the error for instances of which one does not compile, or is of no kernel."""
-        if "detected during" in error.log or "nv_mangled_name" not in error.log:
-            return error  # NVRTC found the template, and something wrong in its body
-        kernels = (kernel.qualified for unit in self.units for kernel in unit.facts.kernels)
-        # NVRTC quotes what it cannot read, and not what it can.
-        failed = [name for name in wanted if f"nv_mangled_name {name}\n" in error.log] or wanted
-        return ValueError(
-            f"{', '.join(map(repr, failed))}: no instance of the source's kernels, which are: "
-            f"{', '.join(dict.fromkeys(kernels)) or 'none'}; that of an embedded image is named "
-            f"with it, Launch(image=...). NVRTC says:\n{error.log}"
-        )
 
     # All units
 
@@ -216,7 +208,7 @@ class _Compiler(NamedTuple):
         again = []
         for one in done:
             targets = tuple(dict.fromkeys((*one.probe.targets, *more)))
-            again.append(self._tried(one.unit, Probe(targets, one.probe.hidden)))
+            again.append(self._build(one.unit, Probe(targets, one.probe.hidden)))
         types = {**_types(again), **types}
         return found()
 
