@@ -13,7 +13,7 @@ from .parameters import Parameter, parameters
 from .raw import read_raw
 from .tokens import Tokens
 
-_HOST_INCLUDE = re.compile(r"(?:tvm/ffi|torch|ATen|c10|pybind11)/|Python\.h\Z|dlpack/")
+_HOST_INCLUDE = r"(?:tvm/ffi|torch|ATen|c10|pybind11)/|Python\.h\Z|dlpack/"
 _HOST_NAMES = ("TVM_FFI_", "TVMFFI", "TORCH_LIBRARY", "TORCH_EXTENSION_NAME", "PYBIND11_MODULE")
 _HOST_SCOPES = (["torch", "::"], ["tvm", "::", "ffi"], ["at", "::", "Tensor"])
 _EXPORT_MACRO, _EXPORT_SYMBOL = "TVM_FFI_DLL_EXPORT_TYPED_FUNC", "__tvm_ffi_"
@@ -111,7 +111,7 @@ def read(source: str) -> SourceFacts:
         kernels += _hidden(tokens, {kernel.name for kernel in kernels})
     words = frozenset(tokens.texts)
     launches = tuple(_launches(tokens, items)) if "<<<" in words else ()
-    uses_host = any(map(_HOST_INCLUDE.match, includes)) or _uses_host(tokens, words)
+    uses_host = any(re.match(_HOST_INCLUDE, x) for x in includes) or _uses_host(tokens, words)
     is_host = uses_host or any(launch.in_host for launch in launches)
     if any(kernel.defined for kernel in kernels):
         kind = "mixed" if is_host else "device"

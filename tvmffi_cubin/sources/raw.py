@@ -16,12 +16,13 @@ from .tokens import Token, Tokens, bodies, lex
 _MOST = 1 << 18
 _DEEPEST = 20
 
-_CONTINUED = re.compile(r"\\\r?\n")
-_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//.*|/\*.*?(?:\*/|\Z)', re.DOTALL)
-_DIRECTIVE = re.compile(r"\s*#\s*(\w+)\s*(.*)", re.DOTALL)
-_INCLUDE = re.compile(r'[<"]([^>"]+)[>"]')
-_DEFINE = re.compile(r"(\w+)(?:\(([^)]*)\))?\s*(.*)", re.DOTALL)
-_CONDITION = re.compile(r"(!?)\s*defined\s*\(?\s*(\w+)\s*\)?\Z")
+# Compiled where they are used, which is by few sources.
+_CONTINUED = r"\\\r?\n"
+_COMMENT = r'(?s)"(?:[^"\\]|\\.)*"|//.*|/\*.*?(?:\*/|\Z)'
+_DIRECTIVE = r"(?s)\s*#\s*(\w+)\s*(.*)"
+_INCLUDE = r'[<"]([^>"]+)[>"]'
+_DEFINE = r"(?s)(\w+)(?:\(([^)]*)\))?\s*(.*)"
+_CONDITION = r"(!?)\s*defined\s*\(?\s*(\w+)\s*\)?\Z"
 _CONDITIONALS = ("if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif")
 _BRACKETS = {"(": (0, 1), ")": (0, -1), "[": (1, 1), "]": (1, -1), "{": (2, 1), "}": (2, -1)}
 
@@ -29,17 +30,16 @@ _BRACKETS = {"(": (0, 1), ")": (0, -1), "[": (1, 1), "]": (1, -1), "{": (2, 1), 
 _DEFINED = "__CUDACC_RTC__"
 
 # A macro with one of these in its body changes what a declaration or a statement is.
-_TELLING_WORDS = (
+_TELLING = (
     r"__(?:global|device|host|launch_bounds|cluster_dims|block_size|maxnreg|constant|shared"
     r"|managed|grid_constant|forceinline|noinline|restrict|align)__|__restrict\b"
     r'|<<<|\bextern\s*"C|\bTVM_FFI_|\btvm\s*::\s*ffi\b'
 )
-_TELLING = re.compile(_TELLING_WORDS)
-_TELLING_DEFINE = re.compile(rf"#[ \t]*define\b(?:[^\n\\]|\\.|\\\n)*?(?:{_TELLING_WORDS})")
+_TELLING_DEFINE = rf"#[ \t]*define\b(?:[^\n\\]|\\.|\\\n)*?(?:{_TELLING})"
 # Of a body: conditionals, launches, and uses of the host's libraries.
 _TELLING_BODY = re.compile(r"#(?!\s*pragma)|<<<|tvm|TVM|EMBED_CUBIN|TORCH_|PYBIND11|torch|Tensor")
-_IN_BODY = re.compile(r'"(?:[^"\\]|\\.)*"|(?P<quoted>(?<!#)#(?!#)\s*\w+)|\s*##\s*|[A-Za-z_]\w*')
-_NAME = re.compile(r"[A-Za-z_]\w*")
+_IN_BODY = r'"(?:[^"\\]|\\.)*"|(?P<quoted>(?<!#)#(?!#)\s*\w+)|\s*##\s*|[A-Za-z_]\w*'
+_NAME = r"[A-Za-z_]\w*"
 
 
 class _Macro(NamedTuple):
@@ -84,7 +84,7 @@ def read_raw(source: str) -> tuple[Tokens, list[str]]:
 
 def _lexed(source: str) -> list[Token]:
     """Return the tokens of a text, without those of bodies that have nothing to tell: most."""
-    if "define" in source and _TELLING_DEFINE.search(source):
+    if "define" in source and re.search(_TELLING_DEFINE, source):
         return lex(source)
     return lex(source, [x for x in bodies(source) if not _TELLING_BODY.search(source, *x)])
 
@@ -109,8 +109,8 @@ class _Reader:
 
     def directive(self, token: Token) -> None:
         """Follow a directive."""
-        text = _COMMENT.sub(_no_comment, _CONTINUED.sub(" ", token[1]))
-        match = _DIRECTIVE.match(text)
+        text = re.sub(_COMMENT, _no_comment, re.sub(_CONTINUED, " ", token[1]))
+        match = re.match(_DIRECTIVE, text)
         if match is None:
             return
         word, rest = match[1], match[2].strip()
@@ -120,14 +120,14 @@ class _Reader:
                 self.tokens.append(token)
         elif self.open and not self.open[-1].is_live:
             return
-        elif word == "include" and (include := _INCLUDE.match(rest)):
+        elif word == "include" and (include := re.match(_INCLUDE, rest)):
             self.includes.append(include[1])
-        elif word == "define" and (define := _DEFINE.match(rest)):
+        elif word == "define" and (define := re.match(_DEFINE, rest)):
             self._define(*define.groups())
 
     def _define(self, name: str, listed: str | None, body: str) -> None:
         # Of conditional variants the one with a qualifier counts, if any has one.
-        if name not in self.macros or _TELLING.search(body):
+        if name not in self.macros or re.search(_TELLING, body):
             names = None if listed is None else tuple(x.strip() for x in listed.split(","))
             self.macros[name] = _Macro(() if names == ("",) else names, body)
 
@@ -181,7 +181,7 @@ def _evaluate(word: str, rest: str) -> bool | None:
         rest = f"defined({rest})"
     if rest in ("0", "false", "1", "true"):
         return rest in ("1", "true")
-    match = _CONDITION.match(rest)
+    match = re.match(_CONDITION, rest)
     if match is None or match[2] != _DEFINED:
         return None
     return (match[1] == "!") == (word == "ifndef")
@@ -189,12 +189,12 @@ def _evaluate(word: str, rest: str) -> bool | None:
 
 def _telling(macros: Mapping[str, _Macro]) -> dict[str, _Macro]:
     """Return the macros that matter: with a telling body, or using another that matters."""
-    found = {name: macro for name, macro in macros.items() if _TELLING.search(macro.body)}
+    found = {name: macro for name, macro in macros.items() if re.search(_TELLING, macro.body)}
     if not found:
         return found
     users: dict[str, list[str]] = {}
     for name, macro in macros.items():
-        for word in _NAME.findall(macro.body):
+        for word in re.findall(_NAME, macro.body):
             users.setdefault(word, []).append(name)
     work = [*found]
     while work:
@@ -273,4 +273,4 @@ def _substitute(names: tuple[str, ...], body: str, values: list[str]) -> str:
             return '""'
         return "" if match[0].strip() == "##" else given.get(match[0], match[0])
 
-    return _IN_BODY.sub(replaced, body)
+    return re.sub(_IN_BODY, replaced, body)

@@ -31,7 +31,7 @@ _COARSE = re.compile(
 )
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _BRACKETS = frozenset(("(", ")", "[", "]", "{", "}", "[["))
-_LINE = re.compile(r'#line (\d+) "(.*)"')
+_LINE = r'#line (\d+) "(.*)"'
 
 Token = tuple[str, str, int, int]
 """Kind, text, and where it begins and ends in the source."""
@@ -190,7 +190,7 @@ class Tokens:
         line = self._line_number(number)
         index = bisect_right(self._marks, number)
         mark = self._marks[index - 1] if index else -1
-        match = _LINE.match(self.texts[mark]) if index else None
+        match = re.match(_LINE, self.texts[mark]) if index else None
         if match is None:
             return "", line
         return match[2], int(match[1]) + line - self._line_number(mark) - 1

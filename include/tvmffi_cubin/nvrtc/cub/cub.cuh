@@ -1,7 +1,5 @@
 // <cub/cub.cuh> without the algorithms for the whole device, which are host code.
-#ifndef TVMFFI_CUBIN_NVRTC_CUB_CUB_CUH_
-#define TVMFFI_CUBIN_NVRTC_CUB_CUB_CUH_
-
+#pragma once
 #if !__has_include(<cub/block/block_reduce.cuh>)
 #error "<cub/cub.cuh> comes from CCCL here, and there is none installed"
 #endif
@@ -30,5 +28,3 @@
 #include <cub/warp/warp_reduce.cuh>
 #include <cub/warp/warp_scan.cuh>
 #include <cub/warp/warp_store.cuh>
-
-#endif  // TVMFFI_CUBIN_NVRTC_CUB_CUB_CUH_
