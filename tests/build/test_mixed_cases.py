@@ -15,18 +15,14 @@ from tensor_allocator import tensor_allocator
 
 import tvmffi_cubin as tc
 
-# The stand-in's runtime has none of what they call.
-ON_A_GPU = ("arrays_and_textures", "graphs_and_peers")
 
-
-@pytest.mark.parametrize("name", ON_A_GPU)
-def test_the_whole_runtime_is_linked(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cudas_own_runtime_is_linked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TVMFFI_CUBIN_CUDART")
-    case = CASES[name]
-    tc.build_inline(name, case.sources(), functions=case.functions, arch="sm_90a", **case.options)
+    case = CASES["runtime_launches"]
+    tc.build_inline("linked", case.sources(), functions=case.functions, arch="sm_90a")
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name not in ON_A_GPU])
+@pytest.mark.parametrize("name", CASES)
 def test_a_mixed_source_launches_what_it_says(name: str, driver_stub: DriverStub) -> None:
     case = CASES[name]
     mod = tc.load_inline(

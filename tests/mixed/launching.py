@@ -24,18 +24,6 @@ def saxpy(rng: np.random.Generator) -> Iterator[Call]:
     )
 
 
-@GROUP.add("add", "mul", "fill")
-def vector_ops(rng: np.random.Generator) -> Iterator[Call]:
-    a, b = normal(rng, 30, 10), normal(rng, 30, 10)
-    out = np.zeros_like(a)
-    length = {3: ("q", 300)}
-    yield Call("add", (a, b, out), {2: a + b}, (Launched("add_kernel", 3, 128, scalars=length),))
-    yield Call("mul", (a, b, out), {2: a * b}, (Launched("mul_kernel", 3, 128, scalars=length),))
-    launch = Launched("fill_kernel", 2, 128, scalars={1: ("f", 7.0), 2: ("q", 300)})
-    yield Call("fill", (out, 7.0), {0: out + 7}, (launch,))
-    yield Call("fill", ("text", 7.0), raises=("TypeError", "Tensor"))
-
-
 @GROUP.add("binary", "fixed_minus")
 def kernel_table(rng: np.random.Generator) -> Iterator[Call]:
     a, b = (rng.integers(-99, 99, 500).astype("int32") for _ in range(2))
@@ -66,26 +54,6 @@ def struct_params(rng: np.random.Generator) -> Iterator[Call]:
             {1: -y if negate else y},
             (Launched("clamp_weighted", (2, 3, 4), 32, scalars={0: ("3i2f?x3h", params)}),),
         )
-
-
-@GROUP.add("sort")
-def bitonic_sort(rng: np.random.Generator) -> Iterator[Call]:
-    x = normal(rng, 256)
-    steps = [(j, k) for k in (2**i for i in range(1, 9)) for j in halves(k)]
-    yield Call(
-        "sort",
-        (x,),
-        {0: np.sort(x)},
-        tuple(
-            Launched("bitonic_step", 4, 64, scalars={1: ("i", j), 2: ("i", k)}) for j, k in steps
-        ),
-        returns=36,
-    )
-    yield Call("sort", (x[:100],), raises=("ValueError", "100 is no power of two"))
-
-
-def halves(k: int) -> list[int]:
-    return [k >> i for i in range(1, k.bit_length())]
 
 
 @GROUP.add("everywhere")
@@ -217,18 +185,3 @@ def grid_sync(rng: np.random.Generator) -> Iterator[Call]:
     yield Call(
         "normalised", (x, partial), {0: x / x.sum()}, (launch,), returns=16, rtol=1e-4, atol=1e-8
     )
-
-
-@GROUP.add("captured", "by_nodes", "by_symbols", "devices")
-def graphs_and_peers(rng: np.random.Generator) -> Iterator[Call]:
-    x = normal(rng, 50)
-    yield Call("captured", (x, 0.5), {0: x + 1.5}, None)
-    filled = np.full(20, 7, "int32")
-    yield Call(
-        "by_nodes",
-        (x, np.zeros_like(x), np.zeros(20, "int32"), 0.25),
-        {1: x + 0.5, 2: filled},
-        computed=105,
-    )
-    yield Call("by_symbols", (x, 0.75), {0: x + 0.75}, returns=0.75)
-    yield Call("devices", (), returns=15)

@@ -12,20 +12,6 @@ from .templates import normal
 GROUP = Group()
 
 
-@GROUP.add("transpose")
-def transpose(rng: np.random.Generator) -> Iterator[Call]:
-    for dtype, part in (("float64", "IdE"), ("float32", "IjE"), ("int8", "IhE")):
-        x = (normal(rng, 70, 45) * 50).astype(dtype)
-        yield Call(
-            "transpose",
-            (x, np.zeros((45, 70), dtype)),
-            {1: x.T},
-            (Launched(f"transpose_kernel{part}", (2, 3), (32, 8)),),
-        )
-    x = np.zeros((2, 2, 2), "float32")
-    yield Call("transpose", (x, x), raises=("RuntimeError", "a matrix is wanted"))
-
-
 @GROUP.add("reverse", "means", "rotate_all")
 def dynamic_shared(rng: np.random.Generator) -> Iterator[Call]:
     x = normal(rng, 5, 200)
@@ -137,27 +123,6 @@ def half_math(rng: np.random.Generator) -> Iterator[Call]:
     )
 
 
-@GROUP.add("scale", "add_bytes")
-def vectorised(rng: np.random.Generator) -> Iterator[Call]:
-    for n in (1000, 1003):
-        x = normal(rng, n)
-        blocks = (n // 4 + 128) // 128
-        scalars = {2: ("f", 2.5), 3: ("i", n)}
-        yield Call(
-            "scale",
-            (x, np.zeros_like(x), 2.5),
-            {1: x * np.float32(2.5)},
-            (Launched("scale_vec4", blocks, 128, scalars=scalars),),
-        )
-    a, b = (rng.integers(0, 120, 640).astype("uint8") for _ in range(2))
-    yield Call(
-        "add_bytes",
-        (a, b, np.zeros_like(a)),
-        {2: a + b},
-        (Launched("add_packs", 2, 32, scalars={3: ("i", 40)}),),
-    )
-
-
 @GROUP.add("pipeline", "first_square")
 def streams_and_copies(rng: np.random.Generator) -> Iterator[Call]:
     x, host = normal(rng, 100), normal(rng, 100)
@@ -189,18 +154,3 @@ def async_copies(rng: np.random.Generator) -> Iterator[Call]:
             {1: turned, 2: counted},
             (Launched(f"turned_{kernel}", 4, 64),),
         )
-
-
-@GROUP.add("shifted", "normalized", "twice", "box", "pitched")
-def arrays_and_textures(rng: np.random.Generator) -> Iterator[Call]:
-    x = normal(rng, 6, 40)
-    moved = np.concatenate([x[:, :1], x[:, :-1]], axis=1)
-    yield Call("shifted", (x, np.zeros_like(x)), {1: moved}, None, atol=1e-2)
-    levels = rng.integers(0, 256, 50).astype("uint8")
-    yield Call("normalized", (levels, np.zeros(50, "float32")), {1: levels / 255}, None, atol=1e-5)
-    yield Call("twice", (x, np.zeros_like(x)), {1: 2 * x}, None)
-    volume = normal(rng, 3, 4, 10)
-    inner = volume[1:, 1:, 1:]
-    yield Call("box", (volume, np.zeros(inner.shape, "float32")), {1: inner})
-    values = [float(value) for value in x.ravel()]
-    yield Call("pitched", (values, np.zeros_like(x)), {1: x})

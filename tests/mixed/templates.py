@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .case import BFloat16, Call, Group, Launched, ceil_div
+from .case import BFloat16, Call, Group, Launched
 
 GROUP = Group()
 
@@ -45,29 +45,6 @@ def dtype_switch(rng: np.random.Generator) -> Iterator[Call]:
     yield Call("silu", (i, i), raises=("TypeError", "silu: no kernel for code 0 of 32 bits"))
 
 
-@GROUP.add("linear")
-def template_constants(rng: np.random.Generator) -> Iterator[Call]:
-    for width, relu, with_bias in ((2, True, True), (4, False, True), (8, True, False)):
-        x, w, y = normal(rng, 500, width), normal(rng, width), np.zeros(500, "float32")
-        bias = normal(rng, 1) if with_bias else None
-        out = x @ w + (bias if bias is not None else 0)
-        relu_too = relu if with_bias else width > 2
-        block = 64 if width >= 8 else 128
-        symbol = f"ILi{width}ELb{int(with_bias)}ELb{int(relu_too)}E"
-        yield Call(
-            "linear",
-            (x, w, bias, y, relu),
-            {3: np.maximum(out, 0) if relu_too else out},
-            (Launched(symbol, ceil_div(500, block), block, scalars={4: ("i", 500)}),),
-            rtol=1e-4,
-            atol=1e-5,
-        )
-    x = normal(rng, 2, 3)
-    yield Call(
-        "linear", (x, x, None, x, False), raises=("ValueError", "no kernel for a width of 3")
-    )
-
-
 @GROUP.add("epilogue_of")
 def enum_arguments(rng: np.random.Generator) -> Iterator[Call]:
     x = normal(rng, 10, 50)
@@ -98,20 +75,6 @@ def functors(rng: np.random.Generator) -> Iterator[Call]:
     yield Call(
         "square_then_affine", (x, y, 2.0, 0.5), {1: 2 * x * x + 0.5}, (Launched("7Compose", 4, 64),)
     )
-
-
-@GROUP.add("gathered")
-def index_types(rng: np.random.Generator) -> Iterator[Call]:
-    table = normal(rng, 30, 7)
-    for dtype, part, size in (("int32", "IfiE", "i"), ("int64", "IflE", "q")):
-        indices = rng.integers(0, 30, 20).astype(dtype)
-        yield Call(
-            "gathered",
-            (table, indices, np.zeros((20, 7), "float32")),
-            {2: table[indices]},
-            (Launched(f"gather{part}", 2, 64, scalars={3: (size, 20), 4: (size, 7)}),),
-            returns=dtype,
-        )
 
 
 @GROUP.add("describe_all")
