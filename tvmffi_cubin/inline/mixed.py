@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ..cache.entry import Entry
 from ..cache.store import Cache
 from ..cuda import nvrtc
 from ..cuda.program import in_parallel
@@ -15,13 +14,11 @@ from ..device.image import Image, may_be_named
 from ..device.units import base_name, of_names, wanted_instances
 from ..functions.registration import registration
 from ..host.later import Later
-from ..kernels.demangle import demangle
-from ..kernels.elf import GLOBAL, Elf
 from ..sources.facts import read
 from ..sources.sort import Sources
 from ..sources.source import DEVICE_IMAGE
 from .mixed_device import DeviceCode, DeviceCompiler
-from .mixed_unit import MixedParts, MixedUnit, build_unit
+from .mixed_unit import MixedParts, MixedUnit, UnitBuilder
 from .part_files import PartFiles
 from .request import Request
 from .tools import Toolset
@@ -32,16 +29,7 @@ _LAUNCHED = re.compile(r"(\w+)\s*(?:<.*>\s*)?<<<\.\.\.>>>\Z")
 class MixedModule(NamedTuple):
     """What the mixed sources of a module were compiled to.
 
-    Attributes
-    ----------
-    units : tuple of MixedParts
-        Of each unit.
-    device : Image or None
-        Of the device sources that are linked with none of them.
-    device_texts : tuple of str
-        The texts of all images.
-    files : tuple of PartFiles
-        What was read for all.
+    `device` is the image of the device sources that are linked with none of the units.
     """
 
     units: tuple[MixedParts, ...]
@@ -62,11 +50,6 @@ class MixedModule(NamedTuple):
             x.unit.image: registration(x.tag, x.unit.image if x.device else None, x.symbols)
             for x in self.units
         }
-
-    @property
-    def hosts(self) -> tuple[Entry, ...]:
-        """The entries of the host sides."""
-        return tuple(parts.host for parts in self.units)
 
     @property
     def objects(self) -> tuple[str, ...]:
@@ -107,7 +90,10 @@ def compile_mixed(
     known = frozenset(y for image in given for x in image.signatures for y in (x.name, x.symbol))
     archs = archs or nvrtc.resolve_archs(options=request.cuda_cflags)
     units = _units(request, sources)
-    build = partial(build_unit, request, archs, tools, cache, known)
+
+    def build(unit: MixedUnit) -> MixedParts:
+        return UnitBuilder(request, archs, tools, cache, known, unit).run()
+
     if len(units) == 1:
         one = build(units[0])
         return MixedModule((one,), None, one.device_texts, one.files)
@@ -119,7 +105,6 @@ def compile_mixed(
         code = DeviceCode(dict.fromkeys(archs, last), sources.device[:-1])
         device = Later(partial(compiler.obtain, code, ()))
     parts = tuple(in_parallel(build, units))
-    _check_defined_once(parts)
     _check_instances(request, names.union(*(x.names for x in parts)))
     if not (request.is_object or request.files.binaries):
         _check_launches(parts)
@@ -163,23 +148,6 @@ def _check_instances(request: Request, names: frozenset[str]) -> None:
                 f"{wanted!r} is to be instantiated, and none of the sources declares "
                 f"{base_name(wanted)!r}: check the name in functions and name_expressions"
             )
-
-
-def _check_defined_once(parts: Sequence[MixedParts]) -> None:
-    """Refuse what two units define: the linker would name objects of ours, and no file."""
-    homes: dict[str, str] = {}
-    for unit in parts:
-        file = unit.unit.sources[0].name
-        for symbol in Elf(unit.host.so.read_bytes()).symbols():
-            if not symbol.is_placed or symbol.binding != GLOBAL:
-                continue
-            other = homes.setdefault(symbol.name, file)
-            if other != file:
-                raise ValueError(
-                    f"{demangle(symbol.name)} is defined in {other} and in {file}: make it static "
-                    "where each file has its own, inline where a header defines it, else declare "
-                    "it in one of them"
-                )
 
 
 def _check_launches(parts: Sequence[MixedParts]) -> None:

@@ -40,16 +40,8 @@ _MARKERS = re.compile(r"(?m)^#line .*\n|^[ \t]*\n")
 
 
 class DeviceCode(NamedTuple):
-    """Device code to compile.
-
-    Attributes
-    ----------
-    own : mapping of str to Source
-        The unit's device text for each architecture.
-    others : tuple of Source
-        Device sources that are linked with it.
-    checks : str
-        Assertions about the layouts of what the host hands over.
+    """Device code to compile: a unit's text for each architecture, what is linked with it, and
+    assertions about the layouts of what the host hands over.
     """
 
     own: Mapping[str, Source]
@@ -67,17 +59,7 @@ class DeviceCompiler(NamedTuple):
     def obtain(self, code: DeviceCode, instances: Sequence[str]) -> tuple[Image, PartFiles]:
         """Return the image, compiling it where there is none.
 
-        Parameters
-        ----------
-        code : DeviceCode
-            What to compile.
-        instances : sequence of str
-            Kernels and variables that are wanted beside those of the request.
-
-        Raises
-        ------
-        CompileError, ToolchainError, TypeError, ValueError
-            See `tvmffi_cubin.load_inline`.
+        `instances` are kernels and variables that are wanted beside those of the request.
         """
         names = tuple(dict.fromkeys((*self.request.name_expressions, *instances)))
         request = self.request._replace(name_expressions=names)

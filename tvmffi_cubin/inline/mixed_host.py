@@ -46,30 +46,14 @@ _NEEDS_PLAIN_NAMES = re.compile(r"\bclang version (?:1[89]|[2-9]\d)\.")
 
 
 class HostCode(NamedTuple):
-    """Host code to compile.
-
-    Attributes
-    ----------
-    text : str
-        The user's code, cut.
-    prefix : str
-        Headers of ours that it is compiled behind.
-    exports : tuple of (str, str)
-        The functions that the unit exports, and their docstrings.
-    variables : tuple of str
-        Device variables that it names.
-    output : str
-        Of an object that is yet to be linked with others, its name.
-    sources : mapping of str to str
-        What was cut, by the names that messages have: the compiler shows lines of it.
-    """
+    """Host code to compile: the user's, cut, behind headers of ours."""
 
     text: str
     prefix: str
-    exports: tuple[tuple[str, str], ...]
-    variables: tuple[str, ...]
-    output: str
-    sources: Mapping[str, str]
+    exports: tuple[tuple[str, str], ...]  # functions, and their docstrings
+    variables: tuple[str, ...]  # device variables that it names
+    output: str  # of an object that is yet to be linked with others, its name
+    sources: Mapping[str, str]  # what was cut, by the names that messages have
 
     @property
     def plain(self) -> str:

@@ -60,25 +60,10 @@ def expand(
     names: Sequence[str],
     arch: str,
 ) -> Expansion:
-    """Run the host compiler's preprocessor over sources.
+    """Run the host compiler's preprocessor over the sources of a unit, in order.
 
-    Parameters
-    ----------
-    request, tools, cache
-        What is built, with what, and where it is kept.
-    sources : sequence of Source
-        The sources of a unit, in order.
-    names : sequence of str
-        What messages call them.
-    arch : str
-        The architecture that device code is for; empty for the host's side.
-
-    Raises
-    ------
-    BuildError
-        The preprocessor refuses them.
-    ValueError
-        They include a header of torch's.
+    `names` is what messages call them; `arch` the architecture of the device's side, empty for the
+    host's.
     """
     search = HeaderSearch(request, tools)
     folders = [x for source in sources for x in (source.folder, *source.further_folders) if x]

@@ -1,4 +1,4 @@
-"""`build_unit`: a mixed unit preprocessed, cut, and compiled, one side beside the other."""
+"""`UnitBuilder`: a mixed unit preprocessed, cut, and compiled, one side beside the other."""
 
 from __future__ import annotations
 
@@ -55,95 +55,35 @@ _LAYOUT = re.compile(r"tvmffi_cubin: (?P<what>[^\n\"]*?) is laid out")
 class MixedUnit(NamedTuple):
     """Mixed sources that are one translation unit, with statics and an image of their own.
 
-    Attributes
-    ----------
-    sources : tuple of Source
-        Each sees the macros and the names of those before it.
-    device : tuple of Source
-        Device sources that are linked with them.
-    image : str
-        The name of the image.
-    is_alone : bool
-        Whether the module has no other such unit.
+    Each source sees the macros and names of those before it; device sources are linked with them.
     """
 
     sources: tuple[Source, ...]
     device: tuple[Source, ...]
-    image: str
-    is_alone: bool
+    image: str  # its name
+    is_alone: bool  # the module has no other such unit
 
 
 class MixedParts(NamedTuple):
-    """What a mixed unit was compiled to.
-
-    Attributes
-    ----------
-    unit : MixedUnit
-        The unit.
-    device : Image or None
-        Its image, of the device sources linked with it as well; None where it has no kernel.
-    host : Entry
-        The object of the host side.
-    runtime : str
-        The path of the one that it needs beside.
-    exported : tuple of str
-        The functions that it exports.
-    tag : str
-        The end of its table's symbol, which no other unit's has.
-    symbols : dict of str to str
-        See `registration`.
-    files : tuple of PartFiles
-        What either side read, and what was read to cut them.
-    device_texts : tuple of str
-        The texts of the image.
-    names : frozenset of str
-        What its sources declare.
-    defined, launches : tuple of str
-        The kernels that it defines, and its launches as messages name them.
-    """
+    """What a mixed unit was compiled to."""
 
     unit: MixedUnit
-    device: Image | None
-    host: Entry
-    runtime: str
+    device: Image | None  # None where the unit has no kernel
+    host: Entry  # the object of the host side
+    runtime: str  # the path of the one that it needs beside
     exported: tuple[str, ...]
-    tag: str
-    symbols: dict[str, str]
+    tag: str  # the end of its table's symbol, which no other unit's has
+    symbols: dict[str, str]  # see `registration`
     files: tuple[PartFiles, ...]
     device_texts: tuple[str, ...]
-    names: frozenset[str]
-    defined: tuple[str, ...]
-    launches: tuple[str, ...]
+    names: frozenset[str]  # what its sources declare
+    defined: tuple[str, ...]  # kernels
+    launches: tuple[str, ...]  # as messages name them
 
 
-def build_unit(
-    request: Request,
-    archs: tuple[str, ...],
-    tools: Toolset,
-    cache: Cache,
-    known_kernels: frozenset[str],
-    unit: MixedUnit,
-) -> MixedParts:
-    """Compile a unit.
+class UnitBuilder(NamedTuple):
+    """Compiles a unit; `known_kernels` are the names of those in other sources and images."""
 
-    Parameters
-    ----------
-    request, archs, tools, cache
-        What is built, for which architectures, with which tools, and where it is kept.
-    known_kernels : frozenset of str
-        Names of kernels in other sources and images.
-    unit : MixedUnit
-        The unit.
-
-    Raises
-    ------
-    BuildError, CompileError, ToolchainError, TypeError, ValueError
-        See `tvmffi_cubin.load_inline`.
-    """
-    return _Build(request, archs, tools, cache, known_kernels, unit).run()
-
-
-class _Build(NamedTuple):
     request: Request
     archs: tuple[str, ...]
     tools: Toolset
@@ -152,6 +92,13 @@ class _Build(NamedTuple):
     unit: MixedUnit
 
     def run(self) -> MixedParts:
+        """Preprocess both sides, cut them, and compile one beside the other.
+
+        Raises
+        ------
+        BuildError, CompileError, ToolchainError, TypeError, ValueError
+            See `tvmffi_cubin.load_inline`.
+        """
         expanding = [Later(partial(self._expand, arch)) for arch in self.archs]
         host_text = self._expand("")
         texts = {arch: later.result() for arch, later in zip(self.archs, expanding, strict=True)}
