@@ -1,11 +1,14 @@
-"""Modules that are held while others fill a small cache, and modules that are carried elsewhere."""
+"""Modules in a cache that is too small, damaged, cleared, or of hosts without common locks."""
 
 from __future__ import annotations
 
+import fcntl
+import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from cache_crowd import crowd
+from cache_crowd import crowd, fork, is_right, load
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
@@ -93,3 +96,29 @@ def test_a_module_works_on_when_the_cache_is_cleared(cache, capsys, driver_stub)
     mod.k8(cuda_array(driver_stub, 3, "int32"))
     assert len(driver_stub.launches()) == 1
     assert tc.load_inline("m8", source(8), **options).functions == ("k8",)
+
+
+def test_many_processes_that_meet_a_damaged_artifact_all_get_a_whole_one(fresh_driver_stub):
+    """flashinfer#4062: ranks that start together load an image that another has half written."""
+    # In another process, which alone has mapped what it loads.
+    so = Path(fork(lambda: load(3).path).result())
+    os.truncate(so, so.stat().st_size // 2)
+    right = crowd(lambda _: is_right(load(3), 3, fresh_driver_stub), 16)
+    assert right == [True] * 16
+
+
+def test_hosts_that_do_not_see_each_others_locks_disturb_nobody(
+    monkeypatch, cache, fresh_driver_stub
+):
+    """tvm-ffi#667: locks are each node's own, and links into one place fail with ESTALE."""
+    monkeypatch.setattr(fcntl, "flock", lambda descriptor, operation: None)
+
+    machine = os.uname().machine
+
+    def host(number: int) -> bool:
+        os.uname = lambda: SimpleNamespace(nodename=f"host{number}", machine=machine)
+        return is_right(load(3), 3, fresh_driver_stub)
+
+    right = crowd(host, 8)
+    assert right == [True] * 8
+    assert len(list(cache.glob("entries/*/*/crowd3.so"))) == 1

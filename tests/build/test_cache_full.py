@@ -14,6 +14,8 @@ import pytest
 from cache_crowd import fork, is_right, load
 from stub.driver_stub import DriverStub
 
+import tvmffi_cubin as tc
+
 # From nothing at all to more than a module takes, so that each step is the one that finds no room.
 SIZES = [4, 24, 40, 60, 140, 240, 600]  # KiB
 FILES = [1, 3, 7, 13, 17, 24, 60]
@@ -121,3 +123,16 @@ def test_what_is_there_is_found_on_a_disk_that_takes_nothing_more(
         return [fork(found).result() for _ in range(2)], warnings()
 
     assert mounts.with_mount(work, disk, options="size=1m") == ([True, True], [])
+
+
+def test_a_cache_that_is_mounted_noexec_is_told_with_the_remedy(tmp_path, monkeypatch):
+    folder = tmp_path / "noexec"
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(folder))
+    source = 'extern "C" __global__ void k(float* x) { x[0] = 1; }'
+
+    def load():
+        tc.load_inline("noexec", source, arch="sm_90")
+
+    told = r"(?s)noexec\.so does not load: .*mounted noexec.*TVMFFI_CUBIN_CACHE_DIR"
+    with pytest.raises(tc.BuildError, match=told):
+        mounts.with_mount(load, folder, flags=mounts.NOEXEC)

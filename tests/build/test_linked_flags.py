@@ -73,3 +73,19 @@ def test_only_a_version_script_takes_the_place_of_ours(here):
 
     assert exported("-Wl,--version-script,v.map")
     assert not exported("-Lversion-script")
+
+
+def test_a_symbol_that_is_missing_is_an_error_and_not_the_end_of_the_process(tmp_path):
+    """Bound lazily, the first call of one ends the process."""
+    (tmp_path / "part.c").write_text("int part(void) { return 1; }")
+    # Of a name that no other test loads: the loader takes one that it has already for it.
+    library = tmp_path / "libsoon_missing.so"
+    command = ["cc", "-shared", "-fPIC", "-o", str(library), str(tmp_path / "part.c")]
+    subprocess.run(command, check=True)
+    source = 'extern "C" int part();\nint answer() { return part(); }'
+    flags = [f"-L{tmp_path}", "-lsoon_missing", f"-Wl,-rpath,{tmp_path}"]
+    path = tc.build_inline("missing", cpp_sources=source, functions="answer", extra_ldflags=flags)
+    (tmp_path / "part.c").write_text("int other(void) { return 1; }")
+    subprocess.run(command, check=True)
+    with pytest.raises(tc.BuildError, match="undefined symbol: part"):
+        tc.load_module(path)
