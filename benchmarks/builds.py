@@ -145,14 +145,6 @@ def shaped(names: list[str], text: str, salt: int) -> Build:
 
 
 @MODULES.peer(
-    "tvmffi_cubin, shape at the call", "build_inline without functions, every kernel exported"
-)
-def tvmffi_cubin_open(names: list[str], text: str, salt: int) -> Build:
-    tc = need("tvmffi_cubin")
-    return lambda: tc.build_inline("modules", text, arch=ARCH), ""
-
-
-@MODULES.peer(
     "NVRTC alone", "nvrtcCreateProgram to nvrtcGetCUBIN, by cuda.bindings: no .so; it is loaded"
 )
 def nvrtc(names: list[str], text: str, salt: int) -> Build:

@@ -295,12 +295,6 @@ def triton_by_expression(a: Any, b: Any, c: Any) -> Made:
     return lambda _: lambda: add(a, b, c, ELEMENTS)
 
 
-@TRITON.peer("tvmffi_cubin, k[grid](...)", "mod.add[1](a, b, c, n)")
-def tvmffi_cubin_grid(a: Any, b: Any, c: Any) -> Made:
-    add = launched(None)
-    return lambda _: lambda: add[1](a, b, c, ELEMENTS)
-
-
 _GRID = '[lambda meta: (cdiv(meta["n"], meta["BLOCK"]),)]'
 
 
@@ -314,12 +308,6 @@ def tvmffi_cubin_function(a: Any, b: Any, c: Any) -> Made:
 def triton_function(a: Any, b: Any, c: Any) -> Made:
     add = kernel_of_triton()
     return lambda _: lambda: add[grid](a, b, c, ELEMENTS, BLOCK=BLOCK)
-
-
-@TRITON.peer("Triton, a grid of numbers", "add[(1,)](a, b, c, n, BLOCK=1024)")
-def triton_grid(a: Any, b: Any, c: Any) -> Made:
-    add = kernel_of_triton()
-    return lambda _: lambda: add[(1,)](a, b, c, ELEMENTS, BLOCK=BLOCK)
 
 
 @TRITON.peer(

@@ -88,15 +88,6 @@ def test_template_instances_and_overloads_have_types_of_their_own(ops, driver_st
     assert driver_stub.launches()[0].kernel == "_Z4overPi"
 
 
-def test_parameters_that_a_macro_declares_are_numbered():
-    source = '#define ARGS float* a, int b\nextern "C" __global__ void made(ARGS) { a[0] = b; }'
-    launch = tc.Launch(grid="x.numel", block=1)
-    with pytest.raises(ValueError, match="unknown name 'x'; there are arg0, arg1"):
-        load(source, {"made": launch})
-    mod = load(source, ["made"])
-    assert [type_ for _, type_ in mod.made.params] == ["float*", "int"]
-
-
 # Refusals
 
 
@@ -155,17 +146,6 @@ def test_launches_with_conflicting_types_are_refused():
     launches = [tc.Launch(grid=1, block=1), tc.Launch(kernel="two", grid=1, block=1)]
     with pytest.raises(ValueError, match="'a' is 'double' of 8 bytes here and 'float'"):
         load(source, {"saxpy": launches})
-
-
-@pytest.mark.parametrize("image", [b"", b"not a cubin", b"\x7fELF" + bytes(100)])
-def test_an_image_that_is_no_cubin_is_refused_by_name(image):
-    with pytest.raises(ValueError, match=r"embed_cubin\['img'\]"):
-        tc.load_inline(
-            "m",
-            functions={"k": tc.Launch(params="int n")},
-            embed_cubin={"img": image},
-            arch="sm_90",
-        )
 
 
 # Images that come without a source

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -108,23 +107,6 @@ def test_the_installed_wheel_runs_the_quick_start_away_from_the_checkout(
     assert "Kernels for sm_90a:" in run(
         installed, "-m", "tvmffi_cubin", "demo", cwd=tmp_path, env=environment
     )
-
-
-@pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
-def test_the_installed_wheel_has_the_cmake_package_and_finds_its_own_python(
-    installed: Path, tmp_path: Path
-):
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
-    options = {"cwd": tmp_path, "env": environment}
-    folder = run(installed, "-m", "tvmffi_cubin", "--cmake-dir", **options).strip()
-    assert installed.parents[1] in Path(folder).parents
-    shutil.copytree(ROOT / "examples" / "cmake", tmp_path / "source")
-    command = ["cmake", "-S", tmp_path / "source", "-B", tmp_path / "build", "-G", "Ninja"]
-    ninja = toolchain.find_ninja()
-    run(*command, f"-Dtvmffi_cubin_DIR={folder}", f"-DCMAKE_MAKE_PROGRAM={ninja}", **options)
-    run("cmake", "--build", tmp_path / "build", **options)
-    environment["TVMFFI_CUBIN_DRIVER"] = "/nonexistent/libcuda.so.1"
-    assert "there is no GPU here" in run(tmp_path / "build" / "saxpy", **options)
 
 
 def test_a_checkout_finds_its_headers_beside_the_package():

@@ -118,7 +118,6 @@ def files(**changes: object) -> Request:
     ("first", "second"),
     [
         (files(cxx=(FILE,)), files(c=(FILE,))),
-        (files(cxx=(FILE,)), files(cuda=(FILE,))),
         (files(cxx=(FILE,)), files(cxx=(FILE._replace(text="int h();"),))),
         (files(cxx=(FILE,)), files(cxx=(FILE._replace(path="/b/f.cc"),))),
         (files(cxx=(FILE,)), files(cxx=(FILE._replace(real_folder="/b"),))),

@@ -36,19 +36,9 @@ class EmbeddedBytes(NamedTuple):
 class Artifact(NamedTuple):
     """What a file carries.
 
-    Attributes
-    ----------
-    manifest : mapping
-        What it says of itself, see `Module.manifest`; of several that were linked, together. Empty
-        where nothing of it was built here.
-    embedded : tuple of EmbeddedBytes
-        The images.
-    exports : tuple of str
-        The functions that tvm-ffi finds in it, as far as its symbols tell.
-    is_object : bool
-        Whether it is yet to be linked.
-    content : bytes or mmap
-        The file.
+    The manifest is what it says of itself, see `Module.manifest`; of several that were linked,
+    together; empty where nothing of it was built here. `exports` are the functions that tvm-ffi
+    finds in it, as far as its symbols tell; an object is yet to be linked.
     """
 
     manifest: Mapping[str, Any]
@@ -64,15 +54,8 @@ class Artifact(NamedTuple):
     def cubins(self, expected: Mapping[str, Any]) -> dict[str, Cubin]:
         """Return the images by name.
 
-        Parameters
-        ----------
-        expected : mapping
-            What the manifest of a loaded module says of its images.
-
-        Raises
-        ------
-        ValueError
-            One is no image, or not the one that was loaded.
+        `expected` is what the manifest of a loaded module says of its images. A ValueError where
+        one is no image, or not the one that was loaded.
         """
         facts = {**self.manifest.get("images", {}), **expected}
         found = {}
@@ -93,13 +76,7 @@ class Artifact(NamedTuple):
 
 @contextmanager
 def open_artifact(path: str | os.PathLike[str]) -> Iterator[Artifact]:
-    """Read a file without loading it; its images can be read as long as it is open.
-
-    Raises
-    ------
-    OSError, ValueError
-        It cannot be read; see `read_artifact`.
-    """
+    """Read a file without loading it; its images can be read as long as it is open."""
     check_regular(path)
     with open(path, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
         yield read_artifact(content)
@@ -122,13 +99,7 @@ def exported_names(path: str | os.PathLike[str]) -> frozenset[str]:
 
 @reading("ELF file")
 def read_artifact(content: bytes | mmap) -> Artifact:
-    """Read the bytes of a file.
-
-    Raises
-    ------
-    ValueError
-        It is no ELF object or shared object, or damaged; the message says what.
-    """
+    """Read the bytes of a file; a ValueError where it is no object or library, or damaged."""
     file = Elf(content)
     manifests, embedded = [], []
     for note in file.notes(_OWNER):

@@ -25,30 +25,9 @@ def embed_object(
 ) -> Cubin:
     """Write an object that has an image in it; return the image.
 
-    An image that the object's own code declares is seen by that code alone; two objects of one
+    An image that the code of `source` declares is seen by that code alone; two objects of one
     library may each have their own. Another can be used by all that the object is linked with.
-
-    Parameters
-    ----------
-    image : Path
-        A cubin, a fatbin or PTX.
-    name : str
-        What the code declares it as: ``EMBED_CUBIN(name)``, ``TVM_FFI_EMBED_CUBIN(name)``.
-    output : Path
-        The object to write; may be `source`. Folders that are missing are made.
-    source : Path, optional
-        The object that a compiler made. Without it the new one has nothing but the image.
-    machine : str, optional
-        The processor that an object without `source` is for. Default: this one.
-
-    Raises
-    ------
-    OSError
-        A file cannot be read or written.
-    ValueError
-        One is not what it should be, or the object has an image of that name already.
-    ToolchainError, BuildError
-        Assembler, linker or objcopy is missing, or fails.
+    Without `source` the object, for `machine`, has nothing but the image.
     """
     if not (name.isascii() and name.isidentifier()):
         raise ValueError(f"{name!r} is not a name that C can have")
