@@ -122,12 +122,6 @@ class TestALaunchInCpp:
         bound = (counters.data_ptr, 7, 0.5)
         assert values(driver_stub) == [(2.0, *pointers, n, *bound) for n in (3, 4)]
 
-    @pytest.mark.parametrize("way", [10, 11])
-    def test_without_arguments_of_its_own_has_those_alone(self, mod, arrays, way, driver_stub):
-        mod.bind(limit=9)
-        mod.Launch(way, *arrays, 3)
-        assert driver_stub.launches()[0].values("PIf") == (0, 9, 0.0)
-
     def test_passes_what_is_bound_for_its_device(self, mod, driver_stub):
         mod.bind(limit=1)
         mod.bind(limit=2, device=1)
@@ -135,12 +129,6 @@ class TestALaunchInCpp:
             x = cuda_array(driver_stub, 4, device=device)
             mod.Launch(0, x, x, 3)
         assert [launch[5] for launch in values(driver_stub)] == [1, 2]
-
-    def test_with_typed_arguments_for_all_is_refused(self, mod, arrays, driver_stub):
-        message = "axpy takes 7 arguments less 3 that are bound, Launch got 7"
-        with pytest.raises(TypeError, match=message):
-            mod.Launch(13, *arrays, 3)
-        assert driver_stub.launches() == []
 
 
 class TestAGeneratedFunction:
@@ -281,11 +269,3 @@ class TestABuild:
                 f"__wrap_{name}: {name} would pass kernels less than they take, since the module "
                 "has bound_params: launch by CubinKernel"
             ) in str(error.value)
-
-    def test_with_an_object_that_launches_by_itself_is_refused(self, tmp_path):
-        made = tc.build_inline(
-            "part", [KERNELS, WRAPPER], functions=["Launch", "LaunchBytes"], arch="sm_90",
-            output=str(tmp_path / "part.o"),
-        )  # fmt: skip
-        with pytest.raises(ValueError, match="was compiled with tvmffi_cubin's headers"):
-            tc.build("whole", sources=[made], bound_params=["int a"], functions=["Launch"])

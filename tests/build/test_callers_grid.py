@@ -83,15 +83,6 @@ def test_a_grid_may_count_several_blocks_as_one(mod, driver_stub, x):
     assert shape(driver_stub) == ((4, 1, 1), (32, 1, 1))
 
 
-def test_configure_sets_a_grid_alone_wherever_the_block_is_known(mod, driver_stub, x):
-    mod.shaped.configure(grid=(2, 3))(x, 1)
-    assert shape(driver_stub) == ((2, 3, 1), (64, 1, 1))
-    mod.fixed.configure(grid=1, block=32)(x, 1)
-    assert shape(driver_stub) == ((1, 1, 1), (32, 1, 1))
-    with pytest.raises(TypeError, match="bare: grid and block go together"):
-        mod.bare.configure(grid=1)
-
-
 def test_instances_take_a_grid_together(mod, driver_stub, x):
     mod.either[lambda meta: (meta["n"],)](x, 5)
     assert shape(driver_stub) == ((5, 1, 1), (32, 1, 1))

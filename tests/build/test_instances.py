@@ -77,14 +77,6 @@ def test_a_condition_that_has_no_value_does_not_hold(instances, driver_stub):
 # What is not a matter of fitting
 
 
-def test_the_chosen_instance_s_figures_are_not_tried_elsewhere(instances, driver_stub):
-    x = cuda_array(driver_stub, 4)
-    with pytest.raises(ValueError, match=r"^figures: the expression '64 // n' divides by zero$"):
-        instances.figures(x, 0)
-    instances.figures(x, 9)
-    assert [launch.grid[0] for launch in driver_stub.launches()] == [9]
-
-
 def test_a_tensor_in_the_wrong_place_is_a_value_error(instances, driver_stub):
     x, host = cuda_array(driver_stub, 8), cuda_array(driver_stub, 8, device_type=CPU)
     with pytest.raises(

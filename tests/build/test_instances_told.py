@@ -3,10 +3,7 @@
 import inspect
 
 import pytest
-from dispatch_kernels import ONE
 from stub.cuda_array import cuda_array
-
-import tvmffi_cubin as tc
 
 MANY = 60
 
@@ -32,22 +29,6 @@ def test_where_none_fits_every_instance_says_why(instances, driver_stub):
     ]
 
 
-def test_a_list_of_many_instances_and_arguments_is_cut(driver_stub):
-    launches = [
-        tc.Launch(kernel=f"k<{i}>", when=f"n == {i} and {'n == n and ' * 12}n == n", **ONE)
-        for i in range(MANY)
-    ]
-    source = "template <int I> __global__ void k(const float* x, int n) {}"
-    mod = tc.load_inline("many", source, functions={"k": tc.Dispatch(launches)}, arch="sm_90")
-    mod.k(None, MANY - 1)
-    assert driver_stub.launches()[0].kernel == "_Z1kILi59EEvPKfi"
-    with pytest.raises(
-        ValueError, match=r"\n  k<1>\(const float\* x, int n\) when n == 1"
-    ) as error:
-        mod.k(None, MANY)
-    assert len(str(error.value)) < 8192
-
-
 # What is said of them
 
 
@@ -71,10 +52,3 @@ def test_a_function_shows_its_instances(instances):
 
 
 # Building
-
-
-def test_an_instance_that_does_not_compile_is_the_compiler_s_error():
-    launch = tc.Launch(kernel="k<T>", **ONE).over(T=["float", "Unknown"])
-    source = "template <class T> __global__ void k(T* x) {}"
-    with pytest.raises((tc.CompileError, ValueError), match="Unknown"):
-        tc.load_inline("unknown", source, functions={"f": launch}, arch="sm_90")

@@ -165,25 +165,6 @@ def test_the_occupancy_of_a_kernel_is_told(attribute_module, driver_stub):
     assert attribute_module.plain.occupancy(cluster=2).max_active_clusters > 0
 
 
-def test_where_a_figure_is_not_known_it_is_asked_for(attribute_module, driver_stub):
-    with pytest.raises(TypeError, match=r"k_free\.occupancy: block is not known before a call"):
-        attribute_module.k_free.occupancy()
-    assert attribute_module.k_free.occupancy(64).threads == 64
-    with pytest.raises(TypeError, match="dynamic_smem_bytes is not known before a call"):
-        attribute_module.resident_of.occupancy(64)
-    with pytest.raises(TypeError, match="cluster is not known before a call"):
-        attribute_module.computed.occupancy()
-    with pytest.raises(
-        ValueError,
-        match="chain.occupancy: the function launches k, after: give one as kernel=",
-    ):
-        attribute_module.chain.occupancy()
-    with pytest.raises(TypeError, match="cluster is not known"):
-        attribute_module.chain.occupancy(kernel="after")
-    found = attribute_module.chain.occupancy(kernel="after", cluster=2)
-    assert (found.threads, found.max_active_clusters > 0) == (64, True)
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [

@@ -4,7 +4,6 @@ import sys
 
 import numpy as np
 import pytest
-from processes import in_new_process
 from stub.cuda_array import cuda_array
 
 SMEM_OPTIN, NUM_SMS = 97, 16
@@ -67,15 +66,6 @@ def test_the_caller_s_shape_replaces_the_launch_s(ops, driver_stub):
     assert driver_stub.launches()[0].values("fPPi")[3] == 1000
 
 
-def test_a_figure_that_the_caller_gives_is_not_evaluated(ops, driver_stub):
-    with pytest.raises(ValueError, match="the expression '4 % n' divides by zero"):
-        ops.fraction(0)
-    with pytest.raises(ValueError, match="the expression '4 % n' divides by zero"):
-        ops.fraction[3, 32](0)
-    ops.fraction[3, 32, 16](0)
-    assert shape_of(driver_stub) == ((3, 1, 1), (32, 1, 1), 16)
-
-
 def test_options_combine_in_any_order(ops, driver_stub):
     x = cuda_array(driver_stub, 4)
     with driver_stub.stream() as stream:
@@ -118,30 +108,11 @@ def test_a_call_with_a_shape_runs_one_frame_of_python(ops, driver_stub):
     assert len(driver_stub.launches()) == 2
 
 
-def test_a_configured_function_keeps_its_library(ops):
-    code = """
-import gc, sys
-import tvmffi_cubin as tc
-made = tc.load_module(sys.argv[1], keep_module_alive=False).nothing[0, 32]
-for _ in range(2):
-    gc.collect()
-    print(sys.argv[1] in open("/proc/self/maps").read())
-    made = None
-"""
-    assert in_new_process(code, ops.path).split() == ["True", "False"]
-
-
 def test_a_function_without_a_shape_asks_for_one(ops, driver_stub):
     with pytest.raises(TypeError, match=r"nothing: the launch has no shape: call nothing\[grid, "):
         ops.nothing()
     with pytest.raises(TypeError, match="the launch has no shape"):
         ops.nothing.on(0)()
-
-
-@pytest.mark.parametrize("shape", [1, (1,), (1, 2, 3, 4), (), "ab", None])
-def test_a_shape_has_two_or_three_parts(shape, ops, driver_stub):
-    with pytest.raises(TypeError, match=r"nothing\[...\]: wanted \[grid, block\] or"):
-        ops.nothing[shape]
 
 
 @pytest.mark.parametrize(
@@ -166,15 +137,6 @@ def test_several_launches_take_no_shape(ops, driver_stub):
 
 
 # Keywords
-
-
-def test_keywords_are_put_in_order(ops, driver_stub):
-    x, y = cuda_array(driver_stub, 4), cuda_array(driver_stub, 4)
-    ops.saxpy.call(y=y, a=0.5, x=x)
-    ops.saxpy.call(0.5, x, y=y)
-    assert {item.values("fPPi") for item in driver_stub.launches()} == {
-        (0.5, x.data_ptr, y.data_ptr, 4)
-    }
 
 
 @pytest.mark.parametrize(

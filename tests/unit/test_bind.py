@@ -64,13 +64,6 @@ def size(declaration: str) -> int:
     return kernel_ref(f"k({declaration})").signature.kernel.params[0].size
 
 
-def test_structs_and_ranks_conflict_too():
-    with pytest.raises(ValueError, match="of 8 bytes here and .* of 16 bytes before"):
-        taken(*(launched("k(Pair p)", sizes={"p": size}) for size in (16, 8)))
-    with pytest.raises(ValueError, match="and rank 3 here and .* and rank 2 before"):
-        taken(*(launched("k(float* x)", params=f"float* x: ndim={n}") for n in (2, 3)))
-
-
 # params=
 
 
