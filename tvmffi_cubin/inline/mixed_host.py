@@ -110,12 +110,18 @@ class HostCompiler(NamedTuple):
         flags = ("-w", *self._flags(code))
         key = Key("mixed runtime").add("tools", self.tools.versions).add("flags", flags)
         key.add("command", self.tools.compiler.command).add("machine", os.uname().machine)
-        make = partial(self._compile_runtime, flags)
+        # It includes nothing of the user's unless a flag does.
+        is_user_s = any(flag.startswith(("-include", "--include", "-imacros")) for flag in flags)
+        folders = self.request.include_paths if is_user_s else ()
+        make = partial(self._compile_runtime, flags, folders)
+        key.add("folders", folders)
         return os.fspath(self.cache.obtain(key.hexdigest(), make, name=_RUNTIME).so)
 
-    def _compile_runtime(self, flags: tuple[str, ...], folder: Path) -> Product:
+    def _compile_runtime(
+        self, flags: tuple[str, ...], folders: tuple[str, ...], folder: Path
+    ) -> Product:
         source = os.fspath(self.tools.include / "tvmffi_cubin" / "mixed" / "runtime.cc")
-        unit = Cxx(source, self.tools.compiler.command, flags)
+        unit = Cxx(source, self.tools.compiler.command, flags, folders)
         link = Merge(os.fspath(toolchain.find_linker()))
         build.run(BuildPlan(self.request.name, (unit,), link=link, output=_RUNTIME), folder, {})
         return Product(so=_RUNTIME, outdated=self.tools.outdated, versions=self.tools.versions)
