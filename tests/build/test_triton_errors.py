@@ -28,7 +28,6 @@ TYPES = "*fp32, *fp32, i32, i32"
         (TYPES, {"padding": {"x": "nan"}}, ValueError, "its tensor descriptors are none"),
         (TYPES, {"num_warps": 3}, tc.CompileError, "num_warps must be a power of"),
         (TYPES, {"options": {"warps": 3}}, TypeError, "has no option 'warps'; it has .*num_warps"),
-        (TYPES, {"arch": "compute_90"}, ValueError, "one architecture such as sm_90a is wanted"),
         ("tensordesc<[64]>", {}, ValueError, "no tensor descriptor that can be made here, wanted"),
         ("tensordesc<foo[16,32]>", {}, ValueError, "no tensor descriptor that can be made here"),
         ("tensordesc_im2col<fp16[64,64],rank=4>", {}, ValueError, r"TensorMap\.im2col"),

@@ -20,10 +20,6 @@ extern "C" __global__ void slow(float* x, long long cycles) {
 """
 TENTH = 200_000_000  # cycles, about a tenth of a second
 
-needs_two = pytest.mark.skipif(
-    torch.cuda.device_count() < 2, reason="one GPU: a second one is needed"
-)
-
 
 class Protocol:
     """A stream as cuda.core has them."""
@@ -139,36 +135,3 @@ def test_torchs_current_stream_is_taken_and_use_stream_sets_it(slow):
     assert torch.cuda.current_stream() == default
     inner.synchronize()
     assert x.item() == 1
-
-
-@needs_two
-def test_a_stream_of_the_second_device_holds_for_its_tensors(slow):
-    here, there = (torch.zeros(1, device=f"cuda:{index}") for index in (0, 1))
-    side = torch.cuda.Stream("cuda:1")
-    for index in (0, 1):
-        torch.cuda.synchronize(index)
-    for stream in (side, side.cuda_stream):
-        with tc.use_stream(stream):
-            slow(there, TENTH)
-            slow(here, 0)
-        assert torch.cuda.current_device() == 0
-        assert not side.query()
-        torch.cuda.synchronize(0)
-        side.synchronize()
-    assert (here.item(), there.item()) == (2, 2)
-
-
-@pytest.mark.parametrize("way", ["on", "use_stream"])
-def test_cupy_arrays_on_a_side_stream(way, slow):
-    cupy = cupy_of_this_cuda()
-    with cupy.cuda.Stream(non_blocking=True) as stream:
-        x = cupy.ones(1, dtype=cupy.float32)
-        if way == "on":
-            slow.on(cupy.cuda.get_current_stream())(x, TENTH)
-        else:
-            with tc.use_stream(stream):
-                slow(x, TENTH)
-        assert not stream.done
-        y = x * 3  # CuPy's own kernel, behind it
-    stream.synchronize()
-    assert y.get().tolist() == [6]

@@ -10,9 +10,15 @@ import pytest
 from tvmffi_cubin.kernels.types import parse_params
 from tvmffi_cubin.launches.expression import parse
 from tvmffi_cubin.triton.grid import SymbolicInt, launch_grid, outside_values
-from tvmffi_cubin.triton.kernel import Argument, CompiledKernel
+from tvmffi_cubin.triton.kernel import (
+    POINTEES,
+    SCALARS,
+    Argument,
+    CompiledKernel,
+    descriptor,
+    kernel_type,
+)
 from tvmffi_cubin.triton.launch import _of_descriptor
-from tvmffi_cubin.triton.types import POINTEES, SCALARS, descriptor, kernel_type
 
 OUTSIDE = 5
 N = Argument("n", "i32")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import tvm_ffi
 
-from ..errors import CubinError, LaunchError, LaunchLimitError, ToolchainError
+from ..errors import BuildError, CubinError, LaunchError, LaunchLimitError, ToolchainError
 from .function import Function
 
 if TYPE_CHECKING:
@@ -252,10 +252,8 @@ def load_module(
     try:
         raw = tvm_ffi.load_module(spelled, keep_module_alive=keep_module_alive)
     except RuntimeError as error:
-        from .load_errors import has_brought, load_error
-
-        if not has_brought(str(error)):
-            raise load_error(str(error), name) from None
+        if not _has_brought_cudart(str(error)):
+            raise _load_error(str(error), name) from None
         raw = tvm_ffi.load_module(spelled, keep_module_alive=keep_module_alive)
     module = Module.__new__(Module)
     module.__move_handle_from__(raw)
@@ -290,6 +288,40 @@ def _spelled(name: str) -> str:
     folder, base = os.path.split(name)
     spelled = os.path.join(folder, "./" * len(known) + base)
     return known.setdefault((info.st_dev, info.st_ino), spelled)
+
+
+def _has_brought_cudart(message: str) -> bool:
+    """Load CUDA's runtime library if that is what the dynamic loader misses.
+
+    A wrapper that calls it names the wheel's folder on the machine that built it, and a cache may
+    be shared or copied. Once loaded from anywhere, the library is known by its name.
+    """
+    if "libcudart.so." not in message:
+        return False
+    import ctypes
+
+    from ..cuda.libraries import find_cuda
+
+    try:
+        found = find_cuda().require("cudart")
+        if f"{found.name}: cannot open" not in message:
+            return False
+        ctypes.CDLL(str(found))
+    except (OSError, ToolchainError, ValueError):
+        return False
+    return True
+
+
+def _load_error(message: str, path: str) -> BuildError:
+    remedy = "Build it again, with the libraries that it lacks in extra_ldflags"
+    if os.statvfs(path).f_flag & os.ST_NOEXEC:
+        remedy = "Its file system is mounted noexec: use another for TVMFFI_CUBIN_CACHE_DIR"
+    return BuildError(
+        f"{path} does not load: {message}\n{remedy}",
+        command=f"dlopen {path}",
+        output=message,
+        directory=os.path.dirname(path),
+    )
 
 
 def check_tvm_ffi() -> None:

@@ -11,8 +11,7 @@ from ..launches.launch import Launch
 from ..launches.tensor_map import DATA_TYPES, SWIZZLES, TensorMap
 from ..launches.values import Scratch, plain
 from .grid import launch_grid
-from .kernel import CompiledKernel
-from .types import Descriptor, descriptor, kernel_type
+from .kernel import CompiledKernel, Descriptor, descriptor, kernel_type
 
 # Triton's numbers of element types in kernels are the driver's, but for these.
 _TO_DRIVER = {8: 10, 9: 8, 10: 9}

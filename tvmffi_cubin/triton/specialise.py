@@ -7,8 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from .kernel import Path
-from .types import descriptor, kernel_type
+from .kernel import Path, descriptor, kernel_type
 
 
 class Specialisation(NamedTuple):
