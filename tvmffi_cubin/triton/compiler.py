@@ -83,9 +83,10 @@ def compile(  # noqa: A001 - as Triton's own is called
 
     triton = _installed()
     fn, configured, computed = _unwrapped(fn, config)
-    target = triton.backends.compiler.GPUTarget(
-        "cuda", archs.number_of(archs.resolve_arch(arch)), 32
-    )
+    arch = archs.resolve_arch(arch)
+    if archs.is_ptx(arch):
+        raise ValueError(f"one architecture such as sm_90a is wanted, got {arch}")
+    target = triton.backends.compiler.GPUTarget("cuda", archs.number_of(arch), 32)
     own = {"num_warps": num_warps, "num_stages": num_stages, "num_ctas": num_ctas}
     given = {name: x for name, x in {**own, **(options or {})}.items() if x is not None}
     settings = {**configured, **given}
