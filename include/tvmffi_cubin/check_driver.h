@@ -6,30 +6,21 @@
 
 #include <tvm/ffi/error.h>
 
-#include <string>
-
 #include "core/limits.h"
 
 TVMFFI_CUBIN_BEGIN
 
-/*!
- * \brief "limit: cuX failed: CUDA_ERROR_Y (n): text". The limit is told in the thread that
- * launched, until its next refused launch.
- */
-std::string StatusText(const Status& status);
+/*! \brief Throws an error of a kind with a printf-formatted text: a stream would compile slowly. */
+[[noreturn]] __attribute__((format(printf, 2, 3))) void Throw(const char* kind,
+                                                              const char* format, ...);
 
 /*!
- * \brief Throws a LaunchError with `what` before the driver's own words; a LaunchLimitError where
- * a launch went over a limit.
+ * \brief Throws a LaunchError, or a LaunchLimitError where a launch went over a limit, which is told
+ * in the thread that launched, until its next refused launch: "limit: cuX failed: CUDA_ERROR_Y (n):
+ * text".
+ * \param what Stands before that.
  */
-[[noreturn]] void ThrowLaunchError(const Status& status, const std::string& what = "");
-
-/*!
- * \brief Why the driver refuses an image: for which architectures it is, or which CUDA made it;
- * `otherwise` where its answer is about something else.
- */
-std::string DescribeImageError(const Status& status, const ImageFacts& facts,
-                               const std::string& otherwise);
+[[noreturn]] void ThrowLaunchError(const Status& status, const char* what = "");
 
 /*! \brief Throws a LaunchError, or a LaunchLimitError, unless the call succeeded. */
 inline void CheckDriver(const Status& status) {
@@ -50,34 +41,46 @@ inline void RequireDriver() {
   if (!OpenDriver()) ThrowLaunchError({CUDA_ERROR_NO_DEVICE, "cuInit"});
 }
 
+/*!
+ * \brief Writes what is wrong with an image that the driver refuses to load, or that has no kernel
+ * `name`: for which architectures it is, which CUDA made it, which kernels it has.
+ */
+void DescribeImageError(const Status& status, const Library& library, const ImageFacts& facts,
+                        const char* name, char* text, size_t size);
+
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
-TVMFFI_CUBIN_COLD std::string StatusText(const Status& status) {
+[[noreturn]] TVMFFI_CUBIN_COLD void Throw(const char* kind, const char* format, ...) {
+  char text[4096];
+  va_list values;
+  va_start(values, format);
+  vsnprintf(text, sizeof(text), format, values);
+  va_end(values);
+  throw ::tvm::ffi::Error(kind, text, TVMFFIBacktrace(nullptr, 0, nullptr, 0));
+}
+
+[[noreturn]] TVMFFI_CUBIN_COLD void ThrowLaunchError(const Status& status, const char* what) {
   char text[1024];
   DescribeStatus(status, text, sizeof(text));
-  const bool is_told = status.is_limit && status.result == launch_problem.result;
-  return is_told ? std::string(launch_problem.text) + ": " + text : text;
+  if (status.is_limit && status.result == launch_problem.result) what = launch_problem.text;
+  Throw(status.is_limit ? "LaunchLimitError" : "LaunchError", "%s%s%s", what,
+        what[0] == '\0' ? "" : ": ", text);
 }
 
-[[noreturn]] TVMFFI_CUBIN_COLD void ThrowLaunchError(const Status& status,
-                                                     const std::string& what) {
-  const std::string text = what + (what.empty() ? "" : ": ") + StatusText(status);
-  if (status.is_limit) TVM_FFI_THROW(LaunchLimitError) << text;
-  TVM_FFI_THROW(LaunchError) << text;
-  __builtin_unreachable();
-}
-
-TVMFFI_CUBIN_COLD std::string DescribeImageError(const Status& status, const ImageFacts& facts,
-                                                 const std::string& otherwise) {
-  char text[640];
-  if (DescribeRefusal(status.result, facts, CurrentDevice(), text, sizeof(text))) {
-    return "the image " + std::string(text);
+TVMFFI_CUBIN_COLD void DescribeImageError(const Status& status, const Library& library,
+                                          const ImageFacts& facts, const char* name, char* text,
+                                          size_t size) {
+  char found[2048];
+  if (DescribeRefusal(status.result, facts, CurrentDevice(), found, sizeof(found))) {
+    snprintf(text, size, "the image %s", found);
+  } else if (status.result == CUDA_ERROR_INVALID_IMAGE) {
+    snprintf(text, size, "the image is neither a cubin, a fatbin nor PTX, or damaged");
+  } else if (library.handle == nullptr) {
+    snprintf(text, size, "the image cannot be loaded");
+  } else {
+    ListKernels(library.handle, found, sizeof(found));
+    snprintf(text, size, "the image has no kernel '%s'; it has %s", name, found);
   }
-  if (status.result == CUDA_ERROR_INVALID_IMAGE) {
-    return "the image is neither a cubin, a fatbin nor PTX, or damaged";
-  }
-  if (!IsCaptureRefusal(status.result)) return otherwise;
-  return otherwise + " while a CUDA graph is captured (get the kernel before)";
 }
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED

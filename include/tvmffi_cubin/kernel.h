@@ -43,6 +43,8 @@ struct __attribute__((visibility("default"))) LoadedImage {
     // At exit the driver may be gone already; the process's end frees what is loaded.
     if (!exit_begun) library.Unload();
   }
+
+  [[noreturn]] void ThrowError(const Status& status, const char* kernel = "") const;
 };
 
 /*!
@@ -63,10 +65,14 @@ class __attribute__((visibility("default"))) CubinKernel {
    * \brief A kernel of an image that is loaded; see CubinModule::GetKernel.
    * \throws LaunchError The image has no such kernel; the message lists those that it has.
    */
-  CubinKernel(std::shared_ptr<const LoadedImage> image, const char* name);
-
-  /*! \brief A kernel by its handle, whose image its owner keeps loaded. */
-  explicit CubinKernel(CUkernel handle) : handle_(handle), state_(std::make_unique<State>()) {}
+  CubinKernel(std::shared_ptr<const LoadedImage> image, const char* name)
+      : state_(std::make_unique<State>()) {
+    CaptureScope relaxed;
+    state_->image = std::move(image);
+    const CUlibrary library = state_->image->library.handle;
+    const Status status{entry::cuLibraryGetKernel(&handle_, library, name), "cuLibraryGetKernel"};
+    if (!status.ok()) state_->image->ThrowError(status, name);
+  }
 
   /*!
    * \brief Launches with typed arguments: `Launch(config, x_ptr, y_ptr, n)`.
@@ -127,35 +133,54 @@ class __attribute__((visibility("default"))) CubinKernel {
 
   /*!
    * \brief How much of a launch fits a device at once: blocks on a multiprocessor, the largest
-   * cooperative grid, the largest cluster. What the launch needs is opted into first.
+   * cooperative grid, the largest cluster.
    * \param config Of which block, dynamic shared memory and cluster count.
    * \param device The device, the configuration's unless given; -1 as for Launch.
    * \throws LaunchError The driver does not say.
    */
-  Occupancy GetOccupancy(const LaunchConfig& config, int device = -1);
+  Occupancy GetOccupancy(const LaunchConfig& config, int device = -1) {
+    if (handle_ == nullptr) CheckDriver(CUDA_ERROR_INVALID_HANDLE, "the occupancy of no kernel");
+    DeviceScope scope;
+    Occupancy occupancy;
+    device = device >= 0 ? device : config.GetDevice();
+    CheckDriver(EnterLaunch(config.Get().hStream, device, &scope));
+    CheckDriver(FindOccupancy(handle_, CurrentDevice(), config.Get(), &occupancy));
+    return occupancy;
+  }
 
   /*!
    * \brief Lets launches on a device have `bytes` of dynamic shared memory, and all that there is.
    * Launches do this by themselves.
    */
-  [[nodiscard]] Status SetMaxDynamicSmem(int device, int64_t bytes = -1);
+  [[nodiscard]] Status SetMaxDynamicSmem(int device, int64_t bytes = -1) {
+    if (handle_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuKernelSetAttribute"};
+    state_->opted_in.Ensure(handle_, device);
+    const int most =
+        KernelAttribute(handle_, device, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+    return {bytes <= most ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE, "cuKernelSetAttribute"};
+  }
 
   /*!
-   * \brief Loads the kernel on a device, which else its first launch there does, and opts into the
-   * cluster that it was compiled for; -1: the current device. (Before CUDA 12.4, what it can do.)
+   * \brief Loads the kernel on a device, which else its first launch there does; -1: the current
+   * device. (Before CUDA 12.4, what it can do.)
    */
-  [[nodiscard]] Status Preload(int device = -1);
+  [[nodiscard]] Status Preload(int device = -1) {
+    if (handle_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuKernelGetFunction"};
+    DeviceScope scope;
+    Status status = EnterLaunch(nullptr, device, &scope);
+    if (status.ok()) status = LoadHere(handle_);
+    if (status.ok()) OptIn();
+    return status;
+  }
 
   /*! \brief The driver's handle; null where there is no kernel. */
   CUkernel GetHandle() const { return handle_; }
 
  private:
-  friend void CheckSameParameters(const struct KernelSlot* slot, CubinKernel* kernel);
-
   /*! \brief What launches from several threads share. */
   struct State {
-    KernelLimits limits;
-    int32_t fixed_cluster = -1;  // blocks that the kernel was compiled for, 0: none; -1: not read
+    OptedIn opted_in;
+    bool has_large_cluster = true;  // that it was compiled for; so until that is read
     ParameterSizes parameters;
     std::shared_ptr<const LoadedImage> image;
   };
@@ -168,22 +193,24 @@ class __attribute__((visibility("default"))) CubinKernel {
     Status status = EnterLaunch(config.hStream, device, &scope);
     if (!status.ok()) return status;
     if (sizes != nullptr) state_->parameters.Check(handle_, sizes, count);
-    // Compared unsigned, a cluster that is not known yet is larger than any.
-    const auto fixed =
-        static_cast<uint32_t>(__atomic_load_n(&state_->fixed_cluster, __ATOMIC_RELAXED));
-    if (config.sharedMemBytes != 0 || LargestCluster(config, fixed) > kPortableClusterBlocks) {
-      status = OptIn(config);
-      if (!status.ok()) return status;
+    // Before the launch: a refusal that told of it would end a graph's capture.
+    if (config.sharedMemBytes != 0 || config.numAttrs != 0 ||
+        __atomic_load_n(&state_->has_large_cluster, __ATOMIC_RELAXED)) {
+      OptIn();
     }
     status = LaunchHere(handle_, &state_->parameters, config, args);
-    return __builtin_expect(status.ok(), 1) ? status : Explain(status, config);
+    return __builtin_expect(status.ok(), 1) ? status : NoteRefusal(status, handle_, config);
   }
 
-  /*! \brief Opts into what a launch on the current device needs. */
-  Status OptIn(const CUlaunchConfig& config);
-
-  /*! \brief A refused launch's status, with the limit that it goes over; its device is current. */
-  Status Explain(Status status, const CUlaunchConfig& config) const;
+  /*! \brief Opts in on the current device. */
+  __attribute__((noinline)) void OptIn() {
+    constexpr uint64_t kPortable = 8;  // blocks that every device with clusters takes
+    const int device = CurrentDevice();
+    if (!state_->opted_in.Ensure(handle_, device)) return;
+    if (!__atomic_load_n(&state_->has_large_cluster, __ATOMIC_RELAXED)) return;
+    const bool is_large = FixedCluster(handle_, device).Blocks() > kPortable;
+    __atomic_store_n(&state_->has_large_cluster, is_large, __ATOMIC_RELAXED);
+  }
 
   CUkernel handle_ = nullptr;
   std::unique_ptr<State> state_;
@@ -255,95 +282,21 @@ CubinModule& EmbeddedModule() {
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
-/*! \brief "the image has no kernel 'x'; it has a, b, c", as far as the driver tells. */
-TVMFFI_CUBIN_COLD std::string DescribeMissing(CUlibrary library, const char* name) {
-  std::string text = "the image has no kernel '" + std::string(name) + "'";
-  unsigned count = 0;
-  if (entry::cuLibraryGetKernelCount(&count, library) != CUDA_SUCCESS || count == 0) return text;
-  std::vector<CUkernel> kernels(count);
-  if (entry::cuLibraryEnumerateKernels(kernels.data(), count, library) != CUDA_SUCCESS) return text;
-  for (unsigned i = 0; i < count; ++i) {
-    text += (i == 0 ? "; it has " : ", ") + std::string(KernelName(kernels[i]));
-  }
-  return text;
-}
-
-TVMFFI_CUBIN_COLD CubinKernel::CubinKernel(std::shared_ptr<const LoadedImage> image,
-                                           const char* name)
-    : state_(std::make_unique<State>()) {
-  CaptureScope relaxed;
-  state_->image = std::move(image);
-  const CUlibrary library = state_->image->library.handle;
-  const Status status{entry::cuLibraryGetKernel(&handle_, library, name), "cuLibraryGetKernel"};
-  if (status.ok()) return;
-  ThrowLaunchError(status, DescribeImageError(status, state_->image->facts,
-                                              DescribeMissing(library, name)));
-}
-
-TVMFFI_CUBIN_SHARED Status CubinKernel::OptIn(const CUlaunchConfig& config) {
-  const int device = CurrentDevice();
-  int fixed = __atomic_load_n(&state_->fixed_cluster, __ATOMIC_RELAXED);
-  if (fixed < 0) {  // before the first launch: a refusal that told of it would end a graph's capture
-    CaptureScope relaxed;
-    ClusterShape shape;
-    const bool is_known = FindFixedCluster(handle_, device, &shape);  // else the launch says why
-    fixed = static_cast<int>(shape.Blocks());
-    if (is_known) __atomic_store_n(&state_->fixed_cluster, fixed, __ATOMIC_RELAXED);
-  }
-  const uint64_t blocks = LargestCluster(config, static_cast<uint64_t>(fixed));
-  const bool is_covered = state_->limits.CoversSmem(device, config.sharedMemBytes) &&
-                          (blocks <= kPortableClusterBlocks || state_->limits.HasClusters(device));
-  return is_covered ? Status() : state_->limits.Raise(handle_, device);
-}
-
-TVMFFI_CUBIN_COLD Occupancy CubinKernel::GetOccupancy(const LaunchConfig& config, int device) {
-  if (handle_ == nullptr) CheckDriver(CUDA_ERROR_INVALID_HANDLE, "the occupancy of no kernel");
-  if (device < 0) device = config.GetDevice();
-  DeviceScope scope;
-  CheckDriver(EnterLaunch(config.Get().hStream, device, &scope));
-  Occupancy occupancy;
-  CheckDriver(FindOccupancy(handle_, CurrentDevice(), config.Get(), &occupancy, &state_->limits));
-  return occupancy;
-}
-
-TVMFFI_CUBIN_COLD Status CubinKernel::SetMaxDynamicSmem(int device, int64_t bytes) {
-  if (handle_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuKernelSetAttribute"};
-  const Status status = state_->limits.Raise(handle_, device);
-  if (!status.ok() || bytes <= int64_t{state_->limits.smem[device]}) return status;
-  return {CUDA_ERROR_INVALID_VALUE, "cuKernelSetAttribute"};
-}
-
-TVMFFI_CUBIN_COLD Status CubinKernel::Preload(int device) {
-  if (handle_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuKernelGetFunction"};
-  DeviceScope scope;
-  Status status = EnterLaunch(nullptr, device, &scope);
-  if (status.ok()) status = LoadHere(handle_);
-  return status.ok() ? OptIn({}) : status;
-}
-
-TVMFFI_CUBIN_COLD Status CubinKernel::Explain(Status status, const CUlaunchConfig& config) const {
-  LaunchProblem* problem = &launch_problem;
-  char limit[384];
-  problem->result = CUDA_SUCCESS;
-  if (!FindRefusal(CurrentDevice(), handle_, config, status.result, limit, sizeof(limit))) {
-    return status;
-  }
-  snprintf(problem->text, sizeof(problem->text), "launch of %.100s: %s", KernelName(handle_),
-           limit);
-  problem->result = status.result;
-  status.is_limit = true;
-  return status;
+[[noreturn]] TVMFFI_CUBIN_COLD void LoadedImage::ThrowError(const Status& status,
+                                                            const char* kernel) const {
+  char text[2048];
+  DescribeImageError(status, library, facts, kernel, text, sizeof(text));
+  ThrowLaunchError(status, text);
 }
 
 TVMFFI_CUBIN_COLD void CubinModule::Load() const {
   if (image_ == nullptr || image_->library.image == nullptr) {
-    TVM_FFI_THROW(LaunchError) << "the CubinModule has no image: it was moved from, or never set";
+    Throw("LaunchError", "the CubinModule has no image: it was moved from, or never set");
   }
   RequireDriver();
   WatchExit();
   const Status status = image_->library.Load();
-  if (status.ok()) return;
-  ThrowLaunchError(status, DescribeImageError(status, image_->facts, "the image cannot be loaded"));
+  if (!status.ok()) image_->ThrowError(status);
 }
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED

@@ -4,9 +4,7 @@
  */
 #pragma once
 
-#include <tvm/ffi/error.h>
-
-#include "core/limits.h"
+#include "check_driver.h"
 
 TVMFFI_CUBIN_BEGIN
 
@@ -176,8 +174,8 @@ class __attribute__((visibility("default"))) LaunchConfig {
     unsigned i = 0;
     while (i < config_.numAttrs && attributes_[i].id != id) ++i;
     if (__builtin_expect(i == kMaxAttributes, 0)) {
-      TVM_FFI_THROW(ValueError) << "a LaunchConfig has room for " << kMaxAttributes
-                                << " attributes, there is none for number " << static_cast<int>(id);
+      Throw("ValueError", "a LaunchConfig has room for %u attributes, there is none for number %d",
+            kMaxAttributes, static_cast<int>(id));
     }
     if (i == config_.numAttrs) ++config_.numAttrs;
     memset(&attributes_[i], 0, sizeof(attributes_[i]));

@@ -8,7 +8,6 @@
  */
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "check_driver.h"
@@ -19,13 +18,6 @@ extern "C" __attribute__((visibility("hidden"))) tvmffi_cubin::BoundTable __tvmf
 #endif
 
 TVMFFI_CUBIN_BEGIN
-
-/*! \brief A kernel's name in its image; "a kernel" where the driver is too old to say. */
-inline const char* KernelName(CUkernel kernel) {
-  const char* name = nullptr;
-  const bool known = entry::cuKernelGetName(&name, kernel) == CUDA_SUCCESS && name != nullptr;
-  return known ? name : "a kernel";
-}
 
 /*! \brief How many of the last parameters no caller passes. */
 inline size_t NumBoundParams() {
@@ -46,12 +38,11 @@ class ParameterSizes {
   }
 
   /*!
-   * \brief Compares arguments' own sizes with the kernel's, where the driver tells those.
+   * \brief Compares arguments' own sizes with the kernel's; a driver before CUDA 12.4 tells none.
    * \throws TypeError Their number or a size is another.
    */
   void Check(CUkernel kernel, const size_t* sizes, size_t count) {
-    constexpr int kTellsParameters = 12040;
-    const auto* wanted = driver_state.version < kTellsParameters ? nullptr : Find(kernel);
+    const auto* wanted = Find(kernel);
     if (wanted == nullptr) return;
     bool same = wanted->size() == count + NumBoundParams();
     for (size_t i = 0; same && i < count; ++i) same = (*wanted)[i] == sizes[i];
@@ -60,6 +51,7 @@ class ParameterSizes {
 
  private:
   bool Read(CUkernel kernel);
+
   [[noreturn]] void ThrowOther(CUkernel kernel, const size_t* sizes, size_t count) const;
 
   int32_t lock_ = 0;
@@ -67,26 +59,57 @@ class ParameterSizes {
   std::vector<size_t> sizes_;
 };
 
+#ifndef TVMFFI_CUBIN_BOUND_PARAMS
+
+/*! \brief Launches on the current device, the driver's own answer being returned. */
+inline Status LaunchHere(CUkernel kernel, ParameterSizes*, const CUlaunchConfig& config,
+                         void** args) {
+  return LaunchKernel(kernel, config, args);
+}
+
+#else
+
 /*!
  * \brief Launches with what is bound behind the caller's own arguments; the device is current.
  * \throws LaunchError A parameter is not bound, or what is bound is not the kernel's last.
  */
-Status LaunchBound(CUkernel kernel, ParameterSizes* parameters, const CUlaunchConfig& config,
-                   void** args);
-
-/*! \brief Launches on the current device, the driver's own answer being returned. */
 inline Status LaunchHere(CUkernel kernel, ParameterSizes* parameters, const CUlaunchConfig& config,
                          void** args) {
-#ifdef TVMFFI_CUBIN_BOUND_PARAMS
-  return LaunchBound(kernel, parameters, config, args);
-#else
-  (void)parameters;
-  // A CUkernel may stand for a CUfunction: the driver takes that of the stream's context, of the
-  // current one on a default stream (CUDA driver API, cuLaunchKernel).
-  const auto function = reinterpret_cast<CUfunction>(kernel);
-  return {entry::cuLaunchKernelEx(&config, function, args, nullptr), "cuLaunchKernelEx"};
-#endif
+  BoundTable* table = &__tvmffi_cubin_bound;
+  // The caller's array does not say how long it is, so the kernel's own count is what is read.
+  const std::vector<size_t>* sizes = parameters->Find(kernel);
+  const size_t bound = NumBoundParams(), count = sizes == nullptr ? 0 : sizes->size();
+  const size_t own = count - bound;
+  bool fits = count >= bound;
+  for (size_t i = own; fits && i < count; ++i) {
+    fits = (*sizes)[i] == table->Trailing()[i - own].param->size;
+  }
+  if (!fits) {
+    Throw("LaunchError",
+          "launch of %s: its last parameters are not the module's bound_params (or the driver is "
+          "older than CUDA 12.4 and does not tell)",
+          KernelName(kernel));
+  }
+  if (own != 0 && args == nullptr) return {CUDA_ERROR_INVALID_VALUE, "cuLaunchKernelEx"};
+  void** all = static_cast<void**>(__builtin_alloca(sizeof(void*) * (count + 1)));
+  for (size_t i = 0; i < own; ++i) all[i] = args[i];
+  const GateUse use(&table->gate);
+  const int device = CurrentDevice();
+  for (size_t i = own; i < count; ++i) {
+    const BoundSlot& slot = table->Trailing()[i - own];
+    const void* value = slot.Find(device);
+    if (value == nullptr && slot.required) {
+      Throw("LaunchError",
+            "launch of %s: the parameter %s (%s) is not bound on device %d: call mod.bind(%s=...) "
+            "before",
+            KernelName(kernel), slot.param->name, slot.param->type, device, slot.param->name);
+    }
+    all[i] = const_cast<void*>(value != nullptr ? value : slot.zeros);
+  }
+  return LaunchKernel(kernel, config, all);
 }
+
+#endif
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
@@ -108,71 +131,17 @@ TVMFFI_CUBIN_COLD bool ParameterSizes::Read(CUkernel kernel) {
 
 [[noreturn]] TVMFFI_CUBIN_COLD void ParameterSizes::ThrowOther(CUkernel kernel, const size_t* sizes,
                                                                size_t count) const {
-  const std::string name = KernelName(kernel);
-  const size_t bound = NumBoundParams();
-  if (sizes_.size() != count + bound) {
-    const std::string less = bound == 0 ? "" : " less " + std::to_string(bound) + " that are bound";
-    TVM_FFI_THROW(TypeError) << name << " takes " << sizes_.size() << " arguments" << less
-                             << ", Launch got " << count;
-  }
+  const char* name = KernelName(kernel);
+  const size_t own = sizes_.size() - NumBoundParams();
+  if (own != count) Throw("TypeError", "%s takes %zu arguments, Launch got %zu", name, own, count);
   size_t i = 0;
   while (sizes[i] == sizes_[i]) ++i;
-  TVM_FFI_THROW(TypeError) << name << ": argument " << i + 1 << " of " << count << " has "
-                           << sizes[i] << " bytes, the kernel's parameter has " << sizes_[i]
-                           << ": pass a value of the parameter's own type";
-  __builtin_unreachable();
+  Throw("TypeError",
+        "%s: argument %zu of %zu has %zu bytes, the kernel's parameter has %zu: pass a value of "
+        "the parameter's own type",
+        name, i + 1, count, sizes[i], sizes_[i]);
 }
 
-#ifdef TVMFFI_CUBIN_BOUND_PARAMS
-
-/*! \brief Throws that what is bound is not what ends a kernel's parameters. */
-[[noreturn]] TVMFFI_CUBIN_COLD void ThrowOtherBound(CUkernel kernel) {
-  const BoundTable& table = __tvmffi_cubin_bound;
-  std::string names;
-  for (int i = 0; i < table.num_trailing; ++i) {
-    const Param& param = *table.Trailing()[i].param;
-    names += ", " + std::string(param.name) + " (" + std::to_string(param.size) + " bytes)";
-  }
-  TVM_FFI_THROW(LaunchError) << "launch of " << KernelName(kernel) << ": the module's bound_params "
-                             << "are its kernels' last parameters" << names
-                             << "; this one's are others (or unknown to a driver before CUDA 12.4)";
-  __builtin_unreachable();
-}
-
-[[noreturn]] TVMFFI_CUBIN_COLD void ThrowUnbound(CUkernel kernel, const Param& param, int device) {
-  TVM_FFI_THROW(LaunchError) << "launch of " << KernelName(kernel) << ": the parameter "
-                             << param.name << " (" << param.type << ") is not bound on device "
-                             << device << ": call mod.bind(" << param.name << "=...) before";
-  __builtin_unreachable();
-}
-
-TVMFFI_CUBIN_SHARED Status LaunchBound(CUkernel kernel, ParameterSizes* parameters,
-                                       const CUlaunchConfig& config, void** args) {
-  BoundTable* table = &__tvmffi_cubin_bound;
-  // The caller's array does not say how long it is, so the kernel's own count is what is read.
-  const std::vector<size_t>* sizes = parameters->Find(kernel);
-  const size_t bound = NumBoundParams(), count = sizes == nullptr ? 0 : sizes->size();
-  if (count < bound || sizes == nullptr) ThrowOtherBound(kernel);
-  const size_t own = count - bound;
-  for (size_t i = own; i < count; ++i) {
-    if ((*sizes)[i] != table->Trailing()[i - own].param->size) ThrowOtherBound(kernel);
-  }
-  if (own != 0 && args == nullptr) return {CUDA_ERROR_INVALID_VALUE, "cuLaunchKernelEx"};
-  void** all = static_cast<void**>(__builtin_alloca(sizeof(void*) * (count + 1)));
-  for (size_t i = 0; i < own; ++i) all[i] = args[i];
-  const GateUse use(&table->gate);
-  const int device = CurrentDevice();
-  for (size_t i = own; i < count; ++i) {
-    const BoundSlot& slot = table->Trailing()[i - own];
-    const void* value = slot.Find(device);
-    if (value == nullptr && slot.required) ThrowUnbound(kernel, *slot.param, device);
-    all[i] = const_cast<void*>(value != nullptr ? value : slot.zeros);
-  }
-  const auto function = reinterpret_cast<CUfunction>(kernel);
-  return {entry::cuLaunchKernelEx(&config, function, all, nullptr), "cuLaunchKernelEx"};
-}
-
-#endif  // TVMFFI_CUBIN_BOUND_PARAMS
 #endif  // TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_END

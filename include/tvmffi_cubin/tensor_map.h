@@ -112,9 +112,6 @@ class __attribute__((visibility("default"))) TensorMapOptions {
   TensorMapSpec spec_;
 };
 
-/*! \brief Throws a problem as the error that it is. */
-[[noreturn]] void ThrowMapProblem(const TensorMapProblem& problem);
-
 /*!
  * \brief A tensor map. It is a value of 128 bytes to be made anew for each launch: it holds the
  * tensor's address, and keeps nothing alive.
@@ -134,20 +131,19 @@ class __attribute__((visibility("default"))) TensorMap {
    * \throws LaunchError The driver refuses it all the same.
    */
   TensorMap(const DLTensor& tensor, const TensorMapOptions& options) {
-    TensorMapProblem problem;
     const bool on_cuda = tensor.device.device_type == kDLCUDA;
     if (!on_cuda && !IsHostMemoryForKernels(tensor)) {
-      FailMap(&problem, "ValueError",
-              "the tensor is in host memory (DLPack's device type %d), wanted a CUDA device's "
-              "(pinned and managed host memory will do)",
-              static_cast<int>(tensor.device.device_type));
-      ThrowMapProblem(problem);
+      Throw("ValueError",
+            "TensorMap: the tensor is in host memory (DLPack's device type %d), wanted a CUDA "
+            "device's (pinned and managed host memory will do)",
+            static_cast<int>(tensor.device.device_type));
     }
+    TensorMapProblem problem;
     TensorMapMemory memory;
     void* const address =
         reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset);
     if (!DescribeMemory(options.Get(), &tensor, address, &memory, &problem)) {
-      ThrowMapProblem(problem);
+      Throw(problem.kind, "TensorMap: %s", problem.text);
     }
     Make(options, memory, on_cuda ? tensor.device.device_id : -1);
   }
@@ -187,7 +183,9 @@ class __attribute__((visibility("default"))) TensorMap {
     // Not straight into this object: gcc 12 puts the value that `map = TensorMap(...)` assigns from
     // at addresses that are multiples of 16 alone, and the driver takes multiples of 64.
     CUtensorMap made;
-    if (!EncodeTensorMap(options.Get(), memory, &made, &problem)) ThrowMapProblem(problem);
+    if (!EncodeTensorMap(options.Get(), memory, &made, &problem)) {
+      Throw(problem.kind, "TensorMap: %s", problem.text);
+    }
     __builtin_memcpy(static_cast<void*>(this), &made, sizeof(made));
   }
 
@@ -196,16 +194,5 @@ class __attribute__((visibility("default"))) TensorMap {
 
 static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) && std::is_trivially_copyable_v<TensorMap>,
               "kernels take it by value");
-
-#ifndef TVMFFI_CUBIN_COLD_COMPILED
-
-[[noreturn]] TVMFFI_CUBIN_COLD void ThrowMapProblem(const TensorMapProblem& problem) {
-  if (problem.kind[0] == 'V') TVM_FFI_THROW(ValueError) << "TensorMap: " << problem.text;
-  if (problem.kind[0] == 'T') TVM_FFI_THROW(TypeError) << "TensorMap: " << problem.text;
-  TVM_FFI_THROW(LaunchError) << "TensorMap: " << problem.text;
-  __builtin_unreachable();
-}
-
-#endif  // TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_END

@@ -15,7 +15,7 @@ from .exported import Exported
 from .launch import LAUNCH, LaunchBinder
 from .plan import BOUND_TABLE, KernelRef, Plan
 
-_INSTANCE = Layout("P P P P P i i i i i i")
+_INSTANCE = Layout("P P P P P i i i i i i ?")
 
 Launches = Sequence[tuple[Launch, KernelRef]]
 
@@ -117,6 +117,7 @@ def _bound(plan: Plan, name: str, launches: Launches) -> Instance:
             sum(binder.num_maps for binder in binders),
             sum(binder.num_attributes for binder in binders),
             sum(binder.num_scratch for binder in binders),
+            any(launch.when is not None for launch, _ in launches),
         ),
         launches=values,
     )

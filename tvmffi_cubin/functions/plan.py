@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..device.signature import KernelSignature
-from ..kernels.cubin import Kernel
 from ..kernels.types import CxxType
 from .assembly import Layout, Text
 from .exported import Exported
@@ -17,12 +16,9 @@ if TYPE_CHECKING:
 # As structs of launcher/plan.h, in its order. What the body fills in begins as zeros.
 STEP = Layout("P P q B B H I")
 _PARAM = Layout("P P P q  B B H B B H B B H B B H  I I i i B B B ? ?")
-_IMAGE = Layout("P P P P P P P P")
+_IMAGE = Layout("P P P P P P P P P")
 _DECLARED = Layout("P i i ?")
-_KERNEL = Layout("P P P P P P I I I I ? I")
-# ... with its limits on each device, which begin as zeros.
-_LIMITS = "    .zero 320"
-_KERNEL_SIZE = _KERNEL.size + 320
+_KERNEL = Layout("P P P P P P Q I I I ?")
 _FUNCTION = Layout("P P P i i")
 _MODULE = Layout("P P P P P P i i i")
 _SLOT = Layout("P P P ? P")
@@ -40,8 +36,6 @@ _DTYPE_NAMES = (
 )
 _DL_BOOL = 6
 _NOTHING, _MULTIPLE, _VALUE = range(3)
-
-_SMALL_SMEM = 48 * 1024
 
 _MODULE_NAME = "__tvmffi_cubin_module"
 BOUND_TABLE = "__tvmffi_cubin_bound"
@@ -107,7 +101,7 @@ class Plan(Text):
     def kernel(self, ref: KernelRef) -> str:
         """Return the label of a kernel's row."""
         if (label := self._kernel_labels.get(key := ref.key)) is None:
-            label = self._kernel_labels[key] = f".Lkernels+{len(self.kernels) * _KERNEL_SIZE}"
+            label = self._kernel_labels[key] = f".Lkernels+{len(self.kernels) * _KERNEL.size}"
             self.kernels.append(ref)
         return label
 
@@ -163,7 +157,7 @@ class Plan(Text):
         if path is not None:
             empty, place = self.string(""), self.string(path)
             table = str(self.table([f"    .quad 0,0,{empty},{empty}"]))
-        return _IMAGE.row(table, self.string(name), place, *[None] * 5)
+        return _IMAGE.row(table, self.string(name), place, *[None] * 6)
 
     def _kernel(self, ref: KernelRef, image: str) -> str:
         kernel, declared = ref.signature.kernel, None
@@ -171,17 +165,12 @@ class Plan(Text):
             data = b"".join(param.size.to_bytes(4, "little") for param in kernel.params)
             sizes, count = self.data(data, align=4) if data else None, len(kernel.params)
             declared = self.table([_DECLARED.row(sizes, count, ref.least_params, ref.by_part)])
-        # Of an image without registers it is not known: any dynamic part is opted into.
-        smem = max(0, _SMALL_SMEM - kernel.static_smem_bytes) if kernel.registers else 0
-        row = _KERNEL.row(
+        return _KERNEL.row(
             *(image, self.string(kernel.name), self.string(ref.signature.display)),
-            *(self.string(", ".join(ref.archs)) if ref.archs else None, declared, None),
-            # Of one in a file it is read when it is loaded, which is before any launch.
-            _max_threads(kernel) if declared is None else 0,
+            *(self.string(", ".join(ref.archs)) if ref.archs else None, declared, None, 0),
             *(kernel.cluster or (0, 0, 0)),
-            *(kernel.grid_in_clusters, smem),
+            kernel.grid_in_clusters,
         )
-        return f"{row}\n{_LIMITS}"
 
     def _close_slots(self) -> None:
         params = self.params([*self.slots.values()])
@@ -225,11 +214,3 @@ def kind_of(type_: CxxType) -> int:
         return _BFLOAT_KIND
     is_map = type_.text in ("CUtensorMap", "CUtensorMap_st")
     return _MAP_KIND if is_map else _KINDS[type_.kind]
-
-
-def _max_threads(kernel: Kernel) -> int:
-    """Return how many threads of a block no device refuses; a few more may do."""
-    most = min(1024, kernel.max_threads or 1024)
-    # Registers come in units of 8 a thread, a warp at a time, from one quarter of the file.
-    of_warp = 32 * (-(-kernel.registers // 8) * 8)
-    return min(most, 128 * (16 * 1024 // of_warp)) if of_warp else most

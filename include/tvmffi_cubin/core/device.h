@@ -12,6 +12,17 @@
 
 TVMFFI_CUBIN_BEGIN
 
+TVMFFI_CUBIN_DRIVER_ENTRY(cuDeviceGetAttribute, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuDevicePrimaryCtxRetain, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuDevicePrimaryCtxRelease, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuCtxGetDevice, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuCtxGetCurrent, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuCtxPushCurrent, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuCtxPopCurrent, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuStreamGetCtx, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuPointerGetAttribute, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuThreadExchangeStreamCaptureMode, 12000)
+
 /*!
  * \brief The relaxed capture mode for the calling thread, for the length of a scope.
  *
@@ -34,26 +45,11 @@ class CaptureScope {
   bool entered_ = false;
 };
 
-/*! \brief Whether the driver refused a call because of a capture that is under way. */
-inline bool IsCaptureRefusal(CUresult result) {
-  return result >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
-         result <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
-}
-
 /*! \brief Primary contexts retained so far; unloading releases them, exit is no time to call. */
 inline CUcontext primary_contexts[kMaxDevices];
 
-/*! \brief Those that a thread has as its own for good (cudaSetDevice); they stay retained. */
-inline bool contexts_kept[kMaxDevices];
-
 /*! \brief The primary context of a device, retained at first use. */
 Status PrimaryContext(int device, CUcontext* context);
-
-/*!
- * \brief Releases a device's primary context, if it is retained and nobody's for good; the next
- * use retains it again. No launch there, of this shared object, may be under way.
- */
-Status ReleasePrimaryContext(int device);
 
 /*! \brief The device of the calling thread's context; 0 where it has none. */
 inline int CurrentDevice() {
@@ -83,12 +79,10 @@ class DeviceScope {
     return status.ok() ? Enter(context) : status;
   }
 
-  /*! \brief Enters a context. */
   Status Enter(CUcontext context) {
     const CUresult result = entry::cuCtxPushCurrent(context);
-    if (result != CUDA_SUCCESS) return {result, "cuCtxPushCurrent"};
-    has_pushed_ = true;
-    return {};
+    has_pushed_ = result == CUDA_SUCCESS;
+    return {result, "cuCtxPushCurrent"};
   }
 
  private:
@@ -118,24 +112,21 @@ inline int DeviceAttribute(int device, CUdevice_attribute attribute) {
   return result == CUDA_SUCCESS ? value : -1;
 }
 
-/*! \brief A kernel's attribute on a device; -1 where the driver does not say. */
-inline int KernelAttribute(CUkernel kernel, int device, CUfunction_attribute attribute) {
-  int value = -1;
-  const CUresult result = entry::cuKernelGetAttribute(&value, attribute, kernel, device);
-  return result == CUDA_SUCCESS ? value : -1;
-}
-
 /*! \brief A device's architecture, 90 of sm_90. */
 inline int DeviceArch(int device) {
   return 10 * DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
          DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 }
 
-/*! \brief Whether a tensor that is not a device's lies in page-locked or managed memory. */
-bool IsHostMemoryForKernels(const DLTensor& tensor);
+/*! \brief Where memory lies, as far as the driver knows it; of the host's other memory 0. */
+int MemoryTypeOf(const void* address);
 
-/*! \brief Whether an address lies in a device's own memory, which would crash a host that reads. */
-bool IsDeviceMemory(const void* address);
+/*! \brief Whether a tensor that is not a device's lies in page-locked or managed memory. */
+inline bool IsHostMemoryForKernels(const DLTensor& tensor) {
+  const DLDeviceType where = tensor.device.device_type;
+  if (where == kDLCUDAHost || where == kDLCUDAManaged) return true;
+  return where == kDLCPU && tensor.data != nullptr && MemoryTypeOf(tensor.data) != 0;
+}
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
@@ -155,40 +146,11 @@ TVMFFI_CUBIN_COLD Status PrimaryContext(int device, CUcontext* context) {
   return {};
 }
 
-TVMFFI_CUBIN_COLD Status ReleasePrimaryContext(int device) {
-  CUcontext* slot = &primary_contexts[device];
-  if (__atomic_load_n(&contexts_kept[device], __ATOMIC_SEQ_CST)) return {};
-  CUcontext context = __atomic_exchange_n(slot, static_cast<CUcontext>(nullptr), __ATOMIC_ACQ_REL);
-  if (context == nullptr) return {};
-  CaptureScope relaxed;
-  const CUresult result = entry::cuDevicePrimaryCtxRelease(device);
-  // Nothing is left to release where another reset the device, or the driver is going away.
-  if (result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_CONTEXT ||
-      result == CUDA_ERROR_DEINITIALIZED) {
-    return {};
-  }
-  __atomic_store_n(slot, context, __ATOMIC_RELEASE);
-  return {result, "cuDevicePrimaryCtxRelease"};
-}
-
-TVMFFI_CUBIN_COLD bool IsHostMemoryForKernels(const DLTensor& tensor) {
-  const DLDeviceType where = tensor.device.device_type;
-  if (where == kDLCUDAHost || where == kDLCUDAManaged) return true;
-  if (where != kDLCPU || tensor.data == nullptr) return false;
-  // Not its device pointer: the driver refuses to tell that in a thread without a context.
-  CUmemorytype type = CU_MEMORYTYPE_HOST;
-  return entry::cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                                      reinterpret_cast<CUdeviceptr>(tensor.data)) == CUDA_SUCCESS;
-}
-
-TVMFFI_CUBIN_COLD bool IsDeviceMemory(const void* address) {
-  const auto pointer = reinterpret_cast<CUdeviceptr>(address);
-  CUmemorytype type = CU_MEMORYTYPE_HOST;  // the driver does not know the host's other memory
-  entry::cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer);
-  if (type != CU_MEMORYTYPE_DEVICE) return false;
-  bool is_managed = false;
-  entry::cuPointerGetAttribute(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, pointer);
-  return !is_managed;
+TVMFFI_CUBIN_COLD int MemoryTypeOf(const void* address) {
+  int type = 0;
+  entry::cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                               reinterpret_cast<CUdeviceptr>(address));
+  return type;
 }
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED

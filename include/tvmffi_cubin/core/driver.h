@@ -74,9 +74,6 @@ inline bool OpenDriver() { return __builtin_expect(IsDriverOpen(), 1) || OpenDri
 /*! \brief Opens the driver and finds a function; null where there is none. */
 void* FindEntry(const char* name, int version);
 
-/*! \brief Writes "cuX failed: CUDA_ERROR_Y (n): text", or why there is no driver. */
-void DescribeStatus(const Status& status, char* text, size_t size);
-
 /*! \brief A function of the driver, called by its CUDA name; constant-initialised. */
 template <typename Function>
 struct DriverEntry {
@@ -106,27 +103,11 @@ struct DriverEntry {
   inline DriverEntry<decltype(&::name)> name = {#name, version, nullptr}; \
   }
 
-TVMFFI_CUBIN_DRIVER_ENTRY(cuDriverGetVersion, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuGetErrorName, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuGetErrorString, 12000)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuDeviceGet, 12000)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuDeviceGetCount, 12000)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuDeviceGetAttribute, 12000)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuDevicePrimaryCtxRetain, 12000)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuDevicePrimaryCtxRelease, 12000)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuCtxGetDevice, 12000)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuCtxGetCurrent, 12000)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuCtxPushCurrent, 12000)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuCtxPopCurrent, 12000)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuStreamGetCtx, 12000)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuLibraryLoadData, 12000)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuLibraryUnload, 12000)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuLibraryGetKernel, 12000)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetAttribute, 12000)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelSetAttribute, 12000)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuPointerGetAttribute, 12000)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuLaunchKernelEx, 12000)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuThreadExchangeStreamCaptureMode, 12000)
+
+/*! \brief Writes "cuX failed: CUDA_ERROR_Y (n): text", or why there is no driver. */
+void DescribeStatus(const Status& status, char* text, size_t size);
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
@@ -138,10 +119,6 @@ TVMFFI_CUBIN_COLD void* FindDriverSymbol(const char* name, int version) {
   void* symbol = nullptr;
   if (get == nullptr || get(name, &symbol, version, 0, nullptr) != CUDA_SUCCESS) return nullptr;
   return symbol;
-}
-
-TVMFFI_CUBIN_COLD void* FindEntry(const char* name, int version) {
-  return OpenDriver() ? FindDriverSymbol(name, version) : nullptr;
 }
 
 TVMFFI_CUBIN_COLD bool OpenDriverNow() {
@@ -167,12 +144,11 @@ TVMFFI_CUBIN_COLD bool OpenDriverNow() {
     return fail("the CUDA driver %s is too old: one of CUDA 12.0 or newer is needed", path);
   }
   const auto init = reinterpret_cast<decltype(&::cuInit)>(FindDriverSymbol("cuInit", 12000));
-  const auto get_name =
-      reinterpret_cast<decltype(&::cuGetErrorName)>(FindDriverSymbol("cuGetErrorName", 12000));
   const CUresult result = init(0);
   if (result != CUDA_SUCCESS) {
     const char* name = "?";
-    get_name(result, &name);
+    reinterpret_cast<decltype(&::cuGetErrorName)>(FindDriverSymbol("cuGetErrorName", 12000))(
+        result, &name);
     // Only a process that is not the first to call cuInit gets the second of these.
     return fail("cuInit of the CUDA driver %s failed: %s (%d)%s", path, name, int{result},
                 result == CUDA_ERROR_NO_DEVICE         ? ": no GPU is visible to this process"
@@ -181,6 +157,10 @@ TVMFFI_CUBIN_COLD bool OpenDriverNow() {
   }
   __atomic_store_n(&state->is_open, true, __ATOMIC_RELEASE);
   return true;
+}
+
+TVMFFI_CUBIN_COLD void* FindEntry(const char* name, int version) {
+  return OpenDriver() ? FindDriverSymbol(name, version) : nullptr;
 }
 
 TVMFFI_CUBIN_COLD void DescribeStatus(const Status& status, char* text, size_t size) {

@@ -8,13 +8,18 @@
 
 TVMFFI_CUBIN_BEGIN
 
+TVMFFI_CUBIN_DRIVER_ENTRY(cuLibraryLoadData, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuLibraryLoadFromFile, 12000)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetFunction, 12000)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuFuncLoad, 12040)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetName, 12030)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetParamInfo, 12040)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuLibraryUnload, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuLibraryGetKernel, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuLibraryGetKernelCount, 12040)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuLibraryEnumerateKernels, 12040)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetAttribute, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetFunction, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetName, 12030)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetParamInfo, 12040)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuFuncLoad, 12040)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuLaunchKernelEx, 12000)
 
 /*!
  * \brief One image. A CUlibrary belongs to no context: it is loaded once a process and the driver
@@ -35,6 +40,34 @@ struct Library {
   Status Unload();
 };
 
+/*! \brief A kernel's attribute on a device; -1 where the driver does not say. */
+inline int KernelAttribute(CUkernel kernel, int device, CUfunction_attribute attribute) {
+  int value = -1;
+  const CUresult result = entry::cuKernelGetAttribute(&value, attribute, kernel, device);
+  return result == CUDA_SUCCESS ? value : -1;
+}
+
+/*! \brief A kernel's name in its image; "a kernel" where the driver is too old to say. */
+inline const char* KernelName(CUkernel kernel) {
+  const char* name = nullptr;
+  const bool known = entry::cuKernelGetName(&name, kernel) == CUDA_SUCCESS && name != nullptr;
+  return known ? name : "a kernel";
+}
+
+/*! \brief Launches on the current device. */
+inline Status LaunchKernel(CUkernel kernel, const CUlaunchConfig& config, void** args) {
+  // A CUkernel may stand for a CUfunction: the driver takes that of the stream's context, of the
+  // current one on a default stream (CUDA driver API, cuLaunchKernelEx).
+  const auto function = reinterpret_cast<CUfunction>(kernel);
+  return {entry::cuLaunchKernelEx(&config, function, args, nullptr), "cuLaunchKernelEx"};
+}
+
+/*! \brief Loads a kernel in the current context. */
+Status LoadHere(CUkernel kernel);
+
+/*! \brief Writes "a, b, c", the kernels of an image as far as the driver tells and there is room. */
+void ListKernels(CUlibrary library, char* text, size_t size);
+
 /*! \brief What EMBED_CUBIN's table says beside the bytes; empty where it is not known. */
 struct ImageFacts {
   const char* arches = "";        // "sm_80, sm_90a, compute_90"
@@ -51,9 +84,6 @@ struct ImageFacts {
  * sm_90: ...". False where the driver's answer is about something else.
  */
 bool DescribeRefusal(CUresult result, const ImageFacts& facts, int device, char* text, size_t size);
-
-/*! \brief Loads a kernel in the current context. */
-Status LoadHere(CUkernel kernel);
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
@@ -75,16 +105,14 @@ TVMFFI_CUBIN_COLD Status Library::Load(const char* path) {
   if (handle != nullptr) return {};
   CaptureScope relaxed;
   CUlibrary loaded = nullptr;
-  Status status{CUDA_ERROR_INVALID_IMAGE, "cuLibraryLoadData"};
+  CUresult result = CUDA_ERROR_INVALID_IMAGE;
   if (path != nullptr) {
-    status = {entry::cuLibraryLoadFromFile(&loaded, path, nullptr, nullptr, 0, nullptr, nullptr, 0),
-              "cuLibraryLoadFromFile"};
+    result = entry::cuLibraryLoadFromFile(&loaded, path, nullptr, nullptr, 0, nullptr, nullptr, 0);
   } else if (LooksLikeImage(image)) {
-    status.result =
-        entry::cuLibraryLoadData(&loaded, image, nullptr, nullptr, 0, nullptr, nullptr, 0);
+    result = entry::cuLibraryLoadData(&loaded, image, nullptr, nullptr, 0, nullptr, nullptr, 0);
   }
-  if (status.ok()) __atomic_store_n(&handle, loaded, __ATOMIC_RELEASE);
-  return status;
+  if (result == CUDA_SUCCESS) __atomic_store_n(&handle, loaded, __ATOMIC_RELEASE);
+  return {result, path != nullptr ? "cuLibraryLoadFromFile" : "cuLibraryLoadData"};
 }
 
 TVMFFI_CUBIN_COLD Status Library::Unload() {
@@ -111,6 +139,19 @@ TVMFFI_CUBIN_COLD Status LoadHere(CUkernel kernel) {
   return {entry::cuFuncLoad(function), "cuFuncLoad"};
 }
 
+TVMFFI_CUBIN_COLD void ListKernels(CUlibrary library, char* text, size_t size) {
+  CUkernel kernels[256];
+  unsigned count = 0;
+  entry::cuLibraryGetKernelCount(&count, library);
+  if (count > 256) count = 256;
+  text[0] = '\0';
+  if (entry::cuLibraryEnumerateKernels(kernels, count, library) != CUDA_SUCCESS) return;
+  for (unsigned i = 0; i < count; ++i) {
+    const size_t used = strlen(text);
+    snprintf(text + used, size - used, "%s%s", i == 0 ? "" : ", ", KernelName(kernels[i]));
+  }
+}
+
 TVMFFI_CUBIN_COLD bool DescribeRefusal(CUresult result, const ImageFacts& facts, int device,
                                        char* text, size_t size) {
   if (result == CUDA_ERROR_NO_BINARY_FOR_GPU) {
@@ -120,28 +161,19 @@ TVMFFI_CUBIN_COLD bool DescribeRefusal(CUresult result, const ImageFacts& facts,
     return true;
   }
   // What a driver that is too old for an image answers, or for its PTX.
-  if (result != CUDA_ERROR_INVALID_IMAGE && result != CUDA_ERROR_INVALID_PTX &&
-      result != CUDA_ERROR_UNSUPPORTED_PTX_VERSION) {
+  const bool is_ptx = result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+  if (!is_ptx && result != CUDA_ERROR_INVALID_IMAGE && result != CUDA_ERROR_INVALID_PTX) {
     return false;
   }
-  int version = 0;
-  entry::cuDriverGetVersion(&version);
-  const int major = version / 1000;
+  const int version = driver_state.version;
   const char* dot = strchr(facts.cuda_version, '.');
   const int made_by = 1000 * atoi(facts.cuda_version) + 10 * (dot ? atoi(dot + 1) : 0);
-  if (made_by <= version && result != CUDA_ERROR_UNSUPPORTED_PTX_VERSION) return false;
-  const int length = snprintf(
-      text, size, "was made by %s%s, the driver supports CUDA %d.%d: update the driver",
-      made_by != 0 ? "CUDA " : "a newer CUDA", facts.cuda_version, major, version % 1000 / 10);
-  text += length, size -= static_cast<size_t>(length);
-  if (made_by / 1000 > major) {
-    snprintf(text, size,
-             ", or compile with its CUDA: pip install 'tvmffi-cubin[cu%d]' and set "
-             "TVMFFI_CUBIN_CUDA=%d",
-             major, major);
-  } else if (made_by > version) {
-    snprintf(text, size, ", or compile a cubin for the device and not PTX");
-  }
+  if (made_by <= version && !is_ptx) return false;
+  snprintf(text, size,
+           "was made by %s%s, the driver supports CUDA %d.%d: update the driver, or compile a "
+           "cubin with a CUDA that it supports",
+           made_by != 0 ? "CUDA " : "a newer CUDA", facts.cuda_version, version / 1000,
+           version % 1000 / 10);
   return true;
 }
 

@@ -14,7 +14,6 @@
 // What runs once a process, or after a failure, is compiled for size and never inlined. Where
 // TVMFFI_CUBIN_COLD_COMPILED is defined it is only declared, and an object that is linked has it.
 #ifdef TVMFFI_CUBIN_COLD_KEPT
-// Not "used" and inline: of a constructor clang would then make one of the two that callers need.
 #define TVMFFI_CUBIN_COLD __attribute__((noinline, cold, weak))
 #define TVMFFI_CUBIN_SHARED __attribute__((noinline, weak))
 #else

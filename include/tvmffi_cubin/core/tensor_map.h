@@ -3,15 +3,13 @@
  * \brief Tensor maps: what one is asked to be, the memory that it describes, the map that the
  * driver makes, and what is wrong with one that it refuses.
  */
-#ifndef TVMFFI_CUBIN_CORE_TENSOR_MAP_H_
-#define TVMFFI_CUBIN_CORE_TENSOR_MAP_H_
+#pragma once
 
 #include <stdarg.h>
 
 #include "device.h"
 
-namespace tvmffi_cubin {
-TVMFFI_CUBIN_BEGIN_NAMESPACE
+TVMFFI_CUBIN_BEGIN
 
 TVMFFI_CUBIN_DRIVER_ENTRY(cuTensorMapEncodeTiled, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuTensorMapEncodeIm2col, 12000)
@@ -133,15 +131,8 @@ inline int64_t MapAlignment(const TensorMapSpec& spec, TensorMapType type) {
 }
 
 /*! \brief Writes a problem's printf-formatted text; returns false. */
-__attribute__((cold, format(printf, 3, 4))) bool FailMap(TensorMapProblem* problem,
-                                                         const char* kind, const char* format, ...);
-
-/*!
- * \brief Says what is wrong with a map that the driver refuses, which has one answer for all of it:
- * the first number that is none of those that it takes, else what it was asked for.
- */
-bool FailEncoding(const TensorMapSpec& spec, const TensorMapMemory& memory, const Status& status,
-                  TensorMapProblem* problem);
+__attribute__((format(printf, 3, 4))) bool FailMap(TensorMapProblem* problem, const char* kind,
+                                                   const char* format, ...);
 
 /*! \brief The type of maps that goes with a tensor's; kFromTensor where there is none. */
 inline TensorMapType MapTypeOf(DLDataType dtype) {
@@ -226,6 +217,13 @@ inline bool DescribeMemory(const TensorMapSpec& spec, const DLTensor* tensor, vo
                  "shape[%d] is %ld elements of %ld bits, no whole number of %d-bit values", inner,
                  total / held, held, facts.bits);
 }
+
+/*!
+ * \brief Says what is wrong with a map that the driver refuses, which has one answer for all of it:
+ * the first number that is none of those that it takes, else what it was asked for.
+ */
+bool FailEncoding(const TensorMapSpec& spec, const TensorMapMemory& memory, const Status& status,
+                  TensorMapProblem* problem);
 
 /*! \brief Makes a map of memory in the current context; the driver's order is made here. */
 inline bool EncodeTensorMap(const TensorMapSpec& spec, const TensorMapMemory& memory,
@@ -316,10 +314,10 @@ TVMFFI_CUBIN_COLD bool FailEncoding(const TensorMapSpec& spec, const TensorMapMe
       "none", "32B", "64B", "128B", "128B_atom_32B", "128B_atom_32B_flip_8B", "128B_atom_64B"};
   static constexpr const char* kInterleaves[] = {"none", "16B", "32B"};
   const TensorMapTypeFacts& facts = FactsOf(memory.type);
-  const int swizzle = static_cast<int>(spec.swizzle);
+  const int swizzle = static_cast<int>(spec.swizzle), inner = memory.rank - 1;
   const bool is_tiled = spec.mode == TensorMapMode::kTiled, is_own = spec.num_global_dims != 0;
   const bool is_plain = spec.interleave == TensorMapInterleave::kNone;
-  const int inner = memory.rank - 1;
+  const int64_t align = MapAlignment(spec, memory.type);
   char modes[128];
   snprintf(modes, sizeof(modes), "(%s, swizzle '%s', interleave '%s')", facts.name,
            kSwizzles[swizzle], kInterleaves[static_cast<int>(spec.interleave)]);
@@ -327,47 +325,30 @@ TVMFFI_CUBIN_COLD bool FailEncoding(const TensorMapSpec& spec, const TensorMapMe
   const auto is_off = [&](const char* what, int index, int64_t value, int64_t least, int64_t most,
                           int64_t unit = 1) {
     if (value >= least && value <= most && value % unit == 0) return false;
-    char place[16] = "", units[48] = "";
-    if (index >= 0) snprintf(place, sizeof(place), "[%d]", index);
+    char units[48] = "";
     if (unit != 1) snprintf(units, sizeof(units), "multiples of %ld, ", unit);
-    return !FailMap(problem, "ValueError", "%s%s is %ld, the driver takes %s%ld to %ld %s", what,
-                    place, value, units, least, most, modes);
+    return !FailMap(problem, "ValueError", "%s[%d] is %ld, the driver takes %s%ld to %ld %s", what,
+                    index, value, units, least, most, modes);
   };
-  if (is_off("the rank", -1, memory.rank, is_tiled && is_plain ? 1 : 3, kMaxMapRank)) return false;
-  const int64_t align = MapAlignment(spec, memory.type);
   for (int i = 0; i <= inner; ++i) {
     if (is_off(is_own ? "global_dim" : "shape", i, memory.shape[i], 1, INT64_C(1) << 32,
                i == inner ? facts.inner_factor : 1) ||
         (i != inner && is_off(spec.num_global_strides != 0 ? "global_strides" : "stride", i,
                               memory.strides[i], 0, (INT64_C(1) << 40) - align, align)) ||
         (i != inner && is_tiled && is_off("box_dim", i, spec.box_dim[i], 1, 256)) ||
-        (i < spec.num_element_strides &&
+        (spec.num_element_strides != 0 &&
          is_off("element_strides", i, spec.element_strides[i], 1, 8))) {
-      return false;
-    }
-  }
-  constexpr int64_t kCorners[] = {32768, 128, 16};  // of one, two and three dimensions
-  for (int i = 0; i < inner - 1 && !is_tiled; ++i) {
-    const int64_t limit = kCorners[inner - 2], lower = spec.lower_corner[i];
-    const int64_t upper = spec.upper_corner[i], pixels = memory.shape[i + 1] + upper - lower;
-    if (is_off("lower_corner", i, lower, -limit, limit - 1) ||
-        is_off("upper_corner", i, upper, -limit, limit - 1) ||
-        is_off("the pixels between the corners", i, pixels, 1, INT64_MAX)) {
       return false;
     }
   }
   // Along the innermost dimension whole 16 bytes, within what a swizzle permutes.
   const int permuted = swizzle > 3 ? 128 : 16 << swizzle;  // bytes
   const int64_t span = is_plain && swizzle != 0 ? permuted * 8 / facts.bits : 256;
-  const bool is_whole = facts.inner_factor == 128,
-             is_free = spec.interleave == TensorMapInterleave::k32B;
-  if (is_off(is_tiled ? "box_dim" : "channels_per_pixel", is_tiled ? inner : -1,
+  const bool is_whole = facts.inner_factor == 128;
+  const bool is_free = is_whole || spec.interleave == TensorMapInterleave::k32B;
+  if (is_off(is_tiled ? "box_dim" : "channels_per_pixel", is_tiled ? inner : 0,
              is_tiled ? spec.box_dim[inner] : spec.channels_per_pixel, is_whole ? 128 : 1,
-             is_whole     ? 128
-             : span < 256 ? span
-                          : 256,
-             is_whole || is_free ? 1 : 128 / facts.bits) ||
-      (!is_tiled && is_off("pixels_per_column", -1, spec.pixels_per_column, 1, 1024))) {
+             is_whole ? 128 : (span < 256 ? span : 256), is_free ? 1 : 128 / facts.bits)) {
     return false;
   }
   if (reinterpret_cast<uintptr_t>(memory.address) % static_cast<uintptr_t>(align) != 0) {
@@ -377,20 +358,16 @@ TVMFFI_CUBIN_COLD bool FailEncoding(const TensorMapSpec& spec, const TensorMapMe
   }
   char call[320];
   DescribeStatus(status, call, sizeof(call));
-  const int major = DeviceAttribute(CurrentDevice(), CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  const int arch = DeviceArch(CurrentDevice());
   const bool is_new = spec.swizzle > TensorMapSwizzle::k128B || facts.bits < 8;
-  return FailMap(
-      problem, "LaunchError", "%s %s%s", call, modes,
-      major < 9 ? ". The device is older than compute capability 9.0, which tensor maps need"
-      : major < 10 && is_new
-          ? ". Packed data types and '128B_atom_*' swizzles need a device of compute capability "
-            "10.0, and a driver of CUDA 12.8"
-          : "");
+  return FailMap(problem, "LaunchError", "%s %s%s", call, modes,
+                 arch < 90 ? ". Tensor maps need a device of compute capability 9.0"
+                 : arch < 100 && is_new
+                     ? ". Packed data types and '128B_atom_*' swizzles need a device of compute "
+                       "capability 10.0, and a driver of CUDA 12.8"
+                     : "");
 }
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED
 
-TVMFFI_CUBIN_END_NAMESPACE
-}  // namespace tvmffi_cubin
-
-#endif  // TVMFFI_CUBIN_CORE_TENSOR_MAP_H_
+TVMFFI_CUBIN_END

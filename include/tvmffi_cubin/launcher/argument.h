@@ -122,7 +122,9 @@ __attribute__((noinline)) inline Problem ConvertBytes(const Param& param, const 
   }
   out->address = any.v_ptr;
   const bool is_map = param.kind == Kind::kMap && any.type_index == kTVMFFIOpaquePtr;
-  const bool is_read = is_map && any.v_ptr != nullptr && !IsDeviceMemory(any.v_ptr);
+  // The driver reads it as the host does.
+  const bool is_read = is_map && any.v_ptr != nullptr &&
+                       MemoryTypeOf(any.v_ptr) != CU_MEMORYTYPE_DEVICE;
   return is_read ? Problem::kNone : Problem::kType;
 }
 
@@ -243,7 +245,7 @@ inline constexpr char kWantedStream[] =
     "params declares int64_t), or None, the default stream";
 
 /*! \brief What a parameter takes, for "wanted ...". */
-TVMFFI_CUBIN_RARE const char* DescribeWanted(const Param& param) {
+TVMFFI_CUBIN_COLD const char* DescribeWanted(const Param& param) {
   static constexpr const char* kWanted[] = {
       "a tensor, None (a null pointer), or an address as ctypes.c_void_p",
       "an int",
@@ -258,7 +260,7 @@ TVMFFI_CUBIN_RARE const char* DescribeWanted(const Param& param) {
   if (strcmp(param.type, "CUstream") == 0 || strcmp(param.type, "cudaStream_t") == 0) {
     return kWantedStream;
   }
-  if (param.kind == Kind::kRaw && param.in_expression) {
+  if (param.in_expression && param.kind == Kind::kRaw) {
     return "an int: an expression of the launch reads it";
   }
   if (param.kind == Kind::kPointer && (param.in_expression || param.rank >= 0)) {
@@ -267,29 +269,17 @@ TVMFFI_CUBIN_RARE const char* DescribeWanted(const Param& param) {
   return kWanted[static_cast<int>(param.kind)];
 }
 
-/*! \brief Adds the range of a parameter's type. */
-TVMFFI_CUBIN_RARE void AddRange(const Param& param, const TVMFFIAny& any, Text* text) {
-  const int bits = static_cast<int>(param.size) * 8;
-  const bool is_float = param.kind == Kind::kFloat || param.kind == Kind::kBfloat;
-  if (is_float || any.type_index == kTVMFFIFloat) {
-    text->Add("a finite number of %u bytes", param.size);
-    return;
-  }
-  const bool is_read = param.in_expression && bits == 64;
-  const bool is_signed = param.kind == Kind::kInt || is_read;
-  const long long least = param.kind == Kind::kUint ? 0 : -(1LL << (bits - 2)) * 2;
-  text->Add("%lld to %llu%s", least, ~0ULL >> (64 - bits + is_signed),
-            is_read ? ", as an expression reads it" : "");
-}
-
 /*!
  * \brief Adds "got ..., wanted ..."; returns the error's kind.
  * \param device Where the call's tensors are (kDevice).
  */
-TVMFFI_CUBIN_RARE const char* AddProblem(const Param& param, const TVMFFIAny& any, Problem problem,
+TVMFFI_CUBIN_COLD const char* AddProblem(const Param& param, const TVMFFIAny& any, Problem problem,
                                          int device, Text* text) {
-  text->Add("got %s, wanted ", DescribeArgument(any).chars);
   const DLTensor* tensor = AsTensor(any);
+  const int bits = static_cast<int>(param.size) * 8;
+  const bool is_read = param.in_expression && bits == 64;  // as an int64
+  const bool is_signed = param.kind == Kind::kInt || is_read;
+  text->Add("got %s, wanted ", DescribeArgument(any).chars);
   switch (problem) {
     case Problem::kType:
       text->Add("%s", DescribeWanted(param));
@@ -298,7 +288,13 @@ TVMFFI_CUBIN_RARE const char* AddProblem(const Param& param, const TVMFFIAny& an
       text->Add("%s", param.dtype_names);
       return "TypeError";
     case Problem::kRange:
-      AddRange(param, any, text);
+      if (param.kind == Kind::kFloat || param.kind == Kind::kBfloat ||
+          any.type_index == kTVMFFIFloat) {
+        text->Add("a finite number of %u bytes", param.size);
+        break;
+      }
+      text->Add("%lld to %llu%s", param.kind == Kind::kUint ? 0 : -(1LL << (bits - 2)) * 2,
+                ~0ULL >> (64 - bits + is_signed), is_read ? ", as an expression reads it" : "");
       break;
     case Problem::kSize:
       text->Add("%u, its size", param.size);

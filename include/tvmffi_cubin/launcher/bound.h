@@ -11,69 +11,61 @@
 TVMFFI_CUBIN_BEGIN
 
 constexpr int kAllDevices = -1;
-constexpr int kNumBoundCells = kMaxDevices + 1;  // the last is what all devices inherit
 
-/*! \brief One value to be bound; once all are changed, what it replaced. */
+/*! \brief What a slot is to have; once it is changed, what it had. */
 struct BoundChange {
   BoundSlot* slot;
-  int device;  // or kAllDevices
-  BoundCell cell;
-  BoundCell* cells;  // those that the slot had, where it has got others
+  BoundCell* cells;           // one a device
+  bool is_new[kMaxDevices];  // whether a device's is not what it was
 };
 
-/*! \brief Releases what a cell holds; that may run Python code. */
-TVMFFI_CUBIN_RARE void ReleaseCell(const BoundCell& cell) {
-  if (cell.keep != nullptr) TVMFFIObjectDecRef(cell.keep);
-  free(cell.copy);
-}
-
 /*! \brief Converts a value, as it would be converted for a call; None: nothing is bound. */
-TVMFFI_CUBIN_RARE int ConvertBound(BoundChange* change, const TVMFFIAny& value,
+TVMFFI_CUBIN_COLD int ConvertBound(BoundChange* change, int device, const TVMFFIAny& value,
                                    const TVMFFIAny& keep) {
   const Param& param = *change->slot->param;
-  BoundCell* const cell = &change->cell;
-  cell->state = BoundCell::kNothing;
-  if (value.type_index == kTVMFFINone) return 0;
   Argument argument{};
-  Problem problem = Convert(param, value, &argument);
+  const bool is_none = value.type_index == kTVMFFINone;
+  Problem problem = is_none ? Problem::kNone : Convert(param, value, &argument);
   if (problem == Problem::kNone && argument.tensor != nullptr &&
-      !IsOnDevice(*argument.tensor, &change->device)) {
+      !IsOnDevice(*argument.tensor, &device)) {
     problem = Problem::kDevice;
   }
   if (problem != Problem::kNone) {
     Text reason;
-    const char* kind = AddProblem(param, value, problem, change->device, &reason);
+    const char* kind = AddProblem(param, value, problem, device, &reason);
     const char* function = change->slot->function;
     return Fail(kind, "bind: %s%s%s (%s): %s", function ? function : "", function ? ": " : "",
                 param.name, param.type, reason.chars);
   }
-  cell->state = BoundCell::kValue;
-  memcpy(&cell->value, &argument.storage, sizeof(cell->value));
-  if (argument.address != &argument.storage) {
-    cell->copy = malloc(param.size);
-    memcpy(cell->copy, argument.address, param.size);
+  change->cells = static_cast<BoundCell*>(calloc(kMaxDevices, sizeof(BoundCell)));
+  for (int i = 0; i < kMaxDevices; ++i) {
+    BoundCell* const cell = &change->cells[i];
+    change->is_new[i] = device == kAllDevices || device == i;
+    if (!change->is_new[i] || is_none) continue;
+    memcpy(&cell->value, &argument.storage, sizeof(cell->value));
+    if (argument.address != &argument.storage) {
+      cell->copy = malloc(param.size);
+      memcpy(cell->copy, argument.address, param.size);
+    }
+    cell->keep = keep.v_obj;
+    TVMFFIObjectIncRef(cell->keep);
   }
-  cell->keep = keep.v_obj;
-  TVMFFIObjectIncRef(cell->keep);
   return 0;
 }
 
-/*! \brief Changes one slot, whose table is closed. */
-TVMFFI_CUBIN_RARE void ApplyBound(BoundChange* change) {
-  BoundSlot* const slot = change->slot;
-  const bool is_all = change->device == kAllDevices;
-  if (is_all || slot->cells == nullptr) {
-    change->cells = slot->cells;
-    slot->cells = static_cast<BoundCell*>(calloc(kNumBoundCells, sizeof(BoundCell)));
+/*! \brief Releases the cells that a change leaves over; that may run Python code. */
+TVMFFI_CUBIN_COLD void ReleaseCells(const BoundChange& change) {
+  for (int i = 0; i < kMaxDevices && change.cells != nullptr; ++i) {
+    const BoundCell& cell = change.cells[i];
+    if (!change.is_new[i] || cell.keep == nullptr) continue;
+    TVMFFIObjectDecRef(cell.keep);
+    free(cell.copy);
   }
-  BoundCell* const cell = &slot->cells[is_all ? kMaxDevices : change->device];
-  const BoundCell before = *cell;
-  *cell = change->cell;
-  change->cell = before;
+  free(change.cells);
 }
 
 /*! \brief Reads the device that something is bound for; None: all, -1: the current one. */
-TVMFFI_CUBIN_RARE int ReadBoundDevice(const TVMFFIAny& any, int* device) {
+TVMFFI_CUBIN_COLD int ReadBoundDevice(const TVMFFIAny& any, int* device) {
   *device = kAllDevices;
   if (any.type_index == kTVMFFINone) return 0;
   if (any.type_index != kTVMFFIInt || any.v_int64 >= kMaxDevices) {
@@ -90,7 +82,7 @@ TVMFFI_CUBIN_RARE int ReadBoundDevice(const TVMFFIAny& any, int* device) {
  * or the new. The arguments: the device, -1 for the current one, None for all; for each value the
  * slot's number, the value (None: nothing is bound any more), and the object that keeps it alive.
  */
-TVMFFI_CUBIN_RARE int Bind(BoundTable* table, const TVMFFIAny* args, int num_args) {
+TVMFFI_CUBIN_COLD int Bind(BoundTable* table, const TVMFFIAny* args, int num_args) {
   int device = kAllDevices;
   if (ReadBoundDevice(args[0], &device) != 0) return -1;
   const int count = num_args / 3;
@@ -98,23 +90,23 @@ TVMFFI_CUBIN_RARE int Bind(BoundTable* table, const TVMFFIAny* args, int num_arg
   int result = 0;
   for (int i = 0; i < count && result == 0; ++i) {
     const TVMFFIAny* const given = &args[1 + 3 * i];
-    changes[i].device = device;
     changes[i].slot = &table->slots[given[0].v_int64];
-    result = ConvertBound(&changes[i], given[1], given[2]);
+    result = ConvertBound(&changes[i], device, given[1], given[2]);
   }
   if (result == 0) {
     table->gate.Close();
-    // In a forked child, the gate counts launches of the parent.
-    if (!InForkedChild()) table->gate.WaitForUsers();
-    for (int i = 0; i < count; ++i) ApplyBound(&changes[i]);
+    table->gate.WaitForUsers();
+    for (int i = 0; i < count; ++i) {
+      BoundCell* const before = changes[i].slot->cells;
+      for (int j = 0; j < kMaxDevices && before != nullptr; ++j) {
+        if (!changes[i].is_new[j]) changes[i].cells[j] = before[j];
+      }
+      changes[i].slot->cells = changes[i].cells;
+      changes[i].cells = before;
+    }
     table->gate.Open();
   }
-  for (int i = 0; i < count; ++i) {
-    ReleaseCell(changes[i].cell);
-    BoundCell* const cells = changes[i].cells;
-    for (int j = 0; cells != nullptr && j < kNumBoundCells; ++j) ReleaseCell(cells[j]);
-    free(cells);
-  }
+  for (int i = 0; i < count; ++i) ReleaseCells(changes[i]);
   free(changes);
   return result;
 }
@@ -123,7 +115,7 @@ TVMFFI_CUBIN_RARE int Bind(BoundTable* table, const TVMFFIAny* args, int num_arg
  * \brief What is bound: the object that keeps it alive, or None. The arguments: the device, as for
  * Bind, and the slot's number.
  */
-TVMFFI_CUBIN_RARE int ReadBound(BoundTable* table, const TVMFFIAny* args, TVMFFIAny* result) {
+TVMFFI_CUBIN_COLD int ReadBound(BoundTable* table, const TVMFFIAny* args, TVMFFIAny* result) {
   int device = kAllDevices;
   if (ReadBoundDevice(args[0], &device) != 0) return -1;
   const GateUse use(&table->gate);

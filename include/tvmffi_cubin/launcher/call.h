@@ -15,7 +15,7 @@ TVMFFI_CUBIN_BEGIN
 constexpr int kDoesNotFit = 1;
 
 /*! \brief Adds what is wrong with an argument; returns the error's kind. */
-TVMFFI_CUBIN_RARE const char* AddProblem(const Call& call, int number, const TVMFFIAny& any,
+TVMFFI_CUBIN_COLD const char* AddProblem(const Call& call, int number, const TVMFFIAny& any,
                                          Problem problem, int device, Text* text) {
   const Param& param = call.instance.params[number];
   text->Add("argument %d (%s: %s): ", number + 1, param.name, param.type);
@@ -23,7 +23,7 @@ TVMFFI_CUBIN_RARE const char* AddProblem(const Call& call, int number, const TVM
 }
 
 /*! \brief Raises that a tensor is on another device than those before it. */
-TVMFFI_CUBIN_RARE int FailDevice(const Call& call, int number, const TVMFFIAny& any, int device) {
+TVMFFI_CUBIN_COLD int FailDevice(const Call& call, int number, const TVMFFIAny& any, int device) {
   Text text;
   const char* kind = AddProblem(call, number, any, Problem::kDevice, device, &text);
   return Fail(kind, "%s: %s", call.function.name, text.chars);
@@ -52,7 +52,7 @@ __attribute__((always_inline)) inline int TakeArguments(Call* call, const TVMFFI
   return 0;
 }
 
-/*! \brief Whether the conditions of one of several instances hold; the call notes why not. */
+/*! \brief Whether the conditions of an instance hold; the call notes why not. */
 __attribute__((noinline)) inline bool HoldConditions(Call* call) {
   for (int i = 0; i < call->instance.num_launches; ++i) {
     const LaunchPlan& plan = call->instance.launches[i];
@@ -68,7 +68,7 @@ __attribute__((noinline)) inline bool HoldConditions(Call* call) {
 }
 
 /*! \brief Raises that a launch has no grid, no block, or a block without threads. */
-TVMFFI_CUBIN_RARE int FailShape(const Call& call, bool has_grid, bool has_block) {
+TVMFFI_CUBIN_COLD int FailShape(const Call& call, bool has_grid, bool has_block) {
   if (has_grid && has_block) {
     const CUlaunchConfig& config = call.launches[call.number].config;
     const int axis = config.blockDimX == 0 ? 3 : config.blockDimY == 0 ? 4 : 5;
@@ -102,8 +102,8 @@ __attribute__((always_inline)) inline int Prepare(Call* call, Launch* launch) {
     memcpy(call->attributes, options.config.attrs,
            sizeof(CUlaunchAttribute) * options.config.numAttrs);
   }
-  // With several instances, HoldConditions has evaluated the conditions.
-  const int first = call->function.num_instances == 1 ? 0 : plan.num_conditions;
+  // HoldConditions has evaluated the conditions.
+  const int first = plan.num_conditions;
   if (DoSteps(call, plan.steps + first, plan.num_steps - first) != 0) return -1;
   // An empty tensor often makes grid and block zero alike: nothing is to be done.
   launch->is_empty = config->gridDimX == 0 || config->gridDimY == 0 || config->gridDimZ == 0;
@@ -152,7 +152,17 @@ __attribute__((noinline)) inline int LaunchWithMemory(Call* call) {
   return LaunchInOrder(call);
 }
 
-/*! \brief Checks all that was evaluated against the device's limits, then launches it. */
+/*! \brief Loads the kernel of the call's launch, and opts in; the device is current. */
+__attribute__((always_inline)) inline int ReadyKernel(const Call& call) {
+  EmbeddedKernel* const kernel = call.launches[call.number].plan->kernel;
+  const Status status = LoadKernel(kernel);
+  if (__builtin_expect(!status.ok(), 0)) return call.Fail(status);
+  // Before the launch: a refusal that told of it would end a graph's capture.
+  kernel->opted_in.Ensure(kernel->handle, call.device);
+  return 0;
+}
+
+/*! \brief Launches all that was evaluated. */
 __attribute__((always_inline)) inline int LaunchAll(Call* call) {
   const Instance& instance = call->instance;
   call->number = 0;
@@ -210,7 +220,7 @@ __attribute__((always_inline)) inline int RunInstance(Call* call) {
 }
 
 /*! \brief Adds why an instance does not fit; returns which kind of error that is. */
-TVMFFI_CUBIN_RARE const char* AddMisfit(Call* call, const TVMFFIAny* args, int num_args,
+TVMFFI_CUBIN_COLD const char* AddMisfit(Call* call, const TVMFFIAny* args, int num_args,
                                         Text* text) {
   const Instance& instance = call->instance;
   if (num_args != instance.num_params) {
@@ -232,7 +242,7 @@ TVMFFI_CUBIN_RARE const char* AddMisfit(Call* call, const TVMFFIAny* args, int n
  * \brief Raises why the only instance does not fit, or, of several, what came and why each does not
  * fit: a ValueError where the types fit some instance.
  */
-TVMFFI_CUBIN_RARE int FailToFit(const FunctionPlan& function, Argument* arguments,
+TVMFFI_CUBIN_COLD int FailToFit(const FunctionPlan& function, Argument* arguments,
                                 const TVMFFIAny* args, int num_args) {
   Text text;
   const char* kind = "TypeError";
@@ -266,8 +276,7 @@ __attribute__((noinline)) inline int CallFunction(const FunctionPlan& function,
       return Fail("LaunchError", "%s: %s", function.name, DriverProblem());
     }
     if (FindDevice(&call) != 0) return -1;
-    const bool is_only = function.num_instances == 1;
-    if (__builtin_expect(is_only, 1) || HoldConditions(&call)) return RunInstance(&call);
+    if (!call.instance.has_conditions || HoldConditions(&call)) return RunInstance(&call);
   }
   return FailToFit(function, arguments, args, num_args);
 }

@@ -11,9 +11,6 @@
 
 #include "plan.h"
 
-/*! \brief For functions off the hot path: placed apart and compiled for size. */
-#define TVMFFI_CUBIN_RARE __attribute__((noinline, cold)) inline
-
 TVMFFI_CUBIN_BEGIN
 
 /*! \brief A text that grows up to a fixed size; the rest is cut off. */
@@ -86,7 +83,7 @@ inline bool IsText(const TVMFFIByteArray& text, const char* wanted) {
 }
 
 /*! \brief Adds a tensor as people write it: "a tensor of dtype float32 and rank 2 on cuda:1". */
-TVMFFI_CUBIN_RARE void AddTensor(const DLTensor& tensor, Text* text) {
+TVMFFI_CUBIN_COLD void AddTensor(const DLTensor& tensor, Text* text) {
   TVMFFIAny name{};
   TVMFFIDataTypeToString(&tensor.dtype, &name);
   const TVMFFIByteArray dtype = TextIn(name);
@@ -102,9 +99,10 @@ TVMFFI_CUBIN_RARE void AddTensor(const DLTensor& tensor, Text* text) {
 }
 
 /*! \brief What an argument is, for "got ...". */
-TVMFFI_CUBIN_RARE Text DescribeArgument(const TVMFFIAny& any) {
+TVMFFI_CUBIN_COLD Text DescribeArgument(const TVMFFIAny& any) {
   Text text;
-  if (const DLTensor* tensor = AsTensor(any)) {
+  const DLTensor* tensor = AsTensor(any);
+  if (tensor != nullptr) {
     AddTensor(*tensor, &text);
   } else if (any.type_index == kTVMFFINone) {
     text.Add("None");

@@ -22,24 +22,23 @@ inline unsigned* FiguresOf(CUlaunchConfig* config) {
 }
 
 /*! \brief Notes what went wrong with an expression, unless something has before. */
-TVMFFI_CUBIN_RARE int64_t Note(Call* call, const char* failure) {
+TVMFFI_CUBIN_COLD int64_t Note(Call* call, const char* failure) {
   if (call->failure == nullptr) call->failure = failure;
   return 0;
 }
 
 /*! \brief Raises what was noted. */
-TVMFFI_CUBIN_RARE int FailFigure(const Call& call, const char* what = "expression") {
+TVMFFI_CUBIN_COLD int FailFigure(const Call& call) {
   if (call.failure == kRaised) return -1;
-  return Fail("ValueError", "%s: the %s '%s' %s", call.Site().chars, what, call.where,
+  return Fail("ValueError", "%s: the expression '%s' %s", call.Site().chars, call.where,
               call.failure);
 }
 
 /*! \brief Raises that a figure is out of range. */
-TVMFFI_CUBIN_RARE int FailRange(const Call& call, const char* name, int64_t value, int64_t least,
+TVMFFI_CUBIN_COLD int FailRange(const Call& call, const char* name, int64_t value, int64_t least,
                                 int64_t most) {
-  return Fail("ValueError", "%s: %s is %lld, wanted %lld to %lld", call.Site().chars,
-              name, static_cast<long long>(value), static_cast<long long>(least),
-              static_cast<long long>(most));
+  return Fail("ValueError", "%s: %s is %ld, wanted %ld to %ld", call.Site().chars, name, value,
+              least, most);
 }
 
 /*! \brief Rounds towards minus infinity, as Python's `//`, or up. */
@@ -82,7 +81,7 @@ inline int64_t NumSms(Call* call) {
 }
 
 /*! \brief Blocks of this shape, shared memory and cluster that fit the device all at once. */
-TVMFFI_CUBIN_RARE int64_t MaxCooperativeBlocks(Call* call) {
+TVMFFI_CUBIN_COLD int64_t MaxCooperativeBlocks(Call* call) {
   EmbeddedKernel* const kernel = call->instance.launches[call->number].kernel;
   CUlaunchConfig config = call->launches[call->number].config;
   // An empty block is an error of its own, raised later.
@@ -92,16 +91,15 @@ TVMFFI_CUBIN_RARE int64_t MaxCooperativeBlocks(Call* call) {
   Occupancy found;
   const GateUse use(&kernel->image->gate);
   const Status status = OccupancyOf(kernel, call->device, config, &found);
-  if (status.ok() && found.cooperative_blocks != 0) return found.cooperative_blocks;
   if (!status.ok()) {
     call->Fail(status);
-  } else {
+  } else if (found.cooperative_blocks == 0) {
     Fail("LaunchLimitError",
          "%s: launch of %s: max_cooperative_blocks is 0: no block of this shape, shared memory and "
          "cluster fits device %d",
          call->Site().chars, kernel->display, call->device);
   }
-  return Note(call, kRaised);
+  return found.cooperative_blocks != 0 ? found.cooperative_blocks : Note(call, kRaised);
 }
 
 /*! \brief Reads an opcode's operand, which is unaligned, and moves past it. */
@@ -278,11 +276,6 @@ inline int DoSteps(Call* call, const Step* steps, int count) {
     if (__builtin_expect(call->failure != nullptr, 0)) return FailFigure(*call);
     int code = 0;
     switch (step->target) {
-      case Step::kWhen:
-        if (value != 0) break;
-        call->where = step->figure.text;
-        call->failure = "does not hold";
-        return FailFigure(*call, "condition");
       case Step::kGrid:
         code = SetFigure(call, step->axis, value);
         break;

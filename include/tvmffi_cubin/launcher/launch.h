@@ -1,8 +1,6 @@
 /*!
  * \file tvmffi_cubin/launcher/launch.h
- * \brief Loads kernels at their first use, checks evaluated launches, and launches.
- *
- * Limits are checked before the driver is asked to launch: a refusal would end a graph capture.
+ * \brief One call of a function; loading its kernels at their first use, and launching them.
  */
 #pragma once
 
@@ -12,11 +10,9 @@
 TVMFFI_CUBIN_BEGIN
 
 /*! \brief Whether a refusal means that the image lacks the kernel for this architecture. */
-TVMFFI_CUBIN_RARE bool LacksKernel(const EmbeddedKernel& kernel, CUresult result) {
-  if (kernel.arches == nullptr) return false;
-  // The driver answers the latter for dead streams too.
-  return result == CUDA_ERROR_NOT_FOUND ||
-         (result == CUDA_ERROR_INVALID_HANDLE && !LoadHere(kernel.handle).ok());
+TVMFFI_CUBIN_COLD bool LacksKernel(const EmbeddedKernel& kernel, CUresult result) {
+  return kernel.arches != nullptr &&
+         (result == CUDA_ERROR_NOT_FOUND || result == CUDA_ERROR_INVALID_HANDLE);
 }
 
 /*!
@@ -24,7 +20,7 @@ TVMFFI_CUBIN_RARE bool LacksKernel(const EmbeddedKernel& kernel, CUresult result
  * \param label Begins the message: "f", "f: launch 2 of 3".
  * \param config The launch that was refused; null where loading failed.
  */
-TVMFFI_CUBIN_RARE int FailKernel(const char* label, const EmbeddedKernel& kernel, int device,
+TVMFFI_CUBIN_COLD int FailKernel(const char* label, const EmbeddedKernel& kernel, int device,
                                  const CUlaunchConfig* config, const Status& status) {
   if (status.call == kRaised) return -1;
   const EmbeddedImage& image = *kernel.image;
@@ -41,17 +37,13 @@ TVMFFI_CUBIN_RARE int FailKernel(const char* label, const EmbeddedKernel& kernel
   if (LacksKernel(kernel, status.result)) {
     hint.Add(". The image has it for %s alone, by a condition on the architecture; this is sm_%d",
              kernel.arches, DeviceArch(device));
-  } else if (IsCaptureRefusal(status.result)) {
-    hint.Add(
-        ". A CUDA graph is being captured: launch on the stream that it is captured on, and call "
-        "mod.preload() before the capture");
   }
   return Fail("LaunchError", "%s: kernel %s of image %s on device %d: %s%s", label, kernel.display,
               image.name, device, reason, hint.chars);
 }
 
 /*! \brief Loads a kernel, and its image where that is not loaded. */
-TVMFFI_CUBIN_RARE Status LoadKernelNow(EmbeddedKernel* kernel) {
+TVMFFI_CUBIN_COLD Status LoadKernelNow(EmbeddedKernel* kernel) {
   CaptureScope relaxed;
   Status status = LoadImage(kernel->image);
   if (!status.ok()) return status;
@@ -60,7 +52,7 @@ TVMFFI_CUBIN_RARE Status LoadKernelNow(EmbeddedKernel* kernel) {
   status = {entry::cuLibraryGetKernel(&handle, library, kernel->symbol), "cuLibraryGetKernel"};
   if (kernel->declared != nullptr) {
     if (status.result == CUDA_ERROR_NOT_FOUND) status = FindByPart(*kernel, &handle);
-    if (status.ok()) status = ReadFileKernel(kernel, handle);
+    if (status.ok()) status = CheckParams(*kernel, handle);
   }
   if (status.ok()) __atomic_store_n(&kernel->handle, handle, __ATOMIC_SEQ_CST);
   return status;
@@ -73,13 +65,12 @@ inline Status LoadKernel(EmbeddedKernel* kernel) {
 }
 
 /*! \brief How much of a kernel fits a device at once; loads it. Its image's gate is held. */
-TVMFFI_CUBIN_RARE Status OccupancyOf(EmbeddedKernel* kernel, int device,
+TVMFFI_CUBIN_COLD Status OccupancyOf(EmbeddedKernel* kernel, int device,
                                      const CUlaunchConfig& config, Occupancy* found) {
   DeviceScope scope;
   Status status = scope.Enter(device);
   if (status.ok()) status = LoadKernel(kernel);
-  return status.ok() ? FindOccupancy(kernel->handle, device, config, found, &kernel->limits)
-                     : status;
+  return status.ok() ? FindOccupancy(kernel->handle, device, config, found) : status;
 }
 
 /*! \brief What a caller sets for its calls, in place of what the function says. */
@@ -122,7 +113,7 @@ struct Call {
   const char* where = nullptr;              // in which expression, as the user wrote it
 
   /*! \brief "f", and of several launches "f: launch 2 of 3". */
-  TVMFFI_CUBIN_RARE Text Site() const {
+  TVMFFI_CUBIN_COLD Text Site() const {
     Text text;
     text.Add("%s", function.name);
     if (instance.num_launches > 1) text.Add(": launch %d of %d", number + 1, instance.num_launches);
@@ -130,86 +121,39 @@ struct Call {
   }
 
   /*! \brief Raises that the launch's kernel cannot be loaded, or is refused with `config`. */
-  TVMFFI_CUBIN_RARE int Fail(const Status& status, const CUlaunchConfig* config = nullptr) const {
+  TVMFFI_CUBIN_COLD int Fail(const Status& status, const CUlaunchConfig* config = nullptr) const {
     return FailKernel(Site().chars, *instance.launches[number].kernel, device, config, status);
   }
 };
 
-/*! \brief Whether a shape is within what every device allows the kernel. */
-inline bool HasPlainShape(const EmbeddedKernel& kernel, const CUlaunchConfig& config) {
-  constexpr uint32_t kBlock = 1024, kBlockZ = 64, kGrid = 65535, kGridX = INT32_MAX;
-  return config.gridDimX <= kGridX && config.gridDimY <= kGrid && config.gridDimZ <= kGrid &&
-         config.blockDimX <= kBlock && config.blockDimY <= kBlock && config.blockDimZ <= kBlockZ &&
-         config.blockDimX * config.blockDimY * config.blockDimZ <= kernel.max_threads;
-}
-
 /*!
- * \brief Opts into what a launch needs beyond the defaults, and checks it against the limits. Only
- * a launch that may be over one asks the driver for all of them (LimitSearch).
+ * \brief Launches a kernel whose grid the driver counts in clusters. It is checked here, since a
+ * part of a cluster would be lost in silence.
  */
-__attribute__((noinline)) inline int CheckLimits(const Call& call) {
-  const CUlaunchConfig& config = call.launches[call.number].config;
-  EmbeddedKernel* const kernel = call.launches[call.number].plan->kernel;
-  KernelLimits* const limits = &kernel->limits;
-  const int device = call.device;
-  char text[640];
-  const LimitSearch search{device, kernel->handle, config, text, sizeof(text)};
-  const ClusterShape fixed{kernel->cluster[0], kernel->cluster[1], kernel->cluster[2]};
-  const uint64_t blocks = LargestCluster(config, fixed.Blocks());
-  const auto is_covered = [&] {
-    return limits->CoversSmem(device, config.sharedMemBytes) &&
-           (blocks <= 1 || limits->HasClusters(device));
-  };
-  if (!is_covered()) {
-    const Status status = limits->Raise(kernel->handle, device);
-    if (!status.ok()) return call.Fail(status);
+__attribute__((noinline)) inline Status LaunchInClusters(const EmbeddedKernel& kernel,
+                                                         CUlaunchConfig config, void** params) {
+  unsigned* const grid = &config.gridDimX;  // and the others behind it
+  for (int i = 0; i < 3; ++i) {
+    if (grid[i] % kernel.cluster[i] != 0) {
+      return {CUDA_ERROR_INVALID_CLUSTER_SIZE, "cuLaunchKernelEx"};
+    }
+    grid[i] /= kernel.cluster[i];
   }
-  // How large a cluster may be depends on the device, on the block and on its shared memory.
-  const bool must_fit = blocks > kPortableClusterBlocks || search.IsCooperative();
-  const bool is_plain = is_covered() && HasPlainShape(*kernel, config);
-  const bool is_over = search.IsClusterWrong(fixed) ||
-                       (is_plain ? must_fit && search.IsResidencyOver() : search.IsOver());
-  return is_over ? Fail("LaunchLimitError", "%s: launch of %s: %s", call.Site().chars,
-                        kernel->display, text)
-                 : 0;
+  return LaunchKernel(kernel.handle, config, params);
 }
 
-/*! \brief Loads the kernel of the call's launch and checks the limits; the device is current. */
-__attribute__((always_inline)) inline int ReadyKernel(const Call& call) {
-  const CUlaunchConfig& config = call.launches[call.number].config;
-  EmbeddedKernel* const kernel = call.launches[call.number].plan->kernel;
-  if (__builtin_expect(__atomic_load_n(&kernel->handle, __ATOMIC_SEQ_CST) == nullptr, 0)) {
-    const Status status = LoadKernelNow(kernel);
-    if (!status.ok()) return call.Fail(status);
-  }
-  const bool is_plain = config.numAttrs == 0 && kernel->cluster[0] == 0 &&
-                        kernel->limits.CoversSmem(call.device, config.sharedMemBytes) &&
-                        HasPlainShape(*kernel, config);
-  return __builtin_expect(is_plain, 1) ? 0 : CheckLimits(call);
-}
-
-/*! \brief Launches in order what is checked and has all its memory; the device is current. */
+/*! \brief Launches in order what has all its memory; the device is current. */
 __attribute__((always_inline)) inline int LaunchInOrder(Call* call) {
   for (int i = 0; i < call->instance.num_launches; ++i) {
     const Launch& launch = call->launches[i];
     if (launch.is_empty) continue;
     const EmbeddedKernel& kernel = *launch.plan->kernel;
-    // The driver takes a CUkernel for a CUfunction, that of the current context (CUDA driver API,
-    // cuLaunchKernelEx).
-    const auto function = reinterpret_cast<CUfunction>(kernel.handle);
-    CUresult result;
-    if (__builtin_expect(kernel.grid_in_clusters, 0)) {
-      CUlaunchConfig config = launch.config;
-      config.gridDimX /= kernel.cluster[0];
-      config.gridDimY /= kernel.cluster[1];
-      config.gridDimZ /= kernel.cluster[2];
-      result = entry::cuLaunchKernelEx(&config, function, launch.params, nullptr);
-    } else {
-      result = entry::cuLaunchKernelEx(&launch.config, function, launch.params, nullptr);
-    }
-    if (__builtin_expect(result != CUDA_SUCCESS, 0)) {
+    const Status status = __builtin_expect(kernel.grid_in_clusters, 0)
+                              ? LaunchInClusters(kernel, launch.config, launch.params)
+                              : LaunchKernel(kernel.handle, launch.config, launch.params);
+    if (__builtin_expect(!status.ok(), 0)) {
       call->number = i;
-      return call->Fail({result, "cuLaunchKernelEx"}, &launch.config);
+      return call->Fail(status, &launch.config);
     }
   }
   return 0;

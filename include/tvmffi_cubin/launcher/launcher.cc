@@ -5,8 +5,6 @@
 // Each function that a module exports is a stub in its assembly that puts its table in the place
 // of the first argument and jumps to one of these entries. Those of a module are called by the
 // package's own Python alone (module/), which has checked what it passes.
-#include <stdlib.h>
-
 #include "bound.h"
 #include "call.h"
 
@@ -118,23 +116,27 @@ TVMFFI_CUBIN_ENTRY(preload, ModulePlan) {
 TVMFFI_CUBIN_ENTRY(unload, ModulePlan) {
   // In a fork the launches that other threads had begun never end, and the driver takes no calls.
   if (!IsDriverOpen() || InForkedChild()) return 0;
+  CaptureScope relaxed;
+  Status first;
+  const auto keep = [&](const Status& status) {
+    if (first.ok()) first = status;
+  };
   // All of them: a launch of any image may have any context current.
   for (int i = 0; i < table.num_images; ++i) table.images[i]->gate.Close();
   for (int i = 0; i < table.num_images; ++i) table.images[i]->gate.WaitForUsers();
   for (int i = 0; i < table.num_kernels; ++i) {
-    EmbeddedKernel* const kernel = &table.kernels[i];
-    __atomic_store_n(&kernel->handle, nullptr, __ATOMIC_SEQ_CST);
-    kernel->limits.Reset();
-    if (kernel->declared != nullptr) __atomic_store_n(&kernel->max_threads, 0u, __ATOMIC_RELAXED);
+    __atomic_store_n(&table.kernels[i].handle, nullptr, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&table.kernels[i].opted_in.devices, 0, __ATOMIC_SEQ_CST);
   }
-  Status first;
-  for (int i = 0; i < table.num_images; ++i) {
-    const Status status = table.images[i]->library.Unload();
-    if (first.ok()) first = status;
-  }
+  for (int i = 0; i < table.num_images; ++i) keep(table.images[i]->library.Unload());
   for (int i = 0; i < kMaxDevices; ++i) {
-    const Status status = ReleasePrimaryContext(i);
-    if (first.ok()) first = status;
+    if (primary_contexts[i] == nullptr) continue;
+    const CUresult result = entry::cuDevicePrimaryCtxRelease(i);
+    // Nothing is left to release where another reset the device, or the driver is going away.
+    const bool is_gone = result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_CONTEXT ||
+                         result == CUDA_ERROR_DEINITIALIZED;
+    if (is_gone) __atomic_store_n(&primary_contexts[i], nullptr, __ATOMIC_RELEASE);
+    if (!is_gone) keep({result, "cuDevicePrimaryCtxRelease"});
   }
   for (int i = 0; i < table.num_images; ++i) table.images[i]->gate.Open();
   if (first.ok()) return 0;

@@ -21,14 +21,14 @@ struct Gate {
   int32_t users = 0;
   int32_t closed = 0;  // users then wait before they begin
 
-  /*! \brief Has users, and others who close the gate, wait before they begin. */
+  /*! \brief Closes the gate; who comes now waits. */
   void Close() {
     while (__atomic_exchange_n(&closed, 1, __ATOMIC_SEQ_CST) != 0) usleep(20);
   }
 
-  /*! \brief Waits for the users of a closed gate that are still there. */
+  /*! \brief Waits for the users of a closed gate; in a forked child they are the parent's. */
   void WaitForUsers() {
-    while (__atomic_load_n(&users, __ATOMIC_SEQ_CST) != 0) usleep(20);
+    while (__atomic_load_n(&users, __ATOMIC_SEQ_CST) != 0 && !InForkedChild()) usleep(20);
   }
 
   void Open() { __atomic_store_n(&closed, 0, __ATOMIC_SEQ_CST); }
@@ -125,7 +125,7 @@ struct Figure {
 struct Step {
   Figure figure;
   enum Target : uint8_t {
-    kWhen,        // a condition, which must hold; conditions come first
+    kWhen,        // a condition, which must hold; conditions come first and are no step to do
     kGrid,        // `axis`; skipped where the caller gives a grid
     kBlock,       // `axis`; likewise
     kSmem,        // dynamic shared memory, in bytes; likewise
@@ -148,8 +148,10 @@ struct EmbeddedImage {
   const char* name;
   const char* path;  // of one in a file, from the shared object's folder on; else null
   Library library;
-  Gate gate;               // launches use it, unloading closes it
-  struct ImageFile* file;  // made by the body where there is a path
+  Gate gate;  // launches use it, unloading closes it
+  // Of one in a file. Never freed, as they may be in use.
+  const char* folder;   // in the place of the shared object's, or null
+  TVMFFIObject* maker;  // a tvm-ffi function that makes a missing file, or null
 };
 
 /*! \brief What is passed to a kernel that is only seen when its file is loaded. */
@@ -168,10 +170,9 @@ struct EmbeddedKernel {
   const char* arches;              // those of the image's that have it; null: all
   const DeclaredParams* declared;  // of a kernel in a file
   CUkern_st* handle;
-  uint32_t max_threads;   // of a block, as many as every device lets it have; 0: not known yet
+  OptedIn opted_in;
   uint32_t cluster[3];    // what the kernel itself fixes; zeros where it fixes none
   bool grid_in_clusters;  // the driver counts its grid in those, .blocksareclusters in PTX
-  KernelLimits limits;
 };
 
 /*! \brief Where one kernel parameter comes from. */
@@ -221,14 +222,11 @@ struct TargetPlan {
   bool has_stream;
 };
 
-/*! \brief What is bound on one device, or on those that have nothing of their own. */
+/*! \brief What is bound on one device. */
 struct BoundCell {
-  enum State : int32_t { kInherited, kValue, kNothing } state;
+  void* keep;      // TVMFFIObjectHandle of what the value was made of; null: nothing is bound
   uint64_t value;  // of up to 8 bytes, little-endian
   void* copy;      // from malloc: the value where it is a struct, else null
-  void* keep;      // TVMFFIObjectHandle of what must live as long, or null
-
-  const void* Address() const { return copy != nullptr ? copy : &value; }
 };
 
 /*!
@@ -240,21 +238,18 @@ struct BoundSlot {
   const Param* param;
   const void* zeros;           // what is passed while it is not bound
   bool required;               // which then is an error
-  BoundCell* cells = nullptr;  // from calloc: one a device, and the one that they inherit
+  BoundCell* cells = nullptr;  // from calloc: one a device
 
   /*! \brief What a device has; null where nothing is bound for it. */
   const BoundCell* FindCell(int device) const {
-    if (cells == nullptr) return nullptr;
-    const BoundCell* shared = &cells[kMaxDevices];
-    const BoundCell* cell = device >= 0 && device < kMaxDevices ? &cells[device] : shared;
-    if (cell->state == BoundCell::kInherited) cell = shared;
-    return cell->state == BoundCell::kValue ? cell : nullptr;
+    if (cells == nullptr || device < 0 || device >= kMaxDevices) return nullptr;
+    return cells[device].keep != nullptr ? &cells[device] : nullptr;
   }
 
   /*! \brief The value on a device; null where there is none. */
   const void* Find(int device) const {
     const BoundCell* cell = FindCell(device);
-    return cell == nullptr ? nullptr : cell->Address();
+    return cell == nullptr ? nullptr : cell->copy != nullptr ? cell->copy : &cell->value;
   }
 };
 
@@ -282,6 +277,7 @@ struct Instance {
   int32_t num_maps;   // tensor maps of all launches
   int32_t num_attributes;  // the most that all launches can have
   int32_t num_scratch;     // kernel parameters that are memory for the call alone
+  bool has_conditions;
 };
 
 /*! \brief An exported function. */
@@ -308,12 +304,11 @@ struct ModulePlan {
 
 static_assert(sizeof(Param) == 72 && offsetof(Param, size) == 48 && offsetof(Param, kind) == 64);
 static_assert(sizeof(Step) == 32 && offsetof(Step, target) == 24 && offsetof(Step, id) == 28);
-static_assert(sizeof(EmbeddedImage) == 64 && sizeof(DeclaredParams) == 24 && sizeof(Source) == 16);
-static_assert(sizeof(EmbeddedKernel) == 392 && offsetof(EmbeddedKernel, max_threads) == 48 &&
-              offsetof(EmbeddedKernel, limits) == 68);
+static_assert(sizeof(EmbeddedImage) == 72 && sizeof(DeclaredParams) == 24 && sizeof(Source) == 16);
+static_assert(sizeof(EmbeddedKernel) == 72 && offsetof(EmbeddedKernel, opted_in) == 48);
 static_assert(sizeof(LaunchPlan) == 48 && sizeof(TensorMapPlan) == 264 &&
               offsetof(TensorMapPlan, spec) == 24 && offsetof(TensorMapSpec, box_dim) == 24);
-static_assert(sizeof(ScratchPlan) == 64 && sizeof(TargetPlan) == 56 && sizeof(Instance) == 64);
+static_assert(sizeof(ScratchPlan) == 64 && sizeof(TargetPlan) == 56 && sizeof(Instance) == 72);
 static_assert(sizeof(FunctionPlan) == 32 && sizeof(ModulePlan) == 64);
 static_assert(sizeof(BoundSlot) == 40 && sizeof(BoundTable) == 24);
 

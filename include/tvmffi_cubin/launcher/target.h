@@ -10,6 +10,8 @@
 
 TVMFFI_CUBIN_BEGIN
 
+TVMFFI_CUBIN_DRIVER_ENTRY(cuDeviceGetCount, 12000)
+
 /*! \brief Takes the device that a function says; the call has that of the tensors, or -1. */
 __attribute__((noinline)) inline int TakeTargetDevice(Call* call) {
   const int64_t wanted = Value(call, call->instance.target->device);

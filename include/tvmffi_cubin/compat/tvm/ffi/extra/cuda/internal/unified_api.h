@@ -3,14 +3,146 @@
  * \brief tvm-ffi's own, which calls these functions in place of libcuda's and libcudart's, and a
  * check macro that throws a LaunchError and tells what a refused launch went over.
  *
- * It calls them by unqualified names inside cuda_api, where these objects are found first.
+ * It calls them by unqualified names inside cuda_api, where these are found first. Launches opt into
+ * large shared memory and clusters, go to the stream's device and append bound parameters.
  */
 #pragma once
 #pragma GCC system_header
 
 #include <tvm/ffi/extra/cuda/base.h>
 
-#include "../../../../../../guide.h"
+#include "../../../../../../kernel.h"
+
+#if CUDART_VERSION < 12080
+typedef struct CUlib_st* cudaLibrary_t;
+#endif
+
+TVMFFI_CUBIN_BEGIN
+
+TVMFFI_CUBIN_DRIVER_ENTRY(cuDeviceGet, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuDeviceGetCount, 12000)
+
+/*! \brief A code of the driver's and the runtime's at once: the two share their numbers. */
+struct GuideResult {
+  int code = 0;
+
+  constexpr GuideResult() = default;
+  constexpr GuideResult(CUresult result) : code(result) {}
+  constexpr GuideResult(cudaError_t error) : code(error) {}
+  constexpr operator CUresult() const { return static_cast<CUresult>(code); }
+  constexpr operator cudaError_t() const { return static_cast<cudaError_t>(code); }
+  constexpr explicit operator int() const { return code; }
+
+  template <typename Code>
+  friend constexpr bool operator==(GuideResult left, Code right) {
+    return left.code == static_cast<int>(right);
+  }
+  template <typename Code>
+  friend constexpr bool operator!=(GuideResult left, Code right) {
+    return left.code != static_cast<int>(right);
+  }
+};
+
+GuideResult LoadGuideLibrary(CUlibrary* library, const void* image);
+
+/*! \brief Kernels that are opted in, each with its device, at places that their handles give. */
+inline uintptr_t guide_opted_in[256];
+
+GuideResult UnloadGuideLibrary(CUlibrary library);
+
+GuideResult FindGuideKernel(CUkernel* kernel, CUlibrary library, const char* name);
+
+/*! \brief Raises a kernel's dynamic shared memory to all that there is; never lowers it. */
+GuideResult SetGuideSmem(CUkernel kernel, int device);
+
+/*! \brief Launches; `kernel` is a CUkernel, whatever its type is called. */
+GuideResult LaunchGuideKernel(const void* kernel, const CUlaunchConfig& config, void** args);
+
+/*! \brief Throws a LaunchError with what is known of the thread's last refusal, told once. */
+[[noreturn]] void ThrowGuideError(int code);
+
+#ifndef TVMFFI_CUBIN_COLD_COMPILED
+
+/*! \brief Notes what a failure means, for the check macro. */
+TVMFFI_CUBIN_COLD GuideResult NoteGuideError(const Status& status, const Library& library,
+                                             const char* name = "") {
+  DescribeImageError(status, library, ImageFacts(), name, launch_problem.text,
+                     sizeof(launch_problem.text));
+  launch_problem.result = status.result;
+  return status.result;
+}
+
+TVMFFI_CUBIN_COLD GuideResult LoadGuideLibrary(CUlibrary* library, const void* image) {
+  if (!OpenDriver()) return CUDA_ERROR_NO_DEVICE;
+  WatchExit();
+  Library loaded;
+  loaded.image = image;
+  const Status status = loaded.Load();
+  *library = loaded.handle;
+  return status.ok() ? GuideResult{} : NoteGuideError(status, loaded);
+}
+
+TVMFFI_CUBIN_COLD GuideResult UnloadGuideLibrary(CUlibrary library) {
+  // The driver may hand out the same handles again, for kernels of another library.
+  for (uintptr_t& known : guide_opted_in) __atomic_store_n(&known, 0, __ATOMIC_RELAXED);
+  Library loaded;
+  loaded.handle = library;
+  return exit_begun ? CUDA_SUCCESS : loaded.Unload().result;
+}
+
+TVMFFI_CUBIN_COLD GuideResult FindGuideKernel(CUkernel* kernel, CUlibrary library,
+                                              const char* name) {
+  CaptureScope relaxed;
+  Library loaded;
+  loaded.handle = library;
+  const Status status{entry::cuLibraryGetKernel(kernel, library, name), "cuLibraryGetKernel"};
+  return status.ok() ? GuideResult{} : NoteGuideError(status, loaded, name);
+}
+
+/*! \brief Opts a kernel in, once a device, unless another has taken its place in between. */
+inline void OptInGuideKernel(CUkernel kernel, int device) {
+  const uintptr_t known = reinterpret_cast<uintptr_t>(kernel) * kMaxDevices + unsigned(device);
+  uintptr_t* const place = &guide_opted_in[known * UINT64_C(0x9E3779B97F4A7C15) >> 56];
+  if (__atomic_load_n(place, __ATOMIC_RELAXED) == known || !OptIn(kernel, device)) return;
+  __atomic_store_n(place, known, __ATOMIC_RELAXED);
+}
+
+TVMFFI_CUBIN_COLD GuideResult SetGuideSmem(CUkernel kernel, int device) {
+  OptInGuideKernel(kernel, device);
+  return {};
+}
+
+TVMFFI_CUBIN_SHARED GuideResult LaunchGuideKernel(const void* kernel, const CUlaunchConfig& config,
+                                                  void** args) {
+  constexpr unsigned kSmall = 48 * 1024;  // bytes of shared memory that every launch may have
+  const auto handle = static_cast<CUkernel>(const_cast<void*>(kernel));
+  DeviceScope scope;
+  ParameterSizes parameters;
+  // What an earlier refusal was about would else be told of another call's failure.
+  launch_problem.result = CUDA_SUCCESS;
+  Status status = EnterLaunch(config.hStream, -1, &scope);
+  if (!status.ok()) return status.result;
+  if (config.sharedMemBytes > kSmall || config.numAttrs != 0) {
+    OptInGuideKernel(handle, CurrentDevice());
+  }
+  status = LaunchHere(handle, &parameters, config, args);
+  return status.ok() ? status.result : NoteRefusal(status, handle, config).result;
+}
+
+[[noreturn]] TVMFFI_CUBIN_COLD void ThrowGuideError(int code) {
+  const auto result = static_cast<CUresult>(code);
+  const char *name = "CUDA_ERROR_NO_DEVICE", *text = DriverProblem();
+  entry::cuGetErrorName(result, &name);
+  entry::cuGetErrorString(result, &text);
+  const bool is_known = launch_problem.result == result;
+  launch_problem.result = CUDA_SUCCESS;
+  Throw("LaunchError", "CUDA Error: %s (%d): %s%s%s%s", name, code, text, is_known ? "; " : "",
+        is_known ? launch_problem.text : "", InForkedChild() ? kForkRemedy : "");
+}
+
+#endif  // TVMFFI_CUBIN_COLD_COMPILED
+
+TVMFFI_CUBIN_END
 
 namespace tvm::ffi::cuda_api {
 
@@ -31,14 +163,14 @@ inline constexpr auto cuLibraryLoadData = [](CUlibrary* library, const void* ima
 };
 inline constexpr auto cudaLibraryLoadData = cuLibraryLoadData;
 
-inline constexpr auto cuKernelSetAttribute = [](CUfunction_attribute, int bytes, CUkernel kernel,
+inline constexpr auto cuKernelSetAttribute = [](CUfunction_attribute, int, CUkernel kernel,
                                                 CUdevice device) {
-  return ::tvmffi_cubin::SetGuideSmem(kernel, device, bytes);
+  return ::tvmffi_cubin::SetGuideSmem(kernel, device);
 };
-inline constexpr auto cudaKernelSetAttributeForDevice = [](CUkernel kernel, cudaFuncAttribute,
-                                                           int bytes, int device) {
-  return ::tvmffi_cubin::SetGuideSmem(kernel, device, bytes);
-};
+inline constexpr auto cudaKernelSetAttributeForDevice =
+    [](CUkernel kernel, cudaFuncAttribute, int, int device) {
+      return ::tvmffi_cubin::SetGuideSmem(kernel, device);
+    };
 
 inline constexpr auto cuLaunchKernelEx = [](const CUlaunchConfig* config, CUfunction kernel,
                                             void** args, void**) {
@@ -54,12 +186,10 @@ inline constexpr auto cuLaunchKernel = [](const void* kernel, unsigned grid_x, u
 inline constexpr auto cudaLaunchKernelExC = [](const cudaLaunchConfig_t* config, const void* kernel,
                                                void** args) {
   const ::dim3 &grid = config->gridDim, &block = config->blockDim;
-  const size_t smem = config->dynamicSmemBytes;
+  const auto smem = static_cast<unsigned>(config->dynamicSmemBytes);
   return ::tvmffi_cubin::LaunchGuideKernel(
       kernel,
-      // Shared memory that does not fit is refused then, and not cut to something smaller.
-      {grid.x, grid.y, grid.z, block.x, block.y, block.z,
-       smem < UINT32_MAX ? static_cast<unsigned>(smem) : UINT32_MAX, config->stream,
+      {grid.x, grid.y, grid.z, block.x, block.y, block.z, smem, config->stream,
        reinterpret_cast<CUlaunchAttribute*>(config->attrs), config->numAttrs},
       args);
 };
