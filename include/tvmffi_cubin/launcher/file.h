@@ -63,24 +63,44 @@ TVMFFI_CUBIN_COLD Status LoadImage(EmbeddedImage* image) {
   return image->library.Load(path.chars);
 }
 
-/*! \brief Finds the one kernel in a file whose name has the launch's in it. */
+/*!
+ * \brief Finds the one kernel that a part of its name stands for, as the build does in an image
+ * that it sees: the shortest of the names that have it, with which all the others begin. Those in
+ * which a number follows the part, such as `k_1`, count where there are no others.
+ */
 TVMFFI_CUBIN_COLD Status FindByPart(const EmbeddedKernel& kernel, CUkernel* out) {
   constexpr unsigned kMost = 1024;
   CUkernel kernels[kMost];
   const CUlibrary library = kernel.image->library.handle;
-  unsigned count = 0, fitting = 0;
+  unsigned count = 0;
   entry::cuLibraryGetKernelCount(&count, library);
-  entry::cuLibraryEnumerateKernels(kernels, count < kMost ? count : kMost, library);
-  for (unsigned i = 0; i < count && i < kMost && kernel.declared->by_part; ++i) {
-    if (strstr(KernelName(kernels[i]), kernel.symbol) == nullptr) continue;
-    *out = kernels[i];
-    ++fitting;
+  if (count > kMost) count = kMost;
+  entry::cuLibraryEnumerateKernels(kernels, count, library);
+  const char* best = nullptr;
+  bool is_one = kernel.declared->by_part;
+  for (int with_number = 0; with_number < 2 && is_one && best == nullptr; ++with_number) {
+    const auto has_part = [&](const char* name) {
+      const char* part = strstr(name, kernel.symbol);
+      const char* rest = part == nullptr ? "" : part + strlen(kernel.symbol);
+      const bool is_numbered = rest[0] == '_' && rest[1] >= '0' && rest[1] <= '9';
+      return part != nullptr && is_numbered == (with_number != 0);
+    };
+    for (unsigned i = 0; i < count; ++i) {
+      const char* name = KernelName(kernels[i]);
+      if (!has_part(name) || (best != nullptr && strlen(name) >= strlen(best))) continue;
+      best = name;
+      *out = kernels[i];
+    }
+    for (unsigned i = 0; i < count && best != nullptr; ++i) {
+      const char* name = KernelName(kernels[i]);
+      is_one &= !has_part(name) || strncmp(name, best, strlen(best)) == 0;
+    }
   }
-  if (fitting == 1) return {};
+  if (is_one && best != nullptr) return {};
   char all[2048];
   ListKernels(library, all, sizeof(all));
   return Raised(Fail("LaunchError", "%s has %s kernel %s: name one in Launch(kernel=...): %s",
-                     PathOf(*kernel.image).chars, fitting != 0 ? "more than one" : "no",
+                     PathOf(*kernel.image).chars, best != nullptr ? "more than one" : "no",
                      kernel.symbol, all));
 }
 
