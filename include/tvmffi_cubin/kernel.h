@@ -169,7 +169,7 @@ class __attribute__((visibility("default"))) CubinKernel {
     DeviceScope scope;
     Status status = EnterLaunch(nullptr, device, &scope);
     if (status.ok()) status = LoadHere(handle_);
-    if (status.ok()) OptIn();
+    if (status.ok()) OptIn({});
     return status;
   }
 
@@ -177,10 +177,13 @@ class __attribute__((visibility("default"))) CubinKernel {
   CUkernel GetHandle() const { return handle_; }
 
  private:
+  /*! \brief Whether the kernel was compiled for a cluster; not known before its first launch. */
+  enum Fixed : uint8_t { kUnknown, kNoCluster, kCluster };
+
   /*! \brief What launches from several threads share. */
   struct State {
     OptedIn opted_in;
-    bool has_large_cluster = true;  // that it was compiled for; so until that is read
+    Fixed fixed = kUnknown;
     ParameterSizes parameters;
     std::shared_ptr<const LoadedImage> image;
   };
@@ -194,22 +197,23 @@ class __attribute__((visibility("default"))) CubinKernel {
     if (!status.ok()) return status;
     if (sizes != nullptr) state_->parameters.Check(handle_, sizes, count);
     // Before the launch: a refusal that told of it would end a graph's capture.
-    if (config.sharedMemBytes != 0 || config.numAttrs != 0 ||
-        __atomic_load_n(&state_->has_large_cluster, __ATOMIC_RELAXED)) {
-      OptIn();
+    if (NeedsOptIn(config, 0) || __atomic_load_n(&state_->fixed, __ATOMIC_RELAXED) != kNoCluster) {
+      OptIn(config);
     }
     status = LaunchHere(handle_, &state_->parameters, config, args);
     return __builtin_expect(status.ok(), 1) ? status : NoteRefusal(status, handle_, config);
   }
 
-  /*! \brief Opts in on the current device. */
-  __attribute__((noinline)) void OptIn() {
-    constexpr uint64_t kPortable = 8;  // blocks that every device with clusters takes
+  /*! \brief Opts in on the current device, where the launch or the kernel's own cluster needs it. */
+  __attribute__((noinline)) void OptIn(const CUlaunchConfig& config) {
     const int device = CurrentDevice();
-    if (!state_->opted_in.Ensure(handle_, device)) return;
-    if (!__atomic_load_n(&state_->has_large_cluster, __ATOMIC_RELAXED)) return;
-    const bool is_large = FixedCluster(handle_, device).Blocks() > kPortable;
-    __atomic_store_n(&state_->has_large_cluster, is_large, __ATOMIC_RELAXED);
+    Fixed fixed = __atomic_load_n(&state_->fixed, __ATOMIC_RELAXED);
+    if (fixed == kUnknown) {
+      CaptureScope relaxed;
+      fixed = FixedCluster(handle_, device).Blocks() == 0 ? kNoCluster : kCluster;
+      __atomic_store_n(&state_->fixed, fixed, __ATOMIC_RELAXED);
+    }
+    if (fixed == kCluster || NeedsOptIn(config, 0)) state_->opted_in.Ensure(handle_, device);
   }
 
   CUkernel handle_ = nullptr;

@@ -59,48 +59,23 @@ class TestRefusals:
     CASES = (
         ([("grid", (10, 1, 1)), ("cluster", (4, 1, 1))],
          r"grid.x is 10, wanted a multiple of cluster.x, 4"),
-        ([("grid", (4, 6, 1)), ("cluster", (2, 4, 1))],
-         r"grid.y is 6, wanted a multiple of cluster.y, 4"),
         ([("grid", (32, 1, 1)), ("cluster", (32, 1, 1))],
          r"the cluster has 32 blocks, device 0 allows 16"),
         ([("grid", (8, 1, 1)), ("cluster", (0, 1, 1))], r"cluster.x is 0"),
-        ([("grid", (8, 1, 1)), ("cluster", (2, 1, 1)), ("preferred_cluster", (3, 1, 1))],
-         r"preferred_cluster.x is 3, wanted a multiple of cluster.x, 2"),
-        ([("grid", (6, 1, 1)), ("cluster", (2, 1, 1)), ("preferred_cluster", (4, 1, 1))],
-         r"grid.x is 6, wanted a multiple of preferred_cluster.x, 4"),
-        ([("grid", (100_000, 1, 1)), ("cooperative", (1,))],
-         r"cooperative grid has 100000 blocks, device 0 can hold \d+ of this shape at once"),
         ([("grid", (65536, 1, 1)), ("cooperative", (1,)), ("cluster", (2, 1, 1))],
-         r"cooperative grid has 65536 blocks, device 0 can hold \d+ "),
+         r"cooperative grid has 65536 blocks, device 0 can hold \d+ of this shape at once"),
         ([("grid", (1, 70_000, 1))], r"grid.y is 70000, device 0 allows 65535"),
         ([("grid", (1, 1, 0))], r"grid.z is 0"),
-        ([("block", (1025, 1, 1))], r"block.x is 1025, device 0 allows 1024"),
-        ([("block", (512, 4, 1))], r"has 2048 threads, the kernel \(\d+ registers .* allows 1024"),
         ([("dynamic_smem_bytes", (300_000,))],
          r"dynamic_smem_bytes is 300000, device 0 allows this kernel 232448"),
     )  # fmt: skip
 
     @pytest.mark.parametrize(("setters", "message"), CASES, ids=[x[1][:30] for x in CASES])
     def test_tells_the_limit(self, setters, message, launching, arrays, driver_stub):
-        before = driver_stub.object_counts()
         with pytest.raises(LaunchLimitError, match="launch of add_one: .*" + message) as error:
             launching.run(rows(setters), *arrays)
         assert "cuLaunchKernelEx failed: CUDA_ERROR_" in str(error.value)
-        after = driver_stub.object_counts()
-        assert after.pushed_contexts == before.pushed_contexts == 0
-
-    def test_a_grid_of_the_largest_cooperative_size_is_taken(self, launching, arrays, driver_stub):
-        for extra in ([], [("cluster", (4, 1, 1))]):
-            shape = [("block", (256, 1, 1)), ("cooperative", (1,)), *extra]
-            _, most, _, _ = launching.occupancy(rows(shape), "add_one", 0)
-            launching.run(rows([*shape, ("grid", (most, 1, 1))]), *arrays)
-            with pytest.raises(LaunchLimitError, match=f"can hold {most} "):
-                launching.run(rows([*shape, ("grid", (most + 4, 1, 1))]), *arrays)
-
-    def test_a_device_without_clusters_says_so(self, launching, arrays, driver_stub):
-        driver_stub.set_attribute(0, 120, 0)
-        with pytest.raises(LaunchLimitError, match=r"device 0 \(sm_90\) has no clusters"):
-            launching.run(rows([("grid", (2, 1, 1)), ("cluster", (2, 1, 1))]), *arrays)
+        assert driver_stub.object_counts().pushed_contexts == 0
 
     def test_a_kernel_s_own_cluster_is_named(self, launching, driver_stub):
         y = cuda_array(driver_stub, 32)
@@ -119,7 +94,7 @@ class TestRefusals:
             with driver_stub.event(timed=False) as event:
                 setters = [(name, (event, 0, 0)[: 3 if name == "programmatic_event" else 2])]
                 launching.run(rows(setters), *arrays)
-        wanted = f"launch of add_one: the event of {name} may have been made with timing"
+        wanted = "launch of add_one: its event may have been made with timing"
         assert wanted in str(error.value)
 
 
@@ -133,12 +108,6 @@ class TestOccupancy:
     def test_a_kernel_s_own_cluster_counts(self, launching, driver_stub):
         _, cooperative, largest, clusters = launching.occupancy(rows([]), "wide", 0)
         assert (largest, cooperative) == (16, 16 * clusters)
-
-    def test_where_no_block_fits_nothing_does(self, launching, driver_stub):
-        table = rows([("block", (1024, 2, 1)), ("cluster", (2, 1, 1))])
-        assert list(launching.occupancy(table, "add_one", 0)) == [0, 0, 0, 0]
-        table = rows([("dynamic_smem_bytes", (300_000,))])
-        assert list(launching.occupancy(table, "add_one", 0)) == [0, 0, 0, 0]
 
     def test_is_that_of_the_device(self, launching, driver_stub):
         driver_stub.set_attribute(1, 16, 10)

@@ -89,7 +89,6 @@ def test_a_wrapper_preloads_its_kernels(mod, driver_stub):
 CALLS = (
     "cuCtxPushCurrent",
     "cuDevicePrimaryCtxRetain",
-    "cuKernelSetAttribute",
     "cuLaunchKernelEx",
     "cuLibraryGetKernel",
     "cuLibraryLoadData",

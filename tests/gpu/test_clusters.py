@@ -127,18 +127,23 @@ def test_occupancy_is_torch_s(mod):
     assert mod.shape.occupancy(32, cluster=2).max_active_clusters > 0
 
 
+def test_a_refused_launch_tells_its_limit(mod):
+    x = torch.rand(64 * 128, device="cuda")
+    y = torch.empty_like(x)
+    with pytest.raises(ValueError, match="wanted a multiple"):
+        mod.add_next(x, y, 3)
+    with pytest.raises(tc.LaunchLimitError, match=r"device 0 allows \d+"):
+        mod.add_next(x, y, 64)
+    with pytest.raises(tc.LaunchLimitError, match="block.x is 2048"):
+        mod.shape[1, 2048](torch.zeros(1, dtype=torch.int32, device="cuda"))
+
+
 def test_clusters_are_captured_in_a_graph(mod):
     x = torch.rand(64 * 128, device="cuda")
     y = torch.empty_like(x)
     graph, size = torch.cuda.CUDAGraph(), mod.add_next.occupancy(cluster=2).max_cluster_blocks
     with torch.cuda.graph(graph):
         mod.add_next(x, y, size)
-        with pytest.raises(ValueError, match="wanted a multiple"):
-            mod.add_next(x, y, 3)
-        with pytest.raises(tc.LaunchLimitError, match=r"device 0 allows \d+"):
-            mod.add_next(x, y, 64)
-        with pytest.raises(tc.LaunchLimitError, match="block.x is 2048"):
-            mod.shape[1, 2048](torch.zeros(1, dtype=torch.int32, device="cuda"))
     graph.replay()
     tiles = x.view(-1, size, 128)
     torch.testing.assert_close(y.view_as(tiles), tiles + tiles.roll(-1, dims=1))

@@ -95,15 +95,3 @@ def test_one_block_more_is_told_with_the_number(mod):
     with pytest.raises(tc.LaunchLimitError, match=message):
         mod.rotate(cells, out)
     assert (out == -1).all()
-
-
-def test_a_capture_outlives_a_grid_that_is_too_large(mod):
-    most = mod.full.occupancy().max_cooperative_blocks
-    large, small = memory(most + 1), memory(50)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        with pytest.raises(tc.LaunchLimitError, match="cooperative grid"):
-            mod.rotate(*large)
-        mod.rotate(*small)
-    graph.replay()
-    check(*small, 50)

@@ -138,9 +138,7 @@ def test_an_event_with_timing_is_said_to_be_one(launches, name):
     event = torch.cuda.Event(enable_timing=True)
     event.record()
     values = (event.cuda_event, 0, 0)[: 3 if name == "programmatic_event" else 2]
-    with pytest.raises(
-        tc.LaunchLimitError, match=f"event of {name} may have been made with timing"
-    ):
+    with pytest.raises(tc.LaunchLimitError, match="event may have been made with timing"):
         launches.run("ring", rows([(name, values)]), zeros(1))
 
 
@@ -184,10 +182,6 @@ def test_typed_arguments_are_checked_in_a_thread_that_never_used_cuda(launches):
         ([("block", (64, 32, 1))], r"the block has 2048 threads, .* allows 1024"),
         ([("grid", (1, 65536, 1))], r"grid.y is 65536, device 0 allows 65535"),
         ([("dynamic_smem_bytes", (300_000,))], r"dynamic_smem_bytes is 300000, device 0 allows"),
-        (
-            [("grid", (8, 1, 1)), ("preferred_cluster", (2, 1, 1))],
-            r"cluster.x is 0, the least is 1",
-        ),
     ],
 )
 def test_a_refused_launch_tells_its_limit(launches, setters, message):

@@ -18,7 +18,7 @@ STEP = Layout("P P q B B H I")
 _PARAM = Layout("P P P q  B B H B B H B B H B B H  I I i i B B B ? ?")
 _IMAGE = Layout("P P P P P P P P P")
 _DECLARED = Layout("P i i ?")
-_KERNEL = Layout("P P P P P P Q I I I ?")
+_KERNEL = Layout("P P P P P P Q I I I I ?")
 _FUNCTION = Layout("P P P i i")
 _MODULE = Layout("P P P P P P i i i")
 _SLOT = Layout("P P P ? P")
@@ -165,11 +165,13 @@ class Plan(Text):
             data = b"".join(param.size.to_bytes(4, "little") for param in kernel.params)
             sizes, count = self.data(data, align=4) if data else None, len(kernel.params)
             declared = self.table([_DECLARED.row(sizes, count, ref.least_params, ref.by_part)])
+        # Of an image without registers it is not known: any dynamic part is opted into.
+        smem = max(0, 48 * 1024 - kernel.static_smem_bytes) if kernel.registers else 0
         return _KERNEL.row(
             *(image, self.string(kernel.name), self.string(ref.signature.display)),
             *(self.string(", ".join(ref.archs)) if ref.archs else None, declared, None, 0),
             *(kernel.cluster or (0, 0, 0)),
-            kernel.grid_in_clusters,
+            *(smem, kernel.grid_in_clusters),
         )
 
     def _close_slots(self) -> None:

@@ -61,6 +61,17 @@ inline ClusterShape ClusterOf(const CUlaunchConfig& config, const ClusterShape& 
  */
 bool OptIn(CUkernel kernel, int device);
 
+/*!
+ * \brief Whether a launch may need that: it has clusters, or more dynamic shared memory than the
+ * kernel may have everywhere. Others keep what the driver chooses, such as the size of the L1 cache.
+ */
+inline bool NeedsOptIn(const CUlaunchConfig& config, uint32_t everywhere) {
+  return config.sharedMemBytes > everywhere ||
+         (__builtin_expect(config.numAttrs != 0, 0) &&
+          (FindAttribute(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) != nullptr ||
+           FindAttribute(config, kPreferredClusterDimension) != nullptr));
+}
+
 /*! \brief The devices on which a kernel has been opted in, a bit each. */
 struct OptedIn {
   uint64_t devices = 0;

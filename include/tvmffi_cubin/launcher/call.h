@@ -154,11 +154,14 @@ __attribute__((noinline)) inline int LaunchWithMemory(Call* call) {
 
 /*! \brief Loads the kernel of the call's launch, and opts in; the device is current. */
 __attribute__((always_inline)) inline int ReadyKernel(const Call& call) {
-  EmbeddedKernel* const kernel = call.launches[call.number].plan->kernel;
+  const Launch& launch = call.launches[call.number];
+  EmbeddedKernel* const kernel = launch.plan->kernel;
   const Status status = LoadKernel(kernel);
   if (__builtin_expect(!status.ok(), 0)) return call.Fail(status);
   // Before the launch: a refusal that told of it would end a graph's capture.
-  kernel->opted_in.Ensure(kernel->handle, call.device);
+  if (kernel->cluster[0] != 0 || NeedsOptIn(launch.config, kernel->small_smem)) {
+    kernel->opted_in.Ensure(kernel->handle, call.device);
+  }
   return 0;
 }
 

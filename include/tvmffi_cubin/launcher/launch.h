@@ -53,6 +53,8 @@ TVMFFI_CUBIN_COLD Status LoadKernelNow(EmbeddedKernel* kernel) {
   if (kernel->declared != nullptr) {
     if (status.result == CUDA_ERROR_NOT_FOUND) status = FindByPart(*kernel, &handle);
     if (status.ok()) status = CheckParams(*kernel, handle);
+    const ClusterShape fixed = FixedCluster(handle, CurrentDevice());
+    memcpy(kernel->cluster, fixed.size, sizeof(fixed.size));
   }
   if (status.ok()) __atomic_store_n(&kernel->handle, handle, __ATOMIC_SEQ_CST);
   return status;

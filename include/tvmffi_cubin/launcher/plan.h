@@ -172,6 +172,7 @@ struct EmbeddedKernel {
   CUkern_st* handle;
   OptedIn opted_in;
   uint32_t cluster[3];    // what the kernel itself fixes; zeros where it fixes none
+  uint32_t small_smem;    // bytes of dynamic shared memory that need no opting in
   bool grid_in_clusters;  // the driver counts its grid in those, .blocksareclusters in PTX
 };
 
@@ -305,7 +306,7 @@ struct ModulePlan {
 static_assert(sizeof(Param) == 72 && offsetof(Param, size) == 48 && offsetof(Param, kind) == 64);
 static_assert(sizeof(Step) == 32 && offsetof(Step, target) == 24 && offsetof(Step, id) == 28);
 static_assert(sizeof(EmbeddedImage) == 72 && sizeof(DeclaredParams) == 24 && sizeof(Source) == 16);
-static_assert(sizeof(EmbeddedKernel) == 72 && offsetof(EmbeddedKernel, opted_in) == 48);
+static_assert(sizeof(EmbeddedKernel) == 80 && offsetof(EmbeddedKernel, opted_in) == 48);
 static_assert(sizeof(LaunchPlan) == 48 && sizeof(TensorMapPlan) == 264 &&
               offsetof(TensorMapPlan, spec) == 24 && offsetof(TensorMapSpec, box_dim) == 24);
 static_assert(sizeof(ScratchPlan) == 64 && sizeof(TargetPlan) == 56 && sizeof(Instance) == 72);

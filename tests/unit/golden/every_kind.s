@@ -128,7 +128,7 @@ __tvm_ffi_\name:
 .L39:
     .quad .Lkernels+0,.L14,.L15;.long 12,7,0,2,0;.byte 1,1;.zero 2
 .L42:
-    .quad .L38,.L37,.L39,0,0;.long 9,1,12,0,0,0
+    .quad .L38,.L37,.L39,0,0;.long 9,1,12,0,0,0;.byte 0;.zero 7
 .Lfunctions:
     .quad .L40,.L41,.L42;.long 1,9
 .L46:
@@ -142,10 +142,9 @@ __tvmffi_cubin_module:
     .section .data
     .balign 16
 .Limages:
-    .quad __tvmffi_cubin_image_kernels,.L43,0,0,0,0,0,0
+    .quad __tvmffi_cubin_image_kernels,.L43,0,0,0,0,0,0,0
 .Lkernels:
-    .quad .Limages+0,.L44,.L45,0,0,0;.long 1024,0,0,0;.byte 0;.zero 3;.long 48128
-    .zero 320
+    .quad .Limages+0,.L44,.L45,0,0,0,0;.long 0,0,0,48128;.byte 0;.zero 7
     .section .text
     .balign 16
     stub all,tvmffi_cubin_call,.Lfunctions+0

@@ -95,16 +95,16 @@ __tvm_ffi_\name:
 .L26:
     .quad .Lkernels+0,.L4,.L5;.long 2,3,1,0,0;.byte 1,1;.zero 2
 .L28:
-    .quad .Lkernels+392,.L4,.L16;.long 2,3,1,0,0;.byte 1,1;.zero 2
-    .quad .Lkernels+784,.L19,.L20;.long 1,3,1,0,0;.byte 1,1;.zero 2
+    .quad .Lkernels+80,.L4,.L16;.long 2,3,1,0,0;.byte 1,1;.zero 2
+    .quad .Lkernels+160,.L19,.L20;.long 1,3,1,0,0;.byte 1,1;.zero 2
 .L30:
-    .quad .Lkernels+1176,0,0;.long 0,0,0,0,0;.byte 0,0;.zero 2
+    .quad .Lkernels+240,0,0;.long 0,0,0,0,0;.byte 0,0;.zero 2
 .L32:
-    .quad .L25,.L12,.L26,0,0;.long 2,1,2,0,0,0
-    .quad .L27,.L24,.L28,0,0;.long 3,2,3,0,0,0
-    .quad .L29,0,.L30,0,0;.long 0,1,1,0,0,0
+    .quad .L25,.L12,.L26,0,0;.long 2,1,2,0,0,0;.byte 1;.zero 7
+    .quad .L27,.L24,.L28,0,0;.long 3,2,3,0,0,0;.byte 1;.zero 7
+    .quad .L29,0,.L30,0,0;.long 0,1,1,0,0,0;.byte 0;.zero 7
 .L35:
-    .quad .L33,.L12,.L26,0,0;.long 2,1,2,0,0,0
+    .quad .L33,.L12,.L26,0,0;.long 2,1,2,0,0,0;.byte 1;.zero 7
 .Lfunctions:
     .quad .L22,.L31,.L32;.long 3,3
     .quad .L34,.L33,.L35;.long 1,2
@@ -119,16 +119,12 @@ __tvmffi_cubin_module:
     .section .data
     .balign 16
 .Limages:
-    .quad __tvmffi_cubin_image_kernels,.L36,0,0,0,0,0,0
+    .quad __tvmffi_cubin_image_kernels,.L36,0,0,0,0,0,0,0
 .Lkernels:
-    .quad .Limages+0,.L37,.L37,0,0,0;.long 1024,0,0,0;.byte 0;.zero 3;.long 49152
-    .zero 320
-    .quad .Limages+0,.L38,.L38,0,0,0;.long 1024,0,0,0;.byte 0;.zero 3;.long 49152
-    .zero 320
-    .quad .Limages+0,.L39,.L39,0,0,0;.long 1024,0,0,0;.byte 0;.zero 3;.long 49152
-    .zero 320
-    .quad .Limages+0,.L40,.L40,0,0,0;.long 1024,0,0,0;.byte 0;.zero 3;.long 49152
-    .zero 320
+    .quad .Limages+0,.L37,.L37,0,0,0,0;.long 0,0,0,49152;.byte 0;.zero 7
+    .quad .Limages+0,.L38,.L38,0,0,0,0;.long 0,0,0,49152;.byte 0;.zero 7
+    .quad .Limages+0,.L39,.L39,0,0,0,0;.long 0,0,0,49152;.byte 0;.zero 7
+    .quad .Limages+0,.L40,.L40,0,0,0,0;.long 0,0,0,49152;.byte 0;.zero 7
     .section .text
     .balign 16
     stub f,tvmffi_cubin_call,.Lfunctions+0

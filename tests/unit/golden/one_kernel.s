@@ -50,7 +50,7 @@ __tvm_ffi_\name:
 .L13:
     .quad .Lkernels+0,.L0,0;.long 4,0,0,0,0;.byte 0,0;.zero 2
 .L15:
-    .quad .L12,.L11,.L13,0,0;.long 4,1,4,0,0,0
+    .quad .L12,.L11,.L13,0,0;.long 4,1,4,0,0,0;.byte 0;.zero 7
 .Lfunctions:
     .quad .L14,.L12,.L15;.long 1,4
 .L17:
@@ -64,10 +64,9 @@ __tvmffi_cubin_module:
     .section .data
     .balign 16
 .Limages:
-    .quad __tvmffi_cubin_image_kernels,.L16,0,0,0,0,0,0
+    .quad __tvmffi_cubin_image_kernels,.L16,0,0,0,0,0,0,0
 .Lkernels:
-    .quad .Limages+0,.L14,.L14,0,0,0;.long 1024,0,0,0;.byte 0;.zero 3;.long 49152
-    .zero 320
+    .quad .Limages+0,.L14,.L14,0,0,0,0;.long 0,0,0,49152;.byte 0;.zero 7
     .section .text
     .balign 16
     stub saxpy,tvmffi_cubin_call,.Lfunctions+0

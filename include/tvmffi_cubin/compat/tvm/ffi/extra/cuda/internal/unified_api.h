@@ -114,7 +114,6 @@ TVMFFI_CUBIN_COLD GuideResult SetGuideSmem(CUkernel kernel, int device) {
 
 TVMFFI_CUBIN_SHARED GuideResult LaunchGuideKernel(const void* kernel, const CUlaunchConfig& config,
                                                   void** args) {
-  constexpr unsigned kSmall = 48 * 1024;  // bytes of shared memory that every launch may have
   const auto handle = static_cast<CUkernel>(const_cast<void*>(kernel));
   DeviceScope scope;
   ParameterSizes parameters;
@@ -122,10 +121,12 @@ TVMFFI_CUBIN_SHARED GuideResult LaunchGuideKernel(const void* kernel, const CUla
   launch_problem.result = CUDA_SUCCESS;
   Status status = EnterLaunch(config.hStream, -1, &scope);
   if (!status.ok()) return status.result;
-  if (config.sharedMemBytes > kSmall || config.numAttrs != 0) {
-    OptInGuideKernel(handle, CurrentDevice());
-  }
+  if (NeedsOptIn(config, 0)) OptInGuideKernel(handle, CurrentDevice());
   status = LaunchHere(handle, &parameters, config, args);
+  // The kernel may have been compiled for a large cluster.
+  if (status.result == CUDA_ERROR_INVALID_CLUSTER_SIZE && OptIn(handle, CurrentDevice())) {
+    status = LaunchHere(handle, &parameters, config, args);
+  }
   return status.ok() ? status.result : NoteRefusal(status, handle, config).result;
 }
 
