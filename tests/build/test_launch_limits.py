@@ -56,7 +56,11 @@ def test_a_device_without_clusters_is_told(driver_stub):
     [
         ((1, 1025), {}, "block.x is 1025, device 0 allows 1024"),
         ((1, (1, 1, 65)), {}, "block.z is 65, device 0 allows 64"),
-        ((1, (1024, 2)), {}, r"has 2048 threads, the kernel \(\d+ registers a thread\) allows 1024"),
+        (
+            (1, (1024, 2)),
+            {},
+            r"has 2048 threads, the kernel \(\d+ registers a thread\) allows 1024",
+        ),
         ((2**31, 1), {}, "grid.x is 2147483648, device 0 allows 2147483647"),
         (((1, 65536), 1), {}, "grid.y is 65536, device 0 allows 65535"),
         ((1, 1, 300_000), {}, "dynamic_smem_bytes is 300000, device 0 allows this kernel"),

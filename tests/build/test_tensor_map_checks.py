@@ -17,7 +17,7 @@ INVALID_VALUE = 1
 MODES = [-1, 0, 0, 0, 0]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def maps(workshop: Workshop) -> tvm_ffi.Module:
     return tvm_ffi.load_module(workshop.build("tensor_maps.cc"))
 
@@ -158,7 +158,10 @@ TILED = [
 IM2COL = [
     ({"shape": (2, 64), "strides": (256,)}, "the rank is 2, the map is for rank 4"),
     ({"channels": 257}, "channels_per_pixel[0] is 257, the driver takes multiples of 4, 1 to 256"),
-    ({"channels": 64, "swizzle": 3}, "channels_per_pixel[0] is 64, the driver takes multiples of 4, "),
+    (
+        {"channels": 64, "swizzle": 3},
+        "channels_per_pixel[0] is 64, the driver takes multiples of 4, ",
+    ),
 ]
 
 
