@@ -79,5 +79,5 @@ def test_without_a_compiler_kernels_are_built_with_the_object_that_wheels_bring(
     mod = tvmffi_cubin.load_inline("plain", source, functions={"k": launch}, arch="sm_90")
     mod.k(cuda_array(driver_stub, 4), 100)
     assert driver_stub.launches()[-1].grid == (4, 1, 1)
-    with pytest.raises(ToolchainError, match=r"no C\+\+ compiler: .* run: apt install g\+\+"):
+    with pytest.raises(ToolchainError, match=r"no C\+\+ compiler; run: apt install g\+\+"):
         tvmffi_cubin.load_inline("host", cpp_sources="int f() { return 1; }", functions="f")
