@@ -288,7 +288,6 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
   *version = CUDART_VERSION;
   return cudaSuccess;
 }
-cudaError_t cudaDriverGetVersion(int* version) { return Noted(cuDriverGetVersion(version)); }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
   READY();
@@ -303,16 +302,10 @@ cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWith
   }
 FORWARD(cudaStreamDestroy, (cudaStream_t s), cuStreamDestroy(s))
 FORWARD(cudaStreamSynchronize, (cudaStream_t s), cuStreamSynchronize(s))
-FORWARD(cudaStreamQuery, (cudaStream_t s), cuStreamQuery(s))
-FORWARD(cudaStreamWaitEvent, (cudaStream_t s, cudaEvent_t e, unsigned f), cuStreamWaitEvent(s, e, f))
-FORWARD(cudaStreamIsCapturing, (cudaStream_t s, enum cudaStreamCaptureStatus* status),
-        cuStreamIsCapturing(s, (CUstreamCaptureStatus*)status))
-FORWARD(cudaEventCreateWithFlags, (cudaEvent_t * e, unsigned f), cuEventCreate(e, f))
 FORWARD(cudaEventCreate, (cudaEvent_t * e), cuEventCreate(e, 0))
 FORWARD(cudaEventRecord, (cudaEvent_t e, cudaStream_t s), cuEventRecord(e, s))
 FORWARD(cudaEventSynchronize, (cudaEvent_t e), cuEventSynchronize(e))
 FORWARD(cudaEventDestroy, (cudaEvent_t e), cuEventDestroy(e))
-FORWARD(cudaEventElapsedTime, (float* ms, cudaEvent_t a, cudaEvent_t b), cuEventElapsedTime(ms, a, b))
 
 /* ---- Memory ---- */
 
@@ -320,12 +313,6 @@ FORWARD(cudaMalloc, (void** at, size_t size), cuMemAlloc((CUdeviceptr*)at, size)
 FORWARD(cudaFree, (void* at), at == NULL ? CUDA_SUCCESS : cuMemFree((CUdeviceptr)at))
 FORWARD(cudaMallocAsync, (void** at, size_t size, cudaStream_t s),
         cuMemAllocAsync((CUdeviceptr*)at, size, s))
-FORWARD(cudaFreeAsync, (void* at, cudaStream_t s), cuMemFreeAsync((CUdeviceptr)at, s))
-FORWARD(cudaMallocManaged, (void** at, size_t size, unsigned flags),
-        cuMemAllocManaged((CUdeviceptr*)at, size, flags))
-FORWARD(cudaHostAlloc, (void** at, size_t size, unsigned flags), cuMemHostAlloc(at, size, flags))
-FORWARD(cudaMallocHost, (void** at, size_t size), cuMemHostAlloc(at, size, 0))
-FORWARD(cudaFreeHost, (void* at), cuMemFreeHost(at))
 FORWARD(cudaMemcpy, (void* to, const void* from, size_t size, enum cudaMemcpyKind kind),
         ((void)kind, cuMemcpy((CUdeviceptr)to, (CUdeviceptr)from, size)))
 FORWARD(cudaMemcpyAsync,

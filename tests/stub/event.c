@@ -55,15 +55,3 @@ CUresult CUDAAPI cuEventDestroy(CUevent event) {
   free(event);
   return StubLeave(CUDA_SUCCESS);
 }
-
-CUresult CUDAAPI cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
-  STUB_ENTER(STUB_INITIALIZED, "'start':%zu,'end':%zu", (size_t)start, (size_t)end);
-  STUB_REQUIRE(milliseconds != NULL, CUDA_ERROR_INVALID_VALUE);
-  const StubEvent* events[] = {StubFindEvent(start), StubFindEvent(end)};
-  for (int i = 0; i < 2; ++i) {
-    STUB_REQUIRE(events[i] != NULL && events[i]->timed && events[i]->recorded,
-                 CUDA_ERROR_INVALID_HANDLE);
-  }
-  *milliseconds = 0.5f;
-  return StubLeave(CUDA_SUCCESS);
-}

@@ -59,16 +59,6 @@ CUresult CUDAAPI cuMemAlloc(CUdeviceptr* pointer, size_t size) {
   return StubLeave(Allocate((void**)pointer, size, CU_MEMORYTYPE_DEVICE));
 }
 
-CUresult CUDAAPI cuMemAllocManaged(CUdeviceptr* pointer, size_t size, unsigned int flags) {
-  STUB_ENTER(STUB_INITIALIZED, "'size':%zu,'flags':%u", size, flags);
-  return StubLeave(Allocate((void**)pointer, size, CU_MEMORYTYPE_DEVICE | kManaged));
-}
-
-CUresult CUDAAPI cuMemHostAlloc(void** pointer, size_t size, unsigned int flags) {
-  STUB_ENTER(STUB_INITIALIZED, "'size':%zu,'flags':%u", size, flags);
-  return StubLeave(Allocate(pointer, size, CU_MEMORYTYPE_HOST));
-}
-
 CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr* pointer, size_t size, CUstream handle) {
   STUB_ENTER(STUB_INITIALIZED, "'size':%zu,'stream':%zu", size, (size_t)handle);
   STUB_REQUIRE(pointer != NULL && size > 0, CUDA_ERROR_INVALID_VALUE);
@@ -85,11 +75,6 @@ CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr* pointer, size_t size, CUstream han
 CUresult CUDAAPI cuMemFree(CUdeviceptr pointer) {
   STUB_ENTER(STUB_INITIALIZED, "'pointer':%llu", pointer);
   return StubLeave(pointer == 0 ? CUDA_SUCCESS : RemoveRange(pointer));
-}
-
-CUresult CUDAAPI cuMemFreeHost(void* pointer) {
-  STUB_ENTER(STUB_INITIALIZED, "'pointer':%zu", (size_t)pointer);
-  return StubLeave(pointer == NULL ? CUDA_SUCCESS : RemoveRange((uintptr_t)pointer));
 }
 
 CUresult CUDAAPI cuMemFreeAsync(CUdeviceptr pointer, CUstream handle) {

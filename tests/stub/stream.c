@@ -92,20 +92,6 @@ CUresult CUDAAPI cuStreamSynchronize(CUstream handle) {
   return StubLeave(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
-  STUB_ENTER(STUB_INITIALIZED, "'stream':%zu", (size_t)handle);
-  STUB_REQUIRE(status != NULL, CUDA_ERROR_INVALID_VALUE);
-  StubContext* context = NULL;
-  StubStream* stream = NULL;
-  STUB_TRY(StubStreamContext(handle, &context, &stream));
-  *status = CU_STREAM_CAPTURE_STATUS_NONE;
-  if (stream != NULL && stream->capturing) {
-    *status = stream->invalidated ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
-                                  : CU_STREAM_CAPTURE_STATUS_ACTIVE;
-  }
-  return StubLeave(CUDA_SUCCESS);
-}
-
 CUresult CUDAAPI cuStreamBeginCapture(CUstream handle, CUstreamCaptureMode mode) {
   STUB_ENTER(STUB_INITIALIZED, "'stream':%zu,'mode':%d", (size_t)handle, (int)mode);
   StubContext* context = NULL;
@@ -140,20 +126,4 @@ CUresult CUDAAPI cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
   capture_mode = *mode;
   *mode = previous;
   return StubLeave(CUDA_SUCCESS);
-}
-
-CUresult CUDAAPI cuStreamQuery(CUstream handle) {
-  STUB_ENTER(STUB_INITIALIZED, "'stream':%zu", (size_t)handle);
-  StubContext* context = NULL;
-  StubStream* stream = NULL;
-  return StubLeave(StubStreamContext(handle, &context, &stream));
-}
-
-CUresult CUDAAPI cuStreamWaitEvent(CUstream handle, CUevent event, unsigned int flags) {
-  STUB_ENTER(STUB_INITIALIZED, "'stream':%zu,'event':%zu,'flags':%u", (size_t)handle,
-             (size_t)event, flags);
-  StubContext* context = NULL;
-  StubStream* stream = NULL;
-  STUB_REQUIRE(StubFindEvent(event) != NULL, CUDA_ERROR_INVALID_HANDLE);
-  return StubLeave(StubStreamContext(handle, &context, &stream));
 }
