@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from tvmffi_cubin.errors import BuildError
 from tvmffi_cubin.host import build
-from tvmffi_cubin.host.include_scan import parse_depfile
 from tvmffi_cubin.host.plan import Assembly, BuildPlan, Cxx, Link
 
 GXX = shutil.which("c++") or shutil.which("g++")
@@ -110,36 +109,6 @@ def test_where_the_linker_fails_the_compiler_links(tmp_path, linker):
 
 
 # Names and flags
-
-
-ODD = ["a b$co:lon|pi", "quo'te\"a#b(x)&;é中back\\sl"]
-
-
-@pytest.mark.parametrize("odd", ODD)
-def test_odd_names_come_through_ninja_and_the_shell(tmp_path, odd):
-    folder = tmp_path / odd
-    (folder / "include").mkdir(parents=True)
-    (folder / "include" / "value.h").write_text("#define VALUE 11\n")
-    work = folder / "work"
-    work.mkdir()
-    units = (
-        Cxx(f"{odd}.cc", (GXX,), FLAGS, (str(folder / "include"),)),
-        Assembly("i.s", ("as",), (f"{odd}.bin",)),
-    )
-    quoted = f"{odd}.bin".replace("\\", "\\\\").replace('"', '\\"')
-    files = {
-        f"{odd}.cc": '#include "value.h"\nextern "C" char image[];\n'
-        f"{EXPORT}int answer() {{ return VALUE + image[0]; }}",
-        "i.s": IMAGE_UNIT.replace("{image}", quoted),
-        f"{odd}.bin": b"\x04",
-    }
-    so = build.run(plan(*units, name=odd), work, files)
-    assert so == work / f"{odd}.so"
-    copy = tmp_path / "plain.so"
-    shutil.copy(so, copy)
-    assert answer(copy) == 15
-    found = parse_depfile((work / f"{units[0].stem}.d").read_text())
-    assert str(folder / "include" / "value.h") in found
 
 
 ECHO = "import os, sys; open(sys.argv[1], 'wb').write(os.fsencode('\\n'.join(sys.argv[2:])))"

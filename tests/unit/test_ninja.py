@@ -60,21 +60,6 @@ def test_device_code_is_linked_to_an_object_that_the_link_takes():
     assert "build vec.so: make a.cu.o device_link.o exports.map\n" in text
 
 
-def test_a_bare_link_tries_the_linker_and_then_the_compiler():
-    line = next(line for line in ninja.text(launcher_plan()).splitlines() if "/usr/bin/ld" in line)
-    direct, through_driver = line.split(" || ")
-    assert direct.startswith("  run = /usr/bin/ld -shared ")
-    assert through_driver.startswith("g++ -shared -nostdlib ")
-
-
-def test_the_version_script_hides_images_and_driver_symbols():
-    (script,) = ninja.version_script(wrapper_plan()).values()
-    assert script == (
-        "{\n  local:\n    cu[A-Z]*;\n    cuda[A-Z]*;\n    __tvm_ffi__cubin_*;\n"
-        "    __tvmffi_cubin_*;\n    _Z*tvmffi_cubin*;\n};\n"
-    )
-
-
 @pytest.mark.parametrize("character", ["\n", "\r", "\0"])
 def test_characters_that_a_build_file_cannot_express_are_refused(character):
     unit = Cxx("a.cc", ("g++",), (f"-DA=a{character}b",))

@@ -188,19 +188,6 @@ def test_a_process_that_ends_at_once_has_uploaded_and_says_nothing(server, tmp_p
     assert run_process(tmp_path, "second") == (0, "True", "")
 
 
-def test_a_process_ends_though_its_uploads_hang(remote, tmp_path):
-    def behave(connection):
-        connection.recv(65536)
-        # The record is not there; whatever follows is never answered.
-        connection.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
-        found.over.wait()
-
-    with socket_server(behave) as found:
-        remote(found.url, budget="0.5")
-        code, out, _ = run_process(tmp_path, "first")
-    assert (code, out) == (0, "False")
-
-
 def test_a_process_ends_though_its_name_server_hangs(remote, tmp_path):
     remote("http://host.invalid/cache", budget="0.3")
     hanging = """
