@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _MADE = f"{PRECOMPILED}.gch"
 _COLD = "cold.o"
 # Headers with functions of this package that are as well compiled once: see core/namespace.h.
-_HAS_COLD = r"#include <(cuda_runtime(_api)?\.h|tvm/ffi/extra/cuda/|tvmffi_cubin/)"
+_HAS_COLD = r"#include <(tvm/ffi/extra/cuda/|tvmffi_cubin/)"
 # Those that have none.
 _MIXED = "#include <tvmffi_cubin/mixed/host.h>"
 # The macro with which headers only declare what the object has.
