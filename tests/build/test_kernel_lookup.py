@@ -29,7 +29,7 @@ def test_a_part_of_a_name_launches_the_kernel_that_has_it(driver_stub):
 
 
 def test_an_ambiguous_part_fails_the_build():
-    source = GENERATED.replace("main_kernel(", "main_kernel_0(")
+    source = GENERATED.replace("main_kernel_1(", "main_other(")
     functions = {"f": tc.Launch(kernel="main", **ONE)}
     with pytest.raises(ValueError, match="function 'f': kernel name 'main' stands for 3 kernels"):
         tc.load_inline("lookup", source, functions=functions, arch="sm_90")

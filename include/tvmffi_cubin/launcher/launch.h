@@ -26,12 +26,12 @@ TVMFFI_CUBIN_COLD int FailKernel(const char* label, const EmbeddedKernel& kernel
   const EmbeddedImage& image = *kernel.image;
   char reason[640], found[640];
   DescribeStatus(status, reason, sizeof(reason));
+  if (DescribeRefusal(status.result, ImageFacts(image.table), device, found, sizeof(found))) {
+    return Fail("LaunchError", "%s: the image %s %s (%s)", label, image.name, found, reason);
+  }
   if (config != nullptr &&
       FindRefusal(device, kernel.handle, *config, status.result, found, sizeof(found))) {
     return Fail("LaunchLimitError", "%s: launch of %s: %s", label, kernel.display, found);
-  }
-  if (DescribeRefusal(status.result, ImageFacts(image.table), device, found, sizeof(found))) {
-    return Fail("LaunchError", "%s: the image %s %s (%s)", label, image.name, found, reason);
   }
   Text hint;
   if (LacksKernel(kernel, status.result)) {
