@@ -50,16 +50,6 @@ def with_mount(
     return result
 
 
-def mount_overlay(folder: Path, *, lower: Path, scratch: Path) -> None:
-    """In such a child, mount at a folder what `lower` has, changes to which go to `scratch`."""
-    (scratch / "upper").mkdir(parents=True)
-    (scratch / "work").mkdir()
-    # Only root may have it note in other attributes than a user's what was removed.
-    options = f"lowerdir={lower},upperdir={scratch}/upper,workdir={scratch}/work,userxattr"
-    folder.mkdir(exist_ok=True)
-    _do(_libc.mount(b"overlay", os.fsencode(folder), b"overlay", 0, options.encode()))
-
-
 def remount(folder: Path, *, flags: int = 0, options: str) -> None:
     """Change what such a child has mounted, such as its size."""
     _mount(folder, flags | _REMOUNT, options)

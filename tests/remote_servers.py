@@ -23,24 +23,18 @@ class FolderServer:
         Method to the status that it is answered with.
     """
 
-    def __init__(self, family: socket.AddressFamily = socket.AF_INET) -> None:
+    def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}
         self.requests: Counter[tuple[str, int]] = Counter()
         self.refusals: dict[str, int] = {}
         self.headers: list[dict[str, str]] = []
-        self.host = "127.0.0.1" if family == socket.AF_INET else "::1"
-
-        class Server(ThreadingHTTPServer):
-            address_family = family
-
-        self.server = Server((self.host, 0), self._handler())
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.server.daemon_threads = True
         threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
     @property
     def url(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.server.server_address[1]}/cache"
+        return f"http://127.0.0.1:{self.server.server_address[1]}/cache"
 
     def count(self, method: str) -> int:
         return sum(count for (name, _), count in self.requests.items() if name == method)
@@ -81,10 +75,8 @@ class FolderServer:
 
 
 @contextlib.contextmanager
-def folder_server(
-    family: socket.AddressFamily = socket.AF_INET,
-) -> Iterator[FolderServer]:
-    server = FolderServer(family)
+def folder_server() -> Iterator[FolderServer]:
+    server = FolderServer()
     try:
         yield server
     finally:

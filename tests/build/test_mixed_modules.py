@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
 import pickle
 import shutil
 import threading
@@ -15,7 +14,6 @@ from processes import in_fork, in_new_process
 from stub.driver_stub import DriverStub
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.cache import upkeep
 
 SOURCE = """
 __device__ int total;
@@ -112,24 +110,6 @@ def test_a_module_and_its_functions_are_pickled_by_the_path(mod: tc.Module) -> N
     gone = pickle.dumps(mod).replace(b"mixed_module", b"absent_modul")
     with pytest.raises(FileNotFoundError, match=r"absent_modul\.so"):
         pickle.loads(gone)
-
-
-def test_one_that_is_loaded_outlives_the_cache(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, driver_stub: DriverStub
-) -> None:
-    cache = tmp_path / "cache"
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", os.fspath(cache))
-    first = load()
-    upkeep.clear(os.fspath(cache))
-    first.run(1, 2)
-    shutil.rmtree(cache)
-    first.run(1, 3)
-    assert first.copied(1) == 0
-    marked = [x.values("i")[0] for x in driver_stub.launches() if x.kernel == "mark"]
-    assert marked == [2, 3]
-    second = load()
-    second.run(1, 4)
-    assert first.asked(2000) == second.asked(2000) == INVALID_CONFIGURATION
 
 
 def test_a_forked_child_is_told_to_spawn(mod: tc.Module, driver_stub: DriverStub) -> None:

@@ -35,35 +35,6 @@ def test_a_header_that_both_sides_read_is_cut_and_its_change_is_seen(tmp_path, d
     assert result() == 14
 
 
-def test_a_linked_file_finds_the_headers_beside_what_it_links_to(tmp_path, driver_stub):
-    real, links = tmp_path / "real", tmp_path / "links"
-    real.mkdir()
-    links.mkdir()
-    (real / "one.cuh").write_text("__device__ void one() {}\ninline int two() { return 2; }\n")
-    (real / "plain.h").write_text("constexpr int kThree = 3;\n")
-    (real / "ops.cu").write_text("""#include "one.cuh"
-    #include "plain.h"
-    __global__ void k(int* x) { one(); *x = kThree; }
-    int five() { k<<<1, 1>>>(nullptr); return two() + kThree; }
-    TVM_FFI_DLL_EXPORT_TYPED_FUNC(five, five);""")
-    (links / "ops.cu").symlink_to("../real/ops.cu")
-    assert tc.load(name="ops", sources=[links / "ops.cu"], arch="sm_90").five() == 5
-
-
-def test_paths_and_headers_may_hold_what_is_no_utf_8(tmp_path, driver_stub):
-    folder = tmp_path / "f\udcff"
-    folder.mkdir()
-    text = "__device__ void one() {}  // \xe9\ninline int two() { return 2; }  // \xe9\n"
-    (folder / "one.cuh").write_bytes(text.encode("latin-1"))
-    (folder / "ops.cu").write_text("""#include "one.cuh"
-    __global__ void k(int* x) { one(); }
-    int two_or_more() { k<<<1, 1>>>(nullptr); return two(); }
-    TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, two_or_more);""")
-    mod = tc.load(name="ops", sources=[folder / "ops.cu"], arch="sm_90")
-    assert mod["run"]() == 2
-    assert [launch.kernel for launch in driver_stub.launches()] == ["_Z1kPi"]
-
-
 def test_a_source_whose_header_has_the_kernels_and_their_launches_is_mixed(tmp_path, driver_stub):
     (tmp_path / "twice.h").write_text('#include "twice_impl.hpp"\n')
     (tmp_path / "twice_impl.hpp").write_text(
@@ -74,22 +45,6 @@ def test_a_source_whose_header_has_the_kernels_and_their_launches_is_mixed(tmp_p
     mod = load(source, ["f"], extra_include_paths=[str(tmp_path)])
     assert mod.f() == 7
     assert [launch.kernel for launch in driver_stub.launches()] == ["_Z5twiceIfEvPT_"]
-
-
-def test_the_architecture_counts_where_the_kernels_are_in_a_header(tmp_path):
-    (tmp_path / "kernel.h").write_text(
-        "__global__ void k(int* x) { *x = 1; }\ninline void run() { k<<<1, 1>>>(nullptr); }\n"
-    )
-    source = '#include "kernel.h"\nvoid f() { run(); }'
-
-    def image(arch):
-        folders = [str(tmp_path)]
-        mod = tc.load_inline(
-            "in_header", source, functions=["f"], arch=arch, extra_include_paths=folders
-        )
-        return mod.cubins["kernels"].arch
-
-    assert [image(arch) for arch in ("sm_80", "sm_90")] == ["sm_80", "sm_90"]
 
 
 def test_a_header_may_use_names_of_the_c_library_that_nobody_includes(tmp_path):

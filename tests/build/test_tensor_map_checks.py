@@ -167,6 +167,7 @@ IM2COL = [
 
 @pytest.mark.parametrize(("change", "message"), TILED)
 def test_a_tiled_map_that_the_driver_does_not_take(maps, driver_stub, change, message):
+    driver_stub.fail("cuTensorMapEncodeTiled", INVALID_VALUE)
     with pytest.raises(ValueError) as caught:
         replace(Tiled(), **change).make(maps)
     assert message in str(caught.value)
@@ -174,6 +175,7 @@ def test_a_tiled_map_that_the_driver_does_not_take(maps, driver_stub, change, me
 
 @pytest.mark.parametrize(("change", "message"), IM2COL)
 def test_an_im2col_map_that_the_driver_does_not_take(maps, driver_stub, change, message):
+    driver_stub.fail("cuTensorMapEncodeIm2col", INVALID_VALUE)
     with pytest.raises(ValueError) as caught:
         replace(Im2col(), **change).make(maps)
     assert message in str(caught.value)

@@ -19,9 +19,8 @@ Builds = dict[str, Future[str]]
 
 
 def build(case: Case, **options: Any) -> str:
-    functions = None if case.functions is None else list(case.functions)
     return tc.build_inline(
-        case.name, case.sources(), functions=functions, **case.options, **options
+        case.name, case.sources(), functions=case.functions, **case.options, **options
     )
 
 

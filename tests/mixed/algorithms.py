@@ -1,4 +1,4 @@
-"""Cases of what kernels compute: reductions, scans, products, norms, sorting."""
+"""Cases of what kernels compute: reductions and scans by CUB."""
 
 from __future__ import annotations
 
@@ -6,28 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .case import Call, Group, Launched, ceil_div
+from .case import Call, Group, Launched
 from .templates import normal
 
 GROUP = Group()
-
-
-@GROUP.add("sums", "maxima")
-def cooperative_tiles(rng: np.random.Generator) -> Iterator[Call]:
-    x = normal(rng, 50, 70)
-    for tile in (8, 32):
-        yield Call(
-            "sums",
-            (x, np.zeros(50, "float32"), tile),
-            {1: x.sum(1)},
-            (Launched(f"row_sumsILi{tile}E", ceil_div(50 * tile, 128), 128),),
-            rtol=1e-4,
-            atol=1e-4,
-        )
-    i = rng.integers(-999, 999, (50, 70)).astype("int32")
-    yield Call(
-        "maxima", (i, np.zeros(50, "int32")), {1: i.max(1)}, (Launched("row_maxima", 50, 32),)
-    )
 
 
 @GROUP.add("sums", "scans")

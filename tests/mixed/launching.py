@@ -12,50 +12,6 @@ from .templates import normal
 GROUP = Group()
 
 
-@GROUP.add("saxpy")
-def saxpy(rng: np.random.Generator) -> Iterator[Call]:
-    x, y = normal(rng, 1000), normal(rng, 1000)
-    scalars = {0: ("f", 2.5), 3: ("i", 1000)}
-    yield Call(
-        "saxpy",
-        (2.5, x, y),
-        {2: np.float32(2.5) * x + y},
-        (Launched("saxpy_kernel", 4, 256, scalars=scalars),),
-    )
-
-
-@GROUP.add("binary", "fixed_minus")
-def kernel_table(rng: np.random.Generator) -> Iterator[Call]:
-    a, b = (rng.integers(-99, 99, 500).astype("int32") for _ in range(2))
-    out = np.zeros_like(a)
-    for name, c, kernel, block in (
-        ("plus", a + b, "plusPKi", 128),
-        ("minus", a - b, "minus", 64),
-        ("plus_three_times", a + 3 * b, "plus_timesILi3E", 32),
-        ("plus_five_times", a + 5 * b, "plus_timesILi5E", 256),
-    ):
-        yield Call(
-            "binary", (name, a, b, out), {3: c}, (Launched(kernel, -(-500 // block), block),)
-        )
-    yield Call("fixed_minus", (a, b, out), {2: a - b}, (Launched("minus", 1, 512),))
-    yield Call("binary", ("times", a, b, out), raises=("ValueError", "no kernel is called times"))
-
-
-@GROUP.add("clamp")
-def struct_params(rng: np.random.Generator) -> Iterator[Call]:
-    x = normal(rng, 4, 3, 40)
-    weights = np.array([1, 2, 3, 1], "float32").reshape(4, 1, 1)
-    for negate in (False, True):
-        y = np.clip(x, -0.5, 1) * weights
-        params = (4, 3, 40, -0.5, 1.0, negate, 1, 2, 3)
-        yield Call(
-            "clamp",
-            (x, np.zeros_like(x), -0.5, 1.0, negate),
-            {1: -y if negate else y},
-            (Launched("clamp_weighted", (2, 3, 4), 32, scalars={0: ("3i2f?x3h", params)}),),
-        )
-
-
 @GROUP.add("everywhere")
 def launch_places(rng: np.random.Generator) -> Iterator[Call]:
     x = normal(rng, 50)
@@ -66,64 +22,6 @@ def launch_places(rng: np.random.Generator) -> Iterator[Call]:
         {0: x + np.float32(sum(added))},
         tuple(Launched("add_toIfE", 1, 50, scalars={1: ("f", float(by))}) for by in added),
         atol=0.1,
-    )
-
-
-@GROUP.add("ramps", "fills")
-def default_arguments(rng: np.random.Generator) -> Iterator[Call]:
-    i, outs = np.arange(40), [np.zeros(40, "float32") for _ in range(4)]
-    a = 1 + 2 * i + 3
-    shapes = (
-        (40, 1.0, 2.0, 3, False),
-        (40, 5.0, 2.0, 3, False),
-        (40, 2.5, 1.0, 3, False),
-        (40, 1.0, 0.5, -1, True),
-    )
-    yield Call(
-        "ramps",
-        tuple(outs),
-        {0: a, 1: 5 + 2 * i + 3, 2: 2.5 + i + 3, 3: -(1 + 0.5 * i - 1 + a)},
-        tuple(
-            Launched("ramp", 1, 64, scalars=dict(enumerate(zip("ifdi?", shape, strict=True), 1)))
-            for shape in shapes
-        ),
-    )
-    yield Call(
-        "fills",
-        (np.zeros(40), np.zeros(40, "int16")),
-        {0: np.full(40, 6), 1: np.full(40, 301)},
-        (
-            Launched("fillIdi", 1, 64, scalars={1: ("i", 40), 2: ("d", 7.0), 3: ("q", -1)}),
-            Launched("fillIsl", 1, 64, scalars={1: ("q", 40), 2: ("h", 300), 3: ("q", 1)}),
-        ),
-    )
-
-
-@GROUP.add("operands")
-def launch_operands(rng: np.random.Generator) -> Iterator[Call]:
-    mark = [(1, 2), ((1, 2), (2, 2)), ((1, 1, 2), (1, 2, 3)), (3, 1), (2, (1, 3))]
-    later = [(3, 4), (2, 2), (5, 1)]
-
-    def total(grid: object, block: object) -> int:
-        x, y, z = (*(grid if isinstance(grid, tuple) else (grid,)), 1, 1)[:3]
-        tx, ty, tz = (*(block if isinstance(block, tuple) else (block,)), 1, 1)[:3]
-        each = x * 1000000 + y * 100000 + z * 10000 + tx * 100 + ty * 10 + tz
-        return x * y * z * each
-
-    expected = [*(total(*shape) for shape in mark), 12, 28, *(total(*shape) for shape in later)]
-    yield Call(
-        "operands",
-        (np.zeros(10, "int32"),),
-        {0: np.array(expected)},
-        (
-            *(
-                Launched("4mark", *shape, scalars={1: ("i", i)}, on_stream_0=True)
-                for i, shape in enumerate(mark)
-            ),
-            Launched("mark_shared", 2, 4, 64, on_stream_0=True),
-            Launched("mark_shared", 1, 8, 32, on_stream_0=True),
-            *(Launched("4mark", *shape, scalars={1: ("i", i)}) for i, shape in enumerate(later, 7)),
-        ),
     )
 
 

@@ -1,8 +1,7 @@
-"""Cases of templates: dispatch by dtypes and constants, functors, packs, specialisations."""
+"""Cases of templates: dispatch by dtypes, packs, what a source has from torch."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,8 +9,6 @@ import numpy as np
 from .case import BFloat16, Call, Group, Launched
 
 GROUP = Group()
-
-erf = np.vectorize(math.erf)
 
 
 def normal(rng: np.random.Generator, *shape: int, dtype: str = "float32") -> np.ndarray:
@@ -45,54 +42,6 @@ def dtype_switch(rng: np.random.Generator) -> Iterator[Call]:
     yield Call("silu", (i, i), raises=("TypeError", "silu: no kernel for code 0 of 32 bits"))
 
 
-@GROUP.add("epilogue_of")
-def enum_arguments(rng: np.random.Generator) -> Iterator[Call]:
-    x = normal(rng, 10, 50)
-    activations = (x, np.maximum(x, 0), 0.5 * x * (1 + erf(x / math.sqrt(2))))
-    for activation, columns, up in ((0, False, False), (1, True, True), (2, False, True)):
-        value = activations[activation] * 4
-        y = (np.ceil(value) if up else np.floor(value)) / 4
-        yield Call(
-            "epilogue_of",
-            (x, np.zeros((50, 10) if columns else (10, 50), "float32"), activation, columns, up),
-            {1: y.T if columns else y},
-            (Launched(f"epilogueIL10Activation{activation}", (2, 3), (32, 4)),),
-        )
-
-
-@GROUP.add("square", "affine", "affine_of", "square_then_affine")
-def functors(rng: np.random.Generator) -> Iterator[Call]:
-    x = normal(rng, 1000)
-    y = np.zeros_like(x)
-    yield Call("square", (x, y), {1: x * x}, (Launched("6Square", 4, 64),))
-    yield Call(
-        "affine",
-        (x, y, 3.0, -1.0),
-        {1: 3 * x - 1},
-        (Launched("6Affine", 4, 64, scalars={2: ("i", 1000), 3: ("2f", (3.0, -1.0))}),),
-    )
-    yield Call("affine_of", (2.0, 3.0, -1.0), returns=5.0)
-    yield Call(
-        "square_then_affine", (x, y, 2.0, 0.5), {1: 2 * x * x + 0.5}, (Launched("7Compose", 4, 64),)
-    )
-
-
-@GROUP.add("describe_all")
-def specialisations(rng: np.random.Generator) -> Iterator[Call]:
-    f, i = normal(rng, 40), rng.integers(-9, 9, 40).astype("int32")
-    d = normal(rng, 40, dtype="float64")
-    expected = np.stack([f, i * 10.0, -d, np.arange(40) * 0.5])
-    yield Call(
-        "describe_all",
-        (f, i, d, np.zeros((4, 40), "float32")),
-        {3: expected},
-        (
-            *(Launched(f"describeI{letter}E", 1, 40) for letter in "fid"),
-            Launched("declared_first", 1, 40, scalars={1: ("i", 40)}),
-        ),
-    )
-
-
 @GROUP.add("every_pack")
 def packs(rng: np.random.Generator) -> Iterator[Call]:
     a, b = normal(rng, 64), rng.integers(-9, 9, 64).astype("int32")
@@ -113,41 +62,6 @@ def packs(rng: np.random.Generator) -> Iterator[Call]:
             Launched("store_boxed", 1, 1, scalars={1: ("f", 4.5)}),
         ),
         rtol=1e-4,
-    )
-
-
-@GROUP.add("store_all")
-def overloads(rng: np.random.Generator) -> Iterator[Call]:
-    floats = [np.zeros(32, "float32") for _ in range(3)]
-    ints = [np.zeros(32, "int32") for _ in range(2)]
-    f, thrice, copied = floats
-    i, plus = ints
-    yield Call(
-        "store_all",
-        (f, i, thrice, copied, plus),
-        {0: f + 2.5, 1: i + 8, 2: thrice + 4.5, 3: copied + 2.5, 4: plus + 48},
-        (
-            Launched("storePff", 1, 32, scalars={1: ("f", 2.5)}),
-            Launched("storePii", 1, 32, scalars={1: ("i", 7)}),
-            Launched("storePffi", 1, 32, scalars={1: ("f", 1.5), 2: ("i", 3)}),
-            Launched("storeIfE", 1, 32),
-            Launched("storeIiLi40E", 1, 32),
-        ),
-    )
-
-
-@GROUP.add("smoothed")
-def classes(rng: np.random.Generator) -> Iterator[Call]:
-    x = normal(rng, 150)
-    weights = {k: 1 / (1 + abs(k)) for k in range(-2, 3)}
-    y = sum(np.roll(x, -k) * w for k, w in weights.items())
-    yield Call(
-        "smoothed",
-        (x, np.zeros_like(x)),
-        {1: y},
-        (Launched("stencil", 3, 64),),
-        rtol=1e-4,
-        atol=1e-5,
     )
 
 

@@ -30,7 +30,7 @@ StubContext* StubCurrentContext(void) {
 }
 
 StubContext* StubFindContext(CUcontext handle) {
-  for (int i = 0; i < kMaxContexts; ++i) {
+  for (int i = 0; i < kMaxDevices; ++i) {
     if (handle == &stub.contexts[i] && stub.contexts[i].used) return handle;
   }
   return NULL;
@@ -74,15 +74,6 @@ CUresult CUDAAPI cuDevicePrimaryCtxRelease(CUdevice device) {
   STUB_REQUIRE(StubDeviceExists(device), CUDA_ERROR_INVALID_DEVICE);
   STUB_REQUIRE(stub.contexts[device].retained > 0, CUDA_ERROR_INVALID_CONTEXT);
   --stub.contexts[device].retained;
-  return StubLeave(CUDA_SUCCESS);
-}
-
-CUresult CUDAAPI cuDevicePrimaryCtxGetState(CUdevice device, unsigned int* flags, int* active) {
-  STUB_ENTER(STUB_INITIALIZED, "'device':%d", device);
-  STUB_REQUIRE(flags != NULL && active != NULL, CUDA_ERROR_INVALID_VALUE);
-  STUB_REQUIRE(StubDeviceExists(device), CUDA_ERROR_INVALID_DEVICE);
-  *flags = 0;
-  *active = stub.contexts[device].retained > 0;
   return StubLeave(CUDA_SUCCESS);
 }
 
@@ -131,33 +122,5 @@ CUresult CUDAAPI cuCtxSynchronize(void) {
   StubContext* context = NULL;
   STUB_TRY(StubActiveContext(&context));
   STUB_REQUIRE(!StubCaptureUnderWay(context), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-  return StubLeave(CUDA_SUCCESS);
-}
-
-/* Under the names of CUDA 12, whichever version cuda.h has renamed these to. */
-STUB_EXPORT CUresult StubCtxCreate(CUcontext* context, unsigned int flags,
-                                   CUdevice device) __asm__("cuCtxCreate_v2");
-STUB_EXPORT CUresult StubCtxDestroy(CUcontext context) __asm__("cuCtxDestroy_v2");
-
-CUresult StubCtxCreate(CUcontext* context, unsigned int flags, CUdevice device) {
-  StubEnter("cuCtxCreate", STUB_ALWAYS, "'flags':%u,'device':%d", flags, device);
-  STUB_REQUIRE(stub.initialized_by != 0, CUDA_ERROR_NOT_INITIALIZED);
-  STUB_REQUIRE(context != NULL, CUDA_ERROR_INVALID_VALUE);
-  STUB_REQUIRE(StubDeviceExists(device), CUDA_ERROR_INVALID_DEVICE);
-  for (int i = kMaxDevices; i < kMaxContexts; ++i) {
-    if (stub.contexts[i].used) continue;
-    stub.contexts[i] = (StubContext){.device = device, .retained = 1, .used = true};
-    *context = &stub.contexts[i];
-    return StubLeave(Push(*context) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
-  }
-  return StubLeave(CUDA_ERROR_OUT_OF_MEMORY);
-}
-
-CUresult StubCtxDestroy(CUcontext context) {
-  StubEnter("cuCtxDestroy", STUB_ALWAYS, "'context':%zu", (size_t)context);
-  STUB_REQUIRE(StubFindContext(context) != NULL, CUDA_ERROR_INVALID_CONTEXT);
-  if (StubCurrentContext() == context) Pop();
-  // Its slot stays taken, so that a stale handle never names another context.
-  context->retained = 0;
   return StubLeave(CUDA_SUCCESS);
 }

@@ -47,12 +47,3 @@ CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t siz
   memset((void*)to, value, size);
   return StubLeave(CUDA_SUCCESS);
 }
-
-CUresult CUDAAPI cuMemsetD8(CUdeviceptr to, unsigned char value, size_t size) {
-  STUB_ENTER(STUB_INITIALIZED, "'to':%llu,'value':%d,'size':%zu", to, value, size);
-  StubContext* context = NULL;
-  STUB_TRY(StubActiveContext(&context));
-  STUB_REQUIRE(size == 0 || to != 0, CUDA_ERROR_INVALID_VALUE);
-  memset((void*)to, value, size);
-  return StubLeave(CUDA_SUCCESS);
-}

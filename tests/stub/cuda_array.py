@@ -38,21 +38,7 @@ _new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
 
 class CudaArray:
-    """A DLPack exporter; see `cuda_array`.
-
-    Attributes
-    ----------
-    shape, strides : tuple of int
-        Strides in elements; None where DLPack is to get none.
-    dtype : tuple of int
-        DLPack's code, bits and lanes.
-    device : tuple of int
-        DLPack's device type and ordinal.
-    data_ptr : int
-        Where the first element is, `byte_offset` counted in.
-    numpy : numpy.ndarray
-        A view of the elements, for kernels that tests compute and for checks.
-    """
+    """A DLPack exporter, and a view of its elements (`numpy`) for what tests compute and check."""
 
     def __init__(
         self,
@@ -129,19 +115,9 @@ def cuda_array(
 ) -> CudaArray:
     """Return a zeroed array that tvm-ffi takes for a tensor of a device.
 
-    Parameters
-    ----------
-    shape : int or sequence of int
-        Lengths.
-    dtype : str or tuple of int
-        A name as DLPack has it (``"bfloat16"``, ``"float8_e4m3fn"``) or as numpy has it, or
-        DLPack's own code, bits and lanes.
-    strides : sequence of int or None
-        In elements; None passes on none, which means a compact tensor.
-    byte_offset : int
-        DLPack's field of that name: what is to be added to its data pointer.
-    address_offset : int
-        Bytes by which the data pointer itself is moved off its 256-byte alignment.
+    `dtype` is DLPack's or numpy's name, or DLPack's code, bits and lanes; `strides`, in elements,
+    are passed on only if given; `byte_offset` is DLPack's field, and `address_offset` moves the
+    data pointer itself off its 256-byte alignment.
     """
     lengths = (shape,) if isinstance(shape, int) else tuple(shape)
     return CudaArray(

@@ -218,11 +218,11 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, 
                                                                    int size, size_t smem,
                                                                    unsigned flags) {
   CUkernel kernel = NULL;
+  (void)flags;
   READY();
   const CUresult result = FindKernel(host, &kernel);
   if (result != CUDA_SUCCESS) return Noted(result);
-  return Noted(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, (CUfunction)kernel, size,
-                                                                    smem, flags));
+  return Noted(cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, (CUfunction)kernel, size, smem));
 }
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* host, int size,
                                                           size_t smem) {
@@ -293,7 +293,6 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
   READY();
   return Noted(cuStreamCreate(stream, flags));
 }
-cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithFlags(stream, 0); }
 
 #define FORWARD(name, parameters, call) \
   cudaError_t name parameters {         \
@@ -311,15 +310,11 @@ FORWARD(cudaEventDestroy, (cudaEvent_t e), cuEventDestroy(e))
 
 FORWARD(cudaMalloc, (void** at, size_t size), cuMemAlloc((CUdeviceptr*)at, size))
 FORWARD(cudaFree, (void* at), at == NULL ? CUDA_SUCCESS : cuMemFree((CUdeviceptr)at))
-FORWARD(cudaMallocAsync, (void** at, size_t size, cudaStream_t s),
-        cuMemAllocAsync((CUdeviceptr*)at, size, s))
 FORWARD(cudaMemcpy, (void* to, const void* from, size_t size, enum cudaMemcpyKind kind),
         ((void)kind, cuMemcpy((CUdeviceptr)to, (CUdeviceptr)from, size)))
 FORWARD(cudaMemcpyAsync,
         (void* to, const void* from, size_t size, enum cudaMemcpyKind kind, cudaStream_t s),
         ((void)kind, cuMemcpyAsync((CUdeviceptr)to, (CUdeviceptr)from, size, s)))
-FORWARD(cudaMemset, (void* at, int value, size_t size),
-        cuMemsetD8((CUdeviceptr)at, (unsigned char)value, size))
 FORWARD(cudaMemsetAsync, (void* at, int value, size_t size, cudaStream_t s),
         cuMemsetD8Async((CUdeviceptr)at, (unsigned char)value, size, s))
 

@@ -39,8 +39,6 @@ static const struct {
   int multiprocessors, optin_smem, smem_per_sm, threads_per_sm, blocks_per_sm;
   bool cluster;
 } kModels[] = {
-    {70, "Stub V100", 80, 98304, 98304, 2048, 32, false},
-    {75, "Stub T4", 40, 65536, 65536, 1024, 16, false},
     {80, "Stub A100", 108, 166912, 167936, 2048, 32, false},
     {86, "Stub A40", 84, 101376, 102400, 1536, 16, false},
     {89, "Stub L40", 142, 101376, 102400, 1536, 24, false},
@@ -76,7 +74,6 @@ static void MakeDevice(StubDevice* device, int capability) {
     values[CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH] = kModels[i].cluster;
     values[CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED] = kModels[i].cluster;
   }
-  if (capability < 80) values[CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK] = 0;
 }
 
 void StubConfigureDevices(const char* capabilities) {

@@ -165,13 +165,7 @@ class DriverStub:
         """Call a driver function by its exported name; `DriverError` if it fails."""
         result = getattr(self.lib, function)(*args)
         if result != 0:
-            raise DriverError(f"{function} failed: {self.error_name(result)}")
-
-    def error_name(self, result: int) -> str:
-        """Return the name of a result, or its number."""
-        name = ctypes.c_char_p()
-        self.lib.cuGetErrorName(result, ctypes.byref(name))
-        return name.value.decode() if name.value else str(result)
+            raise DriverError(f"{function} failed: {result}")
 
     @contextmanager
     def current_device(self, ordinal: int) -> Iterator[int]:

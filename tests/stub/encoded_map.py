@@ -13,34 +13,18 @@ _MARK = 1 << 21
 
 @dataclass(frozen=True)
 class EncodedMap:
-    """A tensor map, in the driver's own order of dimensions: innermost first.
+    """A tensor map, in the driver's own numbers and order of dimensions: innermost first."""
 
-    Attributes
-    ----------
-    mode : int
-        0 for tiled, 1 for im2col.
-    type, interleave, swizzle, promotion, fill : int
-        The driver's numbers.
-    address : int
-        Of the data.
-    is_marked : bool
-        Whether bit 85 is set, which is for tensors of 128 KiB and more.
-    dims, strides, box, element_strides : tuple of int
-        Strides in bytes, of all dimensions but the first. The box is empty for im2col.
-    lower, upper : tuple of int
-        The corners; empty for tiled maps, as channels and pixels are 0.
-    """
-
-    mode: int
+    mode: int  # 0 for tiled, 1 for im2col
     type: int
     interleave: int
     swizzle: int
     promotion: int
     fill: int
     address: int
-    is_marked: bool
+    is_marked: bool  # bit 85, which is for tensors of 128 KiB and more
     dims: tuple[int, ...]
-    strides: tuple[int, ...]
+    strides: tuple[int, ...]  # in bytes, of all dimensions but the first
     element_strides: tuple[int, ...]
     box: tuple[int, ...] = ()
     lower: tuple[int, ...] = ()

@@ -1,16 +1,11 @@
 /*!
  * \file launch_check.c
- * \brief The driver's checks of a launch: dimensions, shared memory, clusters, attributes.
+ * \brief The driver's checks of a launch: dimensions, shared memory, clusters, events.
  *
  * Each answer is what driver 580 gave on an H200, except those of a cluster on a device without
  * clusters, which could not be tried.
  */
 #include "launch_check.h"
-
-enum {
-  kPreferredCluster = 11, /* PREFERRED_CLUSTER_DIMENSION, which headers before 12.8 lack */
-  kLastAttribute = CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
-};
 
 static CUresult CheckShape(const CUlaunchConfig* config, const Target* target) {
   const unsigned int sizes[6] = {config->blockDimX, config->blockDimY, config->blockDimZ,
@@ -27,33 +22,18 @@ static CUresult CheckShape(const CUlaunchConfig* config, const Target* target) {
   return allowed ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-static const unsigned int* FindCluster(const CUlaunchConfig* config, int id) {
+static const unsigned int* FindCluster(const CUlaunchConfig* config) {
   const unsigned int* found = NULL;
   for (unsigned int i = 0; i < config->numAttrs; ++i) {
-    if ((int)config->attrs[i].id == id) found = &config->attrs[i].value.clusterDim.x;
+    if (config->attrs[i].id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
+    found = &config->attrs[i].value.clusterDim.x;
   }
   return found;
 }
 
-/* The preferred cluster is a multiple of the regular one, which there must be, and no deeper. */
-static CUresult CheckPreferred(const CUlaunchConfig* config, const StubKernelInfo* info,
-                               const unsigned int* preferred) {
-  const unsigned int* asked = FindCluster(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
-  const unsigned int grid[3] = {config->gridDimX, config->gridDimY, config->gridDimZ};
-  for (int i = 0; i < 3; ++i) {
-    unsigned int regular = asked != NULL ? asked[i] : (unsigned int)info->cluster[i];
-    if (regular == 0 || preferred[i] == 0 || preferred[i] % regular != 0 ||
-        grid[i] % preferred[i] != 0) {
-      return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-    }
-  }
-  bool as_deep = preferred[2] == (asked != NULL ? asked[2] : (unsigned int)info->cluster[2]);
-  return as_deep ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CLUSTER_SIZE;
-}
-
 CUresult StubClusterOf(const CUlaunchConfig* config, const StubKernelInfo* info,
                        uint64_t* blocks) {
-  const unsigned int* asked = FindCluster(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+  const unsigned int* asked = FindCluster(config);
   const unsigned int grid[3] = {config->gridDimX, config->gridDimY, config->gridDimZ};
   *blocks = 0;
   if (asked == NULL && info->cluster[0] == 0) return CUDA_SUCCESS;
@@ -84,17 +64,6 @@ static CUresult CheckCooperative(const CUlaunchConfig* config, const Target* tar
   return blocks <= resident ? CUDA_SUCCESS : CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
 }
 
-static CUresult AtMost(unsigned int value, unsigned int most) {
-  return value <= most ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-static CUresult CheckDomainMap(const CUlaunchAttributeValue* value, int device) {
-  int count = StubAttribute(device, CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT);
-  CUresult first = AtMost(value->memSyncDomainMap.default_, (unsigned int)count - 1);
-  CUresult second = AtMost(value->memSyncDomainMap.remote, (unsigned int)count - 1);
-  return first != CUDA_SUCCESS ? first : second;
-}
-
 /* What is no event of this library's is taken for one: tests make addresses up. */
 static CUresult CheckEvent(CUevent handle) {
   if (handle == NULL) return CUDA_ERROR_INVALID_HANDLE;
@@ -108,25 +77,11 @@ static CUresult CheckAttribute(const CUlaunchConfig* config, const Target* targe
   switch ((int)attribute->id) {
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
       return value->cooperative ? CheckCooperative(config, target) : CUDA_SUCCESS;
-    case kPreferredCluster:
-      return CheckPreferred(config, target->info, &value->clusterDim.x);
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-      return AtMost(value->clusterSchedulingPolicyPreference, 2);
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-      return AtMost(value->memSyncDomain, 1);
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-      return CheckDomainMap(value, target->device);
-    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-      return CUDA_ERROR_INVALID_VALUE;
     case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
     case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
       return CheckEvent(value->programmaticEvent.event);
-    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
-      return CUDA_ERROR_NOT_SUPPORTED;
-    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-      return AtMost(value->sharedMemCarveout, 100);
     default:
-      return (unsigned)attribute->id <= kLastAttribute ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+      return CUDA_SUCCESS;
   }
 }
 

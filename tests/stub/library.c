@@ -23,7 +23,7 @@ StubKernel* StubFindKernel(const void* handle, StubFunction** function) {
   for (StubLibrary* library = stub.libraries; library != NULL; library = library->next) {
     for (StubKernel* kernel = library->kernels; kernel != NULL; kernel = kernel->next) {
       if (handle == kernel) return kernel;
-      for (int i = 0; i < kMaxContexts && function != NULL; ++i) {
+      for (int i = 0; i < kMaxDevices && function != NULL; ++i) {
         if (handle != &kernel->functions[i] || kernel->functions[i].kernel == NULL) continue;
         *function = &kernel->functions[i];
         return kernel;

@@ -61,15 +61,6 @@ CUresult CUDAAPI cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunc
   return StubLeave(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks,
-                                                                      CUfunction handle,
-                                                                      int threads,
-                                                                      size_t dynamic_smem,
-                                                                      unsigned int flags) {
-  if (flags > CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE) return CUDA_ERROR_INVALID_VALUE;
-  return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, handle, threads, dynamic_smem);
-}
-
 /* What both functions of clusters need: the kernel where the configuration's stream has it. */
 typedef struct {
   int device, threads;

@@ -15,71 +15,31 @@ Dim3 = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a driver function.
-
-    Attributes
-    ----------
-    function : str
-        Base name, such as ``"cuMemAlloc"``.
-    thread : int
-        The kernel's id of the calling thread.
-    device : int
-        The device of the thread's context at the call, -1 where it had none.
-    args : dict
-        Its main arguments.
-    result : int
-        What it returned.
-    """
+    """One call of a driver function, by its base name, such as ``"cuMemAlloc"``."""
 
     function: str
     thread: int
-    device: int
+    device: int  # of the thread's context, -1 where it had none
     args: dict[str, Any]
     result: int
 
 
 @dataclass(frozen=True)
 class Launch:
-    """One launch, by whichever function.
-
-    Attributes
-    ----------
-    function : str
-        ``"cuLaunchKernelEx"``, ``"cuLaunchKernel"`` or ``"cuLaunchCooperativeKernel"``.
-    kernel : str or None
-        Symbol in the image; None where the handle was no kernel.
-    image : str or None
-        Architecture of the image that was taken, such as ``"sm_90a"``.
-    grid, block : tuple of int
-        As given: in blocks, in threads.
-    cluster : tuple of int or None
-        From the launch's attributes; None without such an attribute.
-    attributes : dict of int to bytes
-        All attributes, by CU_LAUNCH_ATTRIBUTE number, each value's 64 raw bytes.
-    stream : int
-        As given; 0 is the default stream.
-    device : int
-        Where the kernel ran, which the stream decides; -1 where the launch came to nothing.
-    current_device : int
-        The device of the thread's context, -1 where it had none.
-    params : tuple of bytes
-        Each parameter, as many bytes as the image says it has.
-    thread, result : int
-        As in `Call`.
-    """
+    """One launch, by whichever function."""
 
     function: str
-    kernel: str | None
-    image: str | None
+    kernel: str | None  # None where the handle was no kernel
+    image: str | None  # architecture of the image that was taken, such as "sm_90a"
     grid: Dim3
     block: Dim3
-    cluster: Dim3 | None
-    attributes: dict[int, bytes] = field(repr=False)
+    cluster: Dim3 | None  # from the attributes
+    attributes: dict[int, bytes] = field(repr=False)  # by number, 64 raw bytes each
     dynamic_smem_bytes: int
     stream: int
-    device: int
-    current_device: int
-    params: tuple[bytes, ...]
+    device: int  # where the kernel ran, which the stream decides; -1 for a launch that failed
+    current_device: int  # of the thread's context, -1 where it had none
+    params: tuple[bytes, ...]  # each as many bytes as the image says it has
     thread: int
     result: int
 

@@ -23,7 +23,6 @@
 
 enum {
   kMaxDevices = 16,
-  kMaxContexts = 64, /* the first kMaxDevices are the primary ones */
   kMaxImages = 16,
   kMaxAttributes = 160,
   kMaxStack = 64
@@ -45,7 +44,7 @@ void StubConfigureFromEnvironment(void);
 
 typedef struct CUctx_st {
   int device;
-  int retained; /* how often a primary context is retained; 1 for a live other one */
+  int retained;
   bool used;
 } StubContext;
 
@@ -127,7 +126,7 @@ struct CUkern_st {
   StubLibrary* library;
   char* name;
   StubSettings settings[kMaxDevices];
-  StubFunction functions[kMaxContexts];
+  StubFunction functions[kMaxDevices];
   StubKernel* next;
 };
 
@@ -231,7 +230,7 @@ typedef struct {
   int driver_version;
   int device_count;
   StubDevice devices[kMaxDevices];
-  StubContext contexts[kMaxContexts];
+  StubContext contexts[kMaxDevices]; /* the primary ones */
   int stacked; /* entries in all threads' context stacks */
   StubLibrary* libraries;
   StubStream* streams;
