@@ -103,14 +103,3 @@ def test_the_first_instance_whose_assumptions_hold_is_launched(module, driver_st
     module.either(cuda_array(driver_stub, 7, byte_offset=4), 8)
     names = [launch.kernel for launch in driver_stub.launches()]
     assert names == ["fast", "slow", "slow"]
-
-
-def test_a_value_that_no_instance_was_compiled_for_is_a_value_error(driver_stub, x):
-    launches = [
-        Launch(kernel=k, multiple_of={"n": n}, **SHAPE) for k, n in (("fast", 8), ("slow", 4))
-    ]
-    mod = tc.load_inline("unfit", SOURCE, functions={"k": Dispatch(launches)}, arch="sm_90")
-    with pytest.raises(ValueError, match=r"\(n: int\): got the int 6, wanted a multiple of 8"):
-        mod.k(x, 6)
-    with pytest.raises(TypeError, match=r"\(n: int\): got a str, wanted an int"):
-        mod.k(x, "6")

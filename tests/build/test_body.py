@@ -40,14 +40,6 @@ def test_it_is_made_once_an_installation_whatever_the_cache_folder(tools, tmp_pa
     assert not (tmp_path / "two").exists()
 
 
-def test_it_lies_in_the_cache_where_the_package_takes_no_files(tools, tmp_path, monkeypatch):
-    tools = compiler(tools, tmp_path, "echo > launcher.o")
-    monkeypatch.setattr(body, "SHIPPED", (Path("/dev/null"),))
-    made = body.obtain(Cache(tmp_path / "cache"), tools)
-    assert tmp_path / "cache" in Path(made).parents
-    assert body.obtain(Cache(tmp_path / "cache"), tools) == made
-
-
 def test_a_compiler_that_fails_is_quoted(tools, tmp_path, monkeypatch):
     monkeypatch.setattr(body, "SHIPPED", (tmp_path,))
     tools = compiler(tools, tmp_path, 'echo "launcher.cc:3:10: error: no such thing"\nexit 1')

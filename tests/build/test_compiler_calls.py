@@ -158,21 +158,3 @@ except tc.CompileError as error:
 """
     printed = in_new_process(nvrtc_alone + code)
     assert f"run: pip install {find_cuda().wheels[wheel]}" in printed
-
-
-# Several at once
-
-
-def test_results_come_in_order_from_threads_that_work_at_once(monkeypatch):
-    monkeypatch.setattr(os, "cpu_count", lambda: 3)
-    meeting = threading.Barrier(3, timeout=60)
-
-    def work(item):
-        meeting.wait()
-        if item == -1:
-            raise ValueError(item)
-        return item
-
-    assert program.in_parallel(work, range(3)) == [0, 1, 2]
-    with pytest.raises(ValueError, match="-1"):
-        program.in_parallel(work, (2, -1, 0))

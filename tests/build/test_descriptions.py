@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import struct
 from pathlib import Path
@@ -152,16 +151,6 @@ def test_a_module_of_json_launches_as_it_is_written(
     assert list(mod.cubins) == ["k"]
 
 
-def test_images_come_as_text_or_from_the_caller(built: tc.Module):
-    image = built.cubins["kernels"].image
-    inside = {"base64": base64.encodebytes(image).decode()}  # in lines
-    mod = tc.load_description({**DESCRIPTION, "images": {"k": inside}})
-    assert mod.cubins["k"].image == image
-    nowhere = {**DESCRIPTION, "images": {"k": {"path": "nowhere.cubin"}}}
-    for given in (image, {"k": image}):
-        assert tc.load_description(nowhere, embed_cubin=given)
-
-
 def test_an_image_may_lie_beside_the_module(built: tc.Module, driver_stub: DriverStub, here: Path):
     document = {
         "images": {"k": {"file": "k.cubin"}},
@@ -184,24 +173,6 @@ def test_an_image_may_lie_beside_the_module(built: tc.Module, driver_stub: Drive
     assert Path("made/made.cubin").exists()
 
 
-def test_parameters_that_are_bound_for_every_kernel_are_so_again():
-    mod = tc.load_inline(
-        "trailing",
-        'extern "C" __global__ void k(float* x, unsigned* count, int most) {}',
-        functions={"k": Launch(**SHAPE, params="float* x"), "l": Launch(kernel="k")},
-        bound_params=["unsigned int* count", Bound("most", required=True)],
-        arch="sm_90",
-    )
-    description = tc.Description.of(mod)
-    assert description.to_json()["bound_params"] == [
-        "unsigned int* count",
-        {"Bound": {"name": "most", "required": True}},
-    ]
-    again = tc.load_description(description, embed_cubin=mod.cubins)
-    assert told(again) == told(mod)
-    assert [name for name, _ in again.k.bound] == ["count", "most"]
-
-
 @pytest.mark.parametrize(
     ("changes", "error", "text"),
     [
@@ -214,23 +185,3 @@ def test_parameters_that_are_bound_for_every_kernel_are_so_again():
 def test_images_that_are_not_there_are_told(changes, error, text: str, here: Path):
     with pytest.raises(error, match=text):
         tc.load_description({**DESCRIPTION, **changes})
-
-
-def test_arguments_that_do_not_go_with_a_description_are_refused(built: tc.Module):
-    with pytest.raises(TypeError, match="functions are the description's"):
-        tc.load_description(DESCRIPTION, functions=["k"])
-    images = {"a": {"path": "a"}, "b": {"path": "b"}}
-    with pytest.raises(ValueError, match="embed_cubin is one image, and the description has a, b"):
-        tc.load_description({**DESCRIPTION, "images": images}, embed_cubin=b"")
-    plain = {"schema": "2.0", "images": {"k": {}}}
-    with pytest.raises(ValueError, match="the description has no name: give the module one"):
-        tc.load_description(plain, embed_cubin=built.cubins["kernels"])
-
-
-def test_without_functions_every_kernel_of_the_images_is_one(here: Path):
-    source = 'extern "C" __global__ void k(float* x, int n) {} __global__ void l() {}'
-    Path("k.cubin").write_bytes(tc.nvrtc.compile(source, arch="sm_90").image)
-    typed = {"images": {"k": {"path": "k.cubin", "signatures": {"k": "float* x, int n"}}}}
-    mod = tc.load_description(typed, name="all")
-    assert set(mod.functions) == {"k", "l"}
-    assert mod.k.signature == "k(float* x, int n)"

@@ -1,15 +1,12 @@
 """Processes and shared objects side by side: forks, spawns, RTLD_GLOBAL, what an import does."""
 
-import ctypes
 import multiprocessing
 import os
-import signal
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-import pytest
 from processes import in_fork
 from stub.cuda_array import cuda_array
 
@@ -50,31 +47,6 @@ def test_a_process_that_ends_by_an_error_while_nvrtc_works_does_not_crash():
     assert done.returncode == 1
 
 
-def test_a_child_that_asks_for_num_sms_or_loads_is_told_too(driver_stub):
-    functions = {"k": tc.Launch(grid="num_sms", block=1)}
-    mod = tc.load_inline("forked", SOURCE, functions=functions, arch="sm_90")
-    x = cuda_array(driver_stub, 4)
-    mod.k(x, 1)
-    assert in_fork(mod.unload) is None
-    for work in (lambda: mod.k(x, 2), mod.preload, lambda: mod.preload(1)):
-        error = in_fork(work)
-        assert type(error) is tc.LaunchError
-        assert "'spawn'" in str(error)
-
-
-def test_a_child_forked_amid_a_launch_does_not_wait_for_it_to_unload(driver_stub):
-    mod = tc.load_inline("forked", SOURCE, functions=FUNCTIONS, arch="sm_90")
-    errors = []
-
-    def unload():
-        signal.alarm(300)
-        mod.unload()
-
-    driver_stub.set_kernel("k", lambda launch: errors.append(in_fork(unload)))
-    mod.k(cuda_array(driver_stub, 4), 1)
-    assert errors == [None]
-
-
 def test_a_child_can_build(driver_stub):
     mod = tc.load_inline("forked", SOURCE, functions=FUNCTIONS, arch="sm_90")
     mod.k(cuda_array(driver_stub, 4), 1)
@@ -99,35 +71,6 @@ def test_a_spawned_child_launches(driver_stub):
 
 
 # Shared objects
-
-
-def test_modules_loaded_globally_keep_their_own_images(driver_stub):
-    paths = [
-        tc.build_inline(
-            "twin",
-            f'extern "C" __global__ void k(float* x, int n) {{ x[0] = n * {factor}; }}',
-            functions=FUNCTIONS,
-            arch="sm_90",
-        )
-        for factor in (3, 5)
-    ]
-    assert paths[0] != paths[1]
-    for path in paths:
-        ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
-    modules = [tc.load_module(path) for path in paths]
-    for mod in modules:
-        mod.k(cuda_array(driver_stub, 4), 1)
-    images = [mod.cubins["kernels"].image for mod in modules]
-    loads = driver_stub.calls("cuLibraryLoadData")
-    embedded = [
-        ctypes.string_at(call.args["code"], len(image))
-        for call, image in zip(loads, images, strict=True)
-    ]
-    assert embedded == images
-    assert images[0] != images[1]
-    modules[0].unload()
-    modules[1].k(cuda_array(driver_stub, 4), 2)
-    assert len(driver_stub.calls("cuLibraryLoadData")) == 2
 
 
 def test_a_launcher_exports_its_functions_alone_and_needs_no_cuda_library():
@@ -184,8 +127,3 @@ print(sorted(heavy & {name.partition(".")[0] for name in new}))
     )
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
     assert not os.listdir(tmp_path)
-
-
-def test_an_unknown_public_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="has no attribute 'nope'"):
-        _ = tc.nope

@@ -28,13 +28,6 @@ def test_a_part_of_a_name_launches_the_kernel_that_has_it(driver_stub):
     assert launched == ["main_kernel", "main_kernel", "main_kernel_2"]
 
 
-def test_an_ambiguous_part_fails_the_build():
-    source = GENERATED.replace("main_kernel_1(", "main_other(")
-    functions = {"f": tc.Launch(kernel="main", **ONE)}
-    with pytest.raises(ValueError, match="function 'f': kernel name 'main' stands for 3 kernels"):
-        tc.load_inline("lookup", source, functions=functions, arch="sm_90")
-
-
 def test_a_part_finds_kernels_of_an_image_that_came_ready(driver_stub):
     image = tc.nvrtc.compile(
         "namespace lib { template <class T, int N> __global__ void gemm(T* x) {} }",
@@ -50,13 +43,3 @@ def test_a_part_finds_kernels_of_an_image_that_came_ready(driver_stub):
     functions = {"f": tc.Launch(kernel="gemm", params="float* x", **ONE)}
     with pytest.raises(ValueError, match=r"lib::gemm<float, 8>\(float\* arg0\) \[_ZN"):
         tc.load_inline("lookup_ready", embed_cubin={"ready": image}, functions=functions)
-
-
-def test_an_uninstantiated_template_is_not_taken_for_another_kernel():
-    source = """
-    template <class T> __global__ void fill(T* x) {}
-    extern "C" __global__ void fill_all(float* x) {}
-    """
-    functions = {"f": tc.Launch(kernel="fill", **ONE)}
-    with pytest.raises(ValueError, match="of a template name an instance, such as 'fill<"):
-        tc.load_inline("lookup_template", source, functions=functions, arch="sm_90")

@@ -23,19 +23,6 @@ def test_a_function_is_tvm_ffi_s_and_says_what_it_takes(ops):
     assert "saxpy" in repr(ops)
 
 
-def test_a_positional_call_runs_no_python_of_ours(ops):
-    assert "__call__" not in vars(tc.Function)
-    assert type(ops.saxpy).__call__ is tvm_ffi.Function.__call__
-
-
-def test_a_docstring_follows_the_signature():
-    mod = load(SAXPY, {"saxpy": 'Adds a times x to y.\n\nIn place. Ünïcode " \\ ?? too.'})
-    signature, _, doc = mod.saxpy.__doc__.partition("\n\n")
-    assert signature == "saxpy(float a, const float* x, float* y, int n)"
-    assert doc == 'Adds a times x to y.\n\nIn place. Ünïcode " \\ ?? too.'
-    assert inspect.getdoc(mod.saxpy).startswith("saxpy(float a")
-
-
 def test_python_s_tools_know_what_it_takes(ops):
     parameters = inspect.signature(ops.saxpy).parameters.values()
     assert [(p.name, p.annotation) for p in parameters] == list(ops.saxpy.params)
@@ -44,15 +31,6 @@ def test_python_s_tools_know_what_it_takes(ops):
     assert str(inspect.signature(mod.k)) == "(in: 'const float*', lambda: 'float*', /) -> None"
     mod = tc.load_inline("cpp", "int one() { return 1; }", functions=["one"])
     assert not hasattr(mod.one, "__signature__")
-
-
-def test_options_that_are_set_show():
-    scale = load(SAXPY).saxpy
-    assert repr(scale[2, (32, 4)]) == "<tvmffi_cubin.Function saxpy[(2, 1, 1), (32, 4, 1)]>"
-    assert repr(scale[2, 4, 99].on(1 << 16)).endswith(
-        " saxpy[(2, 1, 1), (4, 1, 1), 99].on(0x10000)>"
-    )
-    assert repr(scale.on(None)).endswith(" saxpy.on(0x0)>")
 
 
 def test_ipython_shows_and_completes_functions(ops):

@@ -138,16 +138,6 @@ def test_a_header_that_changes_is_read_again(fake):
     assert (tc.load_module(first).one(), tc.load_module(second).one()) == (1, 2)
 
 
-def test_cpp_sources_go_to_the_host_compiler_and_export(fake):
-    cpp = "int two();\n#ifdef __NVCC__\n#error nvcc\n#endif\nint four() { return 2 * two(); }"
-    mod = tc.load_inline(
-        "cpp", SOURCES[0], cpp_sources=cpp, functions="four", compiler="nvcc", arch=ARCH
-    )
-    assert mod.four() == 4
-    (command,) = fake.commands()
-    assert command.endswith("cuda_host.cu")
-
-
 def test_separate_device_code_is_linked_before_host_code(fake):
     write("two.cc", SOURCES[0])
     subprocess.run(["c++", "-fPIC", "-c", "-o", "two.o", "two.cc"], check=True)
@@ -227,15 +217,6 @@ def test_kernels_and_host_functions_in_one_text_are_a_module(mixed, genuine):
     assert mixed.run.__doc__ == "Runs."
     assert mixed.functions == ("one",)
     mixed.unload()
-
-
-def test_the_module_names_no_folder_of_nvcc_and_needs_no_runtime(mixed, genuine):
-    content = Path(mixed.path).read_bytes()
-    for folder in (genuine.root, genuine.libraries, os.path.dirname(genuine.path)):
-        assert not folder or folder.encode() not in content
-    needed = subprocess.run(["readelf", "-d", mixed.path], capture_output=True, text=True)
-    assert "libcudart" not in needed.stdout
-    assert "RUNPATH" not in needed.stdout
 
 
 def test_the_code_that_nvcc_embeds_is_inspected(mixed, genuine):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -40,21 +39,6 @@ def test_units_of_either_kind_become_one_image(library: str, user: str):
     assert read_image(linked).kind == "cubin"
 
 
-def test_files_bytes_and_ptx_are_linked_too(tmp_path: Path):
-    (tmp_path / "library.cubin").write_bytes(unit(LIBRARY).image)
-    ptx = unit(LIBRARY, "ptx", "sm_90", options=["-rdc=true"])
-    for library in (tmp_path / "library.cubin", ptx):
-        linked = nvjitlink.link([library, unit(USER).image], arch="sm_90a")
-        assert [kernel.name for kernel in linked.kernels] == ["use"]
-
-
-def test_lowered_names_of_the_units_are_kept():
-    fill = unit("template <class T> __global__ void fill(T* x) {}", name_expressions=["fill<int>"])
-    linked = nvjitlink.link([unit(LIBRARY), fill])
-    assert linked.lowered_names == fill.lowered_names
-    assert [kernel.name for kernel in linked.kernels] == [fill.lowered_names["fill<int>"]]
-
-
 def test_every_undefined_symbol_is_named():
     user = unit(
         "__device__ int missing(int, const char*);\n"
@@ -79,15 +63,6 @@ def test_a_symbol_that_is_defined_twice_is_an_error(kinds: tuple[str, str], capf
     message = refusal(unit(USER), first, second)
     assert re.search("Multiple definition of 'counter'|'counter': symbol multiply", message)
     assert "Hint: rename one, make it static or inline, or keep one" in message
-    assert capfd.readouterr().err == ""
-
-
-def test_a_definition_of_ptx_or_of_a_kernel_is_one_too(capfd):
-    ptx = unit(LIBRARY, "ptx", "compute_90", options=["-rdc=true"])
-    message = refusal(unit(LIBRARY), ptx, unit(USER))
-    assert "Multiple definition of 'add_one(float)' in 'inputs[1]', first in 'inputs[0]'" in message
-    kernels = [unit(f'extern "C" __global__ void k(int* x) {{ x[0] = {i}; }}') for i in (1, 2)]
-    assert "Multiple definition of 'k' in 'inputs[1]', first in 'inputs[0]'" in refusal(*kernels)
     assert capfd.readouterr().err == ""
 
 
@@ -166,8 +141,3 @@ def test_wrong_arguments_are_named():
         ("-lto", "the option '-lto' is said by an argument"),
     ):
         assert said in refusal(unit(LIBRARY), error=ValueError, options=[option])
-
-
-def test_optimising_across_units_without_ltoir_says_what_is_missing():
-    message = refusal(unit(LIBRARY), unit(USER), lto=True)
-    assert 'no input has LTO-IR: compile them with target_type="ltoir", or leave out' in message

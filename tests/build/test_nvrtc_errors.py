@@ -6,7 +6,6 @@ import pickle
 import pytest
 from nvrtc_kernel import KERNEL, compile_it
 
-from tvmffi_cubin import nvrtc
 from tvmffi_cubin.errors import CompileError, ToolchainError
 
 
@@ -51,14 +50,9 @@ def test_what_the_compiler_says_goes_to_the_logger_and_into_the_cubin(caplog):
     ("arguments", "error", "message"),
     [
         ({"source": " \n\t"}, ValueError, "source is empty"),
-        ({"source": b"x"}, TypeError, "source must be a string, got bytes"),
-        ({"include_paths": "abc"}, TypeError, "include_paths must be a sequence"),
-        ({"name_expressions": "abc"}, TypeError, "name_expressions must be a sequence"),
         ({"options": "abc"}, TypeError, "options must be a sequence"),
         ({"options": ["--no-such-thing"]}, ValueError, "unrecognized option --no-such-thing"),
-        ({"options": ["-dlto"]}, ValueError, r"made no image.*-dlto"),
         ({"target_type": "fatbin"}, ValueError, "'cubin', 'relocatable', 'ltoir', 'ptx'"),
-        ({"target_type": "ltoir", "arch": "compute_90"}, ValueError, "wants one architecture such"),
         (
             {"arch": "sm_150"},
             ToolchainError,
@@ -70,9 +64,3 @@ def test_what_the_compiler_says_goes_to_the_logger_and_into_the_cubin(caplog):
 def test_a_bad_argument_is_named(arguments, error, message):
     with pytest.raises(error, match=message):
         compile_it(**arguments)
-
-
-def test_a_device_that_nvrtc_does_not_know_is_an_error_with_the_remedy(driver_stub):
-    driver_stub.set_devices(150)
-    with pytest.raises(ToolchainError, match="sm_150a is no arch.*pip install --upgrade"):
-        nvrtc.compile(KERNEL)

@@ -11,15 +11,6 @@ from tvmffi_cubin import nvrtc
 from tvmffi_cubin.host import toolchain
 
 
-def test_a_constant_aggregate_is_bound_member_by_member_beside_tuples():
-    compile_it(
-        "#include <utility>\n#include <tuple>\nstruct S { int a; float b; };\n"
-        "__global__ void k(float* x) {\nconst auto [a, b] = S{1, 2};\n"
-        "const auto [c, d] = std::pair<int, float>(a, b);\n"
-        "const auto [e, f] = std::make_tuple(c, d);\nx[e] = f;\n}"
-    )
-
-
 @pytest.mark.parametrize("header", CLAIMS)
 def test_what_the_shims_say_is_true(header):
     source = includes(["climits", "cfloat", header]) + CLAIMS[header]

@@ -5,7 +5,6 @@ from pathlib import Path
 import tvm_ffi
 from file_kit import ADD, EXPORT, SCALE, compiled, linked, write
 from stub.cuda_array import cuda_array
-from wrapper_sources import DRIVER, KERNELS
 
 import tvmffi_cubin as tc
 
@@ -32,14 +31,6 @@ def test_an_object_has_images_and_launchers_in_it(here, driver_stub):
     assert driver_stub.launches()[0].values("Pfi") == (x.data_ptr, 3.0, 8)
 
 
-def test_an_object_of_a_wrapper_has_its_kernels_in_it(here, driver_stub):
-    write("kernels.cu", KERNELS)
-    write("wrapper.cc", DRIVER)
-    made = tc.build("w", sources=["kernels.cu", "wrapper.cc"], arch="sm_90", output="w.o")
-    tc.load_module(linked(made)).add_one(cuda_array(driver_stub, 8), cuda_array(driver_stub, 8))
-    assert len(driver_stub.launches()) == 1
-
-
 def test_objects_given_become_part_of_the_object(here):
     write("twice.c", "int twice(int x) { return 2 * x; }\n")
     text = 'extern "C" int twice(int);\nint four(int x) { return twice(twice(x)); }\n'
@@ -48,17 +39,3 @@ def test_objects_given_become_part_of_the_object(here):
     assert (
         tvm_ffi.load_module(linked(tc.build("four", sources=sources, output="four.o"))).four(1) == 4
     )
-
-
-def test_inline_sources_become_an_object_too(here):
-    made = tc.build_inline(
-        "one", cpp_sources="int one() { return 1; }", functions="one", output="o.o"
-    )
-    assert tvm_ffi.load_module(linked(made)).one() == 1
-
-
-def test_output_names_a_shared_object_too(here):
-    write("add.cc", ADD)
-    made = tc.build("add", sources="add.cc", output="libadd.so", build_directory=here)
-    assert made == str(here / "libadd.so")
-    assert tvm_ffi.load_module(made).add(1, 2) == 3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
@@ -68,11 +67,3 @@ def test_what_was_built_while_a_header_changed_is_not_found_again(package, tmp_p
     (again,) = run(package, "two")
     assert again[::2] == (1, "built")
     assert again[1] != built[1]
-
-
-def test_they_are_not_looked_at_on_a_hit_one_by_one(package, tmp_path):
-    run(package, "one=1")
-    run(package, "one")
-    (record,) = (tmp_path / "cache" / "records").glob("*.json")
-    names = [name for item in json.loads(record.read_text())["reads"] for name in item[2]]
-    assert not [name for name in names if name.startswith("$TVMFFI_CUBIN/")]

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.host.units import own_statics
 
 HOST = """
 #include <tvm/ffi/function.h>
@@ -64,10 +63,3 @@ gc.collect()
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.stdout == "[2, 21] ['refused', 'refused']\n", done.stderr
     assert done.returncode == 0
-
-
-def test_the_flag_is_gcc_s_alone():
-    assert own_statics("Target: x86_64-linux-gnu\ngcc version 12.2.0 (Debian)") == (
-        "-fno-gnu-unique",
-    )
-    assert own_statics("clang version 17.0.6\nTarget: x86_64") == ()

@@ -13,8 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from tvmffi_cubin.host import toolchain
-
 ROOT = Path(__file__).resolve().parents[2]
 PURELIB = Path(sysconfig.get_path("purelib"))
 
@@ -107,7 +105,3 @@ def test_the_installed_wheel_runs_the_quick_start_away_from_the_checkout(
     assert "Kernels for sm_90a:" in run(
         installed, "-m", "tvmffi_cubin", "demo", cwd=tmp_path, env=environment
     )
-
-
-def test_a_checkout_finds_its_headers_beside_the_package():
-    assert toolchain.include_dir() == ROOT / "include"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 
 import pytest
-from fatbin_builder import Row, fatbin
 from several_architectures import (
     EVERYTHING,
     SOURCE,
@@ -18,7 +17,7 @@ from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import nvrtc
-from tvmffi_cubin.cuda import libraries, nvfatbin
+from tvmffi_cubin.cuda import libraries
 from tvmffi_cubin.errors import ToolchainError
 
 pytestmark = needs_sm_100a
@@ -48,20 +47,6 @@ def test_the_order_of_architectures_and_repetitions_change_nothing(monkeypatch):
     assert load("sm_90a").cubins["kernels"].kind == "cubin"
     monkeypatch.setenv("TVMFFI_CUBIN_ARCH", "sm_90a,sm_80")
     assert load(None).path == load(["sm_80", "sm_90a"]).path != load("sm_90a").path
-
-
-def test_ptx_alone_is_text_and_needs_no_nvfatbin(monkeypatch):
-    monkeypatch.setattr(nvfatbin, "library", None)
-    image = load("compute_90").cubins["kernels"]
-    assert (image.kind, image.archs) == ("ptx", ("compute_90",))
-    assert {kernel.name for kernel in image.kernels} == {"add", "dynamic", "newer"}
-
-
-def test_nvccs_gencode_means_the_same():
-    flags = ["-gencode=arch=compute_80,code=[sm_80,compute_80]", "-gencode", "arch=compute_90a"]
-    flags[-1] += ",code=sm_90a"
-    image = load(None, extra_cuda_cflags=flags).cubins["kernels"]
-    assert image.archs == ("sm_80", "sm_90a", "compute_80")
 
 
 def test_without_nvfatbin_the_package_is_named_and_one_architecture_is_still_built(monkeypatch):
@@ -119,19 +104,3 @@ def test_kernels_of_a_given_image_are_launched_by_declared_parameters(arch, driv
     assert mod.cubins["image"].archs == given.archs
     mod.add(cuda_array(driver_stub, 4), 9)
     assert struct.unpack("<i", driver_stub.launches()[0].params[1]) == (9,)
-
-
-def test_a_kernel_that_cannot_be_read_says_why():
-    data = fatbin(Row(80, b"\x28\xb5\x2f\xfd", flags=0x8000, full=99))
-    with pytest.raises(
-        ValueError, match="no kernel 'add'.*; image 'image': the member for sm_80: "
-    ):
-        embedded(data, add="float* x")
-
-
-@pytest.mark.parametrize("kinds", [("relocatable",), ("relocatable", "ltoir")])
-def test_a_fatbin_of_code_that_is_yet_to_be_linked_is_refused(kinds):
-    made = [nvrtc.compile(SOURCE, arch="sm_90", target_type=kind).image for kind in kinds]
-    rows = [Row(90, x, kind=8 if x.startswith(b"\xed") else 2) for x in made]
-    with pytest.raises(ValueError, match="embed_cubin.*yet to be linked.*device_libraries"):
-        embedded(fatbin(*rows), add="float* x, int n")

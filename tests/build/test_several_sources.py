@@ -9,7 +9,7 @@ from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import nvrtc
-from tvmffi_cubin.cuda import libraries, nvjitlink
+from tvmffi_cubin.cuda import libraries
 from tvmffi_cubin.errors import CompileError, ToolchainError
 from tvmffi_cubin.kernels import nv_info
 
@@ -91,13 +91,6 @@ def test_one_function_launches_kernels_of_two_units(driver_stub):
     assert mod.cubins["kernels"].lowered_names == {"fill<float>": "_Z4fillIfEvPT_S0_"}
 
 
-def test_two_static_kernels_of_one_name_are_an_error():
-    unit = "static __global__ void same(int* x) { x[0] = %d; }"
-    message = refusal(unit % 1, unit % 2, error=ValueError)
-    assert message.count("same(int* x) [_Z4samePi]") == 2
-    refusal(unit % 1, unit % 2, functions={"f": tc.Launch(kernel="same")}, error=ValueError)
-
-
 def test_files_are_units_with_their_own_folders(tmp_path: Path):
     for name, text in (("a", SCALE), ("b", USE)):
         (tmp_path / name).mkdir()
@@ -111,39 +104,6 @@ def test_files_are_units_with_their_own_folders(tmp_path: Path):
     assert "a.cu" not in str(caught.value)
 
 
-def test_headers_may_hold_kernels_and_templates(tmp_path: Path):
-    (tmp_path / "kernels.cuh").write_text('extern "C" __global__ void included(int* x) {}')
-    (tmp_path / "fill.cuh").write_text("template <class T> __global__ void fill(T* x) {}")
-    sources = [
-        '#include "kernels.cuh"',
-        "__global__ void k(int* x) {}",
-        '#include "fill.cuh"\n__global__ void l(int* x) {}',
-    ]
-    functions = {name: tc.Launch(kernel=name) for name in ("included", "k", "l", "fill<int>")}
-    mod = load(
-        sources,
-        {name.partition("<")[0]: launch for name, launch in functions.items()},
-        extra_include_paths=[tmp_path],
-    )
-    assert mod["fill"].signature == "fill(int* arg0)"
-
-
-def test_several_architectures_and_ptx_are_made_of_several_units():
-    mod = load(name="archs", arch=["sm_80", "sm_90a", "compute_90"])
-    image = mod.cubins["kernels"]
-    assert image.archs == ("sm_80", "sm_90a", "compute_90")
-    assert mod.functions == ("first", "second", "third")
-    assert {kernel.name for kernel in image.kernels} == {"first", "_Z6secondPfd", "third"}
-
-
-def test_a_source_that_is_alone_is_not_linked(monkeypatch):
-    monkeypatch.setattr(nvjitlink, "link_inputs", None)
-    alone = ["#define N 3", 'extern "C" __global__ void alone(int* x) { x[0] = N; }']
-    for sources in (alone, alone[1].replace("N;", "4;")):
-        mod = load(sources, name="alone", lto=True, extra_cuda_cflags=["-rdc=true"])
-        assert mod.functions == ("alone",)
-
-
 @pytest.mark.parametrize("more", ["", "__global__ void put(short* c) {}"])
 def test_overloads_in_several_units_keep_their_own_types(more):
     one, other = (f"__global__ void put({type_} p) {{ p[0] = 1; }}" for type_ in ("float*", "int*"))
@@ -154,13 +114,6 @@ def test_overloads_in_several_units_keep_their_own_types(more):
 
 
 # Options and tools
-
-
-def test_the_options_of_a_link_are_those_of_the_compilation():
-    flags = ["-lineinfo", "-maxrregcount=32", "-dlto", "-rdc=true"]
-    mod = load(name="options", extra_cuda_cflags=flags)
-    assert b".debug_line" in mod.cubins["kernels"].image
-    assert "_Z6scaledf" not in symbols(mod)
 
 
 def test_a_missing_nvjitlink_names_its_wheel(monkeypatch):
@@ -200,13 +153,6 @@ def test_kernels_may_launch_kernels_with_the_device_runtime():
     assert mod.functions == ("child", "parent")
 
 
-@BOTH
-def test_a_symbol_that_a_library_lacks_is_named(lto):
-    other = library(source=LIBRARY.replace("float x", "int x"))
-    message = refusal(CALLER, device_libraries=[other], lto=lto)
-    assert "Undefined reference to 'helper(float)' in '" in message
-
-
 def test_what_is_no_library_is_named():
     linked = nvrtc.compile("__global__ void k() {}", arch="sm_90a")
     for given, error, problem in (
@@ -221,12 +167,6 @@ def test_what_is_no_library_is_named():
         load(CALLER, device_libraries="libhelper.a")
     with pytest.raises(ValueError, match="there are none: link them with nvjitlink.link"):
         tc.load_inline("m", cpp_sources="int one() { return 1; }", device_libraries=[library()])
-
-
-def test_what_is_yet_to_be_linked_is_not_embedded_as_it_is():
-    for kind, what in (("relocatable", "is a relocatable cubin"), ("ltoir", "it is LTO-IR")):
-        with pytest.raises(ValueError, match=rf"embed_cubin\['image'\].*{what}.*nvjitlink\.link"):
-            tc.load_inline("unlinked", embed_cubin={"image": library(kind)})
 
 
 # Units that do not compile
@@ -248,17 +188,6 @@ def test_a_unit_that_needs_a_declaration_is_told_which():
     message = refusal(HEADER, SCALE, USE.replace("__device__ Real scaled(Real x);", ""))
     assert 'identifier "scaled" is undefined' in message
     assert "Hint: cuda_sources[1] has scaled, but sources of a list are compiled" in message
-
-
-def test_an_instance_that_is_none_says_whose_it_would_be():
-    functions = {"f": tc.Launch(kernel="full<float>")}
-    message = refusal(*SOURCES, functions=functions, error=ValueError)
-    assert message.startswith("'full<float>': no instance of the source's kernels")
-    assert "first, fill, second, third" in message
-    template = "template <class T> __global__ void one(T* x) { *x = T::one; }"
-    functions = {"f": tc.Launch(kernel="one<int>")}
-    message = refusal("__global__ void k(int* x) {}", template, functions=functions)
-    assert message.startswith("cuda_sources[1] does not compile")
 
 
 # Units that do not link

@@ -4,7 +4,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from processes import in_new_process
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
@@ -64,35 +63,6 @@ def test_a_module_is_taken_and_called(machine, tmp_path, monkeypatch, driver_stu
     assert mod.path != built
     mod.k(cuda_array(driver_stub, 3), 1)
     assert driver_stub.launches()[0].grid == (3, 1, 1)
-
-
-def test_what_is_taken_imports_no_compiler_and_what_is_here_nothing_for_the_remote(
-    machine, monkeypatch
-):
-    # They are for builds to come, and a process waits for them.
-    monkeypatch.setenv("TVMFFI_CUBIN_PCH", "off")
-    code = """
-import sys
-import tvmffi_cubin as tc
-print(tc.load_inline("host", cpp_sources="int f() { return 42; }", functions="f").f())
-print(*sorted(name for name in sys.modules if name.startswith(("tvmffi_cubin.", "fsspec"))))
-"""
-    names = ("inline.assemble", "host.build", "functions.plan", "host.ninja")
-    compilers = {f"tvmffi_cubin.{name}" for name in names}
-    machine("first")
-    assert compilers <= imported(code)
-    machine("second")
-    taken = imported(code)
-    assert "tvmffi_cubin.cache.remote" in taken
-    assert taken.isdisjoint(compilers)
-    # What the cache folder has wants nothing of the remote.
-    assert imported(code).isdisjoint({"tvmffi_cubin.cache.remote", "fsspec"})
-
-
-def imported(code):
-    answer, names = in_new_process(code).split("\n")
-    assert answer == "42"
-    return set(names.split())
 
 
 def test_a_lazy_modules_images_are_taken(machine, driver_stub):

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tvmffi_cubin import nvrtc
 from tvmffi_cubin.device.compile import compile_device
-from tvmffi_cubin.device.signature import KernelSignature, resolve
+from tvmffi_cubin.device.signature import KernelSignature
 from tvmffi_cubin.errors import CompileError
 from tvmffi_cubin.inline.request import make_request
-from tvmffi_cubin.sources.facts import read
 
 
 def signatures(source: str, *wanted: str, **options) -> dict[str, KernelSignature]:
@@ -108,11 +106,6 @@ template __global__ void ns::dependent<short>(short*, int);
             'extern "C" __global__ void k(float* x, int) {}',
             "float* x, int n",
         ),
-        (
-            '#define DEF(n, T) extern "C" __global__ void n(const T* x, int size) {}\n'
-            "DEF(k, float)",
-            "const float* x, int size",
-        ),
         # Compiled out, or in.
         (
             '#ifdef NEVER\nextern "C" __global__ void never(int n) {}\n#endif\n'
@@ -181,18 +174,3 @@ def test_of_many_instances_those_that_fail_are_named():
     wanted = [*(f"fill<{i}>" for i in range(20)), "fill<oops>", "fill<ouch>"]
     with pytest.raises(ValueError, match="^'fill<oops>', 'fill<ouch>': no instance of"):
         signatures(template, *wanted)
-
-
-def test_an_instance_whose_body_does_not_compile_fails_as_such():
-    template = "template <class T> __global__ void fill(T* x) { *x = T::one; }"
-    with pytest.raises(CompileError, match=r'instantiation of "void fill\(T \*\)'):
-        signatures(template, "fill<float>")
-
-
-def test_a_source_that_does_not_match_the_image_names_both_sizes():
-    source = 'extern "C" __global__ void k(float* x, int n) {}'
-    facts = read('extern "C" __global__ void k(float* x, double n) {}').kernels
-    cubin = nvrtc.compile(source, arch="sm_90a")
-    (found,) = resolve(facts, cubin, {})
-    assert "parameter 1 ('n') is declared 'double', which has 8 bytes" in found.problem
-    assert "but the image's has 4" in found.problem

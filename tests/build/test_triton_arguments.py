@@ -134,16 +134,6 @@ def test_numbers_are_passed_as_triton_s_own_launcher_passes_them(driver_stub, ar
     assert scratch == profile == bytes(8)
 
 
-def test_tensors_of_another_dtype_are_refused(driver_stub, array):
-    mod = load("triton_dtype", strided=compiled(kernels.strided, ["*i1", "*i1", "i32", "i32"]))
-    out = array(64, dtype="bool")
-    # Strides are the kernel's own matter.
-    mod.strided(array(32, dtype="bool", strides=(2,)), out, 2, 32)
-    assert len(driver_stub.launches()) == 1
-    with pytest.raises(TypeError, match=r"argument 1 \(x: "):
-        mod.strided(array(64, dtype="uint8"), out, 2, 32)
-
-
 Pair = namedtuple("Pair", ["scale", "shift"])
 
 
@@ -163,14 +153,6 @@ def test_items_of_a_tuple_are_arguments(driver_stub, array, pair):
     mod.from_tuple(out, 0.25, 3, 5)
     assert only(driver_stub).values("PfiiPP") == (out.data_ptr, 0.25, 3, 5, 0, 0)
     assert only(driver_stub).grid == (8, 1, 1)
-
-
-def test_a_constant_that_was_given_is_no_argument():
-    launch = compiled(kernels.strided, "*fp32, *fp32", constexprs={"stride": 1, "n": 64})
-    assert launch.params == "float* x, float* out"
-    assert launch.equal_to is None
-    launch = compiled(kernels.strided, "*fp32, *fp32, 1, 64, 32")
-    assert launch.params == "float* x, float* out"
 
 
 def test_examples_of_descriptors_have_their_padding(driver_stub, array):

@@ -89,16 +89,6 @@ def test_without_a_grid_callers_give_it_as_they_do_to_triton(driver_stub):
         mod.strided(x, x, 1, 200)
 
 
-DECLARED = kernels.tl.constexpr(1000)
-
-
-def test_declared_constants_compute_with_symbols_from_either_side():
-    launch = compiled(lambda meta: (DECLARED // meta["n"], meta["n"] % DECLARED, DECLARED))
-    assert launch.grid == ("(1000 // n)", "(n % 1000)", 1000)
-    launch = compiled(lambda meta: (2 * (DECLARED - meta["n"]) + 1,))
-    assert launch.grid == ("((2 * (1000 - n)) + 1)",)
-
-
 def test_what_a_function_reads_from_outside_is_refused():
     @kernels.triton.constexpr_function
     def decorated(n):
@@ -126,17 +116,3 @@ def test_what_a_function_reads_from_outside_is_refused():
 def test_what_cannot_be_traced_is_refused(grid, message):
     with pytest.raises(TypeError, match=f"{message}(.|\n)*write the grid as an expression"):
         compiled(grid)
-
-
-@pytest.mark.parametrize(
-    ("grid", "error", "message"),
-    [
-        (lambda meta: meta["m"], TypeError, "grid: .* no argument 'm'"),
-        ((1, 2, 3, 4), ValueError, "grid has 1 to 3 dimensions, got 4"),
-        (math.floor, TypeError, "a Python function is traced, got a builtin"),
-        ("m", ValueError, "unknown name 'm'"),
-    ],
-)
-def test_what_is_no_grid_is_refused(grid, error, message):
-    with pytest.raises(error, match=message):
-        load("triton_no_grid", strided=compiled(grid))

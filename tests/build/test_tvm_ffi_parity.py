@@ -2,7 +2,6 @@
 
 import inspect
 import os
-import shutil
 
 import numpy as np
 import pytest
@@ -77,14 +76,6 @@ class TestBoth:
         assert path == str(here / "out" / "my_ops.o")
         check(tvm_ffi.load_module(linked(path)))
 
-    def test_the_older_names_of_sources(self, package, files):
-        cpp, c = files.pop("sources")
-        check(package.load("ops", cpp_files=cpp, sources=[c], **files))
-
-    def test_an_object_among_the_sources(self, package, files, here):
-        made = package.build("ops", **files, build_directory=str(here / "out"), output="ops.o")
-        check(package.load("again", sources=made))
-
 
 @pytest.mark.parametrize("name", ["load", "build", "load_inline", "build_inline"])
 def test_every_parameter_of_theirs_is_one_of_ours(name):
@@ -92,13 +83,3 @@ def test_every_parameter_of_theirs_is_one_of_ours(name):
     ours = inspect.signature(getattr(tc, name)).parameters
     assert theirs.keys() <= ours.keys()
     assert all(ours[x].default == theirs[x].default for x in theirs)
-
-
-def test_load_module_is_called_as_theirs_is():
-    theirs, ours = (inspect.signature(x.load_module).parameters for x in (tvm_ffi, tc))
-    assert theirs.keys() == ours.keys() - {"generate"}  # which is of images in files
-
-
-def test_files_need_no_nvcc(files, monkeypatch):
-    monkeypatch.setattr(shutil, "which", lambda *args, **kwargs: None)
-    check(tc.load("ops", **files))

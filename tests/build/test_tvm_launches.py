@@ -10,7 +10,6 @@ from stub.cuda_array import cuda_array
 from tvm_kit import module_bytes, table_json
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.__main__ import main
 from tvmffi_cubin.formats.tvm import CudaModule, FunctionInfo, FunctionTable
 
 SOURCE = r"""
@@ -48,16 +47,6 @@ def test_a_table_launches_as_tvm_does(cubin, driver_stub):
     assert first.values("PfiIqd") == (x.data_ptr, 0.5, -3, 2**32 - 1, -(2**40), 2.0)
     assert second.values("PfiIqd") == (x.data_ptr, 1.0, 2, 3, 4, 5.5)
     assert first.attributes == second.attributes == {}
-
-
-def test_flags_become_attributes(cubin, driver_stub):
-    flags = ("tir.use_programtic_dependent_launch", "tir.use_cooperative_launch")
-    tags = (*flags, "blockIdx.x", "threadIdx.x", "tir.cluster_dim_x")
-    mod = loaded(cubin, FunctionInfo("block", (), tags))
-    mod.block(6, 32, 2)
-    (launch,) = driver_stub.launches()
-    assert (launch.grid, launch.block, launch.cluster) == ((6, 1, 1), (32, 1, 1), (2, 1, 1))
-    assert launch.attributes[COOPERATIVE][:4] == launch.attributes[PDL][:4] == b"\1\0\0\0"
 
 
 def test_a_zero_counts_as_one_and_a_negative_is_refused(cubin, driver_stub):
@@ -133,15 +122,6 @@ def test_a_module_of_tvm_is_loaded_from_its_files_and_bytes(cubin, driver_stub, 
     assert tc.load_module(path).manifest["name"] == "k-1"
 
 
-def test_the_command_line_takes_a_table(cubin, driver_stub, here):
-    said = table_json(FunctionInfo("block", (), ("blockIdx.x", "threadIdx.x")))
-    (here / "k.cubin").write_bytes(cubin)
-    (here / "bare.json").write_text(json.dumps(said["func_info"]))
-    assert main(["embed", "k.cubin", "--functions", "bare.json", "-o", "libk.so"]) == 0
-    tc.load_module(here / "libk.so").block(3, 64)
-    assert driver_stub.launches()[0].grid == (3, 1, 1)
-
-
 def test_names_in_a_source_do_not_change_what_an_argument_is(driver_stub):
     # As TVM sorts them: arg10 before arg2; and what the table calls the launch's own.
     source = 'extern "C" __global__ void k(int arg1, int arg0, long long threadIdx_x) {}'
@@ -149,12 +129,3 @@ def test_names_in_a_source_do_not_change_what_an_argument_is(driver_stub):
     tc.tvm.load(CudaModule("cuda", table, source.encode()), arch="sm_90").k(1, 2, 3, 32)
     (launch,) = driver_stub.launches()
     assert (launch.values("iiq"), launch.block) == ((1, 2, 3), (32, 1, 1))
-
-
-def test_code_of_a_module_may_be_ptx_or_source(driver_stub):
-    table = FunctionTable([FunctionInfo("block", (), ("blockIdx.x", "threadIdx.x"))])
-    source = 'extern "C" __global__ void block() {}'
-    ptx = tc.nvrtc.compile(source, arch="compute_90").image
-    tc.tvm.load(CudaModule("ptx", table, ptx), arch="sm_90").block(1, 32)
-    tc.tvm.load(CudaModule("cuda", table, source.encode()), arch="sm_90").block(2, 32)
-    assert [x.grid for x in driver_stub.launches()] == [(1, 1, 1), (2, 1, 1)]

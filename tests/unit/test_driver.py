@@ -32,14 +32,3 @@ def test_devices_are_counted_and_described_without_a_context(driver_stub):
         assert found.current_device() == 1
     with pytest.raises(ValueError, match="no CUDA device 3: the driver shows 3"):
         found.device_arch(3)
-
-
-def test_a_driver_that_cannot_start_shows_no_device_and_says_why(driver_stub):
-    driver_stub.fail("cuInit", 100)
-    assert driver.device_count() == 0
-    driver_stub.fail("cuInit", 100)
-    with pytest.raises(ToolchainError, match=r"cuInit .*CUDA_ERROR_NO_DEVICE.*100"):
-        driver.load().current_device()
-    driver_stub.fail("cuInit", 3)
-    with pytest.raises(ToolchainError, match="forked from one that had already used CUDA"):
-        driver.load().current_device()

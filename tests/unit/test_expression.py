@@ -46,14 +46,10 @@ def test_an_expression_is_read(text, tree):
     ("text", "at", "what"),
     [
         ("n / 256", "256", "use // or ceil_div(a, b) in place of /"),
-        ("n >> 8", "n >> 8", "an expression has integers, parameters, x.shape[i]"),
         ("1.5 * n", "1.5 * n", "an expression has"),
         ("n + 9223372036854775808", "9223372036854775808", "an expression has"),
-        ("2 + (n if m else 1)", "n if m else 1)", "an expression has"),
         ("n + x.numel()", "x.numel()", "an expression has"),
         ("min(n)", "min(n)", "min has 1 arguments"),
-        ("ceil_div(a, b, c)", "ceil_div(a, b, c)", "ceil_div has 3 arguments"),
-        ("(x + y).numel", "(x + y).numel", "an expression has"),
         ("x.shape[n]", "n]", "an index is an integer from -64 to 63"),
     ],
 )
@@ -77,9 +73,3 @@ def test_what_is_no_expression_at_all_is_refused(text):
 def test_text_that_is_unfit_is_refused(text):
     with pytest.raises(ValueError):
         parse(text)
-
-
-@pytest.mark.parametrize("value", [3, None, b"n", True])
-def test_only_text_is_an_expression(value):
-    with pytest.raises(TypeError, match=f"is a str, got {type(value).__name__}"):
-        parse(value)

@@ -69,14 +69,6 @@ def test_what_may_be_no_path_stays(flags):
     assert absolute(flags) == flags
 
 
-def test_a_path_with_a_comma_stays_out_of_a_list_for_the_linker(tmp_path, monkeypatch):
-    folder = tmp_path / "a,b"
-    folder.mkdir()
-    (folder / "part.o").touch()
-    monkeypatch.chdir(folder)
-    assert absolute(["-Wl,part.o", "part.o"]) == ("-Wl,part.o", f"{folder}/part.o")
-
-
 # Found
 
 
@@ -93,40 +85,9 @@ def found(here, monkeypatch):
     return call
 
 
-@pytest.mark.parametrize(
-    ("flags", "file"),
-    [
-        (["{}/part.o"], "part.o"),
-        (["-Wl,--gc-sections,{}/part.o"], "part.o"),
-        (["-O2", "-Xlinker", "{}/part.o"], "part.o"),
-        (["-Wl,--version-script={}/v.map"], "v.map"),
-        (["-T{}/v.map"], "v.map"),
-        (["-specs={}/v.map"], "v.map"),
-    ],
-    ids=str,
-)
-def test_files_are_found_whatever_option_names_them(flags, file, found):
-    assert found(*flags) == ({file}, set())
-
-
 def test_what_is_written_or_only_named_is_not(found):
     flags = ["-o", "{}/part.o", "-Wl,-Map={}/v.map", "-Wl,-Map,{}/v.map", "-DPART={}/part.o"]
     assert found(*flags, "-Wl,-rpath,{}/lib", "-I{}/lib", "{}/other.o") == (set(), set())
-
-
-@pytest.mark.parametrize(
-    "flags",
-    [
-        ["-lpart", "-L", "{}/early", "-L", "{}/lib"],
-        ["-l", "part", "-Wl,-L{}/early,-L,{}/lib"],
-        ["-Wl,--library-path={}/early", "-Wl,--library-path,{}/lib", "-Wl,--library=part"],
-        ["-Xlinker", "-L{}/early", "-Xlinker", "-L", "-Xlinker", "{}/lib", "-Wl,-lpart"],
-    ],
-    ids=" ".join,
-)
-def test_a_library_is_found_and_what_may_come_before_it_is_awaited(flags, found):
-    awaited = {"early/libpart.so", "early/libpart.a", "lib/libpart.so"}
-    assert found(*flags) == ({"lib/libpart.a"}, awaited)
 
 
 def test_a_library_is_looked_for_as_the_linker_does(found, here, monkeypatch):
@@ -138,11 +99,3 @@ def test_a_library_is_looked_for_as_the_linker_does(found, here, monkeypatch):
     Path(here, "sys", "libmine.a").touch()
     monkeypatch.setenv("LIBRARY_PATH", f":{here}/early")
     assert found("-lmine") == ({"sys/libmine.a"}, {"early/libmine.so", "early/libmine.a"})
-
-
-def test_files_of_flags_are_read(found, here):
-    Path(here, "inner.rsp").write_text(f"@{here}/inner.rsp -Wl,--version-script={here}/v.map")
-    outer = Path(here, "outer.rsp")
-    outer.write_text(f"'-L{here}/lib'\n-l\npart @{here}/inner.rsp @{here}/gone.rsp")
-    files = {"outer.rsp", "inner.rsp", "v.map", "lib/libpart.a"}
-    assert found("@{}/outer.rsp") == (files, {"lib/libpart.so"})

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tvmffi_cubin.cuda.libraries import find_cuda
 from tvmffi_cubin.host import forwarders, undefined
 
 CUDA_H = """
@@ -30,12 +29,6 @@ def test_driver_functions_are_those_declared_and_every_form_that_a_macro_renames
     (tmp_path / "cuda.h").write_text(CUDA_H)
     unit = forwarders.forwarder_unit(tmp_path / "cuda.h")
     assert [unit.count(f"tvmffi_cubin_forward {name}\\n") for name in names] == [1] * len(names)
-
-
-def test_of_the_installed_header_are_hundreds():
-    names = forwarders.driver_functions((find_cuda().require("runtime") / "cuda.h").read_text())
-    assert len(names) > 500
-    assert {"cuLaunchKernelEx", "cuMemAlloc_v2", "cuLaunchKernelEx_ptsz"} <= set(names)
 
 
 def test_the_linker_is_given_neither_cuda_s_own_libraries_nor_a_runtime_that_nothing_needs():
@@ -83,9 +76,7 @@ def test_undefined_symbols_are_found_once_each_in_every_linker_s_output(linker):
     ("name", "remedy"),
     [
         ("__tvm_ffi__cubin_k_end", "no image is embedded under 'k'"),
-        ("__tvmffi_cubin_image_k", "embed_cubin={'k': ...}"),
         ("__cudaRegisterLinkedBinary_1f_4_a_cu_2", 'compiler="nvcc"'),
-        ("cudaFrobnicate", "libcudart is missing"),
         ("cuFrobnicate", "cuda.h declares no such function"),
         ("PyObject_GetAttrString", "extra_ldflags=['-Wl,-z,undefs']"),
         ("ns::g(int)", "add its source to cpp_sources"),

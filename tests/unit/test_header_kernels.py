@@ -81,10 +81,3 @@ def test_host_code_that_shares_a_header_with_kernels_stays_host_code(here):
     assert not found.mixed
     found = of_files(here, a=BY_ADDRESS, b='#include "k.h"\ntemplate __global__ void k(int*);\n')
     assert (len(found.mixed), len(found.device), len(found.files)) == (0, 1, 1)
-
-
-def test_a_file_that_only_includes_is_device_code_where_its_headers_launch_nothing(here):
-    (here / "k.h").write_text(KERNEL)
-    assert [len(of_files(here, a='#include "k.h"\n').device)] == [1]
-    (here / "k.h").write_text(KERNEL + LAUNCHER)
-    assert len(of_files(here, a='#include "k.h"\n').mixed) == 1

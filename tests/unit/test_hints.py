@@ -51,25 +51,10 @@ def explained(log, cuda, arch="sm_90", source=""):
         ("namespace std { template <class T, class U> struct is_same { }; }\n"
          "std::is_same<int, int> x; std::min(1, 2);", ["algorithm"]),
         ("int n = std::size(x); auto p = std::begin(x), q = std::data(x);", ["range_access.h"]),
-        ("#include <iterator>\nint n = std::size(x);", []),
-        ("using namespace std; int size, *data; f(begin, end);", []),
-        ("my::enable_if_t<true> x; int pair, tuple, min;", []),
     ],
 )  # fmt: skip
 def test_headers_are_those_that_declare_what_is_named(text, headers):
     assert headers_for([text], []) == tuple(headers)
-
-
-def test_cccl_s_are_wanted_where_they_are_and_code_names_them(cccl):
-    assert headers_for(["std::optional<int> x;"], [cccl]) == ("optional",)
-    assert headers_for(["std::optional<int> x;"], []) == ()
-    assert headers_for(["std::size(x) + *std::rbegin(x);"], [cccl]) == ("iterator",)
-    assert headers_for(["using namespace std; int optional; plus<int>();"], [cccl]) == (
-        "functional",
-    )
-    # Who includes it decides when.
-    text = "#define _CCCL_X\n#include <cuda/std/optional>\nstd::optional<int> x;"
-    assert headers_for([text], [cccl]) == ()
 
 
 def test_an_instruction_for_the_specific_architecture_suggests_it(cuda):

@@ -26,14 +26,6 @@ def wrapper_plan() -> BuildPlan:
     )
 
 
-def launcher_plan() -> BuildPlan:
-    return BuildPlan(
-        "vec",
-        (Cxx("launcher.cc", ("ccache", "g++"), ("-O1", "-fPIC")),),
-        link=Link(("g++",), libraries=("/opt/lib/libtvm_ffi.so",), bare=True, linker="/usr/bin/ld"),
-    )
-
-
 def odd_plan() -> BuildPlan:
     return BuildPlan(
         "odd $name: é|x",
@@ -45,9 +37,9 @@ def odd_plan() -> BuildPlan:
     )
 
 
-@pytest.mark.parametrize("name", ["wrapper", "launcher", "odd"])
+@pytest.mark.parametrize("name", ["wrapper", "odd"])
 def test_text_is_the_golden_file(name):
-    plan = {"wrapper": wrapper_plan, "launcher": launcher_plan, "odd": odd_plan}[name]()
+    plan = {"wrapper": wrapper_plan, "odd": odd_plan}[name]()
     assert ninja.text(plan) == (GOLDEN / f"{name}.ninja").read_text()
 
 
@@ -58,10 +50,3 @@ def test_device_code_is_linked_to_an_object_that_the_link_takes():
     assert "build device_link.o: make a.cu.o /opt/lib$ b.a\n" in text
     assert "nvcc -O2 -dlink -o device_link.o a.cu.o '/opt/lib b.a'\n" in text
     assert "build vec.so: make a.cu.o device_link.o exports.map\n" in text
-
-
-@pytest.mark.parametrize("character", ["\n", "\r", "\0"])
-def test_characters_that_a_build_file_cannot_express_are_refused(character):
-    unit = Cxx("a.cc", ("g++",), (f"-DA=a{character}b",))
-    with pytest.raises(ValueError, match="cannot express"):
-        ninja.text(BuildPlan("vec", (unit,), link=Link(("g++",))))

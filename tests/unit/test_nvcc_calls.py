@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +11,6 @@ import pytest
 from tvmffi_cubin.cache import memo
 from tvmffi_cubin.cuda import nvcc
 from tvmffi_cubin.errors import ToolchainError
-from tvmffi_cubin.host.environment import build_environment
 from tvmffi_cubin.host.plan import Cxx
 from tvmffi_cubin.host.toolchain import HostCompiler
 from tvmffi_cubin.inline.request import make_request
@@ -87,34 +85,6 @@ def test_where_there_is_none_the_error_says_what_to_do(monkeypatch):
         nvcc.locate()
 
 
-def test_what_it_says_is_remembered_until_it_changes(here):
-    path = fake(here / "cuda")
-    first = nvcc.describe(path)
-    folder = str(here / "cuda")
-    assert (first.version, first.major, first.root) == ("13.1", 13, folder)
-    assert first.includes == (f"{folder}/include", f"{folder}/include/cccl")
-    assert nvcc.runtime(first, ())[0] == (f"{folder}/lib/libcudart_static.a",)
-    memo._answers.clear()
-    before = os.stat(path)
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns - 10**11))
-    nvcc.describe(path)
-    (here / "cuda" / "asked").unlink()
-    assert nvcc.describe(path) == first
-    assert not (here / "cuda" / "asked").exists()
-    fake(here / "cuda", build="2")
-    assert nvcc.describe(path).identity != first.identity
-
-
-def test_what_is_no_nvcc_is_refused(here):
-    path = fake(here / "cuda")
-    path.write_text("#!/bin/sh\necho gcc 12\n")
-    with pytest.raises(ToolchainError, match="says no CUDA release, so it is no nvcc: 'gcc 12'"):
-        nvcc.describe(path)
-    path.write_text("#!/bin/sh\necho broken; exit 3\n")
-    with pytest.raises(ToolchainError, match="failed: broken"):
-        nvcc.describe(path)
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -164,18 +134,6 @@ def test_flags_are_words_with_absolute_paths(given, words, here):
     assert nvcc.caller_flags(given) == tuple(word.format(here) for word in words)
 
 
-def test_flags_of_nvccs_variables_are_read_like_the_callers(here, monkeypatch):
-    monkeypatch.setenv("NVCC_PREPEND_FLAGS", '-Iinc -I "some dir" -DS="a b"')
-    monkeypatch.setenv("NVCC_APPEND_FLAGS", " -dc -arch=native -gencode arch=compute_90,code=sm_90")
-    monkeypatch.setenv("NVCC_CCBIN", "bin/g++")
-    request = make_request(name="k", cuda_sources="int f();", functions="f", compiler="nvcc")
-    assert request.cuda_cflags == (
-        *("-ccbin", f"{here}/bin/g++", f"-I{here}/inc", "-I", f"{here}/some dir"),
-        *("-DS=a b", "-rdc=true", "-gencode", "arch=compute_90,code=sm_90"),
-    )
-    assert not {"NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"} & {*build_environment()}
-
-
 def tools(*arguments: str) -> SimpleNamespace:
     return SimpleNamespace(
         compiler=HostCompiler(Path("/usr/bin/c++"), arguments),
@@ -207,38 +165,3 @@ def test_architectures_are_those_of_the_flags_or_of_the_variable(monkeypatch):
         "-gencode=arch=compute_80,code=compute_80",
         *("-std=c++20", "-O3"),
     )
-
-
-def test_the_host_compiler_is_the_builds_own_with_its_options():
-    made = unit(by=tools("-m64", "-B,x"))
-    statics = "-Xcompiler=-fno-gnu-unique"
-    host = ("-ccbin", "/usr/bin/c++", statics, "-Xcompiler=-m64", r"-Xcompiler=-B\,x")
-    assert made.command == ("/opt/nvcc",)
-    assert made.flags[: 2 + len(host)] == ("-x", "cu", *host)
-    own = ("-I", "/own", "-isystem", "/ffi", r"-Xcompiler=-iquote,/a\,b")
-    assert made.flags[-5:] == own
-    assert unit(by=tools("g++-12")).flags[2:4] == ("-ccbin", "g++-12")
-    named = unit("-ccbin", "clang++").flags
-    assert named.count("-ccbin") == 1
-    assert statics not in named
-
-
-@pytest.mark.parametrize("given", [["--device-c"], ["-rdc true"]])
-def test_device_code_that_is_yet_to_be_linked_is_seen(given):
-    flags = nvcc.caller_flags(given)
-    made = nvcc.device_link(["a.o"], tools(), archs=("sm_90",), flags=flags)
-    assert "-gencode=arch=compute_90,code=sm_90" in made.flags
-    assert nvcc.device_link(["a.o"], tools(), archs=("sm_90",), flags=("-rdc=false",)) is None
-
-
-def test_what_is_optimised_at_the_link_is_compiled_for_it():
-    flags, archs = ("-rdc=true", "-dlto", "-lineinfo"), ("sm_90a", "compute_90")
-    assert words(*flags, archs=archs)[2:] == (
-        "-gencode=arch=compute_90a,code=lto_90a",
-        "-gencode=arch=compute_90,code=compute_90",
-        "-rdc=true",
-        "-lineinfo",
-    )
-    made = nvcc.device_link(["a.o"], tools(), archs=archs, flags=flags)
-    assert "-gencode=arch=compute_90a,code=sm_90a" in made.flags
-    assert made.flags[-2:] == ("-dlto", "-lineinfo")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tvmffi_cubin.sources.torch import TORCH_USE, torch_word_hints
+from tvmffi_cubin.sources.torch import torch_word_hints
 
 
 @pytest.mark.parametrize(
@@ -12,13 +12,8 @@ from tvmffi_cubin.sources.torch import TORCH_USE, torch_word_hints
     [
         ("a.cu:4:3: error: 'TORCH_CHECK' was not declared in this scope", "TVM_FFI_CHECK(n > 0"),
         ("a.cu:4:3: error: \u2018AT_ASSERT\u2019 was not declared in this scope", "TVM_FFI_CHECK("),
-        (
-            "a.cu:4:3: error: use of undeclared identifier 'AT_DISPATCH_V2'",
-            "a switch over x.dtype()",
-        ),
         ('a.cu(2): error: identifier "gpuAtomicAdd" is undefined', "here it is atomicAdd"),
         ("a.cu:3: error: 'class tvm::ffi::TensorView' has no member named 'is_cuda'", "kDLCUDA"),
-        ("a.cu:3: error: no member named 'is_cuda' in 'tvm::ffi::TensorView'", "kDLCUDA"),
         (
             "a.cu:3:9: error: expected primary-expression before 'float'\n"
             "    3 |   k<<<1, 1>>>(x.data_ptr<float>());",
@@ -41,8 +36,3 @@ def test_words_that_are_not_torch_s_are_not_spoken_of():
         "a.cu:5: note: 'TORCH_CHECK' was not declared in this scope\n"
     )
     assert [*torch_word_hints(log)] == []
-
-
-@pytest.mark.parametrize("word", ["TORCH_LIBRARY", "TORCH_LIBRARY_IMPL", "TORCH_LIBRARY_FRAGMENT"])
-def test_registrations_of_every_kind_are_torch_s(word):
-    assert TORCH_USE.search(f"{word}(ops, m) {{}}")

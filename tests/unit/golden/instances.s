@@ -3,8 +3,9 @@
     .globl __tvm_ffi_\name
     .type __tvm_ffi_\name,%function
 __tvm_ffi_\name:
-    lea \table(%rip),%rdi
-    jmp \entry
+    adrp x0,\table
+    add x0,x0,:lo12:\table
+    b \entry
     .endm
     .section .rodata,"a",%progbits
     .balign 16
