@@ -129,11 +129,9 @@ def _loaded_stub(_stub_library: Path) -> DriverStub:
 
 
 @pytest.fixture
-def _stub_environment(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def _stub_environment(request: pytest.FixtureRequest) -> None:
     if request.node.get_closest_marker("gpu"):
         pytest.fail("a test in tests/gpu uses the real driver, not the stand-in")
-    for name in ("STUB_DEVICES", "CUDA_VISIBLE_DEVICES"):
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture

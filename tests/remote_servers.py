@@ -11,17 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class FolderServer:
-    """Objects by path over plain HTTP: GET, and PUT unless it is told otherwise.
-
-    Attributes
-    ----------
-    objects : dict
-        Path to bytes.
-    requests : Counter
-        How many there were, by method and status.
-    refusals : dict
-        Method to the status that it is answered with.
-    """
+    """Objects by path over plain HTTP; `refusals` are statuses that a method is answered with."""
 
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}

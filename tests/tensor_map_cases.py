@@ -15,21 +15,13 @@ TYPES = (
 
 @dataclass(frozen=True)
 class Asked:
-    """What any map is asked for; numbers are the driver's, dimensions the tensor's.
-
-    Attributes
-    ----------
-    shape, strides : tuple of int
-        In elements; in bytes, without the innermost.
-    steps : tuple of int
-        Element strides; empty for all 1.
-    """
+    """What any map is asked for; numbers are the driver's, dimensions the tensor's."""
 
     type: int = 7
     address: int = 1 << 20
     shape: tuple[int, ...] = (64, 128)
-    strides: tuple[int, ...] = (512,)
-    steps: tuple[int, ...] = ()
+    strides: tuple[int, ...] = (512,)  # in bytes, without the innermost
+    steps: tuple[int, ...] = ()  # empty for all 1
     swizzle: int = 0
     interleave: int = 0
     promotion: int = 0

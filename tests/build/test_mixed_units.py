@@ -1,7 +1,6 @@
 """Several files with kernels and host functions in one module: units, as nvcc has them."""
 
 import os
-import re
 import struct
 
 import pytest
@@ -81,7 +80,7 @@ def folder(tmp_path_factory):
 def mod(folder, monkeypatch):
     monkeypatch.chdir(folder)
     write_sources()
-    return tc.load("units", sources=SOURCES, functions=["all", "own_one", "exported"], arch="sm_90")
+    return load()
 
 
 def test_each_has_its_own_statics_kernels_and_functions(mod, driver_stub):
@@ -160,13 +159,6 @@ def test_what_the_files_may_not_share_is_named(text, kind, told, here):
     write("two.cu", text)
     with pytest.raises(kind, match=told):
         tc.load("shared", sources=["one.cu", "two.cu"], arch="sm_90")
-
-
-def test_mistakes_are_told_of_their_own_file(here):
-    write_sources()
-    path = here / write("two.cu", TWO.format(BOTH.format("two", 2)).replace("(n);", "(n, 1);", 1))
-    with pytest.raises(tc.BuildError, match=rf"{re.escape(str(path))}:\d+:\d+: error"):
-        tc.load("units", sources=SOURCES, arch="sm_90")
 
 
 def test_objects_of_several_builds_are_linked_to_one_library(here, driver_stub):

@@ -29,7 +29,7 @@ STUB_EXPORT void stub_reset(void) {
   ForgetFailures();
   StubForgetCallbacks();
   StubForgetStacks();
-  StubConfigureFromEnvironment();
+  StubConfigureDevices("90,90,80");
   stub.driver_version = kDriverVersion;
   stub.eager = false;
   pthread_mutex_unlock(&stub.mutex);

@@ -12,24 +12,11 @@ typedef struct {
   int attribute, value;
 } Pair;
 
-/* What an H200 answers (driver 580), 0 for all others; the rest differ from it as listed below. */
+/* What an H200 answers where anybody asks; the other devices differ as listed below. */
 static const Pair kHopper[] = {
     {1, 1024}, {2, 1024}, {3, 1024}, {4, 64}, {5, 2147483647}, {6, 65535}, {7, 65535}, {8, 49152},
-    {9, 65536}, {10, 32}, {11, 2147483647}, {12, 65536}, {13, 1980000}, {14, 512}, {15, 1},
-    {16, 132}, {19, 1}, {21, 131072}, {22, 131072}, {23, 65536}, {24, 16384}, {25, 16384},
-    {26, 16384}, {27, 32768}, {28, 32768}, {29, 2048}, {30, 512}, {31, 1}, {32, 1}, {34, 6},
-    {36, 3201000}, {37, 6016}, {38, 62914560}, {39, 2048}, {40, 3}, {41, 1}, {42, 32768},
-    {43, 2048}, {44, 1}, {45, 32768}, {46, 32768}, {47, 8192}, {48, 8192}, {49, 32768}, {51, 32},
-    {52, 32768}, {53, 32768}, {54, 2046}, {55, 32768}, {56, 131072}, {57, 65536}, {58, 16384},
-    {59, 16384}, {60, 16384}, {61, 32768}, {62, 2048}, {63, 32768}, {64, 32768}, {65, 2048},
-    {66, 32768}, {67, 32768}, {68, 2046}, {69, 268435456}, {70, 131072}, {71, 65000},
-    {72, 2097120}, {73, 32768}, {74, 32768}, {75, 9}, {77, 32768}, {78, 1}, {79, 1}, {80, 1},
-    {81, 233472}, {82, 65536}, {83, 1}, {87, 2}, {89, 1}, {90, 1}, {91, 1}, {95, 1}, {96, 1},
-    {97, 232448}, {99, 1}, {102, 1}, {103, 1}, {106, 32}, {107, 1}, {108, 39321600},
-    {109, 134217728}, {110, 1}, {111, 1024}, {112, 1}, {113, 1}, {114, 1}, {115, 1}, {116, 1},
-    {117, 1}, {118, 100}, {119, 9}, {120, 1}, {121, 1}, {122, 1}, {123, 1}, {124, 1}, {125, 1},
-    {126, 4}, {127, 1}, {128, 1}, {129, 1}, {131, -1}, {139, 590680286}, {140, 415174878},
-    {141, 1}, {142, 1}, {144, 1}, {145, 1},
+    {10, 32}, {12, 65536}, {16, 132}, {39, 2048}, {81, 233472}, {82, 65536}, {95, 1},
+    {97, 232448}, {106, 32}, {111, 1024},
 };
 
 /* What sets the other architectures apart, by CU_DEVICE_ATTRIBUTE number. */
@@ -84,26 +71,6 @@ void StubConfigureDevices(const char* capabilities) {
     if (end == at) break;
     MakeDevice(&stub.devices[stub.device_count++], (int)capability);
     at = *end == ',' ? end + 1 : end;
-  }
-}
-
-/* STUB_DEVICES lists capabilities; CUDA_VISIBLE_DEVICES picks among them, as the driver has it. */
-void StubConfigureFromEnvironment(void) {
-  const char* all = getenv("STUB_DEVICES");
-  StubConfigureDevices(all != NULL ? all : "90,90,80");
-  const char* visible = getenv("CUDA_VISIBLE_DEVICES");
-  if (visible == NULL) return;
-  StubDevice devices[kMaxDevices];
-  int count = stub.device_count;
-  memcpy(devices, stub.devices, sizeof(devices));
-  stub.device_count = 0;
-  for (const char* at = visible; stub.device_count < count;) {
-    char* end = NULL;
-    long ordinal = strtol(at, &end, 10);
-    if (end == at || ordinal < 0 || ordinal >= count) break;
-    stub.devices[stub.device_count++] = devices[ordinal];
-    if (*end != ',') break;
-    at = end + 1;
   }
 }
 

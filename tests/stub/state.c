@@ -17,7 +17,7 @@ static void RenewInChild(void) { pthread_mutex_init(&stub.mutex, NULL); }
 
 __attribute__((constructor)) static void Load(void) {
   pthread_atfork(LockBeforeFork, UnlockInParent, RenewInChild);
-  StubConfigureFromEnvironment();
+  StubConfigureDevices("90,90,80");
 }
 
 /* cuda.h renames cuMemAlloc to cuMemAlloc_v2; tests and the log use the name that is written. */

@@ -38,7 +38,6 @@ typedef struct {
 bool StubDeviceExists(int device);
 int StubAttribute(int device, CUdevice_attribute attribute);
 void StubConfigureDevices(const char* capabilities);
-void StubConfigureFromEnvironment(void);
 
 /* ---- Contexts (context.c) ---- */
 
