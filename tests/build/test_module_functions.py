@@ -78,16 +78,6 @@ def test_an_unknown_function_lists_those_there_are(ops):
     assert "saxpy" in list(ops)
 
 
-def test_an_item_is_always_the_function(driver_stub):
-    names = ["unload", "path", "functions", "manifest", "cubins", "get_function", "__init__"]
-    source = "".join(f'extern "C" __global__ void {name}(int n) {{}}\n' for name in names)
-    mod = load(source, {name: tc.Launch(grid=1, block=1) for name in names})
-    for name in names:
-        mod[name](7)
-    assert [launch.kernel for launch in driver_stub.launches()] == names
-    assert mod.path.endswith("mod.so")
-
-
 def test_a_file_that_cannot_be_loaded_says_why(tmp_path: Path):
     path = tmp_path / "module.so"
     with pytest.raises(FileNotFoundError):

@@ -81,18 +81,6 @@ def test_texts_are_one_unit_in_order_and_a_hit_asks_nobody(fake, monkeypatch):
     assert again.path == mod.path
 
 
-def test_the_runtime_is_in_the_shared_object_and_nobody_elses(fake):
-    path = built()
-    write("call.cu", "int call() { return cudaOfTheFake(); }\n" + EXPORT.format("call"))
-    mod = tc.load("call", sources="call.cu", compiler="nvcc", arch=ARCH)
-    assert mod.call() == 7
-    content = Path(mod.path).read_bytes()
-    assert str(fake.folder).encode() not in content
-    exported = subprocess.run(["nm", "-D", mod.path], capture_output=True, text=True, check=True)
-    assert "cudaOfTheFake" not in exported.stdout
-    assert path != mod.path
-
-
 def test_another_nvcc_builds_anew_and_the_same_in_another_place_does_not(
     fake, tmp_path, monkeypatch
 ):

@@ -71,10 +71,6 @@ def test_a_symbol_that_is_defined_twice_is_an_error(kinds: tuple[str, str], capf
     [
         ("extern __device__ int counter[4];", "4 bytes in 'inputs[0]' and 16 bytes in 'inputs[1]'"),
         (
-            "extern __constant__ int counter[1];",
-            "a __device__ variable in 'inputs[0]' and a __constant__ variable in 'inputs[1]'",
-        ),
-        (
             'extern "C" __device__ int counter(int);',
             "a __device__ variable in 'inputs[0]' and a function in 'inputs[1]'",
         ),
@@ -94,8 +90,6 @@ def test_a_variable_that_is_not_the_same_everywhere_is_an_error(
     [
         ("relocatable", "sm_90a", "sm_90", False),
         ("relocatable", "sm_86", "sm_80", False),
-        ("relocatable", "sm_80", "sm_90", False),
-        ("relocatable", "sm_80", "sm_86", True),
         ("relocatable", "sm_90", "sm_90a", True),
         ("ltoir", "sm_80", "sm_90a", True),
     ],

@@ -12,9 +12,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from processes import in_fork
 
-import tvmffi_cubin as tc
 from tvmffi_cubin import nvrtc
 from tvmffi_cubin.cuda import precompiled
 from tvmffi_cubin.cuda.precompiled import prefix_end
@@ -103,21 +101,6 @@ def test_images_are_the_same_as_without(caplog):
         assert cubin.log == plain.log == ""
 
 
-def test_load_inline_uses_it_for_what_its_sources_share(caplog):
-    def built(value: int, **options) -> str:
-        kernels = [
-            f'extern "C" __global__ void {name}(int* y) {{ y[0] = {value}; }}' for name in "ab"
-        ]
-        return tc.build_inline("linked", [INCLUDE, *kernels], arch="sm_90", **options)
-
-    built(1)
-    assert said(caplog) == ["made", "used"]
-    built(2)
-    assert said(caplog) == ["used", "used"]
-    built(3, use_pch=False)
-    assert said(caplog) == []
-
-
 def test_another_option_architecture_or_include_has_its_own_and_few_are_kept(caplog, temporary):
     assert stored(source("MACRO"), options=["-DMACRO=1"]) == 1
     assert stored(source("MACRO"), options=["-DMACRO=2"]) == 2
@@ -126,26 +109,6 @@ def test_another_option_architecture_or_include_has_its_own_and_few_are_kept(cap
     assert stored(source("BEFORE", include=f"#define BEFORE 5\n{INCLUDE}")) == 5
     assert said(caplog) == ["made"] * 5
     assert len([path for path in temporary.rglob("*") if path.is_file()]) == 4
-
-
-@pytest.mark.parametrize("where", ["a header", "an option"])
-def test_a_header_of_ones_own_may_be_what_takes_long(where, tmp_path, caplog):
-    (tmp_path / "mine.h").write_text(INCLUDE)
-    is_option = where == "an option"
-    text = source(1, include="#include <cuda_fp16.h>\n" if is_option else '#include "mine.h"\n')
-    options = [f"--pre-include={tmp_path}/mine.h"] if is_option else []
-    for _ in range(2):
-        ptx(text, include_paths=[tmp_path], options=options)
-    assert said(caplog) == ["made", "used"]
-
-
-def test_what_reads_fast_is_not_precompiled_nor_is_anything_imported_for_it():
-    code = """
-for include in ("#include <cuda_fp16.h>", "#include <cuda_fp16.h>\\n#include <optional>"):
-    nvrtc.compile(include + "\\n__global__ void k() {}", arch="sm_90")
-    print("tvmffi_cubin.cuda.precompiled" in sys.modules)
-"""
-    assert in_new_process(code).stdout.read().split("\n")[0] == "False"
 
 
 def test_it_can_be_turned_off(monkeypatch, caplog):
@@ -200,19 +163,6 @@ def test_messages_have_the_users_lines_and_no_word_of_it(caplog):
         nvrtc.compile(f"{INCLUDE}#include <nowhere.h>\n{KERNEL}", arch="sm_90", name="mine.cu")
 
 
-# Where it cannot be done
-
-
-@pytest.mark.parametrize("problem", ["no room", "no folder"])
-def test_it_is_done_without_where_it_cannot_be(problem, tmp_path, monkeypatch, caplog):
-    if problem == "no room":
-        monkeypatch.setattr(precompiled, "has_room", lambda folder: False)
-    else:
-        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
-    assert stored(source(1)) == 1
-    assert said(caplog) == []
-
-
 # Threads and processes
 
 
@@ -228,18 +178,6 @@ def test_threads_share_what_one_makes(caplog):
         thread.join()
     assert said(caplog).count("made") == 1
     assert [results[i] for i in range(4)] == [ptx(source(i + 10), use_pch=False) for i in range(4)]
-
-
-def test_a_forked_child_has_a_folder_of_its_own(temporary):
-    assert stored(source(1)) == 1
-    value, folders = in_fork(lambda: (stored(source(2)), len(os.listdir(temporary))))
-    assert (value, folders) == (2, 2)
-    assert stored(source(3)) == 3
-
-
-def test_the_folder_goes_with_the_process(temporary):
-    in_new_process("compile_it(1)")
-    assert os.listdir(temporary) == []
 
 
 def test_what_a_killed_process_has_left_is_removed_by_the_next(temporary):
@@ -263,11 +201,8 @@ def test_what_a_killed_process_has_left_is_removed_by_the_next(temporary):
     [
         ("#include <a>\n", "int x;"),
         ("#define X 1\n#include <a>\n#undef X\n# include <b>\n", "#define Y\nint x;"),
-        ("#if A\n#include <a>\n#else\n#include <b>\n#endif\n", "#define Y\nint x;"),
         ("#include <a>\n", "#ifdef B\nint x;\n#include <b>\n#endif\n"),
-        ("#define M(x) \\\n  x\n#include <a>\n", "int x;\n#include <b>\n"),
         ("#include <a> /* one\n two */\n#include <b> // three \\\n four\n", "int x;"),
-        ("", "#  line 7\n#include <b>\nint x;"),
         ("", "int x;\n#include <a>\n"),
         ("", "#ifndef GUARD\n#define GUARD\n#include <a>\nint x;\n#endif\n"),
     ],

@@ -41,13 +41,6 @@ def test_triton_s_own_message_is_the_error_s():
     assert "def strided" in caught.value.source
 
 
-def test_what_is_no_function_of_triton_s_is_refused(monkeypatch):
-    monkeypatch.setenv("TRITON_INTERPRET", "1")
-    for given in (len, "add", triton.jit(kernels.strided.fn)):
-        with pytest.raises(TypeError, match=r"wanted a @triton\.jit function, got .*INTERPRET=1"):
-            tc.triton.compile(given, "*fp32", arch="sm_90")
-
-
 # Autotuned functions, and heuristics
 
 CONFIGS = [triton.Config({"BLOCK": 64}, num_warps=2), triton.Config({"BLOCK": 128}, num_warps=8)]

@@ -110,7 +110,6 @@ def test_what_a_function_reads_from_outside_is_refused():
         (lambda meta: (meta["n"] / 2,), "unsupported operand type.s. for /: 'SymbolicInt'"),
         (lambda meta: (min(meta["n"], 4),), "'<' not supported between"),
         (lambda meta: (4 if meta["n"] == 1 else 5,), "n is compared, and known at run time only"),
-        (lambda meta: tuple(meta["x"].shape), "not iterable"),
     ],
 )
 def test_what_cannot_be_traced_is_refused(grid, message):

@@ -85,7 +85,6 @@ def test_architecture(flags, osabi, extra, want):
     ("data", "text"),
     [
         (b"", "it is empty"),
-        (b"\x7fELF\x02\x01", "truncated"),
         (b"\x50\xed\x55\xba\x01\0\x10\0", "corrupt fatbin"),
         (b"//\n// NVIDIA NVVM\n/* x */\n.version 8.8\n.target sm_90", "PTX"),
         (b'extern "C" __global__ void k() {}', "CUDA source"),

@@ -65,15 +65,6 @@ def test_a_file_is_written_and_read(tmp_path: Path):
         Description.read(path)
 
 
-def test_a_table_of_functions_alone_is_a_document_too():
-    table = {"x_k": {"grid": 1, "block": 32, "doc": "d"}, "l": [{"kernel": "m"}, {"kernel": "n"}]}
-    assert dict(Description.read(table)) == {
-        "x_k": Launch(grid=1, block=32),
-        "l": (Launch(kernel="m"), Launch(kernel="n")),
-    }
-    assert Description.read({}) == Description.read(Description().to_json())
-
-
 def test_other_versions_are_refused_and_fields_of_the_author_s_own_passed_over():
     given = {**copy.deepcopy(GOOD), "x_compiler": "frob 3", "schema": "2.7"}
     given["functions"]["softmax"]["x_cost"] = 1

@@ -89,9 +89,6 @@ def test_where_there_is_none_the_error_says_what_to_do(monkeypatch):
     "options",
     [
         {"kernel_sources": "__global__ void k() {}"},
-        {"name_expressions": "k<int>"},
-        {"lto": True},
-        {"bound_params": "int* p"},
         {"device_libraries": [b"\x7fELF"]},
     ],
 )
@@ -122,10 +119,6 @@ def test_what_nvcc_says_is_explained(said: str, hint: str):
     [
         (["-Xcompiler -O3", "-lineinfo"], ["-Xcompiler", "-O3", "-lineinfo"]),
         (["-I", "inc", "-Iinc", "-I=inc"], ["-I", "{}/inc", "-I{}/inc", "-I={}/inc"]),
-        (
-            ["--include-path=inc", "-include", "not.h"],
-            ["--include-path={}/inc", "-include", "not.h"],
-        ),
         (["-dc", "-arch=native", "-arch native"], ["-rdc=true"]),
         (["-optf", "options", "-DX=a b"], ["-optf", "{}/options", "-DX=a b"]),
     ],
