@@ -28,8 +28,7 @@ typedef struct {
 } StubTensor;
 
 static int MemoryType(int device_type) {
-  if (device_type == kDLCUDA) return CU_MEMORYTYPE_DEVICE;
-  if (device_type == kDLCUDAManaged) return CU_MEMORYTYPE_DEVICE | kManaged;
+  if (device_type == kDLCUDA || device_type == kDLCUDAManaged) return CU_MEMORYTYPE_DEVICE;
   return device_type == kDLCUDAHost ? CU_MEMORYTYPE_HOST : 0;
 }
 

@@ -32,7 +32,6 @@ CUresult CUDAAPI cuEventRecord(CUevent event, CUstream handle) {
   StubStream* stream = NULL;
   STUB_TRY(StubStreamContext(handle, &context, &stream));
   STUB_REQUIRE(context == event->context, CUDA_ERROR_INVALID_HANDLE);
-  event->recorded = true;
   return StubLeave(CUDA_SUCCESS);
 }
 

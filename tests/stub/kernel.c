@@ -21,9 +21,9 @@ CUresult StubGetFunctionAttribute(int* value, CUfunction_attribute attribute,
   bool clustered = info->cluster[0] > 0;
   const int values[] = {
       info->max_threads, info->static_smem, 0, info->local, info->registers, image->arch,
-      image->arch, 0, StubDynamicLimit(info, settings, device), settings->carveout, clustered,
+      image->arch, 0, StubDynamicLimit(info, settings, device), -1, clustered,
       info->cluster[0], info->cluster[1], info->cluster[2], settings->non_portable_cluster,
-      settings->scheduling,
+      0,
   };
   if ((unsigned)attribute >= sizeof(values) / sizeof(values[0])) return CUDA_ERROR_INVALID_VALUE;
   *value = values[attribute];
@@ -42,15 +42,8 @@ CUresult StubSetFunctionAttribute(CUfunction_attribute attribute, int value,
       if (value < 0 || value > most) return CUDA_ERROR_INVALID_VALUE;
       settings->max_dynamic_smem = value;
       return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-      if (value < -1 || value > 100) return CUDA_ERROR_INVALID_VALUE;
-      settings->carveout = value;
-      return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
       settings->non_portable_cluster = value != 0;
-      return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-      settings->scheduling = value;
       return CUDA_SUCCESS;
     default:
       return CUDA_ERROR_INVALID_VALUE;

@@ -120,7 +120,7 @@ static StubKernel* MakeKernel(StubLibrary* library, const char* name) {
   if (*at == NULL) abort();
   (*at)->library = library;
   (*at)->name = strdup(name);
-  for (int i = 0; i < kMaxDevices; ++i) (*at)->settings[i] = (StubSettings){-1, -1, 0, 0};
+  for (int i = 0; i < kMaxDevices; ++i) (*at)->settings[i] = (StubSettings){-1, 0};
   return *at;
 }
 

@@ -85,51 +85,14 @@ CUresult CUDAAPI cuMemFreeAsync(CUdeviceptr pointer, CUstream handle) {
   return StubLeave(RemoveRange(pointer));
 }
 
-static CUresult Query(void* data, CUpointer_attribute attribute, CUdeviceptr pointer) {
-  const StubRange* range = FindRange(pointer);
-  if (data == NULL || range == NULL) return CUDA_ERROR_INVALID_VALUE;
-  int type = range->type & ~kManaged;
-  bool managed = (range->type & kManaged) != 0;
-  switch ((int)attribute) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT:
-      *(CUcontext*)data = &stub.contexts[range->device];
-      return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-      *(unsigned int*)data = (unsigned int)type;
-      return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-      // Of all attributes this one is asked of the current context.
-      if (StubCurrentContext() == NULL) return CUDA_ERROR_INVALID_CONTEXT;
-      *(CUdeviceptr*)data = pointer;
-      return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-      if (type == CU_MEMORYTYPE_DEVICE && !managed) return CUDA_ERROR_INVALID_VALUE;
-      *(CUdeviceptr*)data = pointer;
-      return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-      *(bool*)data = managed;
-      return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      *(int*)data = range->device;
-      return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-      *(CUdeviceptr*)data = range->start;
-      return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-      *(size_t*)data = range->size;
-      return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_MAPPED:
-      *(bool*)data = true;
-      return CUDA_SUCCESS;
-    default:
-      return CUDA_ERROR_NOT_SUPPORTED;
-  }
-}
-
 CUresult CUDAAPI cuPointerGetAttribute(void* data, CUpointer_attribute attribute,
                                        CUdeviceptr pointer) {
   STUB_ENTER(STUB_INITIALIZED, "'attribute':%d,'pointer':%llu", (int)attribute, pointer);
-  return StubLeave(Query(data, attribute, pointer));
+  const StubRange* range = FindRange(pointer);
+  STUB_REQUIRE(data != NULL && range != NULL, CUDA_ERROR_INVALID_VALUE);
+  STUB_REQUIRE(attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CUDA_ERROR_NOT_SUPPORTED);
+  *(unsigned int*)data = (unsigned int)range->type;
+  return StubLeave(CUDA_SUCCESS);
 }
 
 /*! \brief Makes the driver know memory that a test made: numpy's, say, as a device's. */

@@ -111,7 +111,7 @@ typedef struct CUkern_st StubKernel;
 
 /*! \brief What cuKernelSetAttribute and cuFuncSetAttribute set; -1 where they have not. */
 typedef struct {
-  int max_dynamic_smem, carveout, non_portable_cluster, scheduling;
+  int max_dynamic_smem, non_portable_cluster;
 } StubSettings;
 
 /*! \brief A kernel in one context: what a CUfunction is. */
@@ -189,7 +189,7 @@ bool StubCaptureForbids(void);
 
 typedef struct CUevent_st {
   StubContext* context;
-  bool timed, recorded;
+  bool timed;
   struct CUevent_st* next;
 } StubEvent;
 
@@ -201,13 +201,11 @@ const StubEvent* StubFindEvent(CUevent handle);
 typedef struct StubRange {
   uintptr_t start;
   size_t size;
-  int type; /* CUmemorytype, plus 16 for managed memory */
+  int type; /* CUmemorytype */
   int device;
   bool owned; /* allocated here, so freed here */
   struct StubRange* next;
 } StubRange;
-
-enum { kManaged = 16 };
 
 /*! \brief Memory of a device, outside the mutex's own calls. */
 void* StubAllocateMemory(size_t size, int device);
