@@ -5,35 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
-import shutil
 import signal
-import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pytest
 from stub.driver_stub import DriverStub
 
 import tvmffi_cubin as tc
 from tvmffi_cubin.functions import body
-
-# New Pythons run this file, too, and must not wait for the test framework.
-if TYPE_CHECKING:
-    import pytest
-
-__all__ = [
-    "Child",
-    "CountingCompiler",
-    "counting_compiler",
-    "crowd",
-    "fork",
-    "is_right",
-    "launcher_in_cache",
-    "load",
-]
 
 # No child may outlive its test, should it hang: in seconds.
 _PATIENCE = 600
@@ -64,7 +48,7 @@ class Child:
         os.waitpid(self.process, 0)
 
 
-def fork(work: Callable[[], Any], *, patience: int = _PATIENCE) -> Child:
+def fork(work: Callable[[], Any]) -> Child:
     """Run a function in a forked child, without waiting for it."""
     read, write = os.pipe()
     with warnings.catch_warnings():
@@ -72,7 +56,7 @@ def fork(work: Callable[[], Any], *, patience: int = _PATIENCE) -> Child:
         process = os.fork()
     if process == 0:
         os.close(read)
-        signal.alarm(patience)
+        signal.alarm(_PATIENCE)
         try:
             answer = True, work()
         except BaseException:
@@ -117,46 +101,6 @@ def is_right(mod: tc.Module, number: int, stub: DriverStub) -> bool:
     )
 
 
-@dataclass(frozen=True)
-class CountingCompiler:
-    """A compiler for CXX, and an assembler, that write down how they are called."""
-
-    log: Path
-
-    def runs(self, word: str) -> int:
-        """Return how many calls had a word that ends like this, such as a source's name."""
-        lines = self.log.read_text().splitlines() if self.log.exists() else []
-        return sum(any(part.endswith(word) for part in line.split()) for line in lines)
-
-
-@contextlib.contextmanager
-def counting_compiler(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[CountingCompiler]:
-    """Have builds use a compiler and an assembler that count; their folder is made."""
-    folder.mkdir()
-    log = folder / "log"
-    for name in ("c++", "as"):
-        script = folder / name
-        script.write_text(f'#!/bin/sh\necho "$*" >> {log}\nexec {shutil.which(name)} "$@"\n')
-        script.chmod(0o755)
-    with monkeypatch.context() as context:
-        context.setenv("CXX", str(folder / "c++"))
-        context.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-        yield CountingCompiler(log)
-
-
 def launcher_in_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the launcher's object in the cache folder, as where the package cannot be written."""
     monkeypatch.setattr(body, "SHIPPED", (Path("/dev/null"),))
-
-
-def main() -> None:
-    """Load the module of a number and print whether it is right, as a Python of its own."""
-    number = int(sys.argv[1])
-    body.SHIPPED = (Path("/dev/null"),)
-    sys.stdin.read()
-    stub = DriverStub(Path(os.environ["TVMFFI_CUBIN_DRIVER"]))
-    print(is_right(load(number), number, stub))
-
-
-if __name__ == "__main__":
-    main()

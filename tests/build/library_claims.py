@@ -18,16 +18,7 @@ CLAIMS = {
         static_assert(numeric_limits<double>::quiet_NaN() != numeric_limits<double>::quiet_NaN());
         static_assert(numeric_limits<float>::denorm_min() > 0 && FLT_EPSILON > 0);
         static_assert(1.0f + numeric_limits<float>::epsilon() > 1.0f);
-        static_assert(numeric_limits<float>::max_digits10 == 9 && !numeric_limits<int>::is_modulo);
-        static_assert(numeric_limits<double>::max_digits10 == 17);
-        static_assert(numeric_limits<float>::max_exponent10 == 38);
-        static_assert(numeric_limits<double>::min_exponent10 == -307);
-        static_assert(numeric_limits<double>::has_signaling_NaN);
-        static_assert(!numeric_limits<bool>::is_modulo && !numeric_limits<bool>::is_iec559);
-        struct Unlimited {};
-        static_assert(!numeric_limits<Unlimited>::is_specialized);
-        static_assert(!numeric_limits<Unlimited>::is_integer);
-        static_assert(numeric_limits<Unlimited>::digits == 0);
+        static_assert(numeric_limits<float>::max_digits10 == 9);
         """,
     "type_traits": """
         enum E : short {};
@@ -58,29 +49,18 @@ CLAIMS = {
         template <class T>
         struct Counts<T, std::void_t<std::common_type_t<T, int>>> : std::true_type {};
         static_assert(Counts<char>::value && !Counts<A>::value);
-        static_assert(std::is_member_pointer_v<int* B::*> && std::is_scalar_v<int* B::*>);
-        static_assert(std::is_member_function_pointer_v<void (A::* const)()>);
-        static_assert(std::is_member_object_pointer_v<int* B::*>);
-        static_assert(!std::is_member_object_pointer_v<void (A::*)()>);
-        static_assert(!std::is_member_pointer_v<int*>);
         struct C { C(const C&); C& operator=(C&&); ~C() = delete; };
         static_assert(std::is_nothrow_move_constructible_v<A> && std::is_destructible_v<A>);
         static_assert(std::is_trivially_copy_assignable_v<A> && !std::is_destructible_v<C>);
-        static_assert(std::is_nothrow_copy_assignable_v<B> && !std::is_copy_assignable_v<C>);
-        static_assert(!std::is_trivially_move_assignable_v<C> && std::is_move_assignable_v<C>);
-        static_assert(!std::is_nothrow_move_assignable_v<C>);
-        static_assert(std::is_nothrow_assignable_v<int&, char>);
         static_assert(std::is_same_v<std::invoke_result_t<int (*)(float), float>, int>);
         static_assert(std::is_invocable_v<int (*)(float), int> && !std::is_invocable_v<A, int>);
         static_assert(std::is_same_v<std::add_lvalue_reference_t<void>, void>);
         static_assert(std::is_same_v<std::add_rvalue_reference_t<int&>, int&>);
         static_assert(std::extent_v<int[3][4], 1> == 4 && std::extent_v<int[3][4]> == 3);
-        static_assert(std::extent_v<int[][4]> == 0 && std::rank_v<int[][4]> == 2);
         static_assert(alignof(std::aligned_storage_t<6, 4>) == 4);
         static_assert(sizeof(std::aligned_storage_t<32>) == 32);
         static_assert(sizeof(std::aligned_storage_t<4>) == 16);
         static_assert(std::is_function_v<int(int)> && !std::is_function_v<int (*)(int)>);
-        static_assert(std::is_volatile_v<volatile int> && !std::is_volatile_v<int&>);
         static_assert(std::is_scalar_v<int*> && std::is_scalar_v<E> && !std::is_scalar_v<A>);
         static_assert(std::is_object_v<A> && !std::is_object_v<int&> && !std::is_object_v<void>);
         static_assert(std::is_trivial_v<A> && !std::is_trivial_v<B> && std::is_aggregate_v<A>);
@@ -102,12 +82,6 @@ CLAIMS = {
         static_assert(std::make_index_sequence<0>::size() == 0);
         constexpr int swapped() { int a = 1, b = 2; std::swap(a, b); return a * 10 + b; }
         static_assert(swapped() == 21);
-        constexpr int rows_swapped() {
-          int a[2][2] = {{1, 2}, {3, 4}}, b[2][2] = {{5, 6}, {7, 8}};
-          std::swap(a, b);
-          return a[1][0] * 10 + b[0][1];
-        }
-        static_assert(rows_swapped() == 72);
         constexpr int exchanged() { int a = 1; int b = std::exchange(a, 5); return a * 10 + b; }
         static_assert(exchanged() == 51);
         static_assert(std::make_pair(1, 2.5f).second == 2.5f);

@@ -9,18 +9,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from stub.cuda_array import cuda_array
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
 
-import bench  # noqa: E402
-import cold  # noqa: E402
-import launches  # noqa: E402
 import report  # noqa: E402
 import run  # noqa: E402
-import sources  # noqa: E402
-from bench import Sample, Section, Settings, Task  # noqa: E402
+from bench import Sample, Section, Settings  # noqa: E402
 
 OF_GPUS = {"launch", "triton_launch"}
 # What compiles no C++.
@@ -70,63 +65,6 @@ def test_every_section_has_jobs_for_the_peers_that_it_has():
             assert named <= section.peers.keys()
 
 
-def test_from_source_to_result_has_the_result_twice(driver_stub, monkeypatch):
-    x, y = cuda_array(driver_stub, cold.N), cuda_array(driver_stub, cold.N)
-    x.numpy[:], y.numpy[:] = 1, 0
-
-    def axpy(made) -> None:
-        assert made.values("PPi") == (x.data_ptr, y.data_ptr, cold.N)
-        assert (made.grid, made.block) == ((cold.BLOCKS, 1, 1), (256, 1, 1))
-        y.numpy[:] += 2 * x.numpy
-
-    driver_stub.set_kernel("axpy", axpy)
-    arrays = (x, y, lambda: None, lambda: float(y.numpy[-1]))
-    monkeypatch.setattr(cold, "arrays", lambda gpu: arrays)
-    trial = cold.SECTION.peers["tvmffi_cubin"].run(5, True)
-    assert cold.timed(trial, 1) > 0
-    assert cold.timed(trial, 2) > 0
-    with pytest.raises(AssertionError, match=r"y is 6\.0, wanted 4\.0"):
-        cold.timed(trial, 2)
-
-
-@pytest.mark.parametrize("section", [launches.LAUNCH, launches.TRITON], ids=["empty", "triton"])
-def test_the_launches_of_this_package_launch_what_they_say(
-    section: Section, driver_stub, monkeypatch, tmp_path
-):
-    if section is launches.TRITON:
-        pytest.importorskip("triton", reason="Triton is not installed")
-    arrays = [cuda_array(driver_stub, 16) for _ in range(3)]
-    checked: list[int] = []
-
-    def check(call, last):
-        """In place of torch's view of memory: what the driver was asked to launch."""
-        before = len(driver_stub.launches())
-        call()
-        for made in driver_stub.launches()[before:]:
-            n = launches.WRITES if section is launches.LAUNCH else launches.ELEMENTS
-            assert made.grid == (1, 1, 1)
-            values = made.values("PPPiPP" if section is launches.TRITON else "PPPi")
-            assert values[:4] == (*(a.data_ptr for a in arrays), n)
-        checked.append(len(driver_stub.launches()) - before)
-
-    # The others take a C++ compiler.
-    ours = [x for x in section.peers if x.startswith("tvmffi_cubin") and "wrapper" not in x]
-    monkeypatch.setattr(launches, "arrays", lambda: arrays)
-    monkeypatch.setattr(launches, "check", check)
-    monkeypatch.setattr(launches, "wait", lambda: None)
-    monkeypatch.setattr(bench, "device_arch", lambda: "sm_90a")
-    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
-    monkeypatch.setenv("TVMFFI_CUBIN_ARCH", "sm_90a")
-    (table,) = section.tables
-    mine = Section("", "", {}, launches.once, list, {x: section.peers[x] for x in ours})
-    task = Task("", "", 1, Settings(quick=True, gpu=True))
-    samples = list(launches.issued(mine, table, launches.WRITES, task))
-    assert [sample.reason for sample in samples] == [""] * len(samples)
-    found = {sample.peer: len(sample.values) for sample in samples}
-    assert found == dict.fromkeys(ours, launches.QUICK_ROUNDS)
-    assert checked == [1] * len(ours)
-
-
 # The report
 
 
@@ -171,12 +109,3 @@ def test_a_page_gets_the_sections_of_a_report_in_the_place_of_its_machine():
         report.updated(page, made())
     ours = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     assert "About it." in report.updated(ours, made(("NVIDIA H200",)))
-
-
-@pytest.mark.parametrize("name", sources.MIXED)
-def test_a_mixed_source_is_new_on_the_side_that_is_edited(name: str):
-    function, text = sources.MIXED[name]
-    first, device, host = (sources.salted(text, *salts) for salts in ((1, 1), (2, 1), (2, 2)))
-    assert len({first, device, host}) == 3
-    assert "SALT" not in first
-    assert f"void {function}(tvm::ffi::TensorView" in first

@@ -92,22 +92,6 @@ def test_driver_symbols_and_images_stay_inside(tmp_path):
     assert symbols(so) == {"__tvm_ffi_saxpy", "custom"}
 
 
-def test_a_bare_link_needs_no_c_library_by_name_and_uses_it_all_the_same(tmp_path):
-    code = f"#include <string.h>\n#include <stdlib.h>\n{EXPORT}int answer()"
-    code += '{ volatile size_t n = strlen(getenv("PATH")); return n > 0; }'
-    so = build.run(plan(bare=True, linker=LD), tmp_path, {"a.cc": code})
-    assert "NEEDED" not in dynamic(so)
-    assert answer(so) == 1
-
-
-@pytest.mark.parametrize("linker", ["/no/such/ld", shutil.which("false")])
-def test_where_the_linker_fails_the_compiler_links(tmp_path, linker):
-    so = build.run(
-        plan(bare=True, linker=linker), tmp_path, {"a.cc": f"{EXPORT}int answer() {{ return 3; }}"}
-    )
-    assert answer(so) == 3
-
-
 # Names and flags
 
 
@@ -156,12 +140,6 @@ def test_a_compiler_that_makes_nothing_is_named_with_its_command(tmp_path, flags
 
 
 # Surroundings
-
-
-def test_max_jobs_that_is_no_positive_number_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setenv("MAX_JOBS", "0")
-    with pytest.raises(ValueError, match="MAX_JOBS"):
-        build.run(plan(), tmp_path, {})
 
 
 def test_a_failed_build_says_why_and_is_repeated_by_hand_as_its_error_says(tmp_path):

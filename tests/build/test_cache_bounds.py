@@ -13,7 +13,6 @@ from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
 from tvmffi_cubin.__main__ import main
-from tvmffi_cubin.inline import assemble
 
 
 @pytest.fixture
@@ -47,45 +46,6 @@ def test_many_that_use_a_cache_that_is_too_small_get_right_results(cache, monkey
     orders = [[0, 1, 2], [2, 1, 0], [1, 0, 2], [2, 0, 1]]
     said = crowd(lambda worker: [answer(number) for number in orders[worker]], len(orders))
     assert said == [[right(number) for number in order] for order in orders]
-
-
-def refuse(*_: object) -> None:
-    pytest.fail("it was built")
-
-
-@pytest.mark.parametrize("way", ["archive", "layer"])
-def test_what_was_exported_is_loaded_elsewhere_without_a_build(
-    cache, tmp_path, monkeypatch, capsys, way
-):
-    path = tmp_path / "exported"
-    lazily = tc.lazy("lazily", generate=lambda: compiled(), key=1, arch="sm_90")
-    assert answer(7) == right(7)
-    tc.build_inline("host", cpp_sources=HOST, functions=["twice"])
-    lazily.prepare()
-    option = ["--layer"] if way == "layer" else []
-    assert main(["cache", "export", *option, str(path)]) == 0
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "other"))
-    if way == "layer":
-        monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(path))
-    else:
-        assert main(["cache", "import", str(path)]) == 0
-    capsys.readouterr()
-    monkeypatch.setattr(assemble, "make", refuse)
-    assert answer(7) == right(7)
-    built = tc.build_inline("host", cpp_sources=HOST, functions=["twice"])
-    assert built.startswith(str(path if way == "layer" else tmp_path / "other"))
-    again = tc.lazy("lazily", generate=refuse, key=1, arch="sm_90")
-    assert again.is_generated
-    again.prepare()
-    assert main(["cache", "verify"]) == 0
-
-
-HOST = "int twice(int x) { return 2 * x; }"
-SOURCE = 'extern "C" __global__ void fill(int* x) { *x = 1; }'
-
-
-def compiled() -> bytes:
-    return tc.nvrtc.nvrtc_compile(SOURCE, name="lazily", arch="sm_90")
 
 
 def test_a_module_works_on_when_the_cache_is_cleared(cache, capsys, driver_stub):

@@ -12,13 +12,8 @@ from pathlib import Path
 import mounts
 import pytest
 from cache_crowd import fork, is_right, load
-from stub.driver_stub import DriverStub
 
 import tvmffi_cubin as tc
-
-# From nothing at all to more than a module takes, so that each step is the one that finds no room.
-SIZES = [4, 24, 40, 60, 140, 240, 600]  # KiB
-FILES = [1, 3, 7, 13, 17, 24, 60]
 
 
 @pytest.fixture
@@ -44,27 +39,6 @@ def warnings(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
     return said
 
 
-def filled_up(disk: Path, more: str, stub: DriverStub, said: Callable[[], list[str]]) -> list[str]:
-    def with_little_room() -> list[str]:
-        for number in (1, 1, 2):
-            assert is_right(load(number), number, stub)
-            stub.reset()
-        return said()
-
-    def with_room_again() -> list[str]:
-        for number in (1, 3):
-            assert is_right(load(number), number, stub)
-            stub.reset()
-        return said()
-
-    warnings = fork(with_little_room).result()
-    mounts.remount(disk, options=more)
-    # Nothing that is half there is found.
-    assert fork(with_room_again).result() == []
-    assert list((disk / "cache" / "tmp").iterdir()) == []
-    return warnings
-
-
 def fill(disk: Path) -> None:
     """Take what room is left, once."""
     filler = disk / "filler"
@@ -72,37 +46,6 @@ def fill(disk: Path) -> None:
         with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
             while file.write(bytes(4096)):
                 pass
-
-
-def check(warnings: list[str]) -> None:
-    assert len(warnings) <= 1
-    for text in warnings:
-        assert "cannot be used" in text
-        assert "No space left on device" in text
-        assert "TVMFFI_CUBIN_CACHE_DIR" in text
-        assert "\n" not in text
-
-
-@pytest.mark.parametrize(
-    ("option", "values", "more"),
-    [("size={}k", SIZES, "size=20m"), ("nr_inodes={}", FILES, "nr_inodes=1000")],
-    ids=["bytes", "files"],
-)
-def test_a_disk_that_is_full_at_any_step_gives_one_warning_and_the_module(
-    option, values, more, disk, fresh_driver_stub, warnings
-):
-    full = []
-    for value in values:
-        given = mounts.with_mount(
-            lambda: filled_up(disk, more, fresh_driver_stub, warnings),
-            disk,
-            options=option.format(value),
-        )
-        check(given)
-        full.append(bool(given))
-    # What has no room for the first file is full, and what is large enough is not.
-    assert full[0]
-    assert not full[-1]
 
 
 @pytest.mark.parametrize("way", ["full", "read-only"])

@@ -1,10 +1,8 @@
 """The second time: the same path, no process, no compiler; and when it must be built anew."""
 
-import json
 import os
 from pathlib import Path
 
-import mounts
 import pytest
 from processes import in_new_process
 from stub.cuda_array import cuda_array
@@ -55,35 +53,6 @@ print(*sorted(name for name in sys.modules if "." in name or "_" in name))
     assert "tvmffi_cubin.module" in imported
 
 
-OPENED = """
-import os, sys
-import tvmffi_cubin as tc
-opened = []
-def note(event, arguments):
-    if event == "open" and isinstance(arguments[0], str):
-        opened.append(arguments[0])
-sys.addaudithook(note)
-print(tc.build_inline("many", sys.argv[1], arch="sm_90"))
-print(*map(os.path.basename, opened))
-"""
-
-
-def test_a_hit_over_hundreds_of_headers_opens_none_of_them():
-    source = "#include <cub/block/block_scan.cuh>\n" + SOURCE
-    path = tc.build_inline("many", source, arch="sm_90")
-    records = [
-        json.loads(record.read_text())["reads"][0][2]
-        for record in Path(tc.cache_info().folder, "records").iterdir()
-    ]
-    read = {os.path.basename(name) for name in max(records, key=len)}
-    assert {"block_scan.cuh", "warp_scan.cuh"} < read
-    assert len(read) > 300
-    found, opened = in_new_process(OPENED, source).split("\n")
-    assert found == path
-    # The folders that they are in are opened, to ask about many files at once.
-    assert read & (set(opened.split()) - {"include"}) == set()
-
-
 STARTED = """
 import os, sys
 import tvm_ffi  # which spawns a process itself
@@ -100,67 +69,20 @@ print(event.outcome, len(started))
 """
 
 
-def hits_of_new_processes() -> list[tuple[str, int]]:
-    """Return of two processes, one after the other, what each has found and what it has started."""
-    said = [in_new_process(STARTED, SOURCE).split() for _ in range(2)]
-    return [(outcome, int(count)) for outcome, count in said]
-
-
-@pytest.mark.parametrize("place", ["read", "read-only file system"])
-def test_a_hit_in_a_layer_starts_no_process_where_nothing_may_be_written(
-    tmp_path, monkeypatch, place
-):
+def test_a_hit_in_a_layer_starts_no_process_where_nothing_may_be_written(tmp_path, monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "layer"))
     built()
     (tmp_path / "runtime").mkdir(mode=0o700)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "runtime"))
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "disk" / "cache"))
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(tmp_path / "layer"))
-    if place == "read":
-        monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "read")
-        found = hits_of_new_processes()
-        assert not (tmp_path / "disk").exists()
-    else:
-        found = mounts.with_mount(hits_of_new_processes, tmp_path / "disk", flags=mounts.READ_ONLY)
-    assert found[1] == ("layer", 0)
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "read")
+    for expected in ("layer", "layer 0"):
+        assert in_new_process(STARTED, SOURCE).startswith(expected)
+    assert not (tmp_path / "disk").exists()
 
 
 # Misses
-
-
-FIRST = """
-import subprocess, sys
-import tvmffi_cubin as tc
-known = []
-def watched(real):
-    def call(self, *args, **options):
-        if "/bin/sh" in str(args or self.args):
-            known.append(sys.modules.get("tvm_ffi.core") is not None)
-        return real(self, *args, **options)
-    return call
-subprocess.Popen.__init__ = watched(subprocess.Popen.__init__)
-subprocess.Popen.communicate = watched(subprocess.Popen.communicate)
-if sys.argv[2] == "broken":
-    sys.modules["tvm_ffi.core"] = None
-call = tc.build_inline if sys.argv[2] == "built" else tc.load_inline
-try:
-    call("first", sys.argv[1], arch="sm_90")
-except ImportError:
-    known.append("no tvm_ffi")
-print(known)
-"""
-
-
-@pytest.mark.parametrize(
-    ("way", "known"),
-    [
-        ("loaded", [False, True]),
-        ("built", [False, False]),
-        ("broken", [False, False, "no tvm_ffi"]),
-    ],
-)
-def test_a_first_build_that_is_loaded_imports_tvm_ffi_while_compilers_work(way, known):
-    assert in_new_process(FIRST, f"{SOURCE} // {way}", way) == str(known)
 
 
 def test_a_changed_header_builds_anew_and_back_again_hits(tmp_path):

@@ -6,7 +6,6 @@ import logging
 
 import pytest
 from file_kit import write
-from processes import in_fork
 
 import tvmffi_cubin as tc
 from tvmffi_cubin.cache.info import seen
@@ -92,14 +91,3 @@ def test_hits_of_layers_and_of_the_process_s_own_folder_are_told(info, here, mon
     built("more")
     assert [x.outcome for x in info().events] == ["built", "layer", "built", "private"]
     assert (info().layers, info().mode, info().hits) == ((str(here / "cache"),), "read", 2)
-
-
-def test_a_forked_child_counts_its_own(info):
-    built()
-
-    def work():
-        built()
-        return info().hits, info().misses
-
-    assert in_fork(work) == (1, 0)
-    assert info().hits == 0

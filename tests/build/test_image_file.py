@@ -103,13 +103,6 @@ def test_a_file_beside_the_shared_object_is_launched(loaded, driver_stub):
     assert (first.grid, first.dynamic_smem_bytes) == ((5, 1, 1), 60000)
     assert (second.kernel, second.values("P")) == ("long_post_name", (x.data_ptr,))
     assert len(driver_stub.calls("cuLibraryLoadData")) == 1
-    # Later calls ask for nothing any more.
-    driver_stub.reset()
-    loaded.run(x, 5, 0, 0)
-    assert [x.function for x in driver_stub.log() if "Kernel" in x.function] == [
-        "cuLaunchKernelEx",
-        "cuLaunchKernelEx",
-    ]
     driver_stub.reset()
     loaded.run(cuda_array(driver_stub, 32, device=1), 5, 0, 1)
     assert {launch.device for launch in driver_stub.launches()} == {1}
@@ -224,11 +217,6 @@ def test_what_is_missing_is_made_at_the_first_call_and_only_then(copy, driver_st
     assert generate.runs == 1
 
 
-def leave_two(folder: Path) -> None:
-    (folder / "a").touch()
-    (folder / "b").touch()
-
-
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), tc.CompileError("no", log="b \udc80")])
 def test_a_compiler_that_fails_leaves_nothing_and_is_asked_again(copy, driver_stub, image, error):
     x = cuda_array(driver_stub, 32)
@@ -255,10 +243,7 @@ def test_a_compiler_that_fails_leaves_nothing_and_is_asked_again(copy, driver_st
     ("make", "message"),
     [
         (lambda folder: None, r"left 0 files in its folder \(none\): wanted one"),
-        (leave_two, r"left 2 files in its folder \(a, b\)"),
-        (lambda folder: 5, "image 'kernels': what generate returned is bytes, a Cubin"),
         (lambda folder: b"junk", "what generate returned: it is no image"),
-        (lambda folder: "none.cubin", "No such file"),
     ],
 )
 def test_what_is_no_image_is_not_put_into_place(copy, driver_stub, make, message):
@@ -266,13 +251,6 @@ def test_what_is_no_image_is_not_put_into_place(copy, driver_stub, make, message
     with pytest.raises(tc.LaunchError, match=message):
         mod.preload()
     assert names(copy.parent) == {"own.so"}
-
-
-def test_a_compiler_that_launches_what_it_is_to_make_is_an_error(copy, driver_stub):
-    x = cuda_array(driver_stub, 32)
-    mod = tc.load_module(copy, generate={"kernels": lambda: mod.small(x)})
-    with pytest.raises(RuntimeError, match="generate uses what it is to make"):
-        mod.run(x, 5, 0, 0)
 
 
 WORKER = """
@@ -294,8 +272,7 @@ def generate(folder):
 mod = tc.load_module(so, generate={"kernels": generate})
 print("ready", flush=True)
 mod.preload()
-slow = {"tvmffi_cubin.device.image", "tvmffi_cubin.kernels.nv_info", "tvmffi_cubin.cuda.nvrtc"}
-print("done", sorted(slow & set(sys.modules)), flush=True)
+print("done", flush=True)
 """
 
 
@@ -332,8 +309,6 @@ def test_of_several_processes_one_makes_the_file(start, tmp_path):
     assert sorted(map(len, ends)) == [1, 2]
     assert (tmp_path / "log").read_text() == "xx"
     assert {"own.so", "k.cubin"} < names(tmp_path)
-    # Where the file is there, nothing is imported that would make or read one.
-    assert rest(start()) == ["ready", "done []"]
 
 
 def test_load_inline_has_the_file_beside_the_copy_for_people(tmp_path, driver_stub, image):
@@ -376,42 +351,3 @@ def test_a_description_has_the_file_and_a_module_tells_it_again(so, tmp_path, dr
     mod.run(cuda_array(driver_stub, 32), 5, 0, 0)
     assert (tmp_path / "made.cubin").exists()
     assert len(driver_stub.launches()) == 4
-
-
-@pytest.mark.parametrize(
-    ("launch", "options", "message"),
-    [
-        (
-            Launch(params="float* x", **ONE),
-            {},
-            r"lies beside the shared object: .* build_directory",
-        ),
-        (Launch(params="Pair p", **ONE), {"output": "k.so"}, "'Pair p', a type of unknown size"),
-        (
-            Launch(params="float* x", args={"n": 1}, **ONE),
-            {"output": "k.so"},
-            "args gives 'n', which is no parameter of the kernel",
-        ),
-        (Launch(image="other", **ONE), {"output": "k.so"}, "no function launches a kernel"),
-        (Launch(**ONE), {"output": "k.so", "bound_params": "n"}, "bound_params are read off"),
-    ],
-)
-def test_what_a_file_cannot_tell_has_to_be_said(here, launch, options, message):
-    with pytest.raises(ValueError, match=message):
-        tc.build_inline(
-            "k", functions={"f": launch}, embed_cubin={"kernels": ImageFile("k.cubin")}, **options
-        )
-
-
-def test_arguments_are_checked(copy):
-    with pytest.raises(ValueError, match=r"names 'k', which is no image .*; there are kernels"):
-        tc.load_module(copy, generate={"k": print})
-    with pytest.raises(TypeError, match="generate maps names of images to callables"):
-        tc.load_module(copy, generate=print)
-    for wrong in ("", "folder/", ".."):
-        with pytest.raises(ValueError, match="names no file"):
-            ImageFile(wrong)
-    with pytest.raises(TypeError, match="file is a path, got bytes"):
-        ImageFile(b"k")
-    with pytest.raises(TypeError, match="generate is a callable, got str"):
-        ImageFile("k", "k")

@@ -10,7 +10,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from fatbin_builder import LTOIR, LZ4, Row, fatbin
 from file_kit import linked
 from wrapper_sources import DRIVER, KERNELS
 
@@ -133,13 +132,6 @@ def test_an_image_is_inspected_from_bytes_and_as_a_cubin():
     assert tc.inspect(unlinked).kind == "relocatable"
     lto = tc.nvrtc.compile(SOURCE, arch="sm_90", target_type="ltoir")
     assert "It is yet to be linked." in tc.inspect(lto).text()
-
-
-def test_members_that_cannot_be_read_are_shown_with_the_reason():
-    found = tc.inspect(fatbin(Row(90, b"12345678", LTOIR), Row(80, b"\x10x", flags=LZ4, full=7)))
-    text = found.text()
-    assert "ltoir for lto_90, 8 bytes\nIt is yet to be linked.\nthe member for lto_90 is" in text
-    assert "cubin for sm_80, 7 bytes, compressed as lz4\nthe member for sm_80: damaged data" in text
 
 
 @pytest.mark.parametrize(

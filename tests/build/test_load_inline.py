@@ -1,7 +1,5 @@
 """`load_inline` without a wrapper: what is exported, under which name, with which parameters."""
 
-import shutil
-
 import numpy as np
 import pytest
 import tvm_ffi
@@ -34,25 +32,11 @@ def test_without_functions_every_kernel_is_exported():
     assert mod.mangled.signature == "mangled(int n)"
 
 
-def test_device_functions_may_be_a_source_of_their_own():
-    helper = "__device__ float twice(float x) { return 2 * x; }"
-    kernel = """
-    __device__ float twice(float x);
-    extern "C" __global__ void k(float* x) { x[0] = twice(x[0]); }"""
-    assert tc.load_inline("helper", [helper, kernel], arch="sm_90").functions == ("k",)
-
-
 def test_a_host_function_beside_kernels_is_exported_where_it_is_named():
     source = SAXPY + "int one() { return 1; }"
     assert load(source, ["saxpy"]).functions == ("saxpy",)
     mod = load(source, ["saxpy", "one"])
     assert (mod.functions, mod.one()) == (("saxpy",), 1)
-
-
-def test_the_standard_of_cuda_sources_is_that_of_a_wrapper_too():
-    source = "static_assert(__cplusplus > 201703L); int one() { return 1; }"
-    options = {"functions": "one", "extra_cuda_cflags": ["-std", "c++20"]}
-    assert tc.load_inline("std", source, **options).one() == 1
 
 
 # Templates, overloads, namespaces, macros
@@ -141,38 +125,6 @@ def test_a_launch_that_does_not_fit_its_kernel_is_refused(launch, text):
     assert "function 'saxpy', kernel 'saxpy'" in str(error.value)
 
 
-def test_launches_with_conflicting_types_are_refused():
-    source = SAXPY + 'extern "C" __global__ void two(double a) {}'
-    launches = [tc.Launch(grid=1, block=1), tc.Launch(kernel="two", grid=1, block=1)]
-    with pytest.raises(ValueError, match="'a' is 'double' of 8 bytes here and 'float'"):
-        load(source, {"saxpy": launches})
-
-
-# Images that come without a source
-
-
-def test_a_cubin_without_a_source_is_launched_by_declaration(driver_stub):
-    cubin = tc.nvrtc.compile(SAXPY, arch="sm_90")
-    params = "float a, const float* x, float* y, int n"
-    mod = tc.load_inline(
-        "mod",
-        embed_cubin={"img": cubin},
-        functions={"f": tc.Launch(kernel="saxpy", grid="x.numel", block=1, params=params)},
-    )
-    x = cuda_array(driver_stub, 5)
-    mod.f(1.0, x, x, 5)
-    assert driver_stub.launches()[0].values("fPPi") == (1.0, x.data_ptr, x.data_ptr, 5)
-
-
-def test_images_and_sources_stand_side_by_side(driver_stub):
-    cubin = tc.nvrtc.compile('extern "C" __global__ void other(int n) {}', arch="sm_90")
-    functions = {"saxpy": None, "other": tc.Launch(grid=1, block=1, params="int n")}
-    mod = load(SAXPY, functions, embed_cubin={"img": cubin})
-    mod.other(3)
-    mod.saxpy[1, 1](1.0, None, None, 0)
-    assert [launch.kernel for launch in driver_stub.launches()] == ["other", "saxpy"]
-
-
 # Around loading
 
 
@@ -195,14 +147,6 @@ def test_a_tvm_ffi_that_is_too_old_says_what_is_needed(ops, monkeypatch):
     monkeypatch.setattr(tvm_ffi, "__version__", "0.1.9")
     with pytest.raises(tc.ToolchainError, match=r"tvm-ffi 0\.1\.9 is too old, 0\.1\.15 or newer"):
         tc.load_module(ops.path)
-
-
-def test_a_missing_assembler_names_its_package(tmp_path, monkeypatch):
-    (tmp_path / "g++").symlink_to(shutil.which("g++"))
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
-    with pytest.raises(tc.ToolchainError, match="assembler 'as'.*binutils"):
-        load(SAXPY)
 
 
 def test_a_preamble_of_its_own_reaches_the_kernels_and_the_wrapper():

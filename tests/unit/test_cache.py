@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import shutil
 import time
 from pathlib import Path
 
 import pytest
-from cache_builder import BASE, Builder, look_up, record_file, recorded
+from cache_builder import BASE, Builder, look_up, recorded
 
 from tvmffi_cubin.cache import files, lock
 from tvmffi_cubin.cache.lock import builder_lock
-from tvmffi_cubin.cache.record import read_record
 from tvmffi_cubin.cache.store import Cache, Miss
 from tvmffi_cubin.errors import BuildError
 
@@ -60,17 +58,6 @@ def test_what_was_built_is_found_and_lies_as_documented(cache):
 
 
 # Damage: that no byte may change is a test of tests/build/test_cache_damage.py
-
-
-@pytest.mark.parametrize("damage", [b"", b"null", b'{"reads": [["x"]]}', b"[" * 100_000])
-@pytest.mark.parametrize("what", ["record", "manifest.json", "vec.so"])
-def test_what_is_damaged_is_a_miss_and_is_repaired(cache, what, damage):
-    made = cache.obtain(BASE, Builder())
-    path = Path(record_file(cache)) if what == "record" else made.path / what
-    path.write_bytes(damage)
-    assert look_up(cache) is None
-    assert cache.obtain(BASE, Builder()).so.read_bytes() == b"so"
-    assert look_up(cache).path == made.path
 
 
 def test_a_miss_says_what_is_the_matter_with_the_entry(cache):
@@ -129,16 +116,6 @@ def test_a_miss_names_the_file_that_changed_went_or_appeared(cache, tmp_path):
     assert cache.find(BASE).reason == f"{names[1]} changed"
     Path(names[1]).write_text("one")
     assert cache.find(BASE).reason == f"{names[3]} is there now"
-
-
-def test_files_of_the_build_folder_are_no_dependencies(cache):
-    def make(directory):
-        product = Builder(dependencies=("vec.cc", f"{directory}/generated.h"))(directory)
-        (directory / "generated.h").write_text("")
-        return product
-
-    cache.obtain(BASE, make)
-    assert recorded(cache)[0][2] == []
 
 
 def test_files_under_a_root_may_lie_elsewhere(tmp_path):
@@ -213,96 +190,7 @@ def test_what_a_layer_has_is_not_built_and_what_it_lacks_is_built_into_the_cache
     assert {path: path.read_bytes() for path in layer.rglob("*") if path.is_file()} == before
 
 
-def test_headers_that_lie_elsewhere_are_read_once(tmp_path, layer, header, settled, monkeypatch):
-    shutil.copy(header, tmp_path / "copy")
-    os.replace(tmp_path / "copy", header)  # another inode, as in a container
-    cache = Cache(tmp_path / "cache", layers=[str(layer)])
-    assert look_up(cache).level == "layer"
-    monkeypatch.setattr("tvmffi_cubin.cache.record._digests", {})  # as in another process
-    for module in ("record", "entry"):
-        name = f"tvmffi_cubin.cache.{module}.file_digest"
-        monkeypatch.setattr(name, lambda path: pytest.fail("hashed"))
-    assert look_up(cache).level == "layer"
-
-
-# Taking over what was built elsewhere
-
-
-def adopt(cache: Cache, made, folder: Path, base_key: str = BASE):
-    with cache.private_directory() as directory:
-        shutil.copytree(folder, directory, symlinks=True, dirs_exist_ok=True)
-        return cache.adopt(base_key, made, directory)
-
-
-@pytest.mark.parametrize("harm", ["", "content", "missing", "more", "manifest", "link", "key"])
-def test_what_was_built_elsewhere_is_taken_over_where_it_is_whole(cache, tmp_path, harm):
-    elsewhere = Cache(tmp_path / "elsewhere")
-    folder = elsewhere.obtain(BASE, Builder(b"elsewhere")).path
-    (made,) = read_record(record_file(elsewhere))
-    if harm == "":
-        taken = adopt(cache, made, folder)
-        assert taken.so.read_bytes() == b"elsewhere"
-        assert look_up(Cache(cache.root)).path == taken.path
-        assert list((cache.root / "tmp").iterdir()) == []
-        return
-    if harm == "content":
-        (folder / "vec.cc").write_text("SOURCE")
-    elif harm == "missing":
-        (folder / "vec.cc").unlink()
-    elif harm == "more":
-        (folder / "more.so").write_text("x")
-    elif harm == "manifest":
-        (folder / "manifest.json").write_text("{}")
-    elif harm == "link":
-        (folder / "inner").symlink_to("/etc")
-    with pytest.raises(ValueError, match=r"vec|more|manifest|inner|another base key"):
-        adopt(cache, made, folder, OTHER if harm == "key" else BASE)
-    assert look_up(cache) is None
-    assert not (cache.root / "entries").exists()
-
-
 # Several builders
-
-
-def build_and_report(root, barrier, results, number):
-    builder = Builder(f"builder {number:02}".encode())
-    barrier.wait()
-    made = Cache(Path(root)).obtain(BASE, builder)
-    results.put((builder.runs, str(made.so), made.so.read_bytes()))
-
-
-def publish_and_report(root, barrier, results, number):
-    def make(directory):
-        product = Builder(f"builder {number:02}".encode())(directory)
-        barrier.wait()
-        return product
-
-    made = Cache(Path(root)).obtain(BASE, make, patience=0)
-    results.put((1, str(made.so), made.so.read_bytes()))
-
-
-def race(target, root, count=8):
-    context = multiprocessing.get_context("fork")
-    barrier, results = context.Barrier(count), context.Queue()
-    workers = [
-        context.Process(target=target, args=(str(root), barrier, results, number))
-        for number in range(count)
-    ]
-    for worker in workers:
-        worker.start()
-    answers = [results.get(timeout=60) for _ in workers]
-    for worker in workers:
-        worker.join()
-    return answers
-
-
-@pytest.mark.parametrize(("work", "builds"), [(build_and_report, 1), (publish_and_report, 8)])
-def test_of_many_processes_all_get_what_one_published(cache, work, builds):
-    answers = race(work, cache.root)
-    assert sum(runs for runs, _, _ in answers) == builds
-    assert len({answer[1:] for answer in answers}) == 1
-    assert list((cache.root / "tmp").iterdir()) == []
-    assert look_up(cache).so.read_bytes() == answers[0][2]
 
 
 def test_a_builder_that_takes_too_long_is_not_waited_for(cache):

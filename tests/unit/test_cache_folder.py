@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import shutil
 import stat
@@ -109,25 +108,6 @@ def test_without_any_room_the_error_names_both_folders_and_the_remedy(tmp_path, 
     monkeypatch.setattr("tempfile.mkdtemp", full)
     with pytest.raises(CacheError, match=r"file/cache .*No space left.*TVMFFI_CUBIN_CACHE_DIR"):
         Cache(tmp_path / "file" / "cache").obtain(BASE, Builder())
-
-
-def test_a_folder_is_locked_while_it_is_removed(cache, monkeypatch):
-    # A builder that has just made it would lock it otherwise, and lose what it writes there.
-    parent = f"{cache.root}/tmp"
-    left = f"{parent}/{os.uname().nodename}-1-{'0' * 16}"
-    os.makedirs(left)
-    removed = []
-
-    def remove(path):
-        descriptor = os.open(path, os.O_RDONLY)
-        with pytest.raises(BlockingIOError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.close(descriptor)
-        removed.append(path)
-
-    monkeypatch.setattr(private, "remove", remove)
-    private.sweep(parent)
-    assert removed == [left]
 
 
 # Modes

@@ -91,25 +91,6 @@ def test_a_program_is_found_on_path_or_named_with_its_package(
         assert find() == beside
 
 
-def test_without_tvm_ffi_the_package_is_named(monkeypatch, tmp_path):
-    monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    monkeypatch.delitem(sys.modules, "tvm_ffi", raising=False)
-    monkeypatch.setattr(sys, "meta_path", [importlib.machinery.PathFinder])
-    with pytest.raises(ToolchainError, match="pip install apache-tvm-ffi"):
-        toolchain.tvm_ffi_paths()
-
-
-@pytest.mark.parametrize("place", ["package/include", "include", ""])
-def test_our_headers_are_in_a_wheel_or_in_a_checkout(tmp_path, monkeypatch, place):
-    monkeypatch.setattr(toolchain, "__file__", f"{tmp_path}/package/host/toolchain.py")
-    if place:
-        (tmp_path / place / "tvmffi_cubin").mkdir(parents=True)
-        assert toolchain.include_dir() == tmp_path / place
-    else:
-        with pytest.raises(ToolchainError, match="force-reinstall tvmffi-cubin"):
-            toolchain.include_dir()
-
-
 # What they are
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import mmap
 import os
@@ -11,8 +10,6 @@ import signal
 import struct
 import time
 from pathlib import Path
-
-from processes import in_fork
 
 from tvmffi_cubin.cache import lock
 from tvmffi_cubin.cache.lock import builder_lock
@@ -26,16 +23,6 @@ def at(folder: Path) -> str:
 
 def left(folder: Path) -> list[str]:
     return [path.name for path in (folder / "locks").iterdir()]
-
-
-def test_it_outlasts_a_child_that_leaves_the_block_and_leaves_no_file(tmp_path):
-    with contextlib.ExitStack() as stack:
-        assert stack.enter_context(builder_lock(at(tmp_path), patience=0))
-        in_fork(stack.close)
-        assert left(tmp_path) == ["x.lock"]
-        with builder_lock(at(tmp_path), patience=0) as held:
-            assert not held
-    assert left(tmp_path) == []
 
 
 def test_it_is_free_again_although_a_child_was_forked_meanwhile(tmp_path):
@@ -52,28 +39,6 @@ def test_it_is_free_again_although_a_child_was_forked_meanwhile(tmp_path):
     finally:
         os.close(write)
         os.waitpid(child, 0)
-
-
-def test_of_a_builder_that_is_killed_a_forked_child_keeps_no_lock(tmp_path):
-    read, write = os.pipe()
-
-    def die():
-        with builder_lock(at(tmp_path), patience=0):
-            if os.fork() == 0:
-                os.close(write)
-                os.read(read, 1)  # lives until the test has ended
-                os._exit(0)
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    try:
-        if (child := os.fork()) == 0:
-            die()
-        os.waitpid(child, 0)
-        with builder_lock(at(tmp_path), patience=0) as held:
-            assert held
-    finally:
-        os.close(write)
-        os.close(read)
 
 
 def test_without_locks_one_goes_on_and_leaves_nothing(tmp_path, monkeypatch):

@@ -61,15 +61,6 @@ def test_a_change_of_any_of_several_files_is_seen(cache, tmp_path, compiler, how
     assert asked([launcher, compiler]) == ("g++ 13", False)
 
 
-@pytest.mark.parametrize("damage", [b"", b"null", b"\xff\xfe", b"[" * 100_000])
-def test_a_damaged_memo_is_made_again(cache, compiler, damage):
-    asked(compiler)
-    (written,) = cache.glob("identity/*.json")
-    written.write_bytes(damage)
-    assert asked(compiler, "g++ 13") == ("g++ 13", True)
-    assert asked(compiler) == ("g++ 13", False)
-
-
 def test_where_the_cache_is_not_written_a_folder_of_the_session_has_it(
     tmp_path, cache, compiler, monkeypatch
 ):
@@ -79,24 +70,3 @@ def test_where_the_cache_is_not_written_a_folder_of_the_session_has_it(
     assert not cache.exists()
     (tmp_path / "session" / f"tvmffi_cubin-{os.geteuid()}").chmod(0o777)
     assert asked(compiler) == ("g++ 12", True)
-
-
-def test_what_changes_or_has_just_changed_is_remembered_by_no_other(cache, compiler, monkeypatch):
-    def question():
-        compiler.write_text("changed meanwhile")
-        return "old"
-
-    assert memo.remember(compiler, question) == "old"
-    monkeypatch.setattr(files, "_SETTLED_NS", 10**18)
-    assert asked(compiler, "new", anew=False) == ("new", True)
-    assert asked(compiler, "other", anew=False) == ("new", False)
-    assert not list(cache.glob("identity/*"))
-
-
-@pytest.mark.parametrize("mode", [0o770, 0o777])
-def test_a_folder_that_others_may_write_is_neither_read_nor_written(cache, compiler, mode):
-    asked(compiler, "known")
-    cache.chmod(mode)
-    assert asked(compiler, "asked") == ("asked", True)
-    cache.chmod(0o700)
-    assert asked(compiler) == ("known", False)

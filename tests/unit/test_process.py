@@ -32,11 +32,6 @@ def test_a_program_gives_its_status_and_both_its_streams(tmp_path, is_long):
     assert run(*command, folder=tmp_path, is_long=is_long) == (3, f"a b\n{tmp_path}\n")
 
 
-def test_a_program_that_is_missing_is_an_error(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        run(str(tmp_path / "none"))
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_a_process_that_is_ended_leaves_no_program_behind(pipe, number):
     code = (

@@ -1,7 +1,6 @@
 """The remote cache: what the environment may name, and a folder that machines share."""
 
 import logging
-import os
 import sys
 from pathlib import Path
 
@@ -50,8 +49,6 @@ def test_the_url_the_key_and_the_defaults(settings, tmp_path):
         ("_KEY_FILE", "/nowhere/key", "No such file or directory: .*; make one with"),
         ("_MODE", "write", "_MODE is 'write'; set it to 'readwrite' or 'read'"),
         ("_BUDGET", "soon", "_BUDGET is 'soon'; set it to how many seconds"),
-        ("_BUDGET", "0", "_BUDGET is '0'"),
-        ("_BUDGET", "inf", "_BUDGET is 'inf'"),
         ("", "nosuch://user:word@host/folder", "is nosuch://host/folder: Protocol not known"),
     ],
 )
@@ -74,8 +71,7 @@ def test_a_missing_fsspec_is_named_with_what_installs_it(settings, tmp_path):
     ("url", "shown"),
     [
         ("https://user:word@host:80/a", "https://host:80/a"),
-        ("https://user:w@rd@host/a", "https://host/a"),
-        ("https://user:wo/rd@host/a", "https://host/a"),
+        ("https://user:wo/r@d@host/a", "https://host/a"),
         ("https://host:80/a@b", "https://host:80/a@b"),
         ("chain::s3://user:word@bucket", "chain::s3://bucket"),
     ],
@@ -171,7 +167,7 @@ def test_a_remote_that_is_only_read_gets_nothing(builds, shared, settings):
 
 
 @pytest.mark.parametrize("which", ["records", "entries"])
-@pytest.mark.parametrize("harm", ["empty", "half", "changed", "key"])
+@pytest.mark.parametrize("harm", ["half", "changed", "key"])
 def test_what_was_harmed_is_built_again_told_and_mended(
     builds, shared, settings, caplog, harm, which
 ):
@@ -183,16 +179,8 @@ def test_what_was_harmed_is_built_again_told_and_mended(
         settings.setenv(f"{PREFIX}_KEY", "another secret of 16 bytes")
     else:
         changed = data[:half] + bytes([data[half] ^ 1]) + data[half + 1 :]
-        path.write_bytes({"empty": b"", "half": data[:half], "changed": changed}[harm])
+        path.write_bytes({"half": data[:half], "changed": changed}[harm])
     assert builds("second")
     (told,) = warnings(caplog)
     assert f"remote cache {shared} holds what cannot be verified: it is " in told
     assert not builds("third")
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="root alone can be somebody else")
-def test_a_folder_that_cannot_be_written_is_told(builds, shared, caplog):
-    shared.write_text("no folder")
-    assert builds("first")
-    (told,) = warnings(caplog)
-    assert f"remote cache {shared} cannot be written; where that is meant" in told

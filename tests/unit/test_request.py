@@ -6,53 +6,17 @@ from pathlib import Path
 import pytest
 
 from tvmffi_cubin import Cubin, Dispatch, Launch
-from tvmffi_cubin.cache.key import Key
-from tvmffi_cubin.device.units import wanted_instances
 from tvmffi_cubin.inline.request import make_request
-from tvmffi_cubin.launches.export import Export
-from tvmffi_cubin.sources.source import Source
 
 SOURCE = 'extern "C" __global__ void k(int n) {}'
 CUBIN = Cubin(b"image", "sm_90", signatures={"k": "int n"})
-PTX = b"//\n.version 8.0\n.target sm_80\n.entry k() {}\n"
 
 
 def request(name="m", **options):
     return make_request(name, **({"cuda_sources": SOURCE} | options))
 
 
-def digest(**options) -> str:
-    key = Key("test")
-    request(**options).add_to(key)
-    return key.hexdigest()
-
-
 # One form
-
-
-def test_sources_are_in_order_and_blank_ones_left_out():
-    made = request(cuda_sources=["a", " \n", "\ufeffb"], cpp_sources="c", kernel_sources="\t")
-    first, second = Source("a", label="cuda_sources[0]"), Source("b", label="cuda_sources[2]")
-    assert made.cuda_sources == (first, second)
-    assert made.cpp_sources == (Source("c", label="cpp_sources"),)
-    assert made.kernel_sources == ()
-    assert digest(cuda_sources=[SOURCE]) == digest(cuda_sources=SOURCE)
-
-
-def test_functions_come_as_a_name_a_list_or_a_mapping():
-    launch, dispatch = Launch(grid=1, block=1), Launch(kernel="k<T>").over(T=["int", "float"])
-    assert request(functions="k").functions == (Export("k"),)
-    assert request(functions=("k", "l")).functions == (Export("k"), Export("l"))
-    assert request(functions=[]).functions == ()
-    made = request(functions={"a": "doc", "b": launch, "c": [launch] * 2, "d": dispatch, "e": None})
-    assert made.functions == (
-        Export("a", "doc"),
-        Export("b", instances=((launch,),)),
-        Export("c", instances=((launch, launch),)),
-        Export("d", instances=dispatch.instances),
-        Export("e"),
-    )
-    assert wanted_instances(made) == ("k<int>", "k<float>")
 
 
 def test_images_are_bytes_however_they_come_and_have_a_name(tmp_path, monkeypatch):
@@ -64,14 +28,6 @@ def test_images_are_bytes_however_they_come_and_have_a_name(tmp_path, monkeypatc
     assert {name: image.image for name, image in images.items()} == dict.fromkeys("abcd", b"image")
     for alone, kept in (("lib.cubin", "lib"), ("no-name.cubin", "m"), (b"image", "m")):
         assert [*request(cuda_sources=None, embed_cubin=alone).images] == [kept]
-
-
-def test_ptx_needs_an_architecture_unless_it_is_kept():
-    for given in ({"embed_cubin": PTX}, {"functions": {"k": Launch(image=PTX)}}):
-        made = request(cuda_sources=None, **given)
-        assert (made.assembles, made.needs_arch) == (True, True)
-        made = request(cuda_sources=None, ptx="keep", **given)
-        assert (made.assembles, made.needs_arch) == (False, False)
 
 
 def carried(*images, **options):
@@ -94,16 +50,6 @@ def test_an_image_that_a_launch_carries_is_embedded_once_under_a_name_of_its_own
     assert [[x.image for x in y] for y in export.instances] == [["f"], ["f_2", "other"]]
 
 
-def test_template_instances_are_asked_of_the_sources_alone():
-    functions = {
-        "f": [Launch(kernel="fill<float>"), Launch(kernel="plain"), Launch()],
-        "g": Launch(kernel="fill<int>", image="kernels"),
-        "h": Launch(kernel="fill<double>", image=b"x"),
-    }
-    made = request(functions=functions, name_expressions=["fill<char>"])
-    assert wanted_instances(made) == ("fill<char>", "fill<float>", "fill<int>")
-
-
 def test_flags_are_trimmed_and_folders_absolute(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     made = request(extra_cflags=["-O3 ", "", "-I/caf\udce9"], extra_cuda_cflags=["-lineinfo"])
@@ -111,35 +57,6 @@ def test_flags_are_trimmed_and_folders_absolute(tmp_path, monkeypatch):
     found = request(extra_include_paths=[Path("a"), "/b", "~/c"]).include_paths
     assert found == (str(tmp_path / "a"), "/b", os.path.expanduser("~/c"))
     assert request(extra_include_paths="inc").include_paths == (str(tmp_path / "inc"),)
-
-
-@pytest.mark.parametrize(
-    ("options", "cuda", "arch"),
-    [
-        ({"cuda_sources": None, "cpp_sources": "int f();"}, False, False),
-        ({"cuda_sources": "int f();"}, True, True),
-        ({"cuda_sources": "int f();", "embed_cubin": {"a": b"i"}}, True, False),
-        ({"cuda_sources": None, "kernel_sources": "KERNEL(k)"}, True, True),
-        ({"cuda_sources": None, "cpp_sources": "x", "embed_cubin": {"a": b"i"}}, True, False),
-    ],
-)
-def test_what_a_request_needs_of_cuda(options, cuda, arch):
-    made = request(**options)
-    assert (made.needs_cuda, made.needs_arch) == (cuda, arch)
-
-
-@pytest.mark.parametrize(
-    ("options", "reads"),
-    [
-        ({"cuda_sources": '#include "x.h"'}, True),
-        ({"kernel_sources": "const char data[] = {\n#embed <x>\n};"}, True),
-        ({"cpp_sources": 'asm(".incbin \\"x\\"");'}, True),
-        ({"cpp_sources": "// important\nint f();", "cuda_sources": None}, False),
-        ({"extra_ldflags": ["-lx"]}, True),
-    ],
-)
-def test_whether_a_build_may_read_files_of_the_user_s(options, reads):
-    assert request(**options).may_read_files == reads
 
 
 # Refusals
@@ -181,15 +98,3 @@ def test_a_wrong_argument_is_refused_by_name(options, error, text):
 @pytest.mark.parametrize("text", ["// see x.cu", '#include "x.cu"', "K(x).cu", "int a;\nx.cu"])
 def test_a_line_of_code_is_no_path(text):
     assert request(cuda_sources=text).cuda_sources[0].text == text
-
-
-# The key
-
-
-def test_what_counts_of_functions():
-    images = (None, "a", "b", b"a", b"b", CUBIN, Cubin(b"image", "sm_90"))
-    assert len({digest(functions={"f": Launch(image=x)}) for x in images}) == len(images)
-    assert digest(functions=["k", "l"]) != digest(functions=["l", "k"])
-    turned = [{"a": 1, "b": float("nan")}, {"b": float("nan"), "a": 1}]
-    assert len({digest(functions={"k": Launch(args=args)}) for args in turned}) == 1
-    assert digest(embed_cubin=PTX) != digest(embed_cubin=PTX, ptx="keep")
