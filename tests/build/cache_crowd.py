@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import shutil
 import signal
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,3 +105,31 @@ def is_right(mod: tc.Module, number: int, stub: DriverStub) -> bool:
 def launcher_in_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the launcher's object in the cache folder, as where the package cannot be written."""
     monkeypatch.setattr(body, "SHIPPED", (Path("/dev/null"),))
+
+
+class CountingCompiler:
+    """A compiler for CXX, and an assembler, that write down how they are called."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self.log = folder / "log"
+        for name in ("c++", "as"):
+            script = folder / name
+            real = shutil.which(name)
+            script.write_text(f'#!/bin/sh\necho "$*" >> {self.log}\nexec {real} "$@"\n')
+            script.chmod(0o755)
+
+    def runs(self, word: str) -> int:
+        """Return how many calls had a word that ends like this, such as a source's name."""
+        lines = self.log.read_text().splitlines() if self.log.exists() else []
+        return sum(any(part.endswith(word) for part in line.split()) for line in lines)
+
+
+@contextlib.contextmanager
+def counting_compiler(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[CountingCompiler]:
+    """Have builds use a compiler and an assembler that count; their folder is made."""
+    compiler = CountingCompiler(folder)
+    with monkeypatch.context() as context:
+        context.setenv("CXX", str(folder / "c++"))
+        context.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        yield compiler

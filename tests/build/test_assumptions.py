@@ -59,7 +59,6 @@ def test_what_holds_is_launched(module, driver_stub, x):
     ("arguments", "message"),
     [
         ((8, 8, 0), r"argument 2 \(n: int\): got the int 8, wanted a multiple of 16: the kernel"),
-        ((-8, 8, 0), "got the int -8, wanted a multiple of 16"),
         ((16, 12, 0), r"argument 3 \(s: long long\): got the int 12, wanted a multiple of 8"),
         (
             (16, 8, 2**64 - 1),
@@ -85,7 +84,6 @@ def test_a_pointer_that_is_no_multiple_is_named(module, driver_stub, x):
     ("arguments", "message"),
     [
         ((2, -(2**63), 2**62), r"\(n: int\): got the int 2, wanted 1: the kernel was compiled"),
-        ((1, 0, 2**62), r"\(s: long long\): got the int 0, wanted -9223372036854775808"),
         (
             (1, -(2**63), 2**64 - 1),
             r"\(u: unsigned long long\): got .*, wanted 4611686018427387904",

@@ -34,20 +34,8 @@ def test_a_build_that_was_wanted_without_a_look_up_says_so(info, monkeypatch):
 
 
 def test_hits_misses_and_builds_are_counted(info, here):
-    assert info() == tc.CacheInfo(
-        folder=str(here / "cache"),
-        layers=(),
-        remote=None,
-        mode="on",
-        hits=0,
-        misses=0,
-        builds=0,
-        remote_hits=0,
-        looking_up=0.0,
-        building=0.0,
-        waiting=0.0,
-        events=(),
-    )
+    found = info()
+    assert (found.folder, found.mode, found.events) == (str(here / "cache"), "on", ())
     for _ in range(3):
         built()
     found = info()

@@ -14,7 +14,6 @@ from stub.driver_stub import DriverStub
 from stub.record import Launch
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import nvjitlink
 from tvmffi_cubin.__main__ import main
 from tvmffi_cubin.cuda import libraries, nvcc
 
@@ -128,24 +127,6 @@ def test_several_architectures_give_a_fatbin(source: Path, capsys):
         assert member.startswith(f"add.fatbin: {start}")
         add = member.splitlines()[2].split()
         assert add[-5:] == ["-" if start == "ptx " else "B", "64", "8,", "4", "bytes"]
-
-
-@pytest.mark.parametrize(
-    ("target_type", "suffix", "said"),
-    [
-        ("relocatable", ".cubin", "add "),
-        ("ltoir", ".ltoir", "It is yet to be linked."),
-        ("ptx", ".ptx", "add "),
-    ],
-)
-def test_compile_makes_what_is_to_be_linked_too(source: Path, target_type, suffix, said, capsys):
-    assert main(["compile", "add.cu", "--arch", "sm_90", "--target-type", target_type]) == 0
-    assert said in capsys.readouterr().out
-    data = source.with_suffix(suffix).read_bytes()
-    if target_type == "ptx":
-        assert b".target sm_90" in data
-    else:
-        assert nvjitlink.link([data], arch="sm_90").kind == "cubin"
 
 
 def test_compile_passes_options_and_include_folders(here: Path, capsys):

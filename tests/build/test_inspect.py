@@ -80,24 +80,6 @@ def test_its_views_are_text_and_json(module_so: Path, capsys):
     assert values["images"][0]["kernels"][0]["demangled"] == "fill"
 
 
-def test_parameters_that_callers_do_not_see_are_told(here):
-    args = {"y": tc.Bound("out"), "value": 1.0}
-    launch = tc.Launch(grid=1, block=32, kernel="ns::k<int>", args=args)
-    source = """namespace ns {
-    template <class T> __global__ void k(T* x, float value, float* y) { *x = value; *y = value; }
-    }"""
-    path = tc.build_inline("b", source, functions={"k": launch}, arch="sm_90")
-    found = tc.inspect(path)
-    assert found.functions[0].bound == (("out", "float*"),)
-    text = found.text()
-    assert "launches ns::k<int> grid=1, block=32, args={y: {Bound: {name: out}}, value" in text
-    assert "    bound: float* out\n" in text
-    path = tc.build_inline("b", [KERNELS, DRIVER], arch="sm_90", bound_params=["counters"])
-    ((name, type_),) = tc.inspect(path).bound
-    assert name == "counters"
-    assert f"bound for every kernel: {type_} counters\n" in tc.inspect(path).text()
-
-
 def test_an_object_tells_its_images_and_functions(wrapper_o: Path):
     found = tc.inspect(wrapper_o)
     assert found.kind == "object"
