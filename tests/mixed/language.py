@@ -117,3 +117,26 @@ def misleading_text(rng: np.random.Generator) -> Iterator[Call]:
             Launched("put", 1, 2, scalars={0: ("i", 2), 2: ("i", 16)}),
         ),
     )
+
+
+def rotate_left(v: int, by: int) -> int:
+    return (v << by | v >> (32 - by)) & 0xFFFFFFFF
+
+
+def mixed(state: int, rounds: int) -> int:
+    for _ in range(rounds):
+        state = rotate_left(state * 2654435761 & 0xFFFFFFFF, 13) ^ 0x9E3779B9
+    return state
+
+
+@GROUP.add("mixed", extra_cuda_cflags=["--expt-relaxed-constexpr"])
+def relaxed_constexpr(rng: np.random.Generator) -> Iterator[Call]:
+    expected = np.array([mixed(i, 3) for i in range(100)], "uint32").view("int32")
+
+    yield Call(
+        "mixed",
+        (np.zeros(100, "int32"), 5),
+        {0: expected},
+        (Launched("mix", 2, 64, scalars={2: ("i", 5)}),),
+        returns=mixed(7, 1),
+    )

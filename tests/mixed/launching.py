@@ -83,3 +83,48 @@ def grid_sync(rng: np.random.Generator) -> Iterator[Call]:
     yield Call(
         "normalised", (x, partial), {0: x / x.sum()}, (launch,), returns=16, rtol=1e-4, atol=1e-8
     )
+
+
+@GROUP.add("clamp")
+def struct_params(rng: np.random.Generator) -> Iterator[Call]:
+    x = normal(rng, 4, 3, 40)
+    weights = np.array([1, 2, 3, 1], "float32").reshape(4, 1, 1)
+    for negate in (False, True):
+        y = np.clip(x, -0.5, 1) * weights
+        params = (4, 3, 40, -0.5, 1.0, negate, 1, 2, 3)
+        yield Call(
+            "clamp",
+            (x, np.zeros_like(x), -0.5, 1.0, negate),
+            {1: -y if negate else y},
+            (Launched("clamp_weighted", (2, 3, 4), 32, scalars={0: ("3i2f?x3h", params)}),),
+        )
+
+
+@GROUP.add("ramps", "fills")
+def default_arguments(rng: np.random.Generator) -> Iterator[Call]:
+    i, outs = np.arange(40), [np.zeros(40, "float32") for _ in range(4)]
+    a = 1 + 2 * i + 3
+    shapes = (
+        (40, 1.0, 2.0, 3, False),
+        (40, 5.0, 2.0, 3, False),
+        (40, 2.5, 1.0, 3, False),
+        (40, 1.0, 0.5, -1, True),
+    )
+    yield Call(
+        "ramps",
+        tuple(outs),
+        {0: a, 1: 5 + 2 * i + 3, 2: 2.5 + i + 3, 3: -(1 + 0.5 * i - 1 + a)},
+        tuple(
+            Launched("ramp", 1, 64, scalars=dict(enumerate(zip("ifdi?", shape, strict=True), 1)))
+            for shape in shapes
+        ),
+    )
+    yield Call(
+        "fills",
+        (np.zeros(40), np.zeros(40, "int16")),
+        {0: np.full(40, 6), 1: np.full(40, 301)},
+        (
+            Launched("fillIdi", 1, 64, scalars={1: ("i", 40), 2: ("d", 7.0), 3: ("q", -1)}),
+            Launched("fillIsl", 1, 64, scalars={1: ("q", 40), 2: ("h", 300), 3: ("q", 1)}),
+        ),
+    )

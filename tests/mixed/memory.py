@@ -129,3 +129,28 @@ def async_copies(rng: np.random.Generator) -> Iterator[Call]:
             {1: turned, 2: counted},
             (Launched(f"turned_{kernel}", 4, 64),),
         )
+
+
+@GROUP.add("reverse", "means", "rotate_all")
+def dynamic_shared(rng: np.random.Generator) -> Iterator[Call]:
+    x = normal(rng, 5, 200)
+    yield Call(
+        "reverse", (x, np.zeros_like(x)), {1: x[:, ::-1]}, (Launched("reverse_rows", 5, 96, 800),)
+    )
+    values, groups = normal(rng, 500), rng.integers(0, 9, 500).astype("int32")
+    means = np.array([values[groups == g].mean() if (groups == g).any() else 0 for g in range(10)])
+    yield Call(
+        "means",
+        (values, groups, np.zeros(10, "float32")),
+        {2: means},
+        (Launched("group_means", 1, 256, 80),),
+        rtol=1e-4,
+        atol=1e-5,
+    )
+    doubles, shorts = normal(rng, 48, dtype="float64"), np.arange(48, dtype="int16")
+    yield Call(
+        "rotate_all",
+        (doubles, shorts, 5),
+        {0: np.roll(doubles, -5), 1: np.roll(shorts, -5)},
+        (Launched("rotateIdE", 1, 48, 384), Launched("rotateIsE", 1, 48, 96)),
+    )

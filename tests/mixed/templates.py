@@ -76,3 +76,34 @@ def from_torch(rng: np.random.Generator) -> Iterator[Call]:
         yield Call("leaky_relu", (x, 0.1), {-1: y}, (launch,), rtol=rtol)
     x = np.zeros((2, 2))
     yield Call("leaky_relu", (x, 0.1), raises=("TypeError", "x must be of floats or halves"))
+
+
+@GROUP.add("describe_all")
+def specialisations(rng: np.random.Generator) -> Iterator[Call]:
+    f, i = normal(rng, 40), rng.integers(-9, 9, 40).astype("int32")
+    d = normal(rng, 40, dtype="float64")
+    expected = np.stack([f, i * 10.0, -d, np.arange(40) * 0.5])
+    yield Call(
+        "describe_all",
+        (f, i, d, np.zeros((4, 40), "float32")),
+        {3: expected},
+        (
+            *(Launched(f"describeI{letter}E", 1, 40) for letter in "fid"),
+            Launched("declared_first", 1, 40, scalars={1: ("i", 40)}),
+        ),
+    )
+
+
+@GROUP.add("smoothed")
+def classes(rng: np.random.Generator) -> Iterator[Call]:
+    x = normal(rng, 150)
+    weights = {k: 1 / (1 + abs(k)) for k in range(-2, 3)}
+    y = sum(np.roll(x, -k) * w for k, w in weights.items())
+    yield Call(
+        "smoothed",
+        (x, np.zeros_like(x)),
+        {1: y},
+        (Launched("stencil", 3, 64),),
+        rtol=1e-4,
+        atol=1e-5,
+    )
