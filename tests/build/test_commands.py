@@ -59,6 +59,13 @@ def test_usage_names_the_commands_and_the_version():
     assert (without.returncode, without.stderr[:19]) == (2, b"usage: tvmffi-cubin")
 
 
+def test_the_version_is_said_at_once():
+    script = "import sys; from tvmffi_cubin.__main__ import main\ntry: main(['--version'])\n"
+    script += "finally: print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert not {b"tvm_ffi", b"tvmffi_cubin.inline.build"} & set(done.stdout.split())
+
+
 def test_an_interrupted_command_is_no_traceback(monkeypatch, capsys):
     def interrupted() -> str:
         raise KeyboardInterrupt
