@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,22 +66,3 @@ class Im2col(Asked):
             [self.channels, self.pixels], self.modes, self.steps,
         )  # fmt: skip
         return bytes(made)
-
-
-def driver_answer(lib: Any, asked: Tiled | Im2col) -> int:
-    """Ask a driver for a map, past our own code; return its result."""
-    block = (ctypes.c_uint8 * 192)()
-    place = ctypes.c_void_p((ctypes.addressof(block) + 63) & ~63)
-    rank = len(asked.shape)
-    dims = (ctypes.c_uint64 * 5)(*reversed(asked.shape))
-    strides = (ctypes.c_uint64 * 5)(*reversed([stride % 2**64 for stride in asked.strides]))
-    steps = (ctypes.c_uint32 * 5)(*reversed(asked.steps or (1,) * rank))
-    modes = (asked.interleave, asked.swizzle, asked.promotion, asked.fill)
-    head = (place, asked.type, rank, ctypes.c_void_p(asked.address), dims, strides)
-    if isinstance(asked, Tiled):
-        box = (ctypes.c_uint32 * 5)(*reversed(asked.box))
-        return int(lib.cuTensorMapEncodeTiled(*head, box, steps, *modes))
-    lower = (ctypes.c_int * 3)(*reversed(asked.lower))
-    upper = (ctypes.c_int * 3)(*reversed(asked.upper))
-    counts = (asked.channels, asked.pixels)
-    return int(lib.cuTensorMapEncodeIm2col(*head, lower, upper, *counts, steps, *modes))

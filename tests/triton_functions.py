@@ -13,16 +13,6 @@ def add(x, y, out, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def softmax(out, x, x_stride, out_stride, rows, columns, BLOCK: tl.constexpr):
-    at = tl.arange(0, BLOCK)
-    inside = at < columns
-    for row in tl.range(tl.program_id(0), rows, tl.num_programs(0), num_stages=2):
-        values = tl.load(x + row * x_stride + at, mask=inside, other=-float("inf"))
-        powers = tl.exp(values - tl.max(values, axis=0))
-        tl.store(out + row * out_stride + at, powers / tl.sum(powers, axis=0), mask=inside)
-
-
-@triton.jit
 def tile_of(tile, m_tiles, n_tiles, GROUP: tl.constexpr):
     """Tiles in groups of rows, so that those that run together share what they load."""
     group = tile // (GROUP * n_tiles)

@@ -12,10 +12,7 @@ extern "C" __global__ void k(float* x, int n) {}
 
 FUNCTIONS = {
     "fixed": Launch(kernel="k", block=128, meta={"BLOCK": 64, "MODE": "fast"}),
-    "computed": Launch(kernel="k", block="n", dynamic_smem_bytes="n * 4"),
     "clusters": Launch(kernel="k", block=32, cluster=2, blocks_per_program=2),
-    "shaped": Launch(kernel="k", grid="n", block=64),
-    "bare": Launch(kernel="k"),
     "either": Dispatch(
         [Launch(kernel="k", block=32, when="n < 10"), Launch(kernel="k", block=64)],
     ),
@@ -47,10 +44,7 @@ def shape(stub):
     ("grid", "wanted"),
     [
         (7, (7, 1, 1)),
-        ((7,), (7, 1, 1)),
         ((7, 3), (7, 3, 1)),
-        ([7, 3, 2], (7, 3, 2)),
-        (lambda meta: 5, (5, 1, 1)),
         (lambda meta: (-(-meta["n"] // meta["BLOCK"]), 2), (3, 2, 1)),
         (lambda meta: (meta["x"].shape[0], len(meta["MODE"])), (4, 4, 1)),
     ],

@@ -54,7 +54,3 @@ class TestHeaders:
     def test_public_types_keep_their_promises(self, dialect: str, compiler: str) -> None:
         unit = CPP / "static_asserts.cc"
         run(compiler, "-fsyntax-only", "-std=c++17", *WARNINGS, dialect, *include_flags(), unit)
-
-    @pytest.mark.parametrize("header", HEADERS)
-    def test_is_short(self, header: str) -> None:
-        assert len((INCLUDE / header).read_text().splitlines()) < 400

@@ -14,8 +14,7 @@ from tvmffi_cubin import nvrtc
 from tvmffi_cubin.cuda import program
 from tvmffi_cubin.errors import LaunchError
 
-NOT_SUPPORTED_PTX, INVALID_IMAGE, INVALID_PTX = 222, 200, 218
-INVALID_HANDLE = 400
+INVALID_IMAGE = 200
 
 pytestmark = needs_sm_100a
 
@@ -79,13 +78,12 @@ def test_ptx_that_is_too_new_for_the_driver_names_both_versions(driver_stub):
     assert "UNSUPPORTED_PTX_VERSION (222)" in str(error.value)
 
 
-@pytest.mark.parametrize("result", [NOT_SUPPORTED_PTX, INVALID_IMAGE, INVALID_PTX])
 @pytest.mark.parametrize("function", ["cuLibraryLoadData", "cuLibraryGetKernel"])
-def test_an_image_of_a_newer_cuda_names_the_remedy(result, function, driver_stub, monkeypatch):
+def test_an_image_of_a_newer_cuda_names_the_remedy(function, driver_stub, monkeypatch):
     monkeypatch.setattr(program.Nvrtc, "version", lambda self: (14, 1))
     mod = load("sm_90", name="newer_cuda")
     mod.unload()
-    driver_stub.fail(function, result, nth=0)
+    driver_stub.fail(function, INVALID_IMAGE, nth=0)
     driver_stub.set_driver_version(13000)
     with pytest.raises(LaunchError) as error:
         mod.add(cuda_array(driver_stub, 4), 0)
@@ -115,28 +113,10 @@ void Run(tvm::ffi::TensorView x, tvm::ffi::String name) {
 }
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, Run);
 """
-GUIDE_WRAPPER = r"""
-#include <tvm/ffi/container/tensor.h>
-#include <tvm/ffi/extra/cuda/cubin_launcher.h>
-#include <tvm/ffi/function.h>
-
-TVM_FFI_EMBED_CUBIN(kernels);
-
-void Run(tvm::ffi::TensorView x, tvm::ffi::String name) {
-  auto kernel = TVM_FFI_EMBED_CUBIN_GET_KERNEL(kernels, name.c_str());
-  void* data = x.data_ptr();
-  int n = 5;
-  void* args[] = {&data, &n};
-  tvm::ffi::dim3 grid(1), block(32);
-  TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(kernel.Launch(args, grid, block, nullptr));
-}
-TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, Run);
-"""
 
 
-@pytest.mark.parametrize("wrapper", [WRAPPER, GUIDE_WRAPPER], ids=["own", "guide"])
-def test_a_wrapper_launches_what_fits(wrapper, driver_stub):
-    mod = tc.load_inline("wrapped", [SOURCE, wrapper], arch=EVERYTHING)
+def test_a_wrapper_launches_what_fits(driver_stub):
+    mod = tc.load_inline("wrapped", [SOURCE, WRAPPER], arch=EVERYTHING)
     mod.run(cuda_array(driver_stub, 4), "add")
     assert launched(driver_stub) == [(0, "sm_90a")]
 

@@ -31,13 +31,7 @@ extern "C" __global__ void by_value(const __grid_constant__ Block128 block, floa
   y[threadIdx.x] = block.bytes[threadIdx.x % 128];
 }
 
-extern "C" __global__ void nothing() {}
-
 // More than the portable 8 blocks in a cluster, which no launch attribute tells.
-extern "C" __global__ void __cluster_dims__(2, 1, 1) paired(float* y) {
-  if (threadIdx.x == 0) y[blockIdx.x] = 2;
-}
-
 extern "C" __global__ void __cluster_dims__(16, 1, 1) wide(float* y) {
   y[blockIdx.x] = blockIdx.x % 16;
 }

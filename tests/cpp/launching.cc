@@ -4,10 +4,6 @@
 #include <tvm/ffi/function.h>
 #include <tvmffi_cubin/tvmffi_cubin.h>
 
-#include <atomic>
-#include <thread>
-#include <vector>
-
 #include "configure.h"
 
 EMBED_CUBIN(kernels);
@@ -23,11 +19,9 @@ tvmffi_cubin::CubinKernel& Kernel(const tvm::ffi::String& name) {
   static auto shared = EMBED_CUBIN_GET_KERNEL(kernels, "shared");
   static auto by_value = EMBED_CUBIN_GET_KERNEL(kernels, "by_value");
   static auto wide = EMBED_CUBIN_GET_KERNEL(kernels, "wide");
-  static auto paired = EMBED_CUBIN_GET_KERNEL(kernels, "paired");
   return name == "shared"     ? shared
          : name == "by_value" ? by_value
          : name == "wide"     ? wide
-         : name == "paired"   ? paired
                               : add_one;
 }
 
@@ -47,25 +41,6 @@ void RunWide(TensorView rows, TensorView y) {
   LaunchConfig config(16, 32);
   Configure(&config, rows);
   CheckDriver(Kernel("wide").Launch(config, y.data_ptr()));
-}
-
-// A kernel's first launches, from several threads at once.
-void RunThreads(TensorView rows, TensorView y, int count, int times) {
-  auto kernel = EMBED_CUBIN_GET_KERNEL(kernels, "add_one");
-  float* out = static_cast<float*>(y.data_ptr());
-  std::vector<std::thread> threads;
-  std::atomic<int> refused{0};
-  for (int i = 0; i < count; ++i) {
-    threads.emplace_back([&] {
-      for (int j = 0; j < times; ++j) {
-        LaunchConfig config(1, 32);
-        Configure(&config, rows);
-        refused += !kernel.Launch(config, out, out, int64_t{32}).ok();
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  TVM_FFI_CHECK(refused == 0, RuntimeError) << refused << " launches were refused";
 }
 
 // Each of the ways to give what add_one takes.
@@ -112,7 +87,6 @@ void Typed(int way, TensorView y) {
   for (int i = 0; i < 128; ++i) block.bytes[i] = static_cast<unsigned char>(i);
   auto& by_value = Kernel("by_value");
   auto& add_one = Kernel("add_one");
-  static auto nothing = EMBED_CUBIN_GET_KERNEL(kernels, "nothing");
   switch (way) {
     case 0:
       return CheckDriver(by_value.Launch(config, block, out));
@@ -122,10 +96,6 @@ void Typed(int way, TensorView y) {
       return CheckDriver(add_one.Launch(config, out, out));
     case 3:
       return CheckDriver(add_one.Launch(config, out, out, 32));
-    case 4:
-      return CheckDriver(add_one.Launch(config, out, out, int64_t{32}, 5));
-    case 7:
-      return CheckDriver(nothing.Launch(config, out));
     case 8:
       return CheckDriver(tvmffi_cubin::CubinKernel().Launch(config, out));
   }
@@ -151,7 +121,6 @@ Array<int64_t> Occupancy(TensorView rows, tvm::ffi::String name, int device) {
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, Run);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(run_shared, RunShared);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(run_wide, RunWide);
-TVM_FFI_DLL_EXPORT_TYPED_FUNC(run_threads, RunThreads);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(run_shaped, RunShaped);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(typed, Typed);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(fill, Fill);

@@ -29,33 +29,6 @@ extern "C" __global__ void grid_sum(int* y) {
   cg::this_grid().sync();
   if (threadIdx.x == 0) y[1 + block_id()] = y[0];
 }
-
-// y: whether the dependent kernel has begun, whether this one saw it, what it leaves, the patience
-// in milliseconds.
-extern "C" __global__ void produce(volatile int* y) {
-  cudaTriggerProgrammaticLaunchCompletion();
-  unsigned long long begin, now;
-  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(begin));
-  do {
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
-  } while (y[0] == 0 && now - begin < y[3] * 1000000ull);
-  y[1] = y[0];
-  y[2] = 42;
-}
-// y: the same; last, what it read of what the first left.
-extern "C" __global__ void consume(volatile int* y) {
-  y[0] = 1;
-  __threadfence();
-  cudaGridDependencySynchronize();
-  y[4] = y[2];
-}
-
-struct Pair {
-  int first, second;
-};
-extern "C" __global__ void add(Pair pair, long long scale, int* y) {
-  y[0] = (pair.first + pair.second) * scale;
-}
 """
 
 WRAPPER = r"""
@@ -95,18 +68,6 @@ void RunGuide(TensorView y, int64_t blocks, int64_t cluster) {
   TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(kernel.LaunchEx(args, config));
 }
 
-struct Pair {
-  int first, second;
-};
-
-void Add(bool right, TensorView y) {
-  static auto kernel = EMBED_CUBIN_GET_KERNEL(kernels, "add");
-  LaunchConfig config(1, 1);
-  config.SetStream(StreamOf(y)).SetDevice(y.device().device_id);
-  if (right) return CheckDriver(kernel.Launch(config, Pair{30, 12}, 100LL, y.data_ptr()));
-  CheckDriver(kernel.Launch(config, Pair{30, 12}, 100, y.data_ptr()));
-}
-
 tvm::ffi::Array<int64_t> Occupancy(tvm::ffi::String name, TensorView rows, int device) {
   auto kernel = EMBED_CUBIN_GET_KERNEL(kernels, name.c_str());
   LaunchConfig config(1, 32);
@@ -117,6 +78,5 @@ tvm::ffi::Array<int64_t> Occupancy(tvm::ffi::String name, TensorView rows, int d
 
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, Run);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(run_guide, RunGuide);
-TVM_FFI_DLL_EXPORT_TYPED_FUNC(add, Add);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(occupancy, Occupancy);
 """

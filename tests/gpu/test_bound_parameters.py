@@ -144,32 +144,3 @@ def test_a_graph_keeps_what_was_bound_when_it_was_captured(mod):
     mod.add_one(x)
     synchronize()
     assert numbers(second) == [128] * 8
-
-
-MIXED = (
-    KERNELS
-    + r"""
-void add_twice(tvm::ffi::TensorView x) {
-  int n = static_cast<int>(x.size(0)), device = x.device().device_id;
-  auto* stream = static_cast<cudaStream_t>(TVMFFIEnvGetStream(kDLCUDA, device));
-  auto* data = static_cast<int*>(x.data_ptr());
-  add_one<<<(n + 127) / 128, 128, 0, stream>>>(data, n);
-  void* args[] = {&data, &n};
-  cudaLaunchKernel((const void*)add_one, dim3((n + 127) / 128), dim3(128), args, 0, stream);
-}
-"""
-)
-
-
-def test_launches_of_a_mixed_source_pass_what_is_bound():
-    mod = tc.load_inline("gpu_bound_mixed", MIXED, functions=["add_twice"], bound_params=NAMES)
-    x = torch.zeros(512, dtype=torch.int32, device="cuda")
-    counters = torch.zeros(3, dtype=torch.int64, device="cuda")
-    mod.add_twice(x)
-    mod.bind(counters=counters.view(torch.uint64), limit=3, weight=5)
-    mod.add_twice(x)
-    mod.bind(counters=None)
-    mod.add_twice(x)
-    synchronize()
-    assert counters.tolist() == [2 * 5 * 128] * 3
-    assert x.unique().tolist() == [6]

@@ -42,14 +42,6 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) fixed(int* out) {
 }
 """
 
-BLOCK_SIZE = r"""
-extern "C" __global__ void __block_size__((32, 1, 1), (2, 1, 1)) sized(int* out) {
-  unsigned blocks;
-  asm volatile("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(blocks));
-  if (threadIdx.x == 0) atomicAdd(out, blocks);
-}
-"""
-
 
 @pytest.fixture(scope="module")
 def mod():
@@ -66,7 +58,7 @@ def mod():
     return tc.load_inline("gpu_clusters", SOURCE, functions=functions)
 
 
-@pytest.mark.parametrize("size", [1, 2, 4, 8, 16])
+@pytest.mark.parametrize("size", [2, 16])
 def test_a_block_reads_its_neighbour_s_shared_memory(mod, size):
     if size > mod.add_next.occupancy(cluster=2).max_cluster_blocks:
         pytest.skip(f"the GPU has no clusters of {size}")
@@ -77,12 +69,13 @@ def test_a_block_reads_its_neighbour_s_shared_memory(mod, size):
     torch.testing.assert_close(y.view_as(tiles), tiles + tiles.roll(-1, dims=1))
 
 
-@pytest.mark.parametrize("policy", ["default", "spread", "load_balancing"])
-@pytest.mark.parametrize("cluster", [(2, 2, 2), (4, 1, 2), (1, 8, 1), (1, 1, 4), (4, 4, 1)])
-def test_clusters_have_three_dimensions(mod, cluster, policy):
+@pytest.mark.parametrize("cluster", [(2, 2, 2), (4, 1, 2)])
+def test_clusters_have_three_dimensions(mod, cluster):
     grid = (8, 8, 4)
     out = torch.full((8 * 8 * 4, 9), -1, dtype=torch.int32, device="cuda")
-    mod.shape.configure(grid=grid, block=32, cluster=cluster, cluster_scheduling_policy=policy)(out)
+    mod.shape.configure(grid=grid, block=32, cluster=cluster, cluster_scheduling_policy="spread")(
+        out
+    )
     rows = out.cpu().view(4, 8, 8, 9)
     for z in range(4):
         for y in range(8):
@@ -108,15 +101,6 @@ def test_a_cluster_that_the_kernel_fixes(mod):
         mod.fixed[3, 32](out)
 
 
-def test_a_grid_counts_blocks_also_where_the_source_gives_the_block_s_size():
-    if tc.nvrtc.version() < (12, 9):
-        pytest.skip("__block_size__ needs NVRTC 12.9")
-    mod = tc.load_inline("gpu_block_size", BLOCK_SIZE)
-    out = torch.zeros(1, dtype=torch.int32, device="cuda")
-    mod.sized[8, 32](out)
-    assert out.item() == 8 * 2
-
-
 def test_occupancy_is_torch_s(mod):
     properties = torch.cuda.get_device_properties(0)
     found = mod.shape.occupancy(1024)
@@ -125,25 +109,3 @@ def test_occupancy_is_torch_s(mod):
     assert found.max_dynamic_smem_bytes <= properties.shared_memory_per_block_optin
     assert found.blocks_per_sm == found.threads_per_sm // 1024
     assert mod.shape.occupancy(32, cluster=2).max_active_clusters > 0
-
-
-def test_a_refused_launch_tells_its_limit(mod):
-    x = torch.rand(64 * 128, device="cuda")
-    y = torch.empty_like(x)
-    with pytest.raises(ValueError, match="wanted a multiple"):
-        mod.add_next(x, y, 3)
-    with pytest.raises(tc.LaunchLimitError, match=r"device 0 allows \d+"):
-        mod.add_next(x, y, 64)
-    with pytest.raises(tc.LaunchLimitError, match="block.x is 2048"):
-        mod.shape[1, 2048](torch.zeros(1, dtype=torch.int32, device="cuda"))
-
-
-def test_clusters_are_captured_in_a_graph(mod):
-    x = torch.rand(64 * 128, device="cuda")
-    y = torch.empty_like(x)
-    graph, size = torch.cuda.CUDAGraph(), mod.add_next.occupancy(cluster=2).max_cluster_blocks
-    with torch.cuda.graph(graph):
-        mod.add_next(x, y, size)
-    graph.replay()
-    tiles = x.view(-1, size, 128)
-    torch.testing.assert_close(y.view_as(tiles), tiles + tiles.roll(-1, dims=1))

@@ -40,14 +40,6 @@ def mod():
             cooperative=True,
             args={"rounds": str(ROUNDS)},
         ),
-        "clustered": tc.Launch(
-            kernel="rotate",
-            grid="max_cooperative_blocks",
-            block=256,
-            cooperative=True,
-            cluster=2,
-            args={"rounds": str(ROUNDS)},
-        ),
     }
     return tc.load_inline("gpu_cooperative", SOURCE, functions=functions)
 
@@ -64,34 +56,12 @@ def memory(size):
     return cells, torch.full_like(cells, -1)
 
 
-@pytest.mark.parametrize("blocks", [1, 2, 100])
-def test_all_blocks_wait_for_each_other(mod, blocks):
-    cells, out = memory(blocks)
-    mod.rotate(cells, out)
-    check(cells, out, blocks)
-
-
-def test_the_largest_grid_that_fits(mod):
-    most = mod.full.occupancy().max_cooperative_blocks
-    cells, out = memory(most + 1)
-    mod.full(cells, out)
-    check(cells, out, most)
-
-
-def test_the_largest_grid_of_clusters_that_fits(mod):
-    if torch.cuda.get_device_capability() < (9, 0):
-        pytest.skip("the GPU has no clusters, which begin with sm_90")
-    most = mod.clustered.occupancy().max_cooperative_blocks
-    assert most % 2 == 0
-    cells, out = memory(most + 1)
-    mod.clustered(cells, out)
-    check(cells, out, most)
-
-
-def test_one_block_more_is_told_with_the_number(mod):
+def test_the_largest_grid_that_fits_and_one_block_more(mod):
     most = mod.full.occupancy().max_cooperative_blocks
     cells, out = memory(most + 1)
     message = f"the cooperative grid has {most + 1} blocks, device 0 can hold {most} of this shape"
     with pytest.raises(tc.LaunchLimitError, match=message):
         mod.rotate(cells, out)
     assert (out == -1).all()
+    mod.full(cells, out)
+    check(cells, out, most)

@@ -74,14 +74,6 @@ def test_the_second_kernel_begins_before_the_first_has_ended(pair, arrays):
         assert out.item() == data.item()
 
 
-def test_without_it_the_second_kernel_waits(pair, arrays):
-    times, data, out = arrays
-    pair(times, data, NS, out, False)
-    _, end, second_begin, _ = times.tolist()
-    assert second_begin >= end
-    assert out.item() == data.item() == 1
-
-
 @pytest.mark.parametrize("early", [True, False])
 def test_the_overlap_is_kept_in_a_cuda_graph(pair, arrays, early):
     times, data, out = arrays
@@ -95,23 +87,6 @@ def test_the_overlap_is_kept_in_a_cuda_graph(pair, arrays, early):
         assert (second_begin < end) == early
         assert second_go >= end
         assert out.item() == data.item() == replay + 2
-
-
-def test_the_call_turns_it_on():
-    functions = {
-        "first": tc.Launch(grid=1, block=1),
-        "second": tc.Launch(grid=1, block=1),
-    }
-    mod = tc.load_inline("gpu_pdl_calls", SOURCE, functions=functions)
-    times = torch.zeros(4, dtype=torch.int64, device="cuda")
-    data, out = torch.zeros(1, device="cuda"), torch.zeros(1, device="cuda")
-    early = mod.second.configure(programmatic_dependent_launch=True)
-    early(times, data, out, 1)  # loaded
-    for _ in range(3):
-        mod.first(times, data, NS)
-        early(times, data, out, NS)
-        _, end, second_begin, second_go = times.tolist()
-        assert second_begin < end <= second_go
 
 
 EVENTS = ("programmatic_event", "launch_completion_event")

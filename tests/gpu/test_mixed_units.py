@@ -73,18 +73,3 @@ def check(mod) -> None:
 
 def test_each_file_has_its_own_kernels_and_constants(sources) -> None:
     check(tc.load("units", sources=sources))
-
-
-def test_objects_of_separate_builds_are_one_module(sources) -> None:
-    objects = [
-        tc.build("units", sources=source, output=source.with_suffix(".o")) for source in sources
-    ]
-    check(tc.load("linked_units", sources=objects))
-
-
-def test_nvcc_makes_the_same_of_them(sources) -> None:
-    try:
-        mod = tc.load("units_by_nvcc", sources=sources, compiler="nvcc")
-    except tc.ToolchainError as error:
-        pytest.skip(f"no nvcc: {error}")
-    check(mod)

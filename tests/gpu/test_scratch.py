@@ -95,18 +95,6 @@ def test_a_graph_has_the_memory_at_every_replay(module, wrong):
     assert wrong.item() == 0
 
 
-def test_a_graph_of_dependent_launches_has_the_drivers_memory(module, wrong):
-    module.early(wrong, 1, 0)
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        module.early(wrong, 7, CYCLES)
-        module.early(wrong, 9, CYCLES)
-    for _ in range(20):
-        graph.replay()
-    assert wrong.item() == 0
-
-
 def test_too_much_is_an_error_that_leaves_the_device_usable(module):
     out = torch.ones(1, dtype=torch.int64, device="cuda")
     function = tc.load_inline(

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 import tvmffi_cubin as tc
@@ -14,7 +9,6 @@ from tvmffi_cubin import nvrtc
 
 torch = pytest.importorskip("torch", reason="the GPU tests compare with torch, which is missing")
 
-TESTS = Path(__file__).parents[1]
 
 # Beside the sum, what it was compiled for; 1 more than a multiple of 10 with features of its own.
 SOURCE = r"""
@@ -64,31 +58,10 @@ def load(arch, **options) -> tc.Module:
     return tc.load_inline("gpu_several", SOURCE, arch=arch, **options)
 
 
-def test_a_module_built_without_a_gpu_launches_here(newest, tmp_path):
-    code = """
-import sys
-import tvmffi_cubin as tc
-from test_several_architectures import FUNCTIONS, SOURCE
-arch = sys.argv[1].split(",")
-tc.build_inline("shipped", SOURCE, functions=FUNCTIONS, arch=arch, build_directory=sys.argv[2])
-"""
-    environment = {
-        **os.environ,
-        "TVMFFI_CUBIN_DRIVER": "/nonexistent/libcuda.so.1",
-        "CUDA_VISIBLE_DEVICES": "",
-        "TVMFFI_CUBIN_CACHE_DIR": str(tmp_path / "cache"),
-        "PYTHONPATH": os.pathsep.join([str(TESTS / "gpu"), str(TESTS), *filter(None, sys.path)]),
-    }
-    command = [sys.executable, "-c", code, f"sm_80,sm_90a,{newest}", str(tmp_path)]
-    subprocess.run(command, env=environment, check=True)
-    assert compiled_for(tc.load_module(tmp_path / "shipped.so")) == 901
-
-
 @pytest.mark.parametrize(
     ("arch", "expected"),
     [
         (None, 901),
-        (["sm_90", "sm_90a"], 901),
         (["sm_80", "sm_90", "compute_90"], 900),
         ("compute_90", 900),
         (["sm_80", "sm_89", "compute_75", "compute_80"], 800),
@@ -115,43 +88,3 @@ def test_a_kernel_that_the_devices_member_lacks_says_which_have_it():
     with pytest.raises(tc.LaunchError, match="The image has it for sm_80 alone"):
         mod.older(y)
     mod.newer(y)
-
-
-@pytest.mark.parametrize("arch", [["sm_80", "sm_90a"], "compute_80"])
-def test_given_images_launch_by_declared_parameters(arch):
-    given = nvrtc.compile(SOURCE, arch=arch)
-    launch = tc.Launch(
-        grid="ceil_div(x.numel, 256)",
-        block=256,
-        args={"n": "x.numel"},
-        params="const float* x, float* y, int* compiled_for, int n",
-    )
-    mod = tc.load_inline("gpu_given", embed_cubin={"given": given}, functions={"add": launch})
-    assert compiled_for(mod) == (901 if "sm_90a" in given.archs else 800)
-
-
-def test_a_wrappers_fatbin_launches_and_says_where_it_does_not_fit():
-    wrapper = r"""
-    #include <tvm/ffi/container/tensor.h>
-    #include <tvm/ffi/function.h>
-    #include <tvmffi_cubin/tvmffi_cubin.h>
-    EMBED_CUBIN(kernels);
-    void add(tvm::ffi::TensorView x, tvm::ffi::TensorView y, tvm::ffi::TensorView compiled_for) {
-      auto kernel = EMBED_CUBIN_GET_KERNEL(kernels, "add");
-      void *in = x.data_ptr(), *out = y.data_ptr(), *answer = compiled_for.data_ptr();
-      int n = x.size(0);
-      void* args[] = {&in, &out, &answer, &n};
-      tvmffi_cubin::LaunchConfig config((n + 255) / 256, 256);
-      config.SetStream(static_cast<CUstream>(
-          TVMFFIEnvGetStream(x.device().device_type, x.device().device_id)));
-      tvmffi_cubin::CheckDriver(kernel.Launch(args, config, x.device().device_id));
-    }
-    TVM_FFI_DLL_EXPORT_TYPED_FUNC(add, add);
-    """
-
-    def wrapped(arch):
-        return tc.load_inline("gpu_wrapped", [SOURCE, wrapper], arch=arch)
-
-    assert compiled_for(wrapped(["sm_80", "sm_90a"])) == 901
-    with pytest.raises(tc.LaunchError, match="the image is for sm_80, sm_89, device 0 is sm_90"):
-        compiled_for(wrapped(["sm_80", "sm_89"]))

@@ -55,24 +55,6 @@ def test_a_launch_follows_its_tensors_and_leaves_the_current_device(device, curr
     assert (x.cpu() == 3).all()
 
 
-def test_a_thread_that_never_touched_cuda_keeps_the_context_that_it_has(mod):
-    xs = [torch.zeros(1000, dtype=torch.int32, device=device) for device in all_devices()]
-    synchronize()
-    contexts = []
-
-    def work(_: int) -> None:
-        with pytest.raises(TypeError):
-            mod.count(*xs, *xs)  # tensors are converted, which is torch's own affair, and refused
-        contexts.append(current_context())
-        for x in xs:
-            mod.count(x)
-            contexts.append(current_context())
-
-    together(1, work)
-    assert len(set(contexts)) == 1
-    assert all((x.cpu() == 1).all() for x in xs)
-
-
 def test_first_calls_of_many_threads_on_all_devices(mod):
     devices = all_devices()
     xs = [

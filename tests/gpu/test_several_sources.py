@@ -76,27 +76,6 @@ def test_a_library_is_linked_into_a_source(kind, lto):
     check_shift(mod)
 
 
-def test_ptx_of_several_units_is_compiled_by_the_driver():
-    number = tc.nvrtc.resolve_arch().removeprefix("sm_").rstrip("af")
-    mod = tc.load_inline(
-        "gpu_ptx", [DEFINITIONS, USES], functions={"shift": SHIFT}, arch=f"compute_{number}"
-    )
-    check_shift(mod)
-
-
-def test_an_image_linked_by_hand_is_embedded():
-    arch = tc.nvrtc.resolve_arch()
-    units = [
-        tc.nvrtc.compile(source, target_type="ltoir", arch=arch) for source in (DEFINITIONS, USES)
-    ]
-    params = "const float* x, float* y, int which, int n"
-    shift = tc.Launch(grid=4, block=128, params=params, args={"n": "x.numel"})
-    image = tc.nvjitlink.link(units)
-    check_shift(
-        tc.load_inline("gpu_by_hand", embed_cubin={"image": image}, functions={"shift": shift})
-    )
-
-
 def test_kernels_launch_kernels_with_the_device_runtime():
     cudart = libraries.find_cuda().require("cudart")
     if not cudart.with_name("libcudadevrt.a").exists():

@@ -62,10 +62,7 @@ def corners(size, pad, dilation=(1, 1)):
 @pytest.mark.parametrize(
     ("size", "pad", "stride", "dilation"),
     [
-        ((3, 3), (1, 1), (1, 1), (1, 1)),
         ((3, 3), (0, 0), (1, 1), (1, 1)),
-        ((1, 3), (0, 1), (1, 1), (1, 1)),
-        ((3, 1), (1, 0), (1, 1), (2, 1)),
         ((3, 2), (2, 1), (1, 1), (2, 1)),
         ((3, 3), (1, 1), (2, 2), (1, 1)),
         ((2, 3), (0, 1), (1, 3), (1, 1)),
@@ -93,7 +90,7 @@ def test_the_patches_of_a_convolution_are_those_of_unfold(size, pad, stride, dil
             assert torch.equal(data, swizzled(bytes_of(wanted), "128B")), (r, s)
 
 
-@pytest.mark.parametrize("first", [0, 5, 40])
+@pytest.mark.parametrize("first", [0, 40])
 @pytest.mark.parametrize(
     ("shape", "lower", "upper", "steps", "offsets"),
     [

@@ -59,9 +59,9 @@ def test_a_box_is_loaded_in_the_order_of_its_swizzle(swizzle, dtype):
     check_box(x, (5, inner), (32, inner), swizzle=swizzle)
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("swizzle", SPANS)
-def test_a_box_is_stored_from_the_order_of_its_swizzle(swizzle, dtype):
+def test_a_box_is_stored_from_the_order_of_its_swizzle(swizzle):
+    dtype = torch.float16
     inner = SPANS[swizzle] // dtype.itemsize
     y = torch.zeros(40, 3 * inner, dtype=dtype, device="cuda")
     # Beyond the end of y nothing is written.
@@ -72,23 +72,6 @@ def test_a_box_is_stored_from_the_order_of_its_swizzle(swizzle, dtype):
     raw = swizzled(bytes_of(data), swizzle)
     function("store_2", y=map_)(y, raw, raw.numel(), inner, 30)
     torch.testing.assert_close(y, expected, rtol=0, atol=0)
-
-
-@pytest.mark.parametrize("swizzle", SPANS)
-def test_a_matrix_is_copied_box_by_box(swizzle):
-    columns = SPANS[swizzle] // 4
-    map_ = TensorMap(box_dim=(48, columns), swizzle=swizzle, l2_promotion="128B")
-    launch = Launch(
-        grid=("ceil_div(x.shape[1], columns)", "ceil_div(x.shape[0], rows)"),
-        block=32,
-        dynamic_smem_bytes=SMEM,
-        args={"x": map_, "y": map_},
-    )
-    mod = tc.load_inline("gpu_maps_copy", SOURCE, functions={"copy": launch})
-    x = random(100, 200)
-    y = torch.full_like(x, float("nan"))
-    mod.copy(x, y, 48, columns, 48 * columns * 4)
-    torch.testing.assert_close(y, x, rtol=0, atol=0)
 
 
 # Dimensions
@@ -113,11 +96,6 @@ def test_one_to_five_dimensions_in_the_tensors_order(shape, box):
     check_box(x, (*(1 for _ in outer), 4), box)
     check_box(x, (*(-1 for _ in outer), -4), box)
     check_box(x, (*(n - 2 for n in outer), shape[-1] - 4), box)
-
-
-@pytest.mark.parametrize("dtype", DTYPES[:3], ids=str)
-def test_what_lies_outside_is_zero(dtype):
-    check_box(random(10, 32, dtype=dtype), (4, -8), (16, 32))
 
 
 @pytest.mark.parametrize("dtype", DTYPES[:3], ids=str)

@@ -58,20 +58,6 @@ def test_vector_add(add, count):
     assert torch.equal(out, x + y)
 
 
-@pytest.mark.parametrize("columns", [1, 781, 1024])
-def test_fused_softmax(columns):
-    launch = tc.triton.compile(
-        kernels.softmax,
-        "*fp32, *fp32, i32, i32, i32, i32, 1024",
-        grid="min(rows, num_sms * 4)",
-        num_warps=8,
-    )
-    x = torch.randn(1823, columns + 3, device="cuda")[:, :columns]
-    out = torch.empty(1823, columns, device="cuda")
-    load(softmax=launch).softmax(out, x, x.stride(0), out.stride(0), 1823, columns)
-    torch.testing.assert_close(out, torch.softmax(x, dim=1))
-
-
 @pytest.mark.parametrize(("m", "n", "k"), [(512, 512, 512), (300, 200, 136)])
 def test_matmul_in_groups(m, n, k):
     launch = tc.triton.compile(
@@ -175,20 +161,6 @@ def test_a_kernel_that_triton_has_launched_is_launched_from_here():
         strided(x, again, 2, 64)
 
 
-@needs_tma
-def test_a_kernel_with_descriptors_that_triton_has_launched():
-    from triton.tools.tensor_descriptor import TensorDescriptor
-
-    a, b, c = operands(512, 384, 256)
-    boxes = ([128, 64], [128, 64], [128, 128])
-    made = [TensorDescriptor.from_tensor(x, box) for x, box in zip((a, b, c), boxes, strict=True)]
-    kernel = kernels.persistent_matmul[(12,)](*made, 512, 384, 256, **TILES, num_warps=8)
-    expected = c.clone()
-    c.zero_()
-    load(matmul=tc.triton.from_compiled(kernel, grid=12)).matmul(a, b, c, 512, 384, 256)
-    assert torch.equal(c, expected)
-
-
 def test_examples_are_specialised_as_triton_itself_does(add):
     x, y, out = torch.rand(3, 4096, device="cuda")
     here = tc.triton.compile(kernels.add, [x, y, out, 4096], constexprs={"BLOCK": 1024})
@@ -196,9 +168,3 @@ def test_examples_are_specialised_as_triton_itself_does(add):
     assert here.image.image == theirs.asm["cubin"]
     there = tc.triton.from_compiled(theirs)
     assert (here.params, here.multiple_of) == (there.params, there.multiple_of)
-
-
-SCALARS = {
-    "i1": True, "i8": -7, "i16": -300, "i32": -70_000, "i64": -(2**40), "u8": 200, "u16": 60_000,
-    "u32": 2**31 + 5, "u64": 2**40 + 1, "fp16": 1.5, "bf16": -2.5, "fp32": 0.125, "fp64": 0.0625,
-}  # fmt: skip
