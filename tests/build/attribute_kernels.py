@@ -9,7 +9,6 @@ __all__ = ["ATTRIBUTE_FUNCTIONS", "ATTRIBUTE_KERNELS"]
 ATTRIBUTE_KERNELS = r"""
 extern "C" __global__ void k(float* x, int n) {}
 extern "C" __global__ void __cluster_dims__(2, 2, 1) fixed(int n) {}
-extern "C" __global__ void after(float* x, int n) {}
 """
 
 
@@ -26,8 +25,6 @@ ATTRIBUTE_FUNCTIONS = {
     "largest": _launch(cluster=16),
     "cluster_3d": _launch(grid=(8, 4, 2), cluster=(2, 4, 2)),
     "preferred": _launch(cluster=2, preferred_cluster=8),
-    "spread": _launch(cluster=2, cluster_scheduling_policy="spread"),
-    "balanced": _launch(cluster=2, cluster_scheduling_policy=2),
     "early": _launch(programmatic_dependent_launch=True),
     "together": _launch(cooperative=True),
     "urgent": _launch(priority=-5),
@@ -38,11 +35,6 @@ ATTRIBUTE_FUNCTIONS = {
         launch_completion_event="two",
     ),
     "carveout": _launch(attributes={14: (50).to_bytes(4, "little")}),
-    "attention": _launch(
-        cluster=(4, 1, 1),
-        cluster_scheduling_policy="spread",
-        programmatic_dependent_launch=True,
-    ),
     "computed": _launch(
         grid=("cx * 4", "cy", "cz"),
         params=_PARAMS + ", int urgency, int domain",
@@ -55,18 +47,5 @@ ATTRIBUTE_FUNCTIONS = {
     ),
     "fixed": Launch(grid="n", block=32),
     "resident": _launch(grid="max_cooperative_blocks", cooperative=True),
-    "resident_of": Launch(
-        kernel="k",
-        grid=("max_cooperative_blocks // 2", 2),
-        block="t",
-        dynamic_smem_bytes="s",
-        params="float* x, int t, int s",
-        args={"n": "max_cooperative_blocks"},
-    ),
     "resident_clusters": _launch(grid="max_cooperative_blocks", cluster=4, cooperative=True),
-    "chain": [
-        _launch(),
-        Launch(kernel="after", grid=4, block=64, programmatic_dependent_launch=True),
-        Launch(kernel="after", grid="n", block=64, cluster=2),
-    ],
 }

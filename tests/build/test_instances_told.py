@@ -5,11 +5,6 @@ import inspect
 import pytest
 from stub.cuda_array import cuda_array
 
-MANY = 60
-
-
-# None fits
-
 
 def test_where_none_fits_every_instance_says_why(instances, driver_stub):
     x = cuda_array(driver_stub, (2, 3), "int32")
@@ -49,6 +44,3 @@ def test_a_function_shows_its_instances(instances):
     assert list(inspect.signature(scale).parameters) == ["x", "y", "by", "n"]
     assert str(inspect.signature(instances.counts)) == "(*args) -> None"
     assert "scale" in instances.functions
-
-
-# Building

@@ -2,7 +2,6 @@
 
 import struct
 
-import numpy as np
 import pytest
 from stub.cuda_array import cuda_array
 
@@ -43,14 +42,11 @@ def only(stub):
         ("largest", {CLUSTER: dims(16)}),
         ("cluster_3d", {CLUSTER: dims(2, 4, 2)}),
         ("preferred", {CLUSTER: dims(2), PREFERRED: dims(8)}),
-        ("spread", {CLUSTER: dims(2), POLICY: flag(1)}),
-        ("balanced", {CLUSTER: dims(2), POLICY: flag(2)}),
         ("early", {PDL: flag()}),
         ("together", {COOPERATIVE: flag()}),
         ("urgent", {PRIORITY: flag(-5)}),
         ("remote", {DOMAIN: flag()}),
         ("carveout", {CARVEOUT: flag(50)}),
-        ("attention", {CLUSTER: dims(4), POLICY: flag(1), PDL: flag()}),
     ],
 )
 def test_a_launch_carries_exactly_what_it_says(
@@ -122,25 +118,6 @@ def test_a_cluster_that_the_kernel_fixes_needs_no_attribute(attribute_module, dr
         fixed[(4, 2), 32].configure(cluster=4)(4)
 
 
-def test_a_grid_counts_blocks_also_where_the_driver_counts_clusters(driver_stub):
-    if not (12, 9) <= tc.nvrtc.version() < (13, 0):
-        pytest.skip("NVRTC 12.9 has __block_size__ and lets the driver count blocks")
-    source = 'extern "C" __global__ void __block_size__((32, 1, 1), (2, 2, 1)) k(int n) {}'
-    image = tc.nvrtc.nvrtc_compile(source, arch="sm_90")
-    # What NVRTC 13 writes, in the place of an attribute that the stand-in does not read.
-    assert image.count(b"\x03\x50\x00\x00") == 1
-    image = image.replace(b"\x03\x50\x00\x00", b"\x01\x5b\x00\x00")
-    mod = tc.load_inline(
-        "in_clusters",
-        embed_cubin={"k": image},
-        functions={"k": tc.Launch(grid=(8, "n"), block=32, params="int n")},
-    )
-    mod.k(4)
-    assert only(driver_stub).grid == (4, 2, 1)
-    with pytest.raises(ValueError, match=r"grid\.y is 3, wanted a multiple of cluster\.y, 2"):
-        mod.k(3)
-
-
 def test_clusters_beyond_the_portable_size_are_opted_into_once_a_device(driver_stub):
     mod = tc.load_inline(
         "large",
@@ -182,33 +159,19 @@ def test_an_event_at_the_call_is_a_handle_or_a_library_s_own(
     assert only(driver_stub).attributes == {COMPLETION: value("<Qi", 7, 0)}
 
 
-def test_an_event_that_does_not_exist_yet_is_told(attribute_module):
-    with pytest.raises(ValueError, match="plain: programmatic_event: the event does not exist yet"):
-        attribute_module.plain.configure(programmatic_event=Event(cuda_event=0))
-
-
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
         ({"clusters": 2}, TypeError, "plain: no option 'clusters'; there are stream, grid, block"),
         ({"cluster": 0}, ValueError, "plain: cluster is 0, wanted 1 or more in each dimension"),
         ({"cluster": "n"}, TypeError, "plain: cluster: got 'n', at a call values are given"),
-        ({"cluster": (1, 1, 1, 1)}, ValueError, "cluster has 1 to 3 dimensions, got 4"),
-        ({"cluster": 2.0}, TypeError, "cluster is an int, an expression or up to 3"),
-        ({"cooperative": "n > 1"}, TypeError, "cooperative: got 'n > 1', at a call values"),
         ({"priority": 2**31}, ValueError, "priority is 2147483648: "),
-        ({"mem_sync_domain": "far"}, TypeError, "mem_sync_domain: got 'far', at a call values"),
         ({"attributes": {0: b"x"}}, ValueError, r"attributes\[0\] is b'x', wanted 1 to 64 bytes"),
-        ({"attributes": {14: b""}}, ValueError, r"attributes\[14\] is b'', wanted 1 to 64 bytes"),
         ({"attributes": [14]}, TypeError, "maps numbers of CUlaunchAttributeID"),
         ({"block": 4}, TypeError, "plain: grid and block go together, give both"),
-        ({"grid": np.array([4, 4]), "block": 1}, TypeError, r"grid: got array\(\[4, 4\]\), wanted"),
         ({"programmatic_event": object()}, TypeError, "object"),
     ],
 )
 def test_a_bad_option_is_an_error_that_names_it(attribute_module, options, error, message):
     with pytest.raises(error, match=message):
         attribute_module.plain.configure(**options)
-
-
-# Several launches

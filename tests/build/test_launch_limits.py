@@ -55,30 +55,20 @@ def test_a_device_without_clusters_is_told(driver_stub):
     ("shape", "options", "message"),
     [
         ((1, 1025), {}, "block.x is 1025, device 0 allows 1024"),
-        ((1, (1, 1, 65)), {}, "block.z is 65, device 0 allows 64"),
         (
             (1, (1024, 2)),
             {},
             r"has 2048 threads, the kernel \(\d+ registers a thread\) allows 1024",
         ),
         ((2**31, 1), {}, "grid.x is 2147483648, device 0 allows 2147483647"),
-        (((1, 65536), 1), {}, "grid.y is 65536, device 0 allows 65535"),
         ((1, 1, 300_000), {}, "dynamic_smem_bytes is 300000, device 0 allows this kernel"),
         ((32, 32), {"cluster": 32}, "the cluster has 32 blocks, device 0 allows 16 of this shape"),
-        ((6, 32), {"cluster": 4}, "grid.x is 6, wanted a multiple of cluster.x, 4"),
     ],
 )
 def test_a_limit_is_told(attribute_module, driver_stub, x, shape, options, message):
     function = attribute_module.k_free[shape].configure(**options)
     assert re.search(f"^k_free: launch of k: .*{message}", refused(lambda: function(x, 1)))
     assert not driver_stub.launches()
-
-
-def test_of_several_launches_the_refused_one_is_named(driver_stub, x):
-    source = "".join(f'extern "C" __global__ void {k}(float* x, int n) {{}}\n' for k in "ab")
-    launches = [tc.Launch(kernel=k, grid=1, block=block) for k, block in (("a", 32), ("b", "n"))]
-    mod = tc.load_inline("later", source, functions={"f": launches}, arch="sm_90")
-    assert refused(lambda: mod.f(x, 1025)).startswith("f: launch 2 of 2: launch of b: block.x is")
 
 
 # Grids that fit
@@ -96,18 +86,6 @@ def test_a_grid_takes_all_that_is_resident_at_once(attribute_module, driver_stub
         == attribute_module.together.occupancy(cluster=4, device=0).max_cooperative_blocks
     )
     assert two.grid[0] % 4 == 0
-
-
-@pytest.mark.parametrize("fields", [{"block": 256}, {"block": 32, "cluster": 32}])
-def test_a_grid_of_all_that_fits_is_refused_where_nothing_does(driver_stub, fields):
-    launch = tc.Launch(grid="min(max_cooperative_blocks, 10)", cooperative=True, **fields)
-    mod = tc.load_inline(
-        "nothing_fits",
-        'extern "C" __global__ void __launch_bounds__(128) k() {}',
-        functions={"k": launch},
-        arch="sm_90",
-    )
-    assert "k: launch of k: max_cooperative_blocks is 0: no block of this shape" in refused(mod.k)
 
 
 # Asking
@@ -132,9 +110,7 @@ def test_the_occupancy_of_a_kernel_is_told(attribute_module, driver_stub):
     ("arguments", "error", "message"),
     [
         ({"block": 0}, ValueError, r"block is \(0, 1, 1\), .*: wanted 1 or more"),
-        ({"cluster": (1, 0)}, ValueError, r"cluster is \(1, 0, 1\): wanted 1"),
         ({"kernel": "other"}, ValueError, "the function launches k: give one as kernel="),
-        ({"device": -1}, ValueError, "device is -1, which is no device's"),
         ({"device": 99}, tc.LaunchError, "occupancy: .*device 99.*cuDeviceGet"),
     ],
 )

@@ -19,7 +19,6 @@ FUNCTIONS = {
         tc.Launch(kernel="two", grid=1, block=1),
     ]
 }
-INVALID_DEVICE, INVALID_IMAGE = 101, 200
 
 
 @pytest.fixture
@@ -46,16 +45,7 @@ class CupyDevice:
         self.id = ordinal
 
 
-class Number:
-    """An int as NumPy has them."""
-
-    def __index__(self):
-        return 1
-
-
-@pytest.mark.parametrize(
-    "device", [1, Number(), Device(1), CupyDevice(1), tvm_ffi.device("cuda:1")]
-)
+@pytest.mark.parametrize("device", [1, Device(1), CupyDevice(1), tvm_ffi.device("cuda:1")])
 def test_the_kernels_that_are_launched_are_loaded_on_the_device(device, mod, driver_stub):
     mod.preload(device)
     assert loaded(driver_stub) == [("one", 1), ("two", 1)]

@@ -4,12 +4,9 @@ import ctypes
 import struct
 
 import pytest
-from hypothesis import HealthCheck
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-
-_SHARED = HealthCheck.function_scoped_fixture
 
 SOURCE = r"""
 struct Odd { char bytes[3]; };
@@ -58,16 +55,12 @@ def test_without_functions_every_kernel_is_exported_by_its_sizes(raw):
 @pytest.mark.parametrize(
     ("size", "value", "expected"),
     [
-        (1, -128, b"\x80"),
         (1, 255, b"\xff"),
-        (1, b"x", b"x"),
-        (2, -32768, b"\x00\x80"),
         (3, b"xyz", b"xyz"),
         (4, -(2**31), b"\0\0\0\x80"),
         (4, 2**32 - 1, b"\xff" * 4),
         (4, 1.5, struct.pack("f", 1.5)),
         (8, -(2**63), struct.pack("q", -(2**63))),
-        (8, 2**64 - 1, b"\xff" * 8),
         (8, 0.1, struct.pack("d", 0.1)),
         (8, None, bytes(8)),
         (8, ctypes.c_void_p(0x1234), struct.pack("Q", 0x1234)),
@@ -87,14 +80,10 @@ REMEDY = "wanted what has its size: bytes, an int"
     [
         (1, 256, ValueError, "(arg0: 1 byte): got the int 256, wanted -128 to 255"),
         (1, 0.0, TypeError, "got the float 0, " + REMEDY),
-        (2, None, TypeError, "got None, " + REMEDY),
         (3, 1, TypeError, "got the int 1, " + REMEDY),
-        (3, b"xy", ValueError, "got 2 bytes, wanted 3, its size"),
         (4, 2**32, ValueError, "wanted -2147483648 to 4294967295"),
         (4, 1e39, ValueError, "the float 9.9999999999999994e+38, wanted a finite number"),
         (4, ctypes.c_void_p(8), TypeError, REMEDY),
-        (8, 2**64, ValueError, "wanted -9223372036854775808 to 18446744073709551615"),
-        (24, 1, TypeError, "got the int 1, " + REMEDY),
         (24, bytes(23), ValueError, "got 23 bytes, wanted 24"),
     ],
 )
@@ -136,26 +125,10 @@ def test_an_expression_reads_an_integer(image, driver_stub):
         f(2**63)
 
 
-def test_an_expression_reads_a_tensor_s_shape(image, driver_stub):
-    f = loaded(image, "several", grid="ceil_div(arg0.shape[0], 4)", args={"arg1": "arg0.numel"})
-    x = cuda_array(driver_stub, (10, 3))
-    f(x, 1, 2, 3, 4)
-    (launch,) = driver_stub.launches()
-    assert (launch.grid, launch.values("Pihbqf")[:2]) == ((3, 1, 1), (x.data_ptr, 30))
-    for value, kind, text in (
-        (None, TypeError, "got None, wanted a tensor: the launch reads its shape or its dtype"),
-        (7, TypeError, "got the int 7, wanted a tensor"),
-    ):
-        with pytest.raises(kind, match=text):
-            f(value, 1, 2, 3, 4)
-
-
 @pytest.mark.parametrize(
     ("kernel", "value", "expected"),
     [
-        ("k1", -1, b"\xff"),
         ("k4", 1.5, struct.pack("f", 1.5)),
-        ("k8", -7, struct.pack("q", -7)),
         ("k8", None, bytes(8)),
         ("k24", bytes(range(24)), bytes(range(24))),
         ("k4", "num_sms", struct.pack("i", 132)),
@@ -196,7 +169,6 @@ def overloads(_own_environment):
         ("double* y, long long m", "_ZN2ns1kEPdx"),
         # By sizes alone.
         ("void* x, int32_t n", "_ZN2ns1kEPfi"),
-        ("void* x, uint64_t n", "_ZN2ns1kEPdx"),
         ("void* x, int32_t n, int more", "_ZN2ns1kEPfi"),
     ],
 )

@@ -70,13 +70,9 @@ def test_an_im2col_map_has_its_corners_with_the_innermost_dimension_first(maps, 
     ("dtype", "expected"),
     [
         ("uint8", "uint8"),
-        ("bool", "uint8"),
         ("float8_e4m3fn", "uint8"),
-        ("int16", "uint16"),
-        ("int32", "int32"),
         ("bfloat16", "bfloat16"),
         ("float32", "float32"),
-        ("float64", "float64"),
     ],
 )
 def test_the_data_type_is_the_tensors(maps, driver_stub, dtype, expected):
@@ -90,13 +86,9 @@ def test_the_data_type_is_the_tensors(maps, driver_stub, dtype, expected):
     ("dtype", "width", "data_type", "expected"),
     [
         ("float32", 64, "tfloat32", 64),
-        ("float32", 64, "uint32", 64),
-        ("bfloat16", 64, "uint16", 64),
         ((17, 4, 2), 64, None, 128),
         ((17, 4, 2), 64, "16u4_align16b", 128),
-        ((17, 4, 2), 64, "uint8", 64),
         ("uint8", 64, "16u4_align8b", 128),
-        ("uint8", 96, "16u6_align16b", 128),
         ("float8_e4m3fn", 192, "16u6_align16b", 256),
     ],
 )
@@ -126,7 +118,6 @@ def test_a_map_is_an_argument_of_a_kernel(maps, driver_stub):
 
 IMAGE = {"shape": (2, 8, 64), "strides": (8 * 256, 256), "box": (1, 8, 32)}
 TILED = [
-    ({"shape": (), "strides": (), "box": ()}, "the rank is 0, "),
     ({"shape": (1,) * 6, "strides": (16,) * 5, "box": (1,) * 6}, "the rank is 6, "),
     ({"box": (1, 2, 3)}, "the rank is 2, the map is for rank 3"),
     ({"address": (1 << 20) + 8}, "lies at 0x100008, wanted an address that is a multiple of 16"),
@@ -137,17 +128,11 @@ TILED = [
     ),
     ({"strides": (520,)}, "stride[0] is 520, the driver takes multiples of 16, 0 to 1099511627760"),
     ({"box": (257, 32)}, "box_dim[0] is 257, the driver takes 1 to 256"),
-    ({"box": (2**32 + 1, 32)}, "box_dim[0] is 4294967297, the driver takes 1 to 256"),
     ({"box": (1, 3)}, "box_dim[1] is 3, the driver takes multiples of 4, 1 to 256 (float32, "),
     (
         {"box": (1, 64), "swizzle": 3},
         "box_dim[1] is 64, the driver takes multiples of 4, 1 to 32 (float32, swizzle '128B', ",
     ),
-    (
-        {"type": typed("16u4_align16b"), "box": (1, 64)},
-        "box_dim[1] is 64, the driver takes 128 to 128 (16u4_align16b",
-    ),
-    ({"steps": (9, 1)}, "element_strides[0] is 9, the driver takes 1 to 8"),
     ({"steps": (1, 1, 1)}, "element_strides has 3 dimensions, wanted 2"),
     ({"steps": (1, 2)}, "element_strides[1], of the innermost dimension, is 2, wanted 1"),
     (
@@ -158,10 +143,6 @@ TILED = [
 IM2COL = [
     ({"shape": (2, 64), "strides": (256,)}, "the rank is 2, the map is for rank 4"),
     ({"channels": 257}, "channels_per_pixel[0] is 257, the driver takes multiples of 4, 1 to 256"),
-    (
-        {"channels": 64, "swizzle": 3},
-        "channels_per_pixel[0] is 64, the driver takes multiples of 4, ",
-    ),
 ]
 
 
@@ -187,8 +168,6 @@ def test_an_im2col_map_that_the_driver_does_not_take(maps, driver_stub, change, 
         ((4, 8), (16, 2), "float32", ValueError, "stride[1], of the innermost dimension, is 2"),
         ((4, 8), (9, 1), (17, 4, 1), ValueError, "stride[0] is 36 bits, no whole bytes"),
         ((4, 8), None, "complex64", TypeError, "no data type for elements of DLPack code 5"),
-        ((4, 8), None, (0, 8, 4), TypeError, "of DLPack code 0, 8 bits and 4 lanes: name one"),
-        ((4,), None, "float32", ValueError, "the rank is 1, the map is for rank 2"),
     ],
 )
 def test_a_tensor_that_no_map_can_have(maps, driver_stub, shape, strides, dtype, error, message):
