@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import functools
 import os
 import shutil
@@ -119,8 +120,14 @@ def _gpu_cache(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.fixture(scope="session")
-def _stub_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("stub"))
+def _stub_library(run_folder: Path) -> Path:
+    """One file for all workers: a module that one links with it may be loaded by another."""
+    folder = run_folder / "driver"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        library = folder / "libstub.so"
+        return library if library.exists() else build(folder)
 
 
 @pytest.fixture(scope="session")
