@@ -22,6 +22,7 @@ extern "C" __global__ void kernel_main_kernel_1(float* x, int n) { if (n) x[0] =
 extern "C" __global__ void long_post_name(float* x) { x[0] = 3; }
 extern "C" __global__ void long_post_name_1(float* x) { x[0] = 4; }
 extern "C" __global__ void post_1_name(float* x) { x[0] = 5; }
+extern "C" __global__ void other_kernel(float* x, int n) {}
 extern "C" __global__ void __launch_bounds__(64) small(float* x) { x[0] = 5; }
 #if __CUDA_ARCH__ >= 900
 extern "C" __global__ void __cluster_dims__(2) paired(float* x) { x[0] = blockIdx.x; }
@@ -57,9 +58,9 @@ FUNCTIONS = {
     "paired": Launch(params="float* x", grid=2, block=32),
 }
 MISTAKES = {
-    "some": Launch(kernel="main_kernel", params="float* x, int n", **ONE),
+    "some": Launch(kernel="kernel", params="float* x, int n", **ONE),
     "none": Launch(kernel="absent", params="float* x", **ONE),
-    "fewer": Launch(kernel="long_post_name", params="float* x, int n", **ONE),
+    "fewer": Launch(kernel="kernel_main_kernel_0", params="float* x", **ONE),
     "wider": Launch(kernel="kernel_main_kernel_0", params="float* x, int64_t n", **ONE),
 }
 
@@ -127,9 +128,9 @@ def test_what_a_module_says_of_a_file(loaded, copy):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("some", r"has more than one kernel main_kernel: .*kernel_main_kernel_"),
+        ("some", r"has more than one kernel kernel: .*kernel_main_kernel_"),
         ("none", r"has no kernel absent: name one in Launch\(kernel=\.\.\.\): \w+, \w+, "),
-        ("fewer", r"long_post_name .* has parameters of 8 bytes, and of 8 4 are declared"),
+        ("fewer", r"kernel_0 .* has parameters of 8 4 bytes, and of 8 are declared"),
         ("wider", r"has parameters of 8 4 bytes, and of 8 8 are declared"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -45,11 +46,13 @@ class Image(NamedTuple):
         signatures = {**told, **self.cubin.signatures}
         return {**self.cubin.facts, "crc32": zlib.crc32(self.data), "signatures": signatures}
 
-    def archs_with(self, symbol: str) -> tuple[str, ...]:
-        """Return a fatbin's architectures that have a kernel, none where all of them do."""
-        members = self.cubin.members
-        have = [m.arch for m in members if any(k.name == symbol for k in m.kernels)]
-        return tuple(have) if not self.problem and len(have) < len(members) else ()
+    def archs(self) -> dict[str, tuple[str, ...]]:
+        """Return a fatbin's architectures by the kernels that not all of them have."""
+        members, found = () if self.problem else self.cubin.members, defaultdict(list)
+        for member in members:
+            for kernel in member.kernels:
+                found[kernel.name].append(member.arch)
+        return {name: tuple(x) for name, x in found.items() if len(x) < len(members)}
 
 
 def given_images(request: Request, archs: tuple[str, ...]) -> tuple[Image, ...]:

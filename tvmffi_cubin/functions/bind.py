@@ -23,13 +23,12 @@ Launches = Sequence[tuple[Launch, KernelRef]]
 class Instance(NamedTuple):
     """One way to launch under a name: all that does not depend on the names of its kernels.
 
-    `rows` are those of its launches but for the kernel, with how many parameters one in a file
-    has at least; `counts` end the instance's own.
+    `rows` are those of its launches but for the kernel, `counts` end the instance's own.
     """
 
     params: tuple[Exported, ...]
     table: str | None
-    rows: list[tuple[int | None, tuple[Any, ...]]]
+    rows: list[tuple[Any, ...]]
     target: str | None
     bound: str | None
     counts: tuple[int, ...]
@@ -91,16 +90,14 @@ def _bound(plan: Plan, name: str, launches: Launches) -> Instance:
         with told(place):
             binders.append(LaunchBinder(plan, name, launch, ref, exported))
     for binder, place in zip(binders, places, strict=True):
-        others = {x.name for other in binders if other is not binder for x in other.declared}
         with told(place):
-            row = binder.row()
+            rows.append(binder.row())
             targets.add(binder.target())
             if len(targets) > 1:
                 raise ValueError(
                     "one call goes to one stream of one device: give all launches of a function "
                     "the same stream= and device="
                 )
-            rows.append((binder.least_params(others), row))
     # Tensors may have any strides that kernels know by their maps alone.
     mapped = {x for binder in binders for x in binder.mapped}
     mapped -= {x for binder in binders for x in binder.passed}
@@ -132,9 +129,8 @@ def _rows(
     """Return an instance's row, and its launches as JSON values with their kernels."""
     rows, facts = [], []
     every = zip(launches, instance.rows, instance.launches, strict=True)
-    for (_, ref), (least, values), said in every:
-        kernel = plan.kernel(ref if least is None else ref._replace(least_params=least))
-        rows.append(LAUNCH.row(kernel, *values))
+    for (_, ref), values, said in every:
+        rows.append(LAUNCH.row(plan.kernel(ref), *values))
         found = {"kernel": ref.signature.symbol, "image": ref.image}
         facts.append({**found, **said, **found})
     row = _INSTANCE.row(

@@ -11,8 +11,8 @@ from ..launches.values import Bound, told
 from ..sources.source import DEVICE_IMAGE
 from .bind import bind
 from .exported import Exported
-from .kernels import Found, Kernels, listed
-from .plan import Plan
+from .kernels import Kernels, listed
+from .plan import KernelRef, Plan
 
 if TYPE_CHECKING:
     from ..device.image import Image
@@ -52,14 +52,14 @@ def resolve(
     host: list[tuple[str, str]] = []
     plan = Plan()
     if functions is None and not has_host:
-        for image, s in _all_kernels(kernels):
-            bind(plan, s.name, [[(_AS_CALLED, kernels.ref(image, s))]])
+        for ref in _all_kernels(kernels):
+            bind(plan, ref.signature.name, [[(_AS_CALLED, ref)]])
     elif not functions and not has_host:
         raise ValueError(
             "functions is empty, so that nothing would be exported: leave it out to export all "
             "kernels of the sources, or name some"
         )
-    names = {name for _, s in kernels.every for name in (s.name, s.symbol)}
+    names = {x for ref in kernels.every for x in (ref.signature.name, ref.signature.symbol)}
     for name, doc, instances in functions or ():
         if instances is None:
             if name in host_functions and name in names:
@@ -81,11 +81,11 @@ def resolve(
     return Exports(tuple(host), plan)
 
 
-def _all_kernels(kernels: Kernels) -> list[Found]:
+def _all_kernels(kernels: Kernels) -> list[KernelRef]:
     """Return every kernel of the device sources or, where there are none, of all images."""
     found = kernels.every
     if kernels.sources:
-        found = [x for x in found if x[0].name == DEVICE_IMAGE and not x[1].from_library]
+        found = [x for x in found if x.image == DEVICE_IMAGE and not x.signature.from_library]
     if not found and kernels.sources:
         raise ValueError(
             "the device sources define no kernel that is in the image: templates are instantiated "
@@ -95,9 +95,9 @@ def _all_kernels(kernels: Kernels) -> list[Found]:
         problems = "; ".join(f"image {i.name!r}: {i.problem}" for i in kernels.images if i.problem)
         names = ", ".join(repr(image.name) for image in kernels.images)
         raise ValueError(problems or f"no kernel is in {names}")
-    by_name: dict[str, list[Found]] = {}
+    by_name: dict[str, list[KernelRef]] = {}
     for x in found:
-        by_name.setdefault(x[1].name, []).append(x)
+        by_name.setdefault(x.signature.name, []).append(x)
     for name, several in by_name.items():
         if len(several) > 1 or not name.isidentifier():
             raise ValueError(
@@ -106,7 +106,7 @@ def _all_kernels(kernels: Kernels) -> list[Found]:
                 'functions={"one": Launch(kernel="...", image="...", params="..."), ...}'
             )
     # The image has them in an order of its own; those of headers and macros come last.
-    return sorted(found, key=lambda x: (x[1].line is None, x[1].line or 0))
+    return sorted(found, key=lambda x: (x.signature.line is None, x.signature.line or 0))
 
 
 def _trailing(given: str | Bound) -> Exported:
@@ -120,7 +120,7 @@ def _trailing(given: str | Bound) -> Exported:
 
 def _note_slots(plan: Plan, kernels: Kernels) -> None:
     """Note what may be bound for kernels that C++ launches: of a type that does for all."""
-    known = [s for _, s in kernels.every if s.params and not s.from_library]
+    known = [x.signature for x in kernels.every if x.trailing and x.signature.params]
     for number, given in enumerate(kernels.trailing, -len(kernels.trailing)):
         types = [s.params[number].type for s in known] or [given.type]
         if types[0].size is None:

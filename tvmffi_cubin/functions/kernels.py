@@ -18,9 +18,6 @@ from .plan import KernelRef
 if TYPE_CHECKING:
     from ..device.image import Image
 
-Found = tuple["Image", KernelSignature]
-"""A kernel, and the image that has it."""
-
 _MOST_LISTED = 20
 _MOST_THREADS = 1024
 
@@ -42,25 +39,20 @@ class Kernels:
     ) -> None:
         self.images, self.sources, self.files = images, sources, files
         self.trailing = tuple(trailing)
-        self.every: list[Found] = []
+        self.every: list[KernelRef] = []
         # With how exact each name is: 0 is a symbol.
-        self._named: dict[str, list[tuple[int, Found]]] = defaultdict(list)
+        self._named: dict[str, list[tuple[int, KernelRef]]] = defaultdict(list)
         for image in images:
-            expressions = defaultdict(list)
+            archs, expressions = image.archs(), defaultdict(list)
             for expression, symbol in image.cubin.lowered_names.items():
                 expressions[symbol].append(_squeezed(expression))
             for known in image.signatures:
-                is_own = trailing and not known.from_library
-                signature = _with_types(known, self.trailing) if is_own else known
-                self.every.append((image, signature))
+                bound = () if known.from_library else self.trailing
+                signature = _with_types(known, bound) if bound else known
+                ref = KernelRef(image.name, signature, archs.get(known.symbol, ()), bound)
+                self.every.append(ref)
                 for rank, name in _names(signature, expressions[signature.symbol]):
-                    self._named[name].append((rank, self.every[-1]))
-
-    def ref(self, image: Image, signature: KernelSignature) -> KernelRef:
-        """Return a kernel of an image that is seen."""
-        archs = image.archs_with(signature.symbol) if image.cubin.members else ()
-        trailing = () if signature.from_library else self.trailing
-        return KernelRef(image.name, signature, archs, trailing=trailing)
+                    self._named[name].append((rank, ref))
 
     def choose(self, function: str, launch: Launch) -> KernelRef:
         """Return the kernel that a launch of a function stands for."""
@@ -75,17 +67,17 @@ class Kernels:
             raise ValueError(f"there is no image {launch.image!r}; there are {known}")
         unread = "".join(f"; image {x.name!r}: {x.problem}" for x in images if x.problem)
         name, among = _squeezed(wanted).removeprefix("::"), {image.name for image in images}
-        named = [(rank, x) for rank, x in self._named.get(name, ()) if x[0].name in among]
+        named = [(rank, x) for rank, x in self._named.get(name, ()) if x.image in among]
         best = min((rank for rank, _ in named), default=0)
         found = [x for rank, x in named if rank == best]
         # Where images cannot be read, they may have a kernel of that very name. A template that
         # has no instance is not another kernel, in whose name its own is.
         if not found and launch.kernel and not unread and not self._in_sources(wanted):
-            found = _by_part([x for x in self.every if x[0].name in among], name)
+            found = _by_part([x for x in self.every if x.image in among], name)
         if not found:
             raise ValueError(_no_match(wanted, images) + unread)
         if len(found) > 1 and declared is not None:
-            fits = [_fits(x[1], declared) for x in found]
+            fits = [_fits(x.signature, declared) for x in found]
             found = [x for x, how in zip(found, fits, strict=True) if how == max(fits)]
         if len(found) > 1:
             raise ValueError(
@@ -93,8 +85,9 @@ class Kernels:
                 "the one that is meant, by its symbol in brackets, by image= or by the params= "
                 f"that it takes{unread}"
             )
-        image, signature = found[0]
-        return self.ref(image, signature if declared is not None else signature.require())
+        if declared is None:
+            found[0].signature.require()
+        return found[0]
 
     def _in_sources(self, name: str) -> bool:
         from ..sources.facts import read
@@ -103,9 +96,9 @@ class Kernels:
         return any(name in (kernel.name, kernel.qualified) for kernel in kernels)
 
 
-def listed(found: Sequence[Found]) -> str:
+def listed(found: Sequence[KernelRef]) -> str:
     """Return kernels as a list that ends early where it is long."""
-    return _cut([f"{signature_text(s)} in {image.name!r}" for image, s in found], "\n  ")
+    return _cut([f"{signature_text(x.signature)} in {x.image!r}" for x in found], "\n  ")
 
 
 def _cut(texts: Sequence[str], separator: str) -> str:
@@ -187,20 +180,23 @@ def _in_file(image: str, wanted: str, launch: Launch, declared: Sequence[Param])
     kernel = Kernel(wanted, slots, 0, 0, 0, _MOST_THREADS)
     names = (wanted,) * 4
     signature = KernelSignature(*names, params, True, None, kernel, opaque=True)
-    # As of images that are seen: a function's own name is the kernel's whole name.
-    return KernelRef(image, signature, least_params=0, by_part=launch.kernel is not None)
+    return KernelRef(image, signature)
 
 
-def _by_part(kernels: Sequence[Found], part: str) -> list[Found]:
+def _by_part(kernels: Sequence[KernelRef], part: str) -> list[KernelRef]:
     """Return the kernels that a part of their name or, where no name has it, symbol stands for.
 
     Compilers number further kernels behind the name, ``main_kernel_1``: the first is meant.
     """
-    for texts in ([_squeezed(x.display) for _, x in kernels], [x.symbol for _, x in kernels]):
-        found = [pair for pair in zip(kernels, texts, strict=True) if part in pair[1]]
-        plain = [x for x, text in found if not re.search(re.escape(part) + r"\w*?_[1-9]", text)]
+    for names in (
+        [_squeezed(x.signature.display) for x in kernels],
+        [x.signature.symbol for x in kernels],
+    ):
+        found = [(name, x) for name, x in zip(names, kernels, strict=True) if part in name]
+        numbered = re.escape(part) + r"\w*?_[1-9]"
+        plain = [x for name, x in found if not re.search(numbered, name)]
         if found:
-            return plain if len(plain) == 1 else [x for x, _ in found]
+            return plain if len(plain) == 1 else [x for _, x in found]
     return []
 
 

@@ -136,18 +136,6 @@ class LaunchBinder:
             *(launch.grid is not None, launch.block is not None),
         )
 
-    def least_params(self, others: set[str]) -> int | None:
-        """Return how many parameters a kernel in a file has at least.
-
-        What is declared last may be for expressions alone, as a stream is, or for the other
-        launches, which declare `others`: only the file tells.
-        """
-        if self.kernel.least_params is None:
-            return None
-        may_be_others = (self._scope.read | others) - {*self.args}
-        own = [i for i, p in enumerate(self.params, 1) if p.name not in may_be_others]
-        return max(own, default=0)
-
     def _source(self, param: Param) -> str:
         """Return where a parameter of the kernel comes from."""
         name, type_, ndim = param
@@ -179,7 +167,6 @@ class LaunchBinder:
             return _SOURCE.row(_FROM_CONSTANT, 0, data)
         other = lone_name(value)
         if other in self.exported and fits(self.exported[other].type, type_):
-            self._scope.read.add(other)
             return self._argument(other)
         if type_.kind != "float" and not is_integer(type_):
             raise ValueError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 STEP = Layout("P P q B B H I")
 _PARAM = Layout("P P P q  B B H B B H B B H B B H  I I i i B B B ? ?")
 _IMAGE = Layout("P P P P P P P P P")
-_DECLARED = Layout("P i i ?")
-_KERNEL = Layout("P P P P P P Q I I I I ?")
+_KERNEL = Layout("P P P P P P Q I I I I I ?")
 _FUNCTION = Layout("P P P i i")
 _MODULE = Layout("P P P P P P i i i")
 _SLOT = Layout("P P P ? P")
@@ -44,30 +44,24 @@ _ENTRIES = ("configure", "preload", "unload", "occupancy", "manifest")
 
 
 class KernelRef(NamedTuple):
-    """A kernel of an image."""
+    """A kernel, and the name of its image."""
 
     image: str
     signature: KernelSignature  # of one in a file, what its launch declares
     archs: tuple[str, ...] = ()  # those of the image that have this kernel, empty where all do
-    # Of a kernel in a file, which is seen only when it is loaded, how many of the declared
-    # parameters it has at least; None of one that is embedded.
-    least_params: int | None = None
-    # Whether the name of one in a file may be a part of its kernel's.
-    by_part: bool = False
     trailing: tuple[Exported, ...] = ()  # its last parameters, which the module binds
 
     @property
     def key(self) -> tuple[object, ...]:
         """What tells it from every other kernel of the module; in a file, how it is declared."""
-        sizes = () if self.least_params is None else self.signature.kernel.params
-        return self.image, self.signature.symbol, self.least_params, self.by_part, sizes
+        return self.image, self.signature.symbol, self.signature.kernel.params
 
     @property
     def shape(self) -> tuple[object, ...]:
         """What launches of it depend on: all but its names."""
-        known, is_seen = self.signature, self.least_params is None
+        known = self.signature
         told = known.names_known, known.opaque, known.problem
-        return known.params, known.kernel.params, *told, self.trailing, is_seen
+        return known.params, known.kernel.params, *told, self.trailing
 
 
 class Plan(Text):
@@ -137,7 +131,7 @@ class Plan(Text):
         images = {**dict.fromkeys(used), **files}
         labels = {name: f".Limages+{n * _IMAGE.size}" for n, name in enumerate(images)}
         self.named(".Limages", (self._image(*x) for x in images.items()), is_writable=True)
-        kernels = [self._kernel(ref, labels[ref.image]) for ref in self.kernels]
+        kernels = [self._kernel(x, labels[x.image], x.image in files) for x in self.kernels]
         self.named(".Lkernels", kernels, is_writable=True)
         self.named(".Lfunctions", self._rows)
         if self.slots:
@@ -159,19 +153,17 @@ class Plan(Text):
             table = str(self.table([f"    .quad 0,0,{empty},{empty}"]))
         return _IMAGE.row(table, self.string(name), place, *[None] * 6)
 
-    def _kernel(self, ref: KernelRef, image: str) -> str:
-        kernel, declared = ref.signature.kernel, None
-        if ref.least_params is not None:
-            data = b"".join(param.size.to_bytes(4, "little") for param in kernel.params)
-            sizes, count = self.data(data, align=4) if data else None, len(kernel.params)
-            declared = self.table([_DECLARED.row(sizes, count, ref.least_params, ref.by_part)])
+    def _kernel(self, ref: KernelRef, image: str, is_in_file: bool) -> str:
+        kernel = ref.signature.kernel
+        sizes = [param.size for param in kernel.params] if is_in_file else []
+        params = self.data(struct.pack(f"<{len(sizes)}I", *sizes), align=4) if sizes else None
         # Of an image without registers it is not known: any dynamic part is opted into.
         smem = max(0, 48 * 1024 - kernel.static_smem_bytes) if kernel.registers else 0
         return _KERNEL.row(
             *(image, self.string(kernel.name), self.string(ref.signature.display)),
-            *(self.string(", ".join(ref.archs)) if ref.archs else None, declared, None, 0),
+            *(self.string(", ".join(ref.archs)) if ref.archs else None, params, None, 0),
             *(kernel.cluster or (0, 0, 0)),
-            *(smem, kernel.grid_in_clusters),
+            *(smem, len(sizes), kernel.grid_in_clusters),
         )
 
     def _close_slots(self) -> None:

@@ -47,7 +47,7 @@ class _Place(NamedTuple):
 class Scope:
     """The function's parameters first, then what the launch's `args` give, then the device's.
 
-    What expressions need of the former is noted in `exported`, and their names in `read`.
+    What expressions need of the former is noted in `exported`.
     """
 
     def __init__(
@@ -59,7 +59,6 @@ class Scope:
     ) -> None:
         self.plan, self.exported, self.args, self.types = plan, exported, args, types
         self.numbers = {name: number for number, name in enumerate(exported)}
-        self.read: set[str] = set()
 
     def figure(
         self,
@@ -100,7 +99,6 @@ class Scope:
     def _read(self, read: Read, place: _Place) -> _Code:
         name = read.name
         if name in self.exported:
-            self.read.add(name)
             try:
                 self.exported[name] = self.exported[name].with_read(read)
             except ValueError as error:

@@ -48,7 +48,6 @@ def map_row(scope: Scope, map_: TensorMap, param: Param) -> str | None:
     # None and bare addresses have no shape, and no dtype.
     needs_tensor = map_.global_dim is None or map_.dtype is None
     scope.exported[tensor] = exported._replace(in_expression=exported.in_expression or needs_tensor)
-    scope.read.add(tensor)
     words, steps = [0] * _NUM_WORDS, []
     for field, first in _WORDS.items():
         given = getattr(map_, field)

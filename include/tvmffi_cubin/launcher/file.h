@@ -65,63 +65,50 @@ TVMFFI_CUBIN_COLD Status LoadImage(EmbeddedImage* image) {
 
 /*!
  * \brief Finds the one kernel that a part of its name stands for, as the build does in an image
- * that it sees: the shortest of the names that have it, with which all the others begin. Those in
- * which a number follows the part, such as `k_1`, count where there are no others.
+ * that it sees: those that a compiler has numbered behind it, such as `k_1`, count where there are
+ * no others.
  */
 TVMFFI_CUBIN_COLD Status FindByPart(const EmbeddedKernel& kernel, CUkernel* out) {
   constexpr unsigned kMost = 1024;
   CUkernel kernels[kMost];
   const CUlibrary library = kernel.image->library.handle;
-  unsigned count = 0;
+  unsigned count = 0, num_found = 0, num_plain = 0;
   entry::cuLibraryGetKernelCount(&count, library);
   if (count > kMost) count = kMost;
   entry::cuLibraryEnumerateKernels(kernels, count, library);
-  const char* best = nullptr;
-  bool is_one = kernel.declared->by_part;
-  for (int with_number = 0; with_number < 2 && is_one && best == nullptr; ++with_number) {
-    const auto has_part = [&](const char* name) {
-      const char* part = strstr(name, kernel.symbol);
-      const char* rest = part == nullptr ? "" : part + strlen(kernel.symbol);
-      const bool is_numbered = rest[0] == '_' && rest[1] >= '0' && rest[1] <= '9';
-      return part != nullptr && is_numbered == (with_number != 0);
-    };
-    for (unsigned i = 0; i < count; ++i) {
-      const char* name = KernelName(kernels[i]);
-      if (!has_part(name) || (best != nullptr && strlen(name) >= strlen(best))) continue;
-      best = name;
-      *out = kernels[i];
-    }
-    for (unsigned i = 0; i < count && best != nullptr; ++i) {
-      const char* name = KernelName(kernels[i]);
-      is_one &= !has_part(name) || strncmp(name, best, strlen(best)) == 0;
-    }
+  for (unsigned i = 0; i < count; ++i) {
+    const char* rest = strstr(KernelName(kernels[i]), kernel.symbol);
+    if (rest == nullptr) continue;
+    rest += strlen(kernel.symbol);
+    while ((rest = strchr(rest, '_')) != nullptr && !(rest[1] >= '1' && rest[1] <= '9')) ++rest;
+    if (rest == nullptr) ++num_plain;
+    if (rest == nullptr || num_plain == 0) *out = kernels[i];
+    ++num_found;
   }
-  if (is_one && best != nullptr) return {};
+  if (num_plain == 1 || num_found == 1) return {};
   char all[2048];
   ListKernels(library, all, sizeof(all));
   return Raised(Fail("LaunchError", "%s has %s kernel %s: name one in Launch(kernel=...): %s",
-                     PathOf(*kernel.image).chars, best != nullptr ? "more than one" : "no",
+                     PathOf(*kernel.image).chars, num_found != 0 ? "more than one" : "no",
                      kernel.symbol, all));
 }
 
 /*! \brief Checks that all that a kernel in a file reads of its parameters is passed. */
 TVMFFI_CUBIN_COLD Status CheckParams(const EmbeddedKernel& kernel, CUkernel handle) {
-  const DeclaredParams& declared = *kernel.declared;
   Text taken, passed;
-  int count = 0;
-  for (bool fits = true;; ++count) {
+  bool fits = true;
+  for (uint32_t i = 0;; ++i) {
     size_t offset = 0, size = 0;
-    const Status status{
-        entry::cuKernelGetParamInfo(handle, static_cast<size_t>(count), &offset, &size),
-        "cuKernelGetParamInfo"};
+    const Status status{entry::cuKernelGetParamInfo(handle, i, &offset, &size),
+                        "cuKernelGetParamInfo"};
     // What it says of the one past the last.
-    if (status.result == CUDA_ERROR_INVALID_VALUE && fits && count >= declared.least) return {};
     if (status.result == CUDA_ERROR_INVALID_VALUE) break;
     if (!status.ok()) return status;
-    fits &= count < declared.most && size == declared.sizes[count];
+    fits &= i < kernel.num_params && size == kernel.params[i];
     taken.Add(" %zu", size);
   }
-  for (int i = 0; i < declared.most; ++i) passed.Add(" %u", declared.sizes[i]);
+  if (fits) return {};
+  for (uint32_t i = 0; i < kernel.num_params; ++i) passed.Add(" %u", kernel.params[i]);
   return Raised(Fail("LaunchError",
                      "kernel %s in %s has parameters of%s bytes, and of%s are declared: say what "
                      "it takes in Launch(params=...)",

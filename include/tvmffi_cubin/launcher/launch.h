@@ -50,9 +50,10 @@ TVMFFI_CUBIN_COLD Status LoadKernelNow(EmbeddedKernel* kernel) {
   CUkernel handle = nullptr;
   const CUlibrary library = kernel->image->library.handle;
   status = {entry::cuLibraryGetKernel(&handle, library, kernel->symbol), "cuLibraryGetKernel"};
-  if (kernel->declared != nullptr) {
+  if (kernel->image->path != nullptr) {
     if (status.result == CUDA_ERROR_NOT_FOUND) status = FindByPart(*kernel, &handle);
     if (status.ok()) status = CheckParams(*kernel, handle);
+    if (!status.ok()) return status;
     const ClusterShape fixed = FixedCluster(handle, CurrentDevice());
     memcpy(kernel->cluster, fixed.size, sizeof(fixed.size));
   }

@@ -154,25 +154,18 @@ struct EmbeddedImage {
   TVMFFIObject* maker;  // a tvm-ffi function that makes a missing file, or null
 };
 
-/*! \brief What is passed to a kernel that is only seen when its file is loaded. */
-struct DeclaredParams {
-  const uint32_t* sizes;  // in bytes
-  int32_t most;           // of them are passed
-  int32_t least;          // of them are the kernel's; the rest may be for expressions alone
-  bool by_part;           // whether the kernel's name may be a part of that in the file
-};
-
 /*! \brief One kernel. Writable. */
 struct EmbeddedKernel {
   EmbeddedImage* image;
-  const char* symbol;
-  const char* display;             // as people write it
-  const char* arches;              // those of the image's that have it; null: all
-  const DeclaredParams* declared;  // of a kernel in a file
+  const char* symbol;      // of one in a file that or a part of it
+  const char* display;     // as people write it
+  const char* arches;      // those of the image's that have it; null: all
+  const uint32_t* params;  // of one in a file: the bytes of each parameter that is passed
   CUkern_st* handle;
   OptedIn opted_in;
   uint32_t cluster[3];    // what the kernel itself fixes; zeros where it fixes none
   uint32_t small_smem;    // bytes of dynamic shared memory that need no opting in
+  uint32_t num_params;    // in `params`
   bool grid_in_clusters;  // the driver counts its grid in those, .blocksareclusters in PTX
 };
 
@@ -305,7 +298,7 @@ struct ModulePlan {
 
 static_assert(sizeof(Param) == 72 && offsetof(Param, size) == 48 && offsetof(Param, kind) == 64);
 static_assert(sizeof(Step) == 32 && offsetof(Step, target) == 24 && offsetof(Step, id) == 28);
-static_assert(sizeof(EmbeddedImage) == 72 && sizeof(DeclaredParams) == 24 && sizeof(Source) == 16);
+static_assert(sizeof(EmbeddedImage) == 72 && sizeof(Source) == 16);
 static_assert(sizeof(EmbeddedKernel) == 80 && offsetof(EmbeddedKernel, opted_in) == 48);
 static_assert(sizeof(LaunchPlan) == 48 && sizeof(TensorMapPlan) == 264 &&
               offsetof(TensorMapPlan, spec) == 24 && offsetof(TensorMapSpec, box_dim) == 24);

@@ -144,7 +144,7 @@ __tvmffi_cubin_module:
 .Limages:
     .quad __tvmffi_cubin_image_kernels,.L43,0,0,0,0,0,0,0
 .Lkernels:
-    .quad .Limages+0,.L44,.L45,0,0,0,0;.long 0,0,0,48128;.byte 0;.zero 7
+    .quad .Limages+0,.L44,.L45,0,0,0,0;.long 0,0,0,48128,0;.byte 0;.zero 3
     .section .text
     .balign 16
     stub all,tvmffi_cubin_call,.Lfunctions+0

@@ -122,10 +122,10 @@ __tvmffi_cubin_module:
 .Limages:
     .quad __tvmffi_cubin_image_kernels,.L36,0,0,0,0,0,0,0
 .Lkernels:
-    .quad .Limages+0,.L37,.L37,0,0,0,0;.long 0,0,0,49152;.byte 0;.zero 7
-    .quad .Limages+0,.L38,.L38,0,0,0,0;.long 0,0,0,49152;.byte 0;.zero 7
-    .quad .Limages+0,.L39,.L39,0,0,0,0;.long 0,0,0,49152;.byte 0;.zero 7
-    .quad .Limages+0,.L40,.L40,0,0,0,0;.long 0,0,0,49152;.byte 0;.zero 7
+    .quad .Limages+0,.L37,.L37,0,0,0,0;.long 0,0,0,49152,0;.byte 0;.zero 3
+    .quad .Limages+0,.L38,.L38,0,0,0,0;.long 0,0,0,49152,0;.byte 0;.zero 3
+    .quad .Limages+0,.L39,.L39,0,0,0,0;.long 0,0,0,49152,0;.byte 0;.zero 3
+    .quad .Limages+0,.L40,.L40,0,0,0,0;.long 0,0,0,49152,0;.byte 0;.zero 3
     .section .text
     .balign 16
     stub f,tvmffi_cubin_call,.Lfunctions+0
