@@ -35,9 +35,9 @@ path = tc.build_inline(
 
 # [docs:inspect]
 found = tc.inspect(path)  # reads the file, runs nothing of it
-(saxpy,) = found.functions
-assert saxpy.signature == "saxpy(float a, const float* x, float* y)"
-assert saxpy.launches[0]["grid"] == ["ceil_div(n, 256)"]
+saxpy = found.functions["saxpy"]
+assert saxpy["signature"] == "saxpy(float a, const float* x, float* y)"
+assert saxpy["launches"][0]["grid"] == ["ceil_div(n, 256)"]
 assert [kernel.name for kernel in found.kernels] == ["saxpy"]
 # [docs:end]
 

@@ -27,8 +27,7 @@ from .launches.values import Bound, Scratch
 
 if TYPE_CHECKING:
     from . import triton
-    from .artifacts.inspect_file import inspect
-    from .artifacts.inspection import Inspection
+    from .artifacts.inspection import Inspection, inspect
     from .cache.info import CacheInfo, cache_info
     from .cuda import nvjitlink, nvrtc
     from .formats import tvm
@@ -100,7 +99,7 @@ _LAZY = {
     "ImageFile": "inline.images",
     "Inspection": "artifacts.inspection",
     "LazyModule": "inline.lazy",
-    "inspect": "artifacts.inspect_file",
+    "inspect": "artifacts.inspection",
     "Module": "module",
     "Occupancy": "module.occupancy",
     "Parameter": "kernels.cubin",

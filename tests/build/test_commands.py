@@ -106,7 +106,7 @@ def test_demo_says_why_it_did_not_launch_or_checks_the_numbers(
     monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", "/nonexistent/libcuda.so.1")
     assert main(["demo", "--arch", "sm_75"]) == 0
     output = capsys.readouterr().out
-    assert "Kernels for sm_75:" in output
+    assert "kernels: cubin for sm_75, " in output
     assert "Not launched: the CUDA driver shows no GPU here" in output
 
 

@@ -215,7 +215,7 @@ def test_the_code_that_nvcc_embeds_is_inspected(mixed, genuine):
     (kernel,) = code.kernels
     assert kernel.static_smem_bytes == 64
     assert "add<__half, 32>" in found.text()
-    assert found.versions["nvcc"] == genuine.version
+    assert found.manifest["versions"]["nvcc"] == genuine.version
     assert list(mixed.cubins) == ["image"]
 
 

@@ -40,7 +40,7 @@ TEXT = (
 
 
 def test_kernels_are_as_the_text_declares_them():
-    assert (ptx.version(TEXT.encode()), ptx.arch(TEXT.encode())) == ("8.8", "compute_90")
+    assert ptx.arch(TEXT.encode()) == "compute_90"
     fill, fixed = Cubin(TEXT.encode(), "compute_90", kind="ptx").kernels
     assert (fill.name, fixed.name) == ("_Z4fillIfEvPT_S0_", "$fixed.1")
     assert [(p.offset, p.size) for p in fill.params] == [

@@ -66,7 +66,8 @@ class Artifact(NamedTuple):
             elif known["crc32"] != zlib.crc32(image):
                 raise ValueError(f"image {where.name!r} is another than when it was loaded")
             else:
-                found[where.name] = Cubin(image, **{key: known[key] for key in FACTS})
+                said = {key: known[key] for key in FACTS}
+                found[where.name] = Cubin(image, name=where.name, **said)
         # Those that lie in files are not embedded.
         wanted = {name for name, known in expected.items() if "file" not in known}
         if missing := wanted - found.keys():

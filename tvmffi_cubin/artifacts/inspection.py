@@ -1,114 +1,26 @@
-"""`Inspection`: what is in an image, or in a module with its images; plain data, text and JSON."""
+"""`inspect`: what a module, an object or an image consists of, read without loading it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..kernels.cubin import Kernel
+from ..errors import ImageError
+from ..kernels import fatbin
+from ..kernels.cubin import KINDS, Cubin, Kernel
 from ..kernels.demangle import demangle, function_name
-from .kernel_table import kernel_table
+from ..kernels.image import check_regular, is_host_elf, read_image, take_image
+from .artifact import read_artifact
 
-Params = tuple[tuple[str, str], ...]
-"""Names and C++ types of parameters."""
-
-
-class InspectedImage(NamedTuple):
-    """One image: a file by itself, embedded in one, or a member of a fatbin.
-
-    Attributes
-    ----------
-    kind : str
-        As of a `Cubin`: ``"cubin"``, ``"relocatable"``, ``"ltoir"``, ``"ptx"`` or ``"fatbin"``; or
-        ``"file"``, one that a module reads when it launches, see `ImageFile`.
-    arch : str
-        As of a `Cubin`; empty where the image does not say.
-    size : int
-        Bytes of the image.
-    name : str
-        What it is embedded as; empty where it is not.
-    kernels : tuple of Kernel
-        Its kernels; a fatbin's are those of its members.
-    members : tuple of InspectedImage
-        A fatbin's images.
-    compression : str
-        Of a member of a fatbin: the name of its compression, empty where there is none.
-    ptx_version : str
-        Of PTX, such as ``"8.8"``.
-    problem : str
-        Why its kernels are not known, or not all of them; empty where they are.
-    """
-
-    kind: str
-    arch: str
-    size: int
-    name: str = ""
-    kernels: tuple[Kernel, ...] = ()
-    members: tuple[InspectedImage, ...] = ()
-    compression: str = ""
-    ptx_version: str = ""
-    problem: str = ""
-
-    def text(self) -> str:
-        """Return it as people read it."""
-        title = f"{self.kind} {self.ptx_version}".rstrip()
-        title += f" for {self.arch}" if self.arch else ""
-        title += f", {self.size} bytes" if self.size else ""
-        title += f", compressed as {self.compression}" if self.compression else ""
-        lines = [f"{self.name}: {title}" if self.name else title]
-        if self.members:
-            members = (x._replace(name=self.name).text() for x in self.members)
-            return "\n\n".join((*lines, *members))
-        if self.kernels:
-            lines.append(kernel_table(self.kernels))
-        elif self.kind in ("ltoir", "relocatable"):
-            lines.append("It is yet to be linked.")
-        elif not self.problem:
-            lines.append("It has no kernels.")
-        return "\n".join((*lines, *filter(None, [self.problem])))
-
-
-class InspectedFunction(NamedTuple):
-    """A function that a module exports.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    signature : str
-        As C++ would declare it, a line for each instance; the name alone for one written in C++.
-    doc : str
-        Its docstring.
-    params : tuple of (str, str)
-        Names and C++ types.
-    launches : tuple of mapping
-        For each kernel launched its symbol, its image, and the fields of its `Launch` as they were
-        written, where they are not as they are by default. Of several instances, all of theirs.
-    bound : tuple of (str, str)
-        Names and C++ types of the parameters that callers do not see, see `Bound`.
-    is_generated : bool
-        Whether its launcher was generated; else it is written in C++, and no more is known.
-    """
-
-    name: str
-    signature: str
-    doc: str = ""
-    params: Params = ()
-    launches: tuple[Mapping[str, Any], ...] = ()
-    bound: Params = ()
-    is_generated: bool = True
-
-    def text(self) -> str:
-        """Return it as people read it."""
-        lines = self.signature.splitlines()
-        lines += [f"    {line}" for line in self.doc.splitlines()]
-        lines += [f"    launches {_launch_text(launch)}" for launch in self.launches]
-        lines += [f"    bound: {_declared(self.bound)}"] if self.bound else []
-        return "\n".join(lines)
+_HEAD = ("kernel", "registers", "shared", "local", "max threads", "parameters")
 
 
 class Inspection(NamedTuple):
-    """What a file, or an image in memory, consists of.
+    """What a file, or an image in memory, consists of; ``print`` shows it as text.
 
     Attributes
     ----------
@@ -116,87 +28,175 @@ class Inspection(NamedTuple):
         The file's path, or what it is instead.
     kind : str
         ``"module"``, a shared object; ``"object"``, one that is yet to be linked; else an image,
-        of the kind that `images` has.
+        see `Cubin.kind`.
     size : int
         Its bytes.
-    images : tuple of InspectedImage
-        The embedded images; of an image that alone.
-    functions : tuple of InspectedFunction
-        What a module exports.
-    versions : mapping of str to str
-        What a module was made with; empty where it does not say.
-    bound : tuple of (str, str)
-        Of a module the parameters that are bound for all its kernels, as of a function.
+    images : tuple of Cubin
+        The embedded images, nvcc's as ``.nv_fatbin``; of an image that alone.
+    manifest : mapping
+        What a module says of itself, see `Module.manifest`; empty where it was not built here.
+    exports : tuple of str
+        The functions that a module exports.
     """
 
     source: str
     kind: str
     size: int
-    images: tuple[InspectedImage, ...] = ()
-    functions: tuple[InspectedFunction, ...] = ()
-    versions: Mapping[str, str] = {}
-    bound: Params = ()
+    images: tuple[Cubin, ...]
+    manifest: Mapping[str, Any] = {}
+    exports: tuple[str, ...] = ()
 
     @property
-    def has_images(self) -> bool:
-        """Whether it carries images, and is none itself."""
-        return self.kind in ("module", "object")
+    def functions(self) -> dict[str, Mapping[str, Any]]:
+        """By name what the manifest says of a function; nothing of one that is written in C++."""
+        known = self.manifest.get("functions", {})
+        return {**known, **{name: {} for name in self.exports if name not in known}}
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
         """The kernels of all images."""
-        return tuple(kernel for image in self.images for kernel in image.kernels)
+        return tuple(kernel for image in self.images for kernel in _kernels(image)[0])
 
     def text(self) -> str:
         """Return it as people read it, as ``tvmffi-cubin inspect`` prints it."""
-        if not self.has_images:
-            return self.images[0]._replace(name=self.source).text()
+        if self.kind not in ("module", "object"):
+            return _image_text(self.images[0])
         lines = [f"{self.source}: {self.kind}, {self.size} bytes"]
-        made = ", ".join(f"{name} {version}" for name, version in self.versions.items() if version)
+        versions = self.manifest.get("versions", {})
+        made = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
         lines += [f"made by {made}"] if made else []
-        lines += [f"bound for every kernel: {_declared(self.bound)}"] if self.bound else []
-        lines += [line for function in self.functions for line in function.text().splitlines()]
-        return "\n\n".join(("\n  ".join(lines), *(f"image {x.text()}" for x in self.images)))
+        lines += _bound_text(self.manifest)
+        lines += [line for x in self.functions.items() for line in _function_text(*x)]
+        lines += [
+            f"image {name}: {facts['file']}, which is read when a kernel of it is launched"
+            for name, facts in self.manifest.get("images", {}).items()
+            if "file" in facts
+        ]
+        return "\n\n".join(("\n  ".join(lines), *(f"image {_image_text(x)}" for x in self.images)))
 
     def values(self) -> dict[str, Any]:
         """Return it as JSON values, by the names of its attributes."""
-        values: dict[str, Any] = _plain(self)
-        return values
+        return {**self._asdict(), "images": [_image_values(x) for x in self.images]}
 
     def __str__(self) -> str:
         return self.text()
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Kernel):
-        return {"demangled": demangle(value.name), **_plain(value._asdict())}
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
-        fields = getattr(value, "_asdict", None)
-        return _plain(fields()) if fields else [_plain(item) for item in value]
-    return value
+def inspect(source: str | os.PathLike[str] | bytes | Cubin) -> Inspection:
+    """Say what a file consists of, without loading or running it.
+
+    Parameters
+    ----------
+    source : path, bytes or Cubin
+        A shared object or an object with its images, a cubin, a fatbin or PTX.
+
+    Returns
+    -------
+    Inspection
+        Functions, parameters, images, kernels and what they use; ``print`` shows it as text.
+
+    Raises
+    ------
+    OSError
+        The file cannot be read.
+    ValueError
+        It is none of these, or damaged; the message says what.
+    TypeError
+        `source` is something else.
+    """
+    if isinstance(source, str | os.PathLike):
+        check_regular(source)
+        name, data = os.fspath(source), Path(source).read_bytes()
+    else:
+        given = source.name if isinstance(source, Cubin) else ""
+        name = given or type(source).__name__
+        data = take_image("what inspect takes", source).image
+    if not is_host_elf(data):
+        image = _image(name, data)
+        return Inspection(name, image.kind, len(data), (image,))
+    try:
+        artifact = read_artifact(data)
+        images = [_image(where.name, artifact.image(where)) for where in artifact.embedded]
+        images += [_image(section, image) for section, image in fatbin.in_host_file(data)]
+        if not (artifact.manifest or images or artifact.exports):
+            raise ImageError("no image, no manifest and no function of this package or tvm-ffi")
+    except ValueError as error:
+        raise ImageError(f"{name}: {error}") from None
+    kind = "object" if artifact.is_object else "module"
+    return Inspection(name, kind, len(data), (*images,), artifact.manifest, artifact.exports)
 
 
-def _launch_text(launch: Mapping[str, Any]) -> str:
-    shape = "" if "grid" in launch or "block" in launch else "in the shape that the caller gives"
-    rest = (
-        f"{key}={_value_text(value)}"
-        for key, value in launch.items()
-        if key not in ("kernel", "image", "params")
+def _image(name: str, data: bytes) -> Cubin:
+    wanted = "wanted is an image, or an object or shared object with images"
+    return read_image(Cubin(data, "", name=name), wanted=(*KINDS, "fatbin"), or_else=wanted)
+
+
+def _kernels(image: Cubin) -> tuple[tuple[Kernel, ...], str]:
+    """Return the kernels of an image, and why there are none."""
+    try:
+        kernels = () if image.kind == "ltoir" else image.kernels
+    except ImageError as error:
+        return (), str(error)
+    is_linked = image.kind not in ("ltoir", "relocatable")
+    return kernels, "It has no kernels." if is_linked else "It is yet to be linked."
+
+
+def _image_text(image: Cubin) -> str:
+    target = f" for {image.arch}" if image.arch else ""
+    title = f"{image.name}: {image.kind}{target}, {len(image.image)} bytes"
+    if image.kind == "fatbin":
+        members = [_image_text(replace(x, name=image.name)) for x in image.members]
+        return "\n\n".join((title, *members, *image.unreadable))
+    kernels, problem = _kernels(image)
+    return f"{title}\n{_table(kernels) if kernels else problem}"
+
+
+def _image_values(image: Cubin) -> dict[str, Any]:
+    values = {"name": image.name, "kind": image.kind, "arch": image.arch, "size": len(image.image)}
+    if image.kind == "fatbin":
+        members = [_image_values(x) for x in image.members]
+        return {**values, "members": members, "unreadable": [*image.unreadable]}
+    return {**values, "kernels": [_kernel_values(x) for x in _kernels(image)[0]]}
+
+
+def _kernel_values(kernel: Kernel) -> dict[str, Any]:
+    params = [param._asdict() for param in kernel.params]
+    return {"demangled": demangle(kernel.name), **kernel._asdict(), "params": params}
+
+
+def _function_text(name: str, facts: Mapping[str, Any]) -> Iterator[str]:
+    yield from facts.get("signature", name).splitlines()
+    yield from (f"    {line}" for line in facts.get("doc", "").splitlines())
+    for instance in facts.get("instances", [facts]):
+        for launch in instance.get("launches", ()):
+            rest = {x: y for x, y in launch.items() if x not in ("kernel", "image", "params")}
+            said = json.dumps(rest) if rest else "in the shape that the caller gives"
+            yield f"    launches {function_name(launch['kernel']).display} {said}"
+    yield from (f"    {line}" for line in _bound_text(facts))
+
+
+def _bound_text(facts: Mapping[str, Any]) -> list[str]:
+    bound = ", ".join(f"{type_} {name}" for name, type_, *_ in facts.get("bound", ()))
+    return [f"bound: {bound}"] if bound else []
+
+
+def _table(kernels: Iterable[Kernel]) -> str:
+    """Return kernels and what they use, a line each."""
+    rows = [_HEAD, *map(_row, kernels)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
+def _row(kernel: Kernel) -> tuple[str, ...]:
+    name = function_name(kernel.name)
+    sizes = ", ".join(str(param.size) for param in kernel.params)
+    params = f"{sizes} bytes" if name.params is None and sizes else ", ".join(name.params or ())
+    block = kernel.required_block
+    uses = (str(kernel.registers), f"{kernel.static_smem_bytes} B", f"{kernel.local_bytes} B")
+    return (
+        name.display,
+        # Of PTX it is not known: the driver decides when it compiles.
+        *(uses if kernel.registers else ("-", "-", "-")),
+        str(kernel.max_threads) if block is None else "x".join(map(str, block)) + " exactly",
+        params or "none",
     )
-    kernel = function_name(str(launch["kernel"])).display
-    return " ".join(filter(None, (kernel, shape, ", ".join(rest))))
-
-
-def _declared(params: Params) -> str:
-    return ", ".join(f"{type_} {name}" for name, type_ in params)
-
-
-def _value_text(value: Any) -> str:
-    if isinstance(value, list):
-        text = ", ".join(map(_value_text, value))
-        return text if len(value) == 1 else f"({text})"
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {_value_text(x)}" for key, x in value.items()) + "}"
-    return str(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from ..kernels.cubin import KINDS
@@ -50,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
-    from ..artifacts.inspect_file import inspect
+    from ..artifacts.inspection import inspect
     from ..cache.files import write_output
     from ..cuda.arch import split
     from ..inline.compile_files import compile_files, headers, make_rule
@@ -73,5 +74,5 @@ def run(options: argparse.Namespace) -> int:
         read = (*map(str, options.files), *headers(options.files, **paths))
         rule = make_rule(str(output), read).encode("utf-8", "surrogateescape")
         write_output(options.depfile, rule)
-    print(inspect(cubin)._replace(source=str(output)))
+    print(inspect(replace(cubin, name=str(output))))
     return 0

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
     from .. import __version__, config
-    from ..artifacts.kernel_table import kernel_table
+    from ..artifacts.inspection import inspect
     from ..cuda import driver
     from ..cuda.arch import split
 
@@ -51,8 +51,7 @@ def run(options: argparse.Namespace) -> int:
         _timed("compiled, embedded, built, loaded", _SOURCE, archs)
         _timed("edited, all of it again", _SOURCE + "// edited", archs)
         module = _timed("unchanged, from the cache", _SOURCE, archs)
-        cubin = module.cubins["kernels"]
-    print(f"\nKernels for {cubin.arch}:\n{kernel_table(cubin.kernels)}\n")
+        print(f"\n{inspect(module.cubins['kernels'])}\n")
     if has_gpu:
         return _launch(driver.load(), module)
     print("Not launched: the CUDA driver shows no GPU here.")

@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
         return _object(options)
     if not (options.images or options.functions) or options.output is None:
         options.parser.error("give an image and -o, or --cubin, --output-obj and --name")
-    from ..artifacts.inspect_file import inspect
+    from ..artifacts.inspection import inspect
     from ..cuda.arch import split
     from ..formats.description import Description
     from ..formats.load import build_description

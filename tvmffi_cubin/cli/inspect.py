@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
-    from ..artifacts.inspect_file import inspect
+    from ..artifacts.inspection import inspect
 
     found = inspect(options.file)
     print(json.dumps(found.values(), indent=2) if options.json else found)

@@ -1,4 +1,4 @@
-"""Reads PTX text: its version, its architecture, its kernels and what they declare."""
+"""Reads PTX text: its architecture, its kernels and what they declare."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ _HEAD = 8192  # bytes enough for the banner
 _VARIABLES = {"global": "__device__", "const": "__constant__"}
 
 
-def version(data: bytes) -> str:
-    """Return the version of the language, such as ``"8.8"``; a driver knows some and older ones."""
-    return _header(data)[0]
-
-
 def arch(data: bytes) -> str:
     """Return the oldest architecture that PTX may be compiled for, such as ``"compute_90"``."""
-    return f"compute_{_header(data)[1]}"
+    start = r"\s*\.version\s+\d+\.\d+\s+\.target\s+sm_(\d+[af]?)"
+    match = re.match(start, _code(data[:_HEAD]))
+    if match is None:
+        raise ImageError("not PTX: it does not begin with .version and .target")
+    return f"compute_{match[1]}"
 
 
 def kernels(data: bytes) -> tuple[Kernel, ...]:
@@ -50,14 +49,6 @@ def _code(data: bytes) -> str:
     """Return PTX without comments and strings."""
     text = data.partition(b"\0")[0].decode("utf-8", "replace")
     return re.sub(r'//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"\n]*"?', " ", text, flags=re.DOTALL)
-
-
-def _header(data: bytes) -> tuple[str, str]:
-    start = r"\s*\.version\s+(\d+\.\d+)\s+\.target\s+sm_(\d+[af]?)"
-    match = re.match(start, _code(data[:_HEAD]))
-    if match is None:
-        raise ImageError("not PTX: it does not begin with .version and .target")
-    return match[1], match[2]
 
 
 def _kernel(name: str, params: str | None, directives: str) -> Kernel:
