@@ -118,7 +118,6 @@ def test_a_map_is_an_argument_of_a_kernel(maps, driver_stub):
 
 IMAGE = {"shape": (2, 8, 64), "strides": (8 * 256, 256), "box": (1, 8, 32)}
 TILED = [
-    ({"shape": (1,) * 6, "strides": (16,) * 5, "box": (1,) * 6}, "the rank is 6, "),
     ({"box": (1, 2, 3)}, "the rank is 2, the map is for rank 3"),
     ({"address": (1 << 20) + 8}, "lies at 0x100008, wanted an address that is a multiple of 16"),
     ({"shape": (0, 128)}, "shape[0] is 0, the driver takes 1 to 4294967296"),
@@ -133,7 +132,6 @@ TILED = [
         {"box": (1, 64), "swizzle": 3},
         "box_dim[1] is 64, the driver takes multiples of 4, 1 to 32 (float32, swizzle '128B', ",
     ),
-    ({"steps": (1, 1, 1)}, "element_strides has 3 dimensions, wanted 2"),
     ({"steps": (1, 2)}, "element_strides[1], of the innermost dimension, is 2, wanted 1"),
     (
         {**IMAGE, "interleave": 2, "swizzle": 1, "strides": (8 * 256, 272)},

@@ -21,31 +21,22 @@ Bytes BytesOf(const TensorMap& map) {
   return Bytes(reinterpret_cast<const char*>(&map), sizeof(map));
 }
 
-// modes: data type, swizzle, interleave, L2 promotion, fill; of memory also its own type, where
-// that is another.
+// modes: data type, swizzle, interleave, L2 promotion, fill.
 TensorMapOptions WithModes(TensorMapOptions options, const Array<int64_t>& modes,
                            const Array<int64_t>& steps) {
-  options.SetDataType(static_cast<TensorMapType>(modes[0]))
-      .SetSwizzle(static_cast<TensorMapSwizzle>(modes[1]))
-      .SetInterleave(static_cast<TensorMapInterleave>(modes[2]))
-      .SetL2Promotion(static_cast<TensorMapL2Promotion>(modes[3]))
-      .SetOobFill(static_cast<TensorMapOobFill>(modes[4]));
-  int64_t all[kMaxMapRank] = {1, 1, 1, 1, 1};
-  Copy(steps, all);
-  switch (steps.size()) {
-    case 1:
-      return options.SetElementStrides({all[0]});
-    case 2:
-      return options.SetElementStrides({all[0], all[1]});
-    case 3:
-      return options.SetElementStrides({all[0], all[1], all[2]});
-    case 4:
-      return options.SetElementStrides({all[0], all[1], all[2], all[3]});
-    case 5:
-      return options.SetElementStrides({all[0], all[1], all[2], all[3], all[4]});
-    default:
-      return options;
-  }
+  options.type = static_cast<int8_t>(modes[0]);
+  Copy(steps, options.element_strides);
+  return options.SetSwizzle(static_cast<CUtensorMapSwizzle>(modes[1]))
+      .SetInterleave(static_cast<CUtensorMapInterleave>(modes[2]))
+      .SetL2Promotion(static_cast<CUtensorMapL2promotion>(modes[3]))
+      .SetOobFill(static_cast<CUtensorMapFloatOOBfill>(modes[4]));
+}
+
+TensorMapOptions Boxes(const Array<int64_t>& box) {
+  TensorMapOptions options;
+  options.rank = static_cast<int32_t>(box.size());
+  Copy(box, options.box_dim);
+  return options;
 }
 
 TensorMapOptions Im2col(const Array<int64_t>& l, const Array<int64_t>& u, int64_t channels,
@@ -58,7 +49,7 @@ TensorMapOptions Im2col(const Array<int64_t>& l, const Array<int64_t>& u, int64_
 TensorMapMemory Memory(const Array<int64_t>& modes, int64_t address, const Array<int64_t>& shape,
                        const Array<int64_t>& strides) {
   TensorMapMemory memory{};
-  memory.type = static_cast<TensorMapType>(modes.size() > 5 ? modes[5] : modes[0]);
+  memory.type = static_cast<CUtensorMapDataType>(modes[0]);
   memory.address = reinterpret_cast<void*>(address);
   memory.rank = static_cast<int32_t>(shape.size());
   Copy(shape, memory.shape);
@@ -69,19 +60,13 @@ TensorMapMemory Memory(const Array<int64_t>& modes, int64_t address, const Array
 }  // namespace
 
 Bytes Tiled(TensorView x, Array<int64_t> box, Array<int64_t> modes, Array<int64_t> steps) {
-  int64_t box_dim[kMaxMapRank] = {};
-  Copy(box, box_dim);
-  const auto options = TensorMapOptions::Tiled(box_dim, static_cast<int>(box.size()));
-  return BytesOf(TensorMap(x, WithModes(options, modes, steps)));
+  return BytesOf(TensorMap(x, WithModes(Boxes(box), modes, steps)));
 }
 
 Bytes TiledMemory(int64_t address, Array<int64_t> shape, Array<int64_t> strides, Array<int64_t> box,
                   Array<int64_t> modes, Array<int64_t> steps) {
-  int64_t box_dim[kMaxMapRank] = {};
-  Copy(box, box_dim);
-  const auto options = TensorMapOptions::Tiled(box_dim, static_cast<int>(box.size()));
   return BytesOf(TensorMap::OfMemory(Memory(modes, address, shape, strides),
-                                     WithModes(options, modes, steps)));
+                                     WithModes(Boxes(box), modes, steps)));
 }
 
 Bytes Im2colMemory(int64_t address, Array<int64_t> shape, Array<int64_t> strides,
@@ -94,7 +79,7 @@ Bytes Im2colMemory(int64_t address, Array<int64_t> shape, Array<int64_t> strides
 
 void Launch(TensorView x) {
   static auto kernel = EMBED_CUBIN_GET_KERNEL(kernels, "mapped");
-  TensorMap map(x, TensorMapOptions::Tiled({8, 64}).SetSwizzle(TensorMapSwizzle::k128B));
+  TensorMap map(x, TensorMapOptions::Tiled({8, 64}).SetSwizzle(CU_TENSOR_MAP_SWIZZLE_128B));
   int n = 7;
   void* args[] = {&map, &n};
   CheckDriver(kernel.Launch(args, LaunchConfig(1, 32)));

@@ -160,7 +160,7 @@ using namespace tvmffi_cubin;
 EMBED_CUBIN(kernels);
 void Copy(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
   static auto kernel = EMBED_CUBIN_GET_KERNEL(kernels, "copy");
-  const auto options = TensorMapOptions::Tiled({32, 32}).SetSwizzle(TensorMapSwizzle::k128B);
+  const auto options = TensorMapOptions::Tiled({32, 32}).SetSwizzle(CU_TENSOR_MAP_SWIZZLE_128B);
   TensorMap from(x, options), to(y, options);
   int rows = 32, columns = 32, bytes = 4096;
   void* args[] = {&from, &to, &rows, &columns, &bytes};
@@ -171,7 +171,7 @@ void Copy(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
   CheckDriver(kernel.Launch(args, config, x.device().device_id));
 }
 tvm::ffi::Bytes Make(tvm::ffi::TensorView x) {
-  const auto options = TensorMapOptions::Tiled({32, 32}).SetSwizzle(TensorMapSwizzle::k128B);
+  const auto options = TensorMapOptions::Tiled({32, 32}).SetSwizzle(CU_TENSOR_MAP_SWIZZLE_128B);
   const TensorMap map(x, options);
   return tvm::ffi::Bytes(reinterpret_cast<const char*>(&map), sizeof(map));
 }

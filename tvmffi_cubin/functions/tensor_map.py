@@ -16,9 +16,9 @@ from .plan import STEP
 from .postfix import Scope
 
 _MAP_SIZE = 128
-_MAP = Layout("P P i i  B b B B B B i i i i" + 27 * " q")
+_MAP = Layout("P P i i  B b B B B B B B i" + 27 * " q")
 _WORD = 10
-# The words of a `TensorMapSpec` in core/tensor_map.h: where each field begins.
+# The words of `TensorMapOptions` in core/tensor_map.h: where each field begins.
 _WORDS = {
     "box_dim": 0, "element_strides": 5, "lower_corner": 10, "upper_corner": 13,
     "channels_per_pixel": 16, "pixels_per_column": 17, "global_dim": 18, "global_strides": 23,
@@ -49,6 +49,7 @@ def map_row(scope: Scope, map_: TensorMap, param: Param) -> str | None:
     needs_tensor = map_.global_dim is None or map_.dtype is None
     scope.exported[tensor] = exported._replace(in_expression=exported.in_expression or needs_tensor)
     words, steps = [0] * _NUM_WORDS, []
+    words[5:10] = [1] * 5  # element_strides
     for field, first in _WORDS.items():
         given = getattr(map_, field)
         figures = given if isinstance(given, tuple) else () if given is None else (given,)
@@ -62,8 +63,8 @@ def map_row(scope: Scope, map_: TensorMap, param: Param) -> str | None:
         map_.is_im2col,
         -1 if map_.dtype is None else DATA_TYPES.index(map_.dtype),
         *(SWIZZLES.index(map_.swizzle), INTERLEAVES.index(map_.interleave)),
-        *(L2_PROMOTIONS.index(map_.l2_promotion), OOB_FILLS.index(map_.oob_fill), map_.rank),
-        *(len(x or ()) for x in (map_.element_strides, map_.global_dim, map_.global_strides)),
+        *(L2_PROMOTIONS.index(map_.l2_promotion), OOB_FILLS.index(map_.oob_fill)),
+        *(map_.global_dim is not None, map_.global_strides is not None, map_.rank),
         *words,
     )
     return scope.plan.table([row])

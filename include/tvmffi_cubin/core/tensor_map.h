@@ -17,78 +17,105 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuTensorMapEncodeIm2col, 12000)
 constexpr int kMaxMapRank = 5;
 constexpr int kMaxMapCorners = kMaxMapRank - 2;
 
-/*! \brief How elements are addressed: boxes, or pixels of an image as a convolution reads them. */
-enum class TensorMapMode : uint8_t { kTiled, kIm2col };
-
-// The enumerators below have the driver's numbers, and headers before CUDA 12.8 lack some of them.
-
-/*! \brief An element's type: CUtensorMapDataType. */
-enum class TensorMapType : int8_t {
-  kFromTensor = -1,
-  kUint8,
-  kUint16,
-  kUint32,
-  kInt32,
-  kUint64,
-  kInt64,
-  kFloat16,
-  kFloat32,
-  kFloat64,
-  kBfloat16,
-  kFloat32Ftz,
-  kTfloat32,
-  kTfloat32Ftz,
-  k16U4Align8B,
-  k16U4Align16B,
-  k16U6Align16B,
-};
-
-/*! \brief How shared memory is permuted against bank conflicts: CUtensorMapSwizzle. */
-enum class TensorMapSwizzle : uint8_t {
-  kNone,
-  k32B,
-  k64B,
-  k128B,
-  k128BAtom32B,
-  k128BAtom32BFlip8B,
-  k128BAtom64B,
-};
-
-/*! \brief Channels kept in groups of 16 or 32 bytes: CUtensorMapInterleave. */
-enum class TensorMapInterleave : uint8_t { kNone, k16B, k32B };
-
-/*! \brief What the L2 cache fetches at least: CUtensorMapL2promotion. */
-enum class TensorMapL2Promotion : uint8_t { kNone, k64B, k128B, k256B };
-
-/*! \brief What is read beyond the tensor: CUtensorMapFloatOOBfill. */
-enum class TensorMapOobFill : uint8_t { kZeros, kNan };
-
-/*! \brief What a tensor map is asked to be. */
-struct TensorMapSpec {
-  TensorMapMode mode = TensorMapMode::kTiled;
-  TensorMapType type = TensorMapType::kFromTensor;
-  TensorMapSwizzle swizzle = TensorMapSwizzle::kNone;
-  TensorMapInterleave interleave = TensorMapInterleave::kNone;
-  TensorMapL2Promotion l2_promotion = TensorMapL2Promotion::kNone;
-  TensorMapOobFill oob_fill = TensorMapOobFill::kZeros;
+/*!
+ * \brief What a tensor map is to be. Dimensions are as the tensor has them, outermost first; setters
+ * return it, so it can be composed. Modes are the driver's numbers.
+ */
+struct __attribute__((visibility("default"))) TensorMapOptions {
+  bool is_im2col = false;  // pixels of an image as a convolution reads them, else boxes
+  int8_t type = -1;        // CUtensorMapDataType; -1: the tensor's
+  uint8_t swizzle = CU_TENSOR_MAP_SWIZZLE_NONE;
+  uint8_t interleave = CU_TENSOR_MAP_INTERLEAVE_NONE;
+  uint8_t l2_promotion = CU_TENSOR_MAP_L2_PROMOTION_NONE;
+  uint8_t oob_fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
+  bool has_global_dim = false;      // else the tensor's own shape and strides
+  bool has_global_strides = false;  // else without gaps
   int32_t rank = 0;                 // of the tensor that it is for
-  int32_t num_element_strides = 0;  // 0: all 1
-  int32_t num_global_dims = 0;      // 0: the tensor's own shape and strides
-  int32_t num_global_strides = 0;   // 0: without gaps
   // The words from here on are known to generated launchers by their numbers.
   int64_t box_dim[kMaxMapRank] = {};  // tiled
-  int64_t element_strides[kMaxMapRank] = {};
+  int64_t element_strides[kMaxMapRank] = {1, 1, 1, 1, 1};
   int64_t lower_corner[kMaxMapCorners] = {};  // im2col: of all dimensions but the first and last
   int64_t upper_corner[kMaxMapCorners] = {};
   int64_t channels_per_pixel = 0;
   int64_t pixels_per_column = 0;
   int64_t global_dim[kMaxMapRank] = {};          // in elements of the map's type
   int64_t global_strides[kMaxMapRank - 1] = {};  // in bytes
+
+  /*!
+   * \brief Boxes of elements.
+   * \param box_dim The box's size in elements in each of the tensor's dimensions, 1 to 256.
+   */
+  template <int kRank>
+  static TensorMapOptions Tiled(const int64_t (&box_dim)[kRank]) {
+    static_assert(kRank <= kMaxMapRank, "tensor maps have up to five dimensions");
+    TensorMapOptions options;
+    options.rank = kRank;
+    memcpy(options.box_dim, box_dim, sizeof(box_dim));
+    return options;
+  }
+
+  /*!
+   * \brief Pixels of an image (N, W, C), (N, H, W, C) or (N, D, H, W, C), as a convolution reads
+   * them.
+   * \param lower_corner Of W; of H and W; or of D, H and W: where the box of pixels begins, from
+   * the tensor's beginning.
+   * \param upper_corner Where it ends, from the tensor's end.
+   * \param channels_per_pixel Elements along C of one load, 1 to 256.
+   * \param pixels_per_column Pixels of one load, 1 to 1024.
+   */
+  template <int kSpatial>
+  static TensorMapOptions Im2col(const int64_t (&lower_corner)[kSpatial],
+                                 const int64_t (&upper_corner)[kSpatial],
+                                 int64_t channels_per_pixel, int64_t pixels_per_column) {
+    static_assert(kSpatial <= kMaxMapCorners, "one to three dimensions lie between N and C");
+    TensorMapOptions options;
+    options.is_im2col = true;
+    options.rank = kSpatial + 2;
+    options.channels_per_pixel = channels_per_pixel;
+    options.pixels_per_column = pixels_per_column;
+    memcpy(options.lower_corner, lower_corner, sizeof(lower_corner));
+    memcpy(options.upper_corner, upper_corner, sizeof(upper_corner));
+    return options;
+  }
+
+  /*! \brief The step from one element to the next in each dimension, 1 to 8; all 1 unless set. */
+  template <int kRank>
+  TensorMapOptions& SetElementStrides(const int64_t (&strides)[kRank]) {
+    static_assert(kRank <= kMaxMapRank, "tensor maps have up to five dimensions");
+    memcpy(element_strides, strides, sizeof(strides));
+    return *this;
+  }
+
+  TensorMapOptions& SetSwizzle(CUtensorMapSwizzle mode) {
+    swizzle = static_cast<uint8_t>(mode);
+    return *this;
+  }
+  TensorMapOptions& SetInterleave(CUtensorMapInterleave mode) {
+    interleave = static_cast<uint8_t>(mode);
+    return *this;
+  }
+  TensorMapOptions& SetL2Promotion(CUtensorMapL2promotion mode) {
+    l2_promotion = static_cast<uint8_t>(mode);
+    return *this;
+  }
+  TensorMapOptions& SetOobFill(CUtensorMapFloatOOBfill mode) {
+    oob_fill = static_cast<uint8_t>(mode);
+    return *this;
+  }
+
+  /*!
+   * \brief Another type than the tensor's, of elements of the same size; or a packed one, whose 4-
+   * or 6-bit values the tensor has in bytes: shape and box_dim then count values.
+   */
+  TensorMapOptions& SetDataType(CUtensorMapDataType data_type) {
+    type = static_cast<int8_t>(data_type);
+    return *this;
+  }
 };
 
 /*! \brief The memory that a map describes. */
 struct TensorMapMemory {
-  TensorMapType type;
+  CUtensorMapDataType type;
   void* address;
   int32_t rank;
   int64_t shape[kMaxMapRank];    // in elements of `type`
@@ -110,8 +137,8 @@ struct TensorMapTypeFacts {
   uint8_t inner_factor;  // of which the innermost dimension is a multiple
 };
 
-/*! \brief What is known of a type; not of kFromTensor. */
-inline const TensorMapTypeFacts& FactsOf(TensorMapType type) {
+/*! \brief What is known of a type, by CUDA's number: headers before 12.8 lack the packed ones. */
+inline const TensorMapTypeFacts& FactsOf(int type) {
   static constexpr TensorMapTypeFacts kFacts[] = {
       {"uint8", kDLUInt, 8, 16, 1},           {"uint16", kDLUInt, 16, 16, 1},
       {"uint32", kDLUInt, 32, 16, 1},         {"int32", kDLInt, 32, 16, 1},
@@ -122,72 +149,65 @@ inline const TensorMapTypeFacts& FactsOf(TensorMapType type) {
       {"tfloat32_ftz", kDLFloat, 32, 16, 1},  {"16u4_align8b", kDLUInt, 4, 16, 2},
       {"16u4_align16b", kDLUInt, 4, 32, 128}, {"16u6_align16b", kDLUInt, 6, 32, 128},
   };
-  return kFacts[static_cast<int>(type)];
+  return kFacts[type];
 }
 
 /*! \brief What addresses and strides of a map are multiples of, in bytes. */
-inline int64_t MapAlignment(const TensorMapSpec& spec, TensorMapType type) {
-  return spec.interleave == TensorMapInterleave::k32B ? 32 : FactsOf(type).align;
+inline int64_t MapAlignment(const TensorMapOptions& options, int type) {
+  return options.interleave == CU_TENSOR_MAP_INTERLEAVE_32B ? 32 : FactsOf(type).align;
 }
 
 /*! \brief Writes a problem's printf-formatted text; returns false. */
 __attribute__((format(printf, 3, 4))) bool FailMap(TensorMapProblem* problem, const char* kind,
                                                    const char* format, ...);
 
-/*! \brief The type of maps that goes with a tensor's; kFromTensor where there is none. */
-inline TensorMapType MapTypeOf(DLDataType dtype) {
-  if (dtype.code == kDLFloat4_e2m1fn) return TensorMapType::k16U4Align8B;  // torch has two a byte
-  if (dtype.code == kDLFloat6_e2m3fn || dtype.code == kDLFloat6_e3m2fn) {
-    return TensorMapType::k16U6Align16B;
-  }
-  if (dtype.lanes != 1) return TensorMapType::kFromTensor;
-  if (dtype.bits == 8) return TensorMapType::kUint8;  // a bool and each kind of float8, too
+/*! \brief The type of maps that goes with a tensor's; -1 where there is none. */
+inline int MapTypeOf(DLDataType dtype) {
+  if (dtype.code == kDLFloat4_e2m1fn) return 13;  // 16U4_ALIGN8B: torch has two a byte
+  if (dtype.code == kDLFloat6_e2m3fn || dtype.code == kDLFloat6_e3m2fn) return 15;  // 16U6_ALIGN16B
+  if (dtype.lanes != 1) return -1;
+  if (dtype.bits == 8) return CU_TENSOR_MAP_DATA_TYPE_UINT8;  // a bool and each kind of float8, too
   const int code = dtype.code == kDLInt && dtype.bits == 16 ? int{kDLUInt} : dtype.code;
-  for (int i = 0; i <= static_cast<int>(TensorMapType::kBfloat16); ++i) {
-    const TensorMapTypeFacts& facts = FactsOf(static_cast<TensorMapType>(i));
-    if (facts.code == code && facts.bits == dtype.bits) return static_cast<TensorMapType>(i);
-  }
-  return TensorMapType::kFromTensor;
+  int type = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+  while (type >= 0 && (FactsOf(type).code != code || FactsOf(type).bits != dtype.bits)) --type;
+  return type;
 }
 
 /*! \brief Whether a map is for this rank; what follows relies on it. */
-inline bool IsMapRank(const TensorMapSpec& spec, int rank, TensorMapProblem* problem) {
-  return (rank == spec.rank && rank >= 1 && rank <= kMaxMapRank) ||
-         FailMap(problem, "ValueError", "the rank is %d, the map is for rank %d, 1 to %d", rank,
-                 spec.rank, kMaxMapRank);
+inline bool IsMapRank(const TensorMapOptions& options, int rank, TensorMapProblem* problem) {
+  return rank == options.rank ||
+         FailMap(problem, "ValueError", "the rank is %d, the map is for rank %d", rank,
+                 options.rank);
 }
 
 /*!
  * \brief Works out the memory of a map: its own `global_dim`, else a tensor's shape and strides.
  * \param tensor May be null where the map has its own dimensions and its type.
  */
-inline bool DescribeMemory(const TensorMapSpec& spec, const DLTensor* tensor, void* address,
+inline bool DescribeMemory(const TensorMapOptions& options, const DLTensor* tensor, void* address,
                            TensorMapMemory* out, TensorMapProblem* problem) {
-  const bool is_own = spec.num_global_dims != 0;
-  const int rank = is_own ? spec.num_global_dims : tensor->ndim, inner = rank - 1;
+  const bool is_own = options.has_global_dim;
+  const int inner = options.rank - 1;
+  const int type = options.type >= 0 ? options.type : MapTypeOf(tensor->dtype);
   const int64_t given = tensor == nullptr ? 0 : tensor->dtype.bits * tensor->dtype.lanes;
-  const bool from_tensor = spec.type == TensorMapType::kFromTensor;
-  out->address = address;
-  out->rank = rank;
-  out->type = from_tensor ? MapTypeOf(tensor->dtype) : spec.type;
-  if (!IsMapRank(spec, rank, problem)) return false;
-  if (out->type == TensorMapType::kFromTensor) {
+  if (!is_own && !IsMapRank(options, tensor->ndim, problem)) return false;
+  if (type < 0) {
     return FailMap(problem, "TypeError",
                    "tensor maps have no data type for elements of DLPack code %d, %d bits and %d "
                    "lanes: name one of that size, such as uint%ld",
                    tensor->dtype.code, tensor->dtype.bits, tensor->dtype.lanes, given);
   }
-  const TensorMapTypeFacts& facts = FactsOf(out->type);
+  *out = {static_cast<CUtensorMapDataType>(type), address, options.rank, {}, {}};
+  const TensorMapTypeFacts& facts = FactsOf(type);
   const int64_t held = is_own ? facts.bits : given;
   // Values of 4 and 6 bits come in bytes, too, since few frameworks have such types.
   if (held != facts.bits && (facts.bits >= 8 || held != 8)) {
     return FailMap(problem, "TypeError", "data type %s has %d bits, the tensor's elements have %ld",
                    facts.name, facts.bits, held);
   }
-  const int64_t align = MapAlignment(spec, out->type);
   int64_t compact = 1;  // elements
   for (int i = inner; i >= 0; --i) {
-    const int64_t size = is_own ? spec.global_dim[i] : tensor->shape[i];
+    const int64_t size = is_own ? options.global_dim[i] : tensor->shape[i];
     const int64_t stride = is_own || tensor->strides == nullptr ? compact : tensor->strides[i];
     int64_t bits = 0;
     // What overflows is more than any map takes.
@@ -199,10 +219,10 @@ inline bool DescribeMemory(const TensorMapSpec& spec, const DLTensor* tensor, vo
                      "stride[%d], of the innermost dimension, is %ld elements, wanted 1", i,
                      stride);
     }
-    if (is_own && spec.num_global_strides != 0) {
-      out->strides[i] = i == inner ? 0 : spec.global_strides[i];
-    } else if (size == 1 && (!is_own || bits % (8 * align) != 0)) {
-      out->strides[i] = align;  // of one element any that the driver takes
+    if (options.has_global_strides) {
+      out->strides[i] = i == inner ? 0 : options.global_strides[i];
+    } else if (size == 1) {
+      out->strides[i] = MapAlignment(options, type);  // of one element any that the driver takes
     } else if (i != inner && bits % 8 != 0) {
       return FailMap(problem, "ValueError", "stride[%d] is %ld bits, no whole bytes", i, bits);
     } else {
@@ -222,67 +242,61 @@ inline bool DescribeMemory(const TensorMapSpec& spec, const DLTensor* tensor, vo
  * \brief Says what is wrong with a map that the driver refuses, which has one answer for all of it:
  * the first number that is none of those that it takes, else what it was asked for.
  */
-bool FailEncoding(const TensorMapSpec& spec, const TensorMapMemory& memory, const Status& status,
-                  TensorMapProblem* problem);
+bool FailEncoding(const TensorMapOptions& options, const TensorMapMemory& memory,
+                  const Status& status, TensorMapProblem* problem);
 
 /*! \brief Makes a map of memory in the current context; the driver's order is made here. */
-inline bool EncodeTensorMap(const TensorMapSpec& spec, const TensorMapMemory& memory,
+inline bool EncodeTensorMap(const TensorMapOptions& options, const TensorMapMemory& memory,
                             CUtensorMap* out, TensorMapProblem* problem) {
-  const int rank = memory.rank, inner = rank - 1;
-  cuuint64_t dims[kMaxMapRank], strides[kMaxMapRank] = {};
-  cuuint32_t box[kMaxMapRank], steps[kMaxMapRank] = {1, 1, 1, 1, 1};
-  int lower[kMaxMapRank], upper[kMaxMapRank];
-  if (!IsMapRank(spec, rank, problem)) return false;
-  if (spec.num_element_strides != 0 && spec.num_element_strides != rank) {
-    return FailMap(problem, "ValueError", "element_strides has %d dimensions, wanted %d",
-                   spec.num_element_strides, rank);
-  }
+  if (!IsMapRank(options, memory.rank, problem)) return false;
   if (memory.address == nullptr) {
     return FailMap(problem, "ValueError", "there is no data: the address is null");
+  }
+  const auto rank = static_cast<cuuint32_t>(memory.rank);
+  const int inner = memory.rank - 1;
+  // The driver would ignore the innermost step.
+  if (options.element_strides[inner] != 1 &&
+      options.interleave == CU_TENSOR_MAP_INTERLEAVE_NONE) {
+    return FailMap(problem, "ValueError",
+                   "element_strides[%d], of the innermost dimension, is %ld, wanted 1", inner,
+                   options.element_strides[inner]);
   }
   // In 32 bits, one that the driver refuses where it does not fit.
   const auto number = [](int64_t value) {
     return value == static_cast<int>(value) ? static_cast<int>(value) : INT32_MAX;
   };
-  for (int i = 0; i < rank; ++i) {
+  cuuint64_t dims[kMaxMapRank], strides[kMaxMapRank] = {};
+  cuuint32_t box[kMaxMapRank], steps[kMaxMapRank];
+  int lower[kMaxMapRank], upper[kMaxMapRank];
+  for (int i = 0; i <= inner; ++i) {
     dims[i] = static_cast<cuuint64_t>(memory.shape[inner - i]);
     if (i > 0) strides[i - 1] = static_cast<cuuint64_t>(memory.strides[inner - i]);
-    box[i] = static_cast<cuuint32_t>(number(spec.box_dim[inner - i]));
-    if (spec.num_element_strides != 0) {
-      steps[i] = static_cast<cuuint32_t>(number(spec.element_strides[inner - i]));
-    }
+    box[i] = static_cast<cuuint32_t>(number(options.box_dim[inner - i]));
+    steps[i] = static_cast<cuuint32_t>(number(options.element_strides[inner - i]));
   }
-  for (int i = 0; i < rank - 2; ++i) {
-    lower[i] = number(spec.lower_corner[rank - 3 - i]);
-    upper[i] = number(spec.upper_corner[rank - 3 - i]);
+  for (int i = 0; i < inner - 1; ++i) {
+    lower[i] = number(options.lower_corner[inner - 2 - i]);
+    upper[i] = number(options.upper_corner[inner - 2 - i]);
   }
-  // The driver would ignore the innermost step.
-  if (steps[0] != 1 && spec.interleave == TensorMapInterleave::kNone) {
-    return FailMap(problem, "ValueError",
-                   "element_strides[%d], of the innermost dimension, is %u, wanted 1", inner,
-                   steps[0]);
-  }
-  const auto type = static_cast<CUtensorMapDataType>(memory.type);
-  const auto interleave = static_cast<CUtensorMapInterleave>(spec.interleave);
-  const auto swizzle = static_cast<CUtensorMapSwizzle>(spec.swizzle);
-  const auto promotion = static_cast<CUtensorMapL2promotion>(spec.l2_promotion);
-  const auto fill = static_cast<CUtensorMapFloatOOBfill>(spec.oob_fill);
-  const auto num_dims = static_cast<cuuint32_t>(rank);
+  const auto interleave = static_cast<CUtensorMapInterleave>(options.interleave);
+  const auto swizzle = static_cast<CUtensorMapSwizzle>(options.swizzle);
+  const auto promotion = static_cast<CUtensorMapL2promotion>(options.l2_promotion);
+  const auto fill = static_cast<CUtensorMapFloatOOBfill>(options.oob_fill);
   Status status;
-  if (spec.mode == TensorMapMode::kTiled) {
-    status.call = "cuTensorMapEncodeTiled";
-    status.result =
-        entry::cuTensorMapEncodeTiled(out, type, num_dims, memory.address, dims, strides, box,
-                                      steps, interleave, swizzle, promotion, fill);
-  } else {
+  if (options.is_im2col) {
     status.call = "cuTensorMapEncodeIm2col";
     status.result = entry::cuTensorMapEncodeIm2col(
-        out, type, num_dims, memory.address, dims, strides, lower, upper,
-        static_cast<cuuint32_t>(number(spec.channels_per_pixel)),
-        static_cast<cuuint32_t>(number(spec.pixels_per_column)), steps, interleave, swizzle,
+        out, memory.type, rank, memory.address, dims, strides, lower, upper,
+        static_cast<cuuint32_t>(number(options.channels_per_pixel)),
+        static_cast<cuuint32_t>(number(options.pixels_per_column)), steps, interleave, swizzle,
         promotion, fill);
+  } else {
+    status.call = "cuTensorMapEncodeTiled";
+    status.result =
+        entry::cuTensorMapEncodeTiled(out, memory.type, rank, memory.address, dims, strides, box,
+                                      steps, interleave, swizzle, promotion, fill);
   }
-  if (__builtin_expect(!status.ok(), 0)) return FailEncoding(spec, memory, status, problem);
+  if (__builtin_expect(!status.ok(), 0)) return FailEncoding(options, memory, status, problem);
   if (driver_state.version >= 13020) return true;
   // Before, the driver sets bit 85 in every map, and devices of compute capability 10.0 address
   // memory beyond a small tensor's, which may be no one's; older ones do not read it.
@@ -308,19 +322,20 @@ TVMFFI_CUBIN_COLD bool FailMap(TensorMapProblem* problem, const char* kind, cons
   return false;
 }
 
-TVMFFI_CUBIN_COLD bool FailEncoding(const TensorMapSpec& spec, const TensorMapMemory& memory,
-                                    const Status& status, TensorMapProblem* problem) {
+TVMFFI_CUBIN_COLD bool FailEncoding(const TensorMapOptions& options,
+                                    const TensorMapMemory& memory, const Status& status,
+                                    TensorMapProblem* problem) {
   static constexpr const char* kSwizzles[] = {
       "none", "32B", "64B", "128B", "128B_atom_32B", "128B_atom_32B_flip_8B", "128B_atom_64B"};
   static constexpr const char* kInterleaves[] = {"none", "16B", "32B"};
   const TensorMapTypeFacts& facts = FactsOf(memory.type);
-  const int swizzle = static_cast<int>(spec.swizzle), inner = memory.rank - 1;
-  const bool is_tiled = spec.mode == TensorMapMode::kTiled, is_own = spec.num_global_dims != 0;
-  const bool is_plain = spec.interleave == TensorMapInterleave::kNone;
-  const int64_t align = MapAlignment(spec, memory.type);
+  const int swizzle = options.swizzle, inner = memory.rank - 1;
+  const bool is_tiled = !options.is_im2col, is_own = options.has_global_dim;
+  const bool is_plain = options.interleave == CU_TENSOR_MAP_INTERLEAVE_NONE;
+  const int64_t align = MapAlignment(options, memory.type);
   char modes[128];
   snprintf(modes, sizeof(modes), "(%s, swizzle '%s', interleave '%s')", facts.name,
-           kSwizzles[swizzle], kInterleaves[static_cast<int>(spec.interleave)]);
+           kSwizzles[swizzle], kInterleaves[options.interleave]);
   // Whether a number is none that the driver takes.
   const auto is_off = [&](const char* what, int index, int64_t value, int64_t least, int64_t most,
                           int64_t unit = 1) {
@@ -333,11 +348,10 @@ TVMFFI_CUBIN_COLD bool FailEncoding(const TensorMapSpec& spec, const TensorMapMe
   for (int i = 0; i <= inner; ++i) {
     if (is_off(is_own ? "global_dim" : "shape", i, memory.shape[i], 1, INT64_C(1) << 32,
                i == inner ? facts.inner_factor : 1) ||
-        (i != inner && is_off(spec.num_global_strides != 0 ? "global_strides" : "stride", i,
+        (i != inner && is_off(options.has_global_strides ? "global_strides" : "stride", i,
                               memory.strides[i], 0, (INT64_C(1) << 40) - align, align)) ||
-        (i != inner && is_tiled && is_off("box_dim", i, spec.box_dim[i], 1, 256)) ||
-        (spec.num_element_strides != 0 &&
-         is_off("element_strides", i, spec.element_strides[i], 1, 8))) {
+        (i != inner && is_tiled && is_off("box_dim", i, options.box_dim[i], 1, 256)) ||
+        is_off("element_strides", i, options.element_strides[i], 1, 8)) {
       return false;
     }
   }
@@ -345,9 +359,9 @@ TVMFFI_CUBIN_COLD bool FailEncoding(const TensorMapSpec& spec, const TensorMapMe
   const int permuted = swizzle > 3 ? 128 : 16 << swizzle;  // bytes
   const int64_t span = is_plain && swizzle != 0 ? permuted * 8 / facts.bits : 256;
   const bool is_whole = facts.inner_factor == 128;
-  const bool is_free = is_whole || spec.interleave == TensorMapInterleave::k32B;
+  const bool is_free = is_whole || options.interleave == CU_TENSOR_MAP_INTERLEAVE_32B;
   if (is_off(is_tiled ? "box_dim" : "channels_per_pixel", is_tiled ? inner : 0,
-             is_tiled ? spec.box_dim[inner] : spec.channels_per_pixel, is_whole ? 128 : 1,
+             is_tiled ? options.box_dim[inner] : options.channels_per_pixel, is_whole ? 128 : 1,
              is_whole ? 128 : (span < 256 ? span : 256), is_free ? 1 : 128 / facts.bits)) {
     return false;
   }
@@ -359,7 +373,7 @@ TVMFFI_CUBIN_COLD bool FailEncoding(const TensorMapSpec& spec, const TensorMapMe
   char call[320];
   DescribeStatus(status, call, sizeof(call));
   const int arch = DeviceArch(CurrentDevice());
-  const bool is_new = spec.swizzle > TensorMapSwizzle::k128B || facts.bits < 8;
+  const bool is_new = swizzle > CU_TENSOR_MAP_SWIZZLE_128B || facts.bits < 8;
   return FailMap(problem, "LaunchError", "%s %s%s", call, modes,
                  arch < 90 ? ". Tensor maps need a device of compute capability 9.0"
                  : arch < 100 && is_new

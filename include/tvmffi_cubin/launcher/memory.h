@@ -36,15 +36,15 @@ inline int FillBound(const Call& call, int slot_number, void** param) {
  * mostly gives an empty grid.
  */
 inline int EncodeMap(Call* call, const TensorMapPlan& plan, CUtensorMap* map) {
-  TensorMapSpec spec = plan.spec;
+  TensorMapOptions options = plan.options;
   TensorMapMemory memory;
   TensorMapProblem problem;
   // Words are numbered from box_dim on.
-  call->map_words = spec.box_dim;
+  call->map_words = options.box_dim;
   if (DoSteps(call, plan.steps, plan.num_steps) != 0) return -1;
   const Argument& given = call->arguments[plan.argument];
-  if (DescribeMemory(spec, given.tensor, given.storage.pointer, &memory, &problem) &&
-      EncodeTensorMap(spec, memory, map, &problem)) {
+  if (DescribeMemory(options, given.tensor, given.storage.pointer, &memory, &problem) &&
+      EncodeTensorMap(options, memory, map, &problem)) {
     return 0;
   }
   const char* tensor = call->instance.params[plan.argument].name;

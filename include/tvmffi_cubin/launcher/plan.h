@@ -135,7 +135,7 @@ struct Step {
     kEvent,       // an attribute that is an event's handle; 0 leaves it out
     kRaw,         // an attribute by its bytes: `text` points at them, `value` says how many
     kComputed,    // kernel argument computed[number], of Kind `axis` and `id` bytes
-    kMapWord,     // word `number` of a tensor map's spec (see TensorMapPlan)
+    kMapWord,     // word `number` of a tensor map's options (see TensorMapPlan)
   } target;
   uint8_t axis;
   uint16_t number;
@@ -196,7 +196,7 @@ struct TensorMapPlan {
   const Step* steps;  // kMapWord: the words that expressions give
   int32_t num_steps;
   int32_t argument;    // the tensor
-  TensorMapSpec spec;  // with zeros where expressions give the figures
+  TensorMapOptions options;  // with zeros where expressions give the figures
 };
 
 /*! \brief A kernel parameter that is memory for the launch alone. */
@@ -300,8 +300,8 @@ static_assert(sizeof(Param) == 72 && offsetof(Param, size) == 48 && offsetof(Par
 static_assert(sizeof(Step) == 32 && offsetof(Step, target) == 24 && offsetof(Step, id) == 28);
 static_assert(sizeof(EmbeddedImage) == 72 && sizeof(Source) == 16);
 static_assert(sizeof(EmbeddedKernel) == 80 && offsetof(EmbeddedKernel, opted_in) == 48);
-static_assert(sizeof(LaunchPlan) == 48 && sizeof(TensorMapPlan) == 264 &&
-              offsetof(TensorMapPlan, spec) == 24 && offsetof(TensorMapSpec, box_dim) == 24);
+static_assert(sizeof(LaunchPlan) == 48 && sizeof(TensorMapPlan) == 256 &&
+              offsetof(TensorMapPlan, options) == 24 && offsetof(TensorMapOptions, box_dim) == 16);
 static_assert(sizeof(ScratchPlan) == 64 && sizeof(TargetPlan) == 56 && sizeof(Instance) == 72);
 static_assert(sizeof(FunctionPlan) == 32 && sizeof(ModulePlan) == 64);
 static_assert(sizeof(BoundSlot) == 40 && sizeof(BoundTable) == 24);
