@@ -31,7 +31,12 @@ GOOD = {
                 },
             ],
         },
-        "scale": {"instances": [{"launches": [{"kernel": "wide", "when": "n % 4 == 0"}]}]},
+        "scale": {
+            "instances": [
+                {"launches": [{"kernel": "wide", "when": "n % 4 == 0"}]},
+                {"launches": [{"kernel": "narrow"}]},
+            ]
+        },
     },
     "images": {"k": {"path": "k.cubin", "signatures": {"stats": "const float* x"}}, "l": {}},
 }
@@ -45,7 +50,8 @@ def test_a_document_is_read_and_written():
     assert description.name == "ops"
     assert description.docs == {"softmax": "Of each row."}
     assert description.bound_params == ["counters", Bound("limit", required=True)]
-    assert description["scale"] == Dispatch([Launch(kernel="wide", when="n % 4 == 0")])
+    wide, narrow = Launch(kernel="wide", when="n % 4 == 0"), Launch(kernel="narrow")
+    assert description["scale"] == Dispatch([wide, narrow])
     assert [launch.kernel for launch in description.functions["softmax"]] == ["stats", "apply"]
     assert list(description) == ["softmax", "scale"]
     assert [export.doc for export in read_functions(description)] == ["Of each row.", ""]

@@ -15,24 +15,28 @@ from .launch import Launch
 from .tensor_map import TensorMap
 from .values import Record, Scratch, plain
 
+Instances = tuple[tuple[Launch, ...], ...]
+"""The launches of each instance of a function."""
 
-def _instances(_: str, given: Any) -> tuple[tuple[Launch, ...], ...]:
-    found: list[tuple[Launch, ...]] = []
-    for item in given:
-        if isinstance(item, Dispatch):
-            found += item.instances
-            continue
-        launches = (item,) if isinstance(item, Launch) else item
-        if not launches or not all(isinstance(x, Launch) for x in launches):
-            raise TypeError(
-                f"Dispatch: an instance is a Launch, a list of them or a Dispatch, got {item!r}"
-            )
-        found.append(tuple(launches))
-    return tuple(found)
+
+def instances_of(what: str, function: Any) -> Instances:
+    """Return the instances of a function that is a Launch, a list of them or a Dispatch."""
+    if isinstance(function, Dispatch):
+        found: Instances = function.instances
+        return found
+    launches = [function] if isinstance(function, Launch) else function
+    is_list = isinstance(launches, list | tuple) and all(isinstance(x, Launch) for x in launches)
+    if not is_list or not launches:
+        raise TypeError(f"{what} is a Launch, a list of them or a Dispatch, got {function!r:.300}")
+    return (tuple(launches),)
+
+
+def _all_instances(what: str, given: Any) -> Instances:
+    return tuple(instance for x in given for instance in instances_of(what, x))
 
 
 @dataclass(repr=False, eq=False)
-class Dispatch(Record, checks={"instances": _instances}):
+class Dispatch(Record, checks={"instances": _all_instances}):
     """Several instances of a function: a call launches the first that its arguments fit.
 
     An instance fits where every argument goes with its parameter (type, dtype, rank, range,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from .dispatch import Dispatch
+from .dispatch import Instances, instances_of
 from .form import to_json
 from .launch import Launch
 
@@ -17,7 +17,7 @@ class Export(NamedTuple):
 
     name: str
     doc: str = ""
-    instances: tuple[tuple[Launch, ...], ...] | None = None
+    instances: Instances | None = None
 
     @property
     def launches(self) -> tuple[Launch, ...]:
@@ -63,16 +63,7 @@ def _export(name: Any, spec: Any) -> Export:
     if isinstance(spec, str | None):
         check_unicode(f"functions[{name!r}]", spec or "")
         return Export(name, doc=spec or "")
-    if isinstance(spec, Dispatch):
-        return Export(name, instances=spec.instances)
-    launches = (spec,) if isinstance(spec, Launch) else spec
-    is_list = isinstance(launches, list | tuple) and all(isinstance(x, Launch) for x in launches)
-    if is_list and launches:
-        return Export(name, instances=(tuple(launches),))
-    raise TypeError(
-        f"functions[{name!r}] is a docstring, a Launch, a list of them or a Dispatch, got "
-        f"{spec!r:.300}"
-    )
+    return Export(name, instances=instances_of(f"functions[{name!r}]", spec))
 
 
 def identifier(what: str, name: object) -> str:

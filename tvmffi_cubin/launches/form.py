@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .dispatch import Dispatch
+from .dispatch import Dispatch, instances_of
 from .launch import Launch
 from .tensor_map import TensorMap
 from .values import Bound, Record, Scratch, plain, told
@@ -30,9 +30,8 @@ _MAPPINGS = ("args", "attributes", "multiple_of", "equal_to", "meta")
 
 def function_value(function: Launched) -> dict[str, Any]:
     """Return a function as JSON values."""
-    if isinstance(function, Dispatch):
-        return {"instances": [{"launches": to_json(x)} for x in function.instances]}
-    return {"launches": to_json([function] if isinstance(function, Launch) else function)}
+    found = [{"launches": to_json(x)} for x in instances_of("a function", function)]
+    return found[0] if len(found) == 1 else {"instances": found}
 
 
 def to_json(value: Any) -> Any:
