@@ -63,8 +63,6 @@ def bind(plan: Plan, name: str, instances: Sequence[Launches], *, doc: str = "")
     said = {
         "doc": doc,
         "bound": [slot.facts for key, slot in plan.slots.items() if key[0] == name],
-        "fixes_block": all(x.block is not None for launches in instances for x, _ in launches),
-        "callers_grid": _callers_grid([launches[0][0] for launches in instances]),
         "signature": "\n".join(signatures),
         "params": [
             [" | ".join(filter(None, dict.fromkeys(x))) for x in zip(*column, strict=True)]
@@ -157,15 +155,3 @@ def _told(launches: Launches, instance: Instance) -> str:
             assumed.append(f"{param.name} is a multiple of {param.multiple_of}")
     where = f" where {', '.join(assumed)}" if assumed else ""
     return f"{kernels}({instance.declared}){where}{when}"
-
-
-def _callers_grid(firsts: Sequence[Launch]) -> dict[str, Any] | None:
-    """Return what a caller's grid means for all instances; None where it is not all theirs.
-
-    ``"meta"`` is None where they differ in it: which instance a call takes is not known before.
-    """
-    grids = [launch.callers_grid for launch in firsts]
-    first = grids[0]
-    if first is None or any(x is None or x["unit"] != first["unit"] for x in grids):
-        return None
-    return first if all(x == first for x in grids) else {**first, "meta": None}

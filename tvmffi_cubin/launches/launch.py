@@ -227,13 +227,3 @@ class Launch(Record, checks=_CHECKS):
         from .dispatch import over
 
         return over(self, names)
-
-    @property
-    def callers_grid(self) -> dict[str, Any] | None:
-        """What a caller's ``k[grid]`` means; None where grid and block are both given, or neither.
-
-        ``"meta"`` is `meta`, ``"unit"`` is `blocks_per_program`.
-        """
-        if self.grid is not None or self.block is None:
-            return None
-        return {"meta": dict(self.meta or {}), "unit": self.blocks_per_program}

@@ -26,13 +26,6 @@ class Options(NamedTuple):
     dynamic_smem_bytes: int | None = None
     attributes: tuple[tuple[int, bytes], ...] = ()  # numbers and the bytes of values
 
-    def __str__(self) -> str:
-        """Return them as Python code that sets them."""
-        shape = ", ".join(str(x) for x in self[1:4] if x is not None)
-        on = "" if self.stream is None else f".on({self.stream:#x})"
-        more = " with attributes" if self.attributes else ""
-        return (f"[{shape}]" if shape else "") + on + more
-
 
 def integer(what: str, value: Any) -> int:
     """Return an integer argument."""
@@ -53,12 +46,12 @@ def dimensions(what: str, value: Any) -> Dimensions:
 
 def shaped(function: Function, shape: Any) -> Function | ByGrid:
     """Return ``function[shape]``, and keep it for next time."""
-    programs = function._generated()["callers_grid"]
-    if programs is not None and callable(shape):
+    callers_grid = function._callers_grid
+    if callers_grid is not None and callable(shape):
         return ByGrid(function, shape)
-    if programs is not None:
+    if callers_grid is not None:
         x, y, z = dimensions("grid", shape)
-        given: dict[str, Any] = {"grid": (x * programs["unit"], y, z)}
+        given: dict[str, Any] = {"grid": (x * callers_grid[1], y, z)}
     elif isinstance(shape, tuple) and len(shape) in (2, 3):
         given = dict(zip(("grid", "block", "dynamic_smem_bytes"), shape, strict=False))
     else:
@@ -81,10 +74,11 @@ def _is_fixed(shape: Any) -> bool:
 
 def configured(function: Function, given: Mapping[str, Any]) -> Function:
     """Return a function with further options, by name."""
-    info = function._generated()
-    if given.keys() - {"stream"} and any(len(x["launches"]) != 1 for x in function._instances()):
+    launches = [x["launches"] for x in function._instances()]
+    if given.keys() - {"stream"} and any(len(x) != 1 for x in launches):
         raise TypeError(f"{function.name} has several launches, each with its own shape")
-    if ("grid" in given) != ("block" in given) and not ("grid" in given and info["fixes_block"]):
+    fixes_block = all("block" in x[0] for x in launches)
+    if ("grid" in given) != ("block" in given) and not ("grid" in given and fixes_block):
         raise TypeError(f"{function.name}: grid and block go together, give both")
     options = function._options or Options()
     changed: dict[str, Any] = {}
@@ -118,7 +112,7 @@ def with_options(function: Function, options: Options) -> Function:
     """Return a function with these options, made before or now."""
     made = function._kept.get(options)
     if made is None:
-        kind = Function if function._generated()["callers_grid"] is None else WithKeywords
+        kind = Function if function._callers_grid is None else WithKeywords
         stream, grid, block, smem, attributes = options
         packed = b"".join(_ATTRIBUTE.pack(*item) for item in attributes) or None
         none = (None, None, None)
@@ -152,7 +146,7 @@ class ByGrid:
         """Call with arguments by position or by name."""
         function = self._function
         args = function._ordered(args, kwargs)
-        names, meta = function._common_names, function._generated()["callers_grid"]["meta"]
+        names, (meta, _) = function._common_names, function._callers_grid or (None, 1)
         if names is None or meta is None:
             raise TypeError(
                 f"{function.name}: its instances differ in what a grid's function would get: give "

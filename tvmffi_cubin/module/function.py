@@ -176,9 +176,8 @@ class Function(tvm_ffi.Function):
 
     def __repr__(self) -> str:
         """Name and, where they are known, parameters, or the options that are set."""
-        plain = self.summary if self.info else self.name
-        shown = f"{self.name}{self._options}" if self._options else plain
-        return f"<tvmffi_cubin.Function {shown}>"
+        options = f" with {self._options}" if self._options else ""
+        return f"<tvmffi_cubin.Function {self.summary if self.info else self.name}{options}>"
 
     def _generated(self) -> Mapping[str, Any]:
         if self.info is None:
@@ -198,6 +197,19 @@ class Function(tvm_ffi.Function):
         """The parameters' names; None where instances differ in them."""
         known = [[name for name, _ in x["params"]] for x in self._instances()]
         return known[0] if all(names == known[0] for names in known) else None
+
+    @cached_property
+    def _callers_grid(self) -> tuple[Mapping[str, Any] | None, int] | None:
+        """What a grid alone means: `Launch.meta`, and how many blocks in x each of it is.
+
+        Of instances that differ in the former it is None; None where callers cannot give it alone.
+        """
+        firsts = [x["launches"][0] for x in self._instances()]
+        metas = [x.get("meta", {}) for x in firsts]
+        units = {x.get("blocks_per_program", 1) for x in firsts}
+        if len(units) > 1 or any("grid" in x or "block" not in x for x in firsts):
+            return None
+        return metas[0] if all(x == metas[0] for x in metas) else None, units.pop()
 
     def _ordered(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """Return arguments by position; keywords in their places."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .configured import Options, dimensions, integer
@@ -60,7 +60,7 @@ def occupancy(
     function: Function, given: Mapping[str, Any], kernel: str | None, device: Any
 ) -> Occupancy:
     """Return what `Function.occupancy` documents; what of `given` is None is the launch's."""
-    row, shape = _kernel(function, kernel)
+    number, launches = _launches(function, kernel)
     options = function._options or Options()
     cluster = dict(options.attributes).get(_CLUSTER)
     own = {
@@ -68,49 +68,45 @@ def occupancy(
         "dynamic_smem_bytes": options.dynamic_smem_bytes,
         "cluster": cluster and struct.unpack_from("<3I", cluster),
     }
-    shape.update((name, x) for name, x in (*own.items(), *given.items()) if x is not None)
-    for name in given:
-        values = shape.get(name)
-        if name not in shape or any(isinstance(x, str) for x in _listed(values)):
-            raise TypeError(
-                f"{function.name}.occupancy: {name} is not known before a call: give it"
-            )
-    block = dimensions("block", shape["block"])
-    clusters = (0, 0, 0) if shape["cluster"] is None else dimensions("cluster", shape["cluster"])
+    shape = {}
+    for name, value in given.items():
+        found = own[name] if value is None else value
+        shape[name] = _constant(function, name, launches) if found is None else found
+    block, clusters = (dimensions(name, shape[name]) for name in ("block", "cluster"))
     smem = integer("dynamic_smem_bytes", shape["dynamic_smem_bytes"])
     # The launcher divides by these.
-    if min(block) < 1 or (shape["cluster"] is not None and min(clusters) < 1):
+    if min(block) < 1 or (clusters[0] and min(clusters) < 1):
         raise ValueError(f"block is {block}, cluster is {clusters}: wanted 1 or more of each")
     ordinal = device_ordinal(device)
     ask = function._module._entry("occupancy")
-    text = ask(row, -1 if ordinal is None else ordinal, *block, smem, *clusters)
-    where, *found = json.loads(str(text))
-    return Occupancy(where, math.prod(block), *found)
+    text = ask(number, -1 if ordinal is None else ordinal, *block, smem, *clusters)
+    where, *figures = json.loads(str(text))
+    return Occupancy(where, math.prod(block), *figures)
 
 
-def _kernel(function: Function, wanted: str | None) -> tuple[int, dict[str, Any]]:
-    """Return the launcher's number of a kernel, and the shape in which it is launched."""
+def _launches(function: Function, wanted: str | None) -> tuple[int, list[Mapping[str, Any]]]:
+    """Return the launcher's number of a function's kernel, and how it is launched."""
     # Two images may have kernels of one symbol.
-    rows = {
-        (image, symbol): (number, name)
-        for number, (symbol, name, image) in enumerate(function._module.manifest["kernels"])
-    }
-    shapes: dict[tuple[str, str], dict[str, Any]] = {}
+    kernels = [(x[0], x[2]) for x in function._module.manifest["kernels"]]
+    names = [x[1] for x in function._module.manifest["kernels"]]
+    launched: dict[int, list[Mapping[str, Any]]] = {}
     for launch in (launch for facts in function._instances() for launch in facts["launches"]):
-        kernel = (launch["image"], launch["kernel"])
-        shape = {"dynamic_smem_bytes": 0, "cluster": None}
-        shape |= {name: launch[name] for name in ("block", *shape) if name in launch}
-        # A kernel that is launched in several ways has what they agree on.
-        before = shapes.get(kernel, shape)
-        shapes[kernel] = {x: y for x, y in shape.items() if x in before and before[x] == y}
-    found = [x for x in shapes if wanted is None or wanted in (x[1], rows[x][1])]
+        number = kernels.index((launch["kernel"], launch["image"]))
+        launched.setdefault(number, []).append(launch)
+    found = [x for x in launched if wanted in (None, kernels[x][0], names[x])]
     if len(found) != 1:
-        names = ", ".join(rows[x][1] for x in shapes)
         raise ValueError(
-            f"{function.name}.occupancy: the function launches {names}: give one as kernel="
+            f"{function.name}.occupancy: the function launches "
+            f"{', '.join(names[x] for x in launched)}: give one as kernel="
         )
-    return rows[found[0]][0], shapes[found[0]]
+    return found[0], launched[found[0]]
 
 
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
+def _constant(function: Function, name: str, launches: Sequence[Mapping[str, Any]]) -> Any:
+    """Return the constant that launches of a kernel have all."""
+    default = None if name == "block" else 0
+    first, *others = (launch.get(name, default) for launch in launches)
+    figures = first if isinstance(first, list) else [first]
+    if not all(isinstance(x, int) for x in figures) or any(x != first for x in others):
+        raise TypeError(f"{function.name}.occupancy: {name} is not known before a call: give it")
+    return first
