@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .formats.load import build_description, load_description
     from .inline.images import ImageFile
     from .inline.lazy import LazyModule, lazy
-    from .kernels.cubin import Cubin, Kernel, Parameter
+    from .kernels.cubin import Cubin, Kernel
     from .module import Function, Module, load_module
     from .module.occupancy import Occupancy
     from .module.stream import use_stream
@@ -65,7 +65,6 @@ __all__ = [
     "LazyModule",
     "Module",
     "Occupancy",
-    "Parameter",
     "Scratch",
     "TensorMap",
     "ToolchainError",
@@ -102,7 +101,6 @@ _LAZY = {
     "inspect": "artifacts.inspection",
     "Module": "module",
     "Occupancy": "module.occupancy",
-    "Parameter": "kernels.cubin",
     "build_description": "formats.load",
     "cache_info": "cache.info",
     "find_kernels": "sources.kernels",

@@ -14,8 +14,8 @@ def signatures(source: str, *wanted: str, **options) -> dict[str, KernelSignatur
     request = make_request("s", cuda_sources=source, name_expressions=wanted, **options)
     image = compile_device(request, request.cuda_sources, ("sm_90a",))
     assert not [name for name in image.cubin.lowered_names if "tvmffi_cubin" in name]
-    assert {x.symbol for x in image.signatures} == {x.name for x in image.cubin.kernels}
-    return {name: x for x in image.signatures for name in (x.symbol, x.display)}
+    assert {x.kernel.name for x in image.signatures} == {x.name for x in image.cubin.kernels}
+    return {name: x for x in image.signatures for name in (x.kernel.name, x.name.display)}
 
 
 def declared(signature: KernelSignature) -> str:

@@ -8,7 +8,8 @@ from tvmffi_cubin import Launch
 from tvmffi_cubin.device.signature import KernelSignature, check
 from tvmffi_cubin.functions.bind import bind
 from tvmffi_cubin.functions.plan import KernelRef, Plan
-from tvmffi_cubin.kernels.cubin import Kernel, Parameter
+from tvmffi_cubin.kernels.cubin import Kernel
+from tvmffi_cubin.kernels.demangle import FunctionName
 from tvmffi_cubin.kernels.types import parse_params
 
 Launches = list[tuple[Launch, KernelRef]]
@@ -33,16 +34,14 @@ def kernel_ref(
     """
     name, _, inner = declaration.partition("(")
     params = parse_params(inner.removesuffix(")"))
-    slots = tuple(
-        Parameter(i, 0, param.type.size or (sizes or {})[param.name])
-        for i, param in enumerate(params)
-    )
+    filled = tuple(param.type.size or (sizes or {})[param.name] for param in params)
     symbol = name.replace("::", "_")
-    kernel = Kernel(symbol, slots, 16, static_smem_bytes, 0, 1024)
+    kernel = Kernel(symbol, filled, 16, static_smem_bytes, 0, 1024)
     found = check(params, kernel, name) if known else ()
     problem = "" if known else "declare its parameters"
-    names = (symbol, symbol, symbol, name)
-    return KernelRef("kernels", KernelSignature(*names, found, names_known, 1, kernel, problem))
+    spelled = FunctionName(name, symbol, None)
+    signature = KernelSignature(kernel, spelled, found, names_known, 1, problem)
+    return KernelRef("kernels", signature)
 
 
 def launched(declaration: str, *, sizes: dict[str, int] | None = None, **options: Any) -> Launches:

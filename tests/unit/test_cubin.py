@@ -9,7 +9,7 @@ from elf_builder import Entry, Image, item, kparam, kparam_v2, number_item
 
 from tvmffi_cubin import CubinError
 from tvmffi_cubin.kernels import nv_info
-from tvmffi_cubin.kernels.cubin import Cubin, Parameter
+from tvmffi_cubin.kernels.cubin import Cubin
 from tvmffi_cubin.kernels.image import read_image
 
 
@@ -36,11 +36,11 @@ EXPLICIT, COUNTED = number_item(0x3E, 0, 1), number_item(0x5B, 0, layout=1)
         # Either form of parameters, in any order.
         (
             kernel_of(kparam(1, 8, 4) + kparam(0, 0, 8)),
-            {"params": (Parameter(0, 0, 8), Parameter(1, 8, 4))},
+            {"param_sizes": (8, 4)},
         ),
         (
             kernel_of(kparam_v2(1, 5000, 8) + kparam_v2(0, 0, 5000)),
-            {"params": (Parameter(0, 0, 5000), Parameter(1, 5000, 8))},
+            {"param_sizes": (5000, 8)},
         ),
         # A recursive kernel's stack has no bound.
         (kernel_of(frame=48, stack=0xFFFFFFFF), {"local_bytes": 48}),

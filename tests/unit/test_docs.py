@@ -87,7 +87,7 @@ def test_every_public_member_is_in_the_reference_and_has_a_docstring(name: str, 
     assert (member.__doc__ or "").strip()
 
 
-@pytest.mark.parametrize("owner", [tc.Cubin, tc.Kernel, tc.Parameter], ids=lambda c: c.__name__)
+@pytest.mark.parametrize("owner", [tc.Cubin, tc.Kernel], ids=lambda c: c.__name__)
 def test_every_field_is_in_the_reference(owner: type):
     for name in owner.__annotations__:
         assert f"`{owner.__name__}.{name}`" in REFERENCE

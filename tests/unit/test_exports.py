@@ -6,27 +6,17 @@ from tvmffi_cubin import Cubin, Launch
 from tvmffi_cubin.device.image import Image
 from tvmffi_cubin.device.signature import KernelSignature
 from tvmffi_cubin.functions.exports import resolve
-from tvmffi_cubin.kernels.cubin import Kernel, Parameter
-from tvmffi_cubin.kernels.demangle import demangle, take_apart
+from tvmffi_cubin.kernels.cubin import Kernel
+from tvmffi_cubin.kernels.demangle import function_name
 from tvmffi_cubin.kernels.types import parse_params
 from tvmffi_cubin.launches.export import Export
 
 
 def signature(symbol: str, params: str = "float* x", problem: str = "") -> KernelSignature:
-    name = take_apart(demangle(symbol))
     parsed = parse_params(params)
-    slots = tuple(Parameter(index, 8 * index, p.type.size or 0) for index, p in enumerate(parsed))
-    return KernelSignature(
-        symbol=symbol,
-        name=name.qualified.rpartition("::")[2],
-        qualified=name.qualified,
-        display=name.display,
-        params=() if problem else parsed,
-        names_known=True,
-        line=1,
-        kernel=Kernel(symbol, slots, 16, 0, 0, 1024),
-        problem=problem,
-    )
+    kernel = Kernel(symbol, tuple(p.type.size or 0 for p in parsed), 16, 0, 0, 1024)
+    known = () if problem else parsed
+    return KernelSignature(kernel, function_name(symbol), known, line=1, problem=problem)
 
 
 def image(*signatures: KernelSignature, name="kernels", problem="", lowered=()) -> Image:
@@ -52,7 +42,7 @@ def chosen(launch: Launch | str, *images: Image, function="f", **options) -> str
     launch = Launch(kernel=launch) if isinstance(launch, str) else launch
     made = resolved([Export(function, instances=((launch,),))], *images, **options)
     (ref,) = made.plan.kernels
-    return ref.signature.symbol
+    return ref.signature.kernel.name
 
 
 FILL_FLOAT, FILL_DOUBLE = "_ZN2ns4fillIfLi4EEEvPT_i", "_ZN2ns4fillIdLi4EEEvPT_i"

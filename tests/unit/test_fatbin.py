@@ -113,7 +113,7 @@ def test_kernels_are_those_of_all_members_each_as_the_most_that_it_uses():
     )
     k, only = read(Row(80, old), Row(90, new), Row(90, TEXT, PTX)).kernels
     assert (k.name, k.registers, k.static_smem_bytes, k.local_bytes) == ("k", 40, 300, 8)
-    assert (k.params[0].offset, k.cluster) == (0, None)
+    assert (k.param_sizes, k.cluster) == ((8,), None)
     assert (only.name, only.cluster) == ("only", (2, 1, 1))
     more = image(Entry("k", kparam(0, 0, 8) + kparam(1, 8, 4)))
     with pytest.raises(ValueError, match=r"'k' takes .*\[8\] bytes for sm_80 and .*\[8, 4\] for "):

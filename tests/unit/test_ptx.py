@@ -3,7 +3,7 @@
 import pytest
 
 from tvmffi_cubin.kernels import ptx
-from tvmffi_cubin.kernels.cubin import Cubin, Parameter
+from tvmffi_cubin.kernels.cubin import Cubin
 from tvmffi_cubin.kernels.image import looks_like_ptx
 
 HEAD = "//\n// Compiler Build ID: CL-1\n//\n.version 8.8\n.target sm_90\n.address_size 64\n"
@@ -43,10 +43,7 @@ def test_kernels_are_as_the_text_declares_them():
     assert ptx.arch(TEXT.encode()) == "compute_90"
     fill, fixed = Cubin(TEXT.encode(), "compute_90", kind="ptx").kernels
     assert (fill.name, fixed.name) == ("_Z4fillIfEvPT_S0_", "$fixed.1")
-    assert [(p.offset, p.size) for p in fill.params] == [
-        *((0, 1), (8, 8), (16, 12), (64, 128), (192, 4), (208, 16))
-    ]
-    assert (fill.params[2], fixed.params) == (Parameter(2, 16, 12), ())
+    assert (fill.param_sizes, fixed.param_sizes) == ((1, 8, 12, 128, 4, 16), ())
     assert (fill.max_threads, fill.required_block, fill.cluster) == (128, None, None)
     assert (fixed.max_threads, fixed.required_block, fixed.cluster) == (64, (64, 1, 1), (2, 1, 1))
     assert not fixed.grid_in_clusters

@@ -160,8 +160,8 @@ def _image_values(image: Cubin) -> dict[str, Any]:
 
 
 def _kernel_values(kernel: Kernel) -> dict[str, Any]:
-    params = [param._asdict() for param in kernel.params]
-    return {"demangled": demangle(kernel.name), **kernel._asdict(), "params": params}
+    sizes = [*kernel.param_sizes]
+    return {"demangled": demangle(kernel.name), **kernel._asdict(), "param_sizes": sizes}
 
 
 def _function_text(name: str, facts: Mapping[str, Any]) -> Iterator[str]:
@@ -189,7 +189,7 @@ def _table(kernels: Iterable[Kernel]) -> str:
 
 def _row(kernel: Kernel) -> tuple[str, ...]:
     name = function_name(kernel.name)
-    sizes = ", ".join(str(param.size) for param in kernel.params)
+    sizes = ", ".join(map(str, kernel.param_sizes))
     params = f"{sizes} bytes" if name.params is None and sizes else ", ".join(name.params or ())
     block = kernel.required_block
     uses = (str(kernel.registers), f"{kernel.static_smem_bytes} B", f"{kernel.local_bytes} B")

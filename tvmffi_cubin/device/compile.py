@@ -49,9 +49,10 @@ def joined(images: Sequence[Image]) -> Image:
     found: dict[str, KernelSignature] = {}
     for image in images:
         for here in image.signatures:
-            known = found.get(here.symbol, here)
+            symbol = here.kernel.name
+            known = found.get(symbol, here)
             better = here if known.problem else known
-            found[here.symbol] = better._replace(kernel=kernels[here.symbol])
+            found[symbol] = better._replace(kernel=kernels[symbol])
     return images[0]._replace(cubin=cubin, signatures=tuple(found.values()))
 
 
@@ -196,7 +197,7 @@ class _Compiler(NamedTuple):
 
         def found() -> list[KernelSignature]:
             return [
-                x._replace(from_library=has_libraries and x.line is None and x.symbol not in own)
+                x._replace(from_library=has_libraries and not (x.line or x.kernel.name in own))
                 for x in resolve(facts, cubin, types)
             ]
 
@@ -238,9 +239,9 @@ def _open_targets(
     qualified = {kernel.name: kernel.qualified for kernel in facts if kernel.extern_c}
     tried = {squeeze(target.expression) for one in done for target in one.tried}
     targets = [
-        Target(signature.display)
-        if signature.symbol.startswith("_Z")
-        else Target(qualified.get(signature.symbol, signature.symbol), signature.symbol)
+        Target(signature.name.display)
+        if (symbol := signature.kernel.name).startswith("_Z")
+        else Target(qualified.get(symbol, symbol), symbol)
         for signature in signatures
     ]
     return [target for target in targets if squeeze(target.expression) not in tried]

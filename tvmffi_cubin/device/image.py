@@ -123,7 +123,7 @@ def _signatures(cubin: Cubin, kernels: Sequence[Kernel]) -> tuple[KernelSignatur
 
 def _signature(kernel: Kernel, declared: str | None) -> KernelSignature:
     name = function_name(kernel.name)
-    made = KernelSignature.of(kernel, name)
+    made = KernelSignature(kernel, name)
     if declared is None:
         types = _types(name, kernel)
         params = tuple(Param(f"arg{index}", type_) for index, type_ in enumerate(types))
@@ -137,7 +137,7 @@ def _signature(kernel: Kernel, declared: str | None) -> KernelSignature:
 
 def _types(name: FunctionName, kernel: Kernel) -> list[CxxType]:
     """Return what a kernel takes: as its symbol has it, if that fits the image, else sizes."""
-    sizes = [slot.size for slot in kernel.params]
+    sizes = [*kernel.param_sizes]
     spelled = spelled_types(name) or ()
     types = [_type(text, size) for text, size in zip(spelled, sizes, strict=False)]
     fits = len(spelled) == len(sizes) and [type_.size for type_ in types] == sizes

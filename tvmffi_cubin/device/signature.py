@@ -22,22 +22,15 @@ _BY_SIZE = {1: "int8_t", 2: "int16_t", 4: "int", 8: "void*"}
 class KernelSignature(NamedTuple):
     """A kernel of an image, with what is known of its parameters."""
 
-    # Its name in the image.
-    symbol: str
-    # Its name without namespaces and template arguments.
-    name: str
-    # With namespaces, without template arguments.
-    qualified: str
-    # With both, such as ``"ns::fill<float, 4>"``.
-    display: str
-    # In order; empty where `problem` says why they are not known.
-    params: tuple[Param, ...]
-    # Whether all parameters have the source's names; the others are ``arg0``, ``arg1``, ...
-    names_known: bool
-    # Where the source declares it, None where that is not known.
-    line: int | None
-    # The image's own account of it.
+    # The image's own account of it, with its symbol.
     kernel: Kernel
+    name: FunctionName
+    # In order; empty where `problem` says why they are not known.
+    params: tuple[Param, ...] = ()
+    # Whether all parameters have the source's names; the others are ``arg0``, ``arg1``, ...
+    names_known: bool = True
+    # Where the source declares it, None where that is not known.
+    line: int | None = None
     # Why the parameters are not known, and what to declare; empty where they are known.
     problem: str = ""
     # Whether it came with a device library: then it is exported only where it is named.
@@ -45,12 +38,6 @@ class KernelSignature(NamedTuple):
     # Whether it came without a source, and its types from its symbol or its sizes: who declares
     # others is believed.
     opaque: bool = False
-
-    @classmethod
-    def of(cls, kernel: Kernel, name: FunctionName) -> KernelSignature:
-        """Return that of a kernel of which the image alone tells something."""
-        short = name.qualified.rpartition("::")[2]
-        return cls(kernel.name, short, name.qualified, name.display, (), False, None, kernel)
 
     def require(self) -> KernelSignature:
         """Return itself where the parameters are known."""
@@ -83,9 +70,11 @@ def _resolved(
     fact = _fact(kernel, name, types, declared)
     written = (fact.params if fact else None) or ()
     names = [param.name if _is_named(param) else f"arg{i}" for i, param in enumerate(written)]
-    count = len(kernel.params) if types is None else len(types)
-    names += [f"arg{index}" for index in range(len(names), max(count, len(kernel.params)))]
-    made = KernelSignature.of(kernel, name)._replace(
+    count = len(kernel.param_sizes) if types is None else len(types)
+    names += [f"arg{index}" for index in range(len(names), max(count, len(kernel.param_sizes)))]
+    made = KernelSignature(
+        kernel,
+        name,
         names_known=len(written) == count and all(map(_is_named, written)),
         line=fact.line if fact else None,
     )
@@ -100,8 +89,8 @@ def _resolved(
         params = [Param(*pair) for pair in zip(names, parsed, strict=False)]
         return made._replace(params=check(params, kernel, f"kernel {name.display!r}"))
     except ValueError as error:
-        pairs = zip(kernel.params, names, strict=False)
-        suggested = ", ".join(f"{_BY_SIZE.get(slot.size, 'MyStruct')} {x}" for slot, x in pairs)
+        pairs = zip(kernel.param_sizes, names, strict=False)
+        suggested = ", ".join(f"{_BY_SIZE.get(size, 'MyStruct')} {x}" for size, x in pairs)
         problem = (
             f"the parameters of kernel {name.display!r} are not known: {error}\n"
             f'declare them, such as params="{suggested}"'
@@ -123,7 +112,7 @@ def _fact(
         fact
         for spelling in dict.fromkeys(spellings)
         for fact in declared.get(spelling, ())
-        if fact.extern_c == is_c and len(fact.params or ()) == len(kernel.params)
+        if fact.extern_c == is_c and len(fact.params or ()) == len(kernel.param_sizes)
     ]
     named = [fact for fact in found if all(map(_is_named, fact.params or ()))]
     if _differ(named):
@@ -156,22 +145,21 @@ def _takes(fact: KernelFact, types: Sequence[str]) -> bool:
 
 def check(params: Sequence[Param], kernel: Kernel, title: str) -> tuple[Param, ...]:
     """Check parameters against the image; return them with sizes that were open filled in."""
-    if len(params) != len(kernel.params):
+    if len(params) != len(kernel.param_sizes):
         listed = ", ".join(f"{param.type.text} {param.name}" for param in params) or "none"
-        sizes = ", ".join(str(slot.size) for slot in kernel.params) or "none"
+        sizes = ", ".join(map(str, kernel.param_sizes)) or "none"
         raise ValueError(
-            f"{title}: the image has {len(kernel.params)} parameters (bytes: {sizes}), "
+            f"{title}: the image has {len(kernel.param_sizes)} parameters (bytes: {sizes}), "
             f"but {len(params)} are declared ({listed})"
         )
     checked = []
-    for param, slot in zip(params, kernel.params, strict=True):
-        if param.type.size not in (None, slot.size):
+    for index, (param, size) in enumerate(zip(params, kernel.param_sizes, strict=True)):
+        if param.type.size not in (None, size):
             raise ValueError(
-                f"{title}: parameter {slot.ordinal} ({param.name!r}) is declared "
-                f"{param.type.text!r}, which has {param.type.size} bytes, but the image's "
-                f"has {slot.size}"
+                f"{title}: parameter {index} ({param.name!r}) is declared {param.type.text!r}, "
+                f"which has {param.type.size} bytes, but the image's has {size}"
             )
-        checked.append(param._replace(type=param.type._replace(size=slot.size)))
+        checked.append(param._replace(type=param.type._replace(size=size)))
     return tuple(checked)
 
 
@@ -191,7 +179,7 @@ def known_signatures(signatures: Iterable[KernelSignature]) -> dict[str, str]:
             text = ", ".join(f"{_declarable(p.type)} {p.name}" for p in signature.params)
             with suppress(ValueError):
                 resolve_declared(text, signature.kernel)
-                found[signature.symbol] = text
+                found[signature.kernel.name] = text
     return found
 
 
@@ -201,7 +189,8 @@ def _declarable(declared: CxxType) -> str:
 
 def signature_text(signature: KernelSignature) -> str:
     """Return a kernel as people tell it from others: name, parameters, symbol."""
+    name, symbol = signature.name.display, signature.kernel.name
     if signature.problem:
-        return f"{signature.display} [{signature.symbol}]"
+        return f"{name} [{symbol}]"
     params = ", ".join(f"{param.type.text} {param.name}" for param in signature.params)
-    return f"{signature.display}({params}) [{signature.symbol}]"
+    return f"{name}({params}) [{symbol}]"

@@ -83,7 +83,7 @@ def _bound(plan: Plan, name: str, launches: Launches) -> Instance:
     # All launches say what they export before any expression is read: one may use what another's
     # kernel takes.
     binders, rows, targets = [], [], set()
-    places = [f"function {name!r}, kernel {ref.signature.display!r}" for _, ref in launches]
+    places = [f"function {name!r}, kernel {ref.signature.name.display!r}" for _, ref in launches]
     for (launch, ref), place in zip(launches, places, strict=True):
         with told(place):
             binders.append(LaunchBinder(plan, name, launch, ref, exported))
@@ -129,7 +129,7 @@ def _rows(
     every = zip(launches, instance.rows, instance.launches, strict=True)
     for (_, ref), values, said in every:
         rows.append(LAUNCH.row(plan.kernel(ref), *values))
-        found = {"kernel": ref.signature.symbol, "image": ref.image}
+        found = {"kernel": ref.signature.kernel.name, "image": ref.image}
         facts.append({**found, **said, **found})
     row = _INSTANCE.row(
         *(plan.string(signature), instance.table, plan.table(rows)),
@@ -140,7 +140,7 @@ def _rows(
 
 def _told(launches: Launches, instance: Instance) -> str:
     """Return what tells an instance from others: its kernels, its parameters, when it fits."""
-    kernels = " + ".join(ref.signature.display for _, ref in launches)
+    kernels = " + ".join(ref.signature.name.display for _, ref in launches)
     conditions = [launch.when for launch, _ in launches if launch.when]
     if len(conditions) > 1:
         conditions = [f"({text})" for text in conditions]

@@ -53,13 +53,14 @@ def resolve(
     plan = Plan()
     if functions is None and not has_host:
         for ref in _all_kernels(kernels):
-            bind(plan, ref.signature.name, [[(_AS_CALLED, ref)]])
+            bind(plan, ref.signature.name.short, [[(_AS_CALLED, ref)]])
     elif not functions and not has_host:
         raise ValueError(
             "functions is empty, so that nothing would be exported: leave it out to export all "
             "kernels of the sources, or name some"
         )
-    names = {x for ref in kernels.every for x in (ref.signature.name, ref.signature.symbol)}
+    known = [ref.signature for ref in kernels.every]
+    names = {name for x in known for name in (x.name.short, x.kernel.name)}
     for name, doc, instances in functions or ():
         if instances is None:
             if name in host_functions and name in names:
@@ -97,7 +98,7 @@ def _all_kernels(kernels: Kernels) -> list[KernelRef]:
         raise ValueError(problems or f"no kernel is in {names}")
     by_name: dict[str, list[KernelRef]] = {}
     for x in found:
-        by_name.setdefault(x.signature.name, []).append(x)
+        by_name.setdefault(x.signature.name.short, []).append(x)
     for name, several in by_name.items():
         if len(several) > 1 or not name.isidentifier():
             raise ValueError(

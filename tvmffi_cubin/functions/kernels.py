@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..device.signature import KernelSignature, signature_text
-from ..kernels.cubin import Kernel, Parameter
+from ..kernels.cubin import Kernel
+from ..kernels.demangle import function_name
 from ..kernels.types import Param, parse_params
 from ..launches.launch import Launch
 from .exported import Exported, contradicts
@@ -49,9 +50,9 @@ class Kernels:
             for known in image.signatures:
                 bound = () if known.from_library else self.trailing
                 signature = _with_types(known, bound) if bound else known
-                ref = KernelRef(image.name, signature, archs.get(known.symbol, ()), bound)
+                ref = KernelRef(image.name, signature, archs.get(known.kernel.name, ()), bound)
                 self.every.append(ref)
-                for rank, name in _names(signature, expressions[signature.symbol]):
+                for rank, name in _names(signature, expressions[known.kernel.name]):
                     self._named[name].append((rank, ref))
 
     def choose(self, function: str, launch: Launch) -> KernelRef:
@@ -113,12 +114,13 @@ def _squeezed(text: str) -> str:
 
 def _names(signature: KernelSignature, expressions: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Yield the names of a kernel: symbol, whole name, without arguments, without namespaces."""
-    yield 0, signature.symbol
-    if signature.display == signature.symbol and not expressions:
+    symbol, known = signature.kernel.name, signature.name
+    yield 0, symbol
+    if known.display == symbol and not expressions:
         return
-    name = end = _squeezed(signature.qualified)
-    arguments = _squeezed(signature.display[len(signature.qualified) :])
-    ends = {signature.name}
+    name = end = _squeezed(known.qualified)
+    arguments = _squeezed(known.display[len(known.qualified) :])
+    ends = {known.short}
     while end := end.partition("::")[2]:
         ends |= {end, end + arguments}
     for rank, names in enumerate(({name + arguments, *expressions}, (name,), ends), 1):
@@ -128,7 +130,7 @@ def _names(signature: KernelSignature, expressions: Sequence[str]) -> Iterator[t
 def _no_match(wanted: str, images: Sequence[Image]) -> str:
     import difflib
 
-    names = {x.display: x.name for image in images for x in image.signatures}
+    names = {x.name.display: x.name.short for image in images for x in image.signatures}
     close = difflib.get_close_matches(wanted, [*names, *names.values()], 1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     return (
@@ -140,7 +142,7 @@ def _no_match(wanted: str, images: Sequence[Image]) -> str:
 
 def _with_types(signature: KernelSignature, trailing: Sequence[Exported]) -> KernelSignature:
     """Return a kernel whose last parameters have the types that `bound_params` declares."""
-    own = len(signature.kernel.params) - len(trailing)
+    own = len(signature.kernel.param_sizes) - len(trailing)
     last = signature.params[max(own, 0) :]
     # Of one type, those in another order would be mixed up.
     in_order = not signature.names_known or all(
@@ -150,7 +152,7 @@ def _with_types(signature: KernelSignature, trailing: Sequence[Exported]) -> Ker
     if own < 0 or not in_order:
         raise ValueError(
             f"bound_params are the last parameters of every kernel, in order: got "
-            f"{', '.join(x.name for x in trailing)}, kernel {signature.display} ends with "
+            f"{', '.join(x.name for x in trailing)}, kernel {signature.name.display} ends with "
             f"{', '.join(x.name for x in last) or 'none'}"
         )
     params = [*signature.params]
@@ -159,7 +161,7 @@ def _with_types(signature: KernelSignature, trailing: Sequence[Exported]) -> Ker
         differs = not signature.opaque and contradicts(type_, real.type)
         if differs or type_.size not in (None, real.type.size):
             raise ValueError(
-                f"bound_params declares {given.declaration!r}, kernel {signature.display} has "
+                f"bound_params declares {given.declaration!r}, kernel {signature.name.display} has "
                 f"'{real.type.text} {real.name}' of {real.type.size} bytes"
             )
         name = real.name if signature.names_known else given.name
@@ -176,10 +178,9 @@ def _in_file(image: str, wanted: str, launch: Launch, declared: Sequence[Param])
                 f"params declares '{param.type.text} {param.name}', a type of unknown size, and "
                 f"image {image!r} is a file of its own, which is seen only when it is loaded"
             )
-    slots = tuple(Parameter(i, 0, param.type.size or 0) for i, param in enumerate(params))
-    kernel = Kernel(wanted, slots, 0, 0, 0, _MOST_THREADS)
-    names = (wanted,) * 4
-    signature = KernelSignature(*names, params, True, None, kernel, opaque=True)
+    sizes = tuple(param.type.size or 0 for param in params)
+    kernel = Kernel(wanted, sizes, 0, 0, 0, _MOST_THREADS)
+    signature = KernelSignature(kernel, function_name(wanted), params, opaque=True)
     return KernelRef(image, signature)
 
 
@@ -189,8 +190,8 @@ def _by_part(kernels: Sequence[KernelRef], part: str) -> list[KernelRef]:
     Compilers number further kernels behind the name, ``main_kernel_1``: the first is meant.
     """
     for names in (
-        [_squeezed(x.signature.display) for x in kernels],
-        [x.signature.symbol for x in kernels],
+        [_squeezed(x.signature.name.display) for x in kernels],
+        [x.signature.kernel.name for x in kernels],
     ):
         found = [(name, x) for name, x in zip(names, kernels, strict=True) if part in name]
         numbered = re.escape(part) + r"\w*?_[1-9]"
@@ -202,8 +203,8 @@ def _by_part(kernels: Sequence[KernelRef], part: str) -> list[KernelRef]:
 
 def _fits(signature: KernelSignature, declared: Sequence[Param]) -> tuple[bool, bool]:
     """Whether declared parameters, which may be more, have a kernel's sizes; its kinds of types."""
-    slots = signature.kernel.params
-    sizes = [x.type.size in (None, y.size) for x, y in zip(declared, slots, strict=False)]
+    own = signature.kernel.param_sizes
+    sizes = [x.type.size in (None, size) for x, size in zip(declared, own, strict=False)]
     both = zip(declared, signature.params, strict=False)
-    kinds = not any(contradicts(x.type, own.type) for x, own in both)
-    return len(sizes) == len(slots) and all(sizes), kinds
+    kinds = not any(contradicts(x.type, y.type) for x, y in both)
+    return len(sizes) == len(own) and all(sizes), kinds

@@ -74,7 +74,7 @@ class LaunchBinder:
         signature, declared = self.kernel.signature, self.declared
         if self.launch.params is None:
             return signature.require().params
-        count = len(signature.kernel.params)
+        count = len(signature.kernel.param_sizes)
         own = count - len(self.kernel.trailing)
         by_name = {param.name: param for param in declared}
         needed = {p.name for p in signature.params[:own]} - {*self.launch.args}

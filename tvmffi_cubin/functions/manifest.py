@@ -32,7 +32,8 @@ def manifest(
         "name": request.name,
         "functions": exports.plan.functions,
         "kernels": [
-            [x.signature.symbol, x.signature.display, x.image] for x in exports.plan.kernels
+            [x.signature.kernel.name, x.signature.name.display, x.image]
+            for x in exports.plan.kernels
         ],
         "images": {
             **{i.name: i.facts for i in images},

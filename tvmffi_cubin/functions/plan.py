@@ -54,14 +54,14 @@ class KernelRef(NamedTuple):
     @property
     def key(self) -> tuple[object, ...]:
         """What tells it from every other kernel of the module; in a file, how it is declared."""
-        return self.image, self.signature.symbol, self.signature.kernel.params
+        return self.image, self.signature.kernel.name, self.signature.kernel.param_sizes
 
     @property
     def shape(self) -> tuple[object, ...]:
         """What launches of it depend on: all but its names."""
         known = self.signature
         told = known.names_known, known.opaque, known.problem
-        return known.params, known.kernel.params, *told, self.trailing
+        return known.params, known.kernel.param_sizes, *told, self.trailing
 
 
 class Plan(Text):
@@ -155,12 +155,12 @@ class Plan(Text):
 
     def _kernel(self, ref: KernelRef, image: str, is_in_file: bool) -> str:
         kernel = ref.signature.kernel
-        sizes = [param.size for param in kernel.params] if is_in_file else []
+        sizes = kernel.param_sizes if is_in_file else ()
         params = self.data(struct.pack(f"<{len(sizes)}I", *sizes), align=4) if sizes else None
         # Of an image without registers it is not known: any dynamic part is opted into.
         smem = max(0, 48 * 1024 - kernel.static_smem_bytes) if kernel.registers else 0
         return _KERNEL.row(
-            *(image, self.string(kernel.name), self.string(ref.signature.display)),
+            *(image, self.string(kernel.name), self.string(ref.signature.name.display)),
             *(self.string(", ".join(ref.archs)) if ref.archs else None, params, None, 0),
             *(kernel.cluster or (0, 0, 0)),
             *(smem, len(sizes), kernel.grid_in_clusters),

@@ -87,7 +87,8 @@ def compile_mixed(
     BuildError, CompileError, ToolchainError, TypeError, ValueError
         See `tvmffi_cubin.load_inline`.
     """
-    known = frozenset(y for image in given for x in image.signatures for y in (x.name, x.symbol))
+    signatures = [x for image in given for x in image.signatures]
+    known = frozenset(name for x in signatures for name in (x.name.short, x.kernel.name))
     archs = archs or nvrtc.resolve_archs(options=request.cuda_cflags)
     units = _units(request, sources)
 

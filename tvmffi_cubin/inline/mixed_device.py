@@ -20,6 +20,7 @@ from ..device.image import Image
 from ..device.signature import KernelSignature
 from ..device.units import wanted_instances
 from ..kernels.cubin import Cubin
+from ..kernels.demangle import function_name
 from ..kernels.types import CxxType, Param, Pointee
 from ..sources.source import DEVICE_IMAGE, Source
 from .headers import HeaderSearch
@@ -133,8 +134,8 @@ def _record(device: Image) -> dict[str, Any]:
     rows = []
     for signature in device.signatures:
         # The image itself tells what it uses.
-        rows.append({k: v for k, v in signature._asdict().items() if k not in ("kernel", "params")})
-        rows[-1]["params"] = signature.params
+        row = {k: v for k, v in signature._asdict().items() if k not in ("kernel", "name")}
+        rows.append({"symbol": signature.kernel.name, **row})
     return {"cubin": device.cubin.facts, "signatures": rows}
 
 
@@ -144,9 +145,9 @@ def _recorded(image: bytes, said: Mapping[str, Any]) -> Image:
     kernels = {kernel.name: kernel for kernel in cubin.kernels}
     signatures = []
     for row in said["signatures"]:
-        params = tuple(map(_param, row["params"]))
-        more = {**row, "params": params, "kernel": kernels[row["symbol"]]}
-        signatures.append(KernelSignature(**more))
+        symbol = row.pop("symbol")
+        row["params"] = tuple(map(_param, row["params"]))
+        signatures.append(KernelSignature(kernels[symbol], function_name(symbol), **row))
     return Image(DEVICE_IMAGE, cubin, tuple(signatures))
 
 

@@ -1,4 +1,4 @@
-"""A device image and what is in it: `Cubin`, `Kernel`, `Parameter`."""
+"""A device image and what is in it: `Cubin`, `Kernel`."""
 
 from __future__ import annotations
 
@@ -14,22 +14,6 @@ FACTS = ("arch", "lowered_names", "log", "kind", "cuda_version", "signatures")
 """What is known of an image beside its bytes."""
 
 
-class Parameter(NamedTuple):
-    """One parameter of a kernel, as the image states it.
-
-    Attributes
-    ----------
-    ordinal : int
-        Position in the parameter list, from 0.
-    offset, size : int
-        Where it lies in the parameter space, in bytes; this need not follow C's rules of layout.
-    """
-
-    ordinal: int
-    offset: int
-    size: int
-
-
 class Kernel(NamedTuple):
     """One kernel of an image and what it uses, per thread or per block as CUDA counts it.
 
@@ -37,8 +21,8 @@ class Kernel(NamedTuple):
     ----------
     name : str
         Symbol in the image (mangled, unless the kernel is ``extern "C"``).
-    params : tuple of Parameter
-        In order.
+    param_sizes : tuple of int
+        Bytes of each parameter, in order.
     registers, local_bytes : int
         Registers, and bytes of local memory (stack frame and spills), per thread. Of PTX, which the
         driver compiles, these and the shared memory are 0.
@@ -54,7 +38,7 @@ class Kernel(NamedTuple):
     """
 
     name: str
-    params: tuple[Parameter, ...]
+    param_sizes: tuple[int, ...]
     registers: int
     static_smem_bytes: int
     local_bytes: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -41,7 +41,13 @@ class FunctionName(NamedTuple):
     qualified: str  # the same without template arguments
     params: tuple[str, ...] | None  # types; None where the symbol does not tell, as with C linkage
 
+    @property
+    def short(self) -> str:
+        """Its name without namespaces and template arguments."""
+        return self.qualified.rpartition("::")[2]
 
+
+@lru_cache(maxsize=4096)
 def function_name(symbol: str) -> FunctionName:
     """Return the name of a symbol's function and its parameters' types."""
     return take_apart(demangle(symbol))

@@ -107,7 +107,7 @@ def merged_kernels(members: Iterable[Cubin]) -> tuple[Kernel, ...]:
     for member in members:
         for kernel in member.kernels:
             arch, known = found.get(kernel.name, (member.arch, kernel))
-            one, other = ([param.size for param in x.params] for x in (known, kernel))
+            one, other = [*known.param_sizes], [*kernel.param_sizes]
             if one != other or known.grid_in_clusters != kernel.grid_in_clusters:
                 raise ValueError(
                     f"kernel {kernel.name!r} takes parameters of {one} bytes for {arch} and of "

@@ -9,7 +9,7 @@ from math import prod
 from typing import NamedTuple
 
 from ..errors import ImageError
-from .cubin import Kernel, Parameter
+from .cubin import Kernel
 from .elf import GLOBAL, WEAK, Elf
 from .image import reading
 
@@ -97,16 +97,14 @@ def _number(elf: Elf) -> int:
 
 
 def _kernel(elf: Elf, name: str, usage: dict[int, int]) -> Kernel:
-    found, params = {}, []
+    found, sizes = {}, {}
     for attribute, value in _items(elf, f".nv.info.{name}"):
         found[attribute] = value
         if attribute in (_KPARAM_INFO, _KPARAM_INFO_V2):
-            _, ordinal, offset, bits = struct.unpack_from("<IHHI", value)
+            _, ordinal, _, bits = struct.unpack_from("<IHHI", value)
             # The upper bits of the newer form hold the pointee's space and alignment.
-            size = bits >> 18 if attribute == _KPARAM_INFO else bits & 0xFFFF
-            params.append(Parameter(ordinal, offset, size))
-    params.sort()
-    if [param.ordinal for param in params] != list(range(len(params))):
+            sizes[ordinal] = bits >> 18 if attribute == _KPARAM_INFO else bits & 0xFFFF
+    if sorted(sizes) != list(range(len(sizes))):
         raise ImageError(f"corrupt cubin: kernel {name!r} has gaps in its parameter list")
     required, most, cluster = (
         struct.unpack_from("<III", found[attribute]) if attribute in found else None
@@ -120,7 +118,7 @@ def _kernel(elf: Elf, name: str, usage: dict[int, int]) -> Kernel:
     reserved = _RESERVED_SMEM if _number(elf) >= 90 else 0
     return Kernel(
         name=name,
-        params=tuple(params),
+        param_sizes=tuple(sizes[ordinal] for ordinal in sorted(sizes)),
         registers=usage.get(_REGCOUNT, 0),
         static_smem_bytes=max(0, shared.size - reserved) if shared else 0,
         # A recursive kernel's stack is unbounded; its own frame is what is known.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from math import prod
 
 from ..errors import ImageError
-from .cubin import Kernel, Parameter
+from .cubin import Kernel
 from .nv_info import DeviceSymbol
 
 _HEAD = 8192  # bytes enough for the banner
@@ -58,7 +58,7 @@ def _kernel(name: str, params: str | None, directives: str) -> Kernel:
     required, cluster = shapes.get("reqntid"), shapes.get("reqnctapercluster")
     return Kernel(
         name=name,
-        params=tuple(_parameters(params or "")),
+        param_sizes=tuple(_sizes(params or "")),
         registers=0,
         static_smem_bytes=0,
         local_bytes=0,
@@ -69,20 +69,16 @@ def _kernel(name: str, params: str | None, directives: str) -> Kernel:
     )
 
 
-def _parameters(text: str) -> Iterator[Parameter]:
+def _sizes(text: str) -> Iterator[int]:
     # The second .align, after .ptr, is what a pointer points to.
     pattern = (
-        r"\s*\.param\s+(?:\.align\s+(\d{1,9})\s+)?\.(?:[busf]|bf)(8|16|32|64|128)(x2)?"
+        r"\s*\.param\s+(?:\.align\s+\d{1,9}\s+)?\.(?:[busf]|bf)(8|16|32|64|128)(x2)?"
         r"(?:\s+\.ptr(?:\s+\.(?:global|const|local|shared|param))?(?:\s+\.align\s+\d{1,9})?)?"
         r"\s+[\w$%]+\s*(?:\[\s*(\d{1,9})\s*\]\s*)?\Z"
     )
-    offset = 0
-    for ordinal, part in enumerate(text.split(",") if text.strip() else ()):
+    for part in text.split(",") if text.strip() else ():
         # A size that is read otherwise than the driver reads it would be memory that is not there.
         declared = re.match(pattern, part)
         if declared is None:
             raise ImageError(f"corrupt PTX: {part.strip()[:60]!r} declares no known parameter")
-        scalar = int(declared[2]) // 8 * (2 if declared[3] else 1)
-        offset += -offset % max(1, int(declared[1] or scalar))
-        yield Parameter(ordinal, offset, scalar * int(declared[4] or 1))
-        offset += scalar * int(declared[4] or 1)
+        yield int(declared[1]) // 8 * (2 if declared[2] else 1) * int(declared[3] or 1)
