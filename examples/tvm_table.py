@@ -42,8 +42,8 @@ mod = tc.tvm.load(folder / "sums.cubin")  # with sums.tvm_meta.json, which lies 
 # [docs:end]
 
 # [docs:table_alone]
-table = tc.tvm.read_table(folder / "sums.tvm_meta.json")
-launches = table.launches()  # for load_inline(functions=launches, embed_cubin=...)
+launches = tc.tvm.read_table(folder / "sums.tvm_meta.json")
+again = tc.load_inline("again", functions=launches, embed_cubin=folder / "sums.cubin")
 # [docs:end]
 
 

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterable
 from typing import Any
 
-from tvmffi_cubin.formats.tvm import FunctionInfo
+from tvmffi_cubin.formats.tvm_table import FunctionInfo
 
 TYPES = {
     "handle": b"\3\x40\1\0", "int32": b"\0\x20\1\0", "int64": b"\0\x40\1\0",

@@ -10,7 +10,7 @@ from stub.cuda_array import cuda_array
 from tvm_kit import module_bytes, table_json
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.formats.tvm import CudaModule, FunctionInfo, FunctionTable
+from tvmffi_cubin.formats.tvm_table import FunctionInfo
 
 SOURCE = r"""
 #include <cuda.h>
@@ -31,8 +31,8 @@ def cubin(_own_environment: None) -> bytes:
 
 
 def loaded(cubin: bytes, *functions: FunctionInfo) -> tc.Module:
-    table = FunctionTable(functions)
-    return tc.load_inline("tvm_made", functions=table.launches(), embed_cubin=cubin)
+    launches = tc.tvm.read_table(table_json(*functions))
+    return tc.load_inline("tvm_made", functions=launches, embed_cubin=cubin)
 
 
 def test_a_table_launches_as_tvm_does(cubin, driver_stub):
@@ -117,15 +117,20 @@ def test_a_module_of_tvm_is_loaded_from_its_files_and_bytes(cubin, driver_stub, 
     (here / "k.bin").write_bytes(module_bytes(cubin, [info]))
     for source in ("k-1.cubin", "k.bin", module_bytes(cubin, [info], newest=False)):
         tc.tvm.load(source).block(3, 64)
-    assert [x.grid for x in driver_stub.launches()] == [(3, 1, 1)] * 3
+    tc.load_description("k-1.tvm_meta.json", embed_cubin={"k": "k-1.cubin"}).block(3, 64)
+    assert [x.grid for x in driver_stub.launches()] == [(3, 1, 1)] * 4
     path = tc.tvm.build("k-1.cubin", output=here / "libk.so")
     assert tc.load_module(path).manifest["name"] == "k-1"
+    with pytest.raises(ValueError, match=r"tvm_module: .* at byte \d+\n.*give the image's path"):
+        tc.tvm.load(module_bytes(cubin, [info])[:-3])
 
 
-def test_names_in_a_source_do_not_change_what_an_argument_is(driver_stub):
+def test_names_in_a_source_do_not_change_what_an_argument_is(driver_stub, here):
     # As TVM sorts them: arg10 before arg2; and what the table calls the launch's own.
     source = 'extern "C" __global__ void k(int arg1, int arg0, long long threadIdx_x) {}'
-    table = FunctionTable([FunctionInfo("k", ("int32", "int32", "int64"), ("threadIdx.x",))])
-    tc.tvm.load(CudaModule("cuda", table, source.encode()), arch="sm_90").k(1, 2, 3, 32)
+    info = FunctionInfo("k", ("int32", "int32", "int64"), ("threadIdx.x",))
+    (here / "k.cu").write_text(source)
+    (here / "k.tvm_meta.json").write_text(json.dumps(table_json(info)))
+    tc.tvm.load(here / "k.cu", arch="sm_90").k(1, 2, 3, 32)
     (launch,) = driver_stub.launches()
     assert (launch.values("iiq"), launch.block) == ((1, 2, 3), (32, 1, 1))

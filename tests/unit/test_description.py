@@ -87,7 +87,6 @@ def test_other_versions_are_refused_and_fields_of_the_author_s_own_passed_over()
         ({"functions": {"a b": {}}}, ValueError, "functions: 'a b' is not a name that C can have"),
         ({"functions": {"k": {"girth": 1}}}, TypeError, "functions.k: Launch.__init__() got an"),
         ({"functions": {}, "warps": 4}, ValueError, "no field 'warps' is known; there are schema"),
-        ({"func_info": {}, "tvm_version": "1"}, ValueError, "table of TVM's: tvmffi_cubin.tvm re"),
     ],
 )
 def test_what_is_no_description_is_refused_by_its_place(value, error, text: str):

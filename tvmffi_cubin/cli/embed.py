@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from ..formats.description import Description
 
 _EPILOG = """\
 a module: tvmffi-cubin embed k.cubin -o libk.so --functions k.json
@@ -59,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     from ..formats.load import build_description
 
     named = _named(options.images)
-    description = _described(options.functions) if options.functions else Description()
+    description = Description.read(options.functions) if options.functions else Description()
     if not (named or description.images):
         raise ValueError(f"{options.functions} names no image: give one beside it, as in k.cubin")
     made = build_description(
@@ -90,22 +85,6 @@ def _object(options: argparse.Namespace) -> int:
     )
     print(f"{options.output_obj}: {len(cubin.image)} bytes for {cubin.arch} as {options.name}")
     return 0
-
-
-def _described(given: str) -> Description:
-    from ..formats.description import Description, parse_json, read_description
-    from ..formats.tvm import is_table, read_table
-
-    if given.startswith("{"):
-        return Description.read(given)
-    # What a shell hands over, <(...), can be read once.
-    data = Path(given).read_bytes()
-    if given.endswith(".tvm_meta.json") or (b"arg_types" in data and is_table(parse_json(data))):
-        try:
-            return Description(functions=read_table(data).launches())
-        except ValueError as error:
-            raise ValueError(f"{given}: {error}") from None
-    return read_description(given, data, os.path.abspath(given))
 
 
 def _named(images: Sequence[str]) -> dict[str, Path]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..launches import SCHEMA, check_schema
 from ..launches.export import identifier
 from ..launches.form import Launched, function_value, read_argument, read_function, to_json
+from .tvm_table import json_rows, make_launches
 
 if TYPE_CHECKING:
     from ..module import Module
@@ -74,7 +75,8 @@ class Description(Mapping[str, Launched]):
         Parameters
         ----------
         source : path, str, bytes or mapping
-            A JSON file, JSON text (a str that begins with ``{``), or its values.
+            A JSON file, JSON text (a str that begins with ``{``), or its values; also a table of
+            TVM's.
 
         Raises
         ------
@@ -169,9 +171,9 @@ def parse_json(data: bytes) -> Any:
 def _read(values: Any) -> dict[str, Any]:
     """Return the fields of a description."""
     values = _fields("the document", values)
+    if "func_info" in values:
+        return {"functions": make_launches(json_rows(values))}
     if values and values.keys().isdisjoint(("schema", "functions", "images")):
-        if "func_info" in values:
-            raise ValueError("it is a table of TVM's: tvmffi_cubin.tvm reads those")
         values = {"functions": values}
     check_schema(values.get("schema", SCHEMA), "schema")
     values = _fields("the document", values, ("schema", *OPTIONS, "functions", "images"))

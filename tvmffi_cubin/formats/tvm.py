@@ -1,7 +1,7 @@
 """Modules of TVM's as functions: its tables of kernels, JSON and binary, read and launched.
 
 `load` takes a cubin with its ``.tvm_meta.json``, or a whole module that TVM has saved; `read_table`
-a table alone, whose `FunctionTable.launches` go with any image. TVM itself is never imported.
+a table alone, whose launches go with any image. TVM itself is never imported.
 """
 
 from __future__ import annotations
@@ -12,33 +12,28 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..inline.calls import build_inline, load_inline
 from ..inline.options import TextOptions, spelled_out
 from .description import parse_json, read_source
-from .tvm_binary import binary_module, binary_table
-from .tvm_table import FLAGS, CudaModule, FunctionInfo, FunctionTable, make_launch
+from .tvm_binary import binary_module, binary_rows
+from .tvm_table import FunctionInfo, json_rows, make_launches
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from ..launches.launch import Launch
     from ..module import Module
 
-__all__ = [
-    "CudaModule",
-    "FunctionInfo",
-    "FunctionTable",
-    "build",
-    "load",
-    "read_module",
-    "read_table",
-]
+__all__ = ["build", "load", "read_table"]
 
-_SUFFIXES = {".cubin": "cubin", ".ptx": "ptx", ".fatbin": "fatbin", ".cu": "cuda"}
-
-Source = CudaModule | str | bytes | os.PathLike[str]
+Source = str | bytes | os.PathLike[str]
 
 
-def read_table(source: str | bytes | os.PathLike[str] | Mapping[str, Any]) -> FunctionTable:
-    """Read a table of TVM's.
+def read_table(source: Source | Mapping[str, Any]) -> dict[str, Launch]:
+    """Return the launches of a table of TVM's, for ``load_inline(functions=..., embed_cubin=...)``.
+
+    A function takes the kernel's arguments and then the values of its launch, in the order of the
+    tags or fields; flags take none. Values of tags that are 0 count as 1, as in TVM.
 
     Parameters
     ----------
@@ -49,76 +44,21 @@ def read_table(source: str | bytes | os.PathLike[str] | Mapping[str, Any]) -> Fu
     Raises
     ------
     OSError, ValueError
-        It cannot be read, or is no table; the message names the function and field, or the byte.
+        It cannot be read, is no table, or a `Launch` has no counterpart of a tag, field or type;
+        the message names it, or the byte.
     """
+    return make_launches(_rows(source))
+
+
+def _rows(source: Source | Mapping[str, Any]) -> list[FunctionInfo]:
     label, data, _ = read_source(source, "table")
     try:
         # A count of functions has zeros where no text has any.
         if isinstance(data, bytes) and b"\0" in data[:8]:
-            return binary_table(data)
-        values = parse_json(data) if isinstance(data, bytes) else data
-        if not is_table(values):
-            raise ValueError("it is no table of TVM's: wanted func_info, functions with arg_types")
-        rows = values.get("func_info", values)
-        return FunctionTable(_function(name, row) for name, row in rows.items())
+            return binary_rows(data)
+        return json_rows(parse_json(data) if isinstance(data, bytes) else data)
     except ValueError as error:
         raise ValueError(f"{label}: {error}") from None
-
-
-def is_table(values: Any) -> bool:
-    """Whether JSON values are a table of TVM's, or its functions alone."""
-    rows = values.get("func_info", values) if isinstance(values, Mapping) else {}
-    if not isinstance(rows, Mapping) or not rows:
-        return False
-    return all(isinstance(row, Mapping) and "arg_types" in row for row in rows.values())
-
-
-def _function(key: str, row: Mapping[str, Any]) -> FunctionInfo:
-    def listed(name: str) -> tuple[Any, ...]:
-        value = row.get(name, ())
-        if not isinstance(value, list | tuple):
-            raise ValueError(f"function {key!r}: {name} is a list, got {value!r:.80}")
-        return tuple(value)
-
-    # The latter is the older name; older tables have booleans in place of tags, too.
-    tags = listed("launch_param_tags") + listed("thread_axis_tags")
-    tags += tuple(f"tir.{name}" for name in (*FLAGS, "use_dyn_shared_memory") if row.get(name))
-    extra, fields = listed("arg_extra_tags"), listed("cuda_launch_fields")
-    return FunctionInfo(key, listed("arg_types"), tags, extra, fields)
-
-
-def read_module(source: str | bytes | os.PathLike[str]) -> CudaModule:
-    """Read a CUDA module of TVM's.
-
-    Parameters
-    ----------
-    source : path or bytes
-        A module as TVM saves it to bytes, or a file of such; or the file of an image (``.cubin``,
-        ``.ptx``, ``.fatbin``, ``.cu``), beside which its table lies, as ``k.tvm_meta.json``.
-
-    Raises
-    ------
-    OSError, ValueError
-        It, or the table beside it, cannot be read, or is none; the message says where.
-    """
-    if isinstance(source, bytes):
-        return _from_bytes("the module", source, "tvm_module")
-    path = Path(os.fsdecode(source))
-    code = path.read_bytes()
-    if path.suffix not in _SUFFIXES:
-        return _from_bytes(str(path), code, path.name.partition(".")[0])
-    table = read_table(path.with_suffix(".tvm_meta.json"))
-    return CudaModule(_SUFFIXES[path.suffix], table, code, name=path.stem)
-
-
-def _from_bytes(label: str, data: bytes, name: str) -> CudaModule:
-    try:
-        return binary_module(data)._replace(name=name)
-    except ValueError as error:
-        raise ValueError(
-            f"{label}: {error}\nwanted a CUDA module as TVM saves it to bytes; where it saved an "
-            "image and a table, give the image's path: k.cubin, with k.tvm_meta.json beside it"
-        ) from None
 
 
 @spelled_out(TextOptions)
@@ -135,16 +75,21 @@ def load(
 
     Parameters
     ----------
-    source : CudaModule, path or bytes
-        The module, or what `read_module` reads: ``"k.cubin"``, beside which ``k.tvm_meta.json``
-        lies.
+    source : path or bytes
+        The file of an image (``k.cubin``, or ``.ptx``, ``.fatbin``, ``.cu``), beside which its
+        table lies, ``k.tvm_meta.json``; or a module as TVM saves it to bytes, or a file of such.
     name : str, optional
         The module's name. Default: the file's, without its suffix.
     keep_module_alive, **options
-        As in `tvmffi_cubin.load_inline`, and so are the errors, beside those of `read_module`.
-    """
-    from ..inline.calls import load_inline
+        As in `tvmffi_cubin.load_inline`.
 
+    Raises
+    ------
+    OSError, ValueError
+        The module, or the table beside it, cannot be read, or is none; the message says where.
+    CompileError, BuildError, ToolchainError
+        As in `tvmffi_cubin.load_inline`.
+    """
     return load_inline(keep_module_alive=keep_module_alive, **_contents(source, name), **options)
 
 
@@ -157,22 +102,33 @@ def build(
     **options: Unpack[TextOptions],
 ) -> str:
     """Build what `load` would load, without loading it, as `tvmffi_cubin.build_inline` does."""
-    from ..inline.calls import build_inline
-
     return build_inline(output=output, **_contents(source, name), **options)
 
 
 def _contents(source: Source, name: str | None) -> dict[str, Any]:
     """Return name, functions and code as `load_inline` takes them."""
-    module = source if isinstance(source, CudaModule) else read_module(source)
-    name = name or module.name
-    if module.format == "cuda":
-        text = module.code.decode()
+    path = Path("tvm_module" if isinstance(source, bytes) else os.fsdecode(source))
+    code = source if isinstance(source, bytes) else path.read_bytes()
+    if path.suffix in (".cubin", ".ptx", ".fatbin", ".cu"):
+        is_source, stem = path.suffix == ".cu", path.stem
+        rows = _rows(path.with_suffix(".tvm_meta.json"))
+    else:
+        try:
+            format_, code, rows = binary_module(code)
+        except ValueError as error:
+            raise ValueError(
+                f"{path}: {error}\nwanted a CUDA module as TVM saves it to bytes; where it saved "
+                "an image and a table, give the image's path: k.cubin, beside k.tvm_meta.json"
+            ) from None
+        is_source, stem = format_ == "cuda", path.name.partition(".")[0]
+    if is_source:
+        text = code.decode()
         # A source's parameters are found by their names, a table's are told by their places.
         taken = set(re.findall(r"\w+", text, flags=re.ASCII))
-        launches = {key: make_launch(info, taken) for key, info in module.table.items()}
-        return {"name": name, "functions": launches, "cuda_sources": text}
-    # The name of the image is the module's, as C can have it.
-    image = re.sub(r"\W|^(?=\d)", "_", module.name, flags=re.ASCII)
-    code = {image: module.code}
-    return {"name": name, "functions": module.table.launches(), "embed_cubin": code}
+        functions = make_launches(rows, taken)
+        return {"name": name or stem, "functions": functions, "cuda_sources": text}
+    return {
+        "name": name or stem,
+        "functions": make_launches(rows),
+        "embed_cubin": {"kernels": code},
+    }

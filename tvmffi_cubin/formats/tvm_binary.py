@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .tvm_table import CudaModule, FunctionInfo, FunctionTable
+from .tvm_table import FunctionInfo
 
 _MODULE_MARKER, _FUNCTION_MARKER = "cuda.module.v1", "__tvm_function_info_v2__"
 
@@ -33,12 +33,16 @@ _WHOLE = {
 _T = TypeVar("_T")
 
 
-def binary_table(data: bytes) -> FunctionTable:
+CodeAndRows = tuple[str, bytes, list[FunctionInfo]]
+"""A format (``"cubin"``, ``"ptx"``, ``"fatbin"`` or ``"cuda"``), the code, and its table."""
+
+
+def binary_rows(data: bytes) -> list[FunctionInfo]:
     """Read a table; raises ValueError with the byte where it is none."""
-    return _best(data, _table)
+    return _best(data, _rows)
 
 
-def binary_module(data: bytes) -> CudaModule:
+def binary_module(data: bytes) -> CodeAndRows:
     """Read a module; raises ValueError with the byte where it is none."""
     return _best(data, _module)
 
@@ -91,24 +95,25 @@ class _Reader:
         return self.data[self.at - size : self.at]
 
 
-def _module(reader: _Reader, version: int) -> CudaModule:
+def _module(reader: _Reader, version: int) -> CodeAndRows:
     format_ = reader.read("text")
     is_marked = format_ == _MODULE_MARKER
     if is_marked:
         format_ = reader.read("text")
     if format_ not in ("cubin", "ptx", "fatbin", "cuda"):
         raise ValueError(f"the format is {format_[:80]!r}, wanted cubin, ptx, fatbin or cuda")
-    table, code = _table(reader, version), reader.read("bytes")
+    rows, code = _rows(reader, version), reader.read("bytes")
+    # What the code was made from; older TVMs end here, or with its text.
     if is_marked:
-        source = dict(reader.read([("text", "text")]))
-    else:  # older TVMs end here, or with the source
-        source = {"cuda": reader.read("text")} if reader.left else {}
-    return CudaModule(format_, table, code, source)
+        reader.read([("text", "text")])
+    elif reader.left:
+        reader.read("text")
+    return format_, code, rows
 
 
-def _table(reader: _Reader, version: int) -> FunctionTable:
+def _rows(reader: _Reader, version: int) -> list[FunctionInfo]:
     layout = _FUNCTIONS[version]
-    return FunctionTable(_function(reader.read(layout)) for _ in range(reader.read(_SIZE)))
+    return [_function(reader.read(layout)) for _ in range(reader.read(_SIZE))]
 
 
 def _function(row: tuple[Any, ...]) -> FunctionInfo:

@@ -1,4 +1,4 @@
-"""What TVM says of its kernels, as it is read: a function, a table, a module; and the launches."""
+"""The rows of TVM's tables, in JSON's many spellings, and the launches that they stand for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from ..launches.launch import Launch
 
 # By what TVM writes for the type of an argument.
-C_TYPES: Final = {
+_C_TYPES: Final = {
     **{f"{sign}int{bits}": f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)},
     "handle": "void*",
     "bool": "bool",
@@ -23,7 +23,7 @@ C_TYPES: Final = {
     "grid_constant": "CUtensorMap",  # TileLang's mark of a tensor map, in the binary form alone
 }
 # What tags stand for; with TVM's own spelling of the second, and TileLang's of clusters.
-FLAGS: Final = {
+_FLAGS: Final = {
     "use_programmatic_dependent_launch": "programmatic_dependent_launch",
     "use_programtic_dependent_launch": "programmatic_dependent_launch",
     "use_cooperative_launch": "cooperative",
@@ -56,78 +56,49 @@ _ZEROS: Final = (
 
 
 class FunctionInfo(NamedTuple):
-    """A kernel of TVM's: its arguments, and those of its launch.
+    """A row of a table: a kernel's arguments, and those of its launch."""
 
-    Parameters
-    ----------
-    name : str
-        The kernel, and the function that is exported for it.
-    arg_types : sequence of str
-        Types of the kernel's parameters: ``"handle"``, ``"int32"``, ``"float32"``, ...
-    launch_param_tags : sequence of str
-        What a call passes after the kernel's arguments, in order (``"blockIdx.x"``,
-        ``"threadIdx.x"``, at the end ``"tir.use_dyn_shared_memory"``), and flags that it does not
-        (``"tir.use_cooperative_launch"``). Newer TVMs write ``"tirx."`` for the prefix.
-    arg_extra_tags : sequence of int
-        1 for each parameter that is a tensor map, else 0; may be shorter than `arg_types`.
-    cuda_launch_fields : sequence of str
-        The newest tables' form of tags: ``"grid.x"``, ``"cooperative"``, ...
-    """
-
-    name: str
-    arg_types: tuple[str, ...] = ()
+    name: str  # the kernel, and the function that is exported for it
+    arg_types: tuple[str, ...] = ()  # "handle", "int32", "float32", ...
+    # What a call passes after the kernel's arguments, in order: "blockIdx.x", "threadIdx.x", at
+    # the end "tir.use_dyn_shared_memory"; and flags that it does not: "tir.use_cooperative_launch".
     launch_param_tags: tuple[str, ...] = ()
-    arg_extra_tags: tuple[int, ...] = ()
-    cuda_launch_fields: tuple[str, ...] = ()
+    arg_extra_tags: tuple[int, ...] = ()  # 1 for a tensor map, else 0; may be shorter
+    cuda_launch_fields: tuple[str, ...] = ()  # the newest tables' tags: "grid.x", "cooperative"
 
 
-class FunctionTable(dict[str, FunctionInfo]):
-    """The functions of a module, by name; made of a sequence of them."""
-
-    def __init__(self, functions: Iterable[FunctionInfo] = ()) -> None:
-        super().__init__((info.name, info) for info in functions)
-
-    def launches(self) -> dict[str, Launch]:
-        """Return each function's launch, for ``load_inline(functions=..., embed_cubin=...)``.
-
-        A function takes the kernel's arguments and then the values of its launch, in the order of
-        the tags or fields; flags take none. Values of tags that are 0 count as 1, as in TVM.
-
-        Raises
-        ------
-        ValueError
-            A `Launch` has no counterpart of a tag, field or type; the message names it.
-        """
-        return {name: make_launch(info) for name, info in self.items()}
+def json_rows(values: Any) -> list[FunctionInfo]:
+    """Return the rows of a JSON table, or of its ``func_info`` alone."""
+    rows = values.get("func_info", values) if isinstance(values, Mapping) else {}
+    if not rows or not all(isinstance(x, Mapping) and "arg_types" in x for x in rows.values()):
+        raise ValueError("it is no table of TVM's: wanted func_info, functions with arg_types")
+    return [_json_row(name, row) for name, row in rows.items()]
 
 
-class CudaModule(NamedTuple):
-    """A CUDA module of TVM's.
+def _json_row(key: str, row: Mapping[str, Any]) -> FunctionInfo:
+    def listed(name: str) -> tuple[Any, ...]:
+        value = row.get(name, ())
+        if not isinstance(value, list | tuple):
+            raise ValueError(f"function {key!r}: {name} is a list, got {value!r:.80}")
+        return tuple(value)
 
-    Parameters
-    ----------
-    format : str
-        What the code is: ``"cubin"``, ``"ptx"``, ``"fatbin"``, or ``"cuda"``, source text.
-    table : FunctionTable
-        Its functions.
-    code : bytes
-        The code.
-    source : mapping of str to str
-        What the code was made from, by kind (``"cuda"``), if TVM kept it.
-    name : str
-        The module's name.
+    # The latter is the older name; older tables have booleans in place of tags, too.
+    tags = listed("launch_param_tags") + listed("thread_axis_tags")
+    tags += tuple(f"tir.{name}" for name in (*_FLAGS, "use_dyn_shared_memory") if row.get(name))
+    extra, fields = listed("arg_extra_tags"), listed("cuda_launch_fields")
+    return FunctionInfo(key, listed("arg_types"), tags, extra, fields)
+
+
+def make_launches(rows: Iterable[FunctionInfo], taken: Collection[str] = ()) -> dict[str, Launch]:
+    """Return how functions launch; their parameters have other names than those `taken`.
+
+    They take the kernel's arguments and then the values of the launch, in the order of the tags or
+    fields; flags take none. A ValueError names what a `Launch` has no counterpart of.
     """
-
-    format: str
-    table: FunctionTable
-    code: bytes
-    source: Mapping[str, str] = {}
-    name: str = "tvm_module"
+    return {row.name: _launch(row, taken) for row in rows}
 
 
-def make_launch(info: FunctionInfo, taken: Collection[str] = ()) -> Launch:
-    """Return how a function launches; its parameters have other names than those `taken`."""
-
+def _launch(info: FunctionInfo, taken: Collection[str]) -> Launch:
     def free(name: str) -> str:
         while name in taken:
             name += "_"
@@ -140,8 +111,8 @@ def make_launch(info: FunctionInfo, taken: Collection[str] = ()) -> Launch:
     is_newest = bool(info.cuda_launch_fields)
     for text in info.cuda_launch_fields or info.launch_param_tags:
         word = re.sub(r"^(tirx?|tilelang)\.", "", text)
-        if word in FLAGS:
-            fields[FLAGS[word]] = True
+        if word in _FLAGS:
+            fields[_FLAGS[word]] = True
             continue
         if word == "use_required_block_dimension":  # the image says it, and is asked
             continue
@@ -174,9 +145,9 @@ def _c_type(info: FunctionInfo, index: int) -> str:
     if info.arg_extra_tags[index : index + 1] == (1,):
         return "CUtensorMap"
     type_ = info.arg_types[index]
-    if type_ not in C_TYPES:
+    if type_ not in _C_TYPES:
         raise ValueError(
             f"function {info.name!r}: arg_types[{index}] is {type_!r}, which no kernel's parameter "
-            f"has here; there are {', '.join(C_TYPES)}"
+            f"has here; there are {', '.join(_C_TYPES)}"
         )
-    return C_TYPES[type_]
+    return _C_TYPES[type_]
