@@ -71,7 +71,7 @@ inline Status LaunchHere(CUkernel kernel, ParameterSizes*, const CUlaunchConfig&
 
 /*!
  * \brief Launches with what is bound behind the caller's own arguments; the device is current.
- * \throws LaunchError A parameter is not bound, or what is bound is not the kernel's last.
+ * \throws LaunchError What is bound is not the kernel's last parameters.
  */
 inline Status LaunchHere(CUkernel kernel, ParameterSizes* parameters, const CUlaunchConfig& config,
                          void** args) {
@@ -98,12 +98,6 @@ inline Status LaunchHere(CUkernel kernel, ParameterSizes* parameters, const CUla
   for (size_t i = own; i < count; ++i) {
     const BoundSlot& slot = table->Trailing()[i - own];
     const void* value = slot.Find(device);
-    if (value == nullptr && slot.required) {
-      Throw("LaunchError",
-            "launch of %s: the parameter %s (%s) is not bound on device %d: call mod.bind(%s=...) "
-            "before",
-            KernelName(kernel), slot.param->name, slot.param->type, device, slot.param->name);
-    }
     all[i] = const_cast<void*>(value != nullptr ? value : slot.zeros);
   }
   return LaunchKernel(kernel, config, all);

@@ -169,22 +169,6 @@ class TestAnImageThatArrivesAtRunTime:
         assert driver_stub.launches() == []
 
 
-def test_what_is_required_and_not_bound_is_named(driver_stub, arrays):
-    mod = build(bound_params=["counters", tc.Bound("limit", required=True), "scale"])
-    for way in (0, 4):
-        with pytest.raises(tc.LaunchError) as error:
-            mod.Launch(way, *arrays, 3)
-        assert "launch of axpy: the parameter limit (unsigned int) is not bound" in str(error.value)
-        assert "call mod.bind(limit=...) before" in str(error.value)
-    mod.bind(limit=1, device=1)
-    with pytest.raises(tc.LaunchError, match="is not bound on device 0: call"):
-        mod.Launch(0, *arrays, 3)
-    assert driver_stub.launches() == []
-    mod.bind(limit=1)
-    mod.Launch(0, *arrays, 3)
-    assert len(driver_stub.launches()) == 1
-
-
 class TestABuild:
     @pytest.mark.parametrize(
         ("kernels", "params", "message"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tvmffi_cubin import Bound, Description, Dispatch, Launch
+from tvmffi_cubin import Description, Dispatch, Launch
 from tvmffi_cubin.launches.export import read_functions
 
 GOOD = {
@@ -15,7 +15,7 @@ GOOD = {
     "name": "ops",
     "arch": ["sm_90a", "compute_90"],
     "ptx": "keep",
-    "bound_params": ["counters", {"Bound": {"name": "limit", "required": True}}],
+    "bound_params": ["counters", "unsigned limit"],
     "functions": {
         "softmax": {
             "doc": "Of each row.",
@@ -49,7 +49,7 @@ def test_a_document_is_read_and_written():
     assert Description.read(text) == Description.read(text.encode()) == description
     assert description.name == "ops"
     assert description.docs == {"softmax": "Of each row."}
-    assert description.bound_params == ["counters", Bound("limit", required=True)]
+    assert description.bound_params == ["counters", "unsigned limit"]
     wide, narrow = Launch(kernel="wide", when="n % 4 == 0"), Launch(kernel="narrow")
     assert description["scale"] == Dispatch([wide, narrow])
     assert [launch.kernel for launch in description.functions["softmax"]] == ["stats", "apply"]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..kernels.types import CxxType, parse_params
 from ..launches.launch import Launch
-from ..launches.values import Bound, told
+from ..launches.values import bound_param, told
 from ..sources.source import DEVICE_IMAGE
 from .bind import bind
 from .exported import Exported
@@ -37,7 +36,7 @@ def resolve(
     has_host: bool,
     exported_by_files: Sequence[str] | None = None,
     device_sources: Sequence[str] = (),
-    bound_params: Sequence[str | Bound] = (),
+    bound_params: Sequence[str] = (),
     image_files: Collection[str] = (),
 ) -> Exports:
     """Tell kernels from C++ functions and bind the former.
@@ -47,7 +46,7 @@ def resolve(
     TypeError, ValueError
         A function is neither, or a launch does not go with its kernel.
     """
-    trailing = [_trailing(x) for x in bound_params]
+    trailing = [Exported(x.name, x.type) for x in map(bound_param, bound_params)]
     kernels = Kernels(images, sources=device_sources, files=image_files, trailing=trailing)
     host: list[tuple[str, str]] = []
     plan = Plan()
@@ -108,15 +107,6 @@ def _all_kernels(kernels: Kernels) -> list[KernelRef]:
             )
     # The image has them in an order of its own; those of headers and macros come last.
     return sorted(found, key=lambda x: (x.signature.line is None, x.signature.line or 0))
-
-
-def _trailing(given: str | Bound) -> Exported:
-    """Return one of `bound_params`; the type of one that is only named is without a text."""
-    if isinstance(given, str) and not given.isidentifier():
-        declared = parse_params(given)[0]
-        return Exported(declared.name, declared.type)
-    name, required = (given, False) if isinstance(given, str) else (given.name, given.required)
-    return Exported(str(name), CxxType("", "raw", None), required=required)
 
 
 def _note_slots(plan: Plan, kernels: Kernels) -> None:

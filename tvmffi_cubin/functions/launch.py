@@ -52,7 +52,7 @@ class LaunchBinder:
         self.params = self._kernel_params()
         if kernel.trailing:
             pairs = zip(self.params[-len(kernel.trailing) :], kernel.trailing, strict=True)
-            trailing = {param.name: Bound(x.name, required=x.required) for param, x in pairs}
+            trailing = {param.name: Bound(x.name) for param, x in pairs}
             self.launch = replace(launch, args={**trailing, **launch.args})
         self.args = self.launch.args
         self.types = {param.name: param.type for param in self.params}

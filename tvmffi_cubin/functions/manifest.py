@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from .. import __version__
 from ..device.image import Image
 from ..launches import SCHEMA
-from ..launches.form import to_json
 from .exports import Exports
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def manifest(
     }
     # Without these options the functions could not be built again as they are.
     if request.bound_params:
-        said["bound_params"] = to_json(request.bound_params)
+        said["bound_params"] = request.bound_params
     if any(image.cubin.kind == "ptx" for image in images):
         said["ptx"] = "keep"
     if tools.nvcc is not None:

@@ -58,7 +58,7 @@ def load_inline(
         What becomes of images that are PTX: ``"assemble"``, the default, to cubins for `arch` when
         the module is built, so that what is wrong with it is found then; ``"keep"``, embedded as
         text that the driver compiles for each device.
-    bound_params : sequence of str or Bound, optional
+    bound_params : sequence of str, optional
         The last parameters of every kernel, in order, that `Module.bind` sets and no caller
         passes, C++ functions of the sources included: names, or declarations such as ``"unsigned
         long long* counters"`` where the kernels do not tell a type.

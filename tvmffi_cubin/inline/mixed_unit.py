@@ -14,7 +14,7 @@ from ..device.units import of_names, with_hints
 from ..errors import BuildError, CompileError
 from ..host.build import shortened
 from ..host.later import Later
-from ..launches.values import bound_name
+from ..launches.values import bound_param
 from ..sources.device_side import DeviceSide, device_side
 from ..sources.expansion import Expansion
 from ..sources.facts import read
@@ -102,7 +102,7 @@ class UnitBuilder(NamedTuple):
         expanding = [Later(partial(self._expand, arch)) for arch in self.archs]
         host_text = self._expand("")
         texts = {arch: later.result() for arch, later in zip(self.archs, expanding, strict=True)}
-        host = host_side(host_text.text, [*map(bound_name, self.request.bound_params)])
+        host = host_side(host_text.text, [bound_param(x).name for x in self.request.bound_params])
         sides = {arch: device_side(text.text) for arch, text in texts.items()}
         first = sides[self.archs[0]]
         code = self._host_code(host, host_text)

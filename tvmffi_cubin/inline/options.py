@@ -15,7 +15,6 @@ from ..sources.source import Source
 if TYPE_CHECKING:
     from ..launches.dispatch import Dispatch
     from ..launches.launch import Launch
-    from ..launches.values import Bound
 
 Texts = Sequence[str] | str | None
 Paths = Sequence[str | os.PathLike[str]] | str | os.PathLike[str] | None
@@ -36,7 +35,7 @@ class BuildOptions(TypedDict, total=False):
     device_libraries: Sequence[Any] | None
     lto: bool | None
     ptx: str | None
-    bound_params: Sequence[str | Bound] | str | Bound | None
+    bound_params: Sequence[str] | str | None
     arch: Archs
     name_expressions: Sequence[str] | None
     extra_cflags: Sequence[str] | None

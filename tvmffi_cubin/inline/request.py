@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..cache.key import Key
 from ..host import pch
 from ..launches.export import Export, key_text, read_functions
-from ..launches.form import to_json
 from ..sources.source import Source
 from .options import choice, file_name, flags, host_flags, paths, strings, texts
 
 if TYPE_CHECKING:
     from ..kernels.cubin import Cubin
-    from ..launches.values import Bound
     from .images import ImageFile
 
 OBJECTS = (".o", ".obj")
@@ -84,7 +82,7 @@ class Request(NamedTuple):
     device_libraries: tuple[Cubin, ...]
     lto: bool
     ptx: str
-    bound_params: tuple[str | Bound, ...]
+    bound_params: tuple[str, ...]
     image_files: Mapping[str, ImageFile]
     compiler: str
     verbose: bool
@@ -215,7 +213,7 @@ class Request(NamedTuple):
         key.add("device_libraries", [[x.image, x.arch] for x in self.device_libraries])
         key.add("lto", self.lto)
         key.add("ptx", self.ptx)
-        key.add("bound_params", to_json(self.bound_params))
+        key.add("bound_params", self.bound_params)
         # Of one shared object that is loaded, all such files lie in one folder.
         files = [[name, os.fspath(x.file)] for name, x in self.image_files.items()]
         key.add("image_files", [files, self.image_folder] if files else [])

@@ -5,9 +5,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, MISSING, FrozenInstanceError, dataclass, fields
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .expression import parse
+
+if TYPE_CHECKING:
+    from ..kernels.types import Param
 
 Figure = int | str
 """A dimension, a size, a switch: a constant or an expression. Its range is checked at calls."""
@@ -196,28 +199,24 @@ class Bound(Record, checks={}):
     required: bool = False
 
 
-def bound_params(value: Any) -> tuple[str | Bound, ...]:
+def bound_params(value: Any) -> tuple[str, ...]:
     """Check the last parameters of a module's kernels, which it binds: names, declarations."""
-    given = (value,) if isinstance(value, str | Bound) else value
-    if not isinstance(given, list | tuple):
+    given = (value,) if isinstance(value, str) else value
+    if not isinstance(given, list | tuple) or not all(isinstance(x, str) for x in given):
         raise TypeError(
-            f"bound_params is a list of names in the kernels' order, got {type(value).__name__}"
+            f"bound_params is a list of names and declarations in the kernels' order, got {value!r}"
         )
     for x in given:
-        bound_name(x)
+        bound_param(x)
     return tuple(given)
 
 
-def bound_name(value: Any) -> str:
-    """Return the name that one of `bound_params` is bound by."""
-    if isinstance(value, Bound) and value.name:
-        return value.name
-    if not isinstance(value, str):
-        raise TypeError(f"bound_params holds names, declarations and Bound(name), got {value!r}")
-    if value.isidentifier():
-        return value
-    from ..kernels.types import parse_params
+def bound_param(text: str) -> Param:
+    """Return one of `bound_params`; the type of one that is only named has no text."""
+    from ..kernels.types import CxxType, Param, parse_params
 
-    with told(f"bound_params: {value!r}"):
-        (declared,) = parse_params(value)
-    return declared.name
+    if text.isidentifier():
+        return Param(text, CxxType("", "raw", None))
+    with told(f"bound_params: {text!r}"):
+        (declared,) = parse_params(text)
+    return declared

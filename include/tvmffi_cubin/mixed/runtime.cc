@@ -196,13 +196,6 @@ class AllParams {
     for (int i = 0; i < __tvmffi_cubin_bound.num_trailing; ++i) {
       const BoundSlot& slot = __tvmffi_cubin_bound.Trailing()[i];
       const void* value = slot.Find(device);
-      if (value == nullptr && slot.required) {
-        Note(cudaSuccess, false, kernel,
-             "the parameter %s (%s) is not bound on device %d: call mod.bind(%s=...) before",
-             slot.param->name, slot.param->type, device, slot.param->name);
-        is_whole_ = false;
-        return;
-      }
       room_[own + i] = const_cast<void*>(value != nullptr ? value : slot.zeros);
     }
   }
@@ -218,10 +211,8 @@ class AllParams {
  private:
   void** all_;
 #endif
-  bool is_whole_ = true;
 
  public:
-  bool is_whole() const { return is_whole_; }
   void** get() const { return all_; }
 };
 
@@ -245,7 +236,6 @@ extern "C" {
   TVMFFI_CUBIN_ONCE cudaError_t name(const void* kernel, dim3 grid, dim3 block, void** args,   \
                                      size_t smem, cudaStream_t stream) {                       \
     const tvmffi_cubin::AllParams all(kernel, args);                                           \
-    if (!all.is_whole()) return cudaErrorInvalidValue;                                         \
     const cudaError_t error =                                                                  \
         tvmffi_cubin_real_##name(kernel, grid, block, all.get(), smem, stream);                \
     if (__builtin_expect(error == cudaSuccess, 1)) return error;                               \
@@ -257,7 +247,6 @@ TVMFFI_CUBIN_LAUNCH(cudaLaunchCooperativeKernel)
 TVMFFI_CUBIN_ONCE cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config,
                                                   const void* kernel, void** args) {
   const tvmffi_cubin::AllParams all(kernel, args);
-  if (!all.is_whole()) return cudaErrorInvalidValue;
   const cudaError_t error = tvmffi_cubin_real_cudaLaunchKernelExC(config, kernel, all.get());
   if (__builtin_expect(error == cudaSuccess || config == nullptr, 1)) return error;
   return tvmffi_cubin::NoteLaunch(error, kernel, config->gridDim, config->blockDim,
