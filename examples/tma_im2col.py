@@ -39,7 +39,7 @@ extern "C" __global__ void patches(const __grid_constant__ CUtensorMap image, fl
 def main() -> None:
     """Build, and where there is a GPU launch and compare with torch."""
     # [docs:launch]
-    image = tc.TensorMap.im2col(
+    image = tc.TensorMap(
         lower_corner=(-1, -1),  # minus the padding
         upper_corner=(-1, -1),  # the padding, minus the filter's size - 1
         channels_per_pixel=32,

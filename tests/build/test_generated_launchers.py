@@ -56,7 +56,7 @@ LAUNCHER = [
         grid=4,
         block=(32, 4),
         args={
-            "image": TensorMap.im2col(
+            "image": TensorMap(
                 "a",
                 lower_corner=(-1, -1),
                 upper_corner=(-1, -1),

@@ -35,7 +35,7 @@ FUNCTIONS = {
         grid=1,
         block=32,
         args={
-            "image": TensorMap.im2col(
+            "image": TensorMap(
                 lower_corner=("-n", -1),
                 upper_corner=("n - 2", 1),
                 channels_per_pixel=32,

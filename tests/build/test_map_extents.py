@@ -37,7 +37,7 @@ FUNCTIONS = {
     ),
     "image": launch(
         "void* x, int h, int w",
-        TensorMap.im2col(
+        TensorMap(
             "x",
             lower_corner=(-1, "-h"),
             upper_corner=(-3, 0),

@@ -25,7 +25,7 @@ TYPES = "*fp32, *fp32, i32, i32"
         (TYPES, {"num_warps": 3}, tc.CompileError, "num_warps must be a power of"),
         (TYPES, {"options": {"warps": 3}}, TypeError, "has no option 'warps'; it has .*num_warps"),
         ("tensordesc<foo[16,32]>", {}, ValueError, "no tensor descriptor that can be made here"),
-        ("tensordesc_im2col<fp16[64,64],rank=4>", {}, ValueError, r"TensorMap\.im2col"),
+        ("tensordesc_im2col<fp16[64,64],rank=4>", {}, ValueError, r"TensorMap\(lower_corner"),
     ],
 )
 def test_what_is_wrong_with_a_call_is_named(signature, options, error, message):

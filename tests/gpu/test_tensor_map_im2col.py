@@ -27,7 +27,7 @@ def load(x, offsets, *, first=0, channel=0, steps=None, given=None, **options):
     """The pixels that one instruction brings, as bytes of shared memory; `given`: x by its map."""
     spatial = x.dim() - 2
     steps = steps or (1,) * spatial
-    map_ = TensorMap.im2col(element_strides=(1, *steps, 1), **options)
+    map_ = TensorMap(element_strides=(1, *steps, 1), **options)
     lower, upper = map_.lower_corner, map_.upper_corner
     counts = [
         math.ceil((n + high - low) / step)

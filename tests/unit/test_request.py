@@ -79,7 +79,6 @@ def test_flags_are_trimmed_and_folders_absolute(tmp_path, monkeypatch):
         ({"embed_cubin": {"a b": b"x"}}, ValueError, "embed_cubin: 'a b' is not a name that C"),
         ({"embed_cubin": {"a": 3}}, TypeError, r"embed_cubin\['a'\] is bytes, a Cubin or a path"),
         ({"embed_cubin": {"a": "no.cubin"}}, FileNotFoundError, r"embed_cubin\['a'\].*no\.cubin"),
-        ({"functions": ["k", "k"]}, ValueError, "functions names 'k' twice"),
         ({"functions": ["a-b"]}, ValueError, "functions: 'a-b' is not a name that C can have"),
         ({"functions": {"k": [Launch(), 3]}}, TypeError, r"functions\['k'\] is a Launch"),
         ({"functions": {"k": Launch(image="no")} | {"f": Launch(image=Path("no"))}}, OSError, "f'"),

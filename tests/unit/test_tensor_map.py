@@ -35,8 +35,7 @@ def test_a_wrong_value_is_refused_by_its_field(options, error, message):
 
 
 def test_im2col_is_the_map_with_corners():
-    made = TensorMap.im2col("x", **PIXELS, swizzle="128B")
-    assert made == TensorMap("x", **PIXELS, swizzle="128B")
+    made = TensorMap("x", **PIXELS, swizzle="128B")
     assert (made.is_im2col, made.rank) == (True, 4)
 
 

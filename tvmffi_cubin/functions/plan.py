@@ -77,7 +77,6 @@ class Plan(Text):
         self.kernels: list[KernelRef] = []
         self.slots: dict[tuple[str | None, str], Exported] = {}
         self._kernel_labels: dict[tuple[object, ...], str] = {}
-        self._params: dict[Exported, str] = {}
         self._rows: list[str] = []
         # Instances by their launches and what these depend on, see `bind`.
         self.instances: dict[tuple[object, ...], Instance] = {}
@@ -108,10 +107,7 @@ class Plan(Text):
 
     def params(self, params: Sequence[Exported]) -> str | None:
         """Return the label of a table of what a function takes."""
-        for param in params:
-            if param not in self._params:  # many functions have the same ones
-                self._params[param] = self._param(param)
-        return self.table(self._params[param] for param in params)
+        return self.table(map(self._param, params))
 
     def function(self, name: str, facts: dict[str, Any], doc: str, rows: Sequence[str]) -> None:
         """Write a function of some instances; `facts` is what a manifest says of it."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..kernels.cubin import Cubin
 from ..kernels.image import take_image
-from ..launches.export import Export, check_unicode, identifier
+from ..launches.export import Export, identifier
 from ..sources.source import DEVICE_IMAGE
 from .options import several
 
@@ -50,8 +50,6 @@ class ImageFile:
         file = os.fspath(self.file) if isinstance(self.file, str | os.PathLike) else None
         if not isinstance(file, str):
             raise TypeError(f"ImageFile: file is a path, got {type(self.file).__name__}")
-        # It is written into the shared object, and given to tvm-ffi.
-        check_unicode("ImageFile: file", file)
         if os.path.basename(file) in ("", ".", "..") or "\0" in file:
             raise ValueError(f"ImageFile: file {file!r} names no file; give one such as 'k.cubin'")
         if self.generate is not None and not callable(self.generate):

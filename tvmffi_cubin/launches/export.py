@@ -51,17 +51,12 @@ def read_functions(value: Any) -> tuple[Export, ...] | None:
         raise TypeError(
             f"functions is a name, a sequence of names or a mapping, got {type(value).__name__}"
         )
-    names = [identifier("functions", name) for name in value]
-    if len({*names}) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"functions names {twice!r} twice")
-    return tuple(map(Export, names))
+    return tuple(Export(identifier("functions", name)) for name in dict.fromkeys(value))
 
 
 def _export(name: Any, spec: Any) -> Export:
     name = identifier("functions", name)
     if isinstance(spec, str | None):
-        check_unicode(f"functions[{name!r}]", spec or "")
         return Export(name, doc=spec or "")
     return Export(name, instances=instances_of(f"functions[{name!r}]", spec))
 
@@ -73,14 +68,3 @@ def identifier(what: str, name: object) -> str:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise ValueError(f"{what}: {name!r} is not a name that C can have")
     return name
-
-
-def check_unicode(what: str, text: str) -> None:
-    """Refuse text that was read in another encoding than its own; raises ValueError."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise ValueError(
-            f"{what} holds {text[error.start]!r} at character {error.start + 1}, which is no "
-            "Unicode text: a file was read in another encoding than its own"
-        ) from None

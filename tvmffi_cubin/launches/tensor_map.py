@@ -79,9 +79,12 @@ class TensorMap(Record, checks=_CHECKS):
         ``"16u4_align8b"``. Elements have the same size as the tensor's, or are the 4- or 6-bit
         values that it has in bytes: figures of the innermost dimension then count values.
     lower_corner, upper_corner : int, str or a sequence of up to three
-        Of an im2col map; see `im2col`.
+        Of an im2col map, which reads an image, channels last, as a convolution does: where the box
+        of pixels begins at which filters are placed, from the tensor's beginning, and where it
+        ends, from its end, in each dimension but the first (N) and the last (C). Mostly minus the
+        padding; and the padding minus (the filter's size - 1) times its dilation.
     channels_per_pixel, pixels_per_column : int or str
-        Likewise.
+        Elements along C of one load, 1 to 256, and its pixels, 1 to 1024.
     global_dim : int, str or a sequence of up to five, optional
         What the memory is taken for, in elements of the map's data type, where that is not the
         tensor's own shape. Of the tensor the address alone counts then, so that with `dtype` a bare
@@ -129,27 +132,6 @@ class TensorMap(Record, checks=_CHECKS):
                     f"TensorMap: {name} has {len(value)} dimensions, wanted {count} for a map of "
                     f"rank {rank}"
                 )
-
-    @classmethod
-    def im2col(cls, tensor: str | None = None, **fields: Any) -> TensorMap:
-        """Return the map of an image, channels last, as a convolution reads it.
-
-        Parameters
-        ----------
-        lower_corner : int, str or a sequence of up to three
-            In each dimension but the first (N) and the last (C): where the box of pixels begins at
-            which filters are placed, from the tensor's beginning; mostly minus the padding.
-        upper_corner : int, str or a sequence of up to three
-            Where it ends, from the tensor's end; mostly the padding minus (the filter's size - 1)
-            times its dilation.
-        channels_per_pixel : int or str
-            Elements along C of one load, 1 to 256.
-        pixels_per_column : int or str
-            Pixels of one load, 1 to 1024.
-        **fields
-            As of `TensorMap`.
-        """
-        return cls(tensor, **fields)
 
     @property
     def is_im2col(self) -> bool:

@@ -160,8 +160,8 @@ def descriptor(type_: str) -> Descriptor | None:
     if match is None or element in ("i1", "u1", "void") or element not in POINTEES:
         raise ValueError(
             f"{type_!r} is no tensor descriptor that can be made here, wanted one of 1 to 5 "
-            "dimensions such as tensordesc<fp16[64,64]>; im2col maps are a Launch's own "
-            "(TensorMap.im2col)"
+            "dimensions such as tensordesc<fp16[64,64]>; im2col maps are a Launch's own, "
+            "TensorMap(lower_corner=...)"
         )
     return Descriptor(f"{POINTEES[element]}*", match[2].count(",") + 1)
 
