@@ -107,9 +107,9 @@ class Cubin:
     def _members(self) -> tuple[tuple[Cubin, ...], tuple[str, ...]]:
         if self.kind != "fatbin":
             return (), ()
-        from .fatbin import readable
+        from .fatbin import members
 
-        return readable(self.image)
+        return members(self.image)
 
     @cached_property
     def kernels(self) -> tuple[Kernel, ...]:

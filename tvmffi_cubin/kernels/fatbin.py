@@ -25,67 +25,66 @@ _SPECIFIC, _FAMILY = 0x100000, 0x200000
 _LZ4, _ZSTD = 0x2000, 0x8000
 
 
-class Member(NamedTuple):
-    """One image in a fatbin, as the container states it."""
+class _Entry(NamedTuple):
+    """A member as the container states it."""
 
     kind: str  # "cubin", "ptx", "ltoir", or a number that is not known here
     arch: str  # "sm_90a", "compute_90", "lto_90"
-    size: int  # of the image itself
-    compression: str  # "lz4", "zstd", empty where it is stored as it is
+    flags: int
+    size: int  # of the image once it is decompressed
     stored: bytes
-
-    def data(self) -> bytes:
-        """Return the image itself; where it cannot be read, the ImageError says what would help."""
-        if self.kind not in ("cubin", "ptx"):
-            raise ImageError(f"the member for {self.arch} is {self.kind}, which is not read here")
-        try:
-            data = self.stored
-            if self.compression:
-                data = (_unlz4 if self.compression == "lz4" else _unzstd)(data, self.size)
-                if len(data) != self.size:
-                    raise ImageError(f"damaged data: it holds {len(data)} bytes, not {self.size}")
-        except ImageError as error:
-            raise ImageError(f"the member for {self.arch}: {error}") from None
-        return data.rstrip(b"\0") if self.kind == "ptx" else data
 
 
 @reading("fatbin")
-def read(data: bytes) -> tuple[Member, ...]:
-    """Return the members of a fatbin, in its order."""
+def _entries(data: bytes) -> list[_Entry]:
     _, _, at, size = _HEADER.unpack_from(data)
-    end, members = at + size, []
+    end, entries = at + size, []
     while at < end:
-        entry = _ENTRY.unpack_from(data, at)
-        number, _, header, padded, compressed, *_, arch, _, _, flags, _, full = entry
+        row = _ENTRY.unpack_from(data, at)
+        number, _, header, padded, compressed, *_, arch, _, _, flags, _, full = row
         start = at + header
         at = start + padded
         # Of a size 0 the next member would be this one again.
         if header < _ENTRY.size or at > end or end > len(data):
             raise ImageError(f"corrupt fatbin: it is truncated or damaged: {len(data)} bytes")
-        compression = "lz4" if flags & _LZ4 else "zstd" if flags & _ZSTD else ""
         kind, prefix = _KINDS.get(number, (f"kind {number}", "sm"))
         suffix = "a" if flags & _SPECIFIC else "f" if flags & _FAMILY else ""
-        stored = data[start : start + (compressed if compression else padded)]
-        size = full if compression else padded
-        members.append(Member(kind, f"{prefix}_{arch}{suffix}", size, compression, stored))
-    if not members:
+        stored = data[start : start + (compressed if flags & (_LZ4 | _ZSTD) else padded)]
+        entries.append(_Entry(kind, f"{prefix}_{arch}{suffix}", flags, full, stored))
+    if not entries:
         raise ImageError("the fatbin is empty: no image is in it")
-    return tuple(members)
+    return entries
 
 
-def readable(data: bytes) -> tuple[tuple[Cubin, ...], tuple[str, ...]]:
+def archs(data: bytes) -> str:
+    """Return the architectures that a fatbin has images for, in its order."""
+    return ", ".join(dict.fromkeys(entry.arch for entry in _entries(data)))
+
+
+def members(data: bytes) -> tuple[tuple[Cubin, ...], tuple[str, ...]]:
     """Return a fatbin's cubins and PTX, and why others cannot be read."""
     cubins, problems = [], []
-    for member in read(data):
+    for entry in _entries(data):
         try:
-            image = member.data()
+            cubins.append(_member(entry))
         except ImageError as error:
-            problems.append(str(error))
-            continue
-        # An ELF file's type follows its 16 bytes of identification; 1 is an object.
-        unlinked = member.kind == "cubin" and image[16:17] == b"\1"
-        cubins.append(Cubin(image, member.arch, kind="relocatable" if unlinked else member.kind))
+            problems.append(f"the member for {entry.arch}: {error}")
     return tuple(cubins), tuple(problems)
+
+
+def _member(entry: _Entry) -> Cubin:
+    kind, image = entry.kind, entry.stored
+    if kind not in ("cubin", "ptx"):
+        raise ImageError(f"it is {kind}, which is not read here")
+    if entry.flags & (_LZ4 | _ZSTD):
+        image = _unlz4(image) if entry.flags & _LZ4 else _unzstd(image, entry.size)
+        if len(image) != entry.size:
+            raise ImageError(f"damaged data: it holds {len(image)} bytes, not {entry.size}")
+    if kind == "ptx":
+        image = image.rstrip(b"\0")
+    elif image[16:17] == b"\1":  # an ELF file's type follows its identification; 1 is an object
+        kind = "relocatable"
+    return Cubin(image, entry.arch, kind=kind)
 
 
 def in_host_file(content: bytes | mmap) -> Iterator[tuple[str, bytes]]:
@@ -127,7 +126,7 @@ def merged_kernels(members: Iterable[Cubin]) -> tuple[Kernel, ...]:
 
 
 @reading("LZ4 data")
-def _unlz4(data: bytes, _: int) -> bytes:
+def _unlz4(data: bytes) -> bytes:
     """Return the bytes that an LZ4 block, as CUDA 12's tools write them, stands for.
 
     A block is a row of sequences: a byte with two lengths, literal bytes, and how far back the

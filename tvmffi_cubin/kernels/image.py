@@ -87,7 +87,7 @@ def _kind_and_arch(data: bytes) -> tuple[str, str]:
     if data.startswith(FATBIN):
         from . import fatbin
 
-        return "fatbin", ", ".join(dict.fromkeys(member.arch for member in fatbin.read(data)))
+        return "fatbin", fatbin.archs(data)
     if data.startswith(ELF):
         from . import nv_info
         from .elf import Elf
