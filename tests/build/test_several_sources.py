@@ -11,7 +11,7 @@ import tvmffi_cubin as tc
 from tvmffi_cubin import nvrtc
 from tvmffi_cubin.cuda import libraries
 from tvmffi_cubin.errors import CompileError, ToolchainError
-from tvmffi_cubin.kernels import nv_info
+from tvmffi_cubin.kernels.elf import Elf
 
 HEADER = "using Real = float;\n__device__ __forceinline__ Real half_of(Real x) { return x / 2; }"
 SCALE = """
@@ -57,7 +57,7 @@ def library(kind: str = "relocatable", source: str = LIBRARY, arch: str = "sm_90
 
 
 def symbols(mod: tc.Module) -> set[str]:
-    return {x.name for x in nv_info.symbols(mod.cubins["kernels"].image)}
+    return {x.name for x in Elf(mod.cubins["kernels"].image).symbols()}
 
 
 # Units

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ..errors import CompileError
-from ..kernels import nv_info, ptx
 from ..kernels.cubin import Cubin
 from ..kernels.demangle import demangle
+from ..kernels.elf import Symbol
 from ..kernels.image import read_image, take_image
-from ..kernels.nv_info import DeviceSymbol
+from ..kernels.nv_info import shared_symbols
 from . import program
 from .arch import check_arch, is_ptx, number_of, resolve_arch
 from .hints import LAUNCHES_ON_DEVICE
@@ -117,17 +117,6 @@ def linkable(given: Cubin) -> Cubin:
     return item
 
 
-def symbols_of(item: Cubin, target: str) -> Iterator[DeviceSymbol]:
-    """Yield what relocatable code or PTX defines and uses, of a fatbin what `target` gets of it."""
-    if item.kind == "ptx":
-        yield from ptx.symbols(item.image)
-    elif item.kind == "relocatable":
-        yield from nv_info.symbols(item.image)
-    codes = [x for x in item.members if x.kind == "relocatable" and _fits(x, target)]
-    for code in codes[-1:]:
-        yield from nv_info.symbols(code.image)
-
-
 def _fits(item: Cubin, target: str) -> bool:
     number, wanted = number_of(item.arch), number_of(target)
     same_family = number // 10 == wanted // 10
@@ -139,31 +128,26 @@ def _fits(item: Cubin, target: str) -> bool:
     return number <= wanted and (same_family or item.kind != "relocatable")
 
 
-def _clashes(inputs: Sequence[Cubin], target: str) -> Iterator[str]:
-    """Yield what is defined twice or is not the same everywhere, in nvJitLink's words.
+def _clashes(inputs: Sequence[Cubin]) -> Iterator[str]:
+    """Yield what relocatable cubins define twice, or declare otherwise than it is defined.
 
     nvJitLink says so on the error stream of the process alone, and links nevertheless, or crashes.
     """
-    symbols = [(x.name, symbol) for x in inputs for symbol in symbols_of(x, target)]
-    homes: dict[str, tuple[str, DeviceSymbol]] = {}
-    for unit, symbol in symbols:
-        if symbol.defined and symbol.linkage == "shared":
-            home, first = homes.setdefault(symbol.name, (unit, symbol))
+    units = [x for x in inputs if x.kind == "relocatable"]
+    symbols = [(unit.name, *found) for unit in units for found in shared_symbols(unit.image)]
+    homes: dict[str, tuple[str, Symbol, str]] = {}
+    for unit, symbol, what in symbols:
+        if not symbol.is_undefined:
+            home, first, _ = homes.setdefault(symbol.name, (unit, symbol, what))
             if first is not symbol:
                 yield f"Multiple definition of '{symbol.name}' in '{unit}', first in '{home}'"
-    for unit, symbol in symbols:
-        if not symbol.defined and symbol.name in homes:
-            home, first = homes[symbol.name]
-            one, other = _described(first), _described(symbol)
-            if one == other and first.size and symbol.size:
-                one, other = f"{first.size} bytes", f"{symbol.size} bytes"
-            if one != other:
-                yield f"'{symbol.name}' is {one} in '{home}' and {other} in '{unit}'"
-
-
-def _described(symbol: DeviceSymbol) -> str:
-    is_code = symbol.what in ("kernel", "function")
-    return "a function" if is_code else f"a {symbol.what} variable"
+    for unit, symbol, what in symbols:
+        if symbol.is_undefined and symbol.name in homes:
+            home, first, defined = homes[symbol.name]
+            if defined == what and first.size and symbol.size:
+                defined, what = f"{first.size} bytes", f"{symbol.size} bytes"
+            if defined != what:
+                yield f"'{symbol.name}' is {defined} in '{home}' and {what} in '{unit}'"
 
 
 # The link itself
@@ -194,7 +178,7 @@ def link_inputs(
     as_ptx = is_ptx(arch)
     lto = lto or as_ptx or any(item.kind == "ltoir" for item in inputs)
     command = (f"-arch={arch}", *(["-lto"] * lto), *(["-ptx"] * as_ptx), *options)
-    if clashes := [*_clashes(inputs, arch)]:
+    if clashes := [*_clashes(inputs)]:
         raise _failure(f"{what} for {arch}:", "\n".join(clashes), command)
     refused, image, log = program.Call(lambda _: _linked(nvjitlink, command, inputs)).result()
     # Not the names themselves were given: they may hold anything, and the log is to be read.

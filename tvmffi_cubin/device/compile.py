@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ..cuda import nvrtc
@@ -193,7 +193,9 @@ class _Compiler(NamedTuple):
 
         facts, types = _facts(self.units), _types(done)
         has_libraries = bool(self.request.device_libraries)
-        own = {*cubin.lowered_names.values(), *_symbols(done)} if has_libraries else set()
+        own = {*cubin.lowered_names.values()}
+        if has_libraries and self.target_type == "relocatable":
+            own |= {kernel.name for one in done for kernel in one.cubin.kernels}
 
         def found() -> list[KernelSignature]:
             return [
@@ -212,15 +214,6 @@ class _Compiler(NamedTuple):
             again.append(self._build(one.unit, Probe(targets, one.probe.hidden)))
         types = {**_types(again), **types}
         return found()
-
-
-def _symbols(done: Sequence[_Compiled]) -> Iterator[str]:
-    """Yield what units define or use, as far as is known before they are linked."""
-    if done[0].cubin.kind == "relocatable":
-        from ..kernels import nv_info
-
-        for one in done:
-            yield from (symbol.name for symbol in nv_info.symbols(one.cubin.image))
 
 
 def _facts(units: Sequence[Unit]) -> list[KernelFact]:

@@ -14,8 +14,8 @@ SYMTAB, DYNSYM = 2, 11
 _NOTE, _NOBITS = 7, 8
 # From here on types are a processor's own; some of CUDA's stand for memory without bytes.
 _PROCESSOR_TYPES = 0x70000000
-GLOBAL, WEAK = 1, 2
-"""Bindings of symbols."""
+GLOBAL = 1
+"""The binding of symbols that one file alone may define."""
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SEGMENT = struct.Struct("<IIQQQQQQ")

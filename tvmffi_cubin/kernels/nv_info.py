@@ -6,18 +6,16 @@ import re
 import struct
 from collections.abc import Iterator
 from math import prod
-from typing import NamedTuple
 
 from ..errors import ImageError
 from .cubin import Kernel
-from .elf import GLOBAL, WEAK, Elf
+from .elf import GLOBAL, Elf, Symbol
 from .image import reading
 
 # Types of symbols; 13 is NVIDIA's own, for variables of an image that is not linked yet.
 _FUNCTION, _VARIABLES = 2, (1, 13)
 _ENTRY = 0x10
 _SPACES = {0x20: "__device__", 0x40: "__shared__", 0x80: "__constant__"}
-_LINKAGES = {GLOBAL: "shared", WEAK: "weak"}
 _OSABI_CUDA13 = 0x41
 
 # EIATTR_*: the attributes of .nv.info and .nv.info.<kernel>.
@@ -35,20 +33,6 @@ _UNBOUNDED_STACK = 0xFFFFFFFF
 _RESERVED_SMEM = 1024
 
 
-class DeviceSymbol(NamedTuple):
-    """A function or a variable of device code, by its mangled name.
-
-    Of linkage ``"shared"`` one unit alone may define it, of ``"weak"`` several may (instances of
-    templates, inline functions), and ``"local"`` no other unit sees.
-    """
-
-    name: str
-    defined: bool
-    linkage: str
-    what: str  # "kernel", "function", or a variable's memory, such as "__device__"
-    size: int  # of a variable, 0 where it is not known
-
-
 @reading("cubin")
 def kernels(data: bytes) -> tuple[Kernel, ...]:
     """Return the kernels of a cubin, in the symbol table's order."""
@@ -63,20 +47,19 @@ def kernels(data: bytes) -> tuple[Kernel, ...]:
 
 
 @reading("cubin")
-def symbols(data: bytes) -> tuple[DeviceSymbol, ...]:
-    """Return the functions and variables of a relocatable cubin, in the symbol table's order."""
+def shared_symbols(data: bytes) -> list[tuple[Symbol, str]]:
+    """Return the symbols of a relocatable cubin that one unit alone may define, and what each is.
+
+    Weak ones, of templates and inline functions, are not among them.
+    """
     found = []
     for symbol in Elf(data).symbols():
-        if symbol.type == _FUNCTION:
-            what = "kernel" if symbol.other & _ENTRY else "function"
-        elif symbol.type in _VARIABLES:
-            what = _SPACES.get(symbol.other & 0xE0, "variable")
-        else:
-            continue
-        linkage = _LINKAGES.get(symbol.binding, "local")
-        defined = not symbol.is_undefined
-        found.append(DeviceSymbol(symbol.name, defined, linkage, what, symbol.size))
-    return tuple(found)
+        if symbol.binding == GLOBAL and symbol.type == _FUNCTION:
+            found.append((symbol, "a function"))
+        elif symbol.binding == GLOBAL and symbol.type in _VARIABLES:
+            space = _SPACES.get(symbol.other & 0xE0, "")
+            found.append((symbol, f"a {space} variable"))
+    return found
 
 
 @reading("cubin")

@@ -8,10 +8,8 @@ from math import prod
 
 from ..errors import ImageError
 from .cubin import Kernel
-from .nv_info import DeviceSymbol
 
 _HEAD = 8192  # bytes enough for the banner
-_VARIABLES = {"global": "__device__", "const": "__constant__"}
 
 
 def arch(data: bytes) -> str:
@@ -28,21 +26,6 @@ def kernels(data: bytes) -> tuple[Kernel, ...]:
     # Without a body it is a declaration.
     entries = r"\.entry\s+([\w$%.@]+)\s*(?:\(([^)]*)\))?([^{};]*)\{"
     return tuple(_kernel(*match.groups()) for match in re.finditer(entries, _code(data)))
-
-
-def symbols(data: bytes) -> tuple[DeviceSymbol, ...]:
-    """Return the functions and variables of PTX that other units see."""
-    pattern = (
-        r"^[ \t]*\.(visible|weak|extern)\s+\."
-        r"(?:(func|entry)\s+(?:\([^)]*\)\s*)?([\w$]+)"
-        r"|(global|const)\b[^;=]*?([\w$]+)\s*(?:\[\d*\]\s*)*[;=])"
-    )
-    found = []
-    for how, code, name, memory, variable in re.findall(pattern, _code(data), re.MULTILINE):
-        what = _VARIABLES[memory] if memory else "kernel" if code == "entry" else "function"
-        linkage = "weak" if how == "weak" else "shared"
-        found.append(DeviceSymbol(name or variable, how != "extern", linkage, what, 0))
-    return tuple(found)
 
 
 def _code(data: bytes) -> str:
