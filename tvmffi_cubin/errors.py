@@ -39,7 +39,7 @@ class CompileError(CubinError):
     log : str
         The compiler's own log.
     source : str
-        The source as the user gave it.
+        The source, with those that were compiled before it as part of it.
     options : tuple of str
         The options in the order that the compiler saw them.
     """

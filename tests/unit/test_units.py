@@ -34,8 +34,8 @@ def units(*texts: str) -> tuple[Unit, ...]:
 def test_what_defines_nothing_for_others_comes_before_every_unit_after_it(text: str):
     first, second = units(text, KERNEL, FUNCTION)
     assert (first.name, second.name) == ("s1", "s2")
-    assert (first.text, second.text) == (KERNEL, FUNCTION)
-    assert first.prologue == second.prologue == f'#line 1 "s0"\n{text}'
+    for unit, own in ((first, KERNEL), (second, FUNCTION)):
+        assert unit.text == f'#line 1 "s0"\n{text}\n#line 1 "{unit.name}"\n{own}'
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,9 @@ def test_what_others_could_refer_to_is_a_unit(text: str):
 
 def test_headers_behind_all_units_or_alone_are_compiled_once():
     (only,) = units(KERNEL, "#define A 1")
-    assert only.text == f'{KERNEL}\n#line 1 "s1"\n#define A 1'
-    (only,) = units("#define A 1", "template <class T> __device__ T id(T x) { return x; }")
-    assert (only.name, only.prologue) == ("s1", '#line 1 "s0"\n#define A 1')
+    assert only.text == f'#line 1 "s0"\n{KERNEL}\n#line 1 "s1"\n#define A 1'
+    (only,) = units("#define A 1", FUNCTION.replace("int", "static int"))
+    assert (only.name, only.text.count("#line")) == ("s1", 2)
 
 
 def test_a_name_that_another_unit_has_gets_a_hint():

@@ -43,8 +43,6 @@ def compile(  # noqa: A001
     options: Sequence[str] = (),
     name_expressions: Sequence[str] = (),
     include_paths: Sequence[str | os.PathLike[str]] = (),
-    prologue: str = "",
-    epilogue: str = "",
     source_include: bool = False,
     target_type: str = "cubin",
     use_pch: bool | None = None,
@@ -73,8 +71,6 @@ def compile(  # noqa: A001
         in `Cubin.lowered_names`.
     include_paths : sequence of path
         Folders searched for headers, before CUDA's own.
-    prologue, epilogue : str
-        Text that is compiled before and after the source and is not part of it in messages.
     source_include : bool
         Whether headers are also searched in the folder of `name`, or in the current folder where
         it has none.
@@ -114,13 +110,11 @@ def compile(  # noqa: A001
     targets = _targets(resolve_archs(arch, options), target_type, nvrtc, cuda)
     source = source.removeprefix("\ufeff")  # the mark that some editors put first
     # No name of a file needs to be UTF-8, as those in #line must be.
-    text = source if source_include and not prologue else line_directive(name) + source
-    if prologue:
-        own = "" if prologue.startswith("#line ") else line_directive(name)
-        text = f"{own}{prologue}\n{text}"
+    has_name = source_include or source.startswith("#line ")
+    text = source if has_name else line_directive(name) + source
     shared = Program(
         name if source_include else _NOWHERE,
-        f"{text}\n{epilogue}" if epilogue else text,
+        text,
         tuple(_options(nvrtc, (name, text, *given), given, folders, cuda)),
         name_expressions=names,
     )

@@ -143,15 +143,13 @@ class _Compiler(NamedTuple):
         self, unit: Unit, name_expressions: Sequence[str] = (), epilogue: str = ""
     ) -> Cubin:
         return nvrtc.compile(
-            unit.text,
+            unit.text + epilogue,
             name=unit.name,
             arch=self.unit_arch,
             options=nvrtc_options(self.request.cuda_cflags),
             name_expressions=name_expressions,
             include_paths=unit.include_paths,
             source_include=unit.is_file,
-            prologue=unit.prologue,
-            epilogue=epilogue,
             target_type=self.target_type,
             use_pch=self.request.use_pch,
         )
@@ -221,7 +219,7 @@ def _facts(units: Sequence[Unit]) -> list[KernelFact]:
     facts, lines = [], 0
     for unit in units:
         facts += [kernel._replace(line=lines + kernel.line) for kernel in unit.facts.kernels]
-        lines += len(unit.prologue) + len(unit.text) + 1
+        lines += len(unit.text) + 1
     return facts
 
 

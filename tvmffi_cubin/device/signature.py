@@ -104,7 +104,7 @@ def _fact(
     types: Sequence[str] | None,
     declared: Mapping[str, Sequence[KernelFact]],
 ) -> KernelFact | None:
-    """Return the declaration of a kernel of the image: its definition, if that has all names."""
+    """Return the declaration of a kernel of the image: one with all names, and its definition."""
     # Only the symbols of functions without C linkage have parameters.
     is_c = name.params is None
     spellings = [kernel.name] if is_c else [squeeze(name.display), name.qualified]
@@ -114,18 +114,17 @@ def _fact(
         for fact in declared.get(spelling, ())
         if fact.extern_c == is_c and len(fact.params or ()) == len(kernel.param_sizes)
     ]
-    named = [fact for fact in found if all(map(_is_named, fact.params or ()))]
-    if _differ(named):
-        named = [fact for fact in named if types and _takes(fact, types)] or named
-        named = [fact for fact in named if fact.defined] or named
-    if _differ(named):
-        # Overloads that only their types tell apart, in a spelling that we cannot follow.
-        return None
-    return next(iter([*named, *found]), None)
 
+    def rank(fact: KernelFact) -> tuple[bool, ...]:
+        has_names = all(map(_is_named, fact.params or ()))
+        return has_names, types is not None and _takes(fact, types), fact.defined
 
-def _differ(facts: Sequence[KernelFact]) -> bool:
-    return len({tuple(param.name for param in fact.params or ()) for fact in facts}) > 1
+    if len(found) > 1:
+        best = max(map(rank, found))
+        found = [fact for fact in found if rank(fact) == best]
+    # Overloads may differ only in types that are spelled in a way that we cannot follow.
+    names = {tuple(param.name for param in fact.params or ()) for fact in found}
+    return found[0] if len(names) == 1 else None
 
 
 def _is_named(param: Parameter) -> bool:

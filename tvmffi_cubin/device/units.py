@@ -30,15 +30,12 @@ class Unit(NamedTuple):
 
     # What messages call it.
     name: str
-    # The source, and what is compiled after it.
+    # The source, between those of which every unit has its own copy (macros, types, inline
+    # functions).
     text: str
-    # What is compiled before it and is no part of it: sources of which every unit has its own copy
-    # (macros, types, inline functions).
-    prologue: str
     # Where headers are searched, and whether beside it first.
     include_paths: tuple[str, ...]
     is_file: bool
-    # What it contains, macros of the prologue expanded.
     facts: SourceFacts
 
 
@@ -70,18 +67,16 @@ def make_units(sources: Sequence[Source], request: Request) -> tuple[Unit, ...]:
 def _unit(
     request: Request, source: Source, before: Sequence[Source] = (), after: Sequence[Source] = ()
 ) -> Unit:
-    def joined(sources: Sequence[Source]) -> str:
-        return "\n".join(line_directive(source.name) + source.text for source in sources)
-
-    text = "\n".join((source.text, joined(after))) if after else source.text
-    whole = "\n".join((*(header.text for header in before), text))
+    text = source.text
+    if before or after:
+        parts = (line_directive(x.name) + x.text for x in (*before, source, *after))
+        text = "\n".join(parts)
     return Unit(
         name=source.name,
         text=text,
-        prologue=joined(before),
         include_paths=(*request.include_paths, *source.further_folders),
         is_file=source.path is not None,
-        facts=read(whole),
+        facts=read(text),
     )
 
 
