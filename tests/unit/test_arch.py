@@ -57,6 +57,7 @@ def test_the_current_device_s_architecture_gets_its_suffix(driver_stub, capabili
 @pytest.mark.parametrize(
     ("options", "archs"),
     [
+        (["-arch=native", "-arch", "sm_80"], "sm_80"),
         (["--gpu-architecture", "sm_80"], "sm_80"),
         (["-gencode", "arch=compute_80,code=compute_80"], "compute_80"),
         (["-gencode", r"arch=compute_80,code=\"sm_80,compute_80\""], "sm_80, compute_80"),

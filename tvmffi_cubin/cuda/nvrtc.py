@@ -180,7 +180,9 @@ def _image(
             f"({' '.join(command)}); leave out -dlto, -ptx and the like, and say target_type="
         )
     if log:
-        level = logging.WARNING if ": warning" in log else logging.INFO
+        foreign = tuple(f"{folder}/" for folder in cuda.include_dirs)
+        own = (line for line in log.splitlines() if not line.startswith(foreign))
+        level = logging.WARNING if any(": warning" in line for line in own) else logging.INFO
         logger = logging.getLogger("tvmffi_cubin")
         logger.log(level, "NVRTC on %s for %s:\n%s", title, arch, log)
     return Cubin(done.image, arch, done.lowered_names, log, kind=kind, cuda_version=nvrtc.release)

@@ -37,7 +37,7 @@ _VALUED = {
     *("-arch", "-code", "-gencode", "-ccbin", "-Xcompiler", "-Xptxas", "-Xlinker", "-Xnvlink"),
     *("-D", "-U", "-I", "-L", "-include", "-imacros", "-iquote", "-isystem", "-idirafter"),
     *("-optf", "-rdc", "-std", "-maxrregcount", "-ftz", "-prec-div", "-prec-sqrt", "-fmad"),
-    *("-optimize", "-machine", "-threads"),
+    *("-optimize", "-machine", "-threads", "-t"),
 }
 _JOINED = re.compile(
     r"(-(?:[DUIL]|isystem|iquote|idirafter|imacros)(?![=\s])|-[Omt](?=\d))(.+)", re.DOTALL
@@ -98,7 +98,7 @@ def named_archs(options: object, archs: object = None) -> tuple[str, ...]:
     given = [] if archs is None else [check_archs(archs)]
     gencode: list[str] = []
     for name, value, _ in read(options):
-        if name == "-arch":
+        if name == "-arch" and value != "native":  # which is the default anyway
             given.append(check_archs(value, what="-arch"))
         elif name == "-gencode":
             virtual, _, real = value.replace("\\", "").partition(",code=")
