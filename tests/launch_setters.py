@@ -23,23 +23,15 @@ ATTRIBUTES: dict[str, tuple[int, int, Callable[..., bytes]]] = {
     "programmatic_event": (8, 7, _pack("Qii")),
     "launch_completion_event": (9, 12, _pack("Qi")),
     "cooperative": (10, 2, _pack("i")),
-    "priority": (11, 8, _pack("i")),
-    "mem_sync_domain": (12, 10, _pack("i")),
-    "mem_sync_domain_map": (13, 9, _pack("2B")),
-    "shared_mem_carveout": (14, 14, _pack("i")),
 }
-SHAPE = {"grid": 0, "block": 1, "dynamic_smem_bytes": 2, "stream": 3, "device": 17}
-RAW, CLEAR = 15, 16
-# A false flag and a null event take the attribute back.
-REMOVES = {
-    *("programmatic_dependent_launch", "cooperative"),
-    *("programmatic_event", "launch_completion_event"),
-}
+SHAPE = {"grid": 0, "block": 1, "dynamic_smem_bytes": 2, "stream": 3, "device": 12}
+RAW = 11
+FLAGS = ("programmatic_dependent_launch", "cooperative")
 
 
 def rows(setters: Iterable[Row]) -> np.ndarray:
     """The table that configure.h reads."""
-    numbers = {**SHAPE, "raw": RAW, "clear": CLEAR}
+    numbers = {**SHAPE, "raw": RAW}
     numbers |= {name: number for name, (number, _, _) in ATTRIBUTES.items()}
     table = [[numbers[name], *values, *(0,) * (3 - len(values))] for name, values in setters]
     return np.array(table, dtype=np.int64).reshape(-1, 4)
@@ -49,14 +41,9 @@ def expected_attributes(setters: Iterable[Row]) -> dict[int, bytes]:
     """The attributes, in order, of a configuration on which these setters were called."""
     attributes: dict[int, bytes] = {}
     for name, values in setters:
-        if name == "clear":
-            attributes.pop(values[0], None)
-        elif name == "raw":
+        if name == "raw":
             attributes[values[0]] = _pack("qq")(*values[1:])
-        elif name in ATTRIBUTES:
+        elif name in ATTRIBUTES and not (name in FLAGS and values[0] == 0):
             _, number, pack = ATTRIBUTES[name]
-            if name in REMOVES and values[0] == 0:
-                attributes.pop(number, None)
-            else:
-                attributes[number] = pack(*values)
+            attributes[number] = pack(*values)
     return attributes

@@ -70,7 +70,8 @@ class __attribute__((visibility("default"))) CubinKernel {
     CaptureScope relaxed;
     state_->image = std::move(image);
     const CUlibrary library = state_->image->library.handle;
-    const Status status{entry::cuLibraryGetKernel(&handle_, library, name), "cuLibraryGetKernel"};
+    const Status status{entry::cuLibraryGetKernel(&state_->handle, library, name),
+                        "cuLibraryGetKernel"};
     if (!status.ok()) state_->image->ThrowError(status, name);
   }
 
@@ -90,10 +91,10 @@ class __attribute__((visibility("default"))) CubinKernel {
                   "Launch(args, config)");
     static_assert(!(std::is_null_pointer_v<Args> || ...),
                   "nullptr has no bytes of its own: pass static_cast<T*>(nullptr)");
-    constexpr size_t kSizes[] = {sizeof(Args)..., 0};
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(std::addressof(args)))...,
                         nullptr};
-    return Run(pointers, config.Get(), config.GetDevice(), kSizes, sizeof...(Args));
+    return Run(pointers, config.Get(), config.GetDevice(), kSizes<sizeof(Args)...>,
+               sizeof...(Args));
   }
 
   /*!
@@ -139,25 +140,13 @@ class __attribute__((visibility("default"))) CubinKernel {
    * \throws LaunchError The driver does not say.
    */
   Occupancy GetOccupancy(const LaunchConfig& config, int device = -1) {
-    if (handle_ == nullptr) CheckDriver(CUDA_ERROR_INVALID_HANDLE, "the occupancy of no kernel");
+    if (state_ == nullptr) CheckDriver(CUDA_ERROR_INVALID_HANDLE, "the occupancy of no kernel");
     DeviceScope scope;
     Occupancy occupancy;
     device = device >= 0 ? device : config.GetDevice();
     CheckDriver(EnterLaunch(config.Get().hStream, device, &scope));
-    CheckDriver(FindOccupancy(handle_, CurrentDevice(), config.Get(), &occupancy));
+    CheckDriver(FindOccupancy(state_->handle, CurrentDevice(), config.Get(), &occupancy));
     return occupancy;
-  }
-
-  /*!
-   * \brief Lets launches on a device have `bytes` of dynamic shared memory, and all that there is.
-   * Launches do this by themselves.
-   */
-  [[nodiscard]] Status SetMaxDynamicSmem(int device, int64_t bytes = -1) {
-    if (handle_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuKernelSetAttribute"};
-    state_->opted_in.Ensure(handle_, device);
-    const int most =
-        KernelAttribute(handle_, device, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
-    return {bytes <= most ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE, "cuKernelSetAttribute"};
   }
 
   /*!
@@ -165,71 +154,70 @@ class __attribute__((visibility("default"))) CubinKernel {
    * device. (Before CUDA 12.4, what it can do.)
    */
   [[nodiscard]] Status Preload(int device = -1) {
-    if (handle_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuKernelGetFunction"};
+    if (state_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuKernelGetFunction"};
     DeviceScope scope;
     Status status = EnterLaunch(nullptr, device, &scope);
-    if (status.ok()) status = LoadHere(handle_);
+    if (status.ok()) status = LoadHere(state_->handle);
     if (status.ok()) OptIn({});
     return status;
   }
 
   /*! \brief The driver's handle; null where there is no kernel. */
-  CUkernel GetHandle() const { return handle_; }
+  CUkernel GetHandle() const { return state_ == nullptr ? nullptr : state_->handle; }
 
  private:
-  /*! \brief Whether the kernel was compiled for a cluster; not known before its first launch. */
-  enum Fixed : uint8_t { kUnknown, kNoCluster, kCluster };
-
-  /*! \brief What launches from several threads share. */
+  /*! \brief A kernel, and what launches from several threads know of it. */
   struct State {
-    OptedIn opted_in;
-    Fixed fixed = kUnknown;
-    ParameterSizes parameters;
+    CUkernel handle = nullptr;
     std::shared_ptr<const LoadedImage> image;
+    OptedIn opted_in;
+    bool is_plain = false;           // compiled for no cluster, as far as launches have found out
+    const size_t* checked = nullptr;  // the sizes of typed arguments that fit
   };
 
   /*! \brief Launches; the sizes of typed arguments are compared with the kernel's. */
   Status Run(void** args, const CUlaunchConfig& config, int device, const size_t* sizes = nullptr,
              size_t count = 0) {
-    if (handle_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuLaunchKernelEx"};
+    if (state_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuLaunchKernelEx"};
+    const CUkernel handle = state_->handle;
     DeviceScope scope;
     Status status = EnterLaunch(config.hStream, device, &scope);
     if (!status.ok()) return status;
-    if (sizes != nullptr) state_->parameters.Check(handle_, sizes, count);
+    if (sizes != nullptr && sizes != __atomic_load_n(&state_->checked, __ATOMIC_RELAXED)) {
+      CheckParameters(handle, sizes, count);
+      __atomic_store_n(&state_->checked, sizes, __ATOMIC_RELAXED);
+    }
     // Before the launch: a refusal that told of it would end a graph's capture.
-    if (NeedsOptIn(config, 0) || __atomic_load_n(&state_->fixed, __ATOMIC_RELAXED) != kNoCluster) {
+    if (NeedsOptIn(config, 0) || !__atomic_load_n(&state_->is_plain, __ATOMIC_RELAXED)) {
       OptIn(config);
     }
-    status = LaunchHere(handle_, &state_->parameters, config, args);
-    return __builtin_expect(status.ok(), 1) ? status : NoteRefusal(status, handle_, config);
+    status = LaunchHere(handle, config, args);
+    return __builtin_expect(status.ok(), 1) ? status : NoteRefusal(status, handle, config);
   }
 
   /*! \brief Opts in on the current device, where the launch or the kernel's own cluster needs it. */
   __attribute__((noinline)) void OptIn(const CUlaunchConfig& config) {
     const int device = CurrentDevice();
-    Fixed fixed = __atomic_load_n(&state_->fixed, __ATOMIC_RELAXED);
-    if (fixed == kUnknown) {
-      CaptureScope relaxed;
-      fixed = FixedCluster(handle_, device).Blocks() == 0 ? kNoCluster : kCluster;
-      __atomic_store_n(&state_->fixed, fixed, __ATOMIC_RELAXED);
+    if (state_->opted_in.IsOn(device)) return;
+    CaptureScope relaxed;
+    if (NeedsOptIn(config, 0) || FixedCluster(state_->handle, device).Blocks() != 0) {
+      state_->opted_in.Ensure(state_->handle, device);
+    } else {
+      __atomic_store_n(&state_->is_plain, true, __ATOMIC_RELAXED);
     }
-    if (fixed == kCluster || NeedsOptIn(config, 0)) state_->opted_in.Ensure(handle_, device);
   }
 
-  CUkernel handle_ = nullptr;
   std::unique_ptr<State> state_;
 };
 
 /*!
- * \brief An image; movable. Making one calls nothing, so a static one needs no driver; the first
+ * \brief An image. Making one calls nothing, so a static one needs no driver; the first
  * GetKernel loads it, once for all devices, from whichever thread comes first.
  */
 class __attribute__((visibility("default"))) CubinModule {
  public:
   /*! \brief No image; to be assigned to. */
   CubinModule() = default;
-  CubinModule(CubinModule&&) = default;
-  CubinModule& operator=(CubinModule&&) = default;
 
   /*! \param image A cubin, fatbin or PTX text; kept as long as the module. */
   explicit CubinModule(tvm::ffi::Bytes image) : CubinModule(static_cast<const void*>(nullptr)) {

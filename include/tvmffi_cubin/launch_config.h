@@ -87,14 +87,14 @@ class __attribute__((visibility("default"))) LaunchConfig {
 
   /*!
    * \brief Lets the kernel begin while the one before it on the stream still runs; it waits for
-   * that one's results itself (cudaGridDependencySynchronize). False takes it back.
+   * that one's results itself (cudaGridDependencySynchronize). False leaves it out.
    */
   LaunchConfig& SetProgrammaticDependentLaunch(bool allowed = true) {
-    return PutFlag(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, allowed);
+    return allowed ? Put(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, 1) : *this;
   }
 
   /*!
-   * \brief Records an event once all blocks have triggered it; null takes it back.
+   * \brief Records an event once all blocks have triggered it.
    * \param event An event without timing (CU_EVENT_DISABLE_TIMING); a cudaEvent_t is one.
    * \param flags As for cuEventRecordWithFlags.
    * \param trigger_at_block_start Each block triggers it as it begins.
@@ -104,50 +104,20 @@ class __attribute__((visibility("default"))) LaunchConfig {
     return PutEvent(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT, event, flags, trigger_at_block_start);
   }
 
-  /*! \brief Records an event without timing once all blocks have begun; null takes it back. */
+  /*! \brief Records an event without timing once all blocks have begun. */
   LaunchConfig& SetLaunchCompletionEvent(CUevent event, int flags = 0) {
     return PutEvent(kLaunchCompletionEvent, event, flags, false);
   }
 
-  /*! \brief All blocks are resident at once, so that the grid can synchronize; false: need not. */
+  /*! \brief All blocks are resident at once, so that the grid can synchronize; false leaves it out. */
   LaunchConfig& SetCooperative(bool cooperative = true) {
-    return PutFlag(CU_LAUNCH_ATTRIBUTE_COOPERATIVE, cooperative);
+    return cooperative ? Put(CU_LAUNCH_ATTRIBUTE_COOPERATIVE, 1) : *this;
   }
 
-  /*! \brief The launch's priority, as a stream's: less is sooner. */
-  LaunchConfig& SetPriority(int priority) { return Put(CU_LAUNCH_ATTRIBUTE_PRIORITY, priority); }
-
-  /*! \brief Which of two logical domains of memory ordering the kernel belongs to. */
-  LaunchConfig& SetMemSyncDomain(CUlaunchMemSyncDomain domain) {
-    return Put(CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, int{domain});
-  }
-
-  /*! \brief Which of the device's domains the two logical ones are. */
-  LaunchConfig& SetMemSyncDomainMap(uint8_t default_domain, uint8_t remote_domain) {
-    return Put(CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP,
-               CUlaunchMemSyncDomainMap{default_domain, remote_domain});
-  }
-
-  /*! \brief How much of the L1 cache becomes shared memory, 0 to 100 percent: a preference. */
-  LaunchConfig& SetSharedMemCarveout(int percent) { return Put(kSharedMemCarveout, percent); }
-
-  /*!
-   * \brief Any attribute of the driver's, by its own number.
-   * \throws ValueError There are more than kMaxAttributes of different numbers.
-   */
+  /*! \brief Any attribute, such as CU_LAUNCH_ATTRIBUTE_PRIORITY. */
   LaunchConfig& SetAttribute(const CUlaunchAttribute& attribute) {
     const CUlaunchAttributeValue value = attribute.value;  // perhaps one of this object's
     return Put(attribute.id, value);
-  }
-
-  /*! \brief Takes an attribute back; nothing where it was not set. */
-  LaunchConfig& ClearAttribute(CUlaunchAttributeID id) {
-    for (unsigned i = 0; i < config_.numAttrs; ++i) {
-      if (attributes_[i].id != id) continue;
-      memmove(&attributes_[i], &attributes_[i + 1],
-              (--config_.numAttrs - i) * sizeof(CUlaunchAttribute));
-    }
-    return *this;
   }
 
   /*! \brief What the driver takes; valid as long as this object. */
@@ -157,15 +127,11 @@ class __attribute__((visibility("default"))) LaunchConfig {
   int GetDevice() const { return device_; }
 
  private:
-  LaunchConfig& PutFlag(CUlaunchAttributeID id, bool is_on) {
-    return is_on ? Put(id, 1) : ClearAttribute(id);
-  }
-
-  /*! \brief Puts an event; launchCompletionEvent begins as this one, which all headers have. */
   LaunchConfig& PutEvent(CUlaunchAttributeID id, CUevent event, int flags, bool at_start) {
     CUlaunchAttributeValue value{};
+    // launchCompletionEvent begins as this one, which all headers have.
     value.programmaticEvent = {event, flags, at_start};
-    return event == nullptr ? ClearAttribute(id) : Put(id, value);
+    return Put(id, value);
   }
 
   /*! \brief Puts a value, whose members all begin where the value does, and zeros behind it. */
@@ -173,10 +139,6 @@ class __attribute__((visibility("default"))) LaunchConfig {
   LaunchConfig& Put(CUlaunchAttributeID id, const Value& value) {
     unsigned i = 0;
     while (i < config_.numAttrs && attributes_[i].id != id) ++i;
-    if (__builtin_expect(i == kMaxAttributes, 0)) {
-      Throw("ValueError", "a LaunchConfig has room for %u attributes, there is none for number %d",
-            kMaxAttributes, static_cast<int>(id));
-    }
     if (i == config_.numAttrs) ++config_.numAttrs;
     memset(&attributes_[i], 0, sizeof(attributes_[i]));
     attributes_[i].id = id;

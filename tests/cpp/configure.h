@@ -50,26 +50,11 @@ inline void Apply(tvmffi_cubin::LaunchConfig* config, const int64_t* row) {
       config->SetCooperative(first != 0);
       break;
     case 11:
-      config->SetPriority(first);
-      break;
-    case 12:
-      config->SetMemSyncDomain(static_cast<CUlaunchMemSyncDomain>(v[0]));
-      break;
-    case 13:
-      config->SetMemSyncDomainMap(static_cast<uint8_t>(v[0]), static_cast<uint8_t>(v[1]));
-      break;
-    case 14:
-      config->SetSharedMemCarveout(first);
-      break;
-    case 15:
       raw.id = static_cast<CUlaunchAttributeID>(v[0]);
       memcpy(raw.value.pad, &v[1], 2 * sizeof(int64_t));
       config->SetAttribute(raw);
       break;
-    case 16:
-      config->ClearAttribute(static_cast<CUlaunchAttributeID>(v[0]));
-      break;
-    case 17:
+    case 12:
       config->SetDevice(first);
       break;
   }

@@ -101,16 +101,6 @@ void Typed(int way, TensorView y) {
   }
 }
 
-// How many attributes of different numbers there is room for: one more throws.
-void Fill(int count) {
-  LaunchConfig config(1, 1);
-  for (int i = 0; i < count; ++i) {
-    CUlaunchAttribute attribute{};
-    attribute.id = static_cast<CUlaunchAttributeID>(100 + i);
-    config.SetAttribute(attribute).SetAttribute(attribute);
-  }
-}
-
 Array<int64_t> Occupancy(TensorView rows, tvm::ffi::String name, int device) {
   LaunchConfig config(1, 32);
   Configure(&config, rows);
@@ -123,5 +113,4 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(run_shared, RunShared);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(run_wide, RunWide);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(run_shaped, RunShaped);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(typed, Typed);
-TVM_FFI_DLL_EXPORT_TYPED_FUNC(fill, Fill);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(occupancy, Occupancy);

@@ -25,7 +25,7 @@ static_assert(std::is_constructible_v<tvmffi_cubin::CubinModule, const unsigned 
 static_assert(std::is_constructible_v<tvm::ffi::CubinModule, tvm::ffi::Bytes>);
 static_assert(std::is_constructible_v<tvm::ffi::CubinModule, const char*>);
 static_assert(std::is_constructible_v<tvm::ffi::CubinModule, const unsigned char*>);
-static_assert(kMovesOnly<tvmffi_cubin::CubinModule>);
+static_assert(std::is_nothrow_move_constructible_v<tvmffi_cubin::CubinModule>);
 static_assert(kMovesOnly<tvm::ffi::CubinModule>);
 static_assert(!std::is_default_constructible_v<tvm::ffi::CUDADeviceGuard>);
 
@@ -45,10 +45,6 @@ static_assert(offsetof(CUlaunchAttributeValue, preferredClusterDim) ==
 #endif
 #if CUDA_VERSION >= 12050
 static_assert(tvmffi_cubin::kLaunchCompletionEvent == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT);
-static_assert(tvmffi_cubin::kSharedMemCarveout ==
-              CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
-static_assert(sizeof(CUlaunchAttributeValue::sharedMemCarveout) ==
-              sizeof(CUlaunchAttributeValue::priority));
 #endif
 
 // Every way to launch, each with one meaning.

@@ -54,6 +54,16 @@ inline const char* KernelName(CUkernel kernel) {
   return known ? name : "a kernel";
 }
 
+/*! \brief The size of a parameter in bytes; 0 where there is none, or the driver does not tell. */
+inline size_t ParameterSize(CUkernel kernel, int number) {
+  size_t offset = 0, size = 0;
+  entry::cuKernelGetParamInfo(kernel, static_cast<size_t>(number), &offset, &size);
+  return size;
+}
+
+/*! \brief How many parameters a kernel has; -1 where the driver, which tells from CUDA 12.4 on, does not. */
+int CountParameters(CUkernel kernel);
+
 /*! \brief Launches on the current device. */
 inline Status LaunchKernel(CUkernel kernel, const CUlaunchConfig& config, void** args) {
   // A CUkernel may stand for a CUfunction: the driver takes that of the stream's context, of the
@@ -137,6 +147,18 @@ TVMFFI_CUBIN_COLD Status LoadHere(CUkernel kernel) {
     return {result, "cuKernelGetFunction"};
   }
   return {entry::cuFuncLoad(function), "cuFuncLoad"};
+}
+
+TVMFFI_CUBIN_COLD int CountParameters(CUkernel kernel) {
+  CaptureScope relaxed;
+  size_t count = 0, offset = 0, size = 0;
+  CUresult result = CUDA_SUCCESS;
+  for (;; ++count) {
+    result = entry::cuKernelGetParamInfo(kernel, count, &offset, &size);
+    if (result != CUDA_SUCCESS) break;
+  }
+  // What it says of the one past the last.
+  return result == CUDA_ERROR_INVALID_VALUE ? static_cast<int>(count) : -1;
 }
 
 TVMFFI_CUBIN_COLD void ListKernels(CUlibrary library, char* text, size_t size) {

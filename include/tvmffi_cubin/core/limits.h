@@ -20,7 +20,6 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuOccupancyMaxActiveClusters, 12000)
 // newer driver. The preferred cluster's value is laid out as `clusterDim`.
 constexpr CUlaunchAttributeID kPreferredClusterDimension = static_cast<CUlaunchAttributeID>(11);
 constexpr CUlaunchAttributeID kLaunchCompletionEvent = static_cast<CUlaunchAttributeID>(12);
-constexpr CUlaunchAttributeID kSharedMemCarveout = static_cast<CUlaunchAttributeID>(14);
 
 /*! \brief The product of three sizes, UINT64_MAX where it is beyond 64 bits. */
 inline uint64_t Volume(uint32_t x, uint32_t y, uint32_t z) {
@@ -77,13 +76,14 @@ struct OptedIn {
   uint64_t devices = 0;
   static_assert(kMaxDevices <= 64);
 
-  /*! \brief Opts in on a device, once; false where that is not possible. */
-  bool Ensure(CUkernel kernel, int device) {
-    const uint64_t done = __atomic_load_n(&devices, __ATOMIC_RELAXED);
-    if (__builtin_expect(done >> device & 1, 1)) return true;
-    if (!OptIn(kernel, device)) return false;
+  bool IsOn(int device) const {
+    return (__atomic_load_n(&devices, __ATOMIC_RELAXED) >> device & 1) != 0;
+  }
+
+  /*! \brief Opts in on a device, once. */
+  void Ensure(CUkernel kernel, int device) {
+    if (__builtin_expect(IsOn(device), 1) || !OptIn(kernel, device)) return;
     __atomic_fetch_or(&devices, UINT64_C(1) << device, __ATOMIC_RELAXED);
-    return true;
   }
 };
 

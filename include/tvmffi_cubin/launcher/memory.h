@@ -20,9 +20,8 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuMemFreeAsync, 12000)
 /*! \brief Points a parameter at what is bound on the call's device, while the gate is used. */
 inline int FillBound(const Call& call, int slot_number, void** param) {
   const BoundSlot& slot = call.instance.bound->slots[slot_number];
-  const void* value = slot.Find(call.device);
-  *param = const_cast<void*>(value == nullptr ? slot.zeros : value);
-  if (value != nullptr || !slot.required) return 0;
+  *param = const_cast<void*>(slot.Find(call.device));
+  if (*param != nullptr) return 0;
   return Fail("LaunchError",
               "%s: the parameter %s (%s) of %s is not bound on device %d: call "
               "mod.bind(\"%s\", %s=...) before",

@@ -240,10 +240,11 @@ struct BoundSlot {
     return cells[device].keep != nullptr ? &cells[device] : nullptr;
   }
 
-  /*! \brief The value on a device; null where there is none. */
+  /*! \brief What is passed on a device; null where a required value is missing. */
   const void* Find(int device) const {
     const BoundCell* cell = FindCell(device);
-    return cell == nullptr ? nullptr : cell->copy != nullptr ? cell->copy : &cell->value;
+    if (cell == nullptr) return required ? nullptr : zeros;
+    return cell->copy != nullptr ? cell->copy : &cell->value;
   }
 };
 

@@ -194,9 +194,7 @@ class AllParams {
     cudaGetDevice(&device);
     for (int i = 0; i < own; ++i) room_[i] = args[i];
     for (int i = 0; i < __tvmffi_cubin_bound.num_trailing; ++i) {
-      const BoundSlot& slot = __tvmffi_cubin_bound.Trailing()[i];
-      const void* value = slot.Find(device);
-      room_[own + i] = const_cast<void*>(value != nullptr ? value : slot.zeros);
+      room_[own + i] = const_cast<void*>(__tvmffi_cubin_bound.Trailing()[i].Find(device));
     }
   }
 

@@ -116,16 +116,15 @@ TVMFFI_CUBIN_SHARED GuideResult LaunchGuideKernel(const void* kernel, const CUla
                                                   void** args) {
   const auto handle = static_cast<CUkernel>(const_cast<void*>(kernel));
   DeviceScope scope;
-  ParameterSizes parameters;
   // What an earlier refusal was about would else be told of another call's failure.
   launch_problem.result = CUDA_SUCCESS;
   Status status = EnterLaunch(config.hStream, -1, &scope);
   if (!status.ok()) return status.result;
   if (NeedsOptIn(config, 0)) OptInGuideKernel(handle, CurrentDevice());
-  status = LaunchHere(handle, &parameters, config, args);
+  status = LaunchHere(handle, config, args);
   // The kernel may have been compiled for a large cluster.
   if (status.result == CUDA_ERROR_INVALID_CLUSTER_SIZE && OptIn(handle, CurrentDevice())) {
-    status = LaunchHere(handle, &parameters, config, args);
+    status = LaunchHere(handle, config, args);
   }
   return status.ok() ? status.result : NoteRefusal(status, handle, config).result;
 }
