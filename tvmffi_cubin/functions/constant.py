@@ -7,10 +7,10 @@ import struct
 
 from ..kernels.types import CxxType
 
-_FLOATS = {"float16": "<e", "float32": "<f", "float64": "<d"}
-_RAW_FLOATS = {4: "<f", 8: "<d"}
+_FLOATS = {2: "<e", 4: "<f", 8: "<d"}
 _WANTED = {
-    "bool": "a bool", "float": "a number", "pointer": "None", "struct": "bytes of its own layout",
+    "bool": "a bool", "float": "a number", "bfloat": "a number", "pointer": "None",
+    "struct": "bytes of its own layout",
     "raw": "what has that size; declare its type with params=",
 }  # fmt: skip
 
@@ -28,12 +28,13 @@ def encode(value: object, type_: CxxType, what: str) -> bytes:
     try:
         if isinstance(value, bool) and kind == "bool":
             return bytes([value])
-        if kind == "float" and isinstance(value, int | float) and not isinstance(value, bool):
-            if type_.scalar == "bfloat16":
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            if kind == "bfloat":
                 return _bfloat16(float(value))
-            return struct.pack(_FLOATS[type_.scalar or ""], float(value))
-        if is_raw and isinstance(value, float) and size in _RAW_FLOATS:
-            return struct.pack(_RAW_FLOATS[size], value)
+            if kind == "float":
+                return struct.pack(_FLOATS[size], float(value))
+        if is_raw and isinstance(value, float) and size in (4, 8):
+            return struct.pack(_FLOATS[size], value)
         if isinstance(value, int) and (kind in ("int", "uint") or (is_raw and size <= 8)):
             signed = kind == "int" or (is_raw and value < 0)
             return int(value).to_bytes(size, "little", signed=signed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..kernels.types import CxxType, Pointee
+from ..kernels.types import CxxType
 from ..launches.expression import Read
 
 
@@ -56,7 +56,7 @@ class Exported(NamedTuple):
         """Return a parameter that is known by its size, that of a pointer, as one for tensors."""
         if (self.type.kind, self.type.size) != ("raw", 8):
             return self
-        return self._replace(type=self.type._replace(kind="pointer", pointee=Pointee("void")))
+        return self._replace(type=self.type._replace(kind="pointer"))
 
     def with_read(self, read: Read) -> Exported:
         """Return it with what an expression needs of it; a ValueError says why that cannot be."""
@@ -93,13 +93,13 @@ def fits(given: CxxType, wanted: CxxType) -> bool:
     """Whether any argument of one type is, as it is, a valid value of another."""
     if given.size != wanted.size or wanted.kind == "raw":
         return given.size == wanted.size
-    if (given.kind, given.scalar) != (wanted.kind, wanted.scalar):
+    if given.kind != wanted.kind:
         return False
-    if given.pointee is None or wanted.pointee is None:
+    if given.kind != "pointer":
         return given.kind != "struct" or given.text == wanted.text
-    dtypes, accepted = {*given.pointee.dtypes}, {*wanted.pointee.dtypes}
+    dtypes, accepted = {*given.dtypes}, {*wanted.dtypes}
     is_fitting = not accepted or (bool(dtypes) and dtypes <= accepted)
-    return is_fitting and given.pointee.align >= wanted.pointee.align
+    return is_fitting and given.align >= wanted.align
 
 
 def contradicts(declared: CxxType, real: CxxType) -> bool:
@@ -110,9 +110,8 @@ def contradicts(declared: CxxType, real: CxxType) -> bool:
     """
     if {"struct", "raw"} & {declared.kind, real.kind}:
         return False
-    one, other = ({*(x.pointee.dtypes if x.pointee else ())} for x in (declared, real))
-    of_one_kind = (declared.kind, declared.scalar) == (real.kind, real.scalar)
-    return not of_one_kind or bool(one and other and not one & other)
+    one, other = {*declared.dtypes}, {*real.dtypes}
+    return declared.kind != real.kind or bool(one and other and not one & other)
 
 
 def _common(one: CxxType, other: CxxType) -> CxxType | None:

@@ -168,7 +168,7 @@ class LaunchBinder:
         other = lone_name(value)
         if other in self.exported and fits(self.exported[other].type, type_):
             return self._argument(other)
-        if type_.kind != "float" and not is_integer(type_):
+        if type_.kind not in ("float", "bfloat") and not is_integer(type_):
             raise ValueError(
                 f"{what}: '{type_.text}' takes a parameter of the same type or a constant, got the "
                 f"expression {value!r}"

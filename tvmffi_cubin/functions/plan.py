@@ -25,9 +25,9 @@ _SLOT = Layout("P P P ? P")
 _BOUND_TABLE = Layout("P i i P")
 
 _KINDS = {
-    "pointer": 0, "int": 1, "uint": 2, "float": 3, "bool": 5, "struct": 6, "raw": 7
+    "pointer": 0, "int": 1, "uint": 2, "float": 3, "bfloat": 4, "bool": 5, "struct": 6, "raw": 7
 }  # fmt: skip
-_BFLOAT_KIND, _MAP_KIND = 4, 8
+_MAP_KIND = 8
 _DTYPE_NAMES = (
     *("int", "uint", "float", "handle", "bfloat", "complex", "bool"),
     *("float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz"),
@@ -180,16 +180,15 @@ class Plan(Text):
         self.hidden(BOUND_TABLE, row, is_writable=True)
 
     def _param(self, exported: Exported) -> str:
-        type_, pointee = exported.type, exported.type.pointee
-        dtypes = pointee.dtypes if pointee else ()
+        type_, dtypes = exported.type, exported.type.dtypes
         cells = [x for code, bits in dtypes for x in (code, bits, 1)] + [0] * 3 * (4 - len(dtypes))
         names = [_DTYPE_NAMES[x] + ("" if x >= _DL_BOOL else str(bits)) for x, bits in dtypes]
         assumed = _NOTHING
         if exported.equal_to is not None:
             assumed = _VALUE
-        elif exported.multiple_of > 1 and pointee is None:
+        elif exported.multiple_of > 1 and type_.kind != "pointer":
             assumed = _MULTIPLE
-        align = max(pointee.align if pointee else 1, exported.multiple_of)
+        align = max(type_.align, exported.multiple_of)
         rank = -1 if exported.ndim is None else exported.ndim
         return _PARAM.row(
             *map(self.string, (exported.name, type_.text, " or ".join(names))),
@@ -200,7 +199,5 @@ class Plan(Text):
 
 def kind_of(type_: CxxType) -> int:
     """Return a type's `Kind`, as launcher/plan.h has it."""
-    if type_.scalar == "bfloat16":
-        return _BFLOAT_KIND
     is_map = type_.text in ("CUtensorMap", "CUtensorMap_st")
     return _MAP_KIND if is_map else _KINDS[type_.kind]

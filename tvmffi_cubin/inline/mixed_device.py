@@ -21,7 +21,7 @@ from ..device.signature import KernelSignature
 from ..device.units import wanted_instances
 from ..kernels.cubin import Cubin
 from ..kernels.demangle import function_name
-from ..kernels.types import CxxType, Param, Pointee
+from ..kernels.types import CxxType, Param
 from ..sources.source import DEVICE_IMAGE, Source
 from .headers import HeaderSearch
 from .part_files import PartFiles
@@ -152,8 +152,6 @@ def _recorded(image: bytes, said: Mapping[str, Any]) -> Image:
 
 
 def _param(row: Sequence[Any]) -> Param:
-    name, (spelled, kind, size, scalar, pointee), ndim = row
-    if pointee is not None:
-        text, dtypes, align = pointee
-        pointee = Pointee(text, tuple((code, bits) for code, bits in dtypes), align)
-    return Param(name, CxxType(spelled, kind, size, scalar, pointee), ndim)
+    name, (text, kind, size, dtypes, align), ndim = row
+    known = tuple((code, bits) for code, bits in dtypes)
+    return Param(name, CxxType(text, kind, size, known, align), ndim)

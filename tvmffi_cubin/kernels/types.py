@@ -12,27 +12,21 @@ Dtype = tuple[int, int]
 """A DLPack type: code and bits."""
 
 
-class Pointee(NamedTuple):
-    """What a pointer points to, spelled as in ``"const float"``."""
-
-    text: str
-    dtypes: tuple[Dtype, ...] = ()  # of the tensors that may be passed; empty: any
-    align: int = 1  # in bytes; 1 where it is unknown
-
-
 class CxxType(NamedTuple):
     """A C++ type of a kernel parameter, spelled one way however it is written.
 
-    Its kind is ``"pointer"``, ``"int"``, ``"uint"``, ``"float"``, ``"bool"``, ``"struct"`` or
-    ``"raw"``. A name that is not known is a ``"struct"``: passed by value, as bytes (it may be an
-    enumeration). Of what is raw the size is known alone.
+    Its kind is ``"pointer"``, ``"int"``, ``"uint"``, ``"float"``, ``"bfloat"``, ``"bool"``,
+    ``"struct"`` or ``"raw"``. A name that is not known is a ``"struct"``: passed by value, as bytes
+    (it may be an enumeration). Of what is raw the size is known alone.
     """
 
     text: str  # const first, no top-level qualifiers, no __restrict__
     kind: str
     size: int | None  # in bytes; None where it is unknown
-    scalar: str | None = None  # of a float: "float16", "bfloat16", "float32" or "float64"
-    pointee: Pointee | None = None
+    # Of the tensors that may be passed for a pointer: their dtypes, empty for any, and in bytes how
+    # they are aligned.
+    dtypes: tuple[Dtype, ...] = ()
+    align: int = 1
 
 
 class Param(NamedTuple):
@@ -150,20 +144,19 @@ def _builtin_name(words: list[str]) -> str:
 def _type(base: str, qualifiers: list[str], pointers: list[str]) -> CxxType:
     # The std namespaces, inline ones among them, are looked through.
     name = re.sub(r"^(?:::)?(?:(?:cuda::)?std::(?:__\w+::)?)?", "", base)
-    value, pointee = _known_types().get(name, (CxxType("", "struct", None), Pointee("")))
+    value, dtypes, align = _known_types().get(name, (CxxType("", "struct", None), (), 1))
     if not pointers:
         return value._replace(text=base)
     text = " ".join([*qualifiers, base])
     for inner in pointers[:-1]:
         text += " ".join(["*", *_qualifiers(inner.split())])
-        pointee = Pointee("", (), 8)
-    return CxxType(f"{text}*", "pointer", 8, pointee=pointee._replace(text=text))
+        dtypes, align = (), 8
+    return CxxType(f"{text}*", "pointer", 8, dtypes, align)
 
 
 def _to_array(type_: CxxType) -> CxxType:
     """Return a pointer to arrays, or to a function; it takes any address."""
-    text = type_.pointee.text if type_.pointee else type_.text
-    return CxxType(f"{text} (*)[]", "pointer", 8, pointee=Pointee(f"{text}[]"))
+    return CxxType(f"{type_.text.removesuffix('*')} (*)[]", "pointer", 8)
 
 
 # DLPack's type codes.
@@ -181,10 +174,10 @@ _SCALARS: tuple[tuple[str, Dtype, str], ...] = (
     ("uint", (_UINT, 64), "cudaTextureObject_t|cudaSurfaceObject_t"),  # handles
     # Only bool tensors for bool*: any other byte than 0 and 1 is undefined behaviour.
     ("bool", (_BOOL, 8), "bool"),
-    ("float16", (_FLOAT, 16), "__half|half|_Float16|cutlass::half_t"),
-    ("bfloat16", (_BFLOAT, 16), "__nv_bfloat16|nv_bfloat16|__bf16|cutlass::bfloat16_t"),
-    ("float32", (_FLOAT, 32), "float"),
-    ("float64", (_FLOAT, 64), "double"),
+    ("float", (_FLOAT, 16), "__half|half|_Float16|cutlass::half_t"),
+    ("bfloat", (_BFLOAT, 16), "__nv_bfloat16|nv_bfloat16|__bf16|cutlass::bfloat16_t"),
+    ("float", (_FLOAT, 32), "float"),
+    ("float", (_FLOAT, 64), "double"),
 )
 # Few frameworks have 6- and 4-bit dtypes, so their users keep such data in uint8 tensors.
 _NARROW: tuple[tuple[str, tuple[Dtype, ...]], ...] = (
@@ -214,36 +207,35 @@ _STRUCTS: tuple[tuple[str, int, int, tuple[Dtype, ...]], ...] = (
 
 
 @cache
-def _known_types() -> dict[str, tuple[CxxType, Pointee]]:
-    """Return what type names stand for: as a value, and behind a pointer; without their texts."""
-    table: dict[str, tuple[CxxType, Pointee]] = {}
-    for kind, dtype, names in _SCALARS:
-        size, scalar = dtype[1] // 8, kind if kind[-1].isdigit() else None
-        value = CxxType("", "float" if scalar else kind, size, scalar)
-        table.update(dict.fromkeys(names.split("|"), (value, Pointee("", (dtype,), size))))
+def _known_types() -> dict[str, tuple[CxxType, tuple[Dtype, ...], int]]:
+    """Return values of types by name, without their texts; dtypes and alignment behind pointers."""
+    table: dict[str, tuple[CxxType, tuple[Dtype, ...], int]] = {}
 
-    def add(names: str, size: int, align: int, dtypes: tuple[Dtype, ...]) -> None:
-        row = (CxxType("", "struct", size), Pointee("", dtypes, align))
+    def add(
+        names: str, size: int, align: int, dtypes: tuple[Dtype, ...], kind: str = "struct"
+    ) -> None:
+        row = (CxxType("", kind, size), dtypes, align)
         table.update(dict.fromkeys(names.split("|"), row))
 
+    for kind, dtype, names in _SCALARS:
+        size = dtype[1] // 8
+        add(names, size, size, (dtype,), kind)
     for name, dtypes in _NARROW:
         for lanes in (1, 2, 4):
             size = max(1, lanes // 2) if name.startswith("fp4") else lanes
             add("__nv_" + name.format("" if lanes == 1 else f"x{lanes}"), size, size, dtypes)
     same = {"char": "signed char", "longlong": "long", "ulonglong": "ulong"}
     for vector in _VECTORS.split():
-        _, scalar_of = table[same.get(vector, vector)]
+        _, dtypes, unit = table[same.get(vector, vector)]
         for lanes in (1, 2, 3, 4):
-            size = scalar_of.align * lanes
-            align = scalar_of.align if lanes == 3 else min(size, 16)
-            add(f"{vector}{lanes}", size, align, scalar_of.dtypes)
-        for align in (16, 32) if scalar_of.align == 8 else ():
-            add(f"{vector}4_{align}a", 32, align, scalar_of.dtypes)
+            align = unit if lanes == 3 else min(unit * lanes, 16)
+            add(f"{vector}{lanes}", unit * lanes, align, dtypes)
+        for align in (16, 32) if unit == 8 else ():
+            add(f"{vector}4_{align}a", 32, align, dtypes)
     for row in _STRUCTS:
         add(*row)
     # Plain char is bytes: numpy and torch have both spellings and users mean neither sign.
-    table["char"] = (CxxType("", "int", 1), Pointee("", ((_INT, 8), (_UINT, 8))))
+    add("char", 1, 1, ((_INT, 8), (_UINT, 8)), "int")
     # What host code passes on, for `Launch(stream=...)`.
-    stream = CxxType("", "pointer", 8, pointee=Pointee("CUstream_st"))
-    table.update(dict.fromkeys(("CUstream", "cudaStream_t"), (stream, Pointee("", (), 8))))
+    add("CUstream|cudaStream_t", 8, 8, (), "pointer")
     return table
