@@ -158,7 +158,9 @@ def check(params: Sequence[Param], kernel: Kernel, title: str) -> tuple[Param, .
                 f"{title}: parameter {index} ({param.name!r}) is declared {param.type.text!r}, "
                 f"which has {param.type.size} bytes, but the image's has {size}"
             )
-        checked.append(param._replace(type=param.type._replace(size=size)))
+        if param.type.size is None:
+            param = param._replace(type=param.type._replace(size=size))
+        checked.append(param)
     return tuple(checked)
 
 

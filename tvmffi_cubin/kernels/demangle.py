@@ -20,6 +20,7 @@ def _runtime() -> tuple[Any, Any]:
     return demangler, free
 
 
+@lru_cache(maxsize=1024)
 def demangle(name: str) -> str:
     """Return the readable form of a symbol, the name itself where it is not a mangled one."""
     # Type names are mangled too: without this test, `f` would come back as `float`.

@@ -23,6 +23,7 @@ _INLINE = frozenset(
         *("__inline__", "__inline"),
     )
 )
+_Lists = dict[tuple[str, ...], tuple[Parameter, ...]]
 
 
 class KernelFact(NamedTuple):
@@ -92,11 +93,12 @@ def read(source: str) -> SourceFacts:
     tokens, includes = read_raw(source)
     items = read_items(tokens)
     kernels, functions, definitions = [], [], []
+    lists: _Lists = {}
     for item in top(items):
         if "friend" in item.words:
             continue
         if "__global__" in item.words:
-            kernels += _kernel(tokens, item)
+            kernels += _kernel(tokens, item, lists)
         elif item.kind == "function" and item.name:
             found = _declared(tokens, item, item.name)
             if item.body is not None:
@@ -132,7 +134,7 @@ def read(source: str) -> SourceFacts:
     )
 
 
-def _kernel(tokens: Tokens, item: Item) -> list[KernelFact]:
+def _kernel(tokens: Tokens, item: Item, lists: _Lists) -> list[KernelFact]:
     line = tokens.line(item.first)[1]
     if item.params is None:  # a macro has its parameters
         if not item.name:
@@ -146,8 +148,10 @@ def _kernel(tokens: Tokens, item: Item) -> list[KernelFact]:
         at = item.arguments[0] - 1
     marks = [start, end] if item.body is None else [start, end, item.body[0]]
     is_spelled = all(tokens.starts[mark] < tokens.ends[mark] for mark in marks)
+    body = None if item.body is None else tokens.ends[item.body[0]]
+    span = (tokens.ends[start], tokens.starts[end], body) if is_spelled else None
     # Of a list that a conditional divides, one part is compiled.
-    is_divided = "line" in tokens.kinds[start:end]
+    params = None if "line" in tokens.kinds[start:end] else _listed(tokens, item.params, lists)
     spaces = _namespaces(item)
     given = tuple(x.name for brackets in item.templates for x in parameters(tokens, brackets))
     return [
@@ -157,19 +161,21 @@ def _kernel(tokens: Tokens, item: Item) -> list[KernelFact]:
             extern_c=_is_c(tokens, item),
             # `template <>` begins a specialisation, which is no template itself.
             template_params=given or None,
-            params=None if is_divided else tuple(parameters(tokens, item.params)),
+            params=params,
             line=tokens.line(at)[1],
             defined=item.body is not None or item.kind == "instance",
             internal="static" in item.words or "" in spaces,
-            span=(
-                tokens.ends[start],
-                tokens.starts[end],
-                None if item.body is None else tokens.ends[item.body[0]],
-            )
-            if is_spelled
-            else None,
+            span=span,
         )
     ]
+
+
+def _listed(tokens: Tokens, brackets: tuple[int, int], lists: _Lists) -> tuple[Parameter, ...]:
+    """Return what a kernel takes; many take the same, which is read once."""
+    words = tuple(tokens.texts[brackets[0] : brackets[1]])
+    if words not in lists:
+        lists[words] = tuple(parameters(tokens, brackets))
+    return lists[words]
 
 
 def _hidden(tokens: Tokens, known: set[str]) -> Iterator[KernelFact]:
