@@ -71,6 +71,13 @@ def test_an_interrupt_ends_a_program_and_its_children_within_a_second(pipe, refu
     assert took[0] < 2
 
 
+def test_an_error_ends_a_program_that_waits_for_its_input(tmp_path):
+    command = ("/bin/sh", "-c", "cat; touch done")
+    with pytest.raises(ValueError), process.Program(command, os.environ, tmp_path):
+        raise ValueError
+    assert not (tmp_path / "done").exists()
+
+
 def test_commands_are_shown_as_they_run_where_that_is_wanted(capfd, monkeypatch):
     command = ("/bin/sh", "-c", "echo said")
     assert run(*command, is_long=True) == (0, "said\n")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .. import config
 from ..errors import BuildError
 from . import ninja, process
 from .environment import build_environment
-from .plan import Assembly, BuildPlan
+from .plan import BuildPlan
 
 # How much of a compiler's output an error's text shows; the attribute has all of it.
 _SHOWN = 16_000
@@ -30,32 +30,56 @@ def run(plan: BuildPlan, directory: Path, files: Mapping[str, bytes | str]) -> P
     """Write the files, build the plan, and return the path of what it makes.
 
     `directory` exists, and nobody else uses it; it is kept when the build fails. A BuildError where
-    a command fails or makes no file, a ToolchainError where C++ is to be compiled without ninja.
+    a command fails or makes no file, a ToolchainError where there is no ninja.
     """
-    lines = ninja.commands(plan)
-    is_short = all(isinstance(unit, Assembly) for unit in plan.units)
-    write_files(directory, {**files, **ninja.version_script(plan)})
-    if is_short:
-        # Two programs, one after the other: ninja takes half as long as both.
-        command = ["/bin/sh", "-c", " && ".join(f"{{ {line}; }}" for line in lines.values())]
-    else:
-        from .toolchain import find_ninja
+    from .toolchain import find_ninja
 
-        verbose = ["-v"] if process.is_shown() else []
-        command = [os.fspath(find_ninja()), *jobs(), *verbose]
-        write_files(directory, {_NINJA_FILE: ninja.text(plan)})
-    status, output = process.run(
-        command,
-        environment=build_environment(),
-        folder=directory,
-        is_long=not is_short or process.is_shown(),
-    )
+    verbose = ["-v"] if process.is_shown() else []
+    command = [os.fspath(find_ninja()), *jobs(), *verbose]
+    more = {**ninja.version_script(plan), _NINJA_FILE: ninja.text(plan)}
+    write_files(directory, {**files, **more})
+    ended = process.run(command, environment=build_environment(), folder=directory, is_long=True)
+    _check(plan, directory, command, *ended)
+    return directory / plan.product
+
+
+class Assembling(process.Program):
+    """What builds a plan of one assembly unit, started before the unit's text is known.
+
+    To start the assembler takes as long as its work. With ninja the build takes half as long again.
+    """
+
+    def __init__(self, plan: BuildPlan, source: str, directory: Path) -> None:
+        self._plan, self._source, self._directory = plan, source, directory
+        # Without the name of a file the assembler reads what it is given.
+        lines = (line.removesuffix(f" {source}") for line in ninja.commands(plan).values())
+        self._command = ("/bin/sh", "-c", " && ".join(f"{{ {line}; }}" for line in lines))
+        shown = self._command if process.is_shown() else ()
+        write_files(directory, ninja.version_script(plan))
+        super().__init__(self._command, build_environment(), directory, shown)
+
+    def assemble(self, files: Mapping[str, bytes | str]) -> None:
+        """Write the files, and give the assembler the unit's text, which is one of them."""
+        others = dict(files)
+        text = str(others.pop(self._source))
+        write_files(self._directory, others)
+        self.give(text.encode())
+        write_files(self._directory, {self._source: text})
+
+    def finish(self) -> None:
+        """Wait until the product is made; raises BuildError."""
+        _check(self._plan, self._directory, self._command, *self.result())
+
+
+def _check(
+    plan: BuildPlan, directory: Path, command: Sequence[str], status: int, output: str
+) -> None:
     if status != 0:
         failed, printed = _first_failure(output)
         reasons = [f"building {plan.product} failed (exit status {status})", *_undefined(printed)]
         failed = failed or " ".join(command)
         raise _error(plan, reasons, failed, printed, directory, _hints(failed, printed))
-    for made, line in lines.items():
+    for made, line in ninja.commands(plan).items():
         # Neither ninja nor the shell looks.
         if not os.path.exists(directory / made):
             reason = (
@@ -63,7 +87,6 @@ def run(plan: BuildPlan, directory: Path, files: Mapping[str, bytes | str]) -> P
                 "compiler; set CXX and CC to compilers, and look at the flags"
             )
             raise _error(plan, [reason], line, output, directory, [])
-    return directory / plan.product
 
 
 def jobs() -> list[str]:

@@ -9,10 +9,14 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .. import config
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 # How long what is stopped may take to end by itself, in seconds.
 _GRACE = 0.7
@@ -62,32 +66,63 @@ def run(
     What `is_long` is a compilation: it is shown, and stopped when this process is killed (1.5 ms).
     An OSError where it cannot be started.
     """
-    shows = is_long and is_shown()
-    if shows:
-        print(shlex.join(command), file=sys.stderr, flush=True)
-    # In a session of its own: a terminal's Ctrl-C is for this process, which then stops it.
-    process = subprocess.Popen(
-        [*(_tied() if is_long else ()), *command],
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env=environment,
-        start_new_session=True,
-    )
-    try:
+    words = [*(_tied() if is_long else ()), *command]
+    with Program(words, environment, folder, command if is_long and is_shown() else ()) as program:
+        program.give(b"")
+        return program.result()
+
+
+class Program:
+    """A program that has been started and waits for its input; an error in the block ends it.
+
+    Where `shown` says what to call it, that and all that it prints are printed.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        folder: Path | None,
+        shown: Sequence[str] = (),
+    ) -> None:
+        self._is_shown = bool(shown)
+        if shown:
+            print(shlex.join(shown), file=sys.stderr, flush=True)
+        # In a session of its own: a terminal's Ctrl-C is for this process, which then stops it.
+        self._process = subprocess.Popen(
+            command,
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, error: object, *_: object) -> None:
+        if error is not None and self._process.returncode is None:
+            _stop(self._process)
+
+    def give(self, text: bytes) -> None:
+        """Give it all that it reads."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError), self._process.stdin as pipe:
+            pipe.write(text)
+        self._process.stdin = None
+
+    def result(self) -> tuple[int, str]:
+        """Wait for its end; return its exit status, and what it printed to either stream."""
+        assert self._process.stdout is not None
         if (work := getattr(_reserved, "work", None)) is not None:
             _reserved.work = None
             work()
-        if shows:
-            output = b"".join(_echoed(process))
-            process.wait()
-        else:
-            output = process.communicate()[0]
-    except BaseException:
-        _stop(process)
-        raise
-    return process.returncode, output.decode("utf-8", "replace")
+        printed = self._process.stdout
+        output = b"".join(_echoed(printed)) if self._is_shown else printed.read()
+        printed.close()
+        return self._process.wait(), output.decode("utf-8", "replace")
 
 
 def _tied() -> list[str]:
@@ -100,9 +135,8 @@ def _tied() -> list[str]:
     return shell if setpriv is None else [str(setpriv), "--pdeathsig", "TERM", *shell]
 
 
-def _echoed(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
-    assert process.stdout is not None
-    for line in process.stdout:
+def _echoed(printed: Iterable[bytes]) -> Iterator[bytes]:
+    for line in printed:
         print(line.decode("utf-8", "replace"), end="", file=sys.stderr, flush=True)
         yield line
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from functools import partial
@@ -17,6 +18,7 @@ from .build import Build
 from .request import Request
 
 if TYPE_CHECKING:
+    from ..host.build import Assembling
     from .job import Job
 
 # What host code does instead of exporting: it registers functions and classes as it is loaded.
@@ -43,34 +45,41 @@ def make(wanted: Build, folder: Path) -> Product:
     launcher = Later(partial(body.obtain, cache, tools)) if generates else None
     from ..device.image import given_images, with_own
     from ..functions import exports
-    from .job import Job
+    from ..host.build import Assembling
+    from ..host.ninja import is_expressible
+    from .job import MODULE, Job, assembled
 
-    given = given_images(request, archs)
-    mixed = None
-    if sources.mixed:
-        from .mixed import compile_mixed
+    begun: contextlib.AbstractContextManager[Assembling | None] = contextlib.nullcontext()
+    has_cxx = sources.has_host or bool(request.host_flags)
+    if launcher and not has_cxx and is_expressible(path := launcher.result()):
+        begun = Assembling(assembled(request, tools, path), MODULE, folder)
+    with begun as assembling:
+        given = given_images(request, archs)
+        mixed = None
+        if sources.mixed:
+            from .mixed import compile_mixed
 
-        mixed = compile_mixed(request, sources, archs, tools, cache, given)
-    own = mixed.images if mixed else {DEVICE_IMAGE: device.result()} if device else {}
-    images = with_own(given, request, own)
-    resolved = exports.resolve(
-        request.functions,
-        images,
-        host_functions=sources.host_functions,
-        has_host=sources.has_host,
-        exported_by_files=sources.exported_by_files,
-        device_sources=mixed.device_texts if mixed else [x.text for x in sources.device],
-        bound_params=request.bound_params,
-        image_files=request.image_files,
-    )
-    if resolved.plan.has_cpp_slots:
-        _refuse_compiled(request)
-    objects = []
-    if not resolved.plan.is_empty:
-        objects.append(launcher.result() if launcher else body.obtain(cache, tools))
-    objects += mixed.objects if mixed else ()
-    job = Job(request, tools, sources, images, resolved, archs, mixed)
-    return _build(job, objects, wanted, folder)
+            mixed = compile_mixed(request, sources, archs, tools, cache, given)
+        own = mixed.images if mixed else {DEVICE_IMAGE: device.result()} if device else {}
+        images = with_own(given, request, own)
+        resolved = exports.resolve(
+            request.functions,
+            images,
+            host_functions=sources.host_functions,
+            has_host=sources.has_host,
+            exported_by_files=sources.exported_by_files,
+            device_sources=mixed.device_texts if mixed else [x.text for x in sources.device],
+            bound_params=request.bound_params,
+            image_files=request.image_files,
+        )
+        if resolved.plan.has_cpp_slots:
+            _refuse_compiled(request)
+        objects = []
+        if not resolved.plan.is_empty:
+            objects.append(launcher.result() if launcher else body.obtain(cache, tools))
+        objects += mixed.objects if mixed else ()
+        job = Job(request, tools, sources, images, resolved, archs, mixed)
+        return _build(job, objects, wanted, folder, assembling)
 
 
 def _refuse_compiled(request: Request) -> None:
@@ -83,10 +92,11 @@ def _refuse_compiled(request: Request) -> None:
             )
 
 
-def _build(job: Job, objects: list[str], wanted: Build, folder: Path) -> Product:
+def _build(
+    job: Job, objects: list[str], wanted: Build, folder: Path, assembling: Assembling | None
+) -> Product:
     """Generate, plan and build; `objects` are linked, too."""
     from ..functions.manifest import manifest
-    from ..host import build as host
     from ..host.ninja import is_expressible
     from ..host.plan import BuildPlan
 
@@ -97,15 +107,17 @@ def _build(job: Job, objects: list[str], wanted: Build, folder: Path) -> Product
             os.symlink(path, folder / objects[index])
     facts = manifest(request, tools=tools, images=job.images, exports=job.exports, archs=job.archs)
     files, units = job.files_and_units(facts)
-    plan = BuildPlan(request.name, units, link=job.link(objects), output=request.output)
     read: list[str] = [binary.path for binary in request.files.binaries]
     absent: list[str] = []
     unknown: list[str] = []
-    if job.sources.has_host or request.host_flags:
+    if assembling is not None:
+        assembling.assemble(files)
+    else:
         from ..host import precompiled
         from ..host.flags import find_for, incbin_files
         from .headers import HeaderSearch
 
+        plan = BuildPlan(request.name, units, link=job.link(objects), output=request.output)
         search = HeaderSearch(request, tools)
         headers = precompiled.run(
             plan, folder, files, cache=wanted.cache, tools=tools, use_pch=request.use_pch
@@ -117,8 +129,6 @@ def _build(job: Job, objects: list[str], wanted: Build, folder: Path) -> Product
         embedded, not_embedded = incbin_files(source.text for source in request.host_sources)
         read += (*named.files, *embedded)
         absent += (*named.absent, *not_embedded)
-    else:
-        host.run(plan, folder, files)
     if request.functions is None and job.sources.has_host and not request.is_object:
         _check_exports(request, folder / request.output)
     for part in mixed.files if mixed else ():
@@ -136,7 +146,7 @@ def _build(job: Job, objects: list[str], wanted: Build, folder: Path) -> Product
     archs = {arch for image in job.images for arch in image.cubin.archs}
     if request.is_by_nvcc:  # nvcc's images are no images of the module
         archs.update(job.archs)
-    return Product(
+    product = Product(
         so=request.output,
         keep=tuple(files),
         dependencies=tools.unknown(read),
@@ -146,6 +156,9 @@ def _build(job: Job, objects: list[str], wanted: Build, folder: Path) -> Product
         facts={"name": request.name, "archs": sorted(archs)},
         versions={**tools.versions, **tools.library_versions},
     )
+    if assembling is not None:
+        assembling.finish()
+    return product
 
 
 def _check_exports(request: Request, built: Path) -> None:

@@ -14,7 +14,7 @@ from ..functions.assembly import image_text, manifest_text
 from ..functions.exports import Exports
 from ..functions.manifest import image_paths
 from ..host import toolchain
-from ..host.plan import LOCAL_SYMBOLS, Assembly, Link, Merge, Unit
+from ..host.plan import LOCAL_SYMBOLS, Assembly, BuildPlan, Link, Merge, Unit
 from ..sources.sort import Sources
 from .request import Request
 from .tools import Toolset
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 # The dots keep it from being an image's or a source's.
 _MANIFEST = "tvmffi_cubin.manifest.json"
-_MODULE = "tvmffi_cubin.module.s"
+MODULE = "tvmffi_cubin.module.s"
+"""The file of the text that a module's own unit is."""
 _TABLE = "tvmffi_cubin.{}.table.s"
 # Errors and objects that host code has made, and Python holds, may outlive the module.
 _MAPPED = "-Wl,-z,nodelete"
@@ -80,8 +81,8 @@ class Job(NamedTuple):
             files[_MANIFEST] = said = json.dumps(manifest)
             if is_called:
                 plan.close(image_paths(self.request))
-            files[_MODULE] = plan.finished(*sections, manifest_text(_MANIFEST, said))
-            units.append(Assembly(_MODULE, assembler, (*embedded, _MANIFEST)))
+            files[MODULE] = plan.finished(*sections, manifest_text(_MANIFEST, said))
+            units.append(Assembly(MODULE, assembler, (*embedded, _MANIFEST)))
         if self.sources.has_host:
             from .host_units import host_units
 
@@ -91,32 +92,16 @@ class Job(NamedTuple):
 
     def link(self, libraries: Sequence[str]) -> Link | Merge:
         """Return how the objects are linked, with further objects or libraries."""
+        if not self.sources.has_host:
+            return _link_bare(self.request, self.tools, libraries)
         binaries = [binary.path for binary in self.request.files.binaries]
-        flags, compiler = self.request.ldflags, self.tools.compiler
         if self.request.is_object:
             return Merge(os.fspath(toolchain.find_linker()), (*binaries, *libraries))
-        # A linker takes one script without names for its versions, and refuses ours beside another.
-        is_scripted = any(re.search(_VERSION_SCRIPT, flag) for flag in flags)
-        local_symbols = () if is_scripted else LOCAL_SYMBOLS
-        libraries = (*libraries, os.fspath(self.tools.tvm_ffi.library))
-        if self.sources.has_host:
-            return self._link_host(binaries, libraries)._replace(local_symbols=local_symbols)
-        try:
-            linker = os.fspath(toolchain.find_linker())
-        except ToolchainError:
-            linker = None
-        if flags:
-            compiler.require()
-        command = () if compiler.missing else compiler.command
-        return Link(
-            command, libraries, flags, bare=True, linker=linker, local_symbols=local_symbols
-        )
-
-    def _link_host(self, binaries: Sequence[str], libraries: Sequence[str]) -> Link:
         from ..host import forwarders
 
         cuda, nvcc = self.tools.cuda, self.tools.nvcc
         flags = self.request.ldflags
+        libraries = (*libraries, os.fspath(self.tools.tvm_ffi.library))
         if nvcc is not None:
             from ..cuda.nvcc import runtime
 
@@ -137,6 +122,7 @@ class Job(NamedTuple):
             (*forwarders.library_flags(shared), _MAPPED, *flags),
             objects=tuple(binaries),
             required=required,
+            local_symbols=_local_symbols(self.request.ldflags),
         )
 
     @property
@@ -150,3 +136,34 @@ class Job(NamedTuple):
         except ToolchainError:
             return ()  # what is called is told as undefined
         return forwarders.cudart_flags(forwarders.runtime_to_link(cudart))
+
+
+def assembled(request: Request, tools: Toolset, launcher: str) -> BuildPlan:
+    """Return the plan of a module without host code, whose text need not be known yet."""
+    unit = Assembly(MODULE, (os.fspath(toolchain.find_assembler()),))
+    link = _link_bare(request, tools, (launcher,))
+    return BuildPlan(request.name, (unit,), link=link, output=request.output)
+
+
+def _link_bare(request: Request, tools: Toolset, libraries: Sequence[str]) -> Link | Merge:
+    if request.is_object:
+        return Merge(os.fspath(toolchain.find_linker()), tuple(libraries))
+    try:
+        linker = os.fspath(toolchain.find_linker())
+    except ToolchainError:
+        linker = None
+    if request.ldflags:
+        tools.compiler.require()
+    return Link(
+        () if tools.compiler.missing else tools.compiler.command,
+        (*libraries, os.fspath(tools.tvm_ffi.library)),
+        request.ldflags,
+        bare=True,
+        linker=linker,
+        local_symbols=_local_symbols(request.ldflags),
+    )
+
+
+def _local_symbols(flags: Sequence[str]) -> tuple[str, ...]:
+    # A linker takes one script without names for its versions, and refuses ours beside another.
+    return () if any(re.search(_VERSION_SCRIPT, flag) for flag in flags) else LOCAL_SYMBOLS
