@@ -103,7 +103,7 @@ def test_an_event_of_the_launch_is_what_another_stream_waits_for(arrays, name):
     event.record()  # made when first recorded, and done: who waits for that does not wait
     torch.cuda.synchronize()
     mod.first(delay, data, NS)
-    mod.first.configure(**{name: event})(times, data, NS)
+    mod.first.configure(**{name: event.cuda_event})(times, data, NS)
     side.wait_event(event)
     mod.second.on(side)(mark, data, out, 1)
     torch.cuda.synchronize()

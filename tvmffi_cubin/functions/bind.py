@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from ..launches.form import to_json
 from ..launches.launch import Launch
-from ..launches.values import told
+from ..launches.tensor_map import TensorMap
+from ..launches.values import Bound, Scratch, told
 from .assembly import Layout
 from .exported import Exported
 from .launch import LAUNCH, LaunchBinder
@@ -97,26 +99,27 @@ def _bound(plan: Plan, name: str, launches: Launches) -> Instance:
                     "the same stream= and device="
                 )
     # Tensors may have any strides that kernels know by their maps alone.
-    mapped = {x for binder in binders for x in binder.mapped}
+    args = [x for binder in binders for x in binder.args.items()]
+    mapped = {x.tensor or given for given, x in args if isinstance(x, TensorMap)}
     mapped -= {x for binder in binders for x in binder.passed}
     params = tuple(x._replace(strided=x.strided or x.name in mapped) for x in exported.values())
-    has_bound = any(binder.has_bound for binder in binders)
+    kinds = Counter(type(x) for _, x in args)
     instance = Instance(
         params,
         plan.params(params),
         rows,
         target=targets.pop(),
-        bound=BOUND_TABLE if has_bound else None,
+        bound=BOUND_TABLE if kinds[Bound] else None,
         counts=(
             *(len(params), len(launches), sum(max(1, len(x.params)) for x in binders)),
-            sum(binder.num_maps for binder in binders),
+            kinds[TensorMap],
             sum(binder.num_attributes for binder in binders),
-            sum(binder.num_scratch for binder in binders),
+            kinds[Scratch],
             any(launch.when is not None for launch, _ in launches),
         ),
         launches=values,
     )
-    if not has_bound:  # slots are a function's own
+    if not kinds[Bound]:  # slots are a function's own
         plan.instances[key] = instance
     return instance
 

@@ -35,7 +35,7 @@ _TENSOR = CxxType("void*", "raw", 8)
 class LaunchBinder:
     """One launch of a function: first what it adds to `exported`, then all that reads of it.
 
-    `passed` and `mapped` are the names of what the kernel takes as it is, and by a map.
+    `passed` are the names of what the kernel takes as it is.
     """
 
     def __init__(
@@ -63,9 +63,7 @@ class LaunchBinder:
             )
         self._export()
         self.passed: set[str] = set()
-        self.mapped: set[str] = set()
-        self.num_maps = self.num_scratch = self.num_attributes = 0
-        self.has_bound = False
+        self.num_attributes = 0
 
     # What it exports
 
@@ -145,8 +143,6 @@ class LaunchBinder:
         if isinstance(value, TensorMap):
             from .tensor_map import map_row
 
-            self.num_maps += 1
-            self.mapped.add(value.tensor or name)
             return _SOURCE.row(_FROM_MAP, 0, map_row(self._scope, value, param))
         if isinstance(value, Scratch):
             if type_.kind not in ("pointer", "raw") or type_.size != 8:
@@ -154,10 +150,9 @@ class LaunchBinder:
             fixed = self._scope.figure(f"bytes of {what}", value.bytes)
             each = self._scope.figure(f"bytes_per_block of {what}", value.bytes_per_block)
             row = _SCRATCH.row(self.plan.string(name), *fixed, *each, value.align)
-            self.num_scratch += 1
             return _SOURCE.row(_FROM_SCRATCH, 0, self.plan.table([row]))
         if isinstance(value, Bound):
-            self.has_bound, is_strided = True, name in self.launch.strided
+            is_strided = name in self.launch.strided
             slot = Exported(value.name or name, type_, ndim, is_strided, required=value.required)
             return _SOURCE.row(_FROM_BOUND, self.plan.slot(self.function, slot), None)
         if not isinstance(value, str):

@@ -64,7 +64,6 @@ def encode(name: str, value: Any, *, where: str) -> dict[int, bytes]:
     if name == "attributes":
         return checked_raw(what, value)
     attribute = ATTRIBUTES[name]
-    value = _handle(what, value) if attribute.kind == "event" else value
     given = checked(what, value, attribute=attribute)
     numbers = given if isinstance(given, tuple) else (given,)
     if any(isinstance(x, str) for x in numbers):
@@ -79,17 +78,3 @@ def encode(name: str, value: Any, *, where: str) -> dict[int, bytes]:
         return {attribute.id: struct.pack("<3I", *numbers, *[1] * (3 - len(numbers)))}
     except struct.error as error:
         raise ValueError(f"{what} is {value!r}: {error}") from None
-
-
-def _handle(what: str, event: Any) -> Any:
-    """Return an event's handle, by torch's, CuPy's, cuda.core's name; of cuda.bindings' its own."""
-    if isinstance(event, int):
-        return event
-    found = (getattr(event, name, None) for name in ("cuda_event", "ptr", "handle"))
-    handle = int(next((x for x in found if x is not None), event))
-    if handle == 0:
-        raise ValueError(
-            f"{what}: the event does not exist yet: record it once (torch makes an event when it "
-            "is first recorded)"
-        )
-    return handle

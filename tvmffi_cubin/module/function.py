@@ -73,8 +73,7 @@ class Function(tvm_ffi.Function):
         **options
             `stream`; `grid` and `block` (a grid alone, in blocks, if the function has a block);
             `dynamic_smem_bytes`; and the attributes of a `Launch` (``cluster``,
-            ``programmatic_dependent_launch``, ``priority``, ...), as values; an event may be
-            torch's, CuPy's or cuda.core's.
+            ``programmatic_dependent_launch``, ``priority``, ...), as values.
 
         Raises
         ------
