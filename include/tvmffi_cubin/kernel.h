@@ -171,7 +171,7 @@ class __attribute__((visibility("default"))) CubinKernel {
     CUkernel handle = nullptr;
     std::shared_ptr<const LoadedImage> image;
     OptedIn opted_in;
-    bool is_plain = false;           // compiled for no cluster, as far as launches have found out
+    bool is_plain = false;            // compiled for no cluster, as far as launches have found out
     const size_t* checked = nullptr;  // the sizes of typed arguments that fit
   };
 
@@ -195,7 +195,7 @@ class __attribute__((visibility("default"))) CubinKernel {
     return __builtin_expect(status.ok(), 1) ? status : NoteRefusal(status, handle, config);
   }
 
-  /*! \brief Opts in on the current device, where the launch or the kernel's own cluster needs it. */
+  /*! \brief Opts in on the current device where the launch or the kernel's cluster needs it. */
   __attribute__((noinline)) void OptIn(const CUlaunchConfig& config) {
     const int device = CurrentDevice();
     if (state_->opted_in.IsOn(device)) return;

@@ -109,7 +109,8 @@ class __attribute__((visibility("default"))) LaunchConfig {
     return PutEvent(kLaunchCompletionEvent, event, flags, false);
   }
 
-  /*! \brief All blocks are resident at once, so that the grid can synchronize; false leaves it out. */
+  /*! \brief All blocks are resident at once, so that the grid can synchronize; false leaves it out.
+   */
   LaunchConfig& SetCooperative(bool cooperative = true) {
     return cooperative ? Put(CU_LAUNCH_ATTRIBUTE_COOPERATIVE, 1) : *this;
   }

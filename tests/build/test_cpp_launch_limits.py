@@ -65,10 +65,8 @@ class TestRefusals:
         assert "cuLaunchKernelEx failed: CUDA_ERROR_" in str(error.value)
         assert driver_stub.object_counts().pushed_contexts == 0
 
-    def test_a_kernel_s_own_cluster_is_named(self, launching, driver_stub):
+    def test_a_grid_is_whole_clusters_of_the_kernel_s_own(self, launching, driver_stub):
         y = cuda_array(driver_stub, 32)
-        with pytest.raises(LaunchLimitError, match="compiled for 16 x 1 x 1"):
-            launching.run_wide(rows([("cluster", (2, 1, 1))]), y)
         with pytest.raises(LaunchLimitError, match=r"grid.x is 15, wanted a multiple of cl.*, 16"):
             launching.run_wide(rows([("grid", (15, 1, 1))]), y)
 

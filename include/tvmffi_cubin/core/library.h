@@ -61,7 +61,8 @@ inline size_t ParameterSize(CUkernel kernel, int number) {
   return size;
 }
 
-/*! \brief How many parameters a kernel has; -1 where the driver, which tells from CUDA 12.4 on, does not. */
+/*! \brief How many parameters a kernel has; -1 where the driver, which tells from CUDA 12.4 on,
+ * does not. */
 int CountParameters(CUkernel kernel);
 
 /*! \brief Launches on the current device. */
@@ -75,7 +76,8 @@ inline Status LaunchKernel(CUkernel kernel, const CUlaunchConfig& config, void**
 /*! \brief Loads a kernel in the current context. */
 Status LoadHere(CUkernel kernel);
 
-/*! \brief Writes "a, b, c", the kernels of an image as far as the driver tells and there is room. */
+/*! \brief Writes "a, b, c", the kernels of an image as far as the driver tells and there is room.
+ */
 void ListKernels(CUlibrary library, char* text, size_t size);
 
 /*! \brief What EMBED_CUBIN's table says beside the bytes; empty where it is not known. */

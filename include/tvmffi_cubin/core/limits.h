@@ -62,7 +62,8 @@ bool OptIn(CUkernel kernel, int device);
 
 /*!
  * \brief Whether a launch may need that: it has clusters, or more dynamic shared memory than the
- * kernel may have everywhere. Others keep what the driver chooses, such as the size of the L1 cache.
+ * kernel may have everywhere. Others keep what the driver chooses, such as the size of the L1
+ * cache.
  */
 inline bool NeedsOptIn(const CUlaunchConfig& config, uint32_t everywhere) {
   return config.sharedMemBytes > everywhere ||
@@ -232,20 +233,13 @@ TVMFFI_CUBIN_COLD bool FindRefusal(int device, CUkernel kernel, const CUlaunchCo
     return found("dynamic_smem_bytes is %u, device %d allows this kernel %d", config.sharedMemBytes,
                  device, most);
   }
-  const ClusterShape fixed = FixedCluster(kernel, device), cluster = ClusterOf(config, fixed);
-  const bool has_cluster = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) != nullptr;
-  for (int i = 0; i < 3 && (has_cluster || fixed.size[0] != 0); ++i) {
-    const uint32_t own = cluster.size[i];
-    if (fixed.size[0] != 0 && own != fixed.size[i]) {
-      return found("the cluster is %u x %u x %u, the kernel was compiled for %u x %u x %u",
-                   cluster.size[0], cluster.size[1], cluster.size[2], fixed.size[0], fixed.size[1],
-                   fixed.size[2]);
-    }
-    if (own == 0) return found("cluster.%c is 0, the least is 1", 'x' + i);
-    if (asked[i] % own != 0) {
-      return found("%s is %u, wanted a multiple of cluster.%c, %u: a grid counts blocks, with "
-                   "clusters too",
-                   kNames[i], asked[i], 'x' + i, own);
+  const ClusterShape cluster = ClusterOf(config, FixedCluster(kernel, device));
+  for (int i = 0; i < 3; ++i) {
+    if (cluster.size[i] != 0 && asked[i] % cluster.size[i] != 0) {
+      return found(
+          "%s is %u, wanted a multiple of cluster.%c, %u: a grid counts blocks, with "
+          "clusters too",
+          kNames[i], asked[i], 'x' + i, cluster.size[i]);
     }
   }
   const int arch = DeviceArch(device);
@@ -253,34 +247,32 @@ TVMFFI_CUBIN_COLD bool FindRefusal(int device, CUkernel kernel, const CUlaunchCo
   if (FindOccupancy(kernel, device, config, &room).ok()) {
     const uint64_t blocks = cluster.Blocks(), grid = Volume(asked[0], asked[1], asked[2]);
     if (blocks > static_cast<uint64_t>(room.cluster_blocks)) {
-      return found("the cluster has %lu blocks, device %d allows %d of this shape%s", blocks, device,
-                   room.cluster_blocks, arch < 90 ? ": clusters begin with sm_90" : "");
+      return found("the cluster has %lu blocks, device %d allows %d of this shape%s", blocks,
+                   device, room.cluster_blocks, arch < 90 ? ": clusters begin with sm_90" : "");
     }
     const auto* cooperative = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
     if (cooperative != nullptr && cooperative->cooperative != 0 &&
         grid > static_cast<uint64_t>(room.cooperative_blocks)) {
       return found(
-          "the cooperative grid has %lu blocks, device %d can hold %ld of this shape at once",
-          grid, device, room.cooperative_blocks);
+          "the cooperative grid has %lu blocks, device %d can hold %ld of this shape at once", grid,
+          device, room.cooperative_blocks);
     }
   }
+  if (answer != CUDA_ERROR_NOT_SUPPORTED) return false;
   const bool has_event = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT) != nullptr ||
                          FindAttribute(config, kLaunchCompletionEvent) != nullptr;
-  const bool is_programmatic =
-      has_event ||
-      FindAttribute(config, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) != nullptr;
-  if (answer != CUDA_ERROR_NOT_SUPPORTED || !is_programmatic) return false;
-  if (arch < 90) {
+  if (arch < 90 &&
+      (has_event ||
+       FindAttribute(config, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) != nullptr)) {
     return found("device %d (sm_%d) has no programmatic launches, which begin with sm_90", device,
                  arch);
   }
-  return has_event &&
-         found("its event may have been made with timing: it must be made without "
-               "(CU_EVENT_DISABLE_TIMING; torch.cuda.Event() is)");
+  return has_event && found(
+                          "its event may have been made with timing: it must be made without "
+                          "(CU_EVENT_DISABLE_TIMING; torch.cuda.Event() is)");
 }
 
-TVMFFI_CUBIN_COLD Status NoteRefusal(Status status, CUkernel kernel,
-                                     const CUlaunchConfig& config) {
+TVMFFI_CUBIN_COLD Status NoteRefusal(Status status, CUkernel kernel, const CUlaunchConfig& config) {
   LaunchProblem* const problem = &launch_problem;
   char limit[384];
   problem->result = CUDA_SUCCESS;

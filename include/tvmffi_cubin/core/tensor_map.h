@@ -18,8 +18,8 @@ constexpr int kMaxMapRank = 5;
 constexpr int kMaxMapCorners = kMaxMapRank - 2;
 
 /*!
- * \brief What a tensor map is to be. Dimensions are as the tensor has them, outermost first; setters
- * return it, so it can be composed. Modes are the driver's numbers.
+ * \brief What a tensor map is to be. Dimensions are as the tensor has them, outermost first;
+ * setters return it, so it can be composed. Modes are the driver's numbers.
  */
 struct __attribute__((visibility("default"))) TensorMapOptions {
   bool is_im2col = false;  // pixels of an image as a convolution reads them, else boxes
@@ -255,8 +255,7 @@ inline bool EncodeTensorMap(const TensorMapOptions& options, const TensorMapMemo
   const auto rank = static_cast<cuuint32_t>(memory.rank);
   const int inner = memory.rank - 1;
   // The driver would ignore the innermost step.
-  if (options.element_strides[inner] != 1 &&
-      options.interleave == CU_TENSOR_MAP_INTERLEAVE_NONE) {
+  if (options.element_strides[inner] != 1 && options.interleave == CU_TENSOR_MAP_INTERLEAVE_NONE) {
     return FailMap(problem, "ValueError",
                    "element_strides[%d], of the innermost dimension, is %ld, wanted 1", inner,
                    options.element_strides[inner]);
@@ -322,9 +321,8 @@ TVMFFI_CUBIN_COLD bool FailMap(TensorMapProblem* problem, const char* kind, cons
   return false;
 }
 
-TVMFFI_CUBIN_COLD bool FailEncoding(const TensorMapOptions& options,
-                                    const TensorMapMemory& memory, const Status& status,
-                                    TensorMapProblem* problem) {
+TVMFFI_CUBIN_COLD bool FailEncoding(const TensorMapOptions& options, const TensorMapMemory& memory,
+                                    const Status& status, TensorMapProblem* problem) {
   static constexpr const char* kSwizzles[] = {
       "none", "32B", "64B", "128B", "128B_atom_32B", "128B_atom_32B_flip_8B", "128B_atom_64B"};
   static constexpr const char* kInterleaves[] = {"none", "16B", "32B"};

@@ -12,56 +12,39 @@ TVMFFI_CUBIN_BEGIN
 
 constexpr int kAllDevices = -1;
 
-/*! \brief What a slot is to have; once it is changed, what it had. */
-struct BoundChange {
-  BoundSlot* slot;
-  BoundCell* cells;           // one a device
-  bool is_new[kMaxDevices];  // whether a device's is not what it was
+/*! \brief A value that is about to be bound. */
+struct BoundValue {
+  Argument argument;
+  int device;  // a tensor's own, where none is named
 };
 
 /*! \brief Converts a value, as it would be converted for a call; None: nothing is bound. */
-TVMFFI_CUBIN_COLD int ConvertBound(BoundChange* change, int device, const TVMFFIAny& value,
-                                   const TVMFFIAny& keep) {
-  const Param& param = *change->slot->param;
-  Argument argument{};
-  const bool is_none = value.type_index == kTVMFFINone;
-  Problem problem = is_none ? Problem::kNone : Convert(param, value, &argument);
-  if (problem == Problem::kNone && argument.tensor != nullptr &&
-      !IsOnDevice(*argument.tensor, &device)) {
+TVMFFI_CUBIN_COLD int ConvertBound(const BoundSlot& slot, const TVMFFIAny& value, BoundValue* out) {
+  if (value.type_index == kTVMFFINone) return 0;
+  const Param& param = *slot.param;
+  Problem problem = Convert(param, value, &out->argument);
+  const DLTensor* tensor = out->argument.tensor;
+  if (problem == Problem::kNone && tensor != nullptr && !IsOnDevice(*tensor, &out->device)) {
     problem = Problem::kDevice;
   }
-  if (problem != Problem::kNone) {
-    Text reason;
-    const char* kind = AddProblem(param, value, problem, device, &reason);
-    const char* function = change->slot->function;
-    return Fail(kind, "bind: %s%s%s (%s): %s", function ? function : "", function ? ": " : "",
-                param.name, param.type, reason.chars);
-  }
-  change->cells = static_cast<BoundCell*>(calloc(kMaxDevices, sizeof(BoundCell)));
-  for (int i = 0; i < kMaxDevices; ++i) {
-    BoundCell* const cell = &change->cells[i];
-    change->is_new[i] = device == kAllDevices || device == i;
-    if (!change->is_new[i] || is_none) continue;
-    memcpy(&cell->value, &argument.storage, sizeof(cell->value));
-    if (argument.address != &argument.storage) {
-      cell->copy = malloc(param.size);
-      memcpy(cell->copy, argument.address, param.size);
-    }
-    cell->keep = keep.v_obj;
-    TVMFFIObjectIncRef(cell->keep);
-  }
-  return 0;
+  if (problem == Problem::kNone) return 0;
+  Text reason;
+  const char* kind = AddProblem(param, value, problem, out->device, &reason);
+  return Fail(kind, "bind: %s%s%s (%s): %s", slot.function ? slot.function : "",
+              slot.function ? ": " : "", param.name, param.type, reason.chars);
 }
 
-/*! \brief Releases the cells that a change leaves over; that may run Python code. */
-TVMFFI_CUBIN_COLD void ReleaseCells(const BoundChange& change) {
-  for (int i = 0; i < kMaxDevices && change.cells != nullptr; ++i) {
-    const BoundCell& cell = change.cells[i];
-    if (!change.is_new[i] || cell.keep == nullptr) continue;
-    TVMFFIObjectDecRef(cell.keep);
-    free(cell.copy);
+/*! \brief The cell of a value; `keep`, null where nothing is bound, keeps it alive. */
+TVMFFI_CUBIN_COLD BoundCell MakeCell(const Param& param, const Argument& value,
+                                     TVMFFIObject* keep) {
+  if (keep == nullptr) return {};
+  BoundCell cell{keep, value.storage.u64, nullptr};
+  if (value.address != &value.storage) {
+    cell.copy = malloc(param.size);
+    memcpy(cell.copy, value.address, param.size);
   }
-  free(change.cells);
+  TVMFFIObjectIncRef(keep);
+  return cell;
 }
 
 /*! \brief Reads the device that something is bound for; None: all, -1: the current one. */
@@ -85,29 +68,40 @@ TVMFFI_CUBIN_COLD int ReadBoundDevice(const TVMFFIAny& any, int* device) {
 TVMFFI_CUBIN_COLD int Bind(BoundTable* table, const TVMFFIAny* args, int num_args) {
   int device = kAllDevices;
   if (ReadBoundDevice(args[0], &device) != 0) return -1;
-  const int count = num_args / 3;
-  auto* changes = static_cast<BoundChange*>(calloc(count + 1, sizeof(BoundChange)));
+  const auto count = static_cast<size_t>(num_args / 3);
+  const auto slot_of = [&](size_t i) { return &table->slots[args[1 + 3 * i].v_int64]; };
+  auto* values = static_cast<BoundValue*>(calloc(count + 1, sizeof(BoundValue)));
   int result = 0;
-  for (int i = 0; i < count && result == 0; ++i) {
-    const TVMFFIAny* const given = &args[1 + 3 * i];
-    changes[i].slot = &table->slots[given[0].v_int64];
-    result = ConvertBound(&changes[i], device, given[1], given[2]);
+  for (size_t i = 0; i < count && result == 0; ++i) {
+    values[i].device = device;
+    result = ConvertBound(*slot_of(i), args[2 + 3 * i], &values[i]);
   }
+  auto* before = static_cast<BoundCell*>(calloc(count * kMaxDevices + 1, sizeof(BoundCell)));
   if (result == 0) {
     table->gate.Close();
     table->gate.WaitForUsers();
-    for (int i = 0; i < count; ++i) {
-      BoundCell* const before = changes[i].slot->cells;
-      for (int j = 0; j < kMaxDevices && before != nullptr; ++j) {
-        if (!changes[i].is_new[j]) changes[i].cells[j] = before[j];
+    for (size_t i = 0; i < count; ++i) {
+      BoundSlot* const slot = slot_of(i);
+      const bool is_none = args[2 + 3 * i].type_index == kTVMFFINone;
+      TVMFFIObject* const keep = is_none ? nullptr : args[3 + 3 * i].v_obj;
+      if (slot->cells == nullptr) {
+        slot->cells = static_cast<BoundCell*>(calloc(kMaxDevices, sizeof(BoundCell)));
       }
-      changes[i].slot->cells = changes[i].cells;
-      changes[i].cells = before;
+      for (int j = 0; j < kMaxDevices; ++j) {
+        if (values[i].device != kAllDevices && values[i].device != j) continue;
+        before[i * kMaxDevices + static_cast<size_t>(j)] = slot->cells[j];
+        slot->cells[j] = MakeCell(*slot->param, values[i].argument, keep);
+      }
     }
     table->gate.Open();
   }
-  for (int i = 0; i < count; ++i) ReleaseCells(changes[i]);
-  free(changes);
+  // That may run Python code.
+  for (size_t i = 0; i < count * kMaxDevices; ++i) {
+    if (before[i].keep != nullptr) TVMFFIObjectDecRef(before[i].keep);
+    free(before[i].copy);
+  }
+  free(before);
+  free(values);
   return result;
 }
 

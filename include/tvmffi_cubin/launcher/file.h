@@ -96,15 +96,12 @@ TVMFFI_CUBIN_COLD Status FindByPart(const EmbeddedKernel& kernel, CUkernel* out)
 /*! \brief Checks that all that a kernel in a file reads of its parameters is passed. */
 TVMFFI_CUBIN_COLD Status CheckParams(const EmbeddedKernel& kernel, CUkernel handle) {
   Text taken, passed;
+  const int count = CountParameters(handle);
+  if (count < 0) return {CUDA_ERROR_NOT_FOUND, "cuKernelGetParamInfo"};
   bool fits = true;
-  for (uint32_t i = 0;; ++i) {
-    size_t offset = 0, size = 0;
-    const Status status{entry::cuKernelGetParamInfo(handle, i, &offset, &size),
-                        "cuKernelGetParamInfo"};
-    // What it says of the one past the last.
-    if (status.result == CUDA_ERROR_INVALID_VALUE) break;
-    if (!status.ok()) return status;
-    fits &= i < kernel.num_params && size == kernel.params[i];
+  for (int i = 0; i < count; ++i) {
+    const size_t size = ParameterSize(handle, i);
+    fits &= i < static_cast<int>(kernel.num_params) && size == kernel.params[i];
     taken.Add(" %zu", size);
   }
   if (fits) return {};
