@@ -77,7 +77,7 @@ def _member(entry: _Entry) -> Cubin:
     if kind not in ("cubin", "ptx"):
         raise ImageError(f"it is {kind}, which is not read here")
     if entry.flags & (_LZ4 | _ZSTD):
-        image = _unlz4(image) if entry.flags & _LZ4 else _unzstd(image, entry.size)
+        image = _decompressed(entry)
         if len(image) != entry.size:
             raise ImageError(f"damaged data: it holds {len(image)} bytes, not {entry.size}")
     if kind == "ptx":
@@ -125,52 +125,19 @@ def merged_kernels(members: Iterable[Cubin]) -> tuple[Kernel, ...]:
     return tuple(kernel for _, kernel in found.values())
 
 
-@reading("LZ4 data")
-def _unlz4(data: bytes) -> bytes:
-    """Return the bytes that an LZ4 block, as CUDA 12's tools write them, stands for.
-
-    A block is a row of sequences: a byte with two lengths, literal bytes, and how far back the
-    bytes lie that are repeated next. The last sequence repeats none.
-    """
-    out = bytearray()
-    at = 0
-
-    def length(nibble: int) -> int:
-        nonlocal at
-        more = 255 if nibble == 15 else 0
-        while more == 255:
-            more = data[at]
-            nibble += more
-            at += 1
-        return nibble
-
-    while at < len(data):
-        token = data[at]
-        at += 1
-        count = length(token >> 4)
-        out += data[at : at + count]
-        at += count
-        if at >= len(data):
-            break
-        distance = data[at] | data[at + 1] << 8
-        at += 2
-        count = length(token & 15) + 4
-        # The bytes that are repeated may be those that the repetition itself writes.
-        pattern = out[-distance:][:count]
-        out += (pattern * -(-count // len(pattern)))[:count]
-    return bytes(out)
-
-
-def _unzstd(data: bytes, size: int) -> bytes:
-    for name in ("compression.zstd", "zstandard"):  # Python's own, and a package's
+def _decompressed(entry: _Entry) -> bytes:
+    package, modules = "zstandard", ["compression.zstd", "zstandard"]  # Python 3.14's own first
+    if entry.flags & _LZ4:
+        package, modules = "lz4", ["lz4.block"]
+    for name in modules:
         try:
             module = importlib.import_module(name)
         except ImportError:
             continue
         try:
-            return bytes(module.ZstdDecompressor().decompress(data, size + 1))
-        except module.ZstdError as error:
-            raise ImageError(f"damaged zstd data: {error}") from None
-    raise ImageError(
-        "it is compressed by zstd: Python 3.14 reads it, or run: pip install zstandard"
-    )
+            if entry.flags & _LZ4:
+                return bytes(module.decompress(entry.stored, uncompressed_size=entry.size))
+            return bytes(module.ZstdDecompressor().decompress(entry.stored, entry.size + 1))
+        except Exception as error:  # each has a class of its own
+            raise ImageError(f"damaged data: {error}") from None
+    raise ImageError(f"it is compressed; run: pip install {package}")
