@@ -241,9 +241,10 @@ def test_any_text_is_read_and_places_are_those_of_the_source():
 @pytest.mark.parametrize(
     "text",
     [
-        *("(", "{", "{}", "a{} ", "a<b>() ", "namespace n {", "struct A {", "__global__ ", "k<<<"),
+        *("(", "{", "{}", "a{} ", "a<b>() ", "a<", "namespace n {", "struct A {", "k<<<"),
         *('\\"', "'\\", 'R"(', "/*", "#define x /*", "#if X\n{\n", "template ", "F(G(", ") {"),
-        *("__device__ int a, b = {1};", "#define A A A __global__\nA", "a_word_without_any_end"),
+        *("__global__ ", "__device__ int a, b = {1};", "#define A A A __global__\nA"),
+        "a_word_without_any_end",
     ],
 )
 def test_time_is_linear_in_a_text_s_length(text):

@@ -260,7 +260,7 @@ class _HostCut:
                 at = tokens.close(at)
             elif texts[at : at + 4] == [">", ">", ">", "("]:
                 return at
-            elif texts[at] == ";":
+            elif texts[at] in (";", "<<<"):
                 return None
             at += 1
         return None

@@ -103,6 +103,7 @@ class Tokens:
         self.ends = [token[3] for token in found]
         self.partner: dict[int, int] = {}  # of opening brackets
         self.opening: dict[int, int] = {}  # of closing ones
+        self.angles: dict[int, int] = {}  # as far as `angle` was asked: what closes a `<`, or -1
         self.is_balanced = self._match()
 
     def _match(self) -> bool:
@@ -134,23 +135,30 @@ class Tokens:
 
     def angle(self, number: int, end: int) -> int:
         """Return the number of the ``>`` that closes a ``<``; -1 where it is no bracket."""
-        depth = 0
-        while number < end:
+        if number not in self.angles:
+            self._match_angles(number)
+        close = self.angles[number]
+        return close if close < end else -1
+
+    def _match_angles(self, number: int) -> None:
+        """Note what closes a ``<`` and those behind it, so that each is looked at once."""
+        opened: list[int] = []
+        while number < len(self.texts):
             text = self.texts[number]
             if text == "<":
-                depth += 1
+                opened.append(number)
             elif text == "<<<":
-                depth += 3
+                opened += [number] * 3
             elif text == ">":
-                depth -= 1
-                if depth <= 0:
-                    return number
+                self.angles[opened.pop()] = number
+                if not opened:
+                    return
             elif text in ("(", "[", "{", "[["):
                 number = self.close(number)
             elif text in (";", "}", ")"):
-                return -1
+                break
             number += 1
-        return -1
+        self.angles.update(dict.fromkeys(opened, -1))
 
     def angle_back(self, number: int, first: int) -> int:
         """Return the number of the ``<`` that a ``>`` closes; -1 where there is none."""
