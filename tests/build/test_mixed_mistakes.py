@@ -46,6 +46,15 @@ def test_of_several_errors_those_are_shown_that_are_the_user_s():
     assert "std" not in str(caught.value)
 
 
+def test_an_error_within_what_kernels_need_is_shown_and_not_its_absence():
+    source = """template <int N> struct Vector { static_assert(N < 9, "too wide"); int x[N]; };
+__global__ void k(int* x) { Vector<16> v; *x = v.x[0]; }
+void f() { k<<<1, 1>>>(nullptr); }"""
+    with pytest.raises(tc.CompileError, match="too wide") as caught:
+        load(source, ["f"])
+    assert "Vector is not" not in str(caught.value)
+
+
 def test_very_many_mistakes_are_shown_in_part_and_kept_whole():
     lines = "".join(f"int x{number} = unknown_{number};\n" for number in range(500))
     source = f"__global__ void k() {{}}\n{lines}void f() {{ k<<<1, 1>>>(); }}"

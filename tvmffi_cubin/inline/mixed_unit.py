@@ -264,14 +264,16 @@ class UnitBuilder(NamedTuple):
         try:
             return sides, *self._compile_device(sides, asked)
         except CompileError as error:
-            found = {(match[1], int(match[2])) for match in _NVRTC_ERROR.finditer(error.log)}
+            found = _places(error)
             less = {arch: device_side(text.text, words, found) for arch, text in texts.items()}
             if less == sides:
                 raise self._device_error(error) from None
             try:
                 return less, *self._compile_device(less, asked)
             except CompileError as second:
-                raise self._device_error(second) from None
+                # An error elsewhere is one of what was left out, which was no accident.
+                told = second if _places(second) <= found else error
+                raise self._device_error(told) from None
 
     def _compile_device(
         self, sides: Mapping[str, DeviceSide], asked: Mapping[Instance, str]
@@ -298,6 +300,11 @@ class UnitBuilder(NamedTuple):
         if "\nHint: " not in str(error) and not hints and not _LAYOUT.search(error.log):
             hints = [_NVCC]
         return with_hints(error, hints)
+
+
+def _places(error: CompileError) -> set[tuple[str, int]]:
+    """Return the files and lines that NVRTC names as those of errors."""
+    return {(match[1], int(match[2])) for match in _NVRTC_ERROR.finditer(error.log)}
 
 
 def _named_in_utf_8(text: str) -> str:
