@@ -178,7 +178,7 @@ def test_an_image_may_lie_beside_the_module(built: tc.Module, driver_stub: Drive
     [
         ({"images": {"k": {}}}, ValueError, "images.k: the description does not say where the im"),
         ({"images": {"k": {"path": "no.cubin"}}}, OSError, "images.k.path: No such file"),
-        ({"images": {"k": {"base64": "?"}}}, ValueError, "images.k: "),
+        ({"images": {"k": {"base64": "?"}}}, ValueError, r"embed_cubin\['k'\]: it is empty"),
         ({}, ValueError, "there is no source: give cuda_sources"),
     ],
 )

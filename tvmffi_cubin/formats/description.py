@@ -54,8 +54,6 @@ class Description(Mapping[str, Launched]):
     bound_params: Any = ()
     path: str = field(default="", compare=False)
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __getitem__(self, name: str) -> Launched:
         """Return how a function launches."""
         return self.functions[name]
@@ -85,7 +83,7 @@ class Description(Mapping[str, Launched]):
         TypeError, ValueError
             It is not a description; the message names the place in it.
         """
-        return read_description(*read_source(source, "description"))
+        return _described(*read_source(source, "description"))
 
     @classmethod
     def of(cls, source: Module | str | os.PathLike[str]) -> Description:
@@ -117,7 +115,7 @@ class Description(Mapping[str, Launched]):
         }
         functions = {name: _launched(facts) for name, facts in manifest["functions"].items()}
         said = {key: manifest[key] for key in OPTIONS if key in manifest}
-        return read_description(what, {**said, "functions": functions, "images": images})
+        return _described(what, {**said, "functions": functions, "images": images})
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON values, which `read` reads back."""
@@ -140,10 +138,9 @@ class Description(Mapping[str, Launched]):
         write_output(Path(path), f"{json.dumps(self.to_json(), indent=2)}\n".encode())
 
 
-def read_description(label: str, content: Any, path: str = "") -> Description:
-    """Read JSON text or values; messages begin with `label`."""
+def _described(label: str, values: Any, path: str = "") -> Description:
+    """Return what values describe; messages begin with `label`."""
     try:
-        values = parse_json(content) if isinstance(content, bytes) else content
         return Description(**_read(values), path=path)
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
@@ -151,21 +148,24 @@ def read_description(label: str, content: Any, path: str = "") -> Description:
 
 
 def read_source(source: Any, what: str) -> tuple[str, Any, str]:
-    """Return a document's name for messages, its bytes or values, and its path."""
-    if isinstance(source, Mapping | bytes):
+    """Return a document's name for messages, its values, and its path.
+
+    The bytes of a binary table, whose first number has zeros where no text has any, stay bytes.
+    """
+    if isinstance(source, Mapping):
         return what, source, ""
-    if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("{"):
-        return what, source.encode(), ""
-    label = os.fsdecode(source)
-    return label, Path(label).read_bytes(), os.path.abspath(label)
-
-
-def parse_json(data: bytes) -> Any:
-    """Return the values of a JSON text in UTF-8."""
+    is_text = isinstance(source, str) and source.lstrip().startswith("{")
+    if is_text or isinstance(source, bytes):
+        label, data, path = what, source, ""
+    else:
+        label = os.fsdecode(source)
+        data, path = Path(label).read_bytes(), os.path.abspath(label)
+    if isinstance(data, bytes) and b"\0" in data[:8]:
+        return label, data, path
     try:
-        return json.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"it is no JSON: {error}") from None
+        return label, json.loads(data), path
+    except ValueError as error:
+        raise ValueError(f"{label}: it is no JSON: {error}") from None
 
 
 def _read(values: Any) -> dict[str, Any]:

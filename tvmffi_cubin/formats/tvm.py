@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..inline.calls import build_inline, load_inline
 from ..inline.options import TextOptions, spelled_out
-from .description import parse_json, read_source
+from .description import read_source
 from .tvm_binary import binary_module, binary_rows
 from .tvm_table import FunctionInfo, json_rows, make_launches
 
@@ -53,10 +53,7 @@ def read_table(source: Source | Mapping[str, Any]) -> dict[str, Launch]:
 def _rows(source: Source | Mapping[str, Any]) -> list[FunctionInfo]:
     label, data, _ = read_source(source, "table")
     try:
-        # A count of functions has zeros where no text has any.
-        if isinstance(data, bytes) and b"\0" in data[:8]:
-            return binary_rows(data)
-        return json_rows(parse_json(data) if isinstance(data, bytes) else data)
+        return binary_rows(data) if isinstance(data, bytes) else json_rows(data)
     except ValueError as error:
         raise ValueError(f"{label}: {error}") from None
 
