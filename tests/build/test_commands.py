@@ -15,7 +15,7 @@ from stub.record import Launch
 
 import tvmffi_cubin as tc
 from tvmffi_cubin.__main__ import main
-from tvmffi_cubin.cuda import libraries, nvcc
+from tvmffi_cubin.cuda import libraries
 
 SOURCE = r"""
 extern "C" __global__ void __launch_bounds__(64) add(float* x, int n) {
@@ -202,15 +202,11 @@ def test_doctor_without_a_gpu_finds_all_that_builds_need(monkeypatch, capsys):
         assert f"pip install {cuda.wheels[part]} brings it" in output
 
 
-def test_doctor_lists_devices_and_what_is_too_old(driver_stub: DriverStub, monkeypatch, capsys):
+def test_doctor_lists_devices_and_what_is_too_old(driver_stub: DriverStub, capsys):
     driver_stub.set_devices(90, 80)
-    made = nvcc.Nvcc("/opt/nvcc", "", "99.1", "", (), "")
-    monkeypatch.setattr(nvcc, "find_nvcc", lambda: made)
     output = doctor(capsys)
     assert "device 1" in output
     assert "a GPU to launch on" in output
-    assert "note     nvcc           99.1, /opt/nvcc; " in output
-    assert "launches nothing that it builds" in output
     driver_stub.set_driver_version(11080)
     assert "CUDA 11.8 is too old to launch with" in doctor(capsys, status=1)
 

@@ -152,7 +152,7 @@ def keep_below_limit(root: str) -> None:
         with open(mark, "w"):
             os.utime(mark)
         share(mark)
-        plan = plan_prune(root, max_size=limit, max_age=None, filled=_FILLED)
+        plan = plan_prune(root, max_size=limit, filled=_FILLED)
         chosen = [item for item in plan if item.used < moment]
         if chosen:
             removed = prune(root, chosen)
@@ -167,23 +167,19 @@ def keep_below_limit(root: str) -> None:
 # What people ask for
 
 
-def plan_prune(
-    root: str, *, max_size: int | None, max_age: float | None, filled: float = 1.0
-) -> list[Item]:
-    """Return what is to go so that a folder has at most `max_size` bytes and nothing too old.
+def plan_prune(root: str, *, max_size: int | None, filled: float = 1.0) -> list[Item]:
+    """Return what is to go so that a folder has at most `max_size` bytes.
 
-    What was not used for `max_age` seconds is too old. Where there is too much, `filled` is how
-    much of `max_size` is left.
+    Where there is too much, `filled` is how much of `max_size` is left.
     """
     found = contents(root)
     items = [item for item in found if item.kind in ("entry", "build")]
     items.sort(key=lambda item: (item.used, item.path))
-    oldest = time.time() - max_age if max_age is not None else 0.0
     size = sum(item.size for item in found)
     kept = size if max_size is None or size <= max_size else max_size * filled
     chosen = []
     for item in items:
-        if item.used < oldest or size > kept:
+        if size > kept:
             chosen.append(item)
             size -= item.size
     return chosen
@@ -245,25 +241,16 @@ def _drop_records(found: Iterable[Item], least_age: float, *kinds: str) -> int:
     return gone
 
 
-class Found(NamedTuple):
-    """Something damaged: where it lies, what is wrong with it, and whether it was removed."""
+def verify(items: Iterable[Item]) -> Iterator[tuple[str, str]]:
+    """Compare every byte of some items with what was published, and remove what is damaged.
 
-    path: str
-    reason: str
-    is_repaired: bool
-
-
-def verify(items: Iterable[Item], *, repair: bool) -> Iterator[Found]:
-    """Read every byte of some items, compare it with what was published, and yield what is damaged.
-
-    With `repair` that is removed: it is made again when it is wanted.
+    Yields paths and reasons.
     """
     for item in items:
         # Twice: it may have been removed, or built anew, while it was read.
         if _problem(item) and (reason := _problem(item)):
-            if repair:
-                remove(item.path)
-            yield Found(item.path, reason, repair and not os.path.lexists(item.path))
+            remove(item.path)
+            yield item.path, reason
 
 
 def _problem(item: Item) -> str:

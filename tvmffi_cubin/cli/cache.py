@@ -16,7 +16,6 @@ from ..cache.upkeep import capacity, contents, read_size, size_text
 
 # Enough of a key to tell entries apart; `export --key` takes as much.
 _SHORT = 12
-_AGES = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,15 +32,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     action(_stats, "say how much is in the cache, and what it may hold")
     list_ = action(_list, "list what was built, what was used last first")
     list_.add_argument("--json", action="store_true", help="print JSON instead of text")
-    verify = action(_verify, "compare every file with what was published")
-    help_ = "remove what is damaged, so that it is built again"
-    verify.add_argument("--repair", action="store_true", help=help_)
+    action(_verify, "compare every file with what was published, and remove what is damaged")
     prune = action(_prune, "remove what was not used for long, and what leads nowhere")
     help_ = "until the cache takes no more, such as 500MB; default: TVMFFI_CUBIN_CACHE_SIZE"
     prune.add_argument("--max-size", metavar="SIZE", help=help_)
-    help_ = "all that was not used for so long, such as 30d, 12h or 45m"
-    prune.add_argument("--older-than", metavar="AGE", type=read_age, help=help_)
-    prune.add_argument("--dry-run", action="store_true", help="only say what would be removed")
     action(_clear, "remove what was built, but for builds that run")
     export = action(
         _export,
@@ -61,15 +55,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     import_.add_argument("file", type=Path, metavar="FILE", help="the archive")
     help_ = "take what was exported without a key: it is code that this user will run"
     import_.add_argument("--unsigned", action="store_true", help=help_)
-
-
-def read_age(text: str) -> int:
-    """Return the seconds that a text such as ``30d`` says."""
-    if text[-1:] not in _AGES or not text[:-1].isdecimal():
-        raise argparse.ArgumentTypeError(
-            f"wanted a whole number with s, m (minutes), h, d or w after it, such as 30d: {text!r}"
-        )
-    return int(text[:-1]) * _AGES[text[-1]]
 
 
 def _path(_: argparse.Namespace) -> int:
@@ -108,31 +93,24 @@ def _list(options: argparse.Namespace) -> int:
     return 0
 
 
-def _verify(options: argparse.Namespace) -> int:
+def _verify(_: argparse.Namespace) -> int:
     folder = cache_folder()
     items = contents(folder, "entry", "record", "history", "identity")
-    damaged = []
-    for found in upkeep.verify(items, repair=options.repair):
-        damaged.append(found)
-        print(f"{found.path}: {found.reason}{'; removed' * found.is_repaired}", flush=True)
+    damaged = 0
+    for path, reason in upkeep.verify(items):
+        damaged += 1
+        print(f"{path}: {reason}; removed", flush=True)
     size = size_text(sum(item.size for item in items))
-    what = f"{len(damaged)} damaged" if damaged else "all whole"
+    what = f"{damaged} damaged" if damaged else "all whole"
     print(f"{folder}: {len(items)} entries and records compared, {size}, {what}")
-    return 0 if all(found.is_repaired for found in damaged) else 1
+    return 1 if damaged else 0
 
 
 def _prune(options: argparse.Namespace) -> int:
-    folder, age = cache_folder(), options.older_than
-    max_size = capacity() if options.max_size is None and age is None else None
+    folder, limit = cache_folder(), capacity()
     if options.max_size is not None:
-        max_size = read_size(options.max_size, what="--max-size")
-    items = upkeep.plan_prune(folder, max_size=max_size, max_age=age)
-    if not options.dry_run:
-        return _tell(folder, upkeep.prune(folder, items))
-    _print_table([(x.kind, x.name[:_SHORT], size_text(x.size), _date(x.used)) for x in items])
-    size = size_text(sum(item.size for item in items))
-    print(f"{folder}: {len(items)} would be removed, {size} freed")
-    return 0
+        limit = read_size(options.max_size, what="--max-size")
+    return _tell(folder, upkeep.prune(folder, upkeep.plan_prune(folder, max_size=limit)))
 
 
 def _clear(_: argparse.Namespace) -> int:

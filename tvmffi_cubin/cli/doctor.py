@@ -176,12 +176,7 @@ def _nvcc() -> Finding:
     except CubinError as error:
         is_named = config.get("TVMFFI_CUBIN_NVCC") is not None
         return Finding("nvcc", str(error), "problem" if is_named else "note")
-    text = f'{found.version}, {found.path}; for compiler="nvcc" alone'
-    version = driver.version()
-    if version is not None and version < found.major * 1000:
-        text += f"; the driver, of CUDA {version // 1000}, launches nothing that it builds"
-        return Finding("nvcc", text, "note")
-    return Finding("nvcc", text)
+    return Finding("nvcc", f'{found.version}, {found.path}; for compiler="nvcc" alone')
 
 
 def _cache() -> str:
@@ -194,13 +189,12 @@ def _cache() -> str:
     existing = folder
     while not os.path.lexists(existing):
         existing = os.path.dirname(existing)
-    if not os.path.isdir(existing) or not os.access(existing, os.W_OK | os.X_OK):
-        problem = "cannot be written, so every process builds anew"
-    elif os.statvfs(existing).f_flag & os.ST_NOEXEC:
-        problem = "is on a file system that is mounted noexec, and no module there loads"
-    else:
+    if os.path.isdir(existing) and os.access(existing, os.W_OK | os.X_OK):
         return f"{folder}{layers}"
-    raise ValueError(f"{folder} {problem}; set TVMFFI_CUBIN_CACHE_DIR to another folder")
+    raise ValueError(
+        f"{folder} cannot be written, so every process builds anew; set TVMFFI_CUBIN_CACHE_DIR to "
+        "another folder"
+    )
 
 
 def _remote() -> str:
