@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from ..device.signature import check
@@ -32,7 +31,7 @@ _ATTRIBUTES = {"dimensions": _DIMENSIONS, "integer": _INTEGER, "flag": _FLAG, "e
 _TENSOR = CxxType("void*", "raw", 8)
 
 
-class LaunchBinder:
+class LaunchBinder(Scope):
     """One launch of a function: first what it adds to `exported`, then all that reads of it.
 
     `passed` are the names of what the kernel takes as it is.
@@ -48,13 +47,13 @@ class LaunchBinder:
     ) -> None:
         self.plan, self.function, self.kernel, self.exported = plan, function, kernel, exported
         self.launch = launch
+        self.passed: set[str] = set()
+        self.num_attributes = 0
         self.declared = () if launch.params is None else parse_params(launch.params)
         self.params = self._kernel_params()
-        if kernel.trailing:
-            pairs = zip(self.params[-len(kernel.trailing) :], kernel.trailing, strict=True)
-            trailing = {param.name: Bound(x.name) for param, x in pairs}
-            self.launch = replace(launch, args={**trailing, **launch.args})
-        self.args = self.launch.args
+        last = self.params[len(self.params) - len(kernel.trailing) :]
+        pairs = zip(last, kernel.trailing, strict=True)
+        self.args = {**{param.name: Bound(x.name) for param, x in pairs}, **launch.args}
         self.types = {param.name: param.type for param in self.params}
         if unknown := self.args.keys() - self.types.keys():
             raise ValueError(
@@ -62,8 +61,6 @@ class LaunchBinder:
                 f"{_list(self.types)}"
             )
         self._export()
-        self.passed: set[str] = set()
-        self.num_attributes = 0
 
     # What it exports
 
@@ -118,7 +115,6 @@ class LaunchBinder:
     def row(self) -> tuple[Any, ...]:
         """Return the values of the launch's row, but for its kernel."""
         launch, plan = self.launch, self.plan
-        self._scope = Scope(plan, self.exported, self.args, self.types)
         self._computed: list[str] = []
         sources = [self._source(param) for param in self.params]
         steps = [*self._steps()]
@@ -143,12 +139,12 @@ class LaunchBinder:
         if isinstance(value, TensorMap):
             from .tensor_map import map_row
 
-            return _SOURCE.row(_FROM_MAP, 0, map_row(self._scope, value, param))
+            return _SOURCE.row(_FROM_MAP, 0, map_row(self, value, param))
         if isinstance(value, Scratch):
             if type_.kind not in ("pointer", "raw") or type_.size != 8:
                 raise ValueError(f"{what}: a Scratch is for a pointer, got '{type_.text} {name}'")
-            fixed = self._scope.figure(f"bytes of {what}", value.bytes)
-            each = self._scope.figure(f"bytes_per_block of {what}", value.bytes_per_block)
+            fixed = self.figure(f"bytes of {what}", value.bytes)
+            each = self.figure(f"bytes_per_block of {what}", value.bytes_per_block)
             row = _SCRATCH.row(self.plan.string(name), *fixed, *each, value.align)
             return _SOURCE.row(_FROM_SCRATCH, 0, self.plan.table([row]))
         if isinstance(value, Bound):
@@ -169,9 +165,7 @@ class LaunchBinder:
                 f"expression {value!r}"
             )
         is_bool = type_.kind == "bool"
-        figure = self._scope.figure(
-            what, value, reading=(name,), of_device=ONCE_SHAPED, is_bool=is_bool
-        )
+        figure = self.figure(what, value, reading=(name,), of_device=ONCE_SHAPED, is_bool=is_bool)
         number = len(self._computed)
         step = STEP.row(*figure, _COMPUTED, kind_of(type_), number, type_.size or 0)
         self._computed.append(step)
@@ -179,7 +173,7 @@ class LaunchBinder:
 
     def _argument(self, name: str) -> str:
         self.passed.add(name)
-        return _SOURCE.row(_FROM_ARGUMENT, self._scope.numbers[name], None)
+        return _SOURCE.row(_FROM_ARGUMENT, self.numbers[name], None)
 
     def _steps(self) -> Iterator[str]:
         """Yield what is evaluated: conditions first, the grid last."""
@@ -211,7 +205,7 @@ class LaunchBinder:
     def _step(
         self, what: str, figure: int | str, target: int, axis: int = 0, id_: int = 0, **scope: Any
     ) -> str:
-        return STEP.row(*self._scope.figure(what, figure, **scope), target, axis, 0, id_)
+        return STEP.row(*self.figure(what, figure, **scope), target, axis, 0, id_)
 
     def _assume(self, what: str, given: Mapping[str, int], kinds: tuple[str, ...]) -> None:
         """Note with the function's parameters what a launch says of them."""
@@ -234,10 +228,10 @@ class LaunchBinder:
         name, pointer = lone_name(stream), -1
         if name in self.exported and self.exported[name].type.kind == "pointer":
             # An object of a stream arrives as an address.
-            stream, pointer = f"{name}.data_ptr", self._scope.numbers[name]
+            stream, pointer = f"{name}.data_ptr", self.numbers[name]
         row = _TARGET.row(
-            *self._scope.figure("device", device or 0, of_device=()),
-            *self._scope.figure("stream", stream or 0, of_device=()),
+            *self.figure("device", device or 0, of_device=()),
+            *self.figure("stream", stream or 0, of_device=()),
             *(pointer, device is not None, stream is not None),
         )
         return self.plan.table([row])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from ..kernels.types import CxxType
 from ..launches.expression import Number, Read, Tree, failure, lone_name, parse
@@ -50,15 +51,15 @@ class Scope:
     What expressions need of the former is noted in `exported`.
     """
 
-    def __init__(
-        self,
-        plan: Plan,
-        exported: dict[str, Exported],
-        args: Mapping[str, object],
-        types: Mapping[str, CxxType],
-    ) -> None:
-        self.plan, self.exported, self.args, self.types = plan, exported, args, types
-        self.numbers = {name: number for number, name in enumerate(exported)}
+    plan: Plan
+    exported: dict[str, Exported]
+    args: Mapping[str, Any]
+    types: Mapping[str, CxxType]
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The numbers of the function's parameters, once all launches have said what they take."""
+        return {name: number for number, name in enumerate(self.exported)}
 
     def figure(
         self,
