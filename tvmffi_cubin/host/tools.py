@@ -62,9 +62,10 @@ def identify(
     what = ("host tools", *compiler.command, *linkers, *places_of_tools().values())
 
     def ask() -> str:
+        described = more()
         assembler, *others = map(_version, programs)
         linker, identity = "\n".join(filter(None, others)), _compiler_identity(compiler)
-        return _SEPARATOR.join((identity, assembler, linker, _prefix(compiler), *more()))
+        return _SEPARATOR.join((identity, assembler, linker, _prefix(compiler), *described))
 
     text = memo.remember(known, ask, what=_SEPARATOR.join(what)) if known else ask()
     texts = text.split(_SEPARATOR)

@@ -138,10 +138,23 @@ def find_tools(
     compiler = _found(toolchain.find_host_compiler, "CXX", "c++")
     c_compiler = _found(toolchain.find_c_compiler, "CC", "cc") if needs_c else None
     paths = toolchain.tvm_ffi_paths()
+    cuda, nvcc, missing = None, None, None
+    try:
+        cuda = libraries.find_cuda() if needs_cuda else None
+        nvcc = None if nvcc_flags is None else _find_nvcc(nvcc_flags)
+    except ToolchainError as error:
+        missing = error
+
+    def describe() -> tuple[str, str]:
+        if cuda is not None:
+            # Who has not asked before has built nothing: NVRTC starts while the tools are asked.
+            from ..cuda import program
+
+            program.prepare(cuda.nvrtc)
+        return _describe_tvm_ffi(paths)
+
     linkers = linker_names((*compiler.options, *flags))
-    host, (tvm_ffi, version) = identify(
-        compiler, linkers, more=lambda: _describe_tvm_ffi(paths), files=(paths.library,)
-    )
+    host, (tvm_ffi, version) = identify(compiler, linkers, more=describe, files=(paths.library,))
     tools = Toolset(
         compiler=compiler,
         host=host,
@@ -150,18 +163,14 @@ def find_tools(
         tvm_ffi_version=version,
         package_identity=package.package_identity(),
         include=toolchain.include_dir(),
+        cuda=cuda,
         c_compiler=c_compiler,
         c_host=identify(c_compiler, linkers)[0] if c_compiler else None,
+        nvcc=nvcc,
+        missing=missing,
     )
-    if c_compiler is not None and c_compiler.missing:
+    if missing is None and c_compiler is not None and c_compiler.missing:
         tools = tools._replace(missing=ToolchainError(c_compiler.missing))
-    try:
-        if needs_cuda:
-            tools = tools._replace(cuda=libraries.find_cuda())
-        if nvcc_flags is not None:
-            tools = tools._replace(nvcc=_find_nvcc(nvcc_flags))
-    except ToolchainError as error:
-        tools = tools._replace(missing=error)
     return tools
 
 
