@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,8 @@ def test_a_module_s_own_description_and_images_make_it_again(built: tc.Module, t
     description = tc.Description.of(built)
     again = tc.load_description(description, embed_cubin=built.cubins)
     assert told(again) == told(built)
+    bare = {name: replace(x, signatures={}) for name, x in built.cubins.items()}
+    assert told(tc.load_description(description, embed_cubin=bare)) == told(built)
     # By way of load_inline, too; the image alone knows its kernels' parameters.
     functions = tc.Description(functions=dict(description))
     other = tc.load_inline("described", functions=functions, embed_cubin=built.cubins)

@@ -14,7 +14,6 @@ from ..cache.files import write_output
 from ..inline.calls import build_inline, load_inline
 from ..inline.images import ImageFile
 from ..inline.options import TextOptions, spelled_out
-from ..kernels.cubin import Cubin
 from ..kernels.image import take_image
 from .description import FACTS, OPTIONS, Description
 
@@ -104,22 +103,16 @@ def described_images(description: Description, given: Any = None) -> Any:
     if not images:
         return given
     if given is not None and not isinstance(given, Mapping):
-        name, *more = images
-        if more:
-            raise ValueError(
-                f"embed_cubin is one image, and the description has {', '.join(images)}: say which "
-                f'it is, as in embed_cubin={{"{name}": image}}'
-            )
-        given = {name: given}
+        given = {next(iter(images)): given}
     found: dict[str, Any] = dict(given or {})
     for name, said in images.items():
         if name not in found:
             found[name] = _image(name, said, os.path.dirname(description.path))
-        known = {key: said[key] for key in FACTS if said.get(key)}
         # Of a file that is yet to be made, the launches declare what its kernels take.
-        if known and not isinstance(found[name], Cubin | ImageFile):
-            data = take_image(f"embed_cubin[{name!r}]", found[name]).image
-            found[name] = Cubin(data, "", **known)
+        if not isinstance(found[name], ImageFile):
+            image = take_image(f"embed_cubin[{name!r}]", found[name])
+            known = {key: getattr(image, key) or said.get(key, {}) for key in FACTS}
+            found[name] = replace(image, **known)
     return found
 
 
