@@ -102,6 +102,6 @@ def test_the_installed_wheel_runs_the_quick_start_away_from_the_checkout(
     assert where[2] == str(package / "launcher" / f"{os.uname().machine}.o")
     for name in ("quick_start.py", "own_wrapper.py"):
         assert "built, not launched" in run(installed, name, cwd=tmp_path, env=environment)
-    assert "Kernels for sm_90a:" in run(
+    assert "cubin for sm_90a" in run(
         installed, "-m", "tvmffi_cubin", "demo", cwd=tmp_path, env=environment
     )
