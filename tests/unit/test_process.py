@@ -71,6 +71,22 @@ def test_an_interrupt_ends_a_program_and_its_children_within_a_second(pipe, refu
     assert took[0] < 2
 
 
+def test_an_interrupt_as_a_program_starts_leaves_none(tmp_path, monkeypatch):
+    started = []
+
+    class Interrupted(subprocess.Popen):
+        def _execute_child(self, *arguments):
+            super()._execute_child(*arguments)
+            started.append(self)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run("touch", tmp_path / "made", is_long=True)
+    started[0].wait(60)
+    assert not (tmp_path / "made").exists()
+
+
 def test_an_error_ends_a_program_that_waits_for_its_input(tmp_path):
     command = ("/bin/sh", "-c", "cat; touch done")
     with pytest.raises(ValueError), process.Program(command, os.environ, tmp_path):

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 # How long what is stopped may take to end by itself, in seconds.
 _GRACE = 0.7
 
-# A shell that passes its end on to all of its group: gcc leaves its own children running.
-_GROUP = 'trap "trap - TERM; kill 0" TERM; "$@" & wait $!'
+# A shell that waits for a line, and passes its end on to all of its group: gcc leaves its own
+# children running. Where Ctrl-C comes before Popen returns, there is no line, and no compilation.
+_GROUP = 'read line || exit; trap "trap - TERM; kill 0" TERM; "$@" & wait $!'
 
 _shown = 0
 _reserved = threading.local()
@@ -68,7 +69,7 @@ def run(
     """
     words = [*(_tied() if is_long else ()), *command]
     with Program(words, environment, folder, command if is_long and is_shown() else ()) as program:
-        program.give(b"")
+        program.give(b"\n" if is_long else b"")
         return program.result()
 
 
