@@ -58,6 +58,16 @@ except KeyboardInterrupt:
     assert child.wait(30) == 0
 
 
+def test_a_call_whose_wait_ctrl_c_left_is_waited_for_again():
+    ended, main = threading.Event(), threading.get_ident()
+    call = program.Call(lambda _: ended.wait())
+    threading.Timer(0.2, signal.pthread_kill, (main, signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        call.result()
+    threading.Timer(0.2, ended.set).start()
+    assert call.result()
+
+
 ACTIONS = """
 import ctypes, signal
 from tvmffi_cubin import nvrtc

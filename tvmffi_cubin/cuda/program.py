@@ -54,6 +54,8 @@ class Call(threading.Thread, Generic[_T]):
         self._work = work
         self._made: _T
         self._error: BaseException | None = None
+        # Not `join`: before Python 3.13 a thread whose join Ctrl-C has left counts as ended.
+        self.ended = threading.Event()
         self.stop = ctypes.create_string_buffer(2)
         with _guard:
             before = threading.stack_size(_STACK)
@@ -71,11 +73,12 @@ class Call(threading.Thread, Generic[_T]):
             self._error = error
         finally:
             _running.discard(self)
+            self.ended.set()
 
     def result(self) -> _T:
         """Wait for the result, or for the error; where Ctrl-C ends the wait, the work is told."""
         try:
-            self.join()
+            self.ended.wait()
         except BaseException:
             self.stop[0] = b"\1"
             raise
@@ -125,7 +128,7 @@ def settle() -> bool:
     until = time.monotonic() + 1
     for call in tuple(_running):
         call.stop[0] = b"\1"
-        call.join(max(0, until - time.monotonic()))
+        call.ended.wait(max(0, until - time.monotonic()))
     if _running:
         libc = ctypes.CDLL(None)
         libc.on_exit(libc._exit, None)  # with the status that the process has
