@@ -125,6 +125,12 @@ def test_compile_writes_an_image_and_says_what_is_in_it(source: Path, capsys):
     assert rows["fill<float>"][-2:] == ["float*,", "float"]
 
 
+def test_compile_writes_to_standard_output(source: Path):
+    done = command_line("compile", "add.cu", "--arch", "sm_90", "-o", "-")
+    assert {kernel.name for kernel in tc.inspect(done.stdout).kernels} == {"add"}
+    assert os.listdir() == [source.name]
+
+
 def test_several_architectures_give_a_fatbin(source: Path, capsys):
     assert main(["compile", "add.cu", "--arch=sm_90a,compute_80", "--arch=sm_80"]) == 0
     title, *members = capsys.readouterr().out.split("\n\n")

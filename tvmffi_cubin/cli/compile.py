@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what follows the command's name."""
     help_ = "the CUDA source; several are separate units, linked to one image"
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help=help_)
-    help_ = "default: FILE with the suffix of what is made: .cubin, .ltoir, .ptx or .fatbin"
+    help_ = (
+        "- is standard output; default: FILE with the suffix of what is made: .cubin, .ltoir, ..."
+    )
     parser.add_argument("-o", "--output", type=Path, metavar="IMAGE", help=help_)
     parser.add_argument(
         "--arch",
@@ -69,10 +72,13 @@ def run(options: argparse.Namespace) -> int:
     for path in filter(None, (output, options.depfile)):
         if any(path.exists() and path.samefile(source) for source in options.files):
             raise ValueError(f"{path} is the source itself; name another file")
-    write_output(output, cubin.image)
+    if options.output == Path("-"):
+        sys.stdout.buffer.write(cubin.image)
+    else:
+        write_output(output, cubin.image)
+        print(inspect(replace(cubin, name=str(output))))
     if options.depfile is not None:
         read = (*map(str, options.files), *headers(options.files, **paths))
         rule = make_rule(str(output), read).encode("utf-8", "surrogateescape")
         write_output(options.depfile, rule)
-    print(inspect(replace(cubin, name=str(output))))
     return 0
