@@ -108,11 +108,6 @@ class __attribute__((visibility("default"))) CubinKernel {
     return Run(args, config.Get(), device >= 0 ? device : config.GetDevice());
   }
 
-  /*! \brief The same with the driver's own configuration. */
-  [[nodiscard]] Status Launch(void** args, const CUlaunchConfig& config, int device = -1) {
-    return Run(args, config, device);
-  }
-
   /*! \brief The same with everything given singly; attributes with their number, or neither. */
   [[nodiscard]] Status Launch(void** args, Dim3 grid, Dim3 block, CUstream stream,
                               uint32_t dynamic_smem_bytes = 0) {
@@ -123,13 +118,15 @@ class __attribute__((visibility("default"))) CubinKernel {
                               unsigned num_attributes) {
     // The driver only reads a launch's attributes, though its type says otherwise.
     auto* attrs = const_cast<CUlaunchAttribute*>(attributes);
-    return Launch(args, CUlaunchConfig{grid.x, grid.y, grid.z, block.x, block.y, block.z,
-                                       dynamic_smem_bytes, stream, attrs, num_attributes});
+    const CUlaunchConfig config{
+        grid.x, grid.y, grid.z,        block.x, block.y, block.z, dynamic_smem_bytes,
+        stream, attrs,  num_attributes};
+    return LaunchEx(&config, args);
   }
 
-  /*! \brief The same in the order of cuLaunchKernelEx. */
+  /*! \brief The same with the driver's own configuration, in the order of cuLaunchKernelEx. */
   [[nodiscard]] Status LaunchEx(const CUlaunchConfig* config, void** args) {
-    return Launch(args, *config);
+    return Run(args, *config, -1);
   }
 
   /*!

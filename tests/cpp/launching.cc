@@ -63,8 +63,6 @@ void RunShaped(int way, TensorView x, TensorView y, int64_t stream_number) {
       return CheckDriver(kernel.Launch(args, {8, 2, 2}, 64, stream, 0, attributes, 3));
     case 3:
       return CheckDriver(kernel.LaunchEx(&raw, args));
-    case 4:
-      return CheckDriver(kernel.Launch(args, raw));
     case 7: {
       LaunchConfig config({8, 2, 2}, 64);
       config.SetCluster({4, 2, 2})
@@ -98,6 +96,11 @@ void Typed(int way, TensorView y) {
       return CheckDriver(add_one.Launch(config, out, out, 32));
     case 8:
       return CheckDriver(tvmffi_cubin::CubinKernel().Launch(config, out));
+    case 9: {
+      auto kernel = EMBED_CUBIN_GET_KERNEL(kernels, "add_one");
+      const tvmffi_cubin::CubinKernel taken = std::move(kernel);
+      return CheckDriver(kernel.Launch(config, out));
+    }
   }
 }
 

@@ -52,8 +52,8 @@ GuideResult UnloadGuideLibrary(CUlibrary library);
 
 GuideResult FindGuideKernel(CUkernel* kernel, CUlibrary library, const char* name);
 
-/*! \brief Raises a kernel's dynamic shared memory to all that there is; never lowers it. */
-GuideResult SetGuideSmem(CUkernel kernel, int device);
+/*! \brief Opts a kernel in, once a device, unless another has taken its place in between. */
+GuideResult OptInGuideKernel(CUkernel kernel, int device);
 
 /*! \brief Launches; `kernel` is a CUkernel, whatever its type is called. */
 GuideResult LaunchGuideKernel(const void* kernel, const CUlaunchConfig& config, void** args);
@@ -99,16 +99,12 @@ TVMFFI_CUBIN_COLD GuideResult FindGuideKernel(CUkernel* kernel, CUlibrary librar
   return status.ok() ? GuideResult{} : NoteGuideError(status, loaded, name);
 }
 
-/*! \brief Opts a kernel in, once a device, unless another has taken its place in between. */
-inline void OptInGuideKernel(CUkernel kernel, int device) {
+TVMFFI_CUBIN_SHARED GuideResult OptInGuideKernel(CUkernel kernel, int device) {
   const uintptr_t known = reinterpret_cast<uintptr_t>(kernel) * kMaxDevices + unsigned(device);
   uintptr_t* const place = &guide_opted_in[known * UINT64_C(0x9E3779B97F4A7C15) >> 56];
-  if (__atomic_load_n(place, __ATOMIC_RELAXED) == known || !OptIn(kernel, device)) return;
-  __atomic_store_n(place, known, __ATOMIC_RELAXED);
-}
-
-TVMFFI_CUBIN_COLD GuideResult SetGuideSmem(CUkernel kernel, int device) {
-  OptInGuideKernel(kernel, device);
+  if (__atomic_load_n(place, __ATOMIC_RELAXED) != known && OptIn(kernel, device)) {
+    __atomic_store_n(place, known, __ATOMIC_RELAXED);
+  }
   return {};
 }
 
@@ -165,11 +161,11 @@ inline constexpr auto cudaLibraryLoadData = cuLibraryLoadData;
 
 inline constexpr auto cuKernelSetAttribute = [](CUfunction_attribute, int, CUkernel kernel,
                                                 CUdevice device) {
-  return ::tvmffi_cubin::SetGuideSmem(kernel, device);
+  return ::tvmffi_cubin::OptInGuideKernel(kernel, device);
 };
 inline constexpr auto cudaKernelSetAttributeForDevice =
     [](CUkernel kernel, cudaFuncAttribute, int, int device) {
-      return ::tvmffi_cubin::SetGuideSmem(kernel, device);
+      return ::tvmffi_cubin::OptInGuideKernel(kernel, device);
     };
 
 inline constexpr auto cuLaunchKernelEx = [](const CUlaunchConfig* config, CUfunction kernel,
