@@ -312,15 +312,11 @@ def listed(items: Iterable[Item]) -> Iterator[Listed]:
         )
 
 
-def entries_named(root: str, names: Collection[str], keys: Collection[str]) -> list[Listed]:
-    """Return the modules of a cache folder by name or by the beginning of a key; all without."""
+def entries_named(root: str, names: Collection[str]) -> list[Listed]:
+    """Return the modules of a cache folder by name; all without."""
     found = [x for x in listed(contents(root, "entry")) if x.kind != "headers"]
     for name in names:
         if not any(x.name == name for x in found):
             raise ValueError(f"no entry of {root} is called {name!r}; see tvmffi-cubin cache list")
-    for key in keys:
-        if not key or not any(x.key.startswith(key) for x in found):
-            raise ValueError(f"no entry of {root} has the key {key!r}; see tvmffi-cubin cache list")
-    if names or keys:
-        found = [x for x in found if x.name in names or x.key.startswith(tuple(keys))]
+    found = [x for x in found if not names or x.name in names]
     return sorted(found, key=lambda x: (x.name, x.key))

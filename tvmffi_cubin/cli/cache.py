@@ -14,9 +14,6 @@ from ..cache.remote import secret, without_secrets
 from ..cache.store import Cache
 from ..cache.upkeep import capacity, contents, read_size, size_text
 
-# Enough of a key to tell entries apart; `export --key` takes as much.
-_SHORT = 12
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what follows the command's name."""
@@ -48,8 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--layer", type=Path, metavar="FOLDER", help=help_)
     help_ = "only modules of this name; may be repeated"
     export.add_argument("--name", action="append", default=[], metavar="NAME", help=help_)
-    help_ = "only the entry whose key begins so, as `list` shows it; may be repeated"
-    export.add_argument("--key", action="append", default=[], metavar="KEY", help=help_)
     text = "take in what `export` wrote; where a key is set, only what is signed with it"
     import_ = action(_import, text)
     import_.add_argument("file", type=Path, metavar="FILE", help="the archive")
@@ -88,7 +83,7 @@ def _list(options: argparse.Namespace) -> int:
     for row in found:
         size, archs = size_text(row.size), ",".join(row.archs)
         dates = _date(row.built), _date(row.used)
-        cells.append((row.name, row.kind, size, archs, *dates, row.key[:_SHORT]))
+        cells.append((row.name, row.kind, size, archs, *dates, row.key[:12]))
     _print_table(cells if found else ())
     return 0
 
@@ -126,7 +121,7 @@ def _tell(folder: str, removed: upkeep.Removed) -> int:
 def _export(options: argparse.Namespace) -> int:
     # What others could write is signed by nobody.
     root = places().root
-    entries = upkeep.entries_named(root, options.name, options.key)
+    entries = upkeep.entries_named(root, options.name)
     if options.layer is not None:
         moved = bundle.export_layer(root, entries, options.layer)
     else:
