@@ -193,8 +193,10 @@ def test_functions_are_kept_with_their_images(cache, driver_stub, image):
     assert compiler.runs == 1
     first, second, third = driver_stub.launches()[:3]
     assert (first.grid, second.grid, third.grid) == ((2, 1, 1), (1, 1, 1), (2, 1, 1))
-    alone = made(Compiler(launch), name="store", functions=None)
+    source = 'extern "C" __global__ void beside(int* x) { *x = 1; }'
+    alone = made(Compiler(launch), name="store", functions=None, cuda_sources=source)
     assert alone.store.signature == "store(float* x)"
+    assert "kernels" in alone.cubins
     with pytest.raises(TypeError, match="functions are the description's: leave the argument out"):
         made(compiler).prepare()
 

@@ -68,6 +68,7 @@ def test_every_spelling_in_json_is_read(fields, info):
         ({"launch_param_tags": ["blokIdx.x"]}, r"function 'add': a Launch has no 'blokIdx\.x'"),
         ({"arg_types": ["float32x4"]}, r"arg_types\[0\] is 'float32x4', which no kernel's"),
         ({"arg_type": []}, "it is no table of TVM's"),
+        ('{"func_info": [1]}', "it is no table of TVM's"),
         (table_bytes([TAGGED], 1)[:-5], "are left, at byte"),
     ],
 )

@@ -13,7 +13,7 @@ from ..artifacts.artifact import open_artifact
 from ..cache.files import write_output
 from ..inline.calls import build_inline, load_inline
 from ..inline.images import ImageFile
-from ..inline.options import TextOptions, spelled_out
+from ..inline.options import TextOptions, Texts, spelled_out
 from ..kernels.image import take_image
 from .description import FACTS, OPTIONS, Description
 
@@ -30,6 +30,7 @@ def load_description(
     description: Source,
     *,
     name: str | None = None,
+    cuda_sources: Texts = None,
     keep_module_alive: bool = True,
     **options: Unpack[TextOptions],
 ) -> Module:
@@ -41,7 +42,7 @@ def load_description(
         A description, or anything that `Description.read` takes.
     name : str, optional
         The module's name. Default: the description's, else its file's without suffix.
-    keep_module_alive, **options
+    cuda_sources, keep_module_alive, **options
         As in `load_inline`; they override the description. An image in `embed_cubin` replaces the
         description's of that name; sources compiled beside them are the image ``kernels``.
 
@@ -52,7 +53,7 @@ def load_description(
     CompileError, BuildError, ToolchainError
         As in `load_inline`.
     """
-    arguments = _arguments(description, name, options)
+    arguments = _arguments(description, name, {"cuda_sources": cuda_sources, **options})
     return load_inline(keep_module_alive=keep_module_alive, **arguments)
 
 
@@ -61,6 +62,7 @@ def build_description(
     description: Source,
     *,
     name: str | None = None,
+    cuda_sources: Texts = None,
     output: str | os.PathLike[str] | None = None,
     **options: Unpack[TextOptions],
 ) -> str:
@@ -68,12 +70,13 @@ def build_description(
 
     Parameters
     ----------
-    description, name, **options
+    description, name, cuda_sources, **options
         As in `load_description`.
     output : path, optional
         The file to make, as in `build_inline`, which says what is returned and raised.
     """
-    return build_inline(output=output, **_arguments(description, name, options))
+    arguments = _arguments(description, name, {"cuda_sources": cuda_sources, **options})
+    return build_inline(output=output, **arguments)
 
 
 def _arguments(source: Source, name: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
