@@ -20,7 +20,7 @@ def wrapper_plan() -> BuildPlan:
                 ("-std=c++17", "-O2", "-fPIC"),
                 ("/opt/tvm ffi/include", "/opt/cuda/include"),
             ),
-            Assembly("kernels.s", ("as",), ("kernels.cubin", "other.cubin")),
+            Assembly("kernels.s", ("as",)),
         ),
         link=Link(("g++",), libraries=("/opt/lib/libtvm_ffi.so",), flags=("-lm",)),
     )
@@ -31,7 +31,7 @@ def odd_plan() -> BuildPlan:
         "odd $name: é|x",
         (
             Cxx("a b$c.cc", ("g++",), ('-DTEXT="it\'s $HOME"', "-DX=`id`"), ("/in clude",)),
-            Assembly("sub/im.S", ("g++", "-c"), ("im:age|1.cubin",), ("-Wa,--noexecstack",)),
+            Assembly("sub/im.S", ("g++", "-c"), ("-Wa,--noexecstack",)),
         ),
         link=Link(("g++",), local_symbols=()),
     )

@@ -1,11 +1,11 @@
-"""`BuildPlan` → ninja text; names every artifact and lists every input: nothing goes stale."""
+"""`BuildPlan` → ninja text; names every artifact."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
 
-from .plan import Assembly, BuildPlan, Cxx, DeviceLink, Link, Merge, Unit, object_name
+from .plan import BuildPlan, Cxx, DeviceLink, Link, Merge, Unit, object_name
 
 OTHERWISE = " 2>/dev/null || "
 """What is between two commands of which the second runs where the first fails, and alone speaks."""
@@ -20,11 +20,6 @@ pipe = |
 rule make
   command = $run
 """
-
-
-def is_expressible(word: str) -> bool:
-    """Whether a build file can hold a word of a command line: ninja has no way to write these."""
-    return not any(character in word for character in "\n\r\0")
 
 
 def version_script(plan: BuildPlan) -> dict[str, str]:
@@ -49,7 +44,9 @@ def text(plan: BuildPlan) -> str:
     (``a/../b`` becomes ``b``, which is another file where ``a`` is a symbolic link).
     """
     libraries = plan.link.libraries if isinstance(plan.link, Link) else ()
-    inputs: dict[str, Sequence[str]] = {object_name(unit): _inputs(unit) for unit in plan.units}
+    inputs: dict[str, Sequence[str]] = {
+        object_name(x): x.objects if isinstance(x, DeviceLink) else (x.source,) for x in plan.units
+    }
     inputs[plan.product] = (*_objects(plan), *libraries, *version_script(plan))
     parts = [_HEADER]
     for made, run in commands(plan).items():
@@ -57,12 +54,6 @@ def text(plan: BuildPlan) -> str:
         parts.append(f"build {_path(made)}: make {line}\n  run = {run.replace('$', '$$')}\n")
     parts.append(f"default {_path(plan.product)}\n")
     return "\n".join(parts)
-
-
-def _inputs(unit: Unit) -> tuple[str, ...]:
-    if isinstance(unit, DeviceLink):
-        return unit.objects
-    return (unit.source, *(unit.images if isinstance(unit, Assembly) else ()))
 
 
 def _command(unit: Unit) -> str:
@@ -120,7 +111,7 @@ def _link(plan: BuildPlan) -> str:
 
 def _shell(words: Sequence[str]) -> str:
     for word in words:
-        if not is_expressible(word):
+        if any(character in word for character in "\n\r\0"):
             raise ValueError(f"{word!r} has a character that a build file cannot express")
     return " ".join(map(shlex.quote, words))
 

@@ -40,11 +40,10 @@ class Cxx(NamedTuple):
 
 
 class Assembly(NamedTuple):
-    """One assembly unit; new bytes in one of the images that it embeds assemble it again."""
+    """One assembly unit."""
 
     source: str
     command: tuple[str, ...]
-    images: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
 
 

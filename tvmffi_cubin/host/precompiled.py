@@ -26,7 +26,6 @@ from ..errors import BuildError
 from . import build, process
 from .environment import build_environment
 from .include_scan import hidden_by, parse_depfile
-from .ninja import is_expressible
 from .plan import PRECOMPILED, BuildPlan, Cxx
 from .tools import native_cpu
 
@@ -115,7 +114,7 @@ def _find(cache: Cache, tools: Toolset, unit: Cxx) -> _Found | None:
     """
     words = (*unit.command[1:], *unit.flags)
     is_gcc = "gcc version " in tools.host.compiler
-    if not (is_gcc and unit.prefix and is_expressible(os.fspath(cache.root))):
+    if not (is_gcc and unit.prefix):
         return None
     if any(word.startswith(_UNSUITED) for word in words):
         return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from functools import partial
 from pathlib import Path
@@ -46,13 +45,11 @@ def make(wanted: Build, folder: Path) -> Product:
     from ..device.image import given_images, with_own
     from ..functions import exports
     from ..host.build import Assembling
-    from ..host.ninja import is_expressible
     from .job import MODULE, Job, assembled
 
     begun: contextlib.AbstractContextManager[Assembling | None] = contextlib.nullcontext()
-    has_cxx = sources.has_host or bool(request.host_flags)
-    if launcher and not has_cxx and is_expressible(path := launcher.result()):
-        begun = Assembling(assembled(request, tools, path), MODULE, folder)
+    if launcher and not (sources.has_host or request.host_flags):
+        begun = Assembling(assembled(request, tools, launcher.result()), MODULE, folder)
     with begun as assembling:
         given = given_images(request, archs)
         mixed = None
@@ -97,14 +94,9 @@ def _build(
 ) -> Product:
     """Generate, plan and build; `objects` are linked, too."""
     from ..functions.manifest import manifest
-    from ..host.ninja import is_expressible
     from ..host.plan import BuildPlan
 
     request, tools, mixed = job.request, job.tools, job.mixed
-    for index, path in enumerate(objects):
-        if not is_expressible(path):  # by a build file, as the cache folder's may be
-            objects[index] = f"kept_{index}.o"
-            os.symlink(path, folder / objects[index])
     facts = manifest(request, tools=tools, images=job.images, exports=job.exports, archs=job.archs)
     files, units = job.files_and_units(facts)
     read: list[str] = [binary.path for binary in request.files.binaries]

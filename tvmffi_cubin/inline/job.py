@@ -58,7 +58,7 @@ class Job(NamedTuple):
         if self.images or is_called or tables:
             assembler = (os.fspath(toolchain.find_assembler()),)
         is_named = is_called or not self.request.is_object or may_be_named(self.request)
-        sections, embedded = [], []
+        sections = []
         for image in self.images:
             files[image.file] = image.data
             text = image_text(
@@ -70,10 +70,9 @@ class Job(NamedTuple):
             )
             if table := tables.pop(image.name, ""):
                 files[f"{image.name}.s"] = text + table
-                units.append(Assembly(f"{image.name}.s", assembler, (image.file,)))
+                units.append(Assembly(f"{image.name}.s", assembler))
             else:
                 sections.append(text)
-                embedded.append(image.file)
         for name, text in tables.items():
             files[_TABLE.format(name)] = text
             units.append(Assembly(_TABLE.format(name), assembler))
@@ -82,7 +81,7 @@ class Job(NamedTuple):
             if is_called:
                 plan.close(image_paths(self.request))
             files[MODULE] = plan.finished(*sections, manifest_text(_MANIFEST, said))
-            units.append(Assembly(MODULE, assembler, (*embedded, _MANIFEST)))
+            units.append(Assembly(MODULE, assembler))
         if self.sources.has_host:
             from .host_units import host_units
 
