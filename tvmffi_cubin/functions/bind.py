@@ -77,8 +77,13 @@ def bind(plan: Plan, name: str, instances: Sequence[Launches], *, doc: str = "")
 
 def _bound(plan: Plan, name: str, launches: Launches) -> Instance:
     """Return an instance; of launches as before, of kernels that take the same, the one before."""
+    shapes = tuple(ref.shape for _, ref in launches)
+    # Many functions have the very same launches.
+    same = *(id(launch) for launch, _ in launches), *shapes
+    if (known := plan.instances.get(same)) is not None:
+        return known
     values = [to_json(launch) for launch, _ in launches]
-    key = json.dumps(values), *(ref.shape for _, ref in launches)
+    key = json.dumps(values), *shapes
     if (known := plan.instances.get(key)) is not None:
         return known
     exported: dict[str, Exported] = {}
@@ -120,7 +125,7 @@ def _bound(plan: Plan, name: str, launches: Launches) -> Instance:
         launches=values,
     )
     if not kinds[Bound]:  # slots are a function's own
-        plan.instances[key] = instance
+        plan.instances[key] = plan.instances[same] = instance
     return instance
 
 
