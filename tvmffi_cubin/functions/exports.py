@@ -86,15 +86,13 @@ def _all_kernels(kernels: Kernels) -> list[KernelRef]:
     found = kernels.every
     if kernels.sources:
         found = [x for x in found if x.image == DEVICE_IMAGE and not x.signature.from_library]
-    if not found and kernels.sources:
-        raise ValueError(
-            "the device sources define no kernel that is in the image: templates are instantiated "
-            'by functions={"name": Launch(kernel="fill<float>", ...)}'
-        )
     if not found:
-        problems = "; ".join(f"image {i.name!r}: {i.problem}" for i in kernels.images if i.problem)
-        names = ", ".join(repr(image.name) for image in kernels.images)
-        raise ValueError(problems or f"no kernel is in {names}")
+        problems = [f"image {i.name!r}: {i.problem}" for i in kernels.images if i.problem]
+        raise ValueError(
+            "; ".join(problems)
+            or "no kernel is in the image: templates are instantiated by "
+            'functions={"name": Launch(kernel="fill<float>", ...)}'
+        )
     by_name: dict[str, list[KernelRef]] = {}
     for x in found:
         by_name.setdefault(x.signature.name.short, []).append(x)
