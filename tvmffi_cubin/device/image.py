@@ -30,11 +30,6 @@ class Image(NamedTuple):
     problem: str = ""
 
     @property
-    def data(self) -> bytes:
-        """The bytes to embed."""
-        return self.cubin.image
-
-    @property
     def file(self) -> str:
         """Name of the file that holds them, in a module's folder."""
         return self.name + _SUFFIXES.get(self.cubin.kind, ".cubin")
@@ -44,7 +39,7 @@ class Image(NamedTuple):
         """What the manifest says of it, as JSON values."""
         told = known_signatures(self.signatures)
         signatures = {**told, **self.cubin.signatures}
-        return {**self.cubin.facts, "crc32": zlib.crc32(self.data), "signatures": signatures}
+        return {**self.cubin.facts, "crc32": zlib.crc32(self.cubin.image), "signatures": signatures}
 
     def archs(self) -> dict[str, tuple[str, ...]]:
         """Return a fatbin's architectures by the kernels that not all of them have."""

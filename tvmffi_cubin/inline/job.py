@@ -60,7 +60,7 @@ class Job(NamedTuple):
         is_named = is_called or not self.request.is_object or may_be_named(self.request)
         sections = []
         for image in self.images:
-            files[image.file] = image.data
+            files[image.file] = image.cubin.image
             text = image_text(
                 image.name,
                 image.file,
