@@ -52,6 +52,31 @@ def test_macros_of_the_command_line_do_not_change_them():
     compile_it(includes(own) + KERNEL, options=[f"-D{letter}=1" for letter in letters])
 
 
+def test_cccl_may_define_what_binds_members_in_std_itself(tmp_path):
+    folder = tmp_path / "cuda" / "std"
+    for name in ("__cccl", "__tuple_dir"):
+        (folder / name).mkdir(parents=True)
+    (folder / "__cccl" / "version.h").write_text("#define CCCL_VERSION 3005000\n")
+    (folder / "__tuple_dir" / "tuple_size.h").write_text(
+        "#pragma once\nnamespace std { template <class> struct tuple_size;\n"
+        "template <class T> struct tuple_size<const T> : tuple_size<T> {}; }\n"
+    )
+    (folder / "__tuple_dir" / "tuple_element.h").write_text(
+        "#pragma once\nnamespace std { template <size_t, class> struct tuple_element;\n"
+        "template <size_t N, class T> struct tuple_element<N, const T> {\n"
+        "  using type = const typename tuple_element<N, T>::type; }; }\n"
+    )
+    headers = ["cuda/std/__tuple_dir/tuple_size.h", "cuda/std/__tuple_dir/tuple_element.h"]
+    source = """
+    __global__ void k(int* x) {
+      const std::pair<int, float> both(1, 2.0f);
+      auto [one, two] = both;
+      *x = one + two;
+    }"""
+    for order in ([*headers, "utility"], ["utility", *headers]):
+        assert compile_it(includes(order) + source, include_paths=[tmp_path]).image
+
+
 @pytest.mark.parametrize(
     "header",
     ["cuda_awbarrier_primitives.h", "cuda_pipeline.h", "cooperative_groups/memcpy_async.h"],
