@@ -75,6 +75,19 @@ def test_a_source_whose_kernels_are_in_a_header_of_any_name_is_mixed(here, sourc
     assert of_files(here, a=source).mixed
 
 
+def test_a_source_that_instantiates_a_header_s_host_function_is_mixed(here):
+    launch = "cudaLaunchKernel((void*)k<T>, 1, 1, nullptr, 0, 0);"
+    (here / "k.h").write_text(f"{KERNEL}template <typename T> void run(T* x) {{ {launch} }}\n")
+    source = '#include "k.h"\ntemplate void run<float>(float*);\n'
+    assert len(inline(here, source)[1].mixed) == 1
+    assert of_files(here, a=source).mixed
+
+
+def test_a_file_that_launches_by_the_runtime_s_call_alone_is_mixed(here):
+    launch = "void* args[] = {&x}; cudaLaunchKernel((void*)k<int>, 1, 1, args, 0, 0);"
+    assert of_files(here, a=f"{KERNEL}int main() {{ int* x; {launch} }}\n").mixed
+
+
 def test_host_code_that_shares_a_header_with_kernels_stays_host_code(here):
     (here / "k.h").write_text(KERNEL)
     _, found = inline(here, BY_ADDRESS, kernel_sources='#include "k.h"\n')

@@ -14,7 +14,10 @@ from .raw import read_raw
 from .tokens import Tokens
 
 _HOST_INCLUDE = r"(?:tvm/ffi|torch|ATen|c10|pybind11)/|Python\.h\Z|dlpack/"
-_HOST_NAMES = ("TVM_FFI_", "TVMFFI", "TORCH_LIBRARY", "TORCH_EXTENSION_NAME", "PYBIND11_MODULE")
+_HOST_NAMES = (
+    *("TVM_FFI_", "TVMFFI", "TORCH_LIBRARY", "TORCH_EXTENSION_NAME", "PYBIND11_MODULE"),
+    *("cudaLaunchKernel", "cudaLaunchCooperativeKernel"),
+)
 _HOST_SCOPES = (["torch", "::"], ["tvm", "::", "ffi"], ["at", "::", "Tensor"])
 _EXPORT_MACRO, _EXPORT_SYMBOL = "TVM_FFI_DLL_EXPORT_TYPED_FUNC", "__tvm_ffi_"
 _INLINE = frozenset(
@@ -99,7 +102,7 @@ def read(source: str) -> SourceFacts:
             continue
         if "__global__" in item.words:
             kernels += _kernel(tokens, item, lists)
-        elif item.kind == "function" and item.name:
+        elif item.kind in ("function", "instance") and item.name:
             found = _declared(tokens, item, item.name)
             if item.body is not None:
                 definitions.append(found)
