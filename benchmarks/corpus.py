@@ -33,11 +33,7 @@ class Built(NamedTuple):
 def kernels_of(images: list[bytes]) -> Kernels:
     """Return the sizes of the parameters of each kernel in some images."""
     cubins = [tc.inspect(image) for image in images]
-    return {
-        kernel.name: tuple(param.size for param in kernel.params)
-        for found in cubins
-        for kernel in found.kernels
-    }
+    return {kernel.name: kernel.param_sizes for found in cubins for kernel in found.kernels}
 
 
 def by_nvcc(nvcc: str, file: Path, arch: str, flags: list[str]) -> Built:
@@ -69,7 +65,10 @@ def by_us(file: Path, arch: str, flags: list[str], includes: list[str]) -> Built
         except (tc.BuildError, tc.CompileError, ValueError) as error:
             return Built(None, time.perf_counter() - start, first_error(str(error)))
         seconds = time.perf_counter() - start
-        return Built(kernels_of([Path(path).read_bytes()]), seconds)
+        try:
+            return Built(kernels_of([Path(path).read_bytes()]), seconds)
+        except tc.ImageError:  # of a file without kernels
+            return Built({}, seconds)
 
 
 def first_error(text: str) -> str:
