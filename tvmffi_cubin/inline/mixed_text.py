@@ -39,8 +39,8 @@ _DEVICE_ONLY = re.compile(
 )
 # And those of CUDA's that NVRTC has no use for.
 _HOST_ONLY = re.compile(
-    r"(?:cublas|cusparse|cufft|cusolver|curand\.h|nvtx|nvToolsExt|npp|nccl|cuda_profiler|cudaProfiler"
-    r"|cuda_runtime|cuda\.h|thrust/(?:device|host)_vector|nvrtc|nvJitLink|cudaTypedefs|cudnn|nvml)"
+    r"(?:cublas|cusparse|cufft|cusolver|curand\.h|nvtx|nvToolsExt|npp|nccl|cuda_profiler|cuda[A-Z]"
+    r"|cuda_\w+_interop|cuda_runtime|cuda\.h|thrust/(?:device|host)_vector|nvrtc|nvJitLink|cudnn|nvml)"
 )
 _ERROR = re.compile(r"^(?P<file>[^\s:][^\n:]*):\d+:(?:\d+:)? (?P<fatal>fatal )?error: ", re.M)
 _MISSING = re.compile(r"error: '?(?P<header>[^\s':]+)(?:: No such file|' file not found)")

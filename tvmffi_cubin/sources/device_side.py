@@ -156,6 +156,10 @@ class _DeviceCut:
         is_special = item.name in (owner, "operator")
         head = text.head(item)
         if is_special and not head & _HOST_NAMESPACES and all(map(self._is_known, head)):
+            # NVRTC refuses a function that is for the host by its own word.
+            for number in range(item.first, text.head_end(item)):
+                if text.tokens.texts[number] == "__host__":
+                    self.edits.append(text.edit_of(number, number + 1))
             if item.body is not None:
                 self.edits.append(text.edit_of(text.head_end(item), item.body[1] + 1, ";"))
             return

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 # Of libraries that a user's folders may hold as well: they are included, not cut.
-_LIBRARY = re.compile(r"/(?:cutlass|cute|cub|thrust|nv|cuda/std|cooperative_groups)/")
+_LIBRARY = re.compile(
+    r"/(?:cutlass|cute|cub|thrust|nv|cooperative_groups|cuda/(?:std|__\w+))/|/cuda/\w+\Z"
+)
 _MARKER = re.compile(r'#(?:line)? (\d+) "((?:[^"\\]|\\.)*)"((?: \d)*)\Z')
 _INCLUDE = re.compile(r'#\s*(?:include|include_next|import)\s*([<"][^>"]+[>"])?')
 

@@ -95,7 +95,11 @@ class Tokens:
 
     def __init__(self, source: str, found: Sequence[Token] | None = None) -> None:
         self.source = source
-        found = lex(source) if found is None else found
+        self.marks: list[Token] = []
+        if found is None:  # a preprocessed text, whose marks of lines may stand anywhere
+            pieces = lex(source)
+            self.marks = [x for x in pieces if x[0] == "line" and x[1].startswith("#line")]
+            found = [x for x in pieces if x[0] != "line"]
         # "word", "text" (a literal), "number", "sign" or "line" (of the preprocessor)
         self.kinds = [token[0] for token in found]
         self.texts = [token[1] for token in found]
@@ -195,22 +199,17 @@ class Tokens:
 
     def line(self, number: int) -> tuple[str, int]:
         """Return the file, where a ``#line`` tells it, and the line in it where a token stands."""
-        line = self._line_number(number)
-        index = bisect_right(self._marks, number)
-        mark = self._marks[index - 1] if index else -1
-        match = re.match(_LINE, self.texts[mark]) if index else None
+        place = self.starts[number]
+        line = self._line_number(place)
+        index = bisect_right(self.marks, place, key=lambda mark: mark[2])
+        match = re.match(_LINE, self.marks[index - 1][1]) if index else None
         if match is None:
             return "", line
-        return match[2], int(match[1]) + line - self._line_number(mark) - 1
+        return match[2], int(match[1]) + line - self._line_number(self.marks[index - 1][2]) - 1
 
-    def _line_number(self, number: int) -> int:
-        return bisect_right(self._line_starts, self.starts[number])
+    def _line_number(self, place: int) -> int:
+        return bisect_right(self._line_starts, place)
 
     @cached_property
     def _line_starts(self) -> list[int]:
         return [*accumulate((len(x) + 1 for x in self.source.split("\n")), initial=0)]
-
-    @cached_property
-    def _marks(self) -> list[int]:
-        lines = (i for i, kind in enumerate(self.kinds) if kind == "line")
-        return [i for i in lines if self.texts[i].startswith("#line")]

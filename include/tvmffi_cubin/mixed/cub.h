@@ -30,10 +30,6 @@ uint32_t get_sreg_lanemask_ge();
 }  // namespace cuda
 #endif
 
-#pragma GCC diagnostic push
-#if defined(__GNUC__) && __GNUC__ >= 13
-#pragma GCC diagnostic ignored "-Wchanges-meaning"
-#endif
 // clang looks at PTX wherever it stands, gcc only where it is called. What both may read is
 // `asm(...)`, and `asm volatile(...)`, of which only the second word can be a macro.
 #ifdef __clang__
@@ -47,6 +43,5 @@ uint32_t get_sreg_lanemask_ge();
 #pragma pop_macro("volatile")
 #pragma pop_macro("asm")
 #endif
-#pragma GCC diagnostic pop
 
 #endif  // TVMFFI_CUBIN_MIXED_CUB_H_

@@ -7,6 +7,8 @@
 #ifndef TVMFFI_CUBIN_MIXED_DEVICE_H_
 #define TVMFFI_CUBIN_MIXED_DEVICE_H_
 
+#include <cuda.h>
+
 #include "layout.h"
 
 #define __null 0

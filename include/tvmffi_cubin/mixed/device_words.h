@@ -42,10 +42,16 @@ int __clz(int value);
 int __clzll(long long value);  // NOLINT
 int __ffs(int value);
 unsigned __brev(unsigned value);
+unsigned __byte_perm(unsigned a, unsigned b, unsigned selector);
+int __dp4a(int a, int b, int sum);
+unsigned __dp4a(unsigned a, unsigned b, unsigned sum);
 unsigned __vminu2(unsigned a, unsigned b);
 unsigned __vmins2(unsigned a, unsigned b);
 unsigned __vmaxu2(unsigned a, unsigned b);
 unsigned __vmaxs2(unsigned a, unsigned b);
+
+template <typename T>
+T __hfma2(T a, T b, T sum);
 
 template <typename T>
 T atomicAdd(T* place, T value);
