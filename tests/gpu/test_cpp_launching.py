@@ -15,6 +15,8 @@ from .cpp_launches import KERNELS, WRAPPER
 torch = pytest.importorskip("torch", reason="the GPU tests use torch's tensors, it is missing")
 
 CPP = Path(__file__).parents[1] / "cpp"
+# Numbers of CUlaunchAttributeID.
+PRIORITY, MEM_SYNC_DOMAIN, SHARED_MEM_CARVEOUT = 8, 10, 14
 
 
 @pytest.fixture(scope="module")
@@ -114,15 +116,14 @@ def test_a_launch_records_an_event(launches, name):
     assert y.tolist() == next_in_cluster((32, 1, 1), (2, 1, 1))
 
 
-def test_priorities_domains_and_carveouts_go_along(launches):
+def test_attributes_without_a_setter_go_along(launches):
     y = zeros(32)
     setters = [
         ("grid", (32, 1, 1)),
         ("cluster", (2, 1, 1)),
-        ("priority", (-1,)),
-        ("mem_sync_domain", (1,)),
-        ("mem_sync_domain_map", (0, 1)),
-        ("shared_mem_carveout", (50,)),
+        ("raw", (PRIORITY, -1, 0)),
+        ("raw", (MEM_SYNC_DOMAIN, 1, 0)),
+        ("raw", (SHARED_MEM_CARVEOUT, 50, 0)),
         ("programmatic_dependent_launch", (1,)),
     ]
     launches.run("ring", rows(setters), y)
