@@ -96,6 +96,20 @@ def test_an_error_ends_a_program_that_waits_for_its_input(tmp_path):
     assert not (tmp_path / "done").exists()
 
 
+def test_a_forked_child_keeps_no_program_waiting_for_its_input():
+    with process.Program(("cat",), os.environ, None) as program:
+        child = os.fork()
+        if child == 0:
+            time.sleep(600)
+            os._exit(0)
+        try:
+            program.give(b"given")
+            assert program.result() == (0, "given")
+        finally:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+
+
 def test_commands_are_shown_as_they_run_where_that_is_wanted(capfd, monkeypatch):
     command = ("/bin/sh", "-c", "echo said")
     assert run(*command, is_long=True) == (0, "said\n")

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 from .. import config
 
@@ -27,6 +28,18 @@ _GROUP = 'read line || exit; trap "trap - TERM; kill 0" TERM; "$@" & wait $!'
 
 _shown = 0
 _reserved = threading.local()
+_started: WeakSet[subprocess.Popen[bytes]] = WeakSet()
+
+
+def _close_inherited() -> None:
+    # As long as a forked child has them open, too, the programs wait for more input.
+    for started in _started:
+        if started.stdin is not None and not started.stdin.closed:
+            os.close(started.stdin.fileno())
+    _started.clear()
+
+
+os.register_at_fork(after_in_child=_close_inherited)
 
 
 @contextlib.contextmanager
@@ -99,6 +112,7 @@ class Program:
             env=environment,
             start_new_session=True,
         )
+        _started.add(self._process)
 
     def __enter__(self) -> Self:
         return self
