@@ -127,6 +127,17 @@ def test_a_symbol_that_nothing_defines_is_named(tmp_path):
         build.run(plan(), tmp_path, {"a.cc": code})
 
 
+def test_an_assembler_that_complains_of_every_line_is_heard(tmp_path):
+    units = (Assembly("a.s", ("sh", "-c", "cat; exit 1")),)
+    text = "complaint\n" * 50_000
+    with pytest.raises(BuildError) as caught:  # noqa: PT012
+        plan = BuildPlan("vec", units, link=Link(("false",)))
+        with build.Assembling(plan, "a.s", tmp_path) as assembling:
+            assembling.assemble({"a.s": text})
+            assembling.finish()
+    assert caught.value.output == text
+
+
 # Surroundings
 
 

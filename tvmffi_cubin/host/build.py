@@ -6,12 +6,14 @@ import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from .. import config
 from ..errors import BuildError
 from . import ninja, process
 from .environment import build_environment
+from .later import Later
 from .plan import BuildPlan
 
 # How much of a compiler's output an error's text shows; the attribute has all of it.
@@ -63,7 +65,8 @@ class Assembling(process.Program):
         others = dict(files)
         text = str(others.pop(self._source))
         write_files(self._directory, others)
-        self.give(text.encode())
+        # In a thread: one that complains of every line waits until it is read, in `finish`.
+        Later(partial(self.give, text.encode()))
         write_files(self._directory, {self._source: text})
 
     def finish(self) -> None:
