@@ -25,6 +25,12 @@ def test_what_nvcc_offers_without_an_include_is_there():
     assert compile_it(source).log == ""
 
 
+@pytest.mark.parametrize("call", ["sqrt(n)", "pow(n, 2)", "fma(n, n, 1)", "std::fabs(n)", "F(n)"])
+def test_functions_of_mathematics_take_integers_without_an_include(call):
+    source = f'extern "C" __global__ void k(double* x, int n) {{ x[0] = {call}; }}'
+    compile_it(source, options=["-DF=sqrt"])
+
+
 def test_the_host_compilers_spellings_of_words_mean_what_they_mean_to_nvcc():
     compile_it(
         "struct S { __extension__ union { int a; float b; }; };\n"

@@ -1,6 +1,10 @@
 // Comes before every source that NVRTC compiles: what nvcc offers without an include.
 #pragma once
+#ifdef TVMFFI_CUBIN_NO_CMATH
+#include "math.h"
+#else
 #include "cmath"
+#endif
 
 typedef signed char int8_t;
 typedef short int16_t;
