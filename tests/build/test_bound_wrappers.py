@@ -180,6 +180,12 @@ class TestABuild:
                 "limit, scale, kernel few ends with n",
             ),
             (
+                KERNELS
+                + 'extern "C" __global__ void e(float scale, void* c, unsigned l, float s) {}',
+                NAMES,
+                "got counters, limit, scale, kernel e ends with c, l, s",
+            ),
+            (
                 KERNELS + 'extern "C" __global__ void wide(void* c, unsigned l, double s) {}',
                 NAMES,
                 "bound_params: 'counters' is 'unsigned long long*' of 8 bytes here and 'void*' of",

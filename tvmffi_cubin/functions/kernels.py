@@ -146,7 +146,7 @@ def _with_types(signature: KernelSignature, trailing: Sequence[Exported]) -> Ker
     last = signature.params[max(own, 0) :]
     # Of one type, those in another order would be mixed up.
     in_order = not signature.names_known or all(
-        given.name == real.name or given.name not in [x.name for x in last]
+        given.name == real.name or given.name not in [x.name for x in signature.params]
         for given, real in zip(trailing, last, strict=False)
     )
     if own < 0 or not in_order:
