@@ -7,7 +7,7 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from processes import in_fork
+from processes import in_fork, in_new_process
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
@@ -45,6 +45,29 @@ def test_a_process_that_ends_by_an_error_while_nvrtc_works_does_not_crash():
     done = subprocess.run([sys.executable, "-c", ENDED], capture_output=True, check=False)
     assert b"ImageError: embed_cubin['other']: it is no image" in done.stderr
     assert done.returncode == 1
+
+
+BEGUN_LATE = """
+import os, threading, time
+from tvmffi_cubin.cuda import program
+
+def until_stopped(stop):
+    while stop[0] == b"\\0":
+        time.sleep(0.01)
+
+def go_on():
+    first.result()
+    for _ in range(100):
+        program.Call(lambda stop: os.write(1, b"begun"))
+
+first = program.Call(until_stopped)
+for _ in range(20):
+    threading.Thread(target=go_on, daemon=True).start()
+"""
+
+
+def test_no_compilation_begins_as_a_process_ends():
+    assert in_new_process(BEGUN_LATE) == ""
 
 
 def test_a_child_can_build(driver_stub):

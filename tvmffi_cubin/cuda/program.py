@@ -125,6 +125,7 @@ def settle() -> bool:
 
     Where it did not, the process ends before C's exit tears NVRTC down under it.
     """
+    _guard.acquire()  # for good: no other thread begins a call from here on
     until = time.monotonic() + 1
     for call in tuple(_running):
         call.stop[0] = b"\1"
