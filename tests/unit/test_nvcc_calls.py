@@ -78,7 +78,7 @@ def test_the_variable_comes_first_then_homes_path_wheels_and_the_usual_folder(he
 
 
 def test_where_there_is_none_the_error_says_what_to_do(monkeypatch):
-    with pytest.raises(ToolchainError, match=r"CUDA_HOME.*on PATH.*pip install nvidia-cuda-nvcc"):
+    with pytest.raises(ToolchainError, match=r"CUDA_HOME.*on PATH.*tvmffi-cubin\[nvcc\]"):
         nvcc.locate()
     monkeypatch.setenv("TVMFFI_CUBIN_NVCC", "/no/nvcc")
     with pytest.raises(ToolchainError, match="TVMFFI_CUBIN_NVCC='/no/nvcc': there is no such"):
@@ -101,8 +101,8 @@ def test_what_is_for_nvrtc_alone_is_refused_by_name(options):
     ("said", "hint"),
     [
         ("error: #error -- unsupported GNU version! gcc versions", "-allow-unsupported-compiler"),
-        ("sh: 1: cicc: not found", "pip install nvidia-nvvm"),
-        ("a.cu:1:10: fatal error: cub/cub.cuh: No such file or directory", "nvidia-cuda-cccl"),
+        ("sh: 1: cicc: not found", "tvmffi-cubin[nvcc]"),
+        ("a.cu:1:10: fatal error: cub/cub.cuh: No such file or directory", "tvmffi-cubin[nvcc]"),
     ],
 )
 def test_what_nvcc_says_is_explained(said: str, hint: str):

@@ -1,4 +1,4 @@
-"""NVIDIA's own compiler, for ``compiler="nvcc"``: where it is, what it is, the flags for it."""
+"""NVIDIA's own compiler, of ``compiler="nvcc"``: where it is, what it is, the flags for it."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ _HINTS = {
     ),
     r"cicc: (?:not found|No such file)|nvvm/bin.*No such file"
     r"|fatal error: (?:cub|cuda|thrust|nv|crt)/\S+: No such file": (
-        "parts of nvcc are wheels of their own: pip install nvidia-nvvm nvidia-cuda-crt "
-        "nvidia-cuda-cccl"
+        "parts of nvcc are wheels of their own; run: pip install 'tvmffi-cubin[nvcc]'"
     ),
 }
 _PATHS = ("-I", "-L", "-isystem", "-include", "-optf", "-ccbin")
@@ -75,10 +74,9 @@ def locate() -> Path:
             f"TVMFFI_CUBIN_NVCC={named!r}: there is no such program; unset it, or set it to an nvcc"
         )
     raise ToolchainError(
-        'compiler="nvcc" needs nvcc, which is neither in CUDA_HOME nor CUDA_PATH, nor on PATH, nor '
-        f"among NVIDIA's wheels, nor in {_DEFAULT}; run: pip install nvidia-cuda-nvcc "
-        "nvidia-cuda-cccl (CUDA 13's; CUDA 12's wheel of it has no nvcc in it), or leave out the "
-        "compiler: NVRTC compiles most sources"
+        "there is no nvcc, neither in CUDA_HOME nor CUDA_PATH, nor on PATH, nor among NVIDIA's "
+        f"wheels, nor in {_DEFAULT}; run: pip install 'tvmffi-cubin[nvcc]' (CUDA 13's; CUDA 12's "
+        "wheel of it has no nvcc in it)"
     )
 
 
