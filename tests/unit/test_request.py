@@ -67,7 +67,7 @@ def test_flags_are_trimmed_and_folders_absolute(tmp_path, monkeypatch):
     [
         ({"name": 3}, TypeError, "name is a str, got 3"),
         ({"name": "a/b"}, ValueError, "name 'a/b' cannot be a file's name"),
-        ({"compiler": "clang"}, ValueError, "compiler is 'nvrtc' or 'nvcc', got 'clang'"),
+        ({"compiler": "clang"}, ValueError, "compiler is 'nvrtc' or 'nvcc' or 'auto', got"),
         ({"backend": "hip"}, ValueError, "backend is 'cuda', got 'hip'"),
         ({"lto": "yes"}, ValueError, "lto is None or False or True, got 'yes'"),
         ({"cuda_sources": [b"x"]}, TypeError, "cuda_sources is str or a sequence of str, got"),

@@ -176,7 +176,7 @@ def _nvcc() -> Finding:
     except CubinError as error:
         is_named = config.get("TVMFFI_CUBIN_NVCC") is not None
         return Finding("nvcc", str(error), "problem" if is_named else "note")
-    return Finding("nvcc", f'{found.version}, {found.path}; for compiler="nvcc" alone')
+    return Finding("nvcc", f'{found.version}, {found.path}; for compiler="nvcc" or "auto"')
 
 
 def _cache() -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..cache.entry import Product
 from ..device.compile import compile_device
 from ..host.later import Later
+from ..sources.facts import read
 from ..sources.sort import sort_sources
 from ..sources.source import DEVICE_IMAGE
 from .build import Build
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 _REGISTERS = ("TVM_FFI_STATIC_INIT", "GlobalDef", "ObjectDef", "__attribute__((constructor))")
 # The symbols of functions, but for those that every module has.
 _EXPORTED = rb"\0__tvm_ffi_(?!_tvmffi_cubin_|_cubin_|_doc_|_library_|_metadata_)"
+
+
+class NothingExportedError(ValueError):
+    """What was built would be a module of nothing."""
 
 
 def make(wanted: Build, folder: Path) -> Product:
@@ -156,13 +161,25 @@ def _build(
 def _check_exports(request: Request, built: Path) -> None:
     """Refuse a module of host code that would be empty, which a slip makes it."""
     texts = [source.text for source in request.host_sources]
-    if request.files or any(word in text for text in texts for word in _REGISTERS):
+    if any(word in text for text in texts for word in _REGISTERS):
         return
-    if re.search(_EXPORTED, built.read_bytes()) is None:
-        raise ValueError(
-            f"{request.name}: nothing would be exported: no kernel is in the sources (it is "
-            "declared __global__; the kernels of an included file need a source that uses them, "
-            "and those that nvcc compiles are none of the module), and no C++ function is: name it "
-            "in functions=, or export it with TVM_FFI_DLL_EXPORT_TYPED_FUNC; functions=[] builds a "
-            "module of none"
+    is_program = any(
+        function.defined and function.qualified == "main"
+        for source in (*request.cuda_sources, *request.files.cuda)
+        for function in read(source.text).functions
+    )
+    if (request.files and not is_program) or re.search(_EXPORTED, built.read_bytes()):
+        return
+    if is_program:
+        raise NothingExportedError(
+            f"{request.name}: the sources are a program, which has main() and exports nothing: "
+            "export functions of it with TVM_FFI_DLL_EXPORT_TYPED_FUNC, or name an output such as "
+            f"{request.name}.o, which a linker makes a program of"
         )
+    raise NothingExportedError(
+        f"{request.name}: nothing would be exported: no kernel is in the sources (it is "
+        "declared __global__; the kernels of an included file need a source that uses them, "
+        "and those that nvcc compiles are none of the module), and no C++ function is: name it "
+        "in functions=, or export it with TVM_FFI_DLL_EXPORT_TYPED_FUNC; functions=[] builds a "
+        "module of none"
+    )

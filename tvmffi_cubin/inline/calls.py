@@ -82,8 +82,10 @@ def load_inline(
     verbose : bool, optional
         Print the commands of a build to stderr as they run, with what they print.
     compiler : str, optional
-        What compiles CUDA sources: ``"nvrtc"``, the default, with the host compiler; or ``"nvcc"``,
-        which has to be installed and compiles all of them, host functions too, as one unit.
+        What compiles CUDA sources: ``"nvrtc"``, the default, with the host compiler; ``"nvcc"``,
+        which has to be installed and compiles all of them, host functions too, as one unit; or
+        ``"auto"``: nvcc compiles what has host functions and does not compile otherwise, with a
+        warning that says why.
     keep_module_alive : bool
         Keep the module loaded until the process ends, also where no reference to it is left.
     backend : str, optional

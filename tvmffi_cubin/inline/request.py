@@ -62,7 +62,7 @@ class SourceFiles(NamedTuple):
 class Request(NamedTuple):
     """What is to be built. Sources are in the order given; `functions` None means by default.
 
-    `arch` is as the caller gave it, and no part of the key; nor is `verbose`.
+    `arch` is as the caller gave it, and no part of the key; nor are `nvcc_flags` and `verbose`.
     """
 
     name: str
@@ -88,11 +88,25 @@ class Request(NamedTuple):
     verbose: bool
     arch: Any
     image_folder: str = ""
+    # With compiler="auto": the flags for nvcc, should it be asked.
+    nvcc_flags: tuple[str, ...] | None = None
 
     @property
     def is_by_nvcc(self) -> bool:
         """Whether nvcc compiles the CUDA sources, device and host part."""
-        return self.compiler == "nvcc"
+        return self.compiler != "nvrtc"
+
+    @property
+    def for_nvcc(self) -> Request | None:
+        """The same for nvcc, with ``compiler="auto"`` and nothing that is for NVRTC alone."""
+        if self.nvcc_flags is None or any(getattr(self, option) for option in _OF_NVRTC):
+            return None
+        from ..cuda.nvcc import caller_flags
+
+        # Its key is another than that of compiler="nvcc": what somebody has built with that says
+        # nothing about whether NVRTC compiles the sources.
+        flags = caller_flags(self.nvcc_flags)
+        return self._replace(compiler="auto", cuda_cflags=flags, nvcc_flags=None)
 
     @property
     def is_object(self) -> bool:
@@ -250,9 +264,9 @@ def make_request(
     A TypeError or ValueError names the one that is wrong.
     """
     choice("backend", backend, ("cuda",))
-    compiler = choice("compiler", compiler, ("nvrtc", "nvcc"))
+    compiler = choice("compiler", compiler, ("nvrtc", "nvcc", "auto"))
     lto = choice("lto", lto, (None, False, True))
-    cuda_cflags = flags("extra_cuda_cflags", extra_cuda_cflags)
+    given_flags = cuda_cflags = flags("extra_cuda_cflags", extra_cuda_cflags)
     # What most requests do not have is imported where there is some: a hit is mostly imports.
     if compiler == "nvcc":  # its own variables may hold flags
         from ..cuda.nvcc import caller_flags
@@ -301,7 +315,8 @@ def make_request(
         output=f"{name}.so" if output is None else file_name("output", output),
         files=files,
         use_pch=pch.is_wanted(use_pch),
-        compiler=compiler,
+        compiler="nvcc" if compiler == "nvcc" else "nvrtc",
+        nvcc_flags=given_flags if compiler == "auto" else None,
         verbose=bool(verbose),
         arch=arch,
     )

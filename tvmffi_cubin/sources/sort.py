@@ -50,6 +50,12 @@ class Sources(NamedTuple):
         return bool(self.mixed or self.cuda_host or self.cpp or self.files or self.has_binaries)
 
     @property
+    def are_for_nvcc(self) -> bool:
+        """Whether nvcc might build CUDA sources that are cut, or the host compiler's, here."""
+        files = any(file.language == "cuda" for file in self.files)
+        return bool(self.mixed) or (not self.device and bool(self.cuda_host or files))
+
+    @property
     def exported_by_files(self) -> tuple[str, ...] | None:
         """What host files are seen to export; None where nothing exports by itself."""
         mixed = [source for unit in self.mixed for source in unit if source.path is not None]
