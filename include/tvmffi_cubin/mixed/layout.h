@@ -19,16 +19,24 @@ struct Object<T, decltype(void(sizeof(T[1])))> {
   static constexpr Word kWord = static_cast<Word>(sizeof(T)) << 8 | alignof(T);
 };
 
+/*! \brief The same of what pointers and arrays lead to in the end. */
 template <typename T>
-struct Pointee {
-  static constexpr Word kWord = 0;
-};
+struct Innermost : Object<T> {};
 template <typename T>
-struct Pointee<T*> : Object<T> {};
+struct Innermost<T*> : Innermost<T> {};
+template <typename T>
+struct Innermost<T* const> : Innermost<T> {};
+template <typename T, decltype(sizeof(0)) kCount>
+struct Innermost<T[kCount]> : Innermost<T> {};
 
-/*! \brief 24 bits of what a value is, 40 of what it points at. */
+/*!
+ * \brief 24 bits of what a value is, 40 of what it points at or is an array of.
+ * Sizes of parameters are below the prime number, which has those of variables fit as well.
+ */
 template <typename T>
-inline constexpr Word kOf = Object<T>::kWord << 40 | (Pointee<T>::kWord & 0xffffffffffull);
+inline constexpr Word kOf = (Object<T>::kWord >> 8) % 65521 << 48 |
+                            (Object<T>::kWord & 0xff) << 40 |
+                            (Innermost<T>::kWord & 0xffffffffffull);
 
 /*! \brief Whether two are the same, where both sides know what is pointed at. */
 constexpr bool AreSame(Word device, Word host) {
