@@ -12,6 +12,8 @@ from tvmffi_cubin.cuda.options import link_options, nvrtc_options, without_separ
         (["-O3", "--expt-relaxed-constexpr", "--extended-lambda", "-m64", "--threads", "4"], []),
         (["-t", "4", "-t0", "-arch=native"], []),
         (["-Xcompiler", "-fPIC", "-Xcompiler=-fPIC,-Wall", "-Xcompiler -fPIC"], []),
+        # What nvcc has both sides' preprocessor read.
+        (["-Xcompiler", "-Wall,-DA", "-Xcompiler=-isystem,/b"], ["-DA", "-I/b"]),
         (["-gencode", "arch=compute_90,code=sm_90", "--gpu-architecture", "sm_90"], []),
         (["-gencode arch=compute_90,code=sm_90", "-arch=sm_90", "-DA"], ["-DA"]),
         # Other spellings.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -51,6 +52,7 @@ _NOT_FOR_NVRTC = {
 
 _FIRST = ("-include", "-imacros")
 _FOLDERS = ("-iquote", "-I", "-isystem", "-idirafter")  # in the order of the search
+_PREPROCESSOR = (*_FIRST, *_FOLDERS, "-D", "-U")
 
 
 class Option(NamedTuple):
@@ -116,7 +118,9 @@ def named_archs(options: object, archs: object = None) -> tuple[str, ...]:
 def nvrtc_options(options: object) -> tuple[str, ...]:
     """Return a caller's options as NVRTC takes them, without those that name architectures."""
     kept: list[str] = []
-    for name, value, items in read(options):
+    # nvcc has the host's preprocessor read both sides.
+    of_both = (x for x in read(_host_options(options)) if x.name in _PREPROCESSOR)
+    for name, value, items in (*read(options), *of_both):
         if name == "-Xptxas":  # NVRTC takes one at a time
             kept += (f"-Xptxas={part}" for part in _at_commas(value))
         elif name == "-isystem":
@@ -152,6 +156,12 @@ def link_options(options: object) -> tuple[str, ...]:
         elif name == "-Xptxas":
             kept += (f"-Xptxas={part}" for part in _at_commas(value))
     return tuple(kept)
+
+
+def _host_options(options: object) -> list[str]:
+    """Return what `-Xcompiler` hands to the host compiler, which a shell reads before."""
+    values = (x.value for x in read(options) if x.name == "-Xcompiler")
+    return [word for value in values for part in _at_commas(value) for word in shlex.split(part)]
 
 
 def _at_commas(value: str) -> list[str]:
@@ -197,8 +207,9 @@ class PreprocessorFlags(NamedTuple):
 def preprocessor_flags(flags: Iterable[str]) -> PreprocessorFlags:
     """Return the preprocessor flags among `flags`, as nvcc, NVRTC or gcc spell them."""
     found = []
-    for name, value, _ in read(tuple(flags)):
-        if name in (*_FIRST, *_FOLDERS, "-D", "-U"):
+    given = tuple(flags)
+    for name, value, _ in (*read(given), *read(_host_options(given))):
+        if name in _PREPROCESSOR:
             # A header that comes first is looked for in the current folder first.
             is_path = name in _FOLDERS or (name in _FIRST and os.path.isfile(value))
             found.append((name, os.path.abspath(value) if is_path else value))
