@@ -164,35 +164,3 @@ def test_an_image_for_another_device_is_told(mod, driver_stub):
     driver_stub.set_devices(80)
     with pytest.raises(tc.LaunchError, match="pass this device's architecture"):
         mod.bad(1, 1, 0)
-
-
-LAYOUTS = {
-    "by the compiler's macros": """
-#ifdef __CUDA_ARCH__
-struct alignas(16) S { float x; };
-#else
-struct S { float x; };
-#endif
-__global__ void k(S s) {}
-void f() { k<<<1, 1>>>(S{}); }""",
-    "in CCCL's own way": """
-#include <complex>
-struct S { float a; std::complex<float> z; };
-__global__ void k(S s) {}
-void f() { k<<<1, 1>>>(S{}); }""",
-    "of a variable": """
-#ifdef __CUDA_ARCH__
-typedef float element;
-#else
-typedef double element;
-#endif
-__device__ element values[3];
-__global__ void k() { values[0] = 1; }
-int f() { k<<<1, 1>>>(); return cudaMemcpyToSymbol(values, nullptr, 4); }""",
-}
-
-
-@pytest.mark.parametrize("source", LAYOUTS.values(), ids=LAYOUTS)
-def test_what_the_sides_lay_out_differently_is_an_error_of_the_build(source):
-    with pytest.raises(tc.CompileError, match="laid out otherwise in device code"):
-        tc.build_inline("layouts", source, functions=["f"], arch="sm_90")

@@ -14,6 +14,7 @@ from ..device.units import of_names, with_hints
 from ..errors import BuildError, CompileError
 from ..host.build import shortened
 from ..host.later import Later
+from ..kernels.demangle import demangle
 from ..launches.values import bound_param
 from ..sources.device_side import DeviceSide, device_side
 from ..sources.expansion import Expansion
@@ -31,7 +32,7 @@ from .tools import Toolset
 
 _NVCC = 'nvcc takes some code that NVRTC refuses: if it takes this, compiler="nvcc" builds it'
 _OF_MMA = "\n#include <cuda_fp16.h>\n#include <cuda_bf16.h>"
-_UNRESOLVED = "Unresolved extern"
+_UNRESOLVED = re.compile(r"Unresolved extern \w+ '(\w+)'")
 _OWN_CODE = (
     "each file with kernels and host functions has device code of its own: define it in a header "
     "that both include, or compile with compiler=\"nvcc\" and extra_cuda_cflags=['-rdc=true']"
@@ -295,8 +296,13 @@ class UnitBuilder(NamedTuple):
 
     def _device_error(self, error: CompileError) -> CompileError:
         hints = [*torch_word_hints(error.log)]
-        if _UNRESOLVED in error.log and not self.unit.is_alone:
-            hints.append(_OWN_CODE)
+        if missing := _UNRESOLVED.search(error.log):
+            name = demangle(missing[1])
+            hints.append(
+                f"{name} has no device code: define it, as a __device__ function if it is one"
+                if self.unit.is_alone
+                else _OWN_CODE
+            )
         if "\nHint: " not in str(error) and not hints and not _LAYOUT.search(error.log):
             hints = [_NVCC]
         return with_hints(error, hints)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable
 from typing import NamedTuple
 
@@ -12,6 +13,14 @@ _CUDA_NAMESPACES = frozenset(
     ("std", "cooperative_groups", "nvcuda", "cub", "cuda", "cute", "cutlass", "thrust")
 )
 _HOST_NAMESPACES = frozenset(("std", "tvm"))
+_STD_INTEGER = re.compile(r"\bstd\s*::\s*(?:size_t|ptrdiff_t|u?int(?:8|16|32|64)_t)\b")
+_OVERRIDING = {"override", "final"}
+# What stands for a member function of the host's whose declaration has types of the host's.
+_HOST_MEMBER = (
+    "template <typename... T> static auto {name}(...) {{ static_assert(sizeof...(T) == ~0u, "
+    '"tvmffi_cubin: {owner}::{name} is host code, and only host code has the types that it names");'
+    " }}"
+)
 
 
 class DeviceSide(NamedTuple):
@@ -48,6 +57,7 @@ class _DeviceCut:
         self.without = without
         self.edits: list[Edit] = []
         self.kept: set[int] = set()
+        self.hidden: set[tuple[int, str]] = set()
         self.namespaces = {
             x for item in text.walk() if item.kind == "namespace" for x in item.names
         }
@@ -93,9 +103,16 @@ class _DeviceCut:
         is_own = item.is_device_variable or item.words & {"__global__", "__device__"}
         if not self.without or is_own:
             return False
+        members = (x for x in item.walk() if x.is_member and self._is_host_member(x))
+        return bool(self._errors(item).difference(*map(self._errors, members)))
+
+    def _errors(self, item: Item) -> set[tuple[str, int]]:
+        """Return the places of errors within an item."""
+        if not self.without:
+            return set()
         file, first = self.text.tokens.line(item.first)
         last = self.text.tokens.line(item.end - 1)[1]
-        return any((file, line) in self.without for line in range(first, last + 1))
+        return {(file, line) for line in range(first, last + 1) if (file, line) in self.without}
 
     def _is_guide(self, item: Item) -> bool:
         """Whether a function's declaration is a deduction guide of a class."""
@@ -150,20 +167,46 @@ class _DeviceCut:
                 self._leave_declaration(child)
 
     def _leave_declaration(self, item: Item) -> None:
-        """Cut a host function of a class; traits go on to see constructors and assignments."""
+        """Leave of a host function in a class what traits see of it."""
         text = self.text
-        owner = item.parent.name if item.parent else ""
-        is_special = item.name in (owner, "operator")
-        head = text.head(item)
-        if is_special and not head & _HOST_NAMESPACES and all(map(self._is_known, head)):
-            # NVRTC refuses a function that is for the host by its own word.
-            for number in range(item.first, text.head_end(item)):
-                if text.tokens.texts[number] == "__host__":
-                    self.edits.append(text.edit_of(number, number + 1))
-            if item.body is not None:
-                self.edits.append(text.edit_of(text.head_end(item), item.body[1] + 1, ";"))
+        if not self._is_declarable(item):
+            self.edits.append(text.edit_of(item.first, item.end, self._hidden(item)))
             return
-        self.edits.append(text.edit_of(item.first, item.end))
+        # NVRTC refuses a function that is for the host by its own word.
+        for number in range(item.first, text.head_end(item)):
+            if text.tokens.texts[number] == "__host__":
+                self.edits.append(text.edit_of(number, number + 1))
+        if item.body is not None:
+            self.edits.append(text.edit_of(text.head_end(item), item.body[1] + 1, ";"))
+
+    def _is_declarable(self, item: Item) -> bool:
+        """Whether device code has all that a host function's declaration names."""
+        text, tokens = self.text, self.text.tokens
+        words, end = text.head(item), text.head_end(item)
+        # A class refers to the functions that override others.
+        if item.params is None or words & _OVERRIDING or self._errors(item):
+            return False
+        is_deduced = "->" not in tokens.texts[item.params[1] : end]
+        if is_deduced and "auto" in tokens.texts[item.head : item.params[0]]:
+            return False
+        if "std" in words and "std" not in _STD_INTEGER.sub("", tokens.span(item.first, end)):
+            words = words - {"std"}
+        return not words & _HOST_NAMESPACES and all(map(self._is_known, words))
+
+    def _hidden(self, item: Item) -> str:
+        """Return what stands for a function that cannot be declared: using it is an error."""
+        words = self.text.head(item)
+        if item.parent is None or words & {*_OVERRIDING, "friend", "operator"}:
+            return ""
+        owner, key = item.parent.name, (id(item.parent), item.name)
+        if item.params is None or self.text.tokens.texts[item.params[0] - 2] == "~":
+            return ""
+        if item.name == owner:  # a class without constructors might be an aggregate
+            return f"{owner}(::tvmffi_cubin_host_only<{item.first}>);"
+        if key in self.hidden:
+            return ""
+        self.hidden.add(key)
+        return _HOST_MEMBER.format(owner=owner, name=item.name)
 
     def _is_known(self, word: str) -> bool:
         items = self.text.by_name.get(word, [])

@@ -21,6 +21,10 @@
 
 extern "C" __device__ void __assert_fail(const char*, const char*, unsigned, const char*) throw();
 
+// What a host's constructor takes, where it takes types of the host's.
+template <int>
+struct tvmffi_cubin_host_only;
+
 // Of headers that no device code has asked for.
 namespace std {}
 namespace cub {}

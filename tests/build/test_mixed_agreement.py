@@ -1,0 +1,177 @@
+"""Both sides of a mixed source see the same types, or the build says that they do not."""
+
+from __future__ import annotations
+
+import pytest
+
+import tvmffi_cubin as tc
+
+# Wherever a type `S` may be that both sides have.
+ALL_USES = """
+__device__ S variable;
+__constant__ S* pointer;
+__device__ S* pointers[2];
+__device__ S array[70000];
+__global__ void take(S value, const S* __restrict__ at, S** rows) {
+  if (sizeof(S) != SIZE) array[0] = variable, pointers[0] = pointer;
+  static_assert(sizeof(S) == SIZE, "as on the host");
+}
+int f() {
+  static_assert(sizeof(S) == SIZE, "as wanted");
+  take<<<1, 1>>>(S{}, nullptr, nullptr);
+  S s{};
+  return cudaMemcpyToSymbol(variable, &s, 1) + cudaMemcpyToSymbol(pointer, &s, 1) +
+         cudaMemcpyToSymbol(pointers, &s, 1) + cudaMemcpyToSymbol(array, &s, 1);
+}"""
+
+HAS_NAME = """
+#include <string>
+#include <type_traits>
+#include <vector>
+template <class T, class = void> struct HasName : std::false_type {};
+template <class T>
+struct HasName<T, std::void_t<decltype(std::declval<T>().name())>> : std::true_type {};
+"""
+
+# Texts that define S, and its size.
+SAME = {
+    "aligned as the host's compiler says": (
+        """
+#if __GNUC__ >= 4
+struct alignas(16) S { float x; };
+#else
+struct S { float x; };
+#endif""",
+        16,
+    ),
+    "fast integers": (
+        "#include <cstdint>\nstruct S { char a; int_fast32_t x; std::uint_fast16_t y; };",
+        24,
+    ),
+    "a trait over a host's constructor": (
+        """
+#include <type_traits>
+struct H { H(int n) : x(n) {} int x; };
+struct S { std::conditional_t<std::is_constructible_v<H, int>, double, char> x; };""",
+        8,
+    ),
+    "a trait over a constructor with types of the host": (
+        """
+#include <string>
+#include <type_traits>
+struct H { H(const std::string& s) : x(s.size()) {} H(int, std::string) : x(0) {} int x; };
+constexpr bool kIsPlain = std::is_default_constructible_v<H> || std::is_aggregate_v<H>;
+struct S { std::conditional_t<kIsPlain, char, double> x; };""",
+        8,
+    ),
+    "a trait over a host's function": (
+        f"""{HAS_NAME}
+struct H {{ int x; __host__ std::size_t name() const {{ std::string s; return s.size(); }} }};
+struct S {{ std::conditional_t<HasName<H>::value, double, char> x; }};""",
+        8,
+    ),
+    "a tensor map in a structure": (
+        "#include <cuda.h>\nstruct S { int n; CUtensorMap map; };\n"
+        "constexpr int kSize = CUDA_VERSION < 13000 ? 192 : 256;",
+        "kSize",
+    ),
+    "no pointer": (
+        """
+#include <type_traits>
+constexpr bool kIsConst = std::is_const_v<std::remove_pointer_t<const int>>;
+struct S { std::conditional_t<kIsConst, double, char> x; };""",
+        8,
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "size"), SAME.values(), ids=SAME)
+def test_both_sides_have_the_same_type(text, size):
+    source = text + ALL_USES.replace("SIZE", str(size))
+    tc.build_inline("same", source, functions=["f"], arch="sm_90a")
+
+
+def test_macros_for_the_host_compiler_are_both_sides_macros_as_with_nvcc():
+    text = "struct S { COUNTED x; };" + ALL_USES.replace("SIZE", "8")
+    flags = ["-Xcompiler", "-Wall,-DCOUNTED=double"]
+    tc.build_inline("same", text, functions=["f"], arch="sm_90a", extra_cuda_cflags=flags)
+
+
+BY_SIDE = """
+#ifdef __CUDA_ARCH__
+struct S { float a[2]; };
+#else
+struct S { float a; };
+#endif
+"""
+KERNEL = "__global__ void k({}) {{}}\nint f() {{ k<<<1, 1>>>({}); return 0; }}"
+VARIABLE = """{};
+__global__ void k() {{ (void)&values; }}
+int f() {{ k<<<1, 1>>>(); return cudaMemcpyToSymbol(values, nullptr, 4); }}"""
+USES = {
+    "a value": KERNEL.format("S s", "S{}"),
+    "a pointer": KERNEL.format("const S* __restrict__ const s", "nullptr"),
+    "a pointer to pointers": KERNEL.format("S** s", "nullptr"),
+    "a variable": VARIABLE.format("__device__ S values"),
+    "a constant": VARIABLE.format("__constant__ S values[3]"),
+    "an array of pointers": VARIABLE.format("__device__ S* values[3]"),
+    "a large array": VARIABLE.format("__device__ S values[1 << 16]"),
+}
+
+
+LAYOUTS = {
+    **{name: BY_SIDE + use for name, use in USES.items()},
+    "in CCCL's own way": f"""
+#include <complex>
+struct S {{ float a; std::complex<float> z; }};
+{USES["a value"]}""",
+}
+
+
+@pytest.mark.parametrize("source", LAYOUTS.values(), ids=LAYOUTS)
+def test_what_the_sides_lay_out_differently_is_an_error_of_the_build(source):
+    with pytest.raises(tc.CompileError, match="laid out otherwise in device code"):
+        tc.build_inline("layouts", source, functions=["f"], arch="sm_90a")
+
+
+BRANCH = """
+template <class T> __global__ void k(T x) { static_assert(HasName<T>::value, "the host's branch"); }
+int f() { k<<<1, 1>>>(H{}); return 0; }"""
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        "int name() const { std::string s; return s.size(); }",
+        "__host__ std::size_t name(std::size_t n = 1) const noexcept { return n; }",
+        "template <class T = int> T name() const { return std::vector<T>(1)[0]; }",
+        "void name(cudaStream_t stream = nullptr) const { cudaStreamSynchronize(stream); }",
+        "[[nodiscard]] inline __attribute__((always_inline)) int name() { return puts(nullptr); }",
+    ],
+)
+def test_device_code_sees_that_a_class_has_a_host_function(member):
+    source = f"{HAS_NAME}struct H {{ int x; {member} }};{BRANCH}"
+    tc.build_inline("branch", source, functions=["f"], arch="sm_90a")
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        "std::string name() const { return {}; }",
+        "tvm::ffi::String name() { return {}; } std::string name(int) { return {}; }",
+        "auto name() const { return std::string(); }",
+        "\nvector<int> name() const { return {}; }",
+    ],
+)
+def test_one_that_device_code_cannot_declare_is_an_error_only_where_it_is_asked_for(member):
+    text = f"{HAS_NAME}using namespace std;\nstruct H {{ int x; {member} }};"
+    tc.build_inline("branch", text + KERNEL.format("H h", "H{}"), functions=["f"], arch="sm_90a")
+    with pytest.raises(tc.CompileError, match="H::name is host code, and only host code has the"):
+        tc.build_inline("branch", text + BRANCH, functions=["f"], arch="sm_90a")
+
+
+def test_a_call_of_a_host_function_is_told_by_its_name():
+    text = "struct H { int x; int name() const { return x; } };"
+    use = KERNEL.format("H h, int* x", "H{}, nullptr").replace("{}\n", "{ *x = h.name(); }\n")
+    with pytest.raises(tc.CompileError, match=r"H::name\(\) const has no device code: define it"):
+        tc.build_inline("call", text + use, functions=["f"], arch="sm_90a")
