@@ -2,9 +2,9 @@
 
 from gpu import arch, no_launch
 
+# [docs:build]
 import tvmffi_cubin as tc
 
-# [docs:build]
 mod = tc.load_inline(
     "call_site",
     cuda_sources=r"""
