@@ -54,12 +54,16 @@ def test_every_undefined_symbol_is_named():
 
 
 @pytest.mark.parametrize(
-    "kinds", [("relocatable", "relocatable"), ("ltoir", "ltoir"), ("relocatable", "ltoir")]
+    "kinds",
+    [
+        *(("relocatable", "relocatable"), ("ltoir", "ltoir"), ("relocatable", "ltoir")),
+        *(("ptx", "ptx"), ("relocatable", "ptx")),
+    ],
 )
 def test_a_symbol_that_is_defined_twice_is_an_error(kinds: tuple[str, str], capfd):
-    if kinds[0] != kinds[1] and nvjitlink.version() < (12, 9):
+    if kinds == ("relocatable", "ltoir") and nvjitlink.version() < (12, 9):
         pytest.skip("this nvJitLink tells of it on the error stream only")
-    first, second = (unit(LIBRARY, kind) for kind in kinds)
+    first, second = (unit(LIBRARY, kind, options=["-rdc=true"]) for kind in kinds)
     message = refusal(unit(USER), first, second)
     assert re.search("Multiple definition of 'counter'|'counter': symbol multiply", message)
     assert "Hint: rename one, make it static or inline, or keep one" in message

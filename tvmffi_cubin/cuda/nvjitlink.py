@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ..errors import CompileError
+from ..kernels import ptx
 from ..kernels.cubin import Cubin
 from ..kernels.demangle import demangle
 from ..kernels.elf import Symbol
@@ -129,7 +130,7 @@ def _fits(item: Cubin, target: str) -> bool:
 
 
 def _clashes(inputs: Sequence[Cubin]) -> Iterator[str]:
-    """Yield what relocatable cubins define twice, or declare otherwise than it is defined.
+    """Yield what relocatable cubins and PTX define twice, or cubins declare as something else.
 
     nvJitLink says so on the error stream of the process alone, and links nevertheless, or crashes.
     """
@@ -141,6 +142,11 @@ def _clashes(inputs: Sequence[Cubin]) -> Iterator[str]:
             home, first, _ = homes.setdefault(symbol.name, (unit, symbol, what))
             if first is not symbol:
                 yield f"Multiple definition of '{symbol.name}' in '{unit}', first in '{home}'"
+    owners = {name: home for name, (home, *_) in homes.items()}
+    for item in inputs:
+        for name in sorted(ptx.defined(item.image)) if item.kind == "ptx" else ():
+            if (home := owners.setdefault(name, item.name)) != item.name:
+                yield f"Multiple definition of '{name}' in '{item.name}', first in '{home}'"
     for unit, symbol, what in symbols:
         if symbol.is_undefined and symbol.name in homes:
             home, first, defined = homes[symbol.name]

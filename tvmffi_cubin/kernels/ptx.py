@@ -28,6 +28,16 @@ def kernels(data: bytes) -> tuple[Kernel, ...]:
     return tuple(_kernel(*match.groups()) for match in re.finditer(entries, _code(data)))
 
 
+def defined(data: bytes) -> set[str]:
+    """Return the functions and variables of PTX that other units see."""
+    pattern = (
+        r"^[ \t]*\.visible\s+\.(?:(?:func|entry)\s+(?:\([^)]*\)\s*)?([\w$]+)"
+        r"|(?:global|const)\b[^;=]*?([\w$]+)\s*(?:\[\d*\]\s*)*[;=])"
+    )
+    found = re.findall(pattern, _code(data), re.MULTILINE)
+    return {name or variable for name, variable in found}
+
+
 def _code(data: bytes) -> str:
     """Return PTX without comments and strings."""
     text = data.partition(b"\0")[0].decode("utf-8", "replace")
