@@ -76,6 +76,12 @@ def test_code_and_an_image_become_one_shared_object(tmp_path, link):
     assert symbols(so) == {"answer"}
 
 
+def test_what_is_no_compiler_is_told(tmp_path):
+    unit = Cxx("a.cc", ("/bin/true",))
+    with pytest.raises(BuildError, match=r"none made o\.so: set CXX to a compiler"):
+        build.run(BuildPlan("o", (unit,), link=Link(("/bin/true",))), tmp_path, {"a.cc": ""})
+
+
 def test_driver_symbols_and_images_stay_inside(tmp_path):
     code = "".join(
         f"{EXPORT}int {name}() {{ return 1; }}\n"

@@ -32,7 +32,7 @@ def run(plan: BuildPlan, directory: Path, files: Mapping[str, bytes | str]) -> P
     """Write the files, build the plan, and return the path of what it makes.
 
     `directory` exists, and nobody else uses it; it is kept when the build fails. A BuildError where
-    a command fails, a ToolchainError where there is no ninja.
+    a command fails or nothing is made, a ToolchainError where there is no ninja.
     """
     from .toolchain import find_ninja
 
@@ -82,6 +82,9 @@ def _check(
         reasons = [f"building {plan.product} failed (exit status {status})", *_undefined(printed)]
         failed = failed or " ".join(command)
         raise _error(plan, reasons, failed, printed, directory, _hints(failed, printed))
+    if not os.path.exists(directory / plan.product):
+        reason = f"no command failed, and none made {plan.product}: set CXX to a compiler"
+        raise _error(plan, [reason], " ".join(command), output, directory, [])
 
 
 def jobs() -> list[str]:
