@@ -18,8 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, os.fspath(ROOT))
 
 from tvmffi_cubin.cuda import libraries  # noqa: E402
-from tvmffi_cubin.functions import body  # noqa: E402
-from tvmffi_cubin.host import toolchain  # noqa: E402
+from tvmffi_cubin.host import launcher, toolchain  # noqa: E402
 
 MACHINES = ("x86_64", "aarch64")
 
@@ -45,17 +44,17 @@ def build(machine: str, compiler: tuple[str, ...], folder: Path) -> None:
             # What other processes keep beside the package comes and goes meanwhile.
             ignored = shutil.ignore_patterns("__pycache__")
             shutil.copytree(ROOT / name, source / name, ignore=ignored)
-        launcher = source / "tvmffi_cubin" / "launcher"
-        launcher.mkdir()
+        built = source / "tvmffi_cubin" / "launcher"
+        built.mkdir()
         includes = (source / "include", toolchain.tvm_ffi_paths().include)
         cuda = libraries.find_cuda().include_dirs[0]
-        words = body.command(compiler, includes, os.fspath(cuda))
-        subprocess.run(words, cwd=launcher, check=True)
-        words = body.merge_command(compiler, source / "include")
-        subprocess.run(words, cwd=launcher, check=True)
-        (launcher / body.OBJECT).unlink()
-        (launcher / "merged.o").rename(launcher / f"{machine}.o")
-        (launcher / f"{machine}.txt").write_text(body.headers_digest(source / "include"))
+        words = launcher.command(compiler, includes, os.fspath(cuda))
+        subprocess.run(words, cwd=built, check=True)
+        words = launcher.merge_command(compiler, source / "include")
+        subprocess.run(words, cwd=built, check=True)
+        (built / launcher.OBJECT).unlink()
+        (built / "merged.o").rename(built / f"{machine}.o")
+        (built / f"{machine}.txt").write_text(launcher.headers_digest(source / "include"))
         pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel"]
         tag = f"--config-settings=--build-option=--plat-name=linux_{machine}"
         options = ["--no-deps", "--no-build-isolation", tag, "-w", os.fspath(folder)]

@@ -18,7 +18,7 @@ import pytest
 from stub.driver_stub import DriverStub
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.functions import body
+from tvmffi_cubin.host import launcher
 
 # No child may outlive its test, should it hang: in seconds.
 _PATIENCE = 600
@@ -104,7 +104,7 @@ def is_right(mod: tc.Module, number: int, stub: DriverStub) -> bool:
 
 def launcher_in_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the launcher's object in the cache folder, as where the package cannot be written."""
-    monkeypatch.setattr(body, "SHIPPED", (Path("/dev/null"),))
+    monkeypatch.setattr(launcher, "SHIPPED", (Path("/dev/null"),))
 
 
 class CountingCompiler:

@@ -13,7 +13,7 @@ import tvmffi_cubin
 from tvmffi_cubin import Launch
 from tvmffi_cubin.cache.store import Cache
 from tvmffi_cubin.errors import BuildError, ToolchainError
-from tvmffi_cubin.functions import body
+from tvmffi_cubin.host import launcher
 from tvmffi_cubin.host.toolchain import HostCompiler
 from tvmffi_cubin.inline.tools import find_tools
 
@@ -33,29 +33,29 @@ def compiler(tools, folder: Path, script: str):
 
 def test_it_is_made_once_an_installation_whatever_the_cache_folder(tools, tmp_path, monkeypatch):
     tools = compiler(tools, tmp_path, "echo > launcher.o")
-    monkeypatch.setattr(body, "SHIPPED", (tmp_path / "package",))
-    body.obtain(Cache(tmp_path / "one"), tools)
-    path = body.obtain(Cache(tmp_path / "two"), tools)
+    monkeypatch.setattr(launcher, "SHIPPED", (tmp_path / "package",))
+    launcher.obtain(Cache(tmp_path / "one"), tools)
+    path = launcher.obtain(Cache(tmp_path / "two"), tools)
     assert tmp_path / "package" in Path(path).parents
     assert not (tmp_path / "two").exists()
 
 
 def test_a_compiler_that_fails_is_quoted(tools, tmp_path, monkeypatch):
-    monkeypatch.setattr(body, "SHIPPED", (tmp_path,))
+    monkeypatch.setattr(launcher, "SHIPPED", (tmp_path,))
     tools = compiler(tools, tmp_path, 'echo "launcher.cc:3:10: error: no such thing"\nexit 1')
     with pytest.raises(BuildError, match=r"C\+\+17 compiler .exit status 1.:\nlauncher.cc:3:10: e"):
-        body.obtain(Cache(tmp_path / "cache"), tools)
+        launcher.obtain(Cache(tmp_path / "cache"), tools)
 
 
 @pytest.fixture
 def no_compiler(tools, tmp_path, monkeypatch):
     """A machine with as and ld alone, and a package that brings the object, as wheels do."""
-    made = body.obtain(Cache(tmp_path / "cache"), tools)
+    made = launcher.obtain(Cache(tmp_path / "cache"), tools)
     folder = tmp_path / "launcher"
     folder.mkdir()
     shutil.copy(made, folder / f"{os.uname().machine}.o")
-    (folder / f"{os.uname().machine}.txt").write_text(body.headers_digest(tools.include))
-    monkeypatch.setattr(body, "SHIPPED", (folder,))
+    (folder / f"{os.uname().machine}.txt").write_text(launcher.headers_digest(tools.include))
+    monkeypatch.setattr(launcher, "SHIPPED", (folder,))
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in ("as", "ld", "sh"):

@@ -34,14 +34,14 @@ def resolved(functions, *images, host=(), has_host=None, sources=()):
 
 
 def names(exports) -> tuple[list[str], list[str]]:
-    return [name for name, _ in exports.host], [*exports.plan.functions]
+    return [name for name, _ in exports[0]], [*exports[1].functions]
 
 
 def chosen(launch: Launch | str, *images: Image, function="f", **options) -> str:
     """Return the symbol of the kernel that a launch, or its kernel's name, stands for."""
     launch = Launch(kernel=launch) if isinstance(launch, str) else launch
-    made = resolved([Export(function, instances=((launch,),))], *images, **options)
-    (ref,) = made.plan.kernels
+    _, plan = resolved([Export(function, instances=((launch,),))], *images, **options)
+    (ref,) = plan.kernels
     return ref.signature.kernel.name
 
 

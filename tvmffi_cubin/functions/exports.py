@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..launches.launch import Launch
 from ..launches.values import bound_param, told
@@ -21,13 +21,6 @@ if TYPE_CHECKING:
 _AS_CALLED = Launch()
 
 
-class Exports(NamedTuple):
-    """What the module exports: C++ functions by name, with docstrings, and generated functions."""
-
-    host: tuple[tuple[str, str], ...]
-    plan: Plan
-
-
 def resolve(
     functions: Sequence[Export] | None,
     images: Sequence[Image],
@@ -38,8 +31,8 @@ def resolve(
     device_sources: Sequence[str] = (),
     bound_params: Sequence[str] = (),
     image_files: Collection[str] = (),
-) -> Exports:
-    """Tell kernels from C++ functions and bind the former.
+) -> tuple[tuple[tuple[str, str], ...], Plan]:
+    """Return the C++ functions to export, with docstrings, and the plan of all others.
 
     Raises
     ------
@@ -78,7 +71,7 @@ def resolve(
         bind(plan, name, pairs, doc=doc)
     if has_host:
         _note_slots(plan, kernels)
-    return Exports(tuple(host), plan)
+    return tuple(host), plan
 
 
 def _all_kernels(kernels: Kernels) -> list[KernelRef]:

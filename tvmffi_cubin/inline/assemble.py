@@ -42,19 +42,19 @@ def make(wanted: Build, folder: Path) -> Product:
         device = Later(partial(compile_device, request, sources.device, archs))
     # While NVRTC works, which needs no Python, the stages after it are imported, and the launcher's
     # own object, which does not depend on the kernels, is compiled where that was never done.
-    from ..functions import body
+    from ..host import launcher
 
     generates = not sources.has_host or any(export.launches for export in request.functions or ())
     generates = generates or bool(request.bound_params)
-    launcher = Later(partial(body.obtain, cache, tools)) if generates else None
+    body = Later(partial(launcher.obtain, cache, tools)) if generates else None
     from ..device.image import given_images, with_own
     from ..functions import exports
     from ..host.build import Assembling
     from .job import MODULE, Job, assembled
 
     begun: contextlib.AbstractContextManager[Assembling | None] = contextlib.nullcontext()
-    if launcher and not (sources.has_host or request.host_flags):
-        begun = Assembling(assembled(request, tools, launcher.result()), MODULE, folder)
+    if body and not (sources.has_host or request.host_flags):
+        begun = Assembling(assembled(request, tools, body.result()), MODULE, folder)
     with begun as assembling:
         given = given_images(request, archs)
         mixed = None
@@ -64,7 +64,7 @@ def make(wanted: Build, folder: Path) -> Product:
             mixed = compile_mixed(request, sources, archs, tools, cache, given)
         own = mixed.images if mixed else {DEVICE_IMAGE: device.result()} if device else {}
         images = with_own(given, request, own)
-        resolved = exports.resolve(
+        host_functions, plan = exports.resolve(
             request.functions,
             images,
             host_functions=sources.host_functions,
@@ -74,13 +74,13 @@ def make(wanted: Build, folder: Path) -> Product:
             bound_params=request.bound_params,
             image_files=request.image_files,
         )
-        if resolved.plan.has_cpp_slots:
+        if plan.has_cpp_slots:
             _refuse_compiled(request)
         objects = []
-        if not resolved.plan.is_empty:
-            objects.append(launcher.result() if launcher else body.obtain(cache, tools))
+        if not plan.is_empty:
+            objects.append(body.result() if body else launcher.obtain(cache, tools))
         objects += mixed.objects if mixed else ()
-        job = Job(request, tools, sources, images, resolved, archs, mixed)
+        job = Job(request, tools, sources, images, host_functions, plan, archs, mixed)
         return _build(job, objects, wanted, folder, assembling)
 
 
@@ -98,12 +98,10 @@ def _build(
     job: Job, objects: list[str], wanted: Build, folder: Path, assembling: Assembling | None
 ) -> Product:
     """Generate, plan and build; `objects` are linked, too."""
-    from ..functions.manifest import manifest
     from ..host.plan import BuildPlan
 
     request, tools, mixed = job.request, job.tools, job.mixed
-    facts = manifest(request, tools=tools, images=job.images, exports=job.exports, archs=job.archs)
-    files, units = job.files_and_units(facts)
+    files, units = job.files_and_units()
     read: list[str] = [binary.path for binary in request.files.binaries]
     absent: list[str] = []
     unknown: list[str] = []

@@ -24,10 +24,10 @@ def host_units(job: Job) -> tuple[dict[str, bytes | str], list[Unit]]:
     request, tools, sources = job.request, job.tools, job.sources
     files: dict[str, bytes | str] = {}
     units: list[Unit] = []
-    own = (host.BOUND_PARAMS,) if job.exports.plan.has_cpp_slots else ()
+    own = (host.BOUND_PARAMS,) if job.plan.has_cpp_slots else ()
     by_nvcc = _by_nvcc(job)
     done = job.mixed.exported if job.mixed else ()
-    exported = [export for export in job.exports.host if export[0] not in done]
+    exported = [export for export in job.host_functions if export[0] not in done]
     cuda_flags = (*own, *HeaderSearch(request, tools).cuda_flags)
     cflags = (*own, *request.cflags)
 

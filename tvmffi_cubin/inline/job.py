@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .. import __version__
 from ..device.image import Image, may_be_named
 from ..errors import ToolchainError
 from ..functions.assembly import image_text, manifest_text
-from ..functions.exports import Exports
-from ..functions.manifest import image_paths
+from ..functions.plan import Plan
 from ..host import toolchain
 from ..host.plan import LOCAL_SYMBOLS, Assembly, BuildPlan, Link, Merge, Unit
+from ..launches import SCHEMA
 from ..sources.sort import Sources
 from .request import Request
 from .tools import Toolset
@@ -35,6 +36,7 @@ _VERSION_SCRIPT = r"(?:^|,)--?version-script(?:[=,]|$)"
 class Job(NamedTuple):
     """A request, its tools, and what the device part turned out to hold.
 
+    `host_functions` are the C++ functions to export, with docstrings, `plan` the generated ones;
     `archs` is what nvcc compiles for, where it does; `mixed` what mixed sources were compiled to.
     """
 
@@ -42,17 +44,16 @@ class Job(NamedTuple):
     tools: Toolset
     sources: Sources
     images: tuple[Image, ...]
-    exports: Exports
+    host_functions: tuple[tuple[str, str], ...]
+    plan: Plan
     archs: tuple[str, ...] = ()
     mixed: MixedModule | None = None
 
-    def files_and_units(
-        self, manifest: Mapping[str, Any]
-    ) -> tuple[dict[str, bytes | str], tuple[Unit, ...]]:
+    def files_and_units(self) -> tuple[dict[str, bytes | str], tuple[Unit, ...]]:
         """Return the files to write, by name, and the units that compile them."""
         files: dict[str, bytes | str] = {}
         units: list[Unit] = []
-        plan, is_called = self.exports.plan, not self.exports.plan.is_empty
+        plan, is_called = self.plan, not self.plan.is_empty
         tables = {} if self.mixed is None else self.mixed.tables
         assembler: tuple[str, ...] = ()
         if self.images or is_called or tables:
@@ -77,9 +78,9 @@ class Job(NamedTuple):
             files[_TABLE.format(name)] = text
             units.append(Assembly(_TABLE.format(name), assembler))
         if self.images or is_called:
-            files[_MANIFEST] = said = json.dumps(manifest)
+            files[_MANIFEST] = said = json.dumps(self._manifest())
             if is_called:
-                plan.close(image_paths(self.request))
+                plan.close(self._image_paths)
             files[MODULE] = plan.finished(*sections, manifest_text(_MANIFEST, said))
             units.append(Assembly(MODULE, assembler))
         if self.sources.has_host:
@@ -88,6 +89,45 @@ class Job(NamedTuple):
             more_files, more_units = host_units(self)
             return {**files, **more_files}, (*units, *more_units)
         return files, tuple(units)
+
+    def _manifest(self) -> dict[str, Any]:
+        """Return what the shared object says of itself, as JSON values."""
+        request, tools = self.request, self.tools
+        compiler = tools.host.compiler.splitlines()
+        slots = self.plan.slots.items()
+        images = {image.name: image.facts for image in self.images}
+        found: dict[str, Any] = {
+            "schema": SCHEMA,
+            "name": request.name,
+            "functions": self.plan.functions,
+            "kernels": [
+                [x.signature.kernel.name, x.signature.name.display, x.image]
+                for x in self.plan.kernels
+            ],
+            "images": images | {name: {"file": x} for name, x in self._image_paths.items()},
+            "bound": [slot.facts for (function, _), slot in slots if function is None],
+            # Of the machine nothing but its compiler's version.
+            "versions": {
+                "tvmffi_cubin": __version__,
+                "tvm_ffi": tools.tvm_ffi_version,
+                "host_compiler": next((x.strip() for x in compiler if " version " in x), ""),
+            },
+        }
+        # Without these options the functions could not be built again as they are.
+        if request.bound_params:
+            found["bound_params"] = request.bound_params
+        if any(image.cubin.kind == "ptx" for image in self.images):
+            found["ptx"] = "keep"
+        if tools.nvcc is not None:
+            found["versions"]["nvcc"] = tools.nvcc.version
+        if request.is_by_nvcc:
+            found["archs"] = list(self.archs)
+        return found
+
+    @property
+    def _image_paths(self) -> dict[str, str]:
+        """The paths of the images that lie in files, by name."""
+        return {name: os.fspath(x.file) for name, x in self.request.image_files.items()}
 
     def link(self, libraries: Sequence[str]) -> Link | Merge:
         """Return how the objects are linked, with further objects or libraries."""
@@ -109,12 +149,12 @@ class Job(NamedTuple):
             flags = (*forwarders.link_flags(flags), *own)
         elif cuda is not None or binaries:
             flags = (*forwarders.link_flags(flags), *self._cudart_flags)
-        if self.exports.plan.has_cpp_slots:
+        if self.plan.has_cpp_slots:
             flags = (*forwarders.refusing_flags(), *flags)
         shared = [x.path for x in self.request.files.binaries if x.is_shared]
         required: tuple[str, ...] = ()
         if self.sources.exported_by_files is not None:
-            required = tuple(f"__tvm_ffi_{name}" for name, _ in self.exports.host)
+            required = tuple(f"__tvm_ffi_{name}" for name, _ in self.host_functions)
         return Link(
             self.tools.compiler.command,
             tuple(libraries),
