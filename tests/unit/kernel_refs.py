@@ -7,12 +7,12 @@ from typing import Any
 from tvmffi_cubin import Launch
 from tvmffi_cubin.device.signature import KernelSignature, check
 from tvmffi_cubin.functions.bind import bind
-from tvmffi_cubin.functions.plan import KernelRef, Plan
+from tvmffi_cubin.functions.plan import Plan
 from tvmffi_cubin.kernels.cubin import Kernel
 from tvmffi_cubin.kernels.demangle import FunctionName
 from tvmffi_cubin.kernels.types import parse_params
 
-Launches = list[tuple[Launch, KernelRef]]
+Launches = list[tuple[Launch, KernelSignature]]
 
 
 def kernel_ref(
@@ -22,7 +22,7 @@ def kernel_ref(
     known: bool = True,
     names_known: bool = True,
     static_smem_bytes: int = 0,
-) -> KernelRef:
+) -> KernelSignature:
     """Return the kernel of a declaration such as ``"copy(const float* x, float* y)"``.
 
     Parameters
@@ -40,8 +40,7 @@ def kernel_ref(
     found = check(params, kernel, name) if known else ()
     problem = "" if known else "declare its parameters"
     spelled = FunctionName(name, symbol, None)
-    signature = KernelSignature(kernel, spelled, found, names_known, 1, problem)
-    return KernelRef("kernels", signature)
+    return KernelSignature(kernel, spelled, found, names_known, 1, problem, image="kernels")
 
 
 def launched(declaration: str, *, sizes: dict[str, int] | None = None, **options: Any) -> Launches:

@@ -57,7 +57,7 @@ def test_conflicting_types_say_how_to_resolve_it(first, second):
 
 
 def size(declaration: str) -> int:
-    return kernel_ref(f"k({declaration})").signature.kernel.param_sizes[0]
+    return kernel_ref(f"k({declaration})").kernel.param_sizes[0]
 
 
 # params=

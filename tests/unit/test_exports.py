@@ -41,8 +41,8 @@ def chosen(launch: Launch | str, *images: Image, function="f", **options) -> str
     """Return the symbol of the kernel that a launch, or its kernel's name, stands for."""
     launch = Launch(kernel=launch) if isinstance(launch, str) else launch
     _, plan = resolved([Export(function, instances=((launch,),))], *images, **options)
-    (ref,) = plan.kernels
-    return ref.signature.kernel.name
+    (kernel,) = plan.kernels
+    return kernel.kernel.name
 
 
 FILL_FLOAT, FILL_DOUBLE = "_ZN2ns4fillIfLi4EEEvPT_i", "_ZN2ns4fillIdLi4EEEvPT_i"

@@ -38,6 +38,11 @@ class KernelSignature(NamedTuple):
     # Whether it came without a source, and its types from its symbol or its sizes: who declares
     # others is believed.
     opaque: bool = False
+    # Of one in a module: the name of its image; the architectures of that which have it, empty
+    # where all do; by which names its last parameters are bound.
+    image: str = ""
+    archs: tuple[str, ...] = ()
+    bound: tuple[str, ...] = ()
 
     def require(self) -> KernelSignature:
         """Return itself where the parameters are known."""

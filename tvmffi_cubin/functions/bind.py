@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
+from ..device.signature import KernelSignature
 from ..launches.form import to_json
 from ..launches.launch import Launch
 from ..launches.tensor_map import TensorMap
@@ -15,25 +16,22 @@ from ..launches.values import Bound, Scratch, told
 from .assembly import Layout
 from .exported import Exported
 from .launch import LAUNCH, LaunchBinder
-from .plan import BOUND_TABLE, KernelRef, Plan
+from .plan import BOUND_TABLE, Plan
 
 _INSTANCE = Layout("P P P P P i i i i i i ?")
-
-Launches = Sequence[tuple[Launch, KernelRef]]
+Launches = Sequence[tuple[Launch, KernelSignature]]
 
 
 class Instance(NamedTuple):
     """One way to launch under a name: all that does not depend on the names of its kernels.
 
-    `rows` are those of its launches but for the kernel, `counts` end the instance's own.
+    `rows` are those of its launches but for the kernel, `columns` end its own row, and `launches`
+    are JSON values.
     """
 
     params: tuple[Exported, ...]
-    table: str | None
     rows: list[tuple[Any, ...]]
-    target: str | None
-    bound: str | None
-    counts: tuple[int, ...]
+    columns: tuple[Any, ...]
     launches: list[dict[str, Any]]
 
     @property
@@ -50,19 +48,29 @@ def bind(plan: Plan, name: str, instances: Sequence[Launches], *, doc: str = "")
     TypeError, ValueError
         Something in a launch does not go with its kernel; the message names function and kernel.
     """
-    made = [_bound(plan, name, launches) for launches in instances]
+    made = [_instance(plan, name, launches) for launches in instances]
     if len(made) == 1:
         signatures = [f"{name}({made[0].declared})"]
     else:
-        signatures = [_told(*x) for x in zip(instances, made, strict=True)]
+        signatures = [_described(*x) for x in zip(instances, made, strict=True)]
     rows, facts = [], []
     for launches, instance, signature in zip(instances, made, signatures, strict=True):
-        row, kernels = _rows(plan, launches, instance, signature)
-        rows.append(row)
-        params = [[param.name, param.type.text] for param in instance.params]
-        facts.append({"signature": signature, "params": params, "launches": kernels})
+        pairs = zip(launches, instance.rows, strict=True)
+        table = plan.table(LAUNCH.row(plan.kernel(kernel), *row) for (_, kernel), row in pairs)
+        rows.append(_INSTANCE.row(plan.string(signature), table, *instance.columns))
+        kernels = [{"kernel": x.kernel.name, "image": x.image} for _, x in launches]
+        facts.append(
+            {
+                "signature": signature,
+                "params": [[x.name, x.type.text] for x in instance.params],
+                "launches": [
+                    kernel | launch | kernel
+                    for kernel, launch in zip(kernels, instance.launches, strict=True)
+                ],
+            }
+        )
     columns = zip_longest(*(x["params"] for x in facts), fillvalue=("", ""))
-    said = {
+    function = {
         "doc": doc,
         "bound": [slot.facts for key, slot in plan.slots.items() if key[0] == name],
         "signature": "\n".join(signatures),
@@ -72,28 +80,28 @@ def bind(plan: Plan, name: str, instances: Sequence[Launches], *, doc: str = "")
         ],
     }
     more = {"instances": facts} if len(facts) > 1 else {"launches": facts[0]["launches"]}
-    plan.function(name, said | more, doc, rows)
+    plan.function(name, function | more, rows)
 
 
-def _bound(plan: Plan, name: str, launches: Launches) -> Instance:
+def _instance(plan: Plan, name: str, launches: Launches) -> Instance:
     """Return an instance; of launches as before, of kernels that take the same, the one before."""
-    shapes = tuple(ref.shape for _, ref in launches)
-    # Many functions have the very same launches.
-    same = *(id(launch) for launch, _ in launches), *shapes
-    if (known := plan.instances.get(same)) is not None:
-        return known
     values = [to_json(launch) for launch, _ in launches]
-    key = json.dumps(values), *shapes
+    # All that a launch depends on, but for names.
+    takes = [
+        (x.params, x.kernel.param_sizes, x.names_known, x.opaque, x.problem, x.bound)
+        for _, x in launches
+    ]
+    key = json.dumps(values), *takes
     if (known := plan.instances.get(key)) is not None:
         return known
     exported: dict[str, Exported] = {}
+    binders, rows, targets = [], [], set()
+    places = [f"function {name!r}, kernel {x.name.display!r}" for _, x in launches]
     # All launches say what they export before any expression is read: one may use what another's
     # kernel takes.
-    binders, rows, targets = [], [], set()
-    places = [f"function {name!r}, kernel {ref.signature.name.display!r}" for _, ref in launches]
-    for (launch, ref), place in zip(launches, places, strict=True):
+    for (launch, kernel), place in zip(launches, places, strict=True):
         with told(place):
-            binders.append(LaunchBinder(plan, name, launch, ref, exported))
+            binders.append(LaunchBinder(plan, name, launch, kernel, exported))
     for binder, place in zip(binders, places, strict=True):
         with told(place):
             rows.append(binder.row())
@@ -109,46 +117,21 @@ def _bound(plan: Plan, name: str, launches: Launches) -> Instance:
     mapped -= {x for binder in binders for x in binder.passed}
     params = tuple(x._replace(strided=x.strided or x.name in mapped) for x in exported.values())
     kinds = Counter(type(x) for _, x in args)
-    instance = Instance(
-        params,
-        plan.params(params),
-        rows,
-        target=targets.pop(),
-        bound=BOUND_TABLE if kinds[Bound] else None,
-        counts=(
-            *(len(params), len(launches), sum(max(1, len(x.params)) for x in binders)),
-            kinds[TensorMap],
-            sum(binder.num_attributes for binder in binders),
-            kinds[Scratch],
-            any(launch.when is not None for launch, _ in launches),
-        ),
-        launches=values,
+    columns = (
+        *(plan.params(params), targets.pop(), BOUND_TABLE if kinds[Bound] else None),
+        *(len(params), len(launches), sum(max(1, len(x.params)) for x in binders)),
+        *(kinds[TensorMap], sum(x.num_attributes for x in binders), kinds[Scratch]),
+        any(launch.when is not None for launch, _ in launches),
     )
+    instance = Instance(params, rows, columns, values)
     if not kinds[Bound]:  # slots are a function's own
-        plan.instances[key] = plan.instances[same] = instance
+        plan.instances[key] = instance
     return instance
 
 
-def _rows(
-    plan: Plan, launches: Launches, instance: Instance, signature: str
-) -> tuple[str, list[dict[str, Any]]]:
-    """Return an instance's row, and its launches as JSON values with their kernels."""
-    rows, facts = [], []
-    every = zip(launches, instance.rows, instance.launches, strict=True)
-    for (_, ref), values, said in every:
-        rows.append(LAUNCH.row(plan.kernel(ref), *values))
-        found = {"kernel": ref.signature.kernel.name, "image": ref.image}
-        facts.append({**found, **said, **found})
-    row = _INSTANCE.row(
-        *(plan.string(signature), instance.table, plan.table(rows)),
-        *(instance.target, instance.bound, *instance.counts),
-    )
-    return row, facts
-
-
-def _told(launches: Launches, instance: Instance) -> str:
+def _described(launches: Launches, instance: Instance) -> str:
     """Return what tells an instance from others: its kernels, its parameters, when it fits."""
-    kernels = " + ".join(ref.signature.name.display for _, ref in launches)
+    kernels = " + ".join(kernel.name.display for _, kernel in launches)
     conditions = [launch.when for launch, _ in launches if launch.when]
     if len(conditions) > 1:
         conditions = [f"({text})" for text in conditions]

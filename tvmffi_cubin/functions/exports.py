@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from ..device.signature import KernelSignature
 from ..launches.launch import Launch
 from ..launches.values import bound_param, told
 from ..sources.source import DEVICE_IMAGE
 from .bind import bind
 from .exported import Exported
 from .kernels import Kernels, listed
-from .plan import KernelRef, Plan
+from .plan import Plan
 
 if TYPE_CHECKING:
     from ..device.image import Image
@@ -39,20 +40,19 @@ def resolve(
     TypeError, ValueError
         A function is neither, or a launch does not go with its kernel.
     """
-    trailing = [Exported(x.name, x.type) for x in map(bound_param, bound_params)]
-    kernels = Kernels(images, sources=device_sources, files=image_files, trailing=trailing)
+    bound = [Exported(x.name, x.type) for x in map(bound_param, bound_params)]
+    kernels = Kernels(images, sources=device_sources, files=image_files, bound=bound)
     host: list[tuple[str, str]] = []
     plan = Plan()
     if functions is None and not has_host:
-        for ref in _all_kernels(kernels):
-            bind(plan, ref.signature.name.short, [[(_AS_CALLED, ref)]])
+        for kernel in _all_kernels(kernels):
+            bind(plan, kernel.name.short, [[(_AS_CALLED, kernel)]])
     elif not functions and not has_host:
         raise ValueError(
             "functions is empty, so that nothing would be exported: leave it out to export all "
             "kernels of the sources, or name some"
         )
-    known = [ref.signature for ref in kernels.every]
-    names = {name for x in known for name in (x.name.short, x.kernel.name)}
+    names = {name for x in kernels.every for name in (x.name.short, x.kernel.name)}
     for name, doc, instances in functions or ():
         if instances is None:
             if name in host_functions and name in names:
@@ -64,21 +64,21 @@ def resolve(
                 host.append((name, doc))
                 continue
         with told(f"function {name!r}"):
-            pairs = [
-                [(launch, kernels.choose(name, launch)) for launch in launches]
+            found = [
+                [(launch, kernels.find(name, launch)) for launch in launches]
                 for launches in instances or [(_AS_CALLED,)]
             ]
-        bind(plan, name, pairs, doc=doc)
+        bind(plan, name, found, doc=doc)
     if has_host:
-        _note_slots(plan, kernels)
+        _add_slots(plan, kernels)
     return tuple(host), plan
 
 
-def _all_kernels(kernels: Kernels) -> list[KernelRef]:
+def _all_kernels(kernels: Kernels) -> list[KernelSignature]:
     """Return every kernel of the device sources or, where there are none, of all images."""
     found = kernels.every
     if kernels.sources:
-        found = [x for x in found if x.image == DEVICE_IMAGE and not x.signature.from_library]
+        found = [x for x in found if x.image == DEVICE_IMAGE and not x.from_library]
     if not found:
         problems = [f"image {i.name!r}: {i.problem}" for i in kernels.images if i.problem]
         raise ValueError(
@@ -86,9 +86,9 @@ def _all_kernels(kernels: Kernels) -> list[KernelRef]:
             or "no kernel is in the image: templates are instantiated by "
             'functions={"name": Launch(kernel="fill<float>", ...)}'
         )
-    by_name: dict[str, list[KernelRef]] = {}
+    by_name: dict[str, list[KernelSignature]] = {}
     for x in found:
-        by_name.setdefault(x.signature.name.short, []).append(x)
+        by_name.setdefault(x.name.short, []).append(x)
     for name, several in by_name.items():
         if len(several) > 1 or not name.isidentifier():
             raise ValueError(
@@ -97,19 +97,19 @@ def _all_kernels(kernels: Kernels) -> list[KernelRef]:
                 'functions={"one": Launch(kernel="...", image="...", params="..."), ...}'
             )
     # The image has them in an order of its own; those of headers and macros come last.
-    return sorted(found, key=lambda x: (x.signature.line is None, x.signature.line or 0))
+    return sorted(found, key=lambda x: (x.line is None, x.line or 0))
 
 
-def _note_slots(plan: Plan, kernels: Kernels) -> None:
-    """Note what may be bound for kernels that C++ launches: of a type that does for all."""
-    known = [x.signature for x in kernels.every if x.trailing and x.signature.params]
-    for number, given in enumerate(kernels.trailing, -len(kernels.trailing)):
-        types = [s.params[number].type for s in known] or [given.type]
+def _add_slots(plan: Plan, kernels: Kernels) -> None:
+    """Add what may be bound for kernels that C++ launches: of a type that does for all."""
+    known = [x for x in kernels.every if x.bound and x.params]
+    for number, param in enumerate(kernels.bound, -len(kernels.bound)):
+        types = [x.params[number].type for x in known] or [param.type]
         if types[0].size is None:
             raise ValueError(
-                f"bound_params: no kernel is embedded that could tell the type of {given.name!r}: "
-                f'declare it, as in "unsigned long long* {given.name}"'
+                f"bound_params: no kernel is embedded that could tell the type of {param.name!r}: "
+                f'declare it, as in "unsigned long long* {param.name}"'
             )
         with told("bound_params"):
             for type_ in types:
-                plan.slot(None, given._replace(type=type_))
+                plan.slot(None, param._replace(type=type_))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..device.signature import check
+from ..device.signature import KernelSignature, check
 from ..kernels.types import CxxType, Param, parse_params, parse_type
 from ..launches.attributes import ATTRIBUTES
 from ..launches.expression import lone_name
@@ -14,8 +14,8 @@ from ..launches.tensor_map import TensorMap
 from ..launches.values import Bound, Scratch
 from .assembly import Layout
 from .exported import Exported, contradicts, fits, is_integer
-from .plan import STEP, KernelRef, Plan, kind_of
-from .postfix import ONCE_SHAPED, Scope
+from .plan import STEP, Plan, kind_of
+from .postfix import EVERYWHERE, ONCE_SHAPED, Scope
 
 # As structs of launcher/plan.h, and its enumerations.
 LAUNCH = Layout("P P P i i i i i ? ?")
@@ -23,18 +23,19 @@ _SOURCE = Layout("B i P")
 _SCRATCH = Layout("P  P P q  P P q  I")
 _TARGET = Layout("P P q  P P q  i ? ?")
 _WHEN, _GRID, _BLOCK, _SMEM = range(4)
-_DIMENSIONS, _INTEGER, _FLAG, _EVENT, _RAW, _COMPUTED = range(4, 10)
+_RAW, _COMPUTED = 8, 9
 _FROM_ARGUMENT, _FROM_COMPUTED, _FROM_CONSTANT, _FROM_MAP, _FROM_SCRATCH, _FROM_BOUND = range(6)
-_ATTRIBUTES = {"dimensions": _DIMENSIONS, "integer": _INTEGER, "flag": _FLAG, "event": _EVENT}
+_ATTRIBUTES = {"dimensions": 4, "integer": 5, "flag": 6, "event": 7}
 
 # What a tensor is exported as that kernels take by its map alone: another launch may say more.
 _TENSOR = CxxType("void*", "raw", 8)
 
 
-class LaunchBinder(Scope):
+class LaunchBinder:
     """One launch of a function: first what it adds to `exported`, then all that reads of it.
 
-    `passed` are the names of what the kernel takes as it is.
+    `params` are the kernel's, `args` give those that callers do not pass, and `passed` are the
+    names of what the kernel takes as it is.
     """
 
     def __init__(
@@ -42,91 +43,61 @@ class LaunchBinder(Scope):
         plan: Plan,
         function: str,
         launch: Launch,
-        kernel: KernelRef,
+        kernel: KernelSignature,
         exported: dict[str, Exported],
     ) -> None:
-        self.plan, self.function, self.kernel, self.exported = plan, function, kernel, exported
-        self.launch = launch
+        self.plan, self.function, self.launch, self.exported = plan, function, launch, exported
         self.passed: set[str] = set()
         self.num_attributes = 0
-        self.declared = () if launch.params is None else parse_params(launch.params)
-        self.params = self._kernel_params()
-        last = self.params[len(self.params) - len(kernel.trailing) :]
-        pairs = zip(last, kernel.trailing, strict=True)
-        self.args = {**{param.name: Bound(x.name) for param, x in pairs}, **launch.args}
-        self.types = {param.name: param.type for param in self.params}
-        if unknown := self.args.keys() - self.types.keys():
+        declared = None if launch.params is None else parse_params(launch.params)
+        self.params = _kernel_params(launch, kernel, declared)
+        last = self.params[len(self.params) - len(kernel.bound) :]
+        bound = {param.name: Bound(name) for param, name in zip(last, kernel.bound, strict=True)}
+        self.args = {**bound, **launch.args}
+        types = {param.name: param.type for param in self.params}
+        if unknown := self.args.keys() - types.keys():
             raise ValueError(
                 f"args gives {min(unknown)!r}, which is no parameter of the kernel; there are "
-                f"{_list(self.types)}"
+                f"{_list(types)}"
             )
-        self._export()
+        self.scope = Scope(plan, exported, self.args, types)
+        taken = self.params if declared is None else declared
+        names = {param.name for param in taken}
+        for name, type_, ndim in taken:
+            self._export(Exported(name, types.get(name, type_), ndim), type_, names)
 
-    # What it exports
-
-    def _kernel_params(self) -> tuple[Param, ...]:
-        """Return the kernel's parameters with the names and types that hold in this launch."""
-        signature, declared = self.kernel.signature, self.declared
-        if self.launch.params is None:
-            return signature.require().params
-        count = len(signature.kernel.param_sizes)
-        own = count - len(self.kernel.trailing)
-        by_name = {param.name: param for param in declared}
-        needed = {p.name for p in signature.params[:own]} - {*self.launch.args}
-        params = [by_name.get(param.name, param) for param in signature.params]
-        if not params or not signature.names_known or not needed <= {*by_name}:
-            last = signature.params[own:]
-            # Those who declare what callers pass need not know of what is bound, but may.
-            if [p.name for p in declared[own:count]] != [p.name for p in last]:
-                declared = (*declared[:own], *last, *declared[own:])
-            params = [*declared[:count]]
-        checked = check([as_map(self.launch, x) for x in params], signature.kernel, "params")
-        for param, known in zip(checked, signature.params, strict=False):
-            if not signature.opaque and contradicts(param.type, known.type):
-                raise ValueError(
-                    f"params declares '{param.type.text} {param.name}', the source has "
-                    f"'{known.type.text}'"
-                )
-        return checked
-
-    def _export(self) -> None:
-        """Add what callers pass for this launch to what the function takes."""
-        order = self.params if self.launch.params is None else self.declared
-        names = {param.name for param in order}
-        for name, type_, ndim in order:
-            given = Exported(name, self.types.get(name, type_), ndim)
-            if isinstance(map_ := self.args.get(name), TensorMap):
-                tensor = map_.tensor or name
-                if tensor == name and type_.kind == "pointer":
-                    given = Exported(name, type_, ndim)
-                elif tensor == name or tensor not in names:
-                    given = Exported(tensor, _TENSOR)
-                else:
-                    continue
-            elif name in self.args:
-                continue
-            if given.type.size is None:
-                raise ValueError(f"params declares {given.declaration!r}, a type of unknown size")
-            before = self.exported.get(given.name)
-            self.exported[given.name] = given if before is None else before.merged(given)
-
-    # What reads it
+    def _export(self, param: Exported, declared: CxxType, names: set[str]) -> None:
+        """Add to what the function takes what callers pass for a parameter, one of `names`."""
+        value = self.args.get(param.name)
+        if isinstance(value, TensorMap):
+            tensor = value.tensor or param.name
+            if tensor == param.name and declared.kind == "pointer":
+                param = param._replace(type=declared)
+            elif tensor == param.name or tensor not in names:
+                param = Exported(tensor, _TENSOR)
+            else:
+                return
+        elif param.name in self.args:
+            return
+        if param.type.size is None:
+            raise ValueError(f"params declares {param.declaration!r}, a type of unknown size")
+        before = self.exported.get(param.name)
+        self.exported[param.name] = param if before is None else before.merged(param)
 
     def row(self) -> tuple[Any, ...]:
-        """Return the values of the launch's row, but for its kernel."""
+        """Return the members of the launch's `LaunchPlan` but for its kernel."""
         launch, plan = self.launch, self.plan
         self._computed: list[str] = []
         sources = [self._source(param) for param in self.params]
-        steps = [*self._steps()]
+        steps = [*self._steps(), *self._computed]
         # What is beside the expressions is said of the parameters that they made tensors.
         strided = [x for x in launch.strided if not isinstance(self.args.get(x), Bound)]
         self._assume("strided", dict.fromkeys(strided, True), ("pointer", "raw"))
         self._assume("multiple_of", launch.multiple_of or {}, ("pointer", "int", "uint"))
         self._assume("equal_to", launch.equal_to or {}, ("int", "uint"))
         return (
-            *(plan.table(sources), plan.table(steps + self._computed)),
-            *(len(sources), len(steps) + len(self._computed), launch.when is not None),
-            *(len(self._computed), self.num_attributes),
+            *(plan.table(sources), plan.table(steps), len(sources), len(steps)),
+            *(launch.when is not None, len(self._computed), self.num_attributes),
             *(launch.grid is not None, launch.block is not None),
         )
 
@@ -139,12 +110,12 @@ class LaunchBinder(Scope):
         if isinstance(value, TensorMap):
             from .tensor_map import map_row
 
-            return _SOURCE.row(_FROM_MAP, 0, map_row(self, value, param))
+            return _SOURCE.row(_FROM_MAP, 0, map_row(self.scope, value, param))
         if isinstance(value, Scratch):
             if type_.kind not in ("pointer", "raw") or type_.size != 8:
                 raise ValueError(f"{what}: a Scratch is for a pointer, got '{type_.text} {name}'")
-            fixed = self.figure(f"bytes of {what}", value.bytes)
-            each = self.figure(f"bytes_per_block of {what}", value.bytes_per_block)
+            fixed = self.scope.figure(f"bytes of {what}", value.bytes)
+            each = self.scope.figure(f"bytes_per_block of {what}", value.bytes_per_block)
             row = _SCRATCH.row(self.plan.string(name), *fixed, *each, value.align)
             return _SOURCE.row(_FROM_SCRATCH, 0, self.plan.table([row]))
         if isinstance(value, Bound):
@@ -164,8 +135,7 @@ class LaunchBinder(Scope):
                 f"{what}: '{type_.text}' takes a parameter of the same type or a constant, got the "
                 f"expression {value!r}"
             )
-        is_bool = type_.kind == "bool"
-        figure = self.figure(what, value, reading=(name,), of_device=ONCE_SHAPED, is_bool=is_bool)
+        figure = self.scope.figure(what, value, arg=name, of_device=ONCE_SHAPED)
         number = len(self._computed)
         step = STEP.row(*figure, _COMPUTED, kind_of(type_), number, type_.size or 0)
         self._computed.append(step)
@@ -173,7 +143,7 @@ class LaunchBinder(Scope):
 
     def _argument(self, name: str) -> str:
         self.passed.add(name)
-        return _SOURCE.row(_FROM_ARGUMENT, self.numbers[name], None)
+        return _SOURCE.row(_FROM_ARGUMENT, self.scope.number(name), None)
 
     def _steps(self) -> Iterator[str]:
         """Yield what is evaluated: conditions first, the grid last."""
@@ -203,22 +173,29 @@ class LaunchBinder(Scope):
             yield self._step(f"grid.{'xyz'[axis]}", x, _GRID, axis, of_device=ONCE_SHAPED)
 
     def _step(
-        self, what: str, figure: int | str, target: int, axis: int = 0, id_: int = 0, **scope: Any
+        self,
+        what: str,
+        value: int | str,
+        target: int,
+        axis: int = 0,
+        attribute: int = 0,
+        of_device: tuple[str, ...] = EVERYWHERE,
     ) -> str:
-        return STEP.row(*self.figure(what, figure, **scope), target, axis, 0, id_)
+        figure = self.scope.figure(what, value, of_device=of_device)
+        return STEP.row(*figure, target, axis, 0, attribute)
 
-    def _assume(self, what: str, given: Mapping[str, int], kinds: tuple[str, ...]) -> None:
+    def _assume(self, field: str, given: Mapping[str, int], kinds: tuple[str, ...]) -> None:
         """Note with the function's parameters what a launch says of them."""
         fitting = [x.name for x in self.exported.values() if x.type.kind in kinds]
         for name, value in given.items():
             if name not in fitting:
-                raise ValueError(f"{what} names {name!r}, wanted one of {_list(fitting)}")
-            before = getattr(self.exported[name], what)
-            if what == "equal_to" and before not in (None, value):
+                raise ValueError(f"{field} names {name!r}, wanted one of {_list(fitting)}")
+            before = getattr(self.exported[name], field)
+            if field == "equal_to" and before not in (None, value):
                 raise ValueError(f"equal_to[{name!r}] is {value}, and {before} before")
             # Of two powers of two the larger is a multiple of the smaller.
-            said: Any = {what: max(value, before) if what == "multiple_of" else value}
-            self.exported[name] = self.exported[name]._replace(**said)
+            assumed: Any = {field: max(value, before) if field == "multiple_of" else value}
+            self.exported[name] = self.exported[name]._replace(**assumed)
 
     def target(self) -> str | None:
         """Return where the launch goes, where it says so."""
@@ -228,10 +205,10 @@ class LaunchBinder(Scope):
         name, pointer = lone_name(stream), -1
         if name in self.exported and self.exported[name].type.kind == "pointer":
             # An object of a stream arrives as an address.
-            stream, pointer = f"{name}.data_ptr", self.numbers[name]
+            stream, pointer = f"{name}.data_ptr", self.scope.number(name)
         row = _TARGET.row(
-            *self.figure("device", device or 0, of_device=()),
-            *self.figure("stream", stream or 0, of_device=()),
+            *self.scope.figure("device", device or 0, of_device=()),
+            *self.scope.figure("stream", stream or 0, of_device=()),
             *(pointer, device is not None, stream is not None),
         )
         return self.plan.table([row])
@@ -243,6 +220,34 @@ def as_map(launch: Launch, param: Param) -> Param:
     is_tensor = isinstance(value, TensorMap) and value.tensor in (None, param.name)
     is_map = is_tensor and param.type.kind == "pointer"
     return Param(param.name, parse_type("CUtensorMap")) if is_map else param
+
+
+def _kernel_params(
+    launch: Launch, kernel: KernelSignature, declared: Sequence[Param] | None
+) -> tuple[Param, ...]:
+    """Return a kernel's parameters with the names and types that hold in a launch."""
+    if declared is None:
+        return kernel.require().params
+    count = len(kernel.kernel.param_sizes)
+    own = count - len(kernel.bound)
+    by_name = {param.name: param for param in declared}
+    needed = {param.name for param in kernel.params[:own]} - {*launch.args}
+    if kernel.params and kernel.names_known and needed <= {*by_name}:
+        params = [by_name.get(param.name, param) for param in kernel.params]
+    else:
+        last = kernel.params[own:]
+        # Those who declare what callers pass need not know of what is bound, but may.
+        if [param.name for param in declared[own:count]] != [param.name for param in last]:
+            declared = (*declared[:own], *last, *declared[own:])
+        params = [*declared[:count]]
+    checked = check([as_map(launch, param) for param in params], kernel.kernel, "params")
+    for param, known in zip(checked, kernel.params, strict=False):
+        if not kernel.opaque and contradicts(param.type, known.type):
+            raise ValueError(
+                f"params declares '{param.type.text} {param.name}', the source has "
+                f"'{known.type.text}'"
+            )
+    return checked
 
 
 def _list(names: Iterable[str]) -> str:

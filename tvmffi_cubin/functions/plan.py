@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..device.signature import KernelSignature
 from ..kernels.types import CxxType
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # As structs of launcher/plan.h, in its order. What the body fills in begins as zeros.
 STEP = Layout("P P q B B H I")
-_PARAM = Layout("P P P q  B B H B B H B B H B B H  I I i i B B B ? ?")
+_PARAM = Layout("P P q  B B H B B H B B H B B H  I I i i B B B ? ?")
 _IMAGE = Layout("P P P P P P P P P")
 _KERNEL = Layout("P P P P P P Q I I I I I ?")
 _FUNCTION = Layout("P P P i i")
@@ -28,40 +28,12 @@ _KINDS = {
     "pointer": 0, "int": 1, "uint": 2, "float": 3, "bfloat": 4, "bool": 5, "struct": 6, "raw": 7
 }  # fmt: skip
 _MAP_KIND = 8
-_DTYPE_NAMES = (
-    *("int", "uint", "float", "handle", "bfloat", "complex", "bool"),
-    *("float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz"),
-    *("float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"),
-    *("float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn"),
-)
-_DL_BOOL = 6
-_NOTHING, _MULTIPLE, _VALUE = range(3)
+_VALUE = 2  # of Param::Assumed, which is 1 for a multiple
 
 _MODULE_NAME = "__tvmffi_cubin_module"
 BOUND_TABLE = "__tvmffi_cubin_bound"
 """What may be bound: the label of its table."""
 _ENTRIES = ("configure", "preload", "unload", "occupancy", "manifest")
-
-
-class KernelRef(NamedTuple):
-    """A kernel, and the name of its image."""
-
-    image: str
-    signature: KernelSignature  # of one in a file, what its launch declares
-    archs: tuple[str, ...] = ()  # those of the image that have this kernel, empty where all do
-    trailing: tuple[Exported, ...] = ()  # its last parameters, which the module binds
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """What tells it from every other kernel of the module; in a file, how it is declared."""
-        return self.image, self.signature.kernel.name, self.signature.kernel.param_sizes
-
-    @property
-    def shape(self) -> tuple[object, ...]:
-        """What launches of it depend on: all but its names."""
-        known = self.signature
-        told = known.names_known, known.opaque, known.problem
-        return known.params, known.kernel.param_sizes, *told, self.trailing
 
 
 class Plan(Text):
@@ -74,7 +46,7 @@ class Plan(Text):
     def __init__(self, machine: str | None = None) -> None:
         super().__init__(machine)
         self.functions: dict[str, dict[str, Any]] = {}
-        self.kernels: list[KernelRef] = []
+        self.kernels: list[KernelSignature] = []
         self.slots: dict[tuple[str | None, str], Exported] = {}
         self._kernel_labels: dict[tuple[object, ...], str] = {}
         self._rows: list[str] = []
@@ -91,28 +63,30 @@ class Plan(Text):
         """Whether nothing needs the launcher."""
         return not self.functions and not self.slots
 
-    def kernel(self, ref: KernelRef) -> str:
+    def kernel(self, kernel: KernelSignature) -> str:
         """Return the label of a kernel's row."""
-        if (label := self._kernel_labels.get(key := ref.key)) is None:
+        # One in a file is what its launch declares, which several may do.
+        key = kernel.image, kernel.kernel.name, kernel.kernel.param_sizes
+        if (label := self._kernel_labels.get(key)) is None:
             label = self._kernel_labels[key] = f".Lkernels+{len(self.kernels) * _KERNEL.size}"
-            self.kernels.append(ref)
+            self.kernels.append(kernel)
         return label
 
-    def slot(self, function: str | None, given: Exported) -> int:
+    def slot(self, function: str | None, param: Exported) -> int:
         """Return the number of what may be bound by a name, for all launches of a function."""
-        key = function, given.name
+        key = function, param.name
         known = self.slots.get(key)
-        self.slots[key] = given if known is None else known.merged(given)
+        self.slots[key] = param if known is None else known.merged(param)
         return [*self.slots].index(key)
 
     def params(self, params: Sequence[Exported]) -> str | None:
         """Return the label of a table of what a function takes."""
         return self.table(map(self._param, params))
 
-    def function(self, name: str, facts: dict[str, Any], doc: str, rows: Sequence[str]) -> None:
+    def function(self, name: str, facts: dict[str, Any], rows: Sequence[str]) -> None:
         """Write a function of some instances; `facts` is what a manifest says of it."""
         label = f".Lfunctions+{len(self._rows) * _FUNCTION.size}"
-        text = "\n\n".join(filter(None, [facts["signature"], doc]))
+        text = "\n\n".join(filter(None, [facts["signature"], facts["doc"]]))
         counts = len(rows), len(facts["params"])
         self._rows.append(
             _FUNCTION.row(self.string(name), self.string(text), self.table(rows), *counts)
@@ -123,7 +97,7 @@ class Plan(Text):
 
     def close(self, files: Mapping[str, str]) -> None:
         """Write the module's own tables; `files` are the images that lie in files, by name."""
-        used = (ref.image for ref in self.kernels if ref.image not in files)
+        used = (x.image for x in self.kernels if x.image not in files)
         images = {**dict.fromkeys(used), **files}
         labels = {name: f".Limages+{n * _IMAGE.size}" for n, name in enumerate(images)}
         self.named(".Limages", (self._image(*x) for x in images.items()), is_writable=True)
@@ -149,15 +123,16 @@ class Plan(Text):
             table = str(self.table([f"    .quad 0,0,{empty},{empty}"]))
         return _IMAGE.row(table, self.string(name), place, *[None] * 6)
 
-    def _kernel(self, ref: KernelRef, image: str, is_in_file: bool) -> str:
-        kernel = ref.signature.kernel
+    def _kernel(self, signature: KernelSignature, image: str, is_in_file: bool) -> str:
+        kernel = signature.kernel
         sizes = kernel.param_sizes if is_in_file else ()
         params = self.data(struct.pack(f"<{len(sizes)}I", *sizes), align=4) if sizes else None
+        archs = self.string(", ".join(signature.archs)) if signature.archs else None
         # Of an image without registers it is not known: any dynamic part is opted into.
         smem = max(0, 48 * 1024 - kernel.static_smem_bytes) if kernel.registers else 0
         return _KERNEL.row(
-            *(image, self.string(kernel.name), self.string(ref.signature.name.display)),
-            *(self.string(", ".join(ref.archs)) if ref.archs else None, params, None, 0),
+            *(image, self.string(kernel.name), self.string(signature.name.display)),
+            *(archs, params, None, 0),
             *(kernel.cluster or (0, 0, 0)),
             *(smem, len(sizes), kernel.grid_in_clusters),
         )
@@ -182,16 +157,11 @@ class Plan(Text):
     def _param(self, exported: Exported) -> str:
         type_, dtypes = exported.type, exported.type.dtypes
         cells = [x for code, bits in dtypes for x in (code, bits, 1)] + [0] * 3 * (4 - len(dtypes))
-        names = [_DTYPE_NAMES[x] + ("" if x >= _DL_BOOL else str(bits)) for x, bits in dtypes]
-        assumed = _NOTHING
-        if exported.equal_to is not None:
-            assumed = _VALUE
-        elif exported.multiple_of > 1 and type_.kind != "pointer":
-            assumed = _MULTIPLE
+        assumed = _VALUE if exported.equal_to is not None else exported.multiple_of > 1
         align = max(type_.align, exported.multiple_of)
         rank = -1 if exported.ndim is None else exported.ndim
         return _PARAM.row(
-            *map(self.string, (exported.name, type_.text, " or ".join(names))),
+            *(self.string(exported.name), self.string(type_.text)),
             *(exported.equal_to or 0, *cells, type_.size, align, exported.min_rank, rank),
             *(kind_of(type_), assumed, len(dtypes), exported.strided, exported.in_expression),
         )

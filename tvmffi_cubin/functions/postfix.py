@@ -1,10 +1,9 @@
-"""Expressions of one launch: from what users name to postfix code that the launcher evaluates."""
+"""Expressions of a launch as the postfix code that the launcher evaluates."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..kernels.types import CxxType
@@ -33,22 +32,10 @@ ONCE_SHAPED = ("num_sms", "max_cooperative_blocks")
 _Code = tuple[bytes, int]
 
 
-class _Place(NamedTuple):
-    """Where an expression stands, and what it may read."""
-
-    what: str
-    text: str
-    reading: tuple[str, ...]  # the args whose expressions lead here, which may not be read again
-    of_device: tuple[str, ...]
-
-    def failure(self, read: Read, problem: str) -> ValueError:
-        return failure(self.text, read.column, f"{self.what}: {problem}")
-
-
-class Scope:
+class Scope(NamedTuple):
     """The function's parameters first, then what the launch's `args` give, then the device's.
 
-    What expressions need of the former is noted in `exported`.
+    What expressions need of the former is noted in `exported`; `types` are the kernel parameters'.
     """
 
     plan: Plan
@@ -56,101 +43,105 @@ class Scope:
     args: Mapping[str, Any]
     types: Mapping[str, CxxType]
 
-    @cached_property
-    def numbers(self) -> dict[str, int]:
-        """The numbers of the function's parameters, once all launches have said what they take."""
-        return {name: number for number, name in enumerate(self.exported)}
+    def number(self, name: str) -> int:
+        """Return the number of one of the function's parameters."""
+        return [*self.exported].index(name)
 
     def figure(
         self,
         what: str,
-        figure: int | str,
+        value: int | str,
         *,
-        reading: tuple[str, ...] = (),
+        arg: str = "",
         of_device: tuple[str, ...] = EVERYWHERE,
-        is_bool: bool = False,
     ) -> tuple[str | None, str | None, int]:
-        """Return a constant's or an expression's code, text and value, as a `Figure` has them."""
-        if not isinstance(figure, str):
-            return None, None, int(figure)
-        code, depth = self._code(parse(figure), _Place(what, figure, reading, of_device))
+        """Return the members of a `Figure`: of a constant, or an expression, that of an arg."""
+        if not isinstance(value, str):
+            return None, None, int(value)
+        reading = (arg,) if arg else ()
+        code, depth = _Expression(self, what, value, reading, of_device).code()
         if depth > _MAX_STACK:
             raise ValueError(
-                f"{what}: {figure!r} needs {depth} values at once, at most {_MAX_STACK}"
+                f"{what}: {value!r} needs {depth} values at once, at most {_MAX_STACK}"
             )
-        code = (_truth(code) if is_bool else code) + bytes([_END])
-        return self.plan.data(code), self.plan.string(figure), 0
+        return self.plan.data(code + bytes([_END])), self.plan.string(value), 0
 
-    def _code(self, tree: Tree, place: _Place) -> _Code:
+
+class _Expression(NamedTuple):
+    """An expression, where it stands, and what it may read."""
+
+    scope: Scope
+    what: str
+    text: str
+    reading: tuple[str, ...]  # the args whose expressions lead here, which may not be read again
+    of_device: tuple[str, ...]
+
+    def code(self) -> _Code:
+        """Return the code; that of an argument that is a bool gives 0 or 1."""
+        code, depth = self._code(parse(self.text))
+        is_bool = self.reading and self.scope.types[self.reading[-1]].kind == "bool"
+        return code + _NOT + _NOT if is_bool else code, depth
+
+    def _code(self, tree: Tree) -> _Code:
         if isinstance(tree, Number):
             return _push(tree.value)
         if isinstance(tree, Read):
-            return self._read(tree, place)
-        parts = [self._code(part, place) for part in tree.parts]
+            return self._read(tree)
+        parts = [self._code(part) for part in tree.parts]
         code, depth = parts[0]
         if tree.op == "not":
             return code + _NOT, depth
         if tree.op in _BRANCHES:
-            return _joined(tree.op, [code for code, _ in parts]), max(depth for _, depth in parts)
-        for right, of_right in parts[1:]:
+            # The first part that decides is the value: it skips all that follow.
+            code = parts[-1][0]
+            for part, _ in reversed(parts[:-1]):
+                code = part + struct.pack("<BH", _BRANCHES[tree.op], len(code)) + code
+            return code, max(depth for _, depth in parts)
+        for right, right_depth in parts[1:]:
             code += right + bytes([_OPERATORS[tree.op]])
-            depth = max(depth, 1 + of_right)
+            depth = max(depth, 1 + right_depth)
         return code, depth
 
-    def _read(self, read: Read, place: _Place) -> _Code:
-        name = read.name
-        if name in self.exported:
+    def _read(self, read: Read) -> _Code:
+        name, exported = read.name, self.scope.exported
+        if name in exported:
             try:
-                self.exported[name] = self.exported[name].with_read(read)
+                exported[name] = exported[name].with_read(read)
             except ValueError as error:
-                raise place.failure(read, str(error)) from None
-            code = struct.pack("<BH", _READS[read.field], self.numbers[name])
+                raise self._failure(read, str(error)) from None
+            code = struct.pack("<BH", _READS[read.field], self.scope.number(name))
             return code if read.dim is None else code + struct.pack("b", read.dim), 1
-        if name in self.args:
-            return self._read_arg(read, place)
+        if name in self.scope.args:
+            return self._read_arg(read)
         if read.field or name not in _OF_DEVICE:
-            args = (arg for arg in self.args if arg not in place.reading)
-            known = ", ".join([*self.exported, *args, *_OF_DEVICE])
-            raise place.failure(read, f"unknown name {name!r}; there are {known}")
-        if name not in place.of_device:
-            raise place.failure(read, f"{name} is not known yet where this is worked out")
+            args = (arg for arg in self.scope.args if arg not in self.reading)
+            known = ", ".join([*exported, *args, *_OF_DEVICE])
+            raise self._failure(read, f"unknown name {name!r}; there are {known}")
+        if name not in self.of_device:
+            raise self._failure(read, f"{name} is not known yet where this is worked out")
         return bytes([_OF_DEVICE[name]]), 1
 
-    def _read_arg(self, read: Read, place: _Place) -> _Code:
-        name, value = read.name, self.args[read.name]
-        type_, inner = self.types[name], place._replace(reading=(*place.reading, name))
-        other = lone_name(value) if read.field and type_.kind in ("pointer", "raw") else ""
-        if name in place.reading:
-            raise place.failure(read, f"{name!r} is what this expression gives")
-        if other:
-            return self._read(read._replace(name=other), inner)
-        number = value if isinstance(value, int) and abs(value) < 2**63 else None
-        if read.field or not is_integer(type_) or (number is None and not isinstance(value, str)):
-            raise place.failure(
-                read,
-                f"{name!r} is '{type_.text}', given by args as {value!r}, which no expression "
-                "can read",
-            )
-        if not isinstance(value, str):
-            return _push(int(number or 0))
-        inner = inner._replace(what=f"args[{name!r}]", text=value)
-        code, depth = self._code(parse(value), inner)
-        return _truth(code) if type_.kind == "bool" else code, depth
+    def _read_arg(self, read: Read) -> _Code:
+        name = read.name
+        value, type_ = self.scope.args[name], self.scope.types[name]
+        if name in self.reading:
+            raise self._failure(read, f"{name!r} is what this expression gives")
+        inner = self._replace(reading=(*self.reading, name))
+        if read.field and type_.kind in ("pointer", "raw") and (other := lone_name(value)):
+            return inner._read(read._replace(name=other))
+        if is_integer(type_) and not read.field:
+            if isinstance(value, str):
+                return inner._replace(what=f"args[{name!r}]", text=value).code()
+            if isinstance(value, int) and abs(value) < 2**63:
+                return _push(int(value))
+        problem = f"{name!r} is '{type_.text}', given by args as {value!r}"
+        raise self._failure(read, f"{problem}, which no expression can read")
 
-
-def _truth(code: bytes) -> bytes:
-    return code + _NOT + _NOT  # what is not 0 becomes 1
+    def _failure(self, read: Read, problem: str) -> ValueError:
+        return failure(self.text, read.column, f"{self.what}: {problem}")
 
 
 def _push(value: int) -> _Code:
     is_short = -128 <= value < 128
     code = struct.pack("<Bb" if is_short else "<Bq", _PUSH8 if is_short else _PUSH64, value)
     return code, 1
-
-
-def _joined(op: str, parts: list[bytes]) -> bytes:
-    """Return parts of which the first that decides is the value, and the last is evaluated."""
-    code = parts[-1]
-    for part in reversed(parts[:-1]):
-        code = part + struct.pack("<BH", _BRANCHES[op], len(code)) + code
-    return code

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .assembly import quoted
+from .assembly import Layout, Text
 
+_ROW = Layout("P P")
+_TABLE = Layout("P P q")  # `Table` in mixed/launch.h
 # As nvcc writes it: what __cudaRegisterFatBinary takes.
-_MAGIC, _VERSION = 0x466243B1, 1
+_WRAPPER = """\
+    .section .nvFatBinSegment,"aw",%progbits
+    .balign 8
+.Lwrapper:
+    .long 0x466243b1,1
+    .quad .Lcubin_{},0
+"""
 
 
 def registration(tag: str, image: str | None, symbols: Mapping[str, str]) -> str:
-    """Return the assembly text of a unit's table, see ``mixed/launch.h``.
-
-    It goes behind that of the image, `assembly.image_text`.
+    """Return the assembly text of a unit's table; that of its image, `image_text`, goes behind it.
 
     Parameters
     ----------
@@ -24,25 +30,9 @@ def registration(tag: str, image: str | None, symbols: Mapping[str, str]) -> str
     symbols : mapping of str to str
         What the stubs of kernels and variables are called, and their symbols in the image.
     """
-    labels = {
-        text: f".Ltext_{n}" for n, text in enumerate(dict.fromkeys((*symbols, *symbols.values())))
-    }
-    lines = ['    .section .rodata,"a",%progbits']
-    lines += [f"{label}:\n    .asciz {quoted(text)}" for text, label in labels.items()]
-    if image is not None:
-        lines += [
-            '    .section .nvFatBinSegment,"aw",%progbits',
-            "    .balign 8",
-            f".Lwrapper:\n    .long {_MAGIC}, {_VERSION}\n    .quad .Lcubin_{image}, 0",
-        ]
-    name = f"tvmffi_cubin_mixed_table_{tag}"
-    lines += ['    .section .data.rel.ro,"aw"', "    .balign 16", ".Lrows:"]
-    lines += [f"    .quad {labels[x]}, {labels[symbol]}" for x, symbol in symbols.items()]
-    wrapper = "0" if image is None else ".Lwrapper"
-    lines += [
-        "    .balign 16",
-        f"    .globl {name}\n    .hidden {name}\n    .type {name}, %object\n{name}:",
-        f"    .quad {wrapper}, .Lrows, {len(symbols)}",
-        '    .section .note.GNU-stack,"",%progbits',
-    ]
-    return "\n".join(lines) + "\n"
+    text = Text()
+    text.named(".Lrows", [_ROW.row(text.string(x), text.string(y)) for x, y in symbols.items()])
+    wrapper = None if image is None else ".Lwrapper"
+    row = _TABLE.row(wrapper, ".Lrows", len(symbols))
+    text.hidden(f"tvmffi_cubin_mixed_table_{tag}", row)
+    return text.finished(*([] if image is None else [_WRAPPER.format(image)]))

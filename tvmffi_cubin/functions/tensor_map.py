@@ -55,11 +55,11 @@ def map_row(scope: Scope, map_: TensorMap, param: Param) -> str | None:
         figures = given if isinstance(given, tuple) else () if given is None else (given,)
         for number, x in enumerate(figures, first):
             place = f"{field}[{number - first}] of {what}"
-            code, text, words[number] = scope.figure(place, x, reading=(name,))
+            code, text, words[number] = scope.figure(place, x, arg=name)
             if code is not None:
                 steps.append(STEP.row(code, text, 0, _WORD, 0, number, 0))
     row = _MAP.row(
-        *(scope.plan.string(name), scope.plan.table(steps), len(steps), scope.numbers[tensor]),
+        *(scope.plan.string(name), scope.plan.table(steps), len(steps), scope.number(tensor)),
         map_.is_im2col,
         -1 if map_.dtype is None else DATA_TYPES.index(map_.dtype),
         *(SWIZZLES.index(map_.swizzle), INTERLEAVES.index(map_.interleave)),

@@ -70,7 +70,7 @@ class Job(NamedTuple):
                 is_shared=is_named or image.name not in tables,
             )
             if table := tables.pop(image.name, ""):
-                files[f"{image.name}.s"] = text + table
+                files[f"{image.name}.s"] = table + text
                 units.append(Assembly(f"{image.name}.s", assembler))
             else:
                 sections.append(text)
@@ -100,10 +100,7 @@ class Job(NamedTuple):
             "schema": SCHEMA,
             "name": request.name,
             "functions": self.plan.functions,
-            "kernels": [
-                [x.signature.kernel.name, x.signature.name.display, x.image]
-                for x in self.plan.kernels
-            ],
+            "kernels": [[x.kernel.name, x.name.display, x.image] for x in self.plan.kernels],
             "images": images | {name: {"file": x} for name, x in self._image_paths.items()},
             "bound": [slot.facts for (function, _), slot in slots if function is None],
             # Of the machine nothing but its compiler's version.

@@ -36,6 +36,8 @@ _AS_HOST = (
     "--device-int128",
     "--device-as-default-execution-space",
 )
+# What the image itself tells of a kernel, and the module that it comes to be in.
+_TOLD_ELSEWHERE = ("kernel", "name", "image", "archs", "bound")
 _LINES = re.compile(r"(?:^| )(?:-G|-g|--device-debug|-?-(?:generate-)?line-?info|-lineinfo)\b")
 _MARKERS = re.compile(r"(?m)^#line .*\n|^[ \t]*\n")
 
@@ -133,8 +135,7 @@ def _record(device: Image) -> dict[str, Any]:
     """Return all that is known of an image but its bytes, as JSON values."""
     rows = []
     for signature in device.signatures:
-        # The image itself tells what it uses.
-        row = {k: v for k, v in signature._asdict().items() if k not in ("kernel", "name")}
+        row = {k: v for k, v in signature._asdict().items() if k not in _TOLD_ELSEWHERE}
         rows.append({"symbol": signature.kernel.name, **row})
     return {"cubin": device.cubin.facts, "signatures": rows}
 

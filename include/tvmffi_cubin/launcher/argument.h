@@ -285,7 +285,10 @@ TVMFFI_CUBIN_COLD const char* AddProblem(const Param& param, const TVMFFIAny& an
       text->Add("%s", DescribeWanted(param));
       return "TypeError";
     case Problem::kDType:
-      text->Add("%s", param.dtype_names);
+      for (int i = 0; i < param.num_dtypes; ++i) {
+        if (i > 0) text->Add(" or ");
+        AddDType(param.dtypes[i], text);
+      }
       return "TypeError";
     case Problem::kRange:
       if (param.kind == Kind::kFloat || param.kind == Kind::kBfloat ||

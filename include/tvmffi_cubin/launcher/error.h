@@ -82,20 +82,26 @@ inline bool IsText(const TVMFFIByteArray& text, const char* wanted) {
   return strlen(wanted) == text.size && memcmp(wanted, text.data, text.size) == 0;
 }
 
+/*! \brief Adds an element type as people write it: "float32". */
+TVMFFI_CUBIN_COLD void AddDType(const DLDataType& dtype, Text* text) {
+  TVMFFIAny name{};
+  TVMFFIDataTypeToString(&dtype, &name);
+  const TVMFFIByteArray chars = TextIn(name);
+  text->Add("%.*s", static_cast<int>(chars.size), chars.data);
+  if (name.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(name.v_obj);
+}
+
 /*! \brief Adds a tensor as people write it: "a tensor of dtype float32 and rank 2 on cuda:1". */
 TVMFFI_CUBIN_COLD void AddTensor(const DLTensor& tensor, Text* text) {
-  TVMFFIAny name{};
-  TVMFFIDataTypeToString(&tensor.dtype, &name);
-  const TVMFFIByteArray dtype = TextIn(name);
   const int type = static_cast<int>(tensor.device.device_type), id = tensor.device.device_id;
-  text->Add("a tensor of dtype %.*s and rank %d on ", static_cast<int>(dtype.size), dtype.data,
-            tensor.ndim);
+  text->Add("a tensor of dtype ");
+  AddDType(tensor.dtype, text);
+  text->Add(" and rank %d on ", tensor.ndim);
   if (type == kDLCPU) {
     text->Add("cpu");
   } else {
     text->Add(type == kDLCUDA ? "cuda:%d" : "device %d of DLPack type %d", id, type);
   }
-  if (name.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(name.v_obj);
 }
 
 /*! \brief What an argument is, for "got ...". */

@@ -60,9 +60,8 @@ enum class Kind : uint8_t { kPointer, kInt, kUint, kFloat, kBfloat, kBool, kByte
 /*! \brief A parameter of an exported function. */
 struct Param {
   const char* name;
-  const char* type;         // C++ spelling, for messages
-  const char* dtype_names;  // for messages: "float32", "int8 or uint8"
-  int64_t value;            // the only one that the kernel takes (kValue)
+  const char* type;  // C++ spelling, for messages
+  int64_t value;     // the only one that the kernel takes (kValue)
   DLDataType dtypes[4];
   uint32_t size;     // bytes of the kernel parameter
   uint32_t align;    // what an address, or an integer (kMultiple), is a multiple of; a power of two
@@ -262,8 +261,8 @@ struct BoundTable {
 /*! \brief One way to launch under a name: the only one, or one of several, tried in order. */
 struct Instance {
   const char* signature;  // "scale<float, 4>(const float* x, int n) when n % 4 == 0"
-  const Param* params;
   const LaunchPlan* launches;
+  const Param* params;
   const TargetPlan* target;  // null where its author does not say
   BoundTable* bound;         // null where no kernel parameter is bound
   int32_t num_params;
@@ -297,7 +296,7 @@ struct ModulePlan {
   int32_t num_functions;
 };
 
-static_assert(sizeof(Param) == 72 && offsetof(Param, size) == 48 && offsetof(Param, kind) == 64);
+static_assert(sizeof(Param) == 64 && offsetof(Param, size) == 40 && offsetof(Param, kind) == 56);
 static_assert(sizeof(Step) == 32 && offsetof(Step, target) == 24 && offsetof(Step, id) == 28);
 static_assert(sizeof(EmbeddedImage) == 72 && sizeof(Source) == 16);
 static_assert(sizeof(EmbeddedKernel) == 80 && offsetof(EmbeddedKernel, opted_in) == 48);

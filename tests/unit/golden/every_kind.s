@@ -43,54 +43,48 @@ __tvm_ffi_\name:
 .L17:
     .asciz "const float4*"
 .L18:
-    .asciz "float32"
-.L19:
     .asciz "any"
-.L20:
+.L19:
     .asciz "void*"
-.L21:
-    .asciz ""
-.L22:
+.L20:
     .asciz "h"
-.L23:
+.L21:
     .asciz "const __half*"
-.L24:
-    .asciz "float16"
-.L25:
+.L22:
     .asciz "i"
-.L26:
+.L23:
     .asciz "int8_t"
-.L27:
+.L24:
     .asciz "u"
-.L28:
+.L25:
     .asciz "unsigned long"
-.L29:
+.L26:
     .asciz "f"
-.L30:
+.L27:
     .asciz "__half"
-.L31:
+.L28:
     .asciz "t"
-.L32:
+.L29:
     .asciz "bool"
-.L33:
+.L30:
     .asciz "p"
-.L34:
+.L31:
     .asciz "Pair"
-.L35:
+.L32:
     .asciz "extra"
-.L36:
+.L33:
     .asciz "long"
-.L38:
+.L36:
     .asciz "all(const float4* x, void* any, const __half* h, int8_t i, unsigned long u, __half f, bool t, Pair p, long extra)"
-.L40:
+.L37:
     .asciz "all"
-.L41:
+.L38:
     .asciz "all(const float4* x, void* any, const __half* h, int8_t i, unsigned long u, __half f, bool t, Pair p, long extra)\012\012Does\012\011it all."
-.L43:
+.L40:
     .asciz "kernels"
-.L44:
+.L41:
     .asciz "ns_all"
-.L45:
+.L42:
     .asciz "ns::all"
     .section .data.rel.ro,"aw"
     .balign 16
@@ -115,36 +109,36 @@ __tvm_ffi_\name:
     .quad 0,0,1;.byte 1,2;.short 0;.long 0
     .quad .L2,.L3,0;.byte 9,1;.short 0;.long 8
     .quad .L4,.L5,0;.byte 9,3;.short 1;.long 4
-.L37:
-    .quad .L16,.L17,.L18,0;.byte 2,32;.short 1;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,16,1,2;.byte 0,0,1,1,1;.zero 3
-    .quad .L19,.L20,.L21,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,1,0,-1;.byte 0,0,0,1,0;.zero 3
-    .quad .L22,.L23,.L24,0;.byte 2,16;.short 1;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,2,0,-1;.byte 0,0,1,0,0;.zero 3
-    .quad .L25,.L26,.L21,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 1,1,0,-1;.byte 1,0,0,0,1;.zero 3
-    .quad .L27,.L28,.L21,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,1,0,-1;.byte 2,0,0,0,0;.zero 3
-    .quad .L29,.L30,.L21,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 2,1,0,-1;.byte 3,0,0,0,0;.zero 3
-    .quad .L31,.L32,.L21,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 1,1,0,-1;.byte 5,0,0,0,0;.zero 3
-    .quad .L33,.L34,.L21,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 24,1,0,-1;.byte 6,0,0,0,0;.zero 3
-    .quad .L35,.L36,.L21,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,1,0,-1;.byte 1,0,0,0,0;.zero 3
-.L39:
+.L34:
+    .quad .L16,.L17,0;.byte 2,32;.short 1;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,16,1,2;.byte 0,0,1,1,1;.zero 3
+    .quad .L18,.L19,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,1,0,-1;.byte 0,0,0,1,0;.zero 3
+    .quad .L20,.L21,0;.byte 2,16;.short 1;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,2,0,-1;.byte 0,0,1,0,0;.zero 3
+    .quad .L22,.L23,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 1,1,0,-1;.byte 1,0,0,0,1;.zero 3
+    .quad .L24,.L25,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,1,0,-1;.byte 2,0,0,0,0;.zero 3
+    .quad .L26,.L27,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 2,1,0,-1;.byte 3,0,0,0,0;.zero 3
+    .quad .L28,.L29,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 1,1,0,-1;.byte 5,0,0,0,0;.zero 3
+    .quad .L30,.L31,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 24,1,0,-1;.byte 6,0,0,0,0;.zero 3
+    .quad .L32,.L33,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,1,0,-1;.byte 1,0,0,0,0;.zero 3
+.L35:
     .quad .Lkernels+0,.L14,.L15;.long 12,7,0,2,0;.byte 1,1;.zero 2
-.L42:
-    .quad .L38,.L37,.L39,0,0;.long 9,1,12,0,0,0;.byte 0;.zero 7
+.L39:
+    .quad .L36,.L35,.L34,0,0;.long 9,1,12,0,0,0;.byte 0;.zero 7
 .Lfunctions:
-    .quad .L40,.L41,.L42;.long 1,9
-.L46:
+    .quad .L37,.L38,.L39;.long 1,9
+.L43:
     .quad .Limages+0
     .balign 16
     .globl __tvmffi_cubin_module
     .hidden __tvmffi_cubin_module
     .type __tvmffi_cubin_module,%object
 __tvmffi_cubin_module:
-    .quad .L46,.Lkernels,.Lfunctions,0,.Lmanifest,.Lmanifest_end;.long 1,1,1;.zero 4
+    .quad .L43,.Lkernels,.Lfunctions,0,.Lmanifest,.Lmanifest_end;.long 1,1,1;.zero 4
     .section .data
     .balign 16
 .Limages:
-    .quad __tvmffi_cubin_image_kernels,.L43,0,0,0,0,0,0,0
+    .quad __tvmffi_cubin_image_kernels,.L40,0,0,0,0,0,0,0
 .Lkernels:
-    .quad .Limages+0,.L44,.L45,0,0,0,0;.long 0,0,0,48128,0;.byte 0;.zero 3
+    .quad .Limages+0,.L41,.L42,0,0,0,0;.long 0,0,0,48128,0;.byte 0;.zero 3
     .section .text
     .balign 16
     stub all,tvmffi_cubin_call,.Lfunctions+0

@@ -22,50 +22,46 @@ __tvm_ffi_\name:
 .L7:
     .asciz "float4*"
 .L8:
-    .asciz "float32"
-.L9:
     .asciz "n"
-.L10:
+.L9:
     .asciz "int"
 .L11:
-    .asciz ""
-.L13:
     .byte 7,0,0,1,0,19,0
-.L14:
+.L12:
     .asciz "x.data_ptr != 0"
-.L15:
+.L13:
     .byte 3,1,0,0
-.L17:
+.L15:
     .byte 3,2,0,26,5,0,3,1,0,8,20,24,0
-.L18:
+.L16:
     .asciz "not (f or n < num_sms)"
-.L21:
+.L19:
     .asciz "float*"
-.L22:
+.L20:
     .asciz "f"
-.L23:
+.L21:
     .asciz "bool"
-.L25:
+.L24:
     .asciz "v(float4* x, int n) when n % 4 == 0"
-.L27:
+.L26:
     .asciz "s + t(float* x, int n, bool f) when (x.data_ptr != 0) and (not (f or n < num_sms))"
-.L29:
+.L28:
     .asciz "u()"
-.L31:
+.L29:
     .asciz "v(float4* x, int n) when n % 4 == 0\012s + t(float* x, int n, bool f) when (x.data_ptr != 0) and (not (f or n < num_sms))\012u()"
-.L33:
+.L31:
     .asciz "only(float4* x, int n)"
-.L34:
+.L32:
     .asciz "only"
-.L36:
+.L34:
     .asciz "kernels"
-.L37:
+.L35:
     .asciz "v"
-.L38:
+.L36:
     .asciz "s"
-.L39:
+.L37:
     .asciz "t"
-.L40:
+.L38:
     .asciz "u"
     .section .data.rel.ro,"aw"
     .balign 16
@@ -76,56 +72,56 @@ __tvm_ffi_\name:
     .quad .L0,.L1,0;.byte 0,0;.short 0;.long 0
     .quad 0,0,64;.byte 2,0;.short 0;.long 0
     .quad .L2,.L3,0;.byte 1,0;.short 0;.long 0
-.L12:
-    .quad .L6,.L7,.L8,0;.byte 2,32;.short 1;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,16,0,-1;.byte 0,0,1,0,0;.zero 3
-    .quad .L9,.L10,.L11,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 4,1,0,-1;.byte 1,0,0,0,1;.zero 3
-.L16:
-    .quad .L13,.L14,0;.byte 0,0;.short 0;.long 0
+.L10:
+    .quad .L6,.L7,0;.byte 2,32;.short 1;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,16,0,-1;.byte 0,0,1,0,0;.zero 3
+    .quad .L8,.L9,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 4,1,0,-1;.byte 1,0,0,0,1;.zero 3
+.L14:
+    .quad .L11,.L12,0;.byte 0,0;.short 0;.long 0
     .quad 0,0,64;.byte 2,0;.short 0;.long 0
-    .quad .L15,.L9,0;.byte 1,0;.short 0;.long 0
-.L19:
+    .quad .L13,.L8,0;.byte 1,0;.short 0;.long 0
+.L17:
     .byte 0;.zero 3;.long 2;.quad 0
-.L20:
-    .quad .L17,.L18,0;.byte 0,0;.short 0;.long 0
+.L18:
+    .quad .L15,.L16,0;.byte 0,0;.short 0;.long 0
     .quad 0,0,1;.byte 2,0;.short 0;.long 0
     .quad 0,0,1;.byte 1,0;.short 0;.long 0
-.L24:
-    .quad .L6,.L21,.L8,0;.byte 2,32;.short 1;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,4,0,-1;.byte 0,0,1,0,0;.zero 3
-    .quad .L9,.L10,.L11,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 4,1,0,-1;.byte 1,0,0,0,1;.zero 3
-    .quad .L22,.L23,.L11,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 1,1,0,-1;.byte 5,0,0,0,1;.zero 3
-.L26:
+.L22:
+    .quad .L6,.L19,0;.byte 2,32;.short 1;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,4,0,-1;.byte 0,0,1,0,0;.zero 3
+    .quad .L8,.L9,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 4,1,0,-1;.byte 1,0,0,0,1;.zero 3
+    .quad .L20,.L21,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 1,1,0,-1;.byte 5,0,0,0,1;.zero 3
+.L23:
     .quad .Lkernels+0,.L4,.L5;.long 2,3,1,0,0;.byte 1,1;.zero 2
-.L28:
-    .quad .Lkernels+80,.L4,.L16;.long 2,3,1,0,0;.byte 1,1;.zero 2
-    .quad .Lkernels+160,.L19,.L20;.long 1,3,1,0,0;.byte 1,1;.zero 2
-.L30:
+.L25:
+    .quad .Lkernels+80,.L4,.L14;.long 2,3,1,0,0;.byte 1,1;.zero 2
+    .quad .Lkernels+160,.L17,.L18;.long 1,3,1,0,0;.byte 1,1;.zero 2
+.L27:
     .quad .Lkernels+240,0,0;.long 0,0,0,0,0;.byte 0,0;.zero 2
-.L32:
-    .quad .L25,.L12,.L26,0,0;.long 2,1,2,0,0,0;.byte 1;.zero 7
-    .quad .L27,.L24,.L28,0,0;.long 3,2,3,0,0,0;.byte 1;.zero 7
-    .quad .L29,0,.L30,0,0;.long 0,1,1,0,0,0;.byte 0;.zero 7
-.L35:
-    .quad .L33,.L12,.L26,0,0;.long 2,1,2,0,0,0;.byte 1;.zero 7
+.L30:
+    .quad .L24,.L23,.L10,0,0;.long 2,1,2,0,0,0;.byte 1;.zero 7
+    .quad .L26,.L25,.L22,0,0;.long 3,2,3,0,0,0;.byte 1;.zero 7
+    .quad .L28,.L27,0,0,0;.long 0,1,1,0,0,0;.byte 0;.zero 7
+.L33:
+    .quad .L31,.L23,.L10,0,0;.long 2,1,2,0,0,0;.byte 1;.zero 7
 .Lfunctions:
-    .quad .L22,.L31,.L32;.long 3,3
-    .quad .L34,.L33,.L35;.long 1,2
-.L41:
+    .quad .L20,.L29,.L30;.long 3,3
+    .quad .L32,.L31,.L33;.long 1,2
+.L39:
     .quad .Limages+0
     .balign 16
     .globl __tvmffi_cubin_module
     .hidden __tvmffi_cubin_module
     .type __tvmffi_cubin_module,%object
 __tvmffi_cubin_module:
-    .quad .L41,.Lkernels,.Lfunctions,0,.Lmanifest,.Lmanifest_end;.long 1,4,2;.zero 4
+    .quad .L39,.Lkernels,.Lfunctions,0,.Lmanifest,.Lmanifest_end;.long 1,4,2;.zero 4
     .section .data
     .balign 16
 .Limages:
-    .quad __tvmffi_cubin_image_kernels,.L36,0,0,0,0,0,0,0
+    .quad __tvmffi_cubin_image_kernels,.L34,0,0,0,0,0,0,0
 .Lkernels:
+    .quad .Limages+0,.L35,.L35,0,0,0,0;.long 0,0,0,49152,0;.byte 0;.zero 3
+    .quad .Limages+0,.L36,.L36,0,0,0,0;.long 0,0,0,49152,0;.byte 0;.zero 3
     .quad .Limages+0,.L37,.L37,0,0,0,0;.long 0,0,0,49152,0;.byte 0;.zero 3
     .quad .Limages+0,.L38,.L38,0,0,0,0;.long 0,0,0,49152,0;.byte 0;.zero 3
-    .quad .Limages+0,.L39,.L39,0,0,0,0;.long 0,0,0,49152,0;.byte 0;.zero 3
-    .quad .Limages+0,.L40,.L40,0,0,0,0;.long 0,0,0,49152,0;.byte 0;.zero 3
     .section .text
     .balign 16
     stub f,tvmffi_cubin_call,.Lfunctions+0
