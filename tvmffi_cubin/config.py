@@ -34,3 +34,13 @@ DEFAULTS: dict[str, str | None] = {
 def get(name: str) -> str | None:
     """Return the value of a variable, its default where it is unset or empty."""
     return os.environ.get(name) or DEFAULTS[name]
+
+
+def wants_pch(use_pch: bool | None) -> bool:
+    """Return whether precompiled headers may be used, by the caller and ``TVMFFI_CUBIN_PCH``."""
+    if not isinstance(use_pch, bool | None):
+        raise TypeError(f"use_pch is a bool, got {type(use_pch).__name__} {use_pch!r}")
+    value = get("TVMFFI_CUBIN_PCH")
+    if value not in ("on", "off"):
+        raise ValueError(f"TVMFFI_CUBIN_PCH={value!r}: wanted 'on' or 'off'; or unset it")
+    return use_pch is not False and value != "off"

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-import signal
-import subprocess
-import sys
 import tempfile
 import threading
 from pathlib import Path
 
 import pytest
+from processes import in_fork
 
-from tvmffi_cubin import nvrtc
+from tvmffi_cubin import build_inline, nvrtc
 from tvmffi_cubin.cuda import precompiled
-from tvmffi_cubin.cuda.precompiled import prefix_end
+from tvmffi_cubin.cuda.precompiled import leading_includes
+from tvmffi_cubin.cuda.program import Nvrtc
 from tvmffi_cubin.errors import CompileError
 
 pytestmark = pytest.mark.skipif(nvrtc.version() < (12, 8), reason="needs NVRTC 12.8 or newer")
@@ -31,14 +30,27 @@ extern "C" __global__ void k(int* y) {
 
 
 @pytest.fixture(autouse=True)
-def temporary(tmp_path_factory, monkeypatch, caplog) -> Path:
+def temporary(tmp_path_factory, monkeypatch) -> Path:
     """A folder for temporary files in which nobody else works, and a process that keeps nothing."""
-    caplog.set_level("DEBUG")
     folder = tmp_path_factory.mktemp("temporary")
-    monkeypatch.setenv("TMPDIR", str(folder))
-    monkeypatch.setattr(tempfile, "tempdir", None)
-    precompiled._folder.cache_clear()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setattr(precompiled, "_made", {})
     return folder
+
+
+@pytest.fixture
+def calls(monkeypatch) -> list[str]:
+    """A list that gets "made", "used" or "plain" for each compilation."""
+    found = []
+    compile_it = Nvrtc.compile
+
+    def spy(self, program, *stop):
+        option = program.options[-1].partition("=")[0]
+        found.append({"-create-pch": "made", "-use-pch": "used"}.get(option, "plain"))
+        return compile_it(self, program, *stop)
+
+    monkeypatch.setattr(Nvrtc, "compile", spy)
+    return found
 
 
 def source(value: object, *, include: str = INCLUDE, kernel: str = KERNEL) -> str:
@@ -56,34 +68,10 @@ def stored(text: str, **options) -> int:
     return int(found)
 
 
-def said(caplog) -> list[str]:
-    """Return "made" or "used" for each compilation since the last look."""
-    words = [r.args[0] for r in caplog.records if "precompiled header for" in r.msg]
-    caplog.clear()
-    return words
-
-
-def in_new_process(code: str, *, wait: bool = True) -> subprocess.Popen:
-    setup = f"""
-import logging, os, sys
-from tvmffi_cubin import nvrtc
-logging.basicConfig(level="DEBUG", stream=sys.stdout, format="%(message)s")
-def compile_it(value):
-    nvrtc.compile({INCLUDE!r} + "#define VALUE %d\\n" % value + {KERNEL!r}, arch="sm_90")
-    sys.stdout.flush()
-"""
-    command = [sys.executable, "-c", f"{setup}\n{code}"]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    if wait:
-        process.wait()
-        assert process.returncode == 0
-    return process
-
-
 # Use
 
 
-def test_images_are_the_same_as_without(caplog):
+def test_images_are_the_same_as_without(calls, temporary):
     options = ("-lineinfo", "-std=c++20", "-use_fast_math")
     kernel = """
     // The lines and the file's name are part of the image.
@@ -93,37 +81,46 @@ def test_images_are_the_same_as_without(caplog):
     }"""
     text = source(7, kernel=kernel, include=f"/* first */\n\n{INCLUDE}")
     plain = nvrtc.compile(text, arch="sm_90", options=options, name="mine.cu", use_pch=False)
-    assert said(caplog) == []
-    for word in ("made", "used"):
+    for _ in range(2):
         cubin = nvrtc.compile(text, arch="sm_90", options=options, name="mine.cu")
-        assert said(caplog) == [word]
         assert cubin.image == plain.image
         assert cubin.log == plain.log == ""
+    assert calls == ["plain", "made", "used"]
+    assert [*temporary.iterdir()] == []
 
 
-def test_another_option_architecture_or_include_has_its_own_and_few_are_kept(caplog, temporary):
+def test_another_option_architecture_or_include_has_its_own_and_few_are_kept(calls):
     assert stored(source("MACRO"), options=["-DMACRO=1"]) == 1
     assert stored(source("MACRO"), options=["-DMACRO=2"]) == 2
     assert stored(source(3), arch="sm_80") == 3
     assert stored(source(4, include=INCLUDE + "#include <cuda/std/utility>\n")) == 4
     assert stored(source("BEFORE", include=f"#define BEFORE 5\n{INCLUDE}")) == 5
-    assert said(caplog) == ["made"] * 5
-    assert len([path for path in temporary.rglob("*") if path.is_file()]) == 4
+    assert calls == ["made"] * 5
+    assert len(precompiled._made) == 4
+    assert stored(source("MACRO + 4"), options=["-DMACRO=2"]) == 6
+    assert calls[5:] == ["used"]
 
 
-def test_it_can_be_turned_off(monkeypatch, caplog):
+def test_it_can_be_turned_off(monkeypatch, calls):
     assert stored(source(1), use_pch=False) == 1
     monkeypatch.setenv("TVMFFI_CUBIN_PCH", "off")
     assert stored(source(1)) == 1
-    assert said(caplog) == []
+    assert calls == ["plain", "plain"]
+
+
+def test_without_a_place_for_it_the_source_is_compiled_all_the_same(monkeypatch, calls):
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+    assert stored(source(1)) == 1
+    assert calls == ["plain"]
 
 
 # Headers that change
 
 
 @pytest.mark.parametrize("is_beside", [False, True])
-def test_a_changed_header_is_read_anew(is_beside, tmp_path):
-    text = source("OWN", include='#include "own.h"\n')
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_changed_header_is_read_anew(is_beside, order, tmp_path, calls):
+    text = source("OWN", include="".join([INCLUDE, '#include "own.h"\n'][::order]))
     options = {"include_paths": [tmp_path]}
     if is_beside:
         options = {"name": str(tmp_path / "kernel.cu"), "source_include": True}
@@ -131,42 +128,68 @@ def test_a_changed_header_is_read_anew(is_beside, tmp_path):
         (tmp_path / "own.h").write_text(f"{INCLUDE}#define OWN {value}\n")
         os.utime(tmp_path / "own.h", (1e9, 1e9))  # as edits within one tick have
         assert stored(text, **options) == value
+    assert calls[1] == ("used" if order == 1 else "plain")
 
 
-def test_a_header_that_appears_before_another_is_read(tmp_path):
-    text = source("OWN", include="#include <own.h>\n")
-    folders = [tmp_path / "first", tmp_path / "second"]
-    for value in (1, 0):
-        folders[value].mkdir()
-        (folders[value] / "own.h").write_text(f"{INCLUDE}#define OWN {value}\n")
-        assert stored(text, include_paths=folders) == value
+def test_a_library_of_the_users_own_is_read_anew(tmp_path):
+    for value in (1, 2):
+        path = tmp_path / "cuda" / "std" / "array"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"#define OWN {value}\n")
+        assert stored(source("OWN"), include_paths=[tmp_path]) == value
+        assert stored(source("OWN", include=f'#include "{path}"\n')) == value
+
+
+@pytest.mark.parametrize("option", ["-include", "--pre-include"])
+def test_a_header_that_comes_first_is_read_anew(option, tmp_path):
+    for value in (1, 2):
+        (tmp_path / "own.h").write_text(f"#define OWN {value}\n")
+        assert stored(source("OWN"), options=[f"{option}={tmp_path}/own.h"]) == value
 
 
 # What is said
 
 
-def test_messages_have_the_users_lines_and_no_word_of_it(caplog):
+def test_messages_have_the_users_lines_and_no_word_of_it(calls):
     unused = INCLUDE + "__global__ void k() { int unused; }"
     logs = [nvrtc.compile(unused, arch="sm_90").log for _ in range(2)]
     assert logs[0] == logs[1]
     assert "unused" in logs[0]
     assert "PCH" not in logs[0]
-    assert said(caplog) == ["made", "used"]
     text = f"{INCLUDE}\n#define VALUE 1\n{KERNEL}\nnonsense;\n"
     for _ in range(2):
         with pytest.raises(CompileError) as raised:
             nvrtc.compile(text, arch="sm_90", name="mine.cu")
         assert "mine.cu(9): error" in str(raised.value)
         assert "precompiled" not in str(raised.value) + raised.value.log
-    assert said(caplog) == ["used", "used"]
+    assert calls == ["made", "used", "used", "used"]
     with pytest.raises(CompileError, match=r"mine\.cu\(2\): .*nowhere\.h"):
         nvrtc.compile(f"{INCLUDE}#include <nowhere.h>\n{KERNEL}", arch="sm_90", name="mine.cu")
+
+
+def test_a_source_with_lines_of_other_files_keeps_them(calls):
+    second = '#line 20 "second.cu"\n#include <cuda/std/utility>\n\nwrong;\n'
+    text = f'#line 3 "first.cu"\n{INCLUDE}{second}'
+    for _ in range(2):
+        with pytest.raises(CompileError, match=r"second\.cu\(22\): error"):
+            nvrtc.compile(text, arch="sm_90")
+    assert calls == ["made", "used"]
+
+
+def test_an_edited_kernel_of_a_mixed_source_uses_them(calls, tmp_path, monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path))
+    for value in (1, 2):
+        text = f"""{INCLUDE}
+            __global__ void k(cuda::std::array<int, {value}> x) {{}}
+            void run() {{ k<<<1, 1>>>({{}}); }}"""
+        build_inline("mixed", text, functions=["run"], arch="sm_90")
+    assert [call for call in calls if call != "plain"] == ["made", "used"]
 
 
 # Threads and processes
 
 
-def test_threads_share_what_one_makes(caplog):
+def test_threads_share_what_one_makes(calls):
     results = {}
     threads = [
         threading.Thread(target=lambda i=i: results.update({i: ptx(source(i + 10))}))
@@ -176,36 +199,32 @@ def test_threads_share_what_one_makes(caplog):
         thread.start()
     for thread in threads:
         thread.join()
-    assert said(caplog).count("made") == 1
+    assert sorted(calls) == ["made", "used", "used", "used"]
     assert [results[i] for i in range(4)] == [ptx(source(i + 10), use_pch=False) for i in range(4)]
 
 
-def test_what_a_killed_process_has_left_is_removed_by_the_next(temporary):
-    killed = in_new_process("compile_it(1)\nprint('done', flush=True)\ninput()", wait=False)
-    while killed.stdout.readline() not in ("done\n", ""):
-        pass
-    (left,) = temporary.iterdir()
-    in_new_process("compile_it(1)")
-    assert left.exists()
-    killed.send_signal(signal.SIGKILL)
-    killed.wait()
-    in_new_process("compile_it(1)")
-    assert os.listdir(temporary) == []
+def test_a_forked_child_uses_what_its_parent_made():
+    assert stored(source(1)) == 1
+    assert in_fork(lambda: stored(source(2))) == 2
 
 
 # What a source begins with
 
 
 @pytest.mark.parametrize(
-    ("before", "after"),
+    ("before", "after", "headers"),
     [
-        ("#include <a>\n", "int x;"),
-        ("#define X 1\n#include <a>\n#undef X\n# include <b>\n", "#define Y\nint x;"),
-        ("#include <a>\n", "#ifdef B\nint x;\n#include <b>\n#endif\n"),
-        ("#include <a> /* one\n two */\n#include <b> // three \\\n four\n", "int x;"),
-        ("", "int x;\n#include <a>\n"),
-        ("", "#ifndef GUARD\n#define GUARD\n#include <a>\nint x;\n#endif\n"),
+        ("#include <a>\n", "int x;", "a"),
+        ("#define X 1\n#include <a>\n#undef X\n# include <b>\n", "#define Y\nint x;", "ab"),
+        ('#line 1 "x"\n#include <a>\n#line 7 "y"\n#include <b>\n', '#line 3 "x"\nint x;', "ab"),
+        ("#include <a>\n", "#ifdef B\n#include <b>\n#endif\n", "a"),
+        ("#include <a>\n", "#include B\n#include <b>\n", "a"),
+        ("#include <a> /* one\n two */\n#include <b> // three \\\n four\n", "int x;", "ab"),
+        ("", "int x;\n#include <a>\n", ""),
+        ("", "#ifndef GUARD\n#define GUARD\n#include <a>\nint x;\n#endif\n", ""),
     ],
 )
-def test_the_part_ends_after_the_last_include_before_any_code(before, after):
-    assert prefix_end(before + after) == len(before)
+def test_leading_includes_end_before_code_and_conditions(before, after, headers):
+    found = [*leading_includes(before + after)]
+    assert "".join(header for header, _ in found) == headers
+    assert [end for _, end in found][-1:] == [len(before)] * bool(before)

@@ -17,7 +17,7 @@ from ..cuda import driver, libraries, nvcc, program
 from ..cuda.arch import check_archs, number_of, split
 from ..cuda.libraries import Cuda, library
 from ..errors import CubinError
-from ..host import pch, toolchain
+from ..host import toolchain
 from ..host.build import jobs
 from ..host.tools import compiler_version
 
@@ -75,7 +75,7 @@ def _findings() -> Iterator[Finding]:
     checks: dict[str, Callable[[str], object]] = {
         "TVMFFI_CUBIN_ARCH": lambda value: check_archs(split(value), what="TVMFFI_CUBIN_ARCH"),
         "TVMFFI_CUBIN_CACHE_SIZE": lambda _: capacity(),
-        "TVMFFI_CUBIN_PCH": lambda _: pch.is_wanted(None),
+        "TVMFFI_CUBIN_PCH": lambda _: config.wants_pch(None),
         "MAX_JOBS": lambda _: jobs(),
     }
     for name in config.DEFAULTS:

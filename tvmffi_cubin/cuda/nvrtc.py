@@ -11,15 +11,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+from .. import config
 from ..errors import CompileError, ToolchainError
-from ..host import pch
 from ..host.toolchain import include_dir
 from ..kernels.cubin import KINDS, Cubin
 from . import program
 from .arch import Archs, is_ptx, number_of, resolve_arch, resolve_archs
 from .libraries import Cuda, find_cuda
 from .options import nvrtc_options
-from .program import INVALID_OPTION, SUCCESS, Nvrtc, Program
+from .precompiled import compile_with
+from .program import INVALID_OPTION, SUCCESS, Compiled, Nvrtc, Program, Stop
 
 __all__ = [
     "compile",
@@ -105,7 +106,7 @@ def compile(  # noqa: A001
     given = nvrtc_options(options)
     folders = map(os.fspath, _sequence("include_paths", include_paths))
     names = tuple(_sequence("name_expressions", name_expressions))
-    with_pch = pch.is_wanted(use_pch)
+    with_pch = config.wants_pch(use_pch)
     cuda = find_cuda()
     nvrtc = program.load(cuda.nvrtc)
     targets = _targets(resolve_archs(arch, options), target_type, nvrtc, cuda)
@@ -127,7 +128,7 @@ def compile(  # noqa: A001
         cuda=cuda,
         title=name,
         source=source,
-        with_pch=with_pch and _may_be_heavy(shared),
+        with_pch=with_pch,
     )
     if len(targets) == 1:
         return compile_for(targets[0])
@@ -155,14 +156,12 @@ def _image(
     target = f"sm_{number_of(arch)}" if is_ptx(arch) else arch
     command = (f"-arch={target}", *_KIND_OPTIONS.get(kind, ()), *shared.options)
     one = shared._replace(options=command, kind=kind)
-    if with_pch:
-        from .precompiled import compile_with
+    packages = [os.fspath(path) for path in (include_dir(), shim_dir(), *cuda.include_dirs)]
 
-        packages = [os.fspath(path) for path in (shim_dir(), *cuda.include_dirs)]
-        call = program.Call(lambda stop: compile_with(nvrtc, one, stop, packages))
-    else:
-        call = program.Call(lambda stop: nvrtc.compile(one, stop))
-    done = call.result()
+    def compile_it(stop: Stop) -> Compiled:
+        return compile_with(nvrtc, one, stop, packages) if with_pch else nvrtc.compile(one, stop)
+
+    done = program.Call(compile_it).result()
     log = done.log.replace(_NOWHERE, title)
     if done.result == INVALID_OPTION:
         raise ValueError(
@@ -270,7 +269,12 @@ def _options(
     if not any(option.startswith("-std=") for option in given):
         yield "-std=c++17"
     shims = shim_dir()
-    yield from (f"-I{shims}", f"--pre-include={shims}/tvmffi_cubin_prelude.h", *given)
+    yield from (f"-I{shims}", f"--pre-include={shims}/tvmffi_cubin_prelude.h")
+    # Two thirds of the time that cuda/std takes are lists of types of up to this length, which CCCL
+    # spells out one by one: 16 for NVRTC, 10 for nvcc. It makes no difference to what they mean.
+    if not any("_CCCL_META_UNROLL_LIMIT" in option for option in given):
+        yield "-D_CCCL_META_UNROLL_LIMIT=10"
+    yield from given
     if not re.search(_cmath_words(), "\n".join(said)):
         yield "-DTVMFFI_CUBIN_NO_CMATH"
     yield from (f"-I{folder}" for folder in (*folders, *cuda.include_dirs))
@@ -285,15 +289,3 @@ def _cmath_words() -> str:
     header = (shim_dir() / "cmath").read_text(encoding="utf-8")
     names = re.findall(r"^TVMFFI_CUBIN_MATH\((\w+)", header, re.MULTILINE)
     return rf"\b(?:{'|'.join(names)}|fma|std|include)\b"
-
-
-def _may_be_heavy(whole: Program) -> bool:
-    """Whether something is included that may take long to read.
-
-    Headers that read fast gain nothing by being precompiled, nor by importing what decides it.
-    """
-    if sum("-include" in option for option in whole.options) > 1:  # one is ours
-        return True
-    fast = r"[ \t]*[<\"](?:cuda_(?:fp4|fp6|fp8|fp16|bf16|runtime)|cuda|mma)\.h[>\"]"
-    included = re.findall(r"^[ \t]*#[ \t]*include\b(.*)", whole.text, re.MULTILINE)
-    return not all(re.match(fast, header) for header in included)

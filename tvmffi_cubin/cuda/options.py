@@ -194,9 +194,14 @@ class PreprocessorFlags(NamedTuple):
         return found
 
     @property
+    def first(self) -> tuple[str, ...]:
+        """The headers that come before the source."""
+        return tuple(value for name, value in self.flags if name in _FIRST)
+
+    @property
     def first_lines(self) -> str:
         """Lines that include the headers that come before the source."""
-        return "".join(f'#include "{value}"\n' for name, value in self.flags if name in _FIRST)
+        return "".join(f'#include "{header}"\n' for header in self.first)
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .. import config
 from ..cache.key import Key
-from ..host import pch
 from ..launches.export import Export, key_text, read_functions
 from ..sources.source import Source
 from .options import choice, file_name, flags, host_flags, paths, strings, texts
@@ -314,7 +314,7 @@ def make_request(
         bound_params=bound_params or (),
         output=f"{name}.so" if output is None else file_name("output", output),
         files=files,
-        use_pch=pch.is_wanted(use_pch),
+        use_pch=config.wants_pch(use_pch),
         compiler="nvcc" if compiler == "nvcc" else "nvrtc",
         nvcc_flags=given_flags if compiler == "auto" else None,
         verbose=bool(verbose),
