@@ -149,8 +149,9 @@ def tvmffi_cubin(*arrays: Any) -> Made:
 
 def of_instances(count: int, *arrays: Any) -> Made:
     """One function over so many types, of which the arguments fit the last alone."""
-    launch = need("tvmffi_cubin").Launch(kernel="empty<T>", grid=1, block=32)
-    functions = {"empty": launch.over(T=sources.TYPES[-count:])}
+    tc = need("tvmffi_cubin")
+    launches = [tc.Launch(kernel=f"empty<{T}>", grid=1, block=32) for T in sources.TYPES[-count:]]
+    functions = {"empty": tc.Dispatch(launches)}
     return calls(ours(f"of_{count}", sources.EMPTY_OF_TYPES, functions=functions).empty, *arrays)
 
 

@@ -22,13 +22,18 @@ mod = tc.load_inline(
       reinterpret_cast<Vector<T, W>*>(y)[i] = v;
     }""",
     functions={
-        "scale": tc.Launch(
-            kernel="scale<T, W>",
-            grid="ceil_div(n, 256 * W)",
-            block=256,
-            args={"n": "x.numel"},
-            when="W == 1 or n % W == 0 and x.data_ptr % 32 == 0 and y.data_ptr % 32 == 0",
-        ).over(T=["float", "__half", "double"], W=[4, 1]),
+        "scale": tc.Dispatch(
+            tc.Launch(
+                kernel=f"scale<{T}, {W}>",
+                grid=f"ceil_div(n, {256 * W})",
+                block=256,
+                args={"n": "x.numel"},
+                multiple_of={"x": W * size, "y": W * size},
+                when=f"n % {W} == 0",
+            )
+            for T, size in (("float", 4), ("__half", 2), ("double", 8))
+            for W in (4, 1)
+        ),
     },
     arch=arch(),  # [docs:skip]
 )

@@ -23,9 +23,16 @@ extern "C" __global__ void none() {}
 """
 ONE = {"grid": 1, "block": 1}
 DISPATCH_FUNCTIONS = {
-    "scale": tc.Launch(
-        kernel="scale<T, W>", grid="ceil_div(n, 256 * W)", block=256, when="n % W == 0"
-    ).over(T=["float", "__half", "double"], W=[4, 1]),
+    "scale": tc.Dispatch(
+        tc.Launch(
+            kernel=f"scale<{T}, {W}>",
+            grid=f"ceil_div(n, {256 * W})",
+            block=256,
+            when=f"n % {W} == 0",
+        )
+        for T in ("float", "__half", "double")
+        for W in (4, 1)
+    ),
     "aligned": tc.Dispatch(
         [
             tc.Launch(
@@ -52,7 +59,9 @@ DISPATCH_FUNCTIONS = {
             for params in ("const float* x", "const int* x", "long long x")
         ]
     ),
-    "mask": tc.Launch(kernel="mask<C>", when="causal == C", **ONE).over(C=[True, False]),
+    "mask": tc.Dispatch(
+        tc.Launch(kernel=f"mask<{C}>", when=f"causal == {C}", **ONE) for C in (1, 0)
+    ),
     "counts": tc.Dispatch([tc.Launch(kernel="none", **ONE), tc.Launch(kernel="bytes", **ONE)]),
     "guarded": tc.Dispatch(
         [

@@ -27,8 +27,9 @@ FUNCTIONS = {
         tc.Launch(kernel="k", args=BOUND, **SHAPE),
         tc.Launch(kernel="next", args={"limit": tc.Bound()}, **SHAPE),
     ],
-    "fill": tc.Launch(kernel="fill<T>", args={"limit": tc.Bound()}, **SHAPE).over(
-        T=["float", "int"]
+    "fill": tc.Dispatch(
+        tc.Launch(kernel=f"fill<{T}>", args={"limit": tc.Bound()}, **SHAPE)
+        for T in ("float", "int")
     ),
     "bare": tc.Launch(grid=1, block=1),
 }

@@ -52,7 +52,9 @@ FUNCTIONS = {
         attributes={14: b"\x10\0\0\0"},
     ),
     "assumed": Launch(**SHAPE, multiple_of={"x": 16, "n": 4}, equal_to={"stride": 1}),
-    "fill": Launch(kernel="fill<T>", when="n > 0", **SHAPE).over(T=["float", "double"]),
+    "fill": tc.Dispatch(
+        Launch(kernel=f"fill<{T}>", when="n > 0", **SHAPE) for T in ("float", "double")
+    ),
     "placed": Launch(
         kernel="boxes",
         **SHAPE,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .attributes import ATTRIBUTES, checked, checked_raw
 from .tensor_map import TensorMap
@@ -23,9 +23,6 @@ from .values import (
     plain,
     power_of_two,
 )
-
-if TYPE_CHECKING:
-    from .dispatch import Dispatch
 
 
 def _each(what: str, value: Any, *, check: Callable[[str, Any], Any]) -> dict[str, Any]:
@@ -206,24 +203,3 @@ class Launch(Record, checks=_CHECKS):
                 "Launch: a grid goes together with a block: give both, or neither and call "
                 "k[grid, block]"
             )
-
-    def over(self, **names: Iterable[str | int | bool]) -> Dispatch:
-        """Return an instance for each combination of values of names in `kernel`.
-
-        ``Launch(kernel="scale<T, W>", when="n % W == 0", ...).over(T=["float", "__half"], W=[4,
-        1])`` has four instances, in the order of nested loops, the first name's outermost.
-
-        Parameters
-        ----------
-        **names : iterable of str, int or bool
-            What each name stands for; numpy's integers and bools count as such. It is replaced in
-            `kernel` and `params`, and in expressions and conditions.
-
-        Raises
-        ------
-        TypeError, ValueError
-            A name is not in `kernel`, or has no values.
-        """
-        from .dispatch import over
-
-        return over(self, names)
