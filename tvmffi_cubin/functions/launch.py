@@ -53,7 +53,7 @@ class LaunchBinder:
         self.params = _kernel_params(launch, kernel, declared)
         last = self.params[len(self.params) - len(kernel.bound) :]
         bound = {param.name: Bound(name) for param, name in zip(last, kernel.bound, strict=True)}
-        self.args = {**bound, **launch.args}
+        self.args = {**bound, **(launch.args or {})}
         types = {param.name: param.type for param in self.params}
         if unknown := self.args.keys() - types.keys():
             raise ValueError(
@@ -216,7 +216,7 @@ class LaunchBinder:
 
 def as_map(launch: Launch, param: Param) -> Param:
     """Return a kernel's parameter, which is a map where its tensor is declared under its name."""
-    value = launch.args.get(param.name)
+    value = (launch.args or {}).get(param.name)
     is_tensor = isinstance(value, TensorMap) and value.tensor in (None, param.name)
     is_map = is_tensor and param.type.kind == "pointer"
     return Param(param.name, parse_type("CUtensorMap")) if is_map else param
@@ -231,7 +231,7 @@ def _kernel_params(
     count = len(kernel.kernel.param_sizes)
     own = count - len(kernel.bound)
     by_name = {param.name: param for param in declared}
-    needed = {param.name for param in kernel.params[:own]} - {*launch.args}
+    needed = {param.name for param in kernel.params[:own]} - {*(launch.args or {})}
     if kernel.params and kernel.names_known and needed <= {*by_name}:
         params = [by_name.get(param.name, param) for param in kernel.params]
     else:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import config
 from ..cache.key import Key
 from ..launches.export import Export, key_text, read_functions
+from ..launches.values import bound_param
 from ..sources.source import Source
 from .options import choice, file_name, flags, host_flags, paths, strings, texts
 
@@ -291,10 +292,9 @@ def make_request(
         from . import images as given
 
         device_libraries = given.device_libraries(device_libraries)
-    if bound_params is not None:
-        from ..launches import values
-
-        bound_params = values.bound_params(bound_params)
+    bound_params = strings("bound_params", bound_params)
+    for text in bound_params:
+        bound_param(text)  # raises what is wrong
     request = Request(
         name=name,
         cpp_sources=texts("cpp_sources", cpp_sources),
@@ -311,7 +311,7 @@ def make_request(
         device_libraries=device_libraries or (),
         lto=bool(lto),
         ptx=choice("ptx", ptx, ("assemble", "keep")),
-        bound_params=bound_params or (),
+        bound_params=bound_params,
         output=f"{name}.so" if output is None else file_name("output", output),
         files=files,
         use_pch=config.wants_pch(use_pch),

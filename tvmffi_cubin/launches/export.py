@@ -41,24 +41,23 @@ def read_functions(value: Any) -> tuple[Export, ...] | None:
     """
     if value is None:
         return None
-    if isinstance(value, str):
-        value = (value,)
-    if isinstance(value, Mapping):
-        docs = getattr(value, "docs", {})  # a Description's
-        exports = (_export(name, spec) for name, spec in value.items())
-        return tuple(x._replace(doc=docs[x.name]) if x.name in docs else x for x in exports)
     if isinstance(value, bytes) or not isinstance(value, Iterable):
         raise TypeError(
             f"functions is a name, a sequence of names or a mapping, got {type(value).__name__}"
         )
-    return tuple(Export(identifier("functions", name)) for name in dict.fromkeys(value))
-
-
-def _export(name: Any, spec: Any) -> Export:
-    name = identifier("functions", name)
-    if isinstance(spec, str | None):
-        return Export(name, doc=spec or "")
-    return Export(name, instances=instances_of(f"functions[{name!r}]", spec))
+    if not isinstance(value, Mapping):
+        names = (value,) if isinstance(value, str) else value
+        value = {identifier("functions", name): None for name in names}
+    docs = getattr(value, "docs", {})  # a Description's
+    exports = []
+    for name, given in value.items():
+        doc, instances = docs.get(identifier("functions", name), ""), None
+        if isinstance(given, str):
+            doc = given
+        elif given is not None:
+            instances = instances_of(f"functions[{name!r}]", given)
+        exports.append(Export(name, doc, instances))
+    return tuple(exports)
 
 
 def identifier(what: str, name: object) -> str:

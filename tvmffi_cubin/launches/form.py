@@ -20,7 +20,6 @@ from .values import Bound, Record, Scratch, plain, told
 Launched = Launch | Sequence[Launch] | Dispatch
 """What a function is described by."""
 
-_JSON_TYPES = {type(None), bool, int, str}
 _TAGGED: dict[str, type] = {"TensorMap": TensorMap, "Scratch": Scratch, "Bound": Bound}
 # One NaN, so that a launch equals the one that is read back.
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -37,16 +36,15 @@ def function_value(function: Launched) -> dict[str, Any]:
 def to_json(value: Any) -> Any:
     """Return a launch, several, or a value of ``Launch(args=...)`` as JSON values."""
     kind = type(value)
-    if kind in _JSON_TYPES:
+    if kind in (str, int, bool, type(None)):
         return value
     if isinstance(value, Record):
-        if kind is Launch:
-            return _fields(value.changed())
-        return {kind.__name__: _fields(value.changed())}
+        fields = to_json(value.changed())
+        return fields if kind is Launch else {kind.__name__: fields}
     if isinstance(value, dict):
-        return _fields(value)
+        return {str(name): to_json(x) for name, x in value.items()}
     if isinstance(value, tuple | list):
-        return [x if type(x) in _JSON_TYPES else to_json(x) for x in value]
+        return [to_json(x) for x in value]
     if isinstance(value := plain(value), bool | int | str):
         return value
     if isinstance(value, float):
@@ -56,10 +54,6 @@ def to_json(value: Any) -> Any:
     raise TypeError(
         f"JSON has no word for a {kind.__name__}; an image has a name there, or is bytes"
     )
-
-
-def _fields(values: dict[Any, Any]) -> dict[str, Any]:
-    return {str(name): x if type(x) in _JSON_TYPES else to_json(x) for name, x in values.items()}
 
 
 def read_function(value: Any, *, where: str = "function") -> Launched:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -105,7 +105,7 @@ class Launch(Record, checks=_CHECKS):
         ``mod.k[grid, block](...)``; without a grid, ``mod.k[grid](...)``.
     dynamic_smem_bytes : int or str
         Dynamic shared memory of a block, in bytes; more than 48 KB is opted into.
-    args : mapping of str to str, int, float, bool, bytes, None, TensorMap, Scratch or Bound
+    args : mapping of str to str, int, float, bool, bytes, None, TensorMap, Scratch, Bound, optional
         Kernel parameters that callers do not pass: expressions, names of other parameters,
         constants, maps of tensors, memory for the launch alone, or what `Module.bind` gives.
         Expressions may read those that are integers.
@@ -173,7 +173,7 @@ class Launch(Record, checks=_CHECKS):
     grid: Any = None
     block: Any = None
     dynamic_smem_bytes: Figure = 0
-    args: Mapping[str, Any] = field(default_factory=dict)
+    args: Mapping[str, Any] | None = None
     params: str | None = None
     strided: Any = ()
     kernel: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, MISSING, FrozenInstanceError, dataclass, fields
+from dataclasses import KW_ONLY, FrozenInstanceError, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .expression import parse
@@ -27,34 +27,21 @@ class Record:
     """
 
     _checks: ClassVar[Checks]
-    _defaults: ClassVar[dict[str, Any]]
 
     def __init_subclass__(cls, checks: Checks) -> None:
         cls._checks = checks
-        cls._defaults = {}
 
     def __post_init__(self) -> None:
-        defaults = self._defaults or self._read_defaults()
         for name, check in self._checks.items():
-            value, default = self.__dict__[name], defaults[name]
+            # Defaults are the class's attributes.
+            value, default = self.__dict__[name], getattr(type(self), name, None)
             if value is not default:
                 value = default if value is None else value
                 self.__dict__[name] = check(f"{type(self).__name__}: {name}", value)
 
-    def _read_defaults(self) -> dict[str, Any]:
-        for field in fields(self):  # type: ignore[arg-type]
-            made = field.default_factory
-            self._defaults[field.name] = field.default if made is MISSING else made()
-        return self._defaults
-
     def changed(self) -> dict[str, Any]:
         """Return the fields that are not as by default."""
-        defaults = self._defaults or self._read_defaults()
-        return {
-            name: value
-            for name, value in self.__dict__.items()
-            if value is not defaults[name] and value != defaults[name]
-        }
+        return {x: y for x, y in self.__dict__.items() if y != getattr(type(self), x, None)}
 
     def __repr__(self) -> str:
         shown = (f"{name}={x!r}" for name, x in self.changed().items() if name != "image")
@@ -127,10 +114,8 @@ def power_of_two(what: str, value: Any) -> int:
 
 
 def figure(what: str, value: Any) -> Figure:
-    """Check a constant or an expression; a constant as text is a number."""
-    if isinstance(value, str) and not value.strip().isdecimal():
-        return expression(what, value)
-    return integer(what, int(value) if isinstance(value, str) else value)
+    """Check a constant or an expression."""
+    return (expression if isinstance(value, str) else integer)(what, value)
 
 
 def figures(what: str, value: Any, most: int = 3, *, least: int = 1) -> tuple[Figure, ...]:
@@ -196,24 +181,16 @@ class Bound(Record, checks={}):
     required: bool = False
 
 
-def bound_params(value: Any) -> tuple[str, ...]:
-    """Check the last parameters of a module's kernels, which it binds: names, declarations."""
-    given = (value,) if isinstance(value, str) else value
-    if not isinstance(given, list | tuple) or not all(isinstance(x, str) for x in given):
-        raise TypeError(
-            f"bound_params is a list of names and declarations in the kernels' order, got {value!r}"
-        )
-    for x in given:
-        bound_param(x)
-    return tuple(given)
-
-
 def bound_param(text: str) -> Param:
-    """Return one of `bound_params`; the type of one that is only named has no text."""
+    """Return one of a module's `bound_params`; the type of one that is only named has no text."""
     from ..kernels.types import CxxType, Param, parse_params
 
     if text.isidentifier():
         return Param(text, CxxType("", "raw", None))
     with told(f"bound_params: {text!r}"):
-        (declared,) = parse_params(text)
-    return declared
+        declared = parse_params(text)
+    if len(declared) != 1:
+        raise ValueError(
+            f"bound_params: {text!r} declares {len(declared)} parameters: give each one by itself"
+        )
+    return declared[0]
