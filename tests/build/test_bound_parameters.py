@@ -99,15 +99,16 @@ class TestALaunch:
 class TestBinding:
     def test_hides_the_parameters_from_callers(self, mod):
         assert mod.k.signature == "k(const float* x, int n)"
-        assert mod.k.bound == (
-            ("counters", "unsigned long long*"),
-            ("limit", "unsigned int"),
-            ("scale", "float"),
-        )
-        assert mod.renamed.bound[1] == ("most", "unsigned int")
-        assert mod.fill.bound == (("limit", "unsigned int"),)
-        assert mod.bare.bound == ()
-        assert mod.manifest["functions"]["strict"]["bound"] == [["limit", "unsigned int", True]]
+        bound = {name: facts["bound"] for name, facts in mod.manifest["functions"].items()}
+        assert bound["k"] == [
+            ["counters", "unsigned long long*", False],
+            ["limit", "unsigned int", False],
+            ["scale", "float", False],
+        ]
+        assert bound["renamed"][1] == ["most", "unsigned int", False]
+        assert bound["fill"] == [["limit", "unsigned int", False]]
+        assert bound["bare"] == []
+        assert bound["strict"] == [["limit", "unsigned int", True]]
 
     def test_without_a_function_reaches_all_that_have_the_name(self, mod, driver_stub):
         mod.bind(limit=6)
@@ -173,7 +174,6 @@ class TestBinding:
         with pytest.raises(ValueError, match="the module has no bound .*; there are none"):
             ops.bind(limit=1)
         assert ops.bound() == {}
-        assert ops.saxpy.bound == ()
 
 
 class TestThreads:

@@ -54,13 +54,13 @@ def test_a_grid_alone_is_numbers_or_a_function_of_arguments_and_constants(
 ):
     mod.fixed[grid](x, 129)
     assert shape(driver_stub) == (wanted, (128, 1, 1))
-    mod.fixed[grid].call(n=129, x=x)
+    mod.fixed[grid](n=129, x=x)
     assert shape(driver_stub) == (wanted, (128, 1, 1))
 
 
 def test_a_grid_s_function_is_called_at_each_call_and_goes_with_other_options(mod, driver_stub, x):
     with driver_stub.stream() as stream:
-        kept = mod.fixed[lambda meta: (meta["n"],)].on(stream).configure(priority=-1)
+        kept = mod.fixed.on(stream).configure(priority=-1)[lambda meta: (meta["n"],)]
         kept(x, 3)
         kept(x, 4)
         assert [launch.grid[0] for launch in driver_stub.launches()] == [3, 4]

@@ -36,11 +36,7 @@ def test_a_function_shows_its_instances(instances):
     )
     assert scale.__doc__ == scale.signature
     assert scale.params[2:] == (("by", "float | __half | double"), ("n", "int"))
-    assert scale.summary in repr(scale)
-    assert repr(instances.overloads) == (
-        "<tvmffi_cubin.Function overloads(const float* | const int* | long long x), "
-        "the first of 3 instances that fits>"
-    )
+    assert repr(scale) == f"<tvmffi_cubin.Function {scale.signature}>"
     assert list(inspect.signature(scale).parameters) == ["x", "y", "by", "n"]
     assert str(inspect.signature(instances.counts)) == "(*args) -> None"
     assert "scale" in instances.functions

@@ -12,7 +12,7 @@ from run_notebook import code_cell, in_kernel, load
 CELLS = load()["cells"]
 TYPES = ("double", "float", "int")
 SHOWN = re.compile(
-    r"<tvmffi_cubin.Module saxpy.so>\n  saxpy\(float a, const float\* x, float\* y\)"
+    r"<tvmffi_cubin.Module .*/saxpy.so>\n  saxpy\(float a, const float\* x, float\* y\)"
 )
 
 

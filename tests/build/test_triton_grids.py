@@ -77,7 +77,7 @@ def test_without_a_grid_callers_give_it_as_they_do_to_triton(driver_stub):
     mod.strided[(4, 2)](x, x, 1, 200)
     grid = lambda meta: (kernels.triton.cdiv(meta["n"], meta["BLOCK"]), outside)  # noqa: E731
     mod.strided[grid](x, x, 1, 200)
-    mod.strided[grid].call(x=x, out=x, stride=1, n=65)
+    mod.strided[grid](x=x, out=x, stride=1, n=65)
     mod.strided[grid](x, x, n=1, stride=1)
     mod.strided[4](x, out=x, n=1, stride=1)
     assert [launch.grid[:2] for launch in driver_stub.launches()] == [

@@ -63,6 +63,9 @@ def encode(name: str, value: Any, *, where: str) -> dict[int, bytes]:
     what = f"{where}: {name}"
     if name == "attributes":
         return checked_raw(what, value)
+    if name not in ATTRIBUTES:
+        known = ("stream", "grid", "block", "dynamic_smem_bytes", *ATTRIBUTES, "attributes")
+        raise TypeError(f"{where}: no option {name!r}; there are {', '.join(known)}")
     attribute = ATTRIBUTES[name]
     given = checked(what, value, attribute=attribute)
     numbers = given if isinstance(given, tuple) else (given,)

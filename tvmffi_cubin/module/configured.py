@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import struct
 from collections.abc import Callable, Mapping
+from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -44,11 +45,11 @@ def dimensions(what: str, value: Any) -> Dimensions:
     return x, y, z
 
 
-def shaped(function: Function, shape: Any) -> Function | ByGrid:
+def shaped(function: Function, shape: Any) -> Callable[..., Any]:
     """Return ``function[shape]``, and keep it for next time."""
     callers_grid = function._callers_grid
     if callers_grid is not None and callable(shape):
-        return ByGrid(function, shape)
+        return partial(call_by_grid, function, shape)
     if callers_grid is not None:
         x, y, z = dimensions("grid", shape)
         given: dict[str, Any] = {"grid": (x * callers_grid[1], y, z)}
@@ -74,7 +75,7 @@ def _is_fixed(shape: Any) -> bool:
 
 def configured(function: Function, given: Mapping[str, Any]) -> Function:
     """Return a function with further options, by name."""
-    launches = [x["launches"] for x in function._instances()]
+    launches = [x["launches"] for x in function._instances]
     if given.keys() - {"stream"} and any(len(x) != 1 for x in launches):
         raise TypeError(f"{function.name} has several launches, each with its own shape")
     fixes_block = all("block" in x[0] for x in launches)
@@ -91,21 +92,11 @@ def configured(function: Function, given: Mapping[str, Any]) -> Function:
         elif name == "dynamic_smem_bytes":
             changed[name] = integer(name, value)
         else:
-            attributes.update(_attribute(function.name, name, value))
+            from ..launches.attributes import encode
+
+            attributes.update(encode(name, value, where=function.name))
             changed["attributes"] = tuple(attributes.items())
-    options = options._replace(**changed)
-    return with_options(function, options)
-
-
-def _attribute(where: str, name: str, value: Any) -> dict[int, bytes]:
-    from ..launches.attributes import ATTRIBUTES, encode
-
-    known = (*ATTRIBUTES, "attributes")
-    if name not in known:
-        raise TypeError(
-            f"{where}: no option {name!r}; there are {', '.join((*Options._fields[:4], *known))}"
-        )
-    return encode(name, value, where=where)
+    return with_options(function, options._replace(**changed))
 
 
 def with_options(function: Function, options: Options) -> Function:
@@ -133,34 +124,15 @@ class WithKeywords(Function):
         super().__call__(*(self._ordered(args, kwargs) if kwargs else args))
 
 
-class ByGrid:
-    """A function whose grid is computed by the caller's function at each call."""
-
-    __slots__ = ("_function", "_grid")
-
-    def __init__(self, function: Function, grid: Callable[[Mapping[str, Any]], Any]) -> None:
-        self._function = function
-        self._grid = grid
-
-    def __call__(self, *args: Any, **kwargs: Any) -> None:
-        """Call with arguments by position or by name."""
-        function = self._function
-        args = function._ordered(args, kwargs)
-        names, (meta, _) = function._common_names, function._callers_grid or (None, 1)
-        if names is None or meta is None:
-            raise TypeError(
-                f"{function.name}: its instances differ in what a grid's function would get: give "
-                "numbers, or each Launch a grid="
-            )
-        grid = self._grid({**meta, **dict(zip(names, args, strict=False))})
-        function[grid](*args)
-
-    call = __call__
-
-    def on(self, stream: Any) -> ByGrid:
-        """Set the stream."""
-        return ByGrid(self._function.on(stream), self._grid)
-
-    def configure(self, **options: Any) -> ByGrid:
-        """Set other launch options."""
-        return ByGrid(self._function.configure(**options), self._grid)
+def call_by_grid(
+    function: Function, grid: Callable[[Mapping[str, Any]], Any], *args: Any, **kwargs: Any
+) -> None:
+    """Call with the grid that the caller's function computes of the arguments."""
+    args = function._ordered(args, kwargs)
+    names, (meta, _) = function._common_names, function._callers_grid or (None, 1)
+    if names is None or meta is None:
+        raise TypeError(
+            f"{function.name}: its instances differ in what a grid's function would get: give "
+            "numbers, or each Launch a grid="
+        )
+    function[grid({**meta, **dict(zip(names, args, strict=False))})](*args)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import tvm_ffi
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from .configured import ByGrid, Options
+    from .configured import Options
     from .module import Module
     from .occupancy import Occupancy
 
@@ -44,7 +44,7 @@ class Function(tvm_ffi.Function):
         function._kept = {}
         return function
 
-    def __getitem__(self, shape: Any) -> Function | ByGrid:
+    def __getitem__(self, shape: Any) -> Callable[..., Any]:
         """Set grid, block and, optionally, the dynamic shared memory in bytes.
 
         A launch with a block and no grid takes the grid alone: one to three numbers, or a function
@@ -122,42 +122,22 @@ class Function(tvm_ffi.Function):
         given = {"block": block, "dynamic_smem_bytes": dynamic_smem_bytes, "cluster": cluster}
         return occupancy(self, given, kernel, device)
 
-    @cached_property
-    def info(self) -> Mapping[str, Any] | None:
-        """The function's entry in the manifest; None for one written in C++."""
-        functions: Mapping[str, Any] = self._module.manifest.get("functions", {})
-        return functions.get(self.name)
-
     @property
     def params(self) -> tuple[tuple[str, str], ...]:
         """Names and C++ types of the parameters; ``" | "`` joins those of several instances."""
-        return tuple((name, type_) for name, type_ in self._generated()["params"])
-
-    @property
-    def bound(self) -> tuple[tuple[str, str], ...]:
-        """Names and C++ types of what `Module.bind` sets for this function."""
-        return tuple((name, type_) for name, type_, _ in self._generated()["bound"])
+        return tuple((name, type_) for name, type_ in self._facts["params"])
 
     @property
     def signature(self) -> str:
         """The function as C++ would declare it, one line per instance."""
-        return str(self._generated()["signature"])
-
-    @property
-    def summary(self) -> str:
-        """The function in one line: its signature, or that of all its instances together."""
-        if "instances" not in self._generated():
-            return self.signature
-        count = len(self._instances())
-        inner = ", ".join(f"{type_} {name}" for name, type_ in self.params)
-        return f"{self.name}({inner}), the first of {count} instances that fits"
+        return str(self._facts["signature"])
 
     @property
     def __signature__(self) -> inspect.Signature:
         """What `inspect.signature` and IPython's ``k?`` show of a generated function."""
         import inspect
 
-        if self.info is None:
+        if self.name not in self._module.functions:
             raise AttributeError("__signature__")
         kind = inspect.Parameter.POSITIONAL_ONLY
         parameters = [inspect.Parameter(x, kind, annotation=type_) for x, type_ in self.params]
@@ -174,27 +154,31 @@ class Function(tvm_ffi.Function):
         return with_options, (self._module.get_function(self.name), self._options)
 
     def __repr__(self) -> str:
-        """Name and, where they are known, parameters, or the options that are set."""
-        options = f" with {self._options}" if self._options else ""
-        return f"<tvmffi_cubin.Function {self.summary if self.info else self.name}{options}>"
+        """Name and, where they are known, parameters, and the options that are set."""
+        known = self.signature if self.name in self._module.functions else self.name
+        return f"<tvmffi_cubin.Function {known}{f' with {self._options}' if self._options else ''}>"
 
-    def _generated(self) -> Mapping[str, Any]:
-        if self.info is None:
+    @cached_property
+    def _facts(self) -> Mapping[str, Any]:
+        """What the manifest says of it; raises TypeError for one written in C++."""
+        if self.name not in self._module.functions:
             raise TypeError(
                 f"{self.name} is a C++ function of your own wrapper: it takes positional arguments "
                 "and sets its launches itself (tvmffi_cubin.use_stream sets its stream)"
             )
-        return self.info
+        facts: Mapping[str, Any] = self._module.manifest["functions"][self.name]
+        return facts
 
+    @property
     def _instances(self) -> Sequence[Mapping[str, Any]]:
-        """Return what is known of each instance; of a function without any, of itself."""
-        info = self._generated()
-        return cast("Sequence[Mapping[str, Any]]", info.get("instances", [info]))
+        """What is known of each instance; of a function without any, of itself."""
+        found: Sequence[Mapping[str, Any]] = self._facts.get("instances", [self._facts])
+        return found
 
     @cached_property
     def _common_names(self) -> list[str] | None:
         """The parameters' names; None where instances differ in them."""
-        known = [[name for name, _ in x["params"]] for x in self._instances()]
+        known = [[name for name, _ in x["params"]] for x in self._instances]
         return known[0] if all(names == known[0] for names in known) else None
 
     @cached_property
@@ -203,7 +187,7 @@ class Function(tvm_ffi.Function):
 
         Of instances that differ in the former it is None; None where callers cannot give it alone.
         """
-        firsts = [x["launches"][0] for x in self._instances()]
+        firsts = [x["launches"][0] for x in self._instances]
         metas = [x.get("meta", {}) for x in firsts]
         units = {x.get("blocks_per_program", 1) for x in firsts}
         if len(units) > 1 or any("grid" in x or "block" not in x for x in firsts):
@@ -224,5 +208,5 @@ class Function(tvm_ffi.Function):
         wrong = [f"unknown or given twice: {name}" for name in kwargs if name not in rest]
         wrong += [f"missing: {name}" for name in rest if name not in kwargs]
         if wrong:
-            raise TypeError(f"{self.summary}: {', '.join(wrong)}")
+            raise TypeError(f"{self.name}({', '.join(names)}): {', '.join(wrong)}")
         return *args, *(kwargs[name] for name in rest)

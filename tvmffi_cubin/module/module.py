@@ -145,8 +145,10 @@ class Module(tvm_ffi.Module):
         TypeError, ValueError
             A function or name is unknown, or a value does not fit; nothing is changed.
         """
+        from .stream import device_ordinal
+
         slots = [(x, i) for i, (owner, x) in enumerate(self._slots) if function in (None, owner)]
-        args: list[Any] = [None if device is None else _device(device)]
+        args: list[Any] = [None if device is None else device_ordinal(device)]
         for name, value in values.items():
             numbers = [number for slot, number in slots if slot == name]
             if not numbers:
@@ -167,9 +169,11 @@ class Module(tvm_ffi.Module):
         Values are None where nothing is bound; the function None stands for C++ functions. Default:
         the current device.
         """
+        from .stream import device_ordinal
+
         found: dict[str | None, dict[str, Any]] = {}
         for number, (owner, name) in enumerate(self._slots):
-            kept = self._entry("bound")(_device(device), number)
+            kept = self._entry("bound")(device_ordinal(device), number)
             found.setdefault(owner, {})[name] = None if kept is None else kept.value
         return found
 
@@ -197,8 +201,10 @@ class Module(tvm_ffi.Module):
         return sorted({*super().__dir__(), *self._names})
 
     def __repr__(self) -> str:
-        """Path and functions."""
-        return f"<tvmffi_cubin.Module {self.path}: {', '.join(self._names) or 'none'}>"
+        """Path, and the functions with their parameters, one a line."""
+        known = self.manifest.get("functions", {})
+        lines = (known[x]["signature"] if x in known else x for x in self._names)
+        return "\n  ".join((f"<tvmffi_cubin.Module {self.path}>", *lines))
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
@@ -206,13 +212,6 @@ class Module(tvm_ffi.Module):
         from ..artifacts.artifact import exported_names
 
         return (*self.functions, *sorted(exported_names(self.path).difference(self.functions)))
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Show IPython the functions and their parameters, one a line."""
-        each = map(self.get_function, self._names)
-        lines = [f"<tvmffi_cubin.Module {os.path.basename(self.path)}>"]
-        lines += [f"  {x.summary if x.info else x.name}" for x in each]
-        printer.text("\n".join(lines))
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self._names)
@@ -252,9 +251,7 @@ def load_module(
     try:
         raw = tvm_ffi.load_module(spelled, keep_module_alive=keep_module_alive)
     except RuntimeError as error:
-        if not _has_brought_cudart(str(error)):
-            raise _load_error(str(error), name) from None
-        raw = tvm_ffi.load_module(spelled, keep_module_alive=keep_module_alive)
+        raise _load_error(str(error), name) from None
     module = Module.__new__(Module)
     module.__move_handle_from__(raw)
     module.path = name
@@ -263,14 +260,6 @@ def load_module(
 
         set_makers(module, generate)
     return module
-
-
-def _device(device: Any) -> int:
-    """Return a device's number, -1 for the current one."""
-    from .stream import device_ordinal
-
-    ordinal = device_ordinal(device)
-    return -1 if ordinal is None else ordinal
 
 
 def _spelled(name: str) -> str:
@@ -288,28 +277,6 @@ def _spelled(name: str) -> str:
     folder, base = os.path.split(name)
     spelled = os.path.join(folder, "./" * len(known) + base)
     return known.setdefault((info.st_dev, info.st_ino), spelled)
-
-
-def _has_brought_cudart(message: str) -> bool:
-    """Load CUDA's runtime library if that is what the dynamic loader misses.
-
-    A wrapper that calls it names the wheel's folder on the machine that built it, and a cache may
-    be shared or copied. Once loaded from anywhere, the library is known by its name.
-    """
-    if "libcudart.so." not in message:
-        return False
-    import ctypes
-
-    from ..cuda.libraries import find_cuda
-
-    try:
-        found = find_cuda().require("cudart")
-        if f"{found.name}: cannot open" not in message:
-            return False
-        ctypes.CDLL(str(found))
-    except (OSError, ToolchainError, ValueError):
-        return False
-    return True
 
 
 def _load_error(message: str, path: str) -> BuildError:

@@ -63,43 +63,41 @@ def occupancy(
     number, launches = _launches(function, kernel)
     options = function._options or Options()
     cluster = dict(options.attributes).get(_CLUSTER)
-    own = {
-        "block": options.block,
-        "dynamic_smem_bytes": options.dynamic_smem_bytes,
-        "cluster": cluster and struct.unpack_from("<3I", cluster),
-    }
-    shape = {}
+    own = {**options._asdict(), "cluster": cluster and struct.unpack_from("<3I", cluster)}
+    shape = []
     for name, value in given.items():
-        found = own[name] if value is None else value
-        shape[name] = _constant(function, name, launches) if found is None else found
-    block, clusters = (dimensions(name, shape[name]) for name in ("block", "cluster"))
-    smem = integer("dynamic_smem_bytes", shape["dynamic_smem_bytes"])
-    # The launcher divides by these.
+        value = own[name] if value is None else value
+        shape.append(_constant(function, name, launches) if value is None else value)
+    block, clusters = dimensions("block", shape[0]), dimensions("cluster", shape[2])
+    smem = integer("dynamic_smem_bytes", shape[1])
+    # The launcher divides by the former, and takes all for unsigned.
     if min(block) < 1 or (clusters[0] and min(clusters) < 1):
         raise ValueError(f"block is {block}, cluster is {clusters}: wanted 1 or more of each")
-    ordinal = device_ordinal(device)
+    if not 0 <= smem < 2**31:
+        raise ValueError(f"dynamic_smem_bytes is {smem}, wanted 0 or more")
     ask = function._module._entry("occupancy")
-    text = ask(number, -1 if ordinal is None else ordinal, *block, smem, *clusters)
+    text = ask(number, device_ordinal(device), *block, smem, *clusters)
     where, *figures = json.loads(str(text))
     return Occupancy(where, math.prod(block), *figures)
 
 
 def _launches(function: Function, wanted: str | None) -> tuple[int, list[Mapping[str, Any]]]:
     """Return the launcher's number of a function's kernel, and how it is launched."""
-    # Two images may have kernels of one symbol.
-    kernels = [(x[0], x[2]) for x in function._module.manifest["kernels"]]
-    names = [x[1] for x in function._module.manifest["kernels"]]
     launched: dict[int, list[Mapping[str, Any]]] = {}
-    for launch in (launch for facts in function._instances() for launch in facts["launches"]):
-        number = kernels.index((launch["kernel"], launch["image"]))
-        launched.setdefault(number, []).append(launch)
-    found = [x for x in launched if wanted in (None, kernels[x][0], names[x])]
-    if len(found) != 1:
+    every = [launch for facts in function._instances for launch in facts["launches"]]
+    names = []
+    for number, (symbol, name, image) in enumerate(function._module.manifest["kernels"]):
+        # Two images may have kernels of one symbol.
+        found = [x for x in every if (x["kernel"], x["image"]) == (symbol, image)]
+        names += [name] if found else []
+        if found and wanted in (None, symbol, name):
+            launched[number] = found
+    if len(launched) != 1:
         raise ValueError(
-            f"{function.name}.occupancy: the function launches "
-            f"{', '.join(names[x] for x in launched)}: give one as kernel="
+            f"{function.name}.occupancy: the function launches {', '.join(names)}: give one as "
+            "kernel="
         )
-    return found[0], launched[found[0]]
+    return launched.popitem()
 
 
 def _constant(function: Function, name: str, launches: Sequence[Mapping[str, Any]]) -> Any:

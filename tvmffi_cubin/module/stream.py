@@ -8,8 +8,6 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from ..errors import ToolchainError
-
 _LEGACY = 1
 _DEFAULT_STREAMS = (0, _LEGACY, 2)  # null, legacy, per thread: those of whichever device is current
 
@@ -37,14 +35,14 @@ def stream_handle(stream: Any) -> int:
     return number
 
 
-def device_ordinal(device: Any) -> int | None:
-    """Return the ordinal of any library's device; None for the current one."""
+def device_ordinal(device: Any) -> int:
+    """Return the ordinal of any library's device; -1 for None, the current one."""
     if getattr(device, "type", "cuda") != "cuda":
         raise ValueError(f"device is {device}, wanted a CUDA device")
     names = ("index", "id", "device_id")
     found = next((getattr(device, name) for name in names if hasattr(device, name)), device)
     if found is None:
-        return None
+        return -1
     try:
         ordinal = operator.index(found)
     except TypeError:
@@ -79,17 +77,12 @@ def use_stream(stream: Any, *, device: Any = None) -> Iterator[None]:
     from ..cuda import driver
 
     handle, ordinal = stream_handle(stream), device_ordinal(device)
-    if ordinal is None:
+    if ordinal < 0:
         # CuPy's name, torch's name; CuPy's default streams have -1.
-        known = (getattr(stream, name, -1) for name in ("device_id", "device_index"))
-        ordinal = next((x for x in known if x >= 0), None)
-    if ordinal is None:
-        try:
-            found = driver.load()
-            is_own = handle not in _DEFAULT_STREAMS
-            ordinal = found.stream_device(handle) if is_own else found.current_device()
-        except ToolchainError:  # there is no driver, and nothing to launch
-            ordinal = 0
+        ordinal = max(getattr(stream, name, -1) for name in ("device_id", "device_index"))
+    if ordinal < 0:
+        found, is_own = driver.load(), handle not in _DEFAULT_STREAMS
+        ordinal = (found.stream_device(handle) if is_own else found.current_device()) or 0
     torch = sys.modules.get("torch")
     with contextlib.ExitStack() as stack:
         if torch is not None and torch.cuda.is_available():

@@ -91,11 +91,10 @@ TVMFFI_CUBIN_ENTRY(configure, ModulePlan) {
   return 0;
 }
 
-/*! \brief Loads all kernels on the device that the one argument names; None: the current one. */
+/*! \brief Loads all kernels on the device that the one argument names; -1: the current one. */
 TVMFFI_CUBIN_ENTRY(preload, ModulePlan) {
   if (!OpenDriver()) return Fail("LaunchError", "preload: %s", DriverProblem());
-  const bool is_given = num_args == 1 && args[0].type_index == kTVMFFIInt;
-  const int device = is_given ? static_cast<int>(args[0].v_int64) : CurrentDevice();
+  const int device = args[0].v_int64 < 0 ? CurrentDevice() : static_cast<int>(args[0].v_int64);
   for (int i = 0; i < table.num_kernels; ++i) {
     EmbeddedKernel* const kernel = &table.kernels[i];
     GateUse use(&kernel->image->gate);
