@@ -19,6 +19,13 @@ CLAIMS = {
         static_assert(numeric_limits<float>::denorm_min() > 0 && FLT_EPSILON > 0);
         static_assert(1.0f + numeric_limits<float>::epsilon() > 1.0f);
         static_assert(numeric_limits<float>::max_digits10 == 9);
+        static_assert(numeric_limits<double>::digits10 == DBL_DIG);
+        static_assert(numeric_limits<float>::min() == FLT_MIN);
+        static_assert(numeric_limits<double>::epsilon() == DBL_EPSILON);
+        static_assert(numeric_limits<double>::min_exponent == DBL_MIN_EXP);
+        static_assert(numeric_limits<float>::min_exponent10 == -37);
+        static_assert(numeric_limits<double>::max_exponent10 == 308);
+        static_assert(!numeric_limits<bool>::is_modulo && numeric_limits<bool>::digits == 1);
         """,
     "type_traits": """
         enum E : short {};

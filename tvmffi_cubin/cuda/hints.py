@@ -20,12 +20,23 @@ LAUNCHES_ON_DEVICE = (
 
 # What a header declares begins in the first column.
 _DECLARED = re.compile(
-    r"^(?:struct|enum class|using) (?:::)?(?P<name>\w+)"
+    r"^(?:struct|enum class|using) (?P<name>\w+)|^using (?P<used>::[^;]+)"
     r"|^(?:inline )?constexpr (?:size_t|__\w+) (?P<constant>\w+)"
-    r"|^TVMFFI_CUBIN_TRAIT(?:_2)?\(\s*(?P<trait>\w+)|^TVMFFI_CUBIN_(?P<short>[TV]\(\w+)"
+    r"|^TVMFFI_CUBIN_(?P<macro>\w+)\(\s*(?P<argument>\w+)"
     r"|^(?!struct|template|using|typedef|[ #/}])[^\n(]*?\b(?P<function>\w+)\(",
     re.MULTILINE,
 )
+# And what the macros of <type_traits> do.
+_BY_MACRO = {
+    "T": ("{}_t",),
+    "V": ("{}_v",),
+    "TYPE": ("{}", "{}_t"),
+    "TRAIT": ("{}", "{}_v"),
+    "TRAIT_2": ("{}", "{}_v"),
+    "ABLE": tuple(
+        f"is_{how}{{}}{end}" for how in ("", "trivially_", "nothrow_") for end in ("", "_v")
+    ),
+}
 _PLAIN = re.compile(
     r"^[ ]*#define (?!TVMFFI_)([A-Za-z]\w+)\b[^\n]|^(?:typedef\b[^\n]*|}) (\w+);", re.MULTILINE
 )
@@ -79,13 +90,15 @@ def _std_names() -> Names:
                 names.plain.setdefault(macro or type_, header)
         else:
             for match in _DECLARED.finditer(text):
-                name = next(filter(None, match.groups()))
-                if match["short"]:
-                    name = f"{name[2:]}_{name[0].lower()}"
-                if not name.startswith(("__", "TVMFFI_")) and name not in ("namespace", "operator"):
-                    names.members.setdefault(name, header)
-                if match["trait"]:
-                    names.members.setdefault(f"{name}_v", header)
+                if match["used"]:
+                    found = re.findall(r"\w+", match["used"])
+                elif match["macro"]:
+                    found = [x.format(match["argument"]) for x in _BY_MACRO.get(match["macro"], ())]
+                else:
+                    found = [*filter(None, match.groups())]
+                for name in found:
+                    if not name.startswith("__") and name not in ("namespace", "operator"):
+                        names.members.setdefault(name, header)
     return names
 
 

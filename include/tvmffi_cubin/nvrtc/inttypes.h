@@ -18,15 +18,12 @@
 #define PRIx32 "x"
 #define PRIX32 "X"
 #ifdef TVMFFI_CUBIN_HOST_INTEGERS
-#define PRId64 "ld"
-#define PRIi64 "li"
-#define PRIu64 "lu"
-#define PRIx64 "lx"
-#define PRIX64 "lX"
+#define TVMFFI_CUBIN_64 "l"
 #else
-#define PRId64 "lld"
-#define PRIi64 "lli"
-#define PRIu64 "llu"
-#define PRIx64 "llx"
-#define PRIX64 "llX"
+#define TVMFFI_CUBIN_64 "ll"
 #endif
+#define PRId64 TVMFFI_CUBIN_64 "d"
+#define PRIi64 TVMFFI_CUBIN_64 "i"
+#define PRIu64 TVMFFI_CUBIN_64 "u"
+#define PRIx64 TVMFFI_CUBIN_64 "x"
+#define PRIX64 TVMFFI_CUBIN_64 "X"

@@ -1,7 +1,6 @@
 // Fixed-width integers; the types are in the prelude.
 #pragma once
 #include "limits.h"
-#include "tvmffi_cubin_limits_64.h"
 
 typedef int8_t int_least8_t;
 typedef int16_t int_least16_t;
@@ -15,19 +14,25 @@ typedef int8_t int_fast8_t;
 typedef int64_t int_fast64_t;
 typedef uint8_t uint_fast8_t;
 typedef uint64_t uint_fast64_t;
+
 #ifdef TVMFFI_CUBIN_HOST_INTEGERS
 typedef int64_t int_fast16_t;
 typedef int64_t int_fast32_t;
 typedef uint64_t uint_fast16_t;
 typedef uint64_t uint_fast32_t;
+#define INT64_MIN (-INT64_MAX - 1)
+#define INT64_MAX 0x7fffffffffffffffL
+#define UINT64_MAX 0xffffffffffffffffUL
 #else
 typedef int16_t int_fast16_t;
 typedef int32_t int_fast32_t;
 typedef uint16_t uint_fast16_t;
 typedef uint32_t uint_fast32_t;
+// Token by token as in CCCL, as those below, for it defines them again without asking.
+#define INT64_MIN LLONG_MIN
+#define INT64_MAX LLONG_MAX
+#define UINT64_MAX ULLONG_MAX
 #endif
-
-// Token by token as in CCCL, which defines them again without asking.
 #define INT8_MIN SCHAR_MIN
 #define INT16_MIN SHRT_MIN
 #define INT32_MIN INT_MIN

@@ -2,7 +2,8 @@
 #pragma once
 #include "type_traits"
 
-#if __has_include(<cuda/std/__cccl/version.h>)
+// CCCL's headers are for C++17 and later.
+#if __cplusplus >= 201703L && __has_include(<cuda/std/__cccl/version.h>)
 #include <cuda/std/__cccl/version.h>
 #endif
 #if CCCL_VERSION >= 3005000

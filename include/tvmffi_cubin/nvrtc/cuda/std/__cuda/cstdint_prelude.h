@@ -1,9 +1,7 @@
-// CCCL's. Where the integers are the host compiler's, as in the device text of a mixed source, its
-// own are others.
+// CCCL's before CUDA 13, which defines integers. Those of device text of a mixed source are the
+// host compiler's.
 #ifdef TVMFFI_CUBIN_HOST_INTEGERS
-#include "../../../tvmffi_cubin_cccl_integers.h"
-#endif
+#include "../../../stdint.h"
+#else
 #include_next <cuda/std/__cuda/cstdint_prelude.h>
-#ifdef TVMFFI_CUBIN_HOST_INTEGERS
-#include "../../../tvmffi_cubin_own_integers.h"
 #endif
