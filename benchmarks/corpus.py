@@ -1,111 +1,452 @@
-"""Build every CUDA file of some folders as a mixed source and by nvcc, and compare both.
+"""Build the CUDA files of some folders by nvcc and by this package, and compare what comes out.
 
-    python benchmarks/corpus.py FOLDER... [--arch sm_90a] [--include FOLDER] [--flag FLAG]
+    python benchmarks/corpus.py PATH... [--json FILE] [--run] [--jobs N] [--alone N] [...]
+    python benchmarks/corpus.py --tables FILE
 
-Each file is one row: whether nvcc and this package build it, in how many seconds, and whether the
-kernels are the same, by their symbols and their parameters' sizes. Nothing of the folders is kept.
+A path is a file, a folder, or a ``compile_commands.json``, whose commands' flags count. Each file
+becomes an object by either compiler; their kernels, parameters' sizes and device variables are
+compared. With ``--run``, the sources of a folder are linked to a program by either, once for each
+that defines ``main`` with those that define none, and both programs' exit status and output are
+compared; lines in which two runs of nvcc's program differ do not count.
+
+Files are built ``--jobs`` at a time; the first ``--alone`` of each path are built once more alone,
+and again with a line added to their first kernel. Nothing of the folders is kept or changed.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
+import re
+import shlex
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import tvmffi_cubin as tc
-from tvmffi_cubin.cuda.nvcc import locate
+import machine
 
-Kernels = dict[str, tuple[int, ...]]
-
-
-class Built(NamedTuple):
-    """What a compiler made of a file: its kernels, None where it refuses; and how long it took."""
-
-    kernels: Kernels | None
-    seconds: float
-    error: str = ""
+_MAIN = re.compile(r"^\s*(?:extern\s+\"C\"\s+)?int\s+main\s*\(", re.MULTILINE)
+_SOURCES = (".cu", ".cpp", ".cc", ".c")
+_TIMEOUT = 300  # seconds that a compiler may take; a program gets a fifth
+# Names of what is internal to a file hold a hash of the file.
+_INTERNAL = re.compile(
+    r"_INTERNAL_\w{8}_\d+_\w+?_cu_\w{8}(?:_\d+)?|\d+_GLOBAL__N__\w{8}_\d+_\w+?_cu_\w{8}(?:_\d+)?"
+)
+_FOR_NVCC = re.compile(r"compiler=\\?[\"']nvcc")
 
 
-def kernels_of(images: list[bytes]) -> Kernels:
-    """Return the sizes of the parameters of each kernel in some images."""
-    cubins = [tc.inspect(image) for image in images]
-    return {kernel.name: kernel.param_sizes for found in cubins for kernel in found.kernels}
+class Unit(NamedTuple):
+    """A file to build."""
+
+    corpus: str
+    file: Path
+    flags: tuple[str, ...]
+
+    @property
+    def parts(self) -> list[Path]:
+        """The sources of the program that it belongs to, its own first; none if there is none.
+
+        A program whose ``main`` is in a C++ file belongs to the first CUDA file beside it.
+        """
+        beside = sorted(x for x in self.file.parent.iterdir() if x.suffix in _SOURCES)
+        mains = [x for x in beside if _MAIN.search(x.read_text(errors="replace"))]
+        others = [x for x in beside if x not in mains and x != self.file]
+        if self.file in mains:
+            return [self.file, *others]
+        is_first = next((x for x in beside if x.suffix == ".cu"), None) == self.file
+        if len(mains) == 1 and mains[0].suffix != ".cu" and is_first:
+            return [self.file, *mains, *others]
+        return []
 
 
-def by_nvcc(nvcc: str, file: Path, arch: str, flags: list[str]) -> Built:
-    """Compile the device part of a file by nvcc."""
-    with tempfile.TemporaryDirectory() as folder:
-        made = Path(folder, "made.cubin")
-        command = [nvcc, "-cubin", f"-arch={arch}", *flags, str(file), "-o", str(made)]
-        start = time.perf_counter()
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        seconds = time.perf_counter() - start
-        if done.returncode != 0:
-            return Built(None, seconds, first_error(done.stderr))
-        return Built(kernels_of([made.read_bytes()]), seconds)
+# ---- What is to be built ----
 
 
-def by_us(file: Path, arch: str, flags: list[str], includes: list[str]) -> Built:
-    """Build a file to an object, in a cache of its own."""
-    with tempfile.TemporaryDirectory() as folder:
-        start = time.perf_counter()
+def read_units(path: Path, flags: Sequence[str]) -> Iterator[Unit]:
+    """Iterate over the CUDA files that a path names."""
+    if path.name == "compile_commands.json":
+        for command in json.loads(path.read_text()):
+            words = command.get("arguments") or shlex.split(command["command"])
+            file = Path(command["directory"], command["file"])
+            if file.suffix == ".cu":
+                yield Unit(path.parent.name, file, (*_flags(words[1:], file), *flags))
+        return
+    for file in [path] if path.is_file() else sorted(path.rglob("*.cu")):
+        yield Unit(path.name, file, tuple(flags))
+
+
+def _flags(words: Sequence[str], file: Path) -> Iterator[str]:
+    """Leave out of a command what is not for every build of the file."""
+    rest = iter(words)
+    for word in rest:
+        if word in ("-o", "-x"):
+            next(rest)
+        elif word not in ("-c", str(file), file.name):
+            yield word
+
+
+# ---- One build, in a process of its own ----
+
+
+def build(compiler: str, file: str, output: str, arch: str, flags: list[str]) -> dict[str, Any]:
+    """Build an object; return how long it took, and what is in it or why there is none."""
+    maker = by_nvcc if compiler == "nvcc" else by_us
+    start = time.perf_counter()
+    error = maker(file, output, arch, flags)
+    row: dict[str, Any] = {"seconds": round(time.perf_counter() - start, 3), "error": error}
+    return row if error else {**row, **contents(Path(output))}
+
+
+def by_nvcc(file: str, output: str, arch: str, flags: list[str]) -> str:
+    """Compile a file by nvcc; return its first error, empty where there is none."""
+    from tvm_ffi.libinfo import find_dlpack_include_path, find_include_path
+
+    from tvmffi_cubin.cuda.nvcc import locate
+
+    # What comes with every build here.
+    folders = dict.fromkeys((find_include_path(), find_dlpack_include_path()))
+    includes = [f"-isystem={folder}" for folder in folders]
+    command = [str(locate()), "-c", "--no-compress", f"-arch={arch}", *flags, *includes]
+    command += [file, "-o", output]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    return _first_error(done.stdout + done.stderr) if done.returncode else ""
+
+
+def by_us(file: str, output: str, arch: str, flags: list[str]) -> str:
+    """Build a file by this package; return its first error, empty where there is none."""
+    import tvmffi_cubin as tc
+
+    try:
+        tc.build(
+            Path(output).stem,
+            sources=[file],
+            output=output,
+            arch=arch,
+            extra_cuda_cflags=[x for x in flags if x not in ("-rdc=true", "-dc")],
+        )
+    except (tc.BuildError, tc.CompileError, tc.ToolchainError, TypeError, ValueError) as error:
+        text = str(error)
+        return _first_error(text) + (' [compiler="nvcc"]' if _FOR_NVCC.search(text) else "")
+    return ""
+
+
+def _first_error(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()] or ["no output"]
+    return next((line for line in lines if "error" in line), lines[0])[:300]
+
+
+def contents(path: Path) -> dict[str, Any]:
+    """Return the kernels of an object, with their parameters' sizes, and its device variables."""
+    import tvmffi_cubin as tc
+    from tvmffi_cubin.kernels.elf import Elf
+
+    try:
+        images = tc.inspect(path).images
+    except tc.ImageError:  # of a file without device code
+        images = ()
+    kernels, variables = {}, {}
+    members = [member for image in images for member in image.members or (image,)]
+    for image in (x for x in members if x.kind != "ptx"):
+        kernels.update({_plain(x.name): list(x.param_sizes) for x in image.kernels})
+        elf = Elf(image.image)
+        for symbol in elf.symbols():
+            section = elf.sections[symbol.section].name if symbol.is_placed else ""
+            is_variable = symbol.type == 1 and section.startswith((".nv.global", ".nv.constant3"))
+            if is_variable and "tvmffi_cubin" not in symbol.name:
+                variables[_plain(symbol.name)] = symbol.size
+    return {"kernels": kernels, "variables": variables}
+
+
+def _plain(name: str) -> str:
+    return _INTERNAL.sub("_INTERNAL_", name)
+
+
+# ---- Both builds of a file, and of what they are part ----
+
+
+class Corpus(NamedTuple):
+    """How all files are built and run."""
+
+    arch: str
+    folder: Path
+    runs: bool
+    links: tuple[str, ...]
+
+    def row(self, number: int, unit: Unit) -> dict[str, Any]:
+        """Build a file by either compiler and compare; run both, if it is a program."""
+        folder = self.folder / str(number)
+        folder.mkdir()
+        row = {"corpus": unit.corpus, "file": str(unit.file)}
+        objects = {compiler: folder / f"{compiler}.o" for compiler in ("nvcc", "here")}
+        found = {x: self.built(x, unit, path) for x, path in objects.items()}
+        row |= _compared(found["nvcc"], found["here"])
+        if self.runs and not row["nvcc"]["error"] and unit.parts:
+            row["program"] = self.program(unit, unit.parts[1:], folder, objects)
+        return row
+
+    def built(self, compiler: str, unit: Unit, output: Path, file: Path | None = None) -> Any:
+        """Build an object in a process of its own."""
+        flags = [f"-I{unit.file.parent}", *unit.flags] if file else list(unit.flags)
+        given = json.dumps([compiler, str(file or unit.file), str(output), self.arch, flags])
+        command = [sys.executable, __file__, "--build", given]
+        env = {**os.environ, "TVMFFI_CUBIN_CACHE_DIR": str(self.folder / "cache")}
         try:
-            path = tc.build(
-                file.stem,
-                sources=[str(file)],
-                output=str(Path(folder, f"{file.stem}.o")),
-                arch=arch,
-                extra_cuda_cflags=flags,
-                extra_include_paths=includes,
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=_TIMEOUT, check=False, env=env
             )
-        except (tc.BuildError, tc.CompileError, ValueError) as error:
-            return Built(None, time.perf_counter() - start, first_error(str(error)))
-        seconds = time.perf_counter() - start
-        try:
-            return Built(kernels_of([Path(path).read_bytes()]), seconds)
-        except tc.ImageError:  # of a file without kernels
-            return Built({}, seconds)
+            return json.loads(done.stdout)
+        except subprocess.TimeoutExpired:
+            return {"seconds": _TIMEOUT, "error": f"error: not built in {_TIMEOUT} seconds"}
+        except ValueError:
+            return {"seconds": 0, "error": f"error: status {done.returncode}: {done.stderr[-300:]}"}
+
+    def alone(self, number: int, unit: Unit) -> dict[str, Any]:
+        """Return how long each compiler takes alone, and once more where a kernel was edited."""
+        folder = self.folder / f"alone_{number}"
+        folder.mkdir()
+        text = unit.file.read_text(errors="replace")
+        copy = folder / unit.file.name
+        copy.write_text(text)
+        times = {}
+        for name, source in (("alone", text), ("edited", _edited(text))):
+            if source is not None:
+                copy.write_text(source)
+                for compiler in ("nvcc", "here"):
+                    row = self.built(compiler, unit, folder / f"{compiler}.o", copy)
+                    times[f"{name} {compiler}"] = None if row["error"] else row["seconds"]
+        return times
+
+    # ---- Programs ----
+
+    def program(
+        self, unit: Unit, parts: Sequence[Path], folder: Path, objects: dict[str, Path]
+    ) -> dict[str, Any]:
+        """Link and run what either compiler made, with the other parts of the program."""
+        ran: dict[str, dict[str, Any]] = {}
+        for compiler, first in objects.items():
+            files, error = [str(first)], "" if first.exists() else "error: not built"
+            for number, part in enumerate(parts):
+                files.append(str(folder / f"{compiler}_{number}.o"))
+                # What is no CUDA is the host compiler's in both, which nvcc finds the headers for.
+                maker = compiler if part.suffix == ".cu" else "nvcc"
+                made = self.built(maker, unit._replace(file=part), Path(files[-1]))
+                error = error or made["error"]
+            if not error:
+                ran[compiler] = self.ran(compiler, folder / f"{compiler}_program", files, unit)
+            else:
+                ran[compiler] = {"error": error}
+        return _same_runs(ran["nvcc"], ran["here"])
+
+    def ran(self, compiler: str, path: Path, files: list[str], unit: Unit) -> dict[str, Any]:
+        """Link a program by nvcc or by the host compiler, and run it where its files lie."""
+        from tvmffi_cubin.cuda import nvcc
+
+        found = nvcc.find_nvcc()
+        if compiler == "nvcc":
+            is_linked = "-rdc=true" in unit.flags or "-dc" in unit.flags
+            command = [found.path, f"-arch={self.arch}", *(["-rdc=true"] if is_linked else [])]
+            command += [*files, "-o", str(path), *self.links]
+        else:
+            runtime = [f"-L{found.libraries}", "-lcudart_static", "-ldl", "-lrt", "-pthread"]
+            command = ["c++", *files, "-o", str(path), *self.links, *runtime]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            return {"error": _first_error(done.stdout + done.stderr)}
+        outputs = []
+        for _ in range(2 if compiler == "nvcc" else 1):
+            try:
+                run = subprocess.run(
+                    [str(path)],
+                    cwd=unit.file.parent,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    timeout=_TIMEOUT / 5,
+                    check=False,
+                )
+            except subprocess.TimeoutExpired:
+                return {"error": f"error: it runs for more than {_TIMEOUT // 5} seconds"}
+            text = run.stdout.decode(errors="replace").replace(str(path), "program")
+            outputs.append((run.returncode, text.splitlines()))
+        return {"error": "", "status": [x[0] for x in outputs], "output": [x[1] for x in outputs]}
 
 
-def first_error(text: str) -> str:
-    """Return the first line of a log that says what is wrong."""
-    lines = text.strip().split("\n")
-    return next((line for line in lines if "error" in line), lines[0])[:160]
+def _edited(text: str) -> str | None:
+    """Return a text with a line more in its first kernel, None where no kernel is seen."""
+    from tvmffi_cubin.sources.facts import read
+
+    for kernel in read(text).kernels:
+        if kernel.span and kernel.span[2] is not None:
+            at = kernel.span[2]
+            return f'{text[:at]} asm volatile("// edited"); {text[at:]}'
+    return None
+
+
+def _compared(nvcc: dict[str, Any], here: dict[str, Any]) -> dict[str, Any]:
+    """Return both results with what differs, empty where all is the same."""
+    differences = []
+    if not nvcc["error"] and not here["error"]:
+        for kind in ("kernels", "variables"):
+            one, other = nvcc[kind], here[kind]
+            # NVRTC also makes variables of constants.
+            for name in sorted({*one, *(other if kind == "kernels" else ())}):
+                if one.get(name) != other.get(name):
+                    differences.append(f"{kind} {name}: {one.get(name)}, here {other.get(name)}")
+    counted = (
+        {name: len(x) if isinstance(x, dict) else x for name, x in found.items()}
+        for found in (nvcc, here)
+    )
+    return {**dict(zip(("nvcc", "here"), counted, strict=True)), "differences": differences}
+
+
+def _same_runs(nvcc: dict[str, Any], here: dict[str, Any]) -> dict[str, Any]:
+    """Return the statuses of two programs, and what nvcc's always prints and ours does not."""
+    row: dict[str, Any] = {
+        x: y["error"] or y["status"] for x, y in (("nvcc", nvcc), ("here", here))
+    }
+    if nvcc["error"] or here["error"]:
+        return row
+    always = [x for x in nvcc["output"][0] if x in nvcc["output"][1]]
+    row["missing"] = [x for x in always if x not in here["output"][0]][:5]
+    shapes = {re.sub(r"\d+", "0", x) for output in nvcc["output"] for x in output}
+    row["added"] = [x for x in here["output"][0] if re.sub(r"\d+", "0", x) not in shapes][:5]
+    return row
+
+
+# ---- Tables ----
+
+
+def tables(found: dict[str, Any]) -> str:
+    """Return the tables of a run, as Markdown."""
+    kind, cuda = found["machine"]["kind"], found["machine"]["nvcc"]
+    lines = [f"{found['date']}, {kind}, nvcc {cuda}, {found['arch']}:", ""]
+    lines += [
+        "| source | files that nvcc builds | built here | the same code | nvcc, s | here, s |",
+        "|---|---|---|---|---|---|",
+    ]
+    corpora = dict.fromkeys(row["corpus"] for row in found["rows"])
+    for name in corpora:
+        rows = [x for x in found["rows"] if x["corpus"] == name and not x["nvcc"]["error"]]
+        ours = [x for x in rows if not x["here"]["error"]]
+        same = [x for x in ours if not x["differences"]]
+        times = (_median(x[side]["seconds"] for x in ours) for side in ("nvcc", "here"))
+        lines.append(f"| {name} | {len(rows)} | {len(ours)} | {len(same)} | {' | '.join(times)} |")
+    lines += ["", *_alone_table(found["rows"], corpora), *_program_table(found["rows"], corpora)]
+    return "\n".join(lines)
+
+
+def _alone_table(rows: Sequence[dict[str, Any]], corpora: Iterable[str]) -> Iterator[str]:
+    yield "| median of files, alone | files | nvcc, s | here, s | edited, nvcc | edited, here |"
+    yield "|---|---|---|---|---|---|"
+    for name in corpora:
+        timed = [x["times"] for x in rows if x["corpus"] == name and "times" in x]
+        if timed:
+            columns = ("alone nvcc", "alone here", "edited nvcc", "edited here")
+            figures = [_median(x[column] for x in timed if x.get(column)) for column in columns]
+            yield f"| {name} | {len(timed)} | {' | '.join(figures)} |"
+    yield ""
+
+
+def _program_table(rows: Sequence[dict[str, Any]], corpora: Iterable[str]) -> Iterator[str]:
+    yield "| whole programs | pass by nvcc | here | status and output the same |"
+    yield "|---|---|---|---|"
+    for name in corpora:
+        programs = [x["program"] for x in rows if x["corpus"] == name and "program" in x]
+        passed = [x for x in programs if x["nvcc"] == [0, 0]]
+        ours = [x for x in passed if x["here"] == [0]]
+        same = [x for x in ours if not (x["missing"] or x["added"])]
+        if passed:
+            yield f"| {name} | {len(passed)} | {len(ours)} | {len(same)} |"
+
+
+def _median(values: Iterable[float]) -> str:
+    known = list(values)
+    return f"{statistics.median(known):.1f}" if known else ""
+
+
+def told(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """Iterate over lines about every file that differs."""
+    for row in rows:
+        file, program = row["file"], row.get("program", {})
+        if row["nvcc"]["error"]:
+            yield f"{file}: nvcc: {row['nvcc']['error']}"
+        elif row["here"]["error"]:
+            yield f"{file}: here: {row['here']['error']}"
+        for difference in row["differences"]:
+            yield f"{file}: {difference}"
+        if program and (program["nvcc"] == [0, 0]) != (program["here"] == [0]):
+            yield f"{file}: nvcc's program: {program['nvcc']}, here: {program['here']}"
+        for kind in ("missing", "added"):
+            for line in program.get(kind, ()):
+                yield f"{file}: {kind}: {line}"
 
 
 def main() -> int:
-    """Print a row for each file, and the totals."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("folders", nargs="+", type=Path)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("paths", nargs="*", type=Path)
     parser.add_argument("--arch", default="sm_90a")
-    parser.add_argument("--include", action="append", default=[])
-    parser.add_argument("--flag", action="append", default=["-std=c++17"])
+    parser.add_argument("--flag", action="append", default=[], help="for every file")
+    parser.add_argument("--link", action="append", default=[], help="for every program")
+    parser.add_argument("--run", action="store_true", help="run programs")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--alone", type=int, default=0, help="files of each path timed alone")
+    parser.add_argument("--seconds", type=float, help="after which no other file is begun")
+    parser.add_argument("--json", type=Path, help="where the results go")
+    parser.add_argument("--tables", type=Path, help="print the tables of results")
+    parser.add_argument("--build", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    nvcc = str(locate())
-    files = sorted(
-        x
-        for folder in given.folders
-        for x in ([folder] if folder.is_file() else folder.rglob("*.cu"))
-    )
-    includes = [f"-I{folder}" for folder in given.include]
-    built, same = [0, 0], 0
-    print("| file | nvcc, s | here, s | kernels | |\n|---|---|---|---|---|")
-    for file in files:
-        theirs = by_nvcc(nvcc, file, given.arch, [*given.flag, *includes])
-        ours = by_us(file, given.arch, given.flag, given.include)
-        built[0] += theirs.kernels is not None
-        built[1] += theirs.kernels is not None and ours.kernels is not None
-        is_same = theirs.kernels is not None and theirs.kernels == ours.kernels
-        same += is_same
-        verdict = "same" if is_same else "other" if ours.kernels is not None else ours.error
-        seconds = f"{theirs.seconds:.1f} | {ours.seconds:.1f}"
-        print(f"| {file} | {seconds} | {len(ours.kernels or ())} | {verdict} |", flush=True)
-    print(f"\n{len(files)} files; nvcc builds {built[0]}, of these here {built[1]}, same {same}")
+    if given.build:
+        json.dump(build(*json.loads(given.build)), sys.stdout)
+        return 0
+    if given.tables:
+        print(tables(json.loads(given.tables.read_text())))
+        return 0
+    found = measured(given)
+    print(*told(found["rows"]), "", tables(found), sep="\n")
     return 0
+
+
+def measured(given: argparse.Namespace) -> dict[str, Any]:
+    """Build and compare all files, and time some alone; the results are also in ``--json``."""
+    units = [unit for path in given.paths for unit in read_units(path.resolve(), given.flag)]
+    end = time.monotonic() + (given.seconds or 1e9)
+    found = {"date": time.strftime("%Y-%m-%d"), "machine": machine.facts(), "arch": given.arch}
+    found |= {"jobs": given.jobs, "rows": []}
+
+    def save() -> None:
+        if given.json:
+            given.json.write_text(json.dumps(found, indent=1))
+
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = Corpus(given.arch, Path(folder), given.run, tuple(given.link))
+
+        def row(number: int) -> dict[str, Any] | None:
+            return corpus.row(number, units[number]) if time.monotonic() < end else None
+
+        with ThreadPoolExecutor(given.jobs) as pool:
+            for number, made in enumerate(pool.map(row, range(len(units)))):
+                if made is not None:
+                    found["rows"].append({**made, "number": number})
+                    print(".", end="", file=sys.stderr, flush=True)
+                    if number % 50 == 0:
+                        save()
+        save()
+        counts: dict[str, int] = {}
+        for made in found["rows"]:
+            is_built = not (made["nvcc"]["error"] or made["here"]["error"])
+            if is_built and counts.setdefault(made["corpus"], 0) < given.alone:
+                counts[made["corpus"]] += 1
+                made["times"] = corpus.alone(made["number"], units[made["number"]])
+        save()
+    print(file=sys.stderr)
+    return found
 
 
 if __name__ == "__main__":
