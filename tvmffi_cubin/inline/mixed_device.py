@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from ..cache.entry import Product
 from ..cache.key import Key
 from ..cache.store import Cache
-from ..cuda import hints as std_headers
 from ..cuda import nvrtc
 from ..cuda.options import preprocessor_flags
 from ..cuda.program import in_parallel
+from ..cuda.std_headers import headers_for
 from ..device.compile import compile_device, joined
 from ..device.image import Image
 from ..device.signature import KernelSignature
@@ -120,7 +120,7 @@ class DeviceCompiler(NamedTuple):
         own = code.own[archs[0]]
         first = [self.tools.include / "tvmffi_cubin" / "mixed" / "device.h"]
         texts = (own.text, *(source.text for source in code.others))
-        for header in std_headers.headers_for(texts, self.tools.cuda_include_dirs):
+        for header in headers_for(texts, self.tools.cuda_include_dirs):
             first.append(nvrtc.shim_dir() / header)
         flags = (*_AS_HOST, *(f"--pre-include={os.fspath(x)}" for x in first))
         request = request._replace(cuda_cflags=(*flags, *request.cuda_cflags))
