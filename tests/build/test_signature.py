@@ -150,10 +150,9 @@ void l(float);
 """
     found = signatures(source)
     assert declared(found["k"]) == "float* x, int n"
-    with pytest.raises(ValueError) as error:
-        found["l"].require()
-    assert "the parameters of kernel 'l' are not known: 'Pair' may be any type" in str(error.value)
-    assert 'params="void* x, void* p"' in str(error.value)
+    problem = found["l"].problem
+    assert "the parameters of kernel 'l' are not known: 'Pair' may be any type" in problem
+    assert 'params="void* x, void* p"' in problem
 
 
 def test_of_many_instances_those_that_fail_are_named():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -16,7 +16,7 @@ from ..errors import CompileError
 from ..kernels.cubin import Cubin
 from ..sources.facts import KernelFact
 from ..sources.source import DEVICE_IMAGE, Source
-from .probe import Probe, Target, Types, is_own, plan, squeeze
+from .probe import Probe, Types, is_own, plan, squeeze
 from .units import Unit, make_units, other_units_hints, wanted_instances, with_hints
 
 if TYPE_CHECKING:
@@ -45,24 +45,19 @@ def joined(images: Sequence[Image]) -> Image:
     from ..cuda.nvfatbin import join
 
     cubin = join([image.cubin for image in images])
-    kernels = {kernel.name: kernel for kernel in cubin.kernels}
-    found: dict[str, KernelSignature] = {}
-    for image in images:
-        for here in image.signatures:
-            symbol = here.kernel.name
-            known = found.get(symbol, here)
-            better = here if known.problem else known
-            found[symbol] = better._replace(kernel=kernels[symbol])
-    return images[0]._replace(cubin=cubin, signatures=tuple(found.values()))
+    every = [signature for image in images for signature in image.signatures]
+    every.sort(key=lambda x: bool(x.problem))
+    found = {x.kernel.name: x for x in reversed(every)}
+    signatures = tuple(found[x.name]._replace(kernel=x) for x in cubin.kernels)
+    return images[0]._replace(cubin=cubin, signatures=signatures)
 
 
 class _Compiled(NamedTuple):
-    """A unit, what it was compiled to, the probe that was in it, and all that was tried."""
+    """A unit, the probe that was in it, and what both were compiled to."""
 
     unit: Unit
-    cubin: Cubin
     probe: Probe
-    tried: tuple[Target, ...]
+    cubin: Cubin
 
 
 class _Compiler(NamedTuple):
@@ -88,9 +83,9 @@ class _Compiler(NamedTuple):
 
     def image(self) -> Image:
         """Compile all units, several at a time; link them where there is more than one."""
-        homes: dict[str, list[str]] = {}
+        homes: dict[str, list[str]] = defaultdict(list)
         for expression in dict.fromkeys(wanted_instances(self.request)):
-            homes.setdefault(self._home(expression).name, []).append(expression)
+            homes[self._home(expression).name].append(expression)
 
         def build(unit: Unit) -> _Compiled:
             wanted = homes.get(unit.name, [])
@@ -111,15 +106,15 @@ class _Compiler(NamedTuple):
 
     def _build(self, unit: Unit, probe: Probe, wanted: Sequence[str] = ()) -> _Compiled:
         """Compile with a probe, else with what of it compiles, else without."""
-        tried = probe.targets
+        whole = probe
         while True:
             names = tuple(dict.fromkeys((*wanted, *probe.name_expressions)))
             try:
-                return _Compiled(unit, self._compile(unit, names, probe.epilogue), probe, tried)
+                return _Compiled(unit, probe, self._compile(unit, names, probe.epilogue))
             except CompileError as error:
                 if not probe.name_expressions:
                     raise self._explained(unit, wanted, error) from None
-                probe = probe.surviving(error.log) if probe.targets == tried else Probe()
+                probe = probe.surviving(error.log) if probe is whole else Probe()
 
     def _explained(
         self, unit: Unit, wanted: Sequence[str], error: CompileError
@@ -198,19 +193,17 @@ class _Compiler(NamedTuple):
         def found() -> list[KernelSignature]:
             return [
                 x._replace(from_library=has_libraries and not (x.line or x.kernel.name in own))
-                for x in resolve(facts, cubin, types)
+                for x in resolve(cubin, facts, types)
             ]
 
         signatures = found()
         open_ones = [x for x in signatures if x.problem and not x.from_library]
-        more = _open_targets(open_ones, facts, done)
-        if not more:
+        if not open_ones:
             return signatures
-        again = []
-        for one in done:
-            targets = tuple(dict.fromkeys((*one.probe.targets, *more)))
-            again.append(self._build(one.unit, Probe(targets, one.probe.hidden)))
-        types = {**_types(again), **types}
+        spelled = {fact.name: fact.qualified for fact in facts if fact.extern_c}
+        names = [x.name.display for x in open_ones]
+        more = Probe({spelled.get(name, name): squeeze(name) for name in names})
+        types = {**_types([self._build(unit, more) for unit in self.units]), **types}
         return found()
 
 
@@ -223,28 +216,13 @@ def _facts(units: Sequence[Unit]) -> list[KernelFact]:
     return facts
 
 
-def _open_targets(
-    signatures: Sequence[KernelSignature], facts: Sequence[KernelFact], done: Sequence[_Compiled]
-) -> list[Target]:
-    """Return probes for kernels of the image whose types are still open."""
-    qualified = {kernel.name: kernel.qualified for kernel in facts if kernel.extern_c}
-    tried = {squeeze(target.expression) for one in done for target in one.tried}
-    targets = [
-        Target(signature.name.display)
-        if (symbol := signature.kernel.name).startswith("_Z")
-        else Target(qualified.get(symbol, symbol), symbol)
-        for signature in signatures
-    ]
-    return [target for target in targets if squeeze(target.expression) not in tried]
-
-
 def _types(done: Sequence[_Compiled]) -> Types:
     """Return what the units' compilers told; not by a name that is one of kernels in several."""
     homes: Counter[str] = Counter()
     for one in done:
         homes.update({squeeze(x.qualified) for x in one.unit.facts.kernels if x.defined})
-    told = [one.probe.types(one.cubin.lowered_names) for one in done]
-    return {name: types for name, types in _agreed(told).items() if homes[name] < 2}
+    told = _agreed([one.probe.types(one.cubin.lowered_names) for one in done])
+    return {name: types for name, types in told.items() if homes[name] < 2}
 
 
 def _agreed(told: Sequence[Mapping[str, _Value]]) -> dict[str, _Value]:

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import ImageError
 from ..kernels.cubin import Cubin, Kernel
-from ..kernels.demangle import FunctionName, function_name, spelled_types
 from ..kernels.image import UNLINKED, looks_like_ptx, read_image
-from ..kernels.types import CxxType, Param, parse_type, sized_type
-from .signature import KernelSignature, known_signatures, resolve_declared
+from .signature import KernelSignature, given_signature, known_signatures
 
 if TYPE_CHECKING:
     from ..inline.request import Request
@@ -102,47 +100,11 @@ def given_image(name: str, given: Cubin) -> Image:
 
 
 def _signatures(cubin: Cubin, kernels: Sequence[Kernel]) -> tuple[KernelSignature, ...]:
-    """Return the kernels of an image, as far as they are known.
-
-    Names and types are those of the image's signatures. Where it has none for a kernel, the types
-    are those that its symbol spells; what that leaves open is known by its size.
-    """
+    """Return the kernels of an image, as far as they are known."""
     symbols = [kernel.name for kernel in kernels]
     if unknown := sorted(cubin.signatures.keys() - symbols):
         raise ValueError(
             f"Cubin.signatures has {unknown[0]!r}, which is no kernel of the image; it has: "
             f"{', '.join(symbols) or 'none'}"
         )
-    return tuple(_signature(kernel, cubin.signatures.get(kernel.name)) for kernel in kernels)
-
-
-def _signature(kernel: Kernel, declared: str | None) -> KernelSignature:
-    name = function_name(kernel.name)
-    made = KernelSignature(kernel, name)
-    if declared is None:
-        types = _types(name, kernel)
-        params = tuple(Param(f"arg{index}", type_) for index, type_ in enumerate(types))
-        # Where there is none, nothing is left to declare.
-        return made._replace(params=params, names_known=not params, opaque=True)
-    try:
-        return made._replace(params=resolve_declared(declared, kernel), names_known=True)
-    except ValueError as error:
-        raise ValueError(f"Cubin.signatures[{kernel.name!r}]: {error}") from None
-
-
-def _types(name: FunctionName, kernel: Kernel) -> list[CxxType]:
-    """Return what a kernel takes: as its symbol has it, if that fits the image, else sizes."""
-    sizes = [*kernel.param_sizes]
-    spelled = spelled_types(name) or ()
-    types = [_type(text, size) for text, size in zip(spelled, sizes, strict=False)]
-    fits = len(spelled) == len(sizes) and [type_.size for type_ in types] == sizes
-    return types if fits else [sized_type(size) for size in sizes]
-
-
-def _type(text: str, size: int) -> CxxType:
-    try:
-        known = parse_type(text)
-    except ValueError:
-        return sized_type(size)
-    # A class of somebody's own, or an enumeration: a number may do as well as bytes.
-    return known if known.size is not None else CxxType(known.text, "raw", size)
+    return tuple(given_signature(kernel, cubin.signatures.get(kernel.name)) for kernel in kernels)

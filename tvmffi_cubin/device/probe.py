@@ -33,47 +33,35 @@ Types = dict[str, tuple[str, ...]]
 """What kernels take, by symbol or by squeezed expression."""
 
 
-class Target(NamedTuple):
-    """A kernel whose types are asked for, as code at the end of the source names it.
+class Probe(NamedTuple):
+    """Kernels to ask about, as code at the end of the source names them.
 
-    Its symbol is known before the compilation where it has C linkage.
+    Each comes with its symbol, where that is known before, or its squeezed expression. Those that
+    are `hidden` NVRTC drops unless it is asked for their names.
     """
 
-    expression: str
-    symbol: str | None = None
-
-    @property
-    def probe(self) -> str:
-        """The name expression that brings the types."""
-        return _EXPRESSION.format(self.expression)
-
-
-class Probe(NamedTuple):
-    """Kernels to ask about, and those that NVRTC would drop unless it is asked for their names."""
-
-    targets: tuple[Target, ...] = ()
+    kernels: Mapping[str, str] = {}
     hidden: tuple[str, ...] = ()
 
     @property
     def epilogue(self) -> str:
         """Code to append to the source."""
-        return _EPILOGUE if self.targets else ""
+        return _EPILOGUE if self.kernels else ""
 
     @property
     def name_expressions(self) -> tuple[str, ...]:
         """What is to be lowered."""
-        return (*self.hidden, *(target.probe for target in self.targets))
+        return (*self.hidden, *map(_EXPRESSION.format, self.kernels))
 
     def types(self, lowered_names: Mapping[str, str]) -> Types:
         """Return what NVRTC told."""
         found: Types = {}
-        for target in self.targets:
-            text = demangle(lowered_names.get(target.probe, ""))
-            if not text.startswith(_LOWERED):
-                continue
-            types = tuple(split_list(text[len(_LOWERED) : -len(")>")]))
-            symbol = target.symbol or lowered_names.get(target.expression)
-            found[symbol or squeeze(target.expression)] = () if types == ("void",) else types
+        for kernel, key in self.kernels.items():
+            text = demangle(lowered_names.get(_EXPRESSION.format(kernel), ""))
+            if text.startswith(_LOWERED):
+                types = tuple(split_list(text[len(_LOWERED) : -len(")>")]))
+                key = lowered_names.get(kernel, key)
+                found[key] = () if types == ("void",) else types
         return found
 
     def surviving(self, log: str) -> Probe:
@@ -81,17 +69,16 @@ class Probe(NamedTuple):
 
         NVRTC quotes every name expression that fails. Where it quotes none, nothing is left.
         """
-        failed = [
-            target
-            for target in self.targets
-            if target.probe in log or f"nv_mangled_name {target.expression}\n" in log
-        ]
+        failed = {
+            kernel
+            for kernel in self.kernels
+            if _EXPRESSION.format(kernel) in log or f"nv_mangled_name {kernel}\n" in log
+        }
         if not failed:
             return Probe()
-        gone = {target.expression for target in failed}
         return Probe(
-            tuple(target for target in self.targets if target not in failed),
-            tuple(name for name in self.hidden if name not in gone),
+            {kernel: key for kernel, key in self.kernels.items() if kernel not in failed},
+            tuple(name for name in self.hidden if name not in failed),
         )
 
 
@@ -122,15 +109,9 @@ def plan(kernels: Iterable[KernelFact], wanted: Iterable[str]) -> Probe:
             counts[kernel.qualified] == 1 and kernel.qualified not in templates
         )
 
-    targets: dict[str, Target] = {}
-    hidden: dict[str, None] = {}
-    for kernel in filter(can_be_named, kernels):
-        symbol = kernel.name if kernel.extern_c else None
-        targets[kernel.qualified] = Target(kernel.qualified, symbol)
-        if kernel.internal or "<" in kernel.name:
-            hidden[kernel.qualified] = None
-    for expression in wanted:
-        # `&x` and casts are of variables or overloads.
-        if expression.strip()[:1] not in ("&", "("):
-            targets.setdefault(expression, Target(expression))
-    return Probe(tuple(targets.values()), tuple(hidden))
+    named = [*filter(can_be_named, kernels)]
+    # `&x` and casts are of variables or overloads.
+    asked = {x: squeeze(x) for x in wanted if x.strip()[:1] not in ("&", "(")}
+    asked |= {x.qualified: x.name if x.extern_c else squeeze(x.qualified) for x in named}
+    hidden = dict.fromkeys(x.qualified for x in named if x.internal or "<" in x.name)
+    return Probe(asked, tuple(hidden))

@@ -1,17 +1,21 @@
-"""`KernelSignature`: a kernel of an image with names, from its source, and types, from NVRTC.
+"""`KernelSignature`: a kernel of an image with what is known of its parameters.
 
-What cannot be known is no guess: the signature then carries a `problem` that says what to declare.
+Types are those that NVRTC tells, that a symbol spells, or that somebody declares; names are the
+source's or declared ones. What cannot be known is no guess: the signature then carries a `problem`
+that says what to declare.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import zip_longest
 from typing import NamedTuple
 
 from ..kernels.cubin import Cubin, Kernel
 from ..kernels.demangle import FunctionName, function_name, spelled_types
-from ..kernels.types import CxxType, Param, parse_params, parse_type
+from ..kernels.types import CxxType, Param, parse_params, parse_type, sized_type
 from ..sources.facts import KernelFact
 from ..sources.parameters import Parameter
 from .probe import Types, squeeze
@@ -22,19 +26,13 @@ _BY_SIZE = {1: "int8_t", 2: "int16_t", 4: "int", 8: "void*"}
 class KernelSignature(NamedTuple):
     """A kernel of an image, with what is known of its parameters."""
 
-    # The image's own account of it, with its symbol.
-    kernel: Kernel
+    kernel: Kernel  # the image's own account of it, with its symbol
     name: FunctionName
-    # In order; empty where `problem` says why they are not known.
-    params: tuple[Param, ...] = ()
-    # Whether all parameters have the source's names; the others are ``arg0``, ``arg1``, ...
-    names_known: bool = True
-    # Where the source declares it, None where that is not known.
-    line: int | None = None
-    # Why the parameters are not known, and what to declare; empty where they are known.
-    problem: str = ""
-    # Whether it came with a device library: then it is exported only where it is named.
-    from_library: bool = False
+    params: tuple[Param, ...] = ()  # in order; empty where `problem` says why they are not known
+    names_known: bool = True  # else some are ``arg0``, ``arg1``, ...
+    line: int | None = None  # where the source declares it, None where that is not known
+    problem: str = ""  # why the parameters are not known, and what to declare
+    from_library: bool = False  # it came with a device library: exported only where it is named
     # Whether it came without a source, and its types from its symbol or its sizes: who declares
     # others is believed.
     opaque: bool = False
@@ -44,27 +42,29 @@ class KernelSignature(NamedTuple):
     archs: tuple[str, ...] = ()
     bound: tuple[str, ...] = ()
 
-    def require(self) -> KernelSignature:
-        """Return itself where the parameters are known."""
-        if self.problem:
-            raise ValueError(self.problem)
-        return self
+    def __str__(self) -> str:
+        """Return it as people tell it from others: name, parameters, symbol."""
+        params = "" if self.problem else f"({', '.join(map(_text, self.params))})"
+        return f"{self.name.display}{params} [{self.kernel.name}]"
+
+
+def _text(param: Param) -> str:
+    return f"{param.type.text} {param.name}"
 
 
 # Of the kernels of sources
 
 
-def resolve(facts: Sequence[KernelFact], cubin: Cubin, types: Types) -> tuple[KernelSignature, ...]:
+def resolve(cubin: Cubin, facts: Sequence[KernelFact], types: Types) -> list[KernelSignature]:
     """Return the signature of every kernel in an image.
 
     `facts` are the kernels of the sources that it was compiled from, `types` what NVRTC told.
     """
-    declared: dict[str, list[KernelFact]] = {}
+    declared: dict[str, list[KernelFact]] = defaultdict(list)
     for fact in facts:
         if fact.params is not None:
-            name = fact.name if fact.extern_c else squeeze(fact.qualified)
-            declared.setdefault(name, []).append(fact)
-    return tuple(_resolved(kernel, declared, types) for kernel in cubin.kernels)
+            declared[fact.name if fact.extern_c else squeeze(fact.qualified)].append(fact)
+    return [_resolved(kernel, declared, types) for kernel in cubin.kernels]
 
 
 def _resolved(
@@ -74,24 +74,18 @@ def _resolved(
     types = told.get(kernel.name, told.get(squeeze(name.display), spelled_types(name)))
     fact = _fact(kernel, name, types, declared)
     written = (fact.params if fact else None) or ()
-    names = [param.name if _is_named(param) else f"arg{i}" for i, param in enumerate(written)]
-    count = len(kernel.param_sizes) if types is None else len(types)
-    names += [f"arg{index}" for index in range(len(names), max(count, len(kernel.param_sizes)))]
-    made = KernelSignature(
-        kernel,
-        name,
-        names_known=len(written) == count and all(map(_is_named, written)),
-        line=fact.line if fact else None,
-    )
+    texts = [param.type_text for param in written] if types is None else types
+    names = [f"arg{i}" for i in range(max(len(texts), len(kernel.param_sizes)))]
+    names = [x.name if x and _is_named(x) else name for x, name in zip_longest(written, names)]
+    is_named = len(written) == len(names) and all(map(_is_named, written))
+    made = KernelSignature(kernel, name, names_known=is_named, line=fact.line if fact else None)
     try:
         if types is None and fact is None:
             raise ValueError("neither the compiler nor the source tells its parameters' types")
-        texts = types if types is not None else [param.type_text for param in written]
-        parsed = [parse_type(text) for text in texts]
-        unknown = next((x.text for x in parsed if x.size is None), None)
+        params = [Param(name, parse_type(text)) for name, text in zip(names, texts, strict=False)]
+        unknown = next((x.type.text for x in params if x.type.size is None), None)
         if types is None and unknown:
             raise ValueError(f"{unknown!r} may be any type (the source names it only)")
-        params = [Param(*pair) for pair in zip(names, parsed, strict=False)]
         return made._replace(params=check(params, kernel, f"kernel {name.display!r}"))
     except ValueError as error:
         pairs = zip(kernel.param_sizes, names, strict=False)
@@ -137,11 +131,43 @@ def _is_named(param: Parameter) -> bool:
 
 
 def _takes(fact: KernelFact, types: Sequence[str]) -> bool:
-    try:
+    with suppress(ValueError):
         written = [parse_type(param.type_text).text for param in fact.params or ()]
         return written == [parse_type(text).text for text in types]
-    except ValueError:
-        return False
+    return False
+
+
+# Of the kernels of images that come ready
+
+
+def given_signature(kernel: Kernel, declared: str | None) -> KernelSignature:
+    """Return a kernel of an image, with the parameters that are declared with the image.
+
+    Without a declaration the types are those that the symbol spells, if they fit the image, and
+    otherwise known by their sizes.
+    """
+    name = function_name(kernel.name)
+    if declared is not None:
+        try:
+            return KernelSignature(kernel, name, declared_params(declared, kernel))
+        except ValueError as error:
+            raise ValueError(f"Cubin.signatures[{kernel.name!r}]: {error}") from None
+    sizes = [*kernel.param_sizes]
+    spelled = spelled_types(name) or ()
+    types = [_spelled_type(text, size) for text, size in zip(spelled, sizes, strict=False)]
+    if len(spelled) != len(sizes) or [type_.size for type_ in types] != sizes:
+        types = [sized_type(size) for size in sizes]
+    params = tuple(Param(f"arg{index}", type_) for index, type_ in enumerate(types))
+    # Where there is none, nothing is left to declare.
+    return KernelSignature(kernel, name, params, names_known=not params, opaque=True)
+
+
+def _spelled_type(text: str, size: int) -> CxxType:
+    with suppress(ValueError):
+        known = parse_type(text)
+        # A class of somebody's own, or an enumeration: a number may do as well as bytes.
+        return known if known.size is not None else CxxType(known.text, "raw", size)
+    return sized_type(size)
 
 
 # Of declared ones
@@ -150,11 +176,10 @@ def _takes(fact: KernelFact, types: Sequence[str]) -> bool:
 def check(params: Sequence[Param], kernel: Kernel, title: str) -> tuple[Param, ...]:
     """Check parameters against the image; return them with sizes that were open filled in."""
     if len(params) != len(kernel.param_sizes):
-        listed = ", ".join(f"{param.type.text} {param.name}" for param in params) or "none"
         sizes = ", ".join(map(str, kernel.param_sizes)) or "none"
         raise ValueError(
             f"{title}: the image has {len(kernel.param_sizes)} parameters (bytes: {sizes}), "
-            f"but {len(params)} are declared ({listed})"
+            f"but {len(params)} are declared ({', '.join(map(_text, params)) or 'none'})"
         )
     checked = []
     for index, (param, size) in enumerate(zip(params, kernel.param_sizes, strict=True)):
@@ -163,15 +188,13 @@ def check(params: Sequence[Param], kernel: Kernel, title: str) -> tuple[Param, .
                 f"{title}: parameter {index} ({param.name!r}) is declared {param.type.text!r}, "
                 f"which has {param.type.size} bytes, but the image's has {size}"
             )
-        if param.type.size is None:
-            param = param._replace(type=param.type._replace(size=size))
-        checked.append(param)
+        checked.append(param._replace(type=param.type._replace(size=size)))
     return tuple(checked)
 
 
-def resolve_declared(params_text: str, kernel: Kernel) -> tuple[Param, ...]:
+def declared_params(text: str, kernel: Kernel) -> tuple[Param, ...]:
     """Parse declared parameters and check them against a kernel of an image."""
-    return check(parse_params(params_text), kernel, f"kernel {kernel.name!r}")
+    return check(parse_params(text), kernel, f"kernel {kernel.name!r}")
 
 
 def known_signatures(signatures: Iterable[KernelSignature]) -> dict[str, str]:
@@ -184,19 +207,10 @@ def known_signatures(signatures: Iterable[KernelSignature]) -> dict[str, str]:
         if not (signature.opaque or signature.problem):
             text = ", ".join(f"{_declarable(p.type)} {p.name}" for p in signature.params)
             with suppress(ValueError):
-                resolve_declared(text, signature.kernel)
+                declared_params(text, signature.kernel)
                 found[signature.kernel.name] = text
     return found
 
 
 def _declarable(declared: CxxType) -> str:
     return "void*" if declared.kind == "pointer" and "(" in declared.text else declared.text
-
-
-def signature_text(signature: KernelSignature) -> str:
-    """Return a kernel as people tell it from others: name, parameters, symbol."""
-    name, symbol = signature.name.display, signature.kernel.name
-    if signature.problem:
-        return f"{name} [{symbol}]"
-    params = ", ".join(f"{param.type.text} {param.name}" for param in signature.params)
-    return f"{name}({params}) [{symbol}]"

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from ..device.signature import KernelSignature, signature_text
+from ..device.signature import KernelSignature
 from ..kernels.cubin import Kernel
 from ..kernels.demangle import function_name
 from ..kernels.types import Param, parse_params
@@ -109,7 +109,7 @@ class Kernels:
 
 def listed(found: Sequence[KernelSignature]) -> str:
     """Return kernels as a list that ends early where it is long."""
-    return _cut([f"{signature_text(x)} in {x.image!r}" for x in found], "\n  ")
+    return _cut([f"{x} in {x.image!r}" for x in found], "\n  ")
 
 
 def _cut(texts: Sequence[str], separator: str) -> str:

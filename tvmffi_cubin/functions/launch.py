@@ -227,7 +227,9 @@ def _kernel_params(
 ) -> tuple[Param, ...]:
     """Return a kernel's parameters with the names and types that hold in a launch."""
     if declared is None:
-        return kernel.require().params
+        if kernel.problem:
+            raise ValueError(kernel.problem)
+        return kernel.params
     count = len(kernel.kernel.param_sizes)
     own = count - len(kernel.bound)
     by_name = {param.name: param for param in declared}
