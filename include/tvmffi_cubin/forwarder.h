@@ -22,7 +22,7 @@ inline CUresult NameWithoutDriver(CUresult, const char** name) {
   return CUDA_SUCCESS;
 }
 inline CUresult TextWithoutDriver(CUresult, const char** text) {
-  *text = DriverProblem();
+  *text = driver_state.problem;
   return CUDA_SUCCESS;
 }
 

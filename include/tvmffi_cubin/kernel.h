@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include <stdlib.h>
 #include <tvm/ffi/string.h>
 
 #include <memory>
@@ -17,34 +16,23 @@
 
 TVMFFI_CUBIN_BEGIN
 
-/*! \brief Whether the process exits or this shared object is unloaded. */
-inline bool exit_begun = false;
-
-/*!
- * \brief Watches for that once the driver is open. Exit handlers run in reverse order, so this one
- * precedes the destructor of a static image made before; one made later is destroyed while the
- * driver still lives.
- */
-inline void WatchExit() {
-  static const int watched = atexit([] { exit_begun = true; });
-  (void)watched;
-}
-
 /*! \brief What a module and its kernels share. */
 struct __attribute__((visibility("default"))) LoadedImage {
   Library library{};
-  ImageFacts facts;
   tvm::ffi::Bytes bytes;  // owns an image that was handed over
 
   LoadedImage() = default;
   LoadedImage(const LoadedImage&) = delete;
   LoadedImage& operator=(const LoadedImage&) = delete;
-  ~LoadedImage() {
-    // At exit the driver may be gone already; the process's end frees what is loaded.
-    if (!exit_begun) library.Unload();
-  }
+  ~LoadedImage() { library.Unload(); }
 
-  [[noreturn]] void ThrowError(const Status& status, const char* kernel = "") const;
+  /*! \brief Throws what is wrong with the image, or that it has no such kernel. */
+  [[noreturn]] TVMFFI_CUBIN_COLD void ThrowError(const Status& status,
+                                                 const char* kernel = "") const {
+    Text text;
+    AddImageError(library, status, kernel, &text);
+    ThrowLaunchError(status, text.chars);
+  }
 };
 
 /*!
@@ -140,9 +128,9 @@ class __attribute__((visibility("default"))) CubinKernel {
     if (state_ == nullptr) CheckDriver(CUDA_ERROR_INVALID_HANDLE, "the occupancy of no kernel");
     DeviceScope scope;
     Occupancy occupancy;
-    device = device >= 0 ? device : config.GetDevice();
-    CheckDriver(EnterLaunch(config.Get().hStream, device, &scope));
-    CheckDriver(FindOccupancy(state_->handle, CurrentDevice(), config.Get(), &occupancy));
+    if (device < 0) device = config.GetDevice();
+    CheckDriver(EnterLaunch(config.Get().hStream, &device, &scope));
+    CheckDriver(FindOccupancy(state_->handle, device, config.Get(), &occupancy));
     return occupancy;
   }
 
@@ -153,9 +141,9 @@ class __attribute__((visibility("default"))) CubinKernel {
   [[nodiscard]] Status Preload(int device = -1) {
     if (state_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuKernelGetFunction"};
     DeviceScope scope;
-    Status status = EnterLaunch(nullptr, device, &scope);
+    Status status = EnterLaunch(nullptr, &device, &scope);
     if (status.ok()) status = LoadHere(state_->handle);
-    if (status.ok()) OptIn({});
+    if (status.ok()) state_->opted_in.Ensure(state_->handle, device);
     return status;
   }
 
@@ -168,7 +156,6 @@ class __attribute__((visibility("default"))) CubinKernel {
     CUkernel handle = nullptr;
     std::shared_ptr<const LoadedImage> image;
     OptedIn opted_in;
-    bool is_plain = false;            // compiled for no cluster, as far as launches have found out
     const size_t* checked = nullptr;  // the sizes of typed arguments that fit
   };
 
@@ -178,30 +165,16 @@ class __attribute__((visibility("default"))) CubinKernel {
     if (state_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuLaunchKernelEx"};
     const CUkernel handle = state_->handle;
     DeviceScope scope;
-    Status status = EnterLaunch(config.hStream, device, &scope);
+    Status status = EnterLaunch(config.hStream, &device, &scope);
     if (!status.ok()) return status;
     if (sizes != nullptr && sizes != __atomic_load_n(&state_->checked, __ATOMIC_RELAXED)) {
       CheckParameters(handle, sizes, count);
       __atomic_store_n(&state_->checked, sizes, __ATOMIC_RELAXED);
     }
-    // Before the launch: a refusal that told of it would end a graph's capture.
-    if (NeedsOptIn(config, 0) || !__atomic_load_n(&state_->is_plain, __ATOMIC_RELAXED)) {
-      OptIn(config);
-    }
+    state_->opted_in.Ensure(handle, device);
     status = LaunchHere(handle, config, args);
-    return __builtin_expect(status.ok(), 1) ? status : NoteRefusal(status, handle, config);
-  }
-
-  /*! \brief Opts in on the current device where the launch or the kernel's cluster needs it. */
-  __attribute__((noinline)) void OptIn(const CUlaunchConfig& config) {
-    const int device = CurrentDevice();
-    if (state_->opted_in.IsOn(device)) return;
-    CaptureScope relaxed;
-    if (NeedsOptIn(config, 0) || FixedCluster(state_->handle, device).Blocks() != 0) {
-      state_->opted_in.Ensure(state_->handle, device);
-    } else {
-      __atomic_store_n(&state_->is_plain, true, __ATOMIC_RELAXED);
-    }
+    if (__builtin_expect(status.ok(), 1)) return status;
+    return NoteRefusal(status, handle, device, config);
   }
 
   std::unique_ptr<State> state_;
@@ -230,14 +203,23 @@ class __attribute__((visibility("default"))) CubinModule {
   explicit CubinModule(const void* image, const void* const* table = nullptr)
       : image_(std::make_shared<LoadedImage>()) {
     image_->library.image = image;
-    if (table != nullptr) image_->facts = ImageFacts(table);
+    image_->library.table = table;
   }
 
   /*!
    * \brief Loads the image now, unless it is loaded.
-   * \throws LaunchError There is no driver, or it refuses the image.
+   * \throws LaunchError There is no driver, or it refuses the image, which it may put off until a
+   * kernel of it is asked for.
    */
-  void Load() const;
+  TVMFFI_CUBIN_COLD void Load() const {
+    if (image_ == nullptr ||
+        (image_->library.image == nullptr && image_->library.table == nullptr)) {
+      Throw("LaunchError", "the CubinModule has no image: it was moved from, or never set");
+    }
+    RequireDriver();
+    const Status status = image_->library.Load();
+    if (!status.ok()) image_->ThrowError(status);
+  }
 
   /*!
    * \param name The kernel's symbol: its name where it is `extern "C"`, else the mangled one.
@@ -268,26 +250,5 @@ CubinModule& EmbeddedModule() {
   static CubinModule* const module = new CubinModule(kImage[0], kImage);
   return *module;
 }
-
-#ifndef TVMFFI_CUBIN_COLD_COMPILED
-
-[[noreturn]] TVMFFI_CUBIN_COLD void LoadedImage::ThrowError(const Status& status,
-                                                            const char* kernel) const {
-  char text[2048];
-  DescribeImageError(status, library, facts, kernel, text, sizeof(text));
-  ThrowLaunchError(status, text);
-}
-
-TVMFFI_CUBIN_COLD void CubinModule::Load() const {
-  if (image_ == nullptr || image_->library.image == nullptr) {
-    Throw("LaunchError", "the CubinModule has no image: it was moved from, or never set");
-  }
-  RequireDriver();
-  WatchExit();
-  const Status status = image_->library.Load();
-  if (!status.ok()) image_->ThrowError(status);
-}
-
-#endif  // TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_END

@@ -140,6 +140,7 @@ class __attribute__((visibility("default"))) LaunchConfig {
   LaunchConfig& Put(CUlaunchAttributeID id, const Value& value) {
     unsigned i = 0;
     while (i < config_.numAttrs && attributes_[i].id != id) ++i;
+    if (i == kMaxAttributes) Throw("ValueError", "LaunchConfig: more than %u attributes", i);
     if (i == config_.numAttrs) ++config_.numAttrs;
     memset(&attributes_[i], 0, sizeof(attributes_[i]));
     attributes_[i].id = id;

@@ -25,7 +25,25 @@ inline constexpr size_t kSizes[] = {kEach..., 0};
  * \brief Compares arguments' own sizes with the kernel's; a driver before CUDA 12.4 tells none.
  * \throws TypeError Their number or a size is another.
  */
-void CheckParameters(CUkernel kernel, const size_t* sizes, size_t count);
+TVMFFI_CUBIN_COLD void CheckParameters(CUkernel kernel, const size_t* sizes, size_t count) {
+  int own = CountParameters(kernel);
+  if (own < 0) return;
+#ifdef TVMFFI_CUBIN_BOUND_PARAMS
+  own -= __tvmffi_cubin_bound.num_trailing;
+#endif
+  const char* name = KernelName(kernel);
+  if (own != static_cast<int>(count)) {
+    Throw("TypeError", "%s takes %d arguments, Launch got %zu", name, own, count);
+  }
+  for (int i = 0; i < own; ++i) {
+    const size_t wanted = ParameterSize(kernel, i);
+    if (sizes[i] == wanted) continue;
+    Throw("TypeError",
+          "%s: argument %d of %zu has %zu bytes, the kernel's parameter has %zu: pass a value of "
+          "the parameter's own type",
+          name, i + 1, count, sizes[i], wanted);
+  }
+}
 
 #ifndef TVMFFI_CUBIN_BOUND_PARAMS
 
@@ -66,29 +84,5 @@ inline Status LaunchHere(CUkernel kernel, const CUlaunchConfig& config, void** a
 }
 
 #endif
-
-#ifndef TVMFFI_CUBIN_COLD_COMPILED
-
-TVMFFI_CUBIN_COLD void CheckParameters(CUkernel kernel, const size_t* sizes, size_t count) {
-  int own = CountParameters(kernel);
-  if (own < 0) return;
-#ifdef TVMFFI_CUBIN_BOUND_PARAMS
-  own -= __tvmffi_cubin_bound.num_trailing;
-#endif
-  const char* name = KernelName(kernel);
-  if (own != static_cast<int>(count)) {
-    Throw("TypeError", "%s takes %d arguments, Launch got %zu", name, own, count);
-  }
-  for (int i = 0; i < own; ++i) {
-    const size_t wanted = ParameterSize(kernel, i);
-    if (sizes[i] == wanted) continue;
-    Throw("TypeError",
-          "%s: argument %d of %zu has %zu bytes, the kernel's parameter has %zu: pass a value of "
-          "the parameter's own type",
-          name, i + 1, count, sizes[i], wanted);
-  }
-}
-
-#endif  // TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_END

@@ -46,12 +46,10 @@ class __attribute__((visibility("default"))) TensorMap {
             "device's (pinned and managed host memory will do)",
             static_cast<int>(tensor.device.device_type));
     }
-    TensorMapProblem problem;
+    Text text;
     TensorMapMemory memory;
-    void* const address =
-        reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset);
-    if (!DescribeMemory(options, &tensor, address, &memory, &problem)) {
-      Throw(problem.kind, "TensorMap: %s", problem.text);
+    if (const char* kind = DescribeMemory(options, &tensor, DataOf(tensor), &memory, &text)) {
+      Throw(kind, "TensorMap: %s", text.chars);
     }
     Make(options, memory, on_cuda ? tensor.device.device_id : -1);
   }
@@ -84,15 +82,15 @@ class __attribute__((visibility("default"))) TensorMap {
 
  private:
   void Make(const TensorMapOptions& options, const TensorMapMemory& memory, int device) {
-    TensorMapProblem problem;
+    Text text;
     DeviceScope scope;
     RequireDriver();
     if (device >= 0) CheckDriver(scope.Enter(device));
     // Not straight into this object: gcc 12 puts the value that `map = TensorMap(...)` assigns from
     // at addresses that are multiples of 16 alone, and the driver takes multiples of 64.
     CUtensorMap made;
-    if (!EncodeTensorMap(options, memory, &made, &problem)) {
-      Throw(problem.kind, "TensorMap: %s", problem.text);
+    if (const char* kind = EncodeTensorMap(options, memory, &made, &text)) {
+      Throw(kind, "TensorMap: %s", text.chars);
     }
     __builtin_memcpy(static_cast<void*>(this), &made, sizeof(made));
   }

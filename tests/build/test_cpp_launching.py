@@ -48,6 +48,16 @@ class TestLaunchConfig:
         (smem,) = last.get("dynamic_smem_bytes", (0,))
         assert record["dynamic_smem_bytes"] == smem
 
+    def test_more_attributes_than_there_is_room_for_are_an_error(
+        self, launching, arrays, driver_stub
+    ):
+        most = [("raw", (900 + i, 0, 0)) for i in range(24)]
+        with contextlib.suppress(LaunchError):
+            launching.run(rows(most), *arrays)
+        assert len(attributes(driver_stub)) == 24
+        with pytest.raises(ValueError, match="LaunchConfig: more than 24 attributes"):
+            launching.run(rows([*most, ("raw", (999, 0, 0))]), *arrays)
+
 
 _DIM3 = st.tuples(*[st.integers(1, 8)] * 3)
 _INT = st.integers(-(2**31), 2**31 - 1)

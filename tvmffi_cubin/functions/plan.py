@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 STEP = Layout("P P q B B H I")
 _PARAM = Layout("P P q  B B H B B H B B H B B H  I I i i B B B ? ?")
 _IMAGE = Layout("P P P P P P P P P")
-_KERNEL = Layout("P P P P P P Q I I I I I ?")
+_KERNEL = Layout("P P P P P P Q I I I I ?")
 _FUNCTION = Layout("P P P i i")
 _MODULE = Layout("P P P P P P i i i")
 _SLOT = Layout("P P P ? P")
@@ -117,24 +117,20 @@ class Plan(Text):
             self.stub(f"_tvmffi_cubin_{name}", f"tvmffi_cubin_{name}", _MODULE_NAME)
 
     def _image(self, name: str, path: str | None) -> str:
-        table, place = f"__tvmffi_cubin_image_{name}", None
-        if path is not None:
-            empty, place = self.string(""), self.string(path)
-            table = str(self.table([f"    .quad 0,0,{empty},{empty}"]))
-        return _IMAGE.row(table, self.string(name), place, *[None] * 6)
+        table = None if path else f"__tvmffi_cubin_image_{name}"
+        place = self.string(path) if path else None
+        return _IMAGE.row(table, *[None] * 3, self.string(name), place, *[None] * 3)
 
     def _kernel(self, signature: KernelSignature, image: str, is_in_file: bool) -> str:
         kernel = signature.kernel
         sizes = kernel.param_sizes if is_in_file else ()
         params = self.data(struct.pack(f"<{len(sizes)}I", *sizes), align=4) if sizes else None
         archs = self.string(", ".join(signature.archs)) if signature.archs else None
-        # Of an image without registers it is not known: any dynamic part is opted into.
-        smem = max(0, 48 * 1024 - kernel.static_smem_bytes) if kernel.registers else 0
         return _KERNEL.row(
             *(image, self.string(kernel.name), self.string(signature.name.display)),
             *(archs, params, None, 0),
             *(kernel.cluster or (0, 0, 0)),
-            *(smem, len(sizes), kernel.grid_in_clusters),
+            *(len(sizes), kernel.grid_in_clusters),
         )
 
     def _close_slots(self) -> None:

@@ -1,9 +1,6 @@
-/*!
- * \file tvmffi_cubin/core/device.h
- * \brief Devices: the capture mode, primary contexts, the scope that enters one, attributes.
- *
- * A CUdevice is the device's ordinal: all that the driver tells of contexts relies on it.
- */
+// Devices: the capture mode, primary contexts, the scope that enters one, attributes.
+//
+// A CUdevice is the device's ordinal: all that the driver tells of contexts relies on it.
 #pragma once
 
 #include <tvm/ffi/c_api.h>
@@ -23,12 +20,10 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuStreamGetCtx, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuPointerGetAttribute, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuThreadExchangeStreamCaptureMode, 12000)
 
-/*!
- * \brief The relaxed capture mode for the calling thread, for the length of a scope.
- *
- * What loads or frees would otherwise be refused in a capture, and end it. Nothing of that is work
- * on a stream, so a graph lacks nothing without it. For slow paths: it takes two driver calls.
- */
+// The relaxed capture mode for the calling thread, for the length of a scope.
+//
+// What loads or frees would otherwise be refused in a capture, and end it. Nothing of that is work
+// on a stream, so a graph lacks nothing without it. For slow paths: it takes two driver calls.
 class CaptureScope {
  public:
   CaptureScope() { entered_ = Exchange(); }
@@ -45,22 +40,34 @@ class CaptureScope {
   bool entered_ = false;
 };
 
-/*! \brief Primary contexts retained so far; unloading releases them, exit is no time to call. */
+// Primary contexts retained so far; unloading releases them, exit is no time to call.
 inline CUcontext primary_contexts[kMaxDevices];
 
-/*! \brief The primary context of a device, retained at first use. */
-Status PrimaryContext(int device, CUcontext* context);
+// The primary context of a device, retained at first use.
+TVMFFI_CUBIN_COLD Status PrimaryContext(int device, CUcontext* context) {
+  if (device < 0 || device >= kMaxDevices) return {CUDA_ERROR_INVALID_DEVICE, "cuDeviceGet"};
+  *context = __atomic_load_n(&primary_contexts[device], __ATOMIC_ACQUIRE);
+  if (*context != nullptr) return {};
+  CaptureScope relaxed;
+  const CUresult result = entry::cuDevicePrimaryCtxRetain(context, device);
+  if (result != CUDA_SUCCESS) return {result, "cuDevicePrimaryCtxRetain"};
+  CUcontext none = nullptr;
+  // Two threads may retain at once: one reference is enough, the loser's goes back.
+  if (!__atomic_compare_exchange_n(&primary_contexts[device], &none, *context, false,
+                                   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    entry::cuDevicePrimaryCtxRelease(device);
+  }
+  return {};
+}
 
-/*! \brief The device of the calling thread's context; 0 where it has none. */
+// The device of the calling thread's context; 0 where it has none.
 inline int CurrentDevice() {
   CUdevice device = 0;
   return entry::cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : 0;
 }
 
-/*!
- * \brief Enters a device. Where the thread's context is on that device already, whichever context
- * it is, it stays: the caller's stream may belong to it.
- */
+// Enters a device. Where the thread's context is on that device already, whichever context it is,
+// it stays: the caller's stream may belong to it.
 class DeviceScope {
  public:
   DeviceScope() = default;
@@ -89,63 +96,38 @@ class DeviceScope {
   bool has_pushed_ = false;
 };
 
-/*!
- * \brief Enters where a launch goes: its device; where none is chosen (-1) the stream's context, on
- * a default stream the current one, device 0's in a thread that has none.
- */
-inline Status EnterLaunch(CUstream stream, int device, DeviceScope* scope) {
-  if (device >= 0) return scope->Enter(device);
-  CUcontext wanted = nullptr, current = nullptr;
-  const bool has_current = entry::cuCtxGetCurrent(&current) == CUDA_SUCCESS && current != nullptr;
+// Enters where a launch goes: its device; where none is chosen (-1) the stream's, on a default
+// stream the current one, 0 in a thread that has none. Says which it is.
+inline Status EnterLaunch(CUstream stream, int* device, DeviceScope* scope) {
+  if (*device >= 0) return scope->Enter(*device);
   if (reinterpret_cast<uintptr_t>(stream) > 2) {  // 0, 1 and 2 are CUDA's default streams
+    CUcontext home = nullptr, current = nullptr;
     // Of a dead stream the launch itself says more.
-    if (entry::cuStreamGetCtx(stream, &wanted) != CUDA_SUCCESS || wanted == current) return {};
-    return scope->Enter(wanted);
+    if (entry::cuStreamGetCtx(stream, &home) == CUDA_SUCCESS &&
+        !(entry::cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == home)) {
+      const Status status = scope->Enter(home);
+      if (!status.ok()) return status;
+    }
   }
-  return has_current ? Status() : scope->Enter(0);
+  if (entry::cuCtxGetDevice(device) == CUDA_SUCCESS) return {};
+  *device = 0;
+  return scope->Enter(0);
 }
 
-/*! \brief A device attribute; -1 where the driver does not say. */
+// A device attribute; -1 where the driver does not say.
 inline int DeviceAttribute(int device, CUdevice_attribute attribute) {
   int value = -1;
   const CUresult result = entry::cuDeviceGetAttribute(&value, attribute, device);
   return result == CUDA_SUCCESS ? value : -1;
 }
 
-/*! \brief A device's architecture, 90 of sm_90. */
+// A device's architecture, 90 of sm_90.
 inline int DeviceArch(int device) {
   return 10 * DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
          DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 }
 
-/*! \brief Where memory lies, as far as the driver knows it; of the host's other memory 0. */
-int MemoryTypeOf(const void* address);
-
-/*! \brief Whether a tensor that is not a device's lies in page-locked or managed memory. */
-inline bool IsHostMemoryForKernels(const DLTensor& tensor) {
-  const DLDeviceType where = tensor.device.device_type;
-  if (where == kDLCUDAHost || where == kDLCUDAManaged) return true;
-  return where == kDLCPU && tensor.data != nullptr && MemoryTypeOf(tensor.data) != 0;
-}
-
-#ifndef TVMFFI_CUBIN_COLD_COMPILED
-
-TVMFFI_CUBIN_COLD Status PrimaryContext(int device, CUcontext* context) {
-  if (device < 0 || device >= kMaxDevices) return {CUDA_ERROR_INVALID_DEVICE, "cuDeviceGet"};
-  *context = __atomic_load_n(&primary_contexts[device], __ATOMIC_ACQUIRE);
-  if (*context != nullptr) return {};
-  CaptureScope relaxed;
-  const CUresult result = entry::cuDevicePrimaryCtxRetain(context, device);
-  if (result != CUDA_SUCCESS) return {result, "cuDevicePrimaryCtxRetain"};
-  CUcontext none = nullptr;
-  // Two threads may retain at once: one reference is enough, the loser's goes back.
-  if (!__atomic_compare_exchange_n(&primary_contexts[device], &none, *context, false,
-                                   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-    entry::cuDevicePrimaryCtxRelease(device);
-  }
-  return {};
-}
-
+// Where memory lies, as far as the driver knows it; of the host's other memory 0.
 TVMFFI_CUBIN_COLD int MemoryTypeOf(const void* address) {
   int type = 0;
   entry::cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
@@ -153,6 +135,17 @@ TVMFFI_CUBIN_COLD int MemoryTypeOf(const void* address) {
   return type;
 }
 
-#endif  // TVMFFI_CUBIN_COLD_COMPILED
+// Whether a tensor that is not a device's lies in page-locked or managed memory.
+inline bool IsHostMemoryForKernels(const DLTensor& tensor) {
+  const DLDeviceType where = tensor.device.device_type;
+  if (where == kDLCUDAHost || where == kDLCUDAManaged) return true;
+  return where == kDLCPU && tensor.data != nullptr && MemoryTypeOf(tensor.data) != 0;
+}
+
+// Where a tensor's elements begin.
+inline void* DataOf(const DLTensor& tensor) {
+  // As an integer: adding to the null pointer of an empty tensor is undefined.
+  return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset);
+}
 
 TVMFFI_CUBIN_END

@@ -1,32 +1,27 @@
-/*!
- * \file tvmffi_cubin/core/driver.h
- * \brief The CUDA driver's functions, `entry::cuX`: opened at the first call, nothing to link.
- */
+// The CUDA driver's functions, `entry::cuX`: opened at the first call, nothing to link.
 #pragma once
 
 #include <cuda.h>
 #include <dlfcn.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "namespace.h"
+#include "text.h"
 
 TVMFFI_CUBIN_BEGIN
 
-/*! \brief Most devices that one process can address here. */
+// Most devices that one process can address here.
 constexpr int kMaxDevices = 64;
 
-/*! \brief The outcome of a driver call: its result and, where it failed, the call's name. */
+// The outcome of a driver call: its result and, where it failed, the call's name.
 struct Status {
   CUresult result = CUDA_SUCCESS;
   const char* call = "";
-  bool is_limit = false;  // a launch that went over a limit: `launch_problem` says which
   bool ok() const { return result == CUDA_SUCCESS; }
 };
 
-/*! \brief Holds a lock that is rarely contended and then for as long as an image takes to load. */
+// Holds a lock that is rarely contended and then for as long as an image takes to load.
 class SpinLock {
  public:
   explicit SpinLock(int32_t* lock) : lock_(lock) {
@@ -40,78 +35,29 @@ class SpinLock {
   int32_t* lock_;
 };
 
-/*! \brief What one shared object knows of the driver; constant-initialised, never destroyed. */
+// What one shared object knows of the driver; constant-initialised, never destroyed.
 struct DriverState {
   int32_t lock = 0;
   bool is_open = false;
   pid_t opener = 0;
   int version = 0;
   void* shared_object = nullptr;
-  char problem[512] = "";
+  char problem[512] = "";  // why it could not be opened
 };
 inline DriverState driver_state;
 
-/*! \brief Whether the driver has been opened; opens nothing. */
+// Whether the driver has been opened; opens nothing.
 inline bool IsDriverOpen() { return __atomic_load_n(&driver_state.is_open, __ATOMIC_ACQUIRE); }
 
-/*! \brief Why the driver could not be opened. */
-inline const char* DriverProblem() { return driver_state.problem; }
-
-/*! \brief Whether this process is a fork of the one that opened the driver, which CUDA refuses. */
+// Whether this process is a fork of the one that opened the driver, which CUDA refuses.
 inline bool InForkedChild() { return driver_state.opener != 0 && driver_state.opener != getpid(); }
 
-/*! \brief What to do about that, for the end of a message. */
+// What to do about that, for the end of a message.
 inline constexpr char kForkRemedy[] =
     ". This process was forked from one that had already used CUDA, which the driver does not "
     "support: start it with the multiprocessing method 'spawn' (or 'forkserver')";
 
-/*! \brief Opens and initialises the driver; where that fails, DriverProblem says why. */
-bool OpenDriverNow();
-
-/*! \brief Opens the driver unless it is open. A failure is not kept: a later call tries again. */
-inline bool OpenDriver() { return __builtin_expect(IsDriverOpen(), 1) || OpenDriverNow(); }
-
-/*! \brief Opens the driver and finds a function; null where there is none. */
-void* FindEntry(const char* name, int version);
-
-/*! \brief A function of the driver, called by its CUDA name; constant-initialised. */
-template <typename Function>
-struct DriverEntry {
-  const char* name;  // CUDA's base name, without a version suffix
-  int version;       // of CUDA, whose form of the function is wanted
-  Function function = nullptr;
-
-  /*! \brief The function; null where there is no driver or it has no such function. */
-  __attribute__((noinline, cold)) Function Find() {
-    const auto found = reinterpret_cast<Function>(FindEntry(name, version));
-    __atomic_store_n(&function, found, __ATOMIC_RELEASE);
-    return found;
-  }
-
-  template <typename... Arguments>
-  CUresult operator()(Arguments... arguments) {
-    Function found = __atomic_load_n(&function, __ATOMIC_ACQUIRE);
-    if (__builtin_expect(found == nullptr, 0)) found = Find();
-    if (__builtin_expect(found != nullptr, 1)) return found(arguments...);
-    return IsDriverOpen() ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_NO_DEVICE;
-  }
-};
-
-/*! \brief Defines `entry::name`; cuda.h's own renaming (cuMemAlloc_v2) applies at both ends. */
-#define TVMFFI_CUBIN_DRIVER_ENTRY(name, version)                          \
-  namespace entry {                                                       \
-  inline DriverEntry<decltype(&::name)> name = {#name, version, nullptr}; \
-  }
-
-TVMFFI_CUBIN_DRIVER_ENTRY(cuGetErrorName, 12000)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuGetErrorString, 12000)
-
-/*! \brief Writes "cuX failed: CUDA_ERROR_Y (n): text", or why there is no driver. */
-void DescribeStatus(const Status& status, char* text, size_t size);
-
-#ifndef TVMFFI_CUBIN_COLD_COMPILED
-
-/*! \brief Looks a function up in the shared object, which may still be about to be initialised. */
+// Looks a function up in the shared object, which may still be about to be initialised.
 TVMFFI_CUBIN_COLD void* FindDriverSymbol(const char* name, int version) {
   using GetProcAddress = CUresult (*)(const char*, void**, int, cuuint64_t, void*);
   const auto get =
@@ -121,6 +67,7 @@ TVMFFI_CUBIN_COLD void* FindDriverSymbol(const char* name, int version) {
   return symbol;
 }
 
+// Opens and initialises the driver; false with its problem told.
 TVMFFI_CUBIN_COLD bool OpenDriverNow() {
   DriverState* const state = &driver_state;
   const SpinLock hold(&state->lock);
@@ -150,31 +97,64 @@ TVMFFI_CUBIN_COLD bool OpenDriverNow() {
     reinterpret_cast<decltype(&::cuGetErrorName)>(FindDriverSymbol("cuGetErrorName", 12000))(
         result, &name);
     // Only a process that is not the first to call cuInit gets the second of these.
-    return fail("cuInit of the CUDA driver %s failed: %s (%d)%s", path, name, int{result},
-                result == CUDA_ERROR_NO_DEVICE         ? ": no GPU is visible to this process"
-                : result == CUDA_ERROR_NOT_INITIALIZED ? kForkRemedy
-                                                       : "");
+    const char* remedy = result == CUDA_ERROR_NO_DEVICE ? ": no GPU is visible to this process"
+                         : result == CUDA_ERROR_NOT_INITIALIZED ? kForkRemedy
+                                                                : "";
+    return fail("cuInit of the CUDA driver %s failed: %s (%d)%s", path, name, int{result}, remedy);
   }
   __atomic_store_n(&state->is_open, true, __ATOMIC_RELEASE);
   return true;
 }
 
-TVMFFI_CUBIN_COLD void* FindEntry(const char* name, int version) {
-  return OpenDriver() ? FindDriverSymbol(name, version) : nullptr;
-}
+// Opens the driver unless it is open. A failure is not kept: a later call tries again.
+inline bool OpenDriver() { return __builtin_expect(IsDriverOpen(), 1) || OpenDriverNow(); }
 
-TVMFFI_CUBIN_COLD void DescribeStatus(const Status& status, char* text, size_t size) {
+// A function of the driver, called by its CUDA name; constant-initialised.
+template <typename Function>
+struct DriverEntry {
+  const char* name;  // CUDA's base name, without a version suffix
+  int version;       // of CUDA, whose form of the function is wanted
+  Function function = nullptr;
+
+  // The function; null where there is no driver or it has no such function.
+  __attribute__((noinline, cold)) Function Find() {
+    const auto found =
+        reinterpret_cast<Function>(OpenDriver() ? FindDriverSymbol(name, version) : nullptr);
+    __atomic_store_n(&function, found, __ATOMIC_RELEASE);
+    return found;
+  }
+
+  template <typename... Arguments>
+  CUresult operator()(Arguments... arguments) {
+    Function found = __atomic_load_n(&function, __ATOMIC_ACQUIRE);
+    if (__builtin_expect(found == nullptr, 0)) found = Find();
+    if (__builtin_expect(found != nullptr, 1)) return found(arguments...);
+    return IsDriverOpen() ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_NO_DEVICE;
+  }
+};
+
+// Defines `entry::name`; cuda.h's own renaming (cuMemAlloc_v2) applies at both ends.
+#define TVMFFI_CUBIN_DRIVER_ENTRY(name, version)                          \
+  namespace entry {                                                       \
+  inline DriverEntry<decltype(&::name)> name = {#name, version, nullptr}; \
+  }
+
+TVMFFI_CUBIN_DRIVER_ENTRY(cuGetErrorName, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuGetErrorString, 12000)
+
+// "cuX failed: CUDA_ERROR_Y (n): text", or why there is no driver.
+TVMFFI_CUBIN_COLD Text DescribeStatus(const Status& status) {
+  Text text;
   if (!IsDriverOpen()) {
-    snprintf(text, size, "%s", DriverProblem());
-    return;
+    text.Add("%s", driver_state.problem);
+    return text;
   }
   const char *name = nullptr, *meaning = nullptr;
   entry::cuGetErrorName(status.result, &name);
   entry::cuGetErrorString(status.result, &meaning);
-  snprintf(text, size, "%s failed: %s (%d): %s%s", status.call, name ? name : "unknown error",
+  text.Add("%s failed: %s (%d): %s%s", status.call, name ? name : "unknown error",
            int{status.result}, meaning ? meaning : "", InForkedChild() ? kForkRemedy : "");
+  return text;
 }
-
-#endif  // TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_END

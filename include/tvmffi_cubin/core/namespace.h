@@ -1,7 +1,4 @@
-/*!
- * \file tvmffi_cubin/core/namespace.h
- * \brief The namespace's version and visibility, and how rare code is compiled.
- */
+// The namespace's version and visibility, and how rare code is compiled.
 #pragma once
 
 // Hidden, because an inline variable is otherwise one for the whole process (STB_GNU_UNIQUE), even
@@ -11,13 +8,14 @@
 #define TVMFFI_CUBIN_BEGIN namespace tvmffi_cubin { TVMFFI_CUBIN_BEGIN_NAMESPACE
 #define TVMFFI_CUBIN_END TVMFFI_CUBIN_END_NAMESPACE }
 
-// What runs once a process, or after a failure, is compiled for size and never inlined. Where
-// TVMFFI_CUBIN_COLD_COMPILED is defined it is only declared, and an object that is linked has it.
-#ifdef TVMFFI_CUBIN_COLD_KEPT
-#define TVMFFI_CUBIN_COLD __attribute__((noinline, cold, weak))
-#define TVMFFI_CUBIN_SHARED __attribute__((noinline, weak))
+// What runs once a process, or after a failure, is compiled for size and never inlined. Beside
+// precompiled headers one object has it (cold.cc), and other units only read it: gnu_inline has no
+// code made of it, and another level of optimization keeps it from being inlined.
+#if defined(TVMFFI_CUBIN_COLD_KEPT)
+#define TVMFFI_CUBIN_SHARED __attribute__((noinline, used)) inline
+#elif defined(TVMFFI_CUBIN_COLD_COMPILED)
+#define TVMFFI_CUBIN_SHARED __attribute__((gnu_inline, optimize("Os"))) inline
 #else
-#define TVMFFI_CUBIN_COLD __attribute__((noinline, cold)) inline
-/*! \brief The same of a function that is not rare, and long. */
-#define TVMFFI_CUBIN_SHARED __attribute__((noinline)) inline
+#define TVMFFI_CUBIN_SHARED __attribute__((noinline)) inline  // not rare, but long
 #endif
+#define TVMFFI_CUBIN_COLD __attribute__((cold)) TVMFFI_CUBIN_SHARED

@@ -154,14 +154,10 @@ __attribute__((noinline)) inline int LaunchWithMemory(Call* call) {
 
 /*! \brief Loads the kernel of the call's launch, and opts in; the device is current. */
 __attribute__((always_inline)) inline int ReadyKernel(const Call& call) {
-  const Launch& launch = call.launches[call.number];
-  EmbeddedKernel* const kernel = launch.plan->kernel;
+  EmbeddedKernel* const kernel = call.launches[call.number].plan->kernel;
   const Status status = LoadKernel(kernel);
   if (__builtin_expect(!status.ok(), 0)) return call.Fail(status);
-  // Before the launch: a refusal that told of it would end a graph's capture.
-  if (kernel->cluster[0] != 0 || NeedsOptIn(launch.config, kernel->small_smem)) {
-    kernel->opted_in.Ensure(kernel->handle, call.device);
-  }
+  kernel->opted_in.Ensure(kernel->handle, call.device);
   return 0;
 }
 
@@ -276,7 +272,7 @@ __attribute__((noinline)) inline int CallFunction(const FunctionPlan& function,
     if (__builtin_expect(code < 0, 0)) return -1;
     if (__builtin_expect(code == kDoesNotFit, 0)) continue;
     if (__builtin_expect(!OpenDriver(), 0)) {
-      return Fail("LaunchError", "%s: %s", function.name, DriverProblem());
+      return Fail("LaunchError", "%s: %s", function.name, driver_state.problem);
     }
     if (FindDevice(&call) != 0) return -1;
     if (!call.instance.has_conditions || HoldConditions(&call)) return RunInstance(&call);

@@ -13,32 +13,15 @@
 
 TVMFFI_CUBIN_BEGIN
 
-/*! \brief A text that grows up to a fixed size; the rest is cut off. */
-struct Text {
-  char chars[4096];
-  size_t used = 0;
-
-  Text() { chars[0] = '\0'; }
-
-  __attribute__((noinline, cold, format(printf, 2, 3))) void Add(const char* format, ...) {
-    va_list values;
-    va_start(values, format);
-    const int length = vsnprintf(chars + used, sizeof(chars) - used, format, values);
-    va_end(values);
-    if (length > 0) used += static_cast<size_t>(length);
-    if (used >= sizeof(chars)) used = sizeof(chars) - 1;
-  }
-};
-
 /*! \brief Raises `kind` with a printf-formatted text; returns -1, as a tvm-ffi callee does. */
 __attribute__((noinline, cold, format(printf, 2, 3))) inline int Fail(const char* kind,
                                                                       const char* format, ...) {
-  char text[sizeof(Text::chars)];
+  Text text;
   va_list values;
   va_start(values, format);
-  vsnprintf(text, sizeof(text), format, values);
+  text.AddList(format, values);
   va_end(values);
-  TVMFFIErrorSetRaisedFromCStr(kind, text);
+  TVMFFIErrorSetRaisedFromCStr(kind, text.chars);
   return -1;
 }
 
@@ -53,12 +36,6 @@ inline const DLTensor* AsTensor(const TVMFFIAny& any) {
   if (any.type_index == kTVMFFIDLTensorPtr) return static_cast<const DLTensor*>(any.v_ptr);
   if (any.type_index == kTVMFFITensor) return TVMFFITensorGetDLTensorPtr(any.v_obj);
   return nullptr;
-}
-
-/*! \brief Where a tensor's elements begin. */
-inline void* DataOf(const DLTensor& tensor) {
-  // As an integer: adding to the null pointer of an empty tensor is undefined.
-  return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset);
 }
 
 /*! \brief The bytes of an argument, in whichever form tvm-ffi carries them; null: it has none. */

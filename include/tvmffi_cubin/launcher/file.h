@@ -54,10 +54,7 @@ TVMFFI_CUBIN_COLD int MakeFile(const EmbeddedImage& image, const char* path) {
  */
 TVMFFI_CUBIN_COLD Status LoadImage(EmbeddedImage* image) {
   if (__atomic_load_n(&image->library.handle, __ATOMIC_ACQUIRE) != nullptr) return {};
-  if (image->path == nullptr) {
-    __atomic_store_n(&image->library.image, image->table[0], __ATOMIC_RELAXED);
-    return image->library.Load();
-  }
+  if (image->path == nullptr) return image->library.Load();
   const Text path = PathOf(*image);
   if (access(path.chars, F_OK) != 0 && MakeFile(*image, path.chars) != 0) return Raised(-1);
   return image->library.Load(path.chars);
@@ -86,11 +83,11 @@ TVMFFI_CUBIN_COLD Status FindByPart(const EmbeddedKernel& kernel, CUkernel* out)
     ++num_found;
   }
   if (num_plain == 1 || num_found == 1) return {};
-  char all[2048];
-  ListKernels(library, all, sizeof(all));
+  Text all;
+  kernel.image->library.AddKernels(&all);
   return Raised(Fail("LaunchError", "%s has %s kernel %s: name one in Launch(kernel=...): %s",
                      PathOf(*kernel.image).chars, num_found != 0 ? "more than one" : "no",
-                     kernel.symbol, all));
+                     kernel.symbol, all.chars));
 }
 
 /*! \brief Checks that all that a kernel in a file reads of its parameters is passed. */

@@ -24,22 +24,21 @@ TVMFFI_CUBIN_COLD int FailKernel(const char* label, const EmbeddedKernel& kernel
                                  const CUlaunchConfig* config, const Status& status) {
   if (status.call == kRaised) return -1;
   const EmbeddedImage& image = *kernel.image;
-  char reason[640], found[640];
-  DescribeStatus(status, reason, sizeof(reason));
-  if (DescribeRefusal(status.result, ImageFacts(image.table), device, found, sizeof(found))) {
-    return Fail("LaunchError", "%s: the image %s %s (%s)", label, image.name, found, reason);
+  const Text reason = DescribeStatus(status);
+  Text found, hint;
+  if (image.library.AddRefusal(status.result, device, &found)) {
+    return Fail("LaunchError", "%s: the image %s %s (%s)", label, image.name, found.chars,
+                reason.chars);
   }
-  if (config != nullptr &&
-      FindRefusal(device, kernel.handle, *config, status.result, found, sizeof(found))) {
-    return Fail("LaunchLimitError", "%s: launch of %s: %s", label, kernel.display, found);
+  if (config != nullptr && AddLimit(kernel.handle, device, *config, status.result, &found)) {
+    return Fail("LaunchLimitError", "%s: launch of %s: %s", label, kernel.display, found.chars);
   }
-  Text hint;
   if (LacksKernel(kernel, status.result)) {
     hint.Add(". The image has it for %s alone, by a condition on the architecture; this is sm_%d",
              kernel.arches, DeviceArch(device));
   }
   return Fail("LaunchError", "%s: kernel %s of image %s on device %d: %s%s", label, kernel.display,
-              image.name, device, reason, hint.chars);
+              image.name, device, reason.chars, hint.chars);
 }
 
 /*! \brief Loads a kernel, and its image where that is not loaded. */
@@ -53,9 +52,6 @@ TVMFFI_CUBIN_COLD Status LoadKernelNow(EmbeddedKernel* kernel) {
   if (kernel->image->path != nullptr) {
     if (status.result == CUDA_ERROR_NOT_FOUND) status = FindByPart(*kernel, &handle);
     if (status.ok()) status = CheckParams(*kernel, handle);
-    if (!status.ok()) return status;
-    const ClusterShape fixed = FixedCluster(handle, CurrentDevice());
-    memcpy(kernel->cluster, fixed.size, sizeof(fixed.size));
   }
   if (status.ok()) __atomic_store_n(&kernel->handle, handle, __ATOMIC_SEQ_CST);
   return status;

@@ -93,7 +93,7 @@ TVMFFI_CUBIN_ENTRY(configure, ModulePlan) {
 
 /*! \brief Loads all kernels on the device that the one argument names; -1: the current one. */
 TVMFFI_CUBIN_ENTRY(preload, ModulePlan) {
-  if (!OpenDriver()) return Fail("LaunchError", "preload: %s", DriverProblem());
+  if (!OpenDriver()) return Fail("LaunchError", "preload: %s", driver_state.problem);
   const int device = args[0].v_int64 < 0 ? CurrentDevice() : static_cast<int>(args[0].v_int64);
   for (int i = 0; i < table.num_kernels; ++i) {
     EmbeddedKernel* const kernel = &table.kernels[i];
@@ -139,9 +139,8 @@ TVMFFI_CUBIN_ENTRY(unload, ModulePlan) {
   }
   for (int i = 0; i < table.num_images; ++i) table.images[i]->gate.Open();
   if (first.ok()) return 0;
-  char reason[640];
-  DescribeStatus(first, reason, sizeof(reason));
-  return Fail("LaunchError", "unload: %s. The rest is unloaded: call unload() once more", reason);
+  return Fail("LaunchError", "unload: %s. The rest is unloaded: call unload() once more",
+              DescribeStatus(first).chars);
 }
 
 /*!
@@ -150,7 +149,7 @@ TVMFFI_CUBIN_ENTRY(unload, ModulePlan) {
  * figures and of what the driver says of the kernel there, in the order of `Occupancy` in Python.
  */
 TVMFFI_CUBIN_ENTRY(occupancy, ModulePlan) {
-  if (!OpenDriver()) return Fail("LaunchError", "occupancy: %s", DriverProblem());
+  if (!OpenDriver()) return Fail("LaunchError", "occupancy: %s", driver_state.problem);
   unsigned given[9];
   for (int i = 0; i < 9; ++i) given[i] = static_cast<unsigned>(args[i].v_int64);
   EmbeddedKernel* const kernel = &table.kernels[given[0]];

@@ -37,19 +37,19 @@ inline int FillBound(const Call& call, int slot_number, void** param) {
 inline int EncodeMap(Call* call, const TensorMapPlan& plan, CUtensorMap* map) {
   TensorMapOptions options = plan.options;
   TensorMapMemory memory;
-  TensorMapProblem problem;
+  Text text;
   // Words are numbered from box_dim on.
   call->map_words = options.box_dim;
   if (DoSteps(call, plan.steps, plan.num_steps) != 0) return -1;
   const Argument& given = call->arguments[plan.argument];
-  if (DescribeMemory(options, given.tensor, given.storage.pointer, &memory, &problem) &&
-      EncodeTensorMap(options, memory, map, &problem)) {
-    return 0;
-  }
+  const char* kind =
+      DescribeMemory(options, given.tensor, given.storage.pointer, &memory, &text);
+  if (kind == nullptr) kind = EncodeTensorMap(options, memory, map, &text);
+  if (__builtin_expect(kind == nullptr, 1)) return 0;
   const char* tensor = call->instance.params[plan.argument].name;
   const bool is_same = strcmp(tensor, plan.name) == 0;
-  return Fail(problem.kind, "%s: tensor map %s%s%s: %s", call->Site().chars, plan.name,
-              is_same ? "" : " of ", is_same ? "" : tensor, problem.text);
+  return Fail(kind, "%s: tensor map %s%s%s: %s", call->Site().chars, plan.name,
+              is_same ? "" : " of ", is_same ? "" : tensor, text.chars);
 }
 
 /*! \brief The scratch memory of one kernel parameter; what the parameter points to comes first. */
@@ -108,10 +108,8 @@ struct Scratch {
           entry::cuMemAllocAsync(&block->allocated, static_cast<size_t>(size), call->stream),
           "cuMemAllocAsync"};
       if (!status.ok()) {
-        char reason[640];
-        DescribeStatus(status, reason, sizeof(reason));
         return Fail("LaunchError", "%s: %ld bytes of scratch memory for %s: %s",
-                    call->Site().chars, size, plan.name, reason);
+                    call->Site().chars, size, plan.name, DescribeStatus(status).chars);
       }
       block->pointer = static_cast<uintptr_t>(block->allocated);
     }

@@ -143,11 +143,10 @@ struct Step {
 
 /*! \brief An image that is embedded in this shared object, or lies in a file. Writable. */
 struct EmbeddedImage {
-  const void* const* table;  // EMBED_CUBIN's; of an image in a file one of nulls and empty texts
+  Library library;
   const char* name;
   const char* path;  // of one in a file, from the shared object's folder on; else null
-  Library library;
-  Gate gate;  // launches use it, unloading closes it
+  Gate gate;         // launches use it, unloading closes it
   // Of one in a file. Never freed, as they may be in use.
   const char* folder;   // in the place of the shared object's, or null
   TVMFFIObject* maker;  // a tvm-ffi function that makes a missing file, or null
@@ -163,7 +162,6 @@ struct EmbeddedKernel {
   CUkern_st* handle;
   OptedIn opted_in;
   uint32_t cluster[3];    // what the kernel itself fixes; zeros where it fixes none
-  uint32_t small_smem;    // bytes of dynamic shared memory that need no opting in
   uint32_t num_params;    // in `params`
   bool grid_in_clusters;  // the driver counts its grid in those, .blocksareclusters in PTX
 };

@@ -136,9 +136,9 @@ __tvmffi_cubin_module:
     .section .data
     .balign 16
 .Limages:
-    .quad __tvmffi_cubin_image_kernels,.L40,0,0,0,0,0,0,0
+    .quad __tvmffi_cubin_image_kernels,0,0,0,.L40,0,0,0,0
 .Lkernels:
-    .quad .Limages+0,.L41,.L42,0,0,0,0;.long 0,0,0,48128,0;.byte 0;.zero 3
+    .quad .Limages+0,.L41,.L42,0,0,0,0;.long 0,0,0,0;.byte 0;.zero 7
     .section .text
     .balign 16
     stub all,tvmffi_cubin_call,.Lfunctions+0

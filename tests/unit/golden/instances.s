@@ -116,12 +116,12 @@ __tvmffi_cubin_module:
     .section .data
     .balign 16
 .Limages:
-    .quad __tvmffi_cubin_image_kernels,.L34,0,0,0,0,0,0,0
+    .quad __tvmffi_cubin_image_kernels,0,0,0,.L34,0,0,0,0
 .Lkernels:
-    .quad .Limages+0,.L35,.L35,0,0,0,0;.long 0,0,0,49152,0;.byte 0;.zero 3
-    .quad .Limages+0,.L36,.L36,0,0,0,0;.long 0,0,0,49152,0;.byte 0;.zero 3
-    .quad .Limages+0,.L37,.L37,0,0,0,0;.long 0,0,0,49152,0;.byte 0;.zero 3
-    .quad .Limages+0,.L38,.L38,0,0,0,0;.long 0,0,0,49152,0;.byte 0;.zero 3
+    .quad .Limages+0,.L35,.L35,0,0,0,0;.long 0,0,0,0;.byte 0;.zero 7
+    .quad .Limages+0,.L36,.L36,0,0,0,0;.long 0,0,0,0;.byte 0;.zero 7
+    .quad .Limages+0,.L37,.L37,0,0,0,0;.long 0,0,0,0;.byte 0;.zero 7
+    .quad .Limages+0,.L38,.L38,0,0,0,0;.long 0,0,0,0;.byte 0;.zero 7
     .section .text
     .balign 16
     stub f,tvmffi_cubin_call,.Lfunctions+0

@@ -43,51 +43,33 @@ struct GuideResult {
   }
 };
 
-GuideResult LoadGuideLibrary(CUlibrary* library, const void* image);
-
-/*! \brief Kernels that are opted in, each with its device, at places that their handles give. */
-inline uintptr_t guide_opted_in[256];
-
-GuideResult UnloadGuideLibrary(CUlibrary library);
-
-GuideResult FindGuideKernel(CUkernel* kernel, CUlibrary library, const char* name);
-
-/*! \brief Opts a kernel in, once a device, unless another has taken its place in between. */
-GuideResult OptInGuideKernel(CUkernel kernel, int device);
-
-/*! \brief Launches; `kernel` is a CUkernel, whatever its type is called. */
-GuideResult LaunchGuideKernel(const void* kernel, const CUlaunchConfig& config, void** args);
-
-/*! \brief Throws a LaunchError with what is known of the thread's last refusal, told once. */
-[[noreturn]] void ThrowGuideError(int code);
-
-#ifndef TVMFFI_CUBIN_COLD_COMPILED
-
 /*! \brief Notes what a failure means, for the check macro. */
-TVMFFI_CUBIN_COLD GuideResult NoteGuideError(const Status& status, const Library& library,
+TVMFFI_CUBIN_COLD GuideResult NoteGuideError(const Library& library, const Status& status,
                                              const char* name = "") {
-  DescribeImageError(status, library, ImageFacts(), name, launch_problem.text,
-                     sizeof(launch_problem.text));
-  launch_problem.result = status.result;
+  Text text;
+  AddImageError(library, status, name, &text);
+  launch_problem.Set(status.result, text);
   return status.result;
 }
 
 TVMFFI_CUBIN_COLD GuideResult LoadGuideLibrary(CUlibrary* library, const void* image) {
   if (!OpenDriver()) return CUDA_ERROR_NO_DEVICE;
-  WatchExit();
   Library loaded;
   loaded.image = image;
   const Status status = loaded.Load();
   *library = loaded.handle;
-  return status.ok() ? GuideResult{} : NoteGuideError(status, loaded);
+  return status.ok() ? GuideResult{} : NoteGuideError(loaded, status);
 }
+
+/*! \brief Kernels that are opted in, each with its device, at places that their handles give. */
+inline uintptr_t guide_opted_in[256];
 
 TVMFFI_CUBIN_COLD GuideResult UnloadGuideLibrary(CUlibrary library) {
   // The driver may hand out the same handles again, for kernels of another library.
   for (uintptr_t& known : guide_opted_in) __atomic_store_n(&known, 0, __ATOMIC_RELAXED);
   Library loaded;
   loaded.handle = library;
-  return exit_begun ? CUDA_SUCCESS : loaded.Unload().result;
+  return loaded.Unload().result;
 }
 
 TVMFFI_CUBIN_COLD GuideResult FindGuideKernel(CUkernel* kernel, CUlibrary library,
@@ -96,9 +78,10 @@ TVMFFI_CUBIN_COLD GuideResult FindGuideKernel(CUkernel* kernel, CUlibrary librar
   Library loaded;
   loaded.handle = library;
   const Status status{entry::cuLibraryGetKernel(kernel, library, name), "cuLibraryGetKernel"};
-  return status.ok() ? GuideResult{} : NoteGuideError(status, loaded, name);
+  return status.ok() ? GuideResult{} : NoteGuideError(loaded, status, name);
 }
 
+/*! \brief Opts a kernel in, once a device, unless another has taken its place in between. */
 TVMFFI_CUBIN_SHARED GuideResult OptInGuideKernel(CUkernel kernel, int device) {
   const uintptr_t known = reinterpret_cast<uintptr_t>(kernel) * kMaxDevices + unsigned(device);
   uintptr_t* const place = &guide_opted_in[known * UINT64_C(0x9E3779B97F4A7C15) >> 56];
@@ -108,26 +91,26 @@ TVMFFI_CUBIN_SHARED GuideResult OptInGuideKernel(CUkernel kernel, int device) {
   return {};
 }
 
+/*! \brief Launches; `kernel` is a CUkernel, whatever its type is called. */
 TVMFFI_CUBIN_SHARED GuideResult LaunchGuideKernel(const void* kernel, const CUlaunchConfig& config,
                                                   void** args) {
   const auto handle = static_cast<CUkernel>(const_cast<void*>(kernel));
   DeviceScope scope;
+  int device = -1;
   // What an earlier refusal was about would else be told of another call's failure.
   launch_problem.result = CUDA_SUCCESS;
-  Status status = EnterLaunch(config.hStream, -1, &scope);
+  Status status = EnterLaunch(config.hStream, &device, &scope);
   if (!status.ok()) return status.result;
-  if (NeedsOptIn(config, 0)) OptInGuideKernel(handle, CurrentDevice());
+  OptInGuideKernel(handle, device);
   status = LaunchHere(handle, config, args);
-  // The kernel may have been compiled for a large cluster.
-  if (status.result == CUDA_ERROR_INVALID_CLUSTER_SIZE && OptIn(handle, CurrentDevice())) {
-    status = LaunchHere(handle, config, args);
-  }
-  return status.ok() ? status.result : NoteRefusal(status, handle, config).result;
+  if (!status.ok()) NoteRefusal(status, handle, device, config);
+  return status.result;
 }
 
+/*! \brief Throws a LaunchError with what is known of the thread's last refusal, told once. */
 [[noreturn]] TVMFFI_CUBIN_COLD void ThrowGuideError(int code) {
   const auto result = static_cast<CUresult>(code);
-  const char *name = "CUDA_ERROR_NO_DEVICE", *text = DriverProblem();
+  const char *name = "CUDA_ERROR_NO_DEVICE", *text = driver_state.problem;
   entry::cuGetErrorName(result, &name);
   entry::cuGetErrorString(result, &text);
   const bool is_known = launch_problem.result == result;
@@ -135,8 +118,6 @@ TVMFFI_CUBIN_SHARED GuideResult LaunchGuideKernel(const void* kernel, const CUla
   Throw("LaunchError", "CUDA Error: %s (%d): %s%s%s%s", name, code, text, is_known ? "; " : "",
         is_known ? launch_problem.text : "", InForkedChild() ? kForkRemedy : "");
 }
-
-#endif  // TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_END
 
