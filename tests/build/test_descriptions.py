@@ -183,10 +183,20 @@ def test_an_image_may_lie_beside_the_module(built: tc.Module, driver_stub: Drive
     [
         ({"images": {"k": {}}}, ValueError, "images.k: the description does not say where the im"),
         ({"images": {"k": {"path": "no.cubin"}}}, OSError, "images.k.path: No such file"),
-        ({"images": {"k": {"base64": "?"}}}, ValueError, r"embed_cubin\['k'\]: it is empty"),
+        ({"images": {"k": {"base64": "?"}}}, ValueError, r"images.k.base64: .*base64"),
+        ({"images": {"k": {"base64": 3}}}, ValueError, r"images.k.base64: .*"),
         ({}, ValueError, "there is no source: give cuda_sources"),
     ],
 )
 def test_images_that_are_not_there_are_told(changes, error, text: str, here: Path):
     with pytest.raises(error, match=text):
         tc.load_description({**DESCRIPTION, **changes})
+
+
+def test_one_image_stands_for_the_only_one(built: tc.Module, tmp_path: Path):
+    image = built.cubins["kernels"]
+    mod = tc.load_description({**DESCRIPTION, "images": {"k": {}}}, embed_cubin=image)
+    assert list(mod.cubins) == ["k"]
+    several = {**DESCRIPTION, "images": {"k": {}, "l": {}}}
+    with pytest.raises(ValueError, match="one image, the description has k, l: say which"):
+        tc.load_description(several, embed_cubin=image)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..launches import SCHEMA, check_schema
 from ..launches.export import identifier
-from ..launches.form import Launched, function_value, read_argument, read_function, to_json
+from ..launches.form import Launched, function_value, read_function, to_json
+from ..launches.values import told
 from .tvm_table import json_rows, make_launches
 
 if TYPE_CHECKING:
@@ -83,7 +84,9 @@ class Description(Mapping[str, Launched]):
         TypeError, ValueError
             It is not a description; the message names the place in it.
         """
-        return _described(*read_source(source, "description"))
+        label, values, path = read_source(source, "description")
+        with told(label):
+            return cls(**_read(values), path=path)
 
     @classmethod
     def of(cls, source: Module | str | os.PathLike[str]) -> Description:
@@ -115,7 +118,8 @@ class Description(Mapping[str, Launched]):
         }
         functions = {name: _launched(facts) for name, facts in manifest["functions"].items()}
         said = {key: manifest[key] for key in OPTIONS if key in manifest}
-        return _described(what, {**said, "functions": functions, "images": images})
+        with told(what):
+            return cls(**_read({**said, "functions": functions, "images": images}))
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON values, which `read` reads back."""
@@ -138,15 +142,6 @@ class Description(Mapping[str, Launched]):
         write_output(Path(path), f"{json.dumps(self.to_json(), indent=2)}\n".encode())
 
 
-def _described(label: str, values: Any, path: str = "") -> Description:
-    """Return what values describe; messages begin with `label`."""
-    try:
-        return Description(**_read(values), path=path)
-    except (TypeError, ValueError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{label}: {error}") from None
-
-
 def read_source(source: Any, what: str) -> tuple[str, Any, str]:
     """Return a document's name for messages, its values, and its path.
 
@@ -154,12 +149,11 @@ def read_source(source: Any, what: str) -> tuple[str, Any, str]:
     """
     if isinstance(source, Mapping):
         return what, source, ""
+    label, data, path = what, source, ""
     is_text = isinstance(source, str) and source.lstrip().startswith("{")
-    if is_text or isinstance(source, bytes):
-        label, data, path = what, source, ""
-    else:
-        label = os.fsdecode(source)
-        data, path = Path(label).read_bytes(), os.path.abspath(label)
+    if not (is_text or isinstance(source, bytes)):
+        label, path = os.fsdecode(source), os.path.abspath(os.fsdecode(source))
+        data = Path(label).read_bytes()
     if isinstance(data, bytes) and b"\0" in data[:8]:
         return label, data, path
     try:
@@ -188,7 +182,7 @@ def _read(values: Any) -> dict[str, Any]:
     for name, value in _fields("images", values.get("images", {})).items():
         where = f"images.{identifier('images', name)}"
         images[name] = _fields(where, value, ("path", "base64", "file", *FACTS))
-    options = {name: read_argument(values[name]) for name in OPTIONS if values.get(name)}
+    options = {name: values[name] for name in OPTIONS if values.get(name)}
     return {**options, "functions": functions, "docs": docs, "images": images}
 
 

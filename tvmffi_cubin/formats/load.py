@@ -15,6 +15,7 @@ from ..inline.calls import build_inline, load_inline
 from ..inline.images import ImageFile
 from ..inline.options import TextOptions, Texts, spelled_out
 from ..kernels.image import take_image
+from ..launches.values import told
 from .description import FACTS, OPTIONS, Description
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def load_description(
         The module's name. Default: the description's, else its file's without suffix.
     cuda_sources, keep_module_alive, **options
         As in `load_inline`; they override the description. An image in `embed_cubin` replaces the
-        description's of that name; sources compiled beside them are the image ``kernels``.
+        description's of that name, one without a name its only one; sources compiled beside them
+        are the image ``kernels``.
 
     Raises
     ------
@@ -106,7 +108,12 @@ def described_images(description: Description, given: Any = None) -> Any:
     if not images:
         return given
     if given is not None and not isinstance(given, Mapping):
-        given = {next(iter(images)): given}
+        if len(images) > 1:
+            raise ValueError(
+                f"embed_cubin is one image, the description has {', '.join(images)}: say which, "
+                f'as in embed_cubin={{"{next(iter(images))}": ...}}'
+            )
+        given = dict.fromkeys(images, given)
     found: dict[str, Any] = dict(given or {})
     for name, said in images.items():
         if name not in found:
@@ -123,7 +130,9 @@ def _image(name: str, said: Mapping[str, Any], folder: str) -> Any:
     if "path" in said:
         return take_image(f"images.{name}.path", os.path.join(folder, said["path"])).image
     if "base64" in said:
-        return base64.b64decode(said["base64"])
+        with told(f"images.{name}.base64"):
+            # Tools break lines where they please.
+            return base64.b64decode("".join(str(said["base64"]).split()), validate=True)
     if "file" in said:
         return ImageFile(said["file"])
     raise ValueError(
