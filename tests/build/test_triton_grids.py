@@ -107,7 +107,7 @@ def test_what_a_function_reads_from_outside_is_refused():
 @pytest.mark.parametrize(
     ("grid", "message"),
     [
-        (lambda meta: (meta["n"] / 2,), "unsupported operand type.s. for /: 'SymbolicInt'"),
+        (lambda meta: (meta["n"] / 2,), "unsupported operand type.s. for /: 'Symbol'"),
         (lambda meta: (min(meta["n"], 4),), "'<' not supported between"),
         (lambda meta: (4 if meta["n"] == 1 else 5,), "n is compared, and known at run time only"),
     ],

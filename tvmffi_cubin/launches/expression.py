@@ -11,9 +11,6 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-NAME = r"(?<![\w.])[^\W\d]\w*"
-"""Matches a name in an expression or in C++; what follows a dot is none of its own: x.shape."""
-
 _ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%"}
 _COMPARISONS = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",

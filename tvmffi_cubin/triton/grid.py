@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, NoReturn
 
-from ..launches.expression import NAME
 from ..launches.values import plain
 from .kernel import Argument, CompiledKernel, replaced, unwrapped
 
@@ -18,6 +17,8 @@ _REMEDY = (
     "write the grid as an expression, such as grid='ceil_div(n, BLOCK)', or leave it to callers: "
     "without grid=, mod.k[grid](...) takes any Python function at each call"
 )
+# What follows a dot is no name of its own: x.shape.
+_NAME = r"(?<![\w.])[^\W\d]\w*"
 
 
 def launch_grid(kernel: CompiledKernel, grid: Any) -> Any:
@@ -34,16 +35,15 @@ def launch_grid(kernel: CompiledKernel, grid: Any) -> Any:
 
 
 def _dimension(kernel: CompiledKernel, item: Any) -> Any:
-    if isinstance(item, str):
-        # Constexprs stand for their values.
-        return re.sub(NAME, lambda name: _constant(kernel, name[0]), item)
-    return item.text if isinstance(item, SymbolicInt) else item
+    if isinstance(item, str):  # in which constexprs stand for their values
+        return re.sub(_NAME, lambda name: _constant(kernel, name[0]), item)
+    return item.text if isinstance(item, Symbol) else item
 
 
 def _constant(kernel: CompiledKernel, name: str) -> str:
     value = plain(kernel.constants.get(name, name))
     if isinstance(value, int):
-        return str(int(value)) if value >= 0 else f"({value})"
+        return str(int(value))
     if value != name:
         raise ValueError(f"grid: {name} is the constant {value!r}, no integer")
     return name
@@ -66,14 +66,20 @@ def _traced(kernel: CompiledKernel, function: Any) -> Any:
         raise TypeError(f"grid: the function cannot be traced: {what}\n{_REMEDY}") from error
 
 
+def _symbol(argument: Argument) -> Any:
+    constants = {"one": 1, "none": None}
+    return constants[argument.type] if argument.type in constants else Symbol(argument.name)
+
+
 def outside_values(function: FunctionType) -> list[str]:
     """Return the variables outside a function that it reads, whose values tracing would freeze."""
-    code = function.__code__
-    values = {x: y for x, y in function.__globals__.items() if x in _global_names(code)}
-    cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
-    values |= {name: cell.cell_contents for name, cell in cells}
-    defaults = inspect.signature(function).parameters.values()
-    values |= {param.name: param.default for param in defaults if param.default is not param.empty}
+    names = _global_names(function.__code__)
+    params = inspect.signature(function).parameters.values()
+    values = {
+        **{name: x for name, x in function.__globals__.items() if name in names},
+        **inspect.getclosurevars(function).nonlocals,
+        **{param.name: param.default for param in params if param.default is not param.empty},
+    }
     found = []
     for name, value in values.items():
         value = getattr(value, "fn", value)  # of what triton.constexpr_function decorates
@@ -90,36 +96,22 @@ def _global_names(code: CodeType) -> set[str]:
     return names.union(*(_global_names(x) for x in code.co_consts if isinstance(x, CodeType)))
 
 
-# Stand-ins for run-time arguments: arithmetic on them writes an expression, else is a TypeError.
-
-
-def _symbol(argument: Argument) -> Any:
-    if argument.type in ("one", "none"):
-        return 1 if argument.type == "one" else None
-    is_tensor = argument.type.startswith(("*", "tensordesc"))
-    return (SymbolicTensor if is_tensor else SymbolicInt)(argument.name)
-
-
-def _operand(value: Any) -> str:
-    value = unwrapped(value)
-    if isinstance(value, SymbolicInt):
-        return value.text
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{value!r} is no int, expressions are integer arithmetic") from None
-    return str(number) if number >= 0 else f"({number})"
-
-
 def _arithmetic(sign: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    def operand(value: Any) -> str:
+        value = unwrapped(value)
+        return value.text if isinstance(value, Symbol) else str(operator.index(value))
+
     return (
-        lambda self, other: SymbolicInt(f"({self.text} {sign} {_operand(other)})"),
-        lambda self, other: SymbolicInt(f"({_operand(other)} {sign} {self.text})"),
+        lambda self, other: Symbol(f"({self.text} {sign} {operand(other)})"),
+        lambda self, other: Symbol(f"({operand(other)} {sign} {self.text})"),
     )
 
 
-class SymbolicInt:
-    """An integer that is known at run time; `text` is its expression."""
+class Symbol:
+    """A run-time argument, of which arithmetic and what tensors have make an expression, `text`."""
+
+    __iter__ = None  # how many dimensions there are is known at run time only
+    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -130,8 +122,8 @@ class SymbolicInt:
     __floordiv__, __rfloordiv__ = _arithmetic("//")
     __mod__, __rmod__ = _arithmetic("%")
 
-    def __neg__(self) -> SymbolicInt:
-        return SymbolicInt(f"(0 - {self.text})")
+    def __neg__(self) -> Symbol:
+        return Symbol(f"(0 - {self.text})")
 
     def __bool__(self) -> NoReturn:
         raise TypeError(f"{self.text} is known at run time only")
@@ -139,31 +131,22 @@ class SymbolicInt:
     def __eq__(self, other: object) -> NoReturn:
         raise TypeError(f"{self.text} is compared, and known at run time only")
 
-    __hash__ = None  # type: ignore[assignment]
+    def __getitem__(self, dim: int) -> Symbol:
+        return Symbol(f"{self.text}[{operator.index(dim)}]")
 
+    @property
+    def shape(self) -> Symbol:  # noqa: D102
+        return Symbol(f"{self.text}.shape")
 
-class SymbolicTensor:
-    """A tensor, or a descriptor of one: its shape, strides and number of elements."""
+    @property
+    def strides(self) -> Symbol:  # noqa: D102
+        return Symbol(f"{self.text}.stride")
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.shape, self.strides = _Sizes(f"{name}.shape"), _Sizes(f"{name}.stride")
+    def size(self, dim: int) -> Symbol:  # noqa: D102
+        return self.shape[dim]
 
-    def stride(self, dimension: int) -> SymbolicInt:  # noqa: D102
-        return self.strides[dimension]
+    def stride(self, dim: int) -> Symbol:  # noqa: D102
+        return self.strides[dim]
 
-    def size(self, dimension: int) -> SymbolicInt:  # noqa: D102
-        return self.shape[dimension]
-
-    def numel(self) -> SymbolicInt:  # noqa: D102
-        return SymbolicInt(f"{self.name}.numel")
-
-
-class _Sizes:
-    __iter__ = None  # how many there are is known at run time only
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __getitem__(self, index: Any) -> SymbolicInt:
-        return SymbolicInt(f"{self.text}[{operator.index(index)}]")
+    def numel(self) -> Symbol:  # noqa: D102
+        return Symbol(f"{self.text}.numel")
