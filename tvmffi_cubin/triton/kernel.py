@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, Final, NamedTuple
 
 from ..errors import ToolchainError
@@ -28,18 +28,10 @@ class CompiledKernel(NamedTuple):
     image: bytes
     function: str  # with its arguments, for messages
     arguments: Mapping[str, Any]  # by name an `Argument`, the constant, or a tuple of these
+    passed: Sequence[Argument]  # what callers pass of them, in order
+    constants: Mapping[str, Any]  # those of which callers pass nothing
     metadata: Any
     version: tuple[int, int]  # Triton's
-
-    @property
-    def passed(self) -> Iterator[Argument]:
-        """What callers pass, in order."""
-        return _passed(self.arguments.values())
-
-    @property
-    def constants(self) -> dict[str, Any]:
-        """The arguments that callers do not pass."""
-        return {x: y for x, y in self.arguments.items() if not list(_passed([y]))}
 
 
 def read_kernel(kernel: Any, fixed: Set[Path] = frozenset()) -> CompiledKernel:
@@ -65,20 +57,28 @@ def read_kernel(kernel: Any, fixed: Set[Path] = frozenset()) -> CompiledKernel:
             )
         multiples[path] = int(value)
 
+    passed: list[Argument] = []
+
     def read(path: Path, name: str, type_: Any) -> Any:
         if isinstance(type_, tuple):
-            items = (read((*path, i), f"{name}_{i}", inner) for i, inner in enumerate(type_))
+            items = [read((*path, i), f"{name}_{i}", inner) for i, inner in enumerate(type_)]
             return _like(type_, items)
-        if type_ != "constexpr":
-            return Argument(name, type_, multiples.get(path, 1))
-        value = unwrapped(source.constants.get(path))
-        if path not in fixed and (value is None or (type(value) is int and value == 1)):
-            return Argument(name, "none" if value is None else "one")
-        return value
+        if type_ == "constexpr":
+            value = unwrapped(source.constants.get(path))
+            if path in fixed or not (value is None or (type(value) is int and value == 1)):
+                return value
+            type_ = "none" if value is None else "one"
+        passed.append(Argument(name, type_, multiples.get(path, 1)))
+        return passed[-1]
 
-    arguments = {x: read((i,), x, type_) for i, (x, type_) in enumerate(source.signature.items())}
+    arguments, constants = {}, {}
+    for index, (name, type_) in enumerate(source.signature.items()):
+        before = len(passed)
+        arguments[name] = read((index,), name, type_)
+        if len(passed) == before:
+            constants[name] = arguments[name]
     function = f"{fn.__name__}({', '.join(fn.arg_names)})"
-    return CompiledKernel(bytes(image), function, arguments, metadata, version)
+    return CompiledKernel(bytes(image), function, arguments, passed, constants, metadata, version)
 
 
 def replaced(value: Any, make: Callable[[Argument], Any]) -> Any:
@@ -107,14 +107,6 @@ def supported_version(text: str) -> tuple[int, int]:
             "pip install --upgrade triton"
         )
     return version
-
-
-def _passed(values: Iterable[Any]) -> Iterator[Argument]:
-    for value in values:
-        if isinstance(value, Argument):
-            yield value
-        elif isinstance(value, tuple):
-            yield from _passed(value)
 
 
 def _like(value: Any, items: Iterable[Any]) -> Any:
