@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from ..cache.files import file_digest
 from ..errors import ToolchainError
 from . import toolchain
 from .environment import compiler_environment, places_of_tools
+from .later import Later
 from .toolchain import HostCompiler
 
 _ASSEMBLER, _LINKER = "as", "ld"
@@ -55,17 +56,21 @@ def identify(
     """Return what tools are, from memory or disk while their programs are unchanged.
 
     A compiler behind a script or a launcher such as ccache is asked again when that changes. `more`
-    gives further texts about further `files`, remembered together with the tools'.
+    gives further texts about further `files`, remembered together with the tools'; a thread of its
+    own calls it while they answer.
     """
     programs = [toolchain.on_path(name) for name in (_ASSEMBLER, *linkers)]
     known = (*compiler.files, *filter(None, programs), *files)
     what = ("host tools", *compiler.command, *linkers, *places_of_tools().values())
 
     def ask() -> str:
-        described = more()
-        assembler, *others = map(_version, programs)
-        linker, identity = "\n".join(filter(None, others)), _compiler_identity(compiler)
-        return _SEPARATOR.join((identity, assembler, linker, _prefix(compiler), *described))
+        described = Later(more)
+        versions = [Later(partial(_version, program)) for program in programs]
+        identity = _compiler_identity(compiler)
+        assembler, *others = (version.result() for version in versions)
+        linker = "\n".join(filter(None, others))
+        texts = (identity, assembler, linker, _prefix(compiler), *described.result())
+        return _SEPARATOR.join(texts)
 
     text = memo.remember(known, ask, what=_SEPARATOR.join(what)) if known else ask()
     texts = text.split(_SEPARATOR)

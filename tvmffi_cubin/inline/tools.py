@@ -151,6 +151,7 @@ def find_tools(
             from ..cuda import program
 
             program.prepare(cuda.nvrtc)
+        package.package_identity()  # while the tools answer
         return _describe_tvm_ffi(paths)
 
     linkers = linker_names((*compiler.options, *flags))
