@@ -275,17 +275,17 @@ def _options(
     if not any("_CCCL_META_UNROLL_LIMIT" in option for option in given):
         yield "-D_CCCL_META_UNROLL_LIMIT=10"
     yield from given
-    if not re.search(_cmath_words(), "\n".join(said)):
+    if _cmath_words().isdisjoint(re.findall(r"\w+", "\n".join(said))):
         yield "-DTVMFFI_CUBIN_NO_CMATH"
     yield from (f"-I{folder}" for folder in (*folders, *cuda.include_dirs))
 
 
 @functools.cache
-def _cmath_words() -> str:
-    """Return what matches where <cmath> may be used, which takes a tenth of a small kernel's time.
+def _cmath_words() -> frozenset[str]:
+    """Return the words where <cmath> may be used, which takes a tenth of a small kernel's time.
 
     Its functions of floats, such as ``sqrtf``, are NVRTC's own.
     """
     header = (shim_dir() / "cmath").read_text(encoding="utf-8")
     names = re.findall(r"^TVMFFI_CUBIN_MATH\((\w+)", header, re.MULTILINE)
-    return rf"\b(?:{'|'.join(names)}|fma|std|include)\b"
+    return frozenset((*names, "fma", "std", "include"))
