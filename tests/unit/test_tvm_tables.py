@@ -69,7 +69,7 @@ def test_every_spelling_in_json_is_read(fields, info):
         ({"arg_types": ["float32x4"]}, r"arg_types\[0\] is 'float32x4', which no kernel's"),
         ({"arg_type": []}, "it is no table of TVM's"),
         ('{"func_info": [1]}', "it is no table of TVM's"),
-        (table_bytes([TAGGED], 1)[:-5], "are left, at byte"),
+        (table_bytes([TAGGED], 1)[:-5], "it is damaged, or in none of TVM's binary forms"),
     ],
 )
 def test_what_is_wrong_with_a_table_is_told(said, message):

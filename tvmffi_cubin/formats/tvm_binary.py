@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from .tvm_table import FunctionInfo
 
-_MODULE_MARKER, _FUNCTION_MARKER = "cuda.module.v1", "__tvm_function_info_v2__"
-
 # Layouts are texts, `struct`'s formats, tuples of layouts, and lists: a count and as many of one.
 _DTYPE, _SIZE = "<BBH", "<Q"
-_FUNCTIONS: dict[int, tuple[Any, ...]] = {
-    # name, its name again, types, tags; then tags of types, fields, how it was compiled
-    0: ("text", "text", [_DTYPE], ["text"]),
-    1: ("text", "text", [_DTYPE], ["text"], ["<i"]),
-    2: ("text", "text", "text", [_DTYPE], ["text"], ["<i"], ["text"], [("text", "<q")]),
-}
+# A function in the newest tables and in older ones. Only the newest is marked.
+_MARKER = "__tvm_function_info_v2__"
+_FUNCTIONS: tuple[tuple[Any, ...], ...] = (
+    # name, marker, name, types, tags, tags of types, fields, how it was compiled
+    ("text", "text", "text", [_DTYPE], ["text"], ["<i"], ["text"], [("text", "<q")]),
+    ("text", "text", [_DTYPE], ["text"], ["<i"]),
+    ("text", "text", [_DTYPE], ["text"]),
+)
+# What is before a table and behind it: a module has a format, then the code.
+_TABLE: tuple[tuple[Any, Any], ...] = (((), ()),)
+_MODULES: tuple[tuple[Any, Any], ...] = (
+    (("text", "text"), ("bytes", [("text", "text")])),  # marked, with what it was made from
+    (("text",), ("bytes", "text")),
+    (("text",), ("bytes",)),
+)
 
 # By DLPack's code of a kind; those of the first are written with their bits.
 _SIZED = {0: "int", 1: "uint", 2: "float", 4: "bfloat"}
@@ -30,52 +36,44 @@ _WHOLE = {
     14: "float8_e8m0fnu",
 }
 
-_T = TypeVar("_T")
-
-
-CodeAndRows = tuple[str, bytes, list[FunctionInfo]]
-"""A format (``"cubin"``, ``"ptx"``, ``"fatbin"`` or ``"cuda"``), the code, and its table."""
-
 
 def binary_rows(data: bytes) -> list[FunctionInfo]:
-    """Read a table; raises ValueError with the byte where it is none."""
-    return _best(data, _rows)
+    """Read a table; raises ValueError where it is none."""
+    _, rows, _ = _read(data, _TABLE)
+    return rows
 
 
-def binary_module(data: bytes) -> CodeAndRows:
-    """Read a module; raises ValueError with the byte where it is none."""
-    return _best(data, _module)
+def binary_module(data: bytes) -> tuple[str, bytes, list[FunctionInfo]]:
+    """Read a module; raises ValueError where it is none.
 
-
-def _best(data: bytes, read: Callable[[_Reader, int], _T]) -> _T:
-    """Return the first reading, newest version first, that takes all bytes.
-
-    Only the newest version is marked. Where none fits, the error is that of the one that came
-    farthest.
+    Returns a format (``"cubin"``, ``"ptx"``, ``"fatbin"`` or ``"cuda"``), the code, and its table.
     """
-    errors: list[tuple[int, str]] = []
-    for version in (2, 1, 0):
-        reader = _Reader(data)
-        try:
-            found = read(reader, version)
-            if not reader.left:
+    (*_, format_), rows, (code, *_) = _read(data, _MODULES)
+    if format_ not in ("cubin", "ptx", "fatbin", "cuda"):
+        raise ValueError(f"the format is {format_[:80]!r}, wanted cubin, ptx, fatbin or cuda")
+    return format_, code, rows
+
+
+def _read(data: bytes, wholes: tuple[tuple[Any, Any], ...]) -> tuple[Any, list[FunctionInfo], Any]:
+    """Return what is before a table, its rows, and what is behind, by the layout that fits."""
+    for function in _FUNCTIONS:
+        for before, after in wholes:
+            reader = _Reader(data)
+            try:
+                head = reader.read(before)
+                found = head, [_row(x) for x in reader.read([function])], reader.read(after)
+            except ValueError:
+                continue
+            if reader.at == len(data):
                 return found
-            errors.append((reader.at, f"{reader.left} bytes are left"))
-        except ValueError as error:
-            errors.append((reader.at, str(error)))
-    at, text = max(errors)
-    raise ValueError(f"{text}, at byte {at}")
+    raise ValueError("it is damaged, or in none of TVM's binary forms, versions 0 to 2")
 
 
 class _Reader:
-    """Reads one layout after the other; what does not fit is an error."""
+    """Reads one layout after the other; raises ValueError where the data ends or is no text."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 0
-
-    @property
-    def left(self) -> int:
-        return len(self.data) - self.at
 
     def read(self, layout: Any) -> Any:
         if isinstance(layout, list):
@@ -89,41 +87,19 @@ class _Reader:
         return found if layout == _DTYPE else found[0]
 
     def _take(self, size: int) -> bytes:
-        if size > self.left:
-            raise ValueError(f"{size} bytes are wanted, {self.left} are left")
+        data = self.data[self.at : self.at + size]
+        if len(data) < size:
+            raise ValueError("the data ends")
         self.at += size
-        return self.data[self.at - size : self.at]
+        return data
 
 
-def _module(reader: _Reader, version: int) -> CodeAndRows:
-    format_ = reader.read("text")
-    is_marked = format_ == _MODULE_MARKER
-    if is_marked:
-        format_ = reader.read("text")
-    if format_ not in ("cubin", "ptx", "fatbin", "cuda"):
-        raise ValueError(f"the format is {format_[:80]!r}, wanted cubin, ptx, fatbin or cuda")
-    rows, code = _rows(reader, version), reader.read("bytes")
-    # What the code was made from; older TVMs end here, or with its text.
-    if is_marked:
-        reader.read([("text", "text")])
-    elif reader.left:
-        reader.read("text")
-    return format_, code, rows
-
-
-def _rows(reader: _Reader, version: int) -> list[FunctionInfo]:
-    layout = _FUNCTIONS[version]
-    return [_function(reader.read(layout)) for _ in range(reader.read(_SIZE))]
-
-
-def _function(row: tuple[Any, ...]) -> FunctionInfo:
-    key, name, *rest = row
+def _row(values: tuple[Any, ...]) -> FunctionInfo:
+    key, name, *rest = values
     is_newest = isinstance(rest[0], str)
-    if (name == _FUNCTION_MARKER) != is_newest:
-        raise ValueError(f"function {key[:80]!r} is of another version")
-    name = rest.pop(0) if is_newest else name
-    if name not in (key, ""):  # older TVMs leave it empty
-        raise ValueError(f"function {key[:80]!r} has another name in its own fields: {name[:80]!r}")
+    inner = rest.pop(0) if is_newest else name
+    if (name == _MARKER) != is_newest or inner not in (key, ""):  # older TVMs leave it empty
+        raise ValueError(f"function {key!r} is of another version")
     types, tags, extra, fields, *_ = (*rest, (), ())
     return FunctionInfo(key, tuple(map(_type_name, types)), tags, extra, fields)
 
