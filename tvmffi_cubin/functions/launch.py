@@ -14,7 +14,7 @@ from ..launches.tensor_map import TensorMap
 from ..launches.values import Bound, Scratch
 from .assembly import Layout
 from .exported import Exported, contradicts, fits, is_integer
-from .plan import STEP, Plan, kind_of
+from .plan import NO_OPTION, STEP, Plan, kind_of
 from .postfix import EVERYWHERE, ONCE_SHAPED, Scope
 
 # As structs of launcher/plan.h, and its enumerations.
@@ -22,10 +22,11 @@ LAUNCH = Layout("P P P i i i i i ? ?")
 _SOURCE = Layout("B i P")
 _SCRATCH = Layout("P  P P q  P P q  I")
 _TARGET = Layout("P P q  P P q  i ? ?")
-_WHEN, _GRID, _BLOCK, _SMEM = range(4)
-_RAW, _COMPUTED = 8, 9
+_WHEN, _FIGURE = 0, 1
+_RAW, _COMPUTED = 6, 7
+_GRID, _BLOCK, _SMEM = 0, 3, 6  # figures
 _FROM_ARGUMENT, _FROM_COMPUTED, _FROM_CONSTANT, _FROM_MAP, _FROM_SCRATCH, _FROM_BOUND = range(6)
-_ATTRIBUTES = {"dimensions": 4, "integer": 5, "flag": 6, "event": 7}
+_ATTRIBUTES = {"dimensions": 2, "integer": 3, "flag": 4, "event": 5}
 
 # What a tensor is exported as that kernels take by its map alone: another launch may say more.
 _TENSOR = CxxType("void*", "raw", 8)
@@ -137,7 +138,8 @@ class LaunchBinder:
             )
         figure = self.scope.figure(what, value, arg=name, of_device=ONCE_SHAPED)
         number = len(self._computed)
-        step = STEP.row(*figure, _COMPUTED, kind_of(type_), number, type_.size or 0)
+        kind, size = kind_of(type_), type_.size or 0
+        step = STEP.row(*figure, _COMPUTED, kind, number, size, NO_OPTION)
         self._computed.append(step)
         return _SOURCE.row(_FROM_COMPUTED, number, None)
 
@@ -151,9 +153,9 @@ class LaunchBinder:
         if launch.when:
             yield self._step("when", launch.when, _WHEN)
         for axis, x in enumerate(launch.block or ()):
-            yield self._step(f"block.{'xyz'[axis]}", x, _BLOCK, axis)
+            yield self._step(f"block.{'xyz'[axis]}", x, _FIGURE, _BLOCK + axis)
         if launch.dynamic_smem_bytes != 0:
-            yield self._step("dynamic_smem_bytes", launch.dynamic_smem_bytes, _SMEM)
+            yield self._step("dynamic_smem_bytes", launch.dynamic_smem_bytes, _FIGURE, _SMEM)
         for name, attribute in ATTRIBUTES.items():
             value = getattr(launch, name)
             if value is None or value is False:
@@ -165,24 +167,28 @@ class LaunchBinder:
             what = f"{name} ({', '.join(attribute.choices)})" if attribute.choices else name
             for axis, x in enumerate(values):
                 yield self._step(what, x, _ATTRIBUTES[attribute.kind], axis, attribute.id)
-        for number, data in (launch.attributes or {}).items():
+        for id_, data in (launch.attributes or {}).items():
             self.num_attributes += 1
-            yield STEP.row(None, self.plan.data(data, align=8), len(data), _RAW, 0, 0, number)
+            label = self.plan.data(data, align=8)
+            yield STEP.row(None, label, len(data), _RAW, 0, 0, id_, _option(id_))
         # How many blocks can be resident depends on all else.
         for axis, x in enumerate(launch.grid or ()):
-            yield self._step(f"grid.{'xyz'[axis]}", x, _GRID, axis, of_device=ONCE_SHAPED)
+            yield self._step(f"grid.{'xyz'[axis]}", x, _FIGURE, _GRID + axis, of_device=ONCE_SHAPED)
 
     def _step(
         self,
         what: str,
         value: int | str,
         target: int,
-        axis: int = 0,
-        attribute: int = 0,
+        number: int = 0,
+        attribute: int | None = None,
         of_device: tuple[str, ...] = EVERYWHERE,
     ) -> str:
         figure = self.scope.figure(what, value, of_device=of_device)
-        return STEP.row(*figure, target, axis, 0, attribute)
+        option = NO_OPTION if attribute is None else _option(attribute)
+        if target == _FIGURE:
+            option = number
+        return STEP.row(*figure, target, 0, number, attribute or 0, option)
 
     def _assume(self, field: str, given: Mapping[str, int], kinds: tuple[str, ...]) -> None:
         """Note with the function's parameters what a launch says of them."""
@@ -212,6 +218,11 @@ class LaunchBinder:
             *(pointer, device is not None, stream is not None),
         )
         return self.plan.table([row])
+
+
+def _option(attribute: int) -> int:
+    """Return the number of an attribute among the options of a call (`CallOptions::given`)."""
+    return 8 + attribute % 56
 
 
 def as_map(launch: Launch, param: Param) -> Param:

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from .bind import Instance
 
 # As structs of launcher/plan.h, in its order. What the body fills in begins as zeros.
-STEP = Layout("P P q B B H I")
+STEP = Layout("P P q B B H H B")
+NO_OPTION = 63
 _PARAM = Layout("P P q  B B H B B H B B H B B H  I I i i B B B ? ?")
 _IMAGE = Layout("P P P P P P P P P")
-_KERNEL = Layout("P P P P P P Q I I I I ?")
+_KERNEL = Layout("P P P P P P Q I I I I")
 _FUNCTION = Layout("P P P i i")
 _MODULE = Layout("P P P P P P i i i")
 _SLOT = Layout("P P P ? P")
@@ -129,8 +130,8 @@ class Plan(Text):
         return _KERNEL.row(
             *(image, self.string(kernel.name), self.string(signature.name.display)),
             *(archs, params, None, 0),
-            *(kernel.cluster or (0, 0, 0)),
-            *(len(sizes), kernel.grid_in_clusters),
+            *((kernel.grid_in_clusters and kernel.cluster) or (0, 0, 0)),
+            len(sizes),
         )
 
     def _close_slots(self) -> None:

@@ -12,12 +12,12 @@ from ..launches.tensor_map import (
     TensorMap,
 )
 from .assembly import Layout
-from .plan import STEP
+from .plan import NO_OPTION, STEP
 from .postfix import Scope
 
 _MAP_SIZE = 128
 _MAP = Layout("P P i i  B b B B B B B B i" + 27 * " q")
-_WORD = 10
+_WORD = 8
 # The words of `TensorMapOptions` in core/tensor_map.h: where each field begins.
 _WORDS = {
     "box_dim": 0, "element_strides": 5, "lower_corner": 10, "upper_corner": 13,
@@ -57,7 +57,7 @@ def map_row(scope: Scope, map_: TensorMap, param: Param) -> str | None:
             place = f"{field}[{number - first}] of {what}"
             code, text, words[number] = scope.figure(place, x, arg=name)
             if code is not None:
-                steps.append(STEP.row(code, text, 0, _WORD, 0, number, 0))
+                steps.append(STEP.row(code, text, 0, _WORD, 0, number, 0, NO_OPTION))
     row = _MAP.row(
         *(scope.plan.string(name), scope.plan.table(steps), len(steps), scope.number(tensor)),
         map_.is_im2col,

@@ -1,9 +1,6 @@
-/*!
- * \file tvmffi_cubin/launcher/argument.h
- * \brief Arguments checked and stored as the kernel's own types: numbers, tensors, bytes.
- *
- * A check costs a few instructions and gives a `Problem`; words are found only for an error.
- */
+// Arguments checked and stored as the kernel's own types: numbers, tensors, bytes.
+//
+// A check costs a few instructions and gives a `Problem`; words are found only for an error.
 #pragma once
 
 #include <math.h>
@@ -13,7 +10,7 @@
 
 TVMFFI_CUBIN_BEGIN
 
-/*! \brief One argument of a call, converted, or a value that an expression gives. */
+// One argument of a call, converted, or a value that an expression gives.
 struct Argument {
   void* address;           // of the value, what the driver copies from
   const DLTensor* tensor;  // where the argument is one
@@ -29,21 +26,7 @@ struct Argument {
   } storage;
 };
 
-/*! \brief What is wrong with an argument. */
-enum class Problem : uint8_t {
-  kNone,
-  kType,
-  kRange,
-  kSize,
-  kDType,
-  kRank,
-  kContiguous,
-  kMultiple,
-  kValue,
-  kDevice,
-};
-
-/*! \brief Whether an integer type of this size holds a value; a raw one is signed or unsigned. */
+// Whether an integer type of this size holds a value; a raw one is signed or unsigned.
 inline bool IntegerFits(Kind kind, uint32_t size, int64_t value) {
   if (size >= 8) return kind != Kind::kUint || value >= 0;
   const int bits = static_cast<int>(size) * 8;
@@ -51,11 +34,9 @@ inline bool IntegerFits(Kind kind, uint32_t size, int64_t value) {
   return value >= least && value >> (kind == Kind::kInt ? bits - 1 : bits) <= 0;
 }
 
-/*!
- * \brief Rounds to nearest even into a 16-bit format: (5, 10) is fp16, (8, 7) bf16. Straight from
- * double: by way of float a value could be rounded twice.
- * \return false where a finite value would become infinite.
- */
+// Rounds to nearest even into a 16-bit format: (5, 10) is fp16, (8, 7) bf16. Straight from double:
+// by way of float a value could be rounded twice.
+// False where a finite value would become infinite.
 inline bool RoundTo16(double value, int exponent_bits, int mantissa_bits, uint16_t* out) {
   const int least = 2 - (1 << (exponent_bits - 1));  // exponent of the smallest normal number
   const int infinity = ((1 << exponent_bits) - 1) << mantissa_bits;
@@ -73,7 +54,7 @@ inline bool RoundTo16(double value, int exponent_bits, int mantissa_bits, uint16
   return true;
 }
 
-/*! \brief Stores a number into a floating parameter; false where a finite value becomes inf. */
+// Stores a number into a floating parameter; false where a finite value becomes inf.
 inline bool StoreFloat(Kind kind, uint32_t size, double value, Argument* out) {
   if (size == 8) {
     out->storage.f64 = value;
@@ -87,7 +68,7 @@ inline bool StoreFloat(Kind kind, uint32_t size, double value, Argument* out) {
                                : RoundTo16(value, 5, 10, &out->storage.u16);
 }
 
-/*! \brief Whether an integer is what the kernel was compiled to assume of it. */
+// Whether an integer is what the kernel was compiled to assume of it.
 inline Problem CheckAssumed(const Param& param, int64_t value) {
   if (param.assumed == Param::kNothing) return Problem::kNone;
   if (param.assumed == Param::kValue) {
@@ -97,7 +78,7 @@ inline Problem CheckAssumed(const Param& param, int64_t value) {
   return (value & (param.align - 1)) == 0 ? Problem::kNone : Problem::kMultiple;
 }
 
-/*! \brief An integer beyond int64, which a uint64 may hold and an expression does not. */
+// An integer beyond int64, which a uint64 may hold and an expression does not.
 __attribute__((noinline)) inline Problem ConvertBigInt(const Param& param, const TVMFFIAny& any,
                                                        Argument* out) {
   const TVMFFIByteArray content = TVMFFIBigIntGetContentByteArray(&any);
@@ -112,7 +93,7 @@ __attribute__((noinline)) inline Problem ConvertBigInt(const Param& param, const
   return CheckAssumed(param, out->storage.i64);
 }
 
-/*! \brief A by-value struct: bytes of exactly its size; of a tensor map its address will do. */
+// A by-value struct: bytes of exactly its size; of a tensor map its address will do.
 __attribute__((noinline)) inline Problem ConvertBytes(const Param& param, const TVMFFIAny& any,
                                                       Argument* out) {
   const TVMFFIByteArray content = BytesIn(any);
@@ -128,7 +109,7 @@ __attribute__((noinline)) inline Problem ConvertBytes(const Param& param, const 
   return is_read ? Problem::kNone : Problem::kType;
 }
 
-/*! \brief Numbers and booleans, by the rules of docs/guide.md ("What a parameter takes"). */
+// Numbers and booleans, by the rules of docs/guide.md ("What a parameter takes").
 inline Problem ConvertScalar(const Param& param, const TVMFFIAny& any, Argument* out) {
   if (param.kind == Kind::kBool) {
     if (any.type_index != kTVMFFIBool) return Problem::kType;
@@ -150,7 +131,7 @@ inline Problem ConvertScalar(const Param& param, const TVMFFIAny& any, Argument*
   return CheckAssumed(param, any.v_int64);
 }
 
-/*! \brief Whether a tensor has no elements. */
+// Whether a tensor has no elements.
 inline bool IsEmpty(const DLTensor& tensor) {
   for (int i = 0; i < tensor.ndim; ++i) {
     if (tensor.shape[i] == 0) return true;
@@ -158,7 +139,7 @@ inline bool IsEmpty(const DLTensor& tensor) {
   return false;
 }
 
-/*! \brief Whether a tensor is row-major without gaps; dimensions of size 1 may have any stride. */
+// Whether a tensor is row-major without gaps; dimensions of size 1 may have any stride.
 inline bool IsContiguous(const DLTensor& tensor) {
   if (tensor.strides == nullptr) return true;
   uint64_t expected = 1;  // wraps around where a broadcast tensor is larger than any memory
@@ -172,7 +153,7 @@ inline bool IsContiguous(const DLTensor& tensor) {
   return true;
 }
 
-/*! \brief Whether the element type is one that the pointer points to. */
+// Whether the element type is one that the pointer points to.
 inline bool IsWantedDType(const Param& param, const DLTensor& tensor) {
   for (int i = 0; i < param.num_dtypes; ++i) {
     if (memcmp(&tensor.dtype, &param.dtypes[i], sizeof(DLDataType)) == 0) return true;
@@ -180,7 +161,7 @@ inline bool IsWantedDType(const Param& param, const DLTensor& tensor) {
   return param.num_dtypes == 0;
 }
 
-/*! \brief A tensor for a pointer parameter; its device is checked apart (IsOnDevice). */
+// A tensor for a pointer parameter; its device is checked apart (IsOnDevice).
 inline Problem ConvertTensor(const Param& param, const DLTensor& tensor, Argument* out) {
   if (!IsWantedDType(param, tensor)) return Problem::kDType;
   if (param.rank >= 0 ? tensor.ndim != param.rank : tensor.ndim < param.min_rank) {
@@ -193,7 +174,7 @@ inline Problem ConvertTensor(const Param& param, const DLTensor& tensor, Argumen
   return is_aligned || IsEmpty(tensor) ? Problem::kNone : Problem::kMultiple;
 }
 
-/*! \brief A tensor, None (null) or a raw address (ctypes.c_void_p) for a pointer parameter. */
+// A tensor, None (null) or a raw address (ctypes.c_void_p) for a pointer parameter.
 inline Problem ConvertPointer(const Param& param, const TVMFFIAny& any, Argument* out) {
   if (const DLTensor* tensor = AsTensor(any)) return ConvertTensor(param, *tensor, out);
   const bool is_none = any.type_index == kTVMFFINone;
@@ -203,7 +184,7 @@ inline Problem ConvertPointer(const Param& param, const TVMFFIAny& any, Argument
   return (out->storage.u64 & (param.align - 1)) == 0 ? Problem::kNone : Problem::kMultiple;
 }
 
-/*! \brief Whatever has the parameter's size; an integer alone where an expression reads it. */
+// Whatever has the parameter's size; an integer alone where an expression reads it.
 __attribute__((noinline)) inline Problem ConvertRaw(const Param& param, const TVMFFIAny& any,
                                                     Argument* out) {
   const bool is_word = param.size - 1 < 8 && (param.size & (param.size - 1)) == 0;
@@ -225,10 +206,8 @@ __attribute__((noinline)) inline Problem ConvertRaw(const Param& param, const TV
   return ConvertBytes(param, any, out);
 }
 
-/*!
- * \brief Converts one argument, or says why it does not fit the parameter. Always
- * inlined: it is called from several places, one of them the hot path.
- */
+// Converts one argument, or says why it does not fit the parameter. Always inlined: it is called
+// from several places, one of them the hot path.
 __attribute__((always_inline)) inline Problem Convert(const Param& param, const TVMFFIAny& any,
                                                       Argument* out) {
   out->address = &out->storage;
@@ -240,97 +219,7 @@ __attribute__((always_inline)) inline Problem Convert(const Param& param, const 
   return ConvertScalar(param, any, out);
 }
 
-inline constexpr char kWantedStream[] =
-    "a stream: an object with __cuda_stream__, its handle as ctypes.c_void_p (as an int where "
-    "params declares int64_t), or None, the default stream";
-
-/*! \brief What a parameter takes, for "wanted ...". */
-TVMFFI_CUBIN_COLD const char* DescribeWanted(const Param& param) {
-  static constexpr const char* kWanted[] = {
-      "a tensor, None (a null pointer), or an address as ctypes.c_void_p",
-      "an int",
-      "an int",
-      "a number",
-      "a number",
-      "a bool",
-      "bytes of the struct's own layout",
-      "what has its size: bytes, an int of 1 to 8, a float of 4 or 8, of 8 a tensor, None or an "
-      "address. The image does not tell its type: declare it with params=",
-      "bytes of a CUtensorMap, or the address of one in host memory as ctypes.c_void_p"};
-  if (strcmp(param.type, "CUstream") == 0 || strcmp(param.type, "cudaStream_t") == 0) {
-    return kWantedStream;
-  }
-  if (param.in_expression && param.kind == Kind::kRaw) {
-    return "an int: an expression of the launch reads it";
-  }
-  if (param.kind == Kind::kPointer && (param.in_expression || param.rank >= 0)) {
-    return "a tensor: the launch reads its shape or its dtype";
-  }
-  return kWanted[static_cast<int>(param.kind)];
-}
-
-/*!
- * \brief Adds "got ..., wanted ..."; returns the error's kind.
- * \param device Where the call's tensors are (kDevice).
- */
-TVMFFI_CUBIN_COLD const char* AddProblem(const Param& param, const TVMFFIAny& any, Problem problem,
-                                         int device, Text* text) {
-  const DLTensor* tensor = AsTensor(any);
-  const int bits = static_cast<int>(param.size) * 8;
-  const bool is_read = param.in_expression && bits == 64;  // as an int64
-  const bool is_signed = param.kind == Kind::kInt || is_read;
-  text->Add("got %s, wanted ", DescribeArgument(any).chars);
-  switch (problem) {
-    case Problem::kType:
-      text->Add("%s", DescribeWanted(param));
-      return "TypeError";
-    case Problem::kDType:
-      for (int i = 0; i < param.num_dtypes; ++i) {
-        if (i > 0) text->Add(" or ");
-        AddDType(param.dtypes[i], text);
-      }
-      return "TypeError";
-    case Problem::kRange:
-      if (param.kind == Kind::kFloat || param.kind == Kind::kBfloat ||
-          any.type_index == kTVMFFIFloat) {
-        text->Add("a finite number of %u bytes", param.size);
-        break;
-      }
-      text->Add("%lld to %llu%s", param.kind == Kind::kUint ? 0 : -(1LL << (bits - 2)) * 2,
-                ~0ULL >> (64 - bits + is_signed), is_read ? ", as an expression reads it" : "");
-      break;
-    case Problem::kSize:
-      text->Add("%u, its size", param.size);
-      break;
-    case Problem::kRank:
-      text->Add(param.rank >= 0 ? "rank %d" : "rank %d or more: an expression reads so many",
-                param.rank >= 0 ? param.rank : param.min_rank);
-      break;
-    case Problem::kContiguous:
-      text->Add(
-          "a contiguous one: call .contiguous(), or name it in strided= of its Launch if the "
-          "kernel handles strides");
-      break;
-    case Problem::kMultiple:
-      text->Add(tensor != nullptr ? "an address that is a multiple of %u"
-                                  : "a multiple of %u: the kernel was compiled for that",
-                param.align);
-      break;
-    case Problem::kDevice:
-      text->Add(tensor->device.device_type == kDLCUDA
-                    ? "one on cuda:%d"
-                    : "one on a CUDA device (pinned and managed host memory will do): move it "
-                      "first, as with x.cuda()",
-                device);
-      break;
-    default:
-      text->Add("%lld: the kernel was compiled for that alone",
-                static_cast<long long>(param.value));
-  }
-  return "ValueError";
-}
-
-/*! \brief Takes the device of a call's first tensor; false for a tensor elsewhere. */
+// Takes the device of a call's first tensor; false for a tensor elsewhere.
 __attribute__((noinline)) inline bool TakeDevice(const DLTensor& tensor, int* device) {
   const int id = tensor.device.device_id;
   if (tensor.device.device_type != kDLCUDA) return IsHostMemoryForKernels(tensor);
@@ -339,7 +228,7 @@ __attribute__((noinline)) inline bool TakeDevice(const DLTensor& tensor, int* de
   return true;
 }
 
-/*! \brief Whether a tensor lives where those before it do; -1: there are none. */
+// Whether a tensor lives where those before it do; -1: there are none.
 inline bool IsOnDevice(const DLTensor& tensor, int* device) {
   const bool is_same = tensor.device.device_type == kDLCUDA &&
                        tensor.device.device_id == *device && *device >= 0;

@@ -1,7 +1,4 @@
-/*!
- * \file tvmffi_cubin/launcher/bound.h
- * \brief Kernel parameters that are bound: changed while no launch reads them.
- */
+// Kernel parameters that are bound: changed while no launch reads them.
 #pragma once
 
 #include <stdlib.h>
@@ -12,13 +9,13 @@ TVMFFI_CUBIN_BEGIN
 
 constexpr int kAllDevices = -1;
 
-/*! \brief A value that is about to be bound. */
+// A value that is about to be bound.
 struct BoundValue {
   Argument argument;
   int device;  // a tensor's own, where none is named
 };
 
-/*! \brief Converts a value, as it would be converted for a call; None: nothing is bound. */
+// Converts a value, as it would be converted for a call; None: nothing is bound.
 TVMFFI_CUBIN_COLD int ConvertBound(const BoundSlot& slot, const TVMFFIAny& value, BoundValue* out) {
   if (value.type_index == kTVMFFINone) return 0;
   const Param& param = *slot.param;
@@ -34,7 +31,7 @@ TVMFFI_CUBIN_COLD int ConvertBound(const BoundSlot& slot, const TVMFFIAny& value
               slot.function ? ": " : "", param.name, param.type, reason.chars);
 }
 
-/*! \brief The cell of a value; `keep`, null where nothing is bound, keeps it alive. */
+// The cell of a value; `keep`, null where nothing is bound, keeps it alive.
 TVMFFI_CUBIN_COLD BoundCell MakeCell(const Param& param, const Argument& value,
                                      TVMFFIObject* keep) {
   if (keep == nullptr) return {};
@@ -47,7 +44,7 @@ TVMFFI_CUBIN_COLD BoundCell MakeCell(const Param& param, const Argument& value,
   return cell;
 }
 
-/*! \brief Reads the device that something is bound for; None: all, -1: the current one. */
+// Reads the device that something is bound for; None: all, -1: the current one.
 TVMFFI_CUBIN_COLD int ReadBoundDevice(const TVMFFIAny& any, int* device) {
   *device = kAllDevices;
   if (any.type_index == kTVMFFINone) return 0;
@@ -60,11 +57,9 @@ TVMFFI_CUBIN_COLD int ReadBoundDevice(const TVMFFIAny& any, int* device) {
   return 0;
 }
 
-/*!
- * \brief Binds all values at once, or none where one is wrong: a launch sees either the old values
- * or the new. The arguments: the device, -1 for the current one, None for all; for each value the
- * slot's number, the value (None: nothing is bound any more), and the object that keeps it alive.
- */
+// Binds all values at once, or none where one is wrong: a launch sees either the old values or the
+// new. The arguments: the device, -1 for the current one, None for all; for each value the slot's
+// number, the value (None: nothing is bound any more), and the object that keeps it alive.
 TVMFFI_CUBIN_COLD int Bind(BoundTable* table, const TVMFFIAny* args, int num_args) {
   int device = kAllDevices;
   if (ReadBoundDevice(args[0], &device) != 0) return -1;
@@ -79,7 +74,6 @@ TVMFFI_CUBIN_COLD int Bind(BoundTable* table, const TVMFFIAny* args, int num_arg
   auto* before = static_cast<BoundCell*>(calloc(count * kMaxDevices + 1, sizeof(BoundCell)));
   if (result == 0) {
     table->gate.Close();
-    table->gate.WaitForUsers();
     for (size_t i = 0; i < count; ++i) {
       BoundSlot* const slot = slot_of(i);
       const bool is_none = args[2 + 3 * i].type_index == kTVMFFINone;
@@ -105,10 +99,8 @@ TVMFFI_CUBIN_COLD int Bind(BoundTable* table, const TVMFFIAny* args, int num_arg
   return result;
 }
 
-/*!
- * \brief What is bound: the object that keeps it alive, or None. The arguments: the device, as for
- * Bind, and the slot's number.
- */
+// What is bound: the object that keeps it alive, or None. The arguments: the device, as for Bind,
+// and the slot's number.
 TVMFFI_CUBIN_COLD int ReadBound(BoundTable* table, const TVMFFIAny* args, TVMFFIAny* result) {
   int device = kAllDevices;
   if (ReadBoundDevice(args[0], &device) != 0) return -1;

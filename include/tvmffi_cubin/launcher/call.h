@@ -1,9 +1,6 @@
-/*!
- * \file tvmffi_cubin/launcher/call.h
- * \brief One call of an exported function: convert and check, evaluate, launch, in that order.
- *
- * Bad arguments leave nothing half done: everything is evaluated before the first launch.
- */
+// One call of an exported function: convert and check, evaluate, launch, in that order.
+//
+// Bad arguments leave nothing half done: everything is evaluated before the first launch.
 #pragma once
 
 #include "memory.h"
@@ -11,10 +8,10 @@
 
 TVMFFI_CUBIN_BEGIN
 
-/*! \brief Returned for an instance that the arguments do not fit. */
+// Returned for an instance that the arguments do not fit.
 constexpr int kDoesNotFit = 1;
 
-/*! \brief Adds what is wrong with an argument; returns the error's kind. */
+// Adds what is wrong with an argument; returns the error's kind.
 TVMFFI_CUBIN_COLD const char* AddProblem(const Call& call, int number, const TVMFFIAny& any,
                                          Problem problem, int device, Text* text) {
   const Param& param = call.instance.params[number];
@@ -22,17 +19,15 @@ TVMFFI_CUBIN_COLD const char* AddProblem(const Call& call, int number, const TVM
   return AddProblem(param, any, problem, device, text);
 }
 
-/*! \brief Raises that a tensor is on another device than those before it. */
+// Raises that a tensor is on another device than those before it.
 TVMFFI_CUBIN_COLD int FailDevice(const Call& call, int number, const TVMFFIAny& any, int device) {
   Text text;
   const char* kind = AddProblem(call, number, any, Problem::kDevice, device, &text);
   return Fail(kind, "%s: %s", call.function.name, text.chars);
 }
 
-/*!
- * \brief Converts the arguments of a call and checks where its tensors live: 0, kDoesNotFit, which
- * raises nothing, or -1 with an error raised.
- */
+// Converts the arguments of a call and checks where its tensors live: 0, kDoesNotFit, which raises
+// nothing, or -1 with an error raised.
 __attribute__((always_inline)) inline int TakeArguments(Call* call, const TVMFFIAny* args,
                                                         int num_args) {
   const Instance& instance = call->instance;
@@ -52,7 +47,7 @@ __attribute__((always_inline)) inline int TakeArguments(Call* call, const TVMFFI
   return 0;
 }
 
-/*! \brief Whether the conditions of an instance hold; the call notes why not. */
+// Whether the conditions of an instance hold; the call notes why not.
 __attribute__((noinline)) inline bool HoldConditions(Call* call) {
   for (int i = 0; i < call->instance.num_launches; ++i) {
     const LaunchPlan& plan = call->instance.launches[i];
@@ -67,13 +62,8 @@ __attribute__((noinline)) inline bool HoldConditions(Call* call) {
   return true;
 }
 
-/*! \brief Raises that a launch has no grid, no block, or a block without threads. */
+// Raises that a launch has no grid or no block.
 TVMFFI_CUBIN_COLD int FailShape(const Call& call, bool has_grid, bool has_block) {
-  if (has_grid && has_block) {
-    const CUlaunchConfig& config = call.launches[call.number].config;
-    const int axis = config.blockDimX == 0 ? 3 : config.blockDimY == 0 ? 4 : 5;
-    return FailRange(call, kFigures[axis], 0, 1, UINT32_MAX);
-  }
   return Fail("TypeError",
               "%s: the launch has no %s: call %s%s(...), or give the function a Launch(grid=..., "
               "block=...)",
@@ -84,15 +74,13 @@ TVMFFI_CUBIN_COLD int FailShape(const Call& call, bool has_grid, bool has_block)
               call.function.name, has_block ? "[grid]" : "[grid, block]");
 }
 
-/*!
- * \brief Evaluates one launch into its configuration and its kernel's parameters; on the hot path,
- * and inlined by force.
- */
+// Evaluates one launch into its configuration and its kernel's parameters; on the hot path, and
+// inlined by force.
 __attribute__((always_inline)) inline int Prepare(Call* call, Launch* launch) {
   const LaunchPlan& plan = *launch->plan;
   const CallOptions& options = call->options;
-  const bool has_grid = plan.has_grid || (options.replaced >> Step::kGrid & 1) != 0;
-  const bool has_block = plan.has_block || (options.replaced >> Step::kBlock & 1) != 0;
+  const bool has_grid = plan.has_grid || (options.given & 1) != 0;
+  const bool has_block = plan.has_block || (options.given >> 3 & 1) != 0;
   if (__builtin_expect(!has_grid || !has_block, 0)) return FailShape(*call, has_grid, has_block);
   CUlaunchConfig* const config = &launch->config;
   *config = options.config;
@@ -107,9 +95,6 @@ __attribute__((always_inline)) inline int Prepare(Call* call, Launch* launch) {
   if (DoSteps(call, plan.steps + first, plan.num_steps - first) != 0) return -1;
   // An empty tensor often makes grid and block zero alike: nothing is to be done.
   launch->is_empty = config->gridDimX == 0 || config->gridDimY == 0 || config->gridDimZ == 0;
-  const bool has_threads =
-      config->blockDimX != 0 && config->blockDimY != 0 && config->blockDimZ != 0;
-  if (__builtin_expect(!has_threads && !launch->is_empty, 0)) return FailShape(*call, true, true);
   config->attrs = call->attributes;
   config->numAttrs = call->num_attributes;
   // Kept in registers: for all the compiler knows, each store may change the pointers.
@@ -125,7 +110,7 @@ __attribute__((always_inline)) inline int Prepare(Call* call, Launch* launch) {
   return 0;
 }
 
-/*! \brief Launches in order, with maps, scratch memory and what is bound. */
+// Launches in order, with maps, scratch memory and what is bound.
 __attribute__((noinline)) inline int LaunchWithMemory(Call* call) {
   const Instance& instance = call->instance;
   auto* map = static_cast<CUtensorMap*>(
@@ -152,7 +137,7 @@ __attribute__((noinline)) inline int LaunchWithMemory(Call* call) {
   return LaunchInOrder(call);
 }
 
-/*! \brief Loads the kernel of the call's launch, and opts in; the device is current. */
+// Loads the kernel of the call's launch, and opts in; the device is current.
 __attribute__((always_inline)) inline int ReadyKernel(const Call& call) {
   EmbeddedKernel* const kernel = call.launches[call.number].plan->kernel;
   const Status status = LoadKernel(kernel);
@@ -161,7 +146,7 @@ __attribute__((always_inline)) inline int ReadyKernel(const Call& call) {
   return 0;
 }
 
-/*! \brief Launches all that was evaluated. */
+// Launches all that was evaluated.
 __attribute__((always_inline)) inline int LaunchAll(Call* call) {
   const Instance& instance = call->instance;
   call->number = 0;
@@ -183,13 +168,13 @@ __attribute__((always_inline)) inline int LaunchAll(Call* call) {
   return __builtin_expect(has_memory, 0) ? LaunchWithMemory(call) : LaunchInOrder(call);
 }
 
-/*! \brief The same with what is bound, which stays as it is until all is launched. */
+// The same with what is bound, which stays as it is until all is launched.
 __attribute__((noinline)) inline int LaunchBound(Call* call) {
   const GateUse use(&call->instance.bound->gate);
   return LaunchAll(call);
 }
 
-/*! \brief Evaluates every launch of an instance that the arguments fit, then launches in order. */
+// Evaluates every launch of an instance that the arguments fit, then launches in order.
 __attribute__((always_inline)) inline int RunInstance(Call* call) {
   if (FindStream(call) != 0) return -1;
   const Instance& instance = call->instance;
@@ -218,7 +203,7 @@ __attribute__((always_inline)) inline int RunInstance(Call* call) {
   return __builtin_expect(instance.bound != nullptr, 0) ? LaunchBound(call) : LaunchAll(call);
 }
 
-/*! \brief Adds why an instance does not fit; returns which kind of error that is. */
+// Adds why an instance does not fit; returns which kind of error that is.
 TVMFFI_CUBIN_COLD const char* AddMisfit(Call* call, const TVMFFIAny* args, int num_args,
                                         Text* text) {
   const Instance& instance = call->instance;
@@ -237,10 +222,8 @@ TVMFFI_CUBIN_COLD const char* AddMisfit(Call* call, const TVMFFIAny* args, int n
   return "ValueError";
 }
 
-/*!
- * \brief Raises why the only instance does not fit, or, of several, what came and why each does not
- * fit: a ValueError where the types fit some instance.
- */
+// Raises why the only instance does not fit, or, of several, what came and why each does not fit: a
+// ValueError where the types fit some instance.
 TVMFFI_CUBIN_COLD int FailToFit(const FunctionPlan& function, Argument* arguments,
                                 const TVMFFIAny* args, int num_args) {
   Text text;
@@ -260,7 +243,7 @@ TVMFFI_CUBIN_COLD int FailToFit(const FunctionPlan& function, Argument* argument
   return Fail(kind, "%s: %s", function.name, text.chars);
 }
 
-/*! \brief Makes a call: launches the first instance that the arguments fit. */
+// Makes a call: launches the first instance that the arguments fit.
 __attribute__((noinline)) inline int CallFunction(const FunctionPlan& function,
                                                   const CallOptions& options, const TVMFFIAny* args,
                                                   int num_args) {

@@ -1,7 +1,4 @@
-/*!
- * \file tvmffi_cubin/launcher/error.h
- * \brief How a generated launcher raises, and its words for what it was given.
- */
+// How a generated launcher raises, and its words for what it was given.
 #pragma once
 
 #include <stdarg.h>
@@ -13,7 +10,7 @@
 
 TVMFFI_CUBIN_BEGIN
 
-/*! \brief Raises `kind` with a printf-formatted text; returns -1, as a tvm-ffi callee does. */
+// Raises `kind` with a printf-formatted text; returns -1, as a tvm-ffi callee does.
 __attribute__((noinline, cold, format(printf, 2, 3))) inline int Fail(const char* kind,
                                                                       const char* format, ...) {
   Text text;
@@ -25,20 +22,20 @@ __attribute__((noinline, cold, format(printf, 2, 3))) inline int Fail(const char
   return -1;
 }
 
-/*! \brief The reason of a failure whose error has already been raised. */
+// The reason of a failure whose error has already been raised.
 inline constexpr char kRaised[] = "";
 
-/*! \brief The status of such a failure; takes what Fail returns. */
+// The status of such a failure; takes what Fail returns.
 inline Status Raised(int) { return {CUDA_ERROR_UNKNOWN, kRaised}; }
 
-/*! \brief The tensor in an argument, however tvm-ffi carries it; null where it is none. */
+// The tensor in an argument, however tvm-ffi carries it; null where it is none.
 inline const DLTensor* AsTensor(const TVMFFIAny& any) {
   if (any.type_index == kTVMFFIDLTensorPtr) return static_cast<const DLTensor*>(any.v_ptr);
   if (any.type_index == kTVMFFITensor) return TVMFFITensorGetDLTensorPtr(any.v_obj);
   return nullptr;
 }
 
-/*! \brief The bytes of an argument, in whichever form tvm-ffi carries them; null: it has none. */
+// The bytes of an argument, in whichever form tvm-ffi carries them; null: it has none.
 inline TVMFFIByteArray BytesIn(const TVMFFIAny& any) {
   if (any.type_index == kTVMFFIBytes) return *TVMFFIBytesGetByteArrayPtr(any.v_obj);
   if (any.type_index == kTVMFFISmallBytes) return TVMFFISmallBytesGetContentByteArray(&any);
@@ -46,7 +43,7 @@ inline TVMFFIByteArray BytesIn(const TVMFFIAny& any) {
   return *static_cast<const TVMFFIByteArray*>(any.v_ptr);
 }
 
-/*! \brief The text of an argument; null data where it is none. */
+// The text of an argument; null data where it is none.
 inline TVMFFIByteArray TextIn(const TVMFFIAny& any) {
   if (any.type_index == kTVMFFIRawStr) return {any.v_c_str, strlen(any.v_c_str)};
   if (any.type_index == kTVMFFISmallStr) return TVMFFISmallBytesGetContentByteArray(&any);
@@ -54,12 +51,12 @@ inline TVMFFIByteArray TextIn(const TVMFFIAny& any) {
   return {nullptr, 0};
 }
 
-/*! \brief Whether an argument's text is this one. */
+// Whether an argument's text is this one.
 inline bool IsText(const TVMFFIByteArray& text, const char* wanted) {
   return strlen(wanted) == text.size && memcmp(wanted, text.data, text.size) == 0;
 }
 
-/*! \brief Adds an element type as people write it: "float32". */
+// Adds an element type as people write it: "float32".
 TVMFFI_CUBIN_COLD void AddDType(const DLDataType& dtype, Text* text) {
   TVMFFIAny name{};
   TVMFFIDataTypeToString(&dtype, &name);
@@ -68,7 +65,7 @@ TVMFFI_CUBIN_COLD void AddDType(const DLDataType& dtype, Text* text) {
   if (name.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(name.v_obj);
 }
 
-/*! \brief Adds a tensor as people write it: "a tensor of dtype float32 and rank 2 on cuda:1". */
+// Adds a tensor as people write it: "a tensor of dtype float32 and rank 2 on cuda:1".
 TVMFFI_CUBIN_COLD void AddTensor(const DLTensor& tensor, Text* text) {
   const int type = static_cast<int>(tensor.device.device_type), id = tensor.device.device_id;
   text->Add("a tensor of dtype ");
@@ -81,7 +78,7 @@ TVMFFI_CUBIN_COLD void AddTensor(const DLTensor& tensor, Text* text) {
   }
 }
 
-/*! \brief What an argument is, for "got ...". */
+// What an argument is, for "got ...".
 TVMFFI_CUBIN_COLD Text DescribeArgument(const TVMFFIAny& any) {
   Text text;
   const DLTensor* tensor = AsTensor(any);
@@ -110,6 +107,107 @@ TVMFFI_CUBIN_COLD Text DescribeArgument(const TVMFFIAny& any) {
     text.Add("an object of type %.*s", static_cast<int>(key.size), key.data);
   }
   return text;
+}
+
+// What is wrong with an argument.
+enum class Problem : uint8_t {
+  kNone,
+  kType,
+  kRange,
+  kSize,
+  kDType,
+  kRank,
+  kContiguous,
+  kMultiple,
+  kValue,
+  kDevice,
+};
+
+inline constexpr char kWantedStream[] =
+    "a stream: an object with __cuda_stream__, its handle as ctypes.c_void_p (as an int where "
+    "params declares int64_t), or None, the default stream";
+
+// What a parameter takes, for "wanted ...".
+TVMFFI_CUBIN_COLD const char* DescribeWanted(const Param& param) {
+  static constexpr const char* kWanted[] = {
+      "a tensor, None (a null pointer), or an address as ctypes.c_void_p",
+      "an int",
+      "an int",
+      "a number",
+      "a number",
+      "a bool",
+      "bytes of the struct's own layout",
+      "what has its size: bytes, an int of 1 to 8, a float of 4 or 8, of 8 a tensor, None or an "
+      "address. The image does not tell its type: declare it with params=",
+      "bytes of a CUtensorMap, or the address of one in host memory as ctypes.c_void_p"};
+  if (strcmp(param.type, "CUstream") == 0 || strcmp(param.type, "cudaStream_t") == 0) {
+    return kWantedStream;
+  }
+  if (param.in_expression && param.kind == Kind::kRaw) {
+    return "an int: an expression of the launch reads it";
+  }
+  if (param.kind == Kind::kPointer && (param.in_expression || param.rank >= 0)) {
+    return "a tensor: the launch reads its shape or its dtype";
+  }
+  return kWanted[static_cast<int>(param.kind)];
+}
+
+// Adds "got ..., wanted ..."; returns the error's kind. `device` is where the call's tensors are.
+TVMFFI_CUBIN_COLD const char* AddProblem(const Param& param, const TVMFFIAny& any, Problem problem,
+                                         int device, Text* text) {
+  const DLTensor* tensor = AsTensor(any);
+  const int bits = static_cast<int>(param.size) * 8;
+  const bool is_read = param.in_expression && bits == 64;  // as an int64
+  const bool is_signed = param.kind == Kind::kInt || is_read;
+  text->Add("got %s, wanted ", DescribeArgument(any).chars);
+  switch (problem) {
+    case Problem::kType:
+      text->Add("%s", DescribeWanted(param));
+      return "TypeError";
+    case Problem::kDType:
+      for (int i = 0; i < param.num_dtypes; ++i) {
+        if (i > 0) text->Add(" or ");
+        AddDType(param.dtypes[i], text);
+      }
+      return "TypeError";
+    case Problem::kRange:
+      if (param.kind == Kind::kFloat || param.kind == Kind::kBfloat ||
+          any.type_index == kTVMFFIFloat) {
+        text->Add("a finite number of %u bytes", param.size);
+        break;
+      }
+      text->Add("%lld to %llu%s", param.kind == Kind::kUint ? 0 : -(1LL << (bits - 2)) * 2,
+                ~0ULL >> (64 - bits + is_signed), is_read ? ", as an expression reads it" : "");
+      break;
+    case Problem::kSize:
+      text->Add("%u, its size", param.size);
+      break;
+    case Problem::kRank:
+      text->Add(param.rank >= 0 ? "rank %d" : "rank %d or more: an expression reads so many",
+                param.rank >= 0 ? param.rank : param.min_rank);
+      break;
+    case Problem::kContiguous:
+      text->Add(
+          "a contiguous one: call .contiguous(), or name it in strided= of its Launch if the "
+          "kernel handles strides");
+      break;
+    case Problem::kMultiple:
+      text->Add(tensor != nullptr ? "an address that is a multiple of %u"
+                                  : "a multiple of %u: the kernel was compiled for that",
+                param.align);
+      break;
+    case Problem::kDevice:
+      text->Add(tensor->device.device_type == kDLCUDA
+                    ? "one on cuda:%d"
+                    : "one on a CUDA device (pinned and managed host memory will do): move it "
+                      "first, as with x.cuda()",
+                device);
+      break;
+    default:
+      text->Add("%lld: the kernel was compiled for that alone",
+                static_cast<long long>(param.value));
+  }
+  return "ValueError";
 }
 
 TVMFFI_CUBIN_END

@@ -1,17 +1,14 @@
-/*!
- * \file tvmffi_cubin/launcher/expression.h
- * \brief Evaluates the steps of a launch: postfix code over the arguments' integers and shapes.
- *
- * Arithmetic has no early exits: the call keeps the first failure, and evaluation ends with the
- * figure in which it occurred.
- */
+// Evaluates the steps of a launch: postfix code over the arguments' integers and shapes.
+//
+// Arithmetic has no early exits: the call keeps the first failure, and evaluation ends with the
+// figure in which it occurred.
 #pragma once
 
 #include "launch.h"
 
 TVMFFI_CUBIN_BEGIN
 
-/*! \brief The figures of a launch's shape, the first words of its configuration. */
+// The figures of a launch's shape, the first words of its configuration.
 inline constexpr const char* kFigures[] = {
     "grid.x", "grid.y", "grid.z", "block.x", "block.y", "block.z", "dynamic_smem_bytes"};
 inline unsigned* FiguresOf(CUlaunchConfig* config) {
@@ -21,27 +18,27 @@ inline unsigned* FiguresOf(CUlaunchConfig* config) {
   return reinterpret_cast<unsigned*>(config);
 }
 
-/*! \brief Notes what went wrong with an expression, unless something has before. */
+// Notes what went wrong with an expression, unless something has before.
 TVMFFI_CUBIN_COLD int64_t Note(Call* call, const char* failure) {
   if (call->failure == nullptr) call->failure = failure;
   return 0;
 }
 
-/*! \brief Raises what was noted. */
+// Raises what was noted.
 TVMFFI_CUBIN_COLD int FailFigure(const Call& call) {
   if (call.failure == kRaised) return -1;
   return Fail("ValueError", "%s: the expression '%s' %s", call.Site().chars, call.where,
               call.failure);
 }
 
-/*! \brief Raises that a figure is out of range. */
+// Raises that a figure is out of range.
 TVMFFI_CUBIN_COLD int FailRange(const Call& call, const char* name, int64_t value, int64_t least,
                                 int64_t most) {
   return Fail("ValueError", "%s: %s is %ld, wanted %ld to %ld", call.Site().chars, name, value,
               least, most);
 }
 
-/*! \brief Rounds towards minus infinity, as Python's `//`, or up. */
+// Rounds towards minus infinity, as Python's `//`, or up.
 inline int64_t Divide(Call* call, int64_t a, int64_t b, bool is_up) {
   if (b == 0) return Note(call, "divides by zero");
   if (b == -1) return a == INT64_MIN ? Note(call, "overflows 64 bits") : -a;
@@ -50,14 +47,14 @@ inline int64_t Divide(Call* call, int64_t a, int64_t b, bool is_up) {
   return ((a < 0) == (b < 0)) ? quotient + is_up : quotient - !is_up;
 }
 
-/*! \brief Takes the divisor's sign, as Python's `%`. */
+// Takes the divisor's sign, as Python's `%`.
 inline int64_t Modulo(Call* call, int64_t a, int64_t b) {
   if (b == 0) return Note(call, "divides by zero");
   const int64_t rest = b == -1 ? 0 : a % b;
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
-/*! \brief The product of a tensor's extents from a dimension on. */
+// The product of a tensor's extents from a dimension on.
 inline int64_t Extent(Call* call, const DLTensor& tensor, int from) {
   int64_t count = 1;
   for (int i = from; i < tensor.ndim; ++i) {
@@ -66,10 +63,10 @@ inline int64_t Extent(Call* call, const DLTensor& tensor, int from) {
   return count;
 }
 
-/*! \brief Multiprocessors of each device; 0: not asked for yet. */
+// Multiprocessors of each device; 0: not asked for yet.
 inline int32_t device_sms[kMaxDevices];
 
-/*! \brief Multiprocessors of the call's device. */
+// Multiprocessors of the call's device.
 inline int64_t NumSms(Call* call) {
   int32_t* const known = &device_sms[call->device];
   int32_t count = __atomic_load_n(known, __ATOMIC_RELAXED);
@@ -80,7 +77,7 @@ inline int64_t NumSms(Call* call) {
   return count;
 }
 
-/*! \brief Blocks of this shape, shared memory and cluster that fit the device all at once. */
+// Blocks of this shape, shared memory and cluster that fit the device all at once.
 TVMFFI_CUBIN_COLD int64_t MaxCooperativeBlocks(Call* call) {
   EmbeddedKernel* const kernel = call->instance.launches[call->number].kernel;
   CUlaunchConfig config = call->launches[call->number].config;
@@ -102,7 +99,7 @@ TVMFFI_CUBIN_COLD int64_t MaxCooperativeBlocks(Call* call) {
   return found.cooperative_blocks != 0 ? found.cooperative_blocks : Note(call, kRaised);
 }
 
-/*! \brief Reads an opcode's operand, which is unaligned, and moves past it. */
+// Reads an opcode's operand, which is unaligned, and moves past it.
 template <typename Number>
 inline Number Operand(const uint8_t** code) {
   Number number;
@@ -111,7 +108,7 @@ inline Number Operand(const uint8_t** code) {
   return number;
 }
 
-/*! \brief The value of an expression. */
+// The value of an expression.
 __attribute__((noinline)) inline int64_t Run(Call* call, const uint8_t* code) {
   const Argument* const arguments = call->arguments;
   int64_t stack[kMaxStack + 1];
@@ -202,7 +199,7 @@ __attribute__((noinline)) inline int64_t Run(Call* call, const uint8_t* code) {
   }
 }
 
-/*! \brief The value of a figure; the call notes a failure. */
+// The value of a figure; the call notes a failure.
 inline int64_t Value(Call* call, const Figure& figure) {
   if (figure.code == nullptr) return figure.value;
   const int64_t value = Run(call, figure.code);
@@ -210,15 +207,14 @@ inline int64_t Value(Call* call, const Figure& figure) {
   return value;
 }
 
-/*! \brief Stores an expression's value as kernel argument `number` of its type. */
+// Stores an expression's value as kernel argument `number` of its type.
 inline int SetComputed(Call* call, const Step& step, int64_t value) {
   Argument* out = &call->computed[step.number];
-  const auto kind = static_cast<Kind>(step.axis);
   out->address = &out->storage;
   out->storage.i64 = value;
-  const bool is_float = kind == Kind::kFloat || kind == Kind::kBfloat;
-  if (is_float ? StoreFloat(kind, step.id, static_cast<double>(value), out)
-               : IntegerFits(kind, step.id, value)) {
+  const bool is_float = step.kind == Kind::kFloat || step.kind == Kind::kBfloat;
+  if (is_float ? StoreFloat(step.kind, step.id, static_cast<double>(value), out)
+               : IntegerFits(step.kind, step.id, value)) {
     return 0;
   }
   Note(call, "is out of the range of the parameter's type");
@@ -226,11 +222,11 @@ inline int SetComputed(Call* call, const Step& step, int64_t value) {
   return FailFigure(*call);
 }
 
-/*! \brief Sets an attribute of the launch, or one dimension of it. */
+// Sets an attribute of the launch, or one dimension of it.
 __attribute__((noinline)) inline int SetAttribute(Call* call, const Step& step, int64_t value) {
   const bool is_event = step.target == Step::kEvent, has_axes = step.target == Step::kDimensions;
   if (value == 0 && (is_event || step.target == Step::kFlag)) return 0;
-  if (!has_axes || step.axis == 0) {
+  if (!has_axes || step.number == 0) {
     CUlaunchAttribute* added = &call->attributes[call->num_attributes++];
     memset(added, 0, sizeof(*added));
     added->id = static_cast<CUlaunchAttributeID>(step.id);
@@ -242,7 +238,7 @@ __attribute__((noinline)) inline int SetAttribute(Call* call, const Step& step, 
   }
   if (step.target == Step::kFlag) value = 1;
   // Little-endian: the low bytes of the word are the value in every width.
-  memcpy(bytes + 4 * (has_axes ? step.axis : 0), &value, is_event ? 8 : 4);
+  memcpy(bytes + 4 * (has_axes ? step.number : 0), &value, is_event ? 8 : 4);
   // Values that fit are checked with the other limits. But the driver reads whatever address it is
   // given as an event, and nothing lies in the first page.
   const int64_t least = is_event ? 4096 : has_axes ? 1 : INT32_MIN;
@@ -253,7 +249,7 @@ __attribute__((noinline)) inline int SetAttribute(Call* call, const Step& step, 
   return FailRange(*call, name.chars, value, least, most);
 }
 
-/*! \brief Sets a figure of the launch's shape; a zero may go with an empty grid. */
+// Sets a figure of the launch's shape; a zero may go with an empty grid.
 inline int SetFigure(Call* call, int index, int64_t value) {
   FiguresOf(&call->launches[call->number].config)[index] = static_cast<unsigned>(value);
   const bool is_within = value >= 0 && value <= UINT32_MAX;
@@ -262,28 +258,18 @@ inline int SetFigure(Call* call, int index, int64_t value) {
              : FailRange(*call, kFigures[index], value, index / 3 == 1, UINT32_MAX);
 }
 
-/*! \brief Does steps of the call's launch, or of a map; -1, and raises, where one fails. */
+// Does steps of the call's launch, or of a map; -1, and raises, where one fails.
 inline int DoSteps(Call* call, const Step* steps, int count) {
-  const uint32_t replaced = call->options.replaced;  // in a register, for every step
+  const uint64_t given = call->options.given;  // in a register, for every step
   for (const Step* step = steps; step != steps + count; ++step) {
     // What the caller gives in its place may have no value for these arguments.
-    if (__builtin_expect(replaced >> step->target & 1, 0) &&
-        (step->target < Step::kDimensions ||
-         (call->options.attributes >> (step->id & 63) & 1) != 0)) {
-      continue;
-    }
+    if (__builtin_expect((given >> step->option & 1) != 0, 0)) continue;
     const int64_t value = Value(call, step->figure);
     if (__builtin_expect(call->failure != nullptr, 0)) return FailFigure(*call);
     int code = 0;
     switch (step->target) {
-      case Step::kGrid:
-        code = SetFigure(call, step->axis, value);
-        break;
-      case Step::kBlock:
-        code = SetFigure(call, 3 + step->axis, value);
-        break;
-      case Step::kSmem:
-        code = SetFigure(call, 6, value);
+      case Step::kFigure:
+        code = SetFigure(call, step->number, value);
         break;
       case Step::kComputed:
         code = SetComputed(call, *step, value);

@@ -1,89 +1,22 @@
-/*!
- * \file tvmffi_cubin/launcher/launch.h
- * \brief One call of a function; loading its kernels at their first use, and launching them.
- */
+// One call of a function: what it knows while it is evaluated, and its launches.
 #pragma once
 
 #include "argument.h"
-#include "file.h"
+#include "image.h"
 
 TVMFFI_CUBIN_BEGIN
 
-/*! \brief Whether a refusal means that the image lacks the kernel for this architecture. */
-TVMFFI_CUBIN_COLD bool LacksKernel(const EmbeddedKernel& kernel, CUresult result) {
-  return kernel.arches != nullptr &&
-         (result == CUDA_ERROR_NOT_FOUND || result == CUDA_ERROR_INVALID_HANDLE);
-}
-
-/*!
- * \brief Raises that a kernel's load or launch failed, and what that means.
- * \param label Begins the message: "f", "f: launch 2 of 3".
- * \param config The launch that was refused; null where loading failed.
- */
-TVMFFI_CUBIN_COLD int FailKernel(const char* label, const EmbeddedKernel& kernel, int device,
-                                 const CUlaunchConfig* config, const Status& status) {
-  if (status.call == kRaised) return -1;
-  const EmbeddedImage& image = *kernel.image;
-  const Text reason = DescribeStatus(status);
-  Text found, hint;
-  if (image.library.AddRefusal(status.result, device, &found)) {
-    return Fail("LaunchError", "%s: the image %s %s (%s)", label, image.name, found.chars,
-                reason.chars);
-  }
-  if (config != nullptr && AddLimit(kernel.handle, device, *config, status.result, &found)) {
-    return Fail("LaunchLimitError", "%s: launch of %s: %s", label, kernel.display, found.chars);
-  }
-  if (LacksKernel(kernel, status.result)) {
-    hint.Add(". The image has it for %s alone, by a condition on the architecture; this is sm_%d",
-             kernel.arches, DeviceArch(device));
-  }
-  return Fail("LaunchError", "%s: kernel %s of image %s on device %d: %s%s", label, kernel.display,
-              image.name, device, reason.chars, hint.chars);
-}
-
-/*! \brief Loads a kernel, and its image where that is not loaded. */
-TVMFFI_CUBIN_COLD Status LoadKernelNow(EmbeddedKernel* kernel) {
-  CaptureScope relaxed;
-  Status status = LoadImage(kernel->image);
-  if (!status.ok()) return status;
-  CUkernel handle = nullptr;
-  const CUlibrary library = kernel->image->library.handle;
-  status = {entry::cuLibraryGetKernel(&handle, library, kernel->symbol), "cuLibraryGetKernel"};
-  if (kernel->image->path != nullptr) {
-    if (status.result == CUDA_ERROR_NOT_FOUND) status = FindByPart(*kernel, &handle);
-    if (status.ok()) status = CheckParams(*kernel, handle);
-  }
-  if (status.ok()) __atomic_store_n(&kernel->handle, handle, __ATOMIC_SEQ_CST);
-  return status;
-}
-
-/*! \brief Loads a kernel and its image unless they are. */
-inline Status LoadKernel(EmbeddedKernel* kernel) {
-  const bool is_loaded = __atomic_load_n(&kernel->handle, __ATOMIC_SEQ_CST) != nullptr;
-  return __builtin_expect(is_loaded, 1) ? Status() : LoadKernelNow(kernel);
-}
-
-/*! \brief How much of a kernel fits a device at once; loads it. Its image's gate is held. */
-TVMFFI_CUBIN_COLD Status OccupancyOf(EmbeddedKernel* kernel, int device,
-                                     const CUlaunchConfig& config, Occupancy* found) {
-  DeviceScope scope;
-  Status status = scope.Enter(device);
-  if (status.ok()) status = LoadKernel(kernel);
-  return status.ok() ? FindOccupancy(kernel->handle, device, config, found) : status;
-}
-
-/*! \brief What a caller sets for its calls, in place of what the function says. */
+// What a caller sets for its calls, in place of what the function says.
 struct CallOptions {
   bool has_stream = false;
-  uint32_t replaced = 0;    // a bit for each Step::Target that is given
-  uint64_t attributes = 0;  // a bit for each attribute that is given
+  uint64_t given = 0;  // a bit for each figure, from 0, and attribute, from 8 by its id
   CUlaunchConfig config = {1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, 0};
 };
 
-/*! \brief Those of a plain call. */
+// Those of a plain call.
 inline constexpr CallOptions kNoOptions;
 
-/*! \brief One launch of a call, evaluated. */
+// One launch of a call, evaluated.
 struct Launch {
   CUlaunchConfig config;
   const LaunchPlan* plan;
@@ -91,7 +24,7 @@ struct Launch {
   bool is_empty;  // the grid has no blocks: nothing is to be done
 };
 
-/*! \brief One call of one instance of a function; lives on the caller's stack. */
+// One call of one instance of a function; lives on the caller's stack.
 struct Call {
   const FunctionPlan& function;
   const Instance& instance;
@@ -111,7 +44,7 @@ struct Call {
   const char* failure = nullptr;            // what went wrong first; kRaised: and is raised
   const char* where = nullptr;              // in which expression, as the user wrote it
 
-  /*! \brief "f", and of several launches "f: launch 2 of 3". */
+  // "f", and of several launches "f: launch 2 of 3".
   TVMFFI_CUBIN_COLD Text Site() const {
     Text text;
     text.Add("%s", function.name);
@@ -119,16 +52,14 @@ struct Call {
     return text;
   }
 
-  /*! \brief Raises that the launch's kernel cannot be loaded, or is refused with `config`. */
+  // Raises that the launch's kernel cannot be loaded, or is refused with `config`.
   TVMFFI_CUBIN_COLD int Fail(const Status& status, const CUlaunchConfig* config = nullptr) const {
     return FailKernel(Site().chars, *instance.launches[number].kernel, device, config, status);
   }
 };
 
-/*!
- * \brief Launches a kernel whose grid the driver counts in clusters. It is checked here, since a
- * part of a cluster would be lost in silence.
- */
+// Launches a kernel whose grid the driver counts in clusters. It is checked here, since a part of a
+// cluster would be lost in silence.
 __attribute__((noinline)) inline Status LaunchInClusters(const EmbeddedKernel& kernel,
                                                          CUlaunchConfig config, void** params) {
   unsigned* const grid = &config.gridDimX;  // and the others behind it
@@ -141,13 +72,13 @@ __attribute__((noinline)) inline Status LaunchInClusters(const EmbeddedKernel& k
   return LaunchKernel(kernel.handle, config, params);
 }
 
-/*! \brief Launches in order what has all its memory; the device is current. */
+// Launches in order what has all its memory; the device is current.
 __attribute__((always_inline)) inline int LaunchInOrder(Call* call) {
   for (int i = 0; i < call->instance.num_launches; ++i) {
     const Launch& launch = call->launches[i];
     if (launch.is_empty) continue;
     const EmbeddedKernel& kernel = *launch.plan->kernel;
-    const Status status = __builtin_expect(kernel.grid_in_clusters, 0)
+    const Status status = __builtin_expect(kernel.cluster[0] != 0, 0)
                               ? LaunchInClusters(kernel, launch.config, launch.params)
                               : LaunchKernel(kernel.handle, launch.config, launch.params);
     if (__builtin_expect(!status.ok(), 0)) {

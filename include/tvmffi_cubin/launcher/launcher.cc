@@ -23,7 +23,7 @@ int ReturnText(const char* text, size_t size, TVMFFIAny* result) {
   return TVMFFIStringFromByteArray(&bytes, result);
 }
 
-/*! \brief A function and the options of its calls; the attributes lie behind it. */
+// A function and the options of its calls; the attributes lie behind it.
 struct ConfiguredFunction {
   const FunctionPlan* function;
   CallOptions options;
@@ -46,12 +46,9 @@ TVMFFI_CUBIN_ENTRY(manifest, ModulePlan) {
   return ReturnText(table.manifest, size, result);
 }
 
-/*!
- * \brief Makes a tvm-ffi function that calls a function with options. The arguments: its name,
- * stream, grid x y z, block x y z, dynamic_smem_bytes, attributes (bytes: an array of
- * CUlaunchAttribute, each in the place of the function's own); None leaves each as the function
- * says.
- */
+// Makes a tvm-ffi function that calls a function with options. The arguments: its name, stream,
+// grid x y z, block x y z, dynamic_smem_bytes, attributes (bytes: an array of CUlaunchAttribute,
+// each in the place of the function's own); None leaves each as the function says.
 TVMFFI_CUBIN_ENTRY(configure, ModulePlan) {
   const FunctionPlan* function = table.functions;
   const TVMFFIByteArray name = TextIn(args[0]), bytes = BytesIn(args[9]);
@@ -67,15 +64,14 @@ TVMFFI_CUBIN_ENTRY(configure, ModulePlan) {
                   DescribeArgument(given).chars, UINT32_MAX);
     }
     FiguresOf(&options.config)[i] = static_cast<unsigned>(given.v_int64);
-    options.replaced |= 1u << (Step::kGrid + i / 3);
+    options.given |= UINT64_C(1) << i;
   }
   auto* made = static_cast<ConfiguredFunction*>(malloc(sizeof(ConfiguredFunction) + bytes.size));
   options.config.attrs = made->attributes;
   for (size_t at = 0; at < bytes.size; at += sizeof(CUlaunchAttribute)) {
     CUlaunchAttribute* const given = &made->attributes[options.config.numAttrs];
     memcpy(given, bytes.data + at, sizeof(CUlaunchAttribute));
-    for (int i = Step::kDimensions; i <= Step::kRaw; ++i) options.replaced |= 1u << i;
-    options.attributes |= UINT64_C(1) << (given->id & 63);
+    options.given |= UINT64_C(1) << (8 + given->id % 56);
     // An event of 0 takes the function's own away, as in a Launch.
     const bool is_event = given->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT ||
                           given->id == kLaunchCompletionEvent;
@@ -91,7 +87,7 @@ TVMFFI_CUBIN_ENTRY(configure, ModulePlan) {
   return 0;
 }
 
-/*! \brief Loads all kernels on the device that the one argument names; -1: the current one. */
+// Loads all kernels on the device that the one argument names; -1: the current one.
 TVMFFI_CUBIN_ENTRY(preload, ModulePlan) {
   if (!OpenDriver()) return Fail("LaunchError", "preload: %s", driver_state.problem);
   const int device = args[0].v_int64 < 0 ? CurrentDevice() : static_cast<int>(args[0].v_int64);
@@ -108,10 +104,8 @@ TVMFFI_CUBIN_ENTRY(preload, ModulePlan) {
   return 0;
 }
 
-/*!
- * \brief Unloads images and releases contexts once no launch is under way, all of it, whatever is
- * refused; a later call loads and retains them again.
- */
+// Unloads images and releases contexts once no launch is under way, all of it, whatever is refused;
+// a later call loads and retains them again.
 TVMFFI_CUBIN_ENTRY(unload, ModulePlan) {
   // In a fork the launches that other threads had begun never end, and the driver takes no calls.
   if (!IsDriverOpen() || InForkedChild()) return 0;
@@ -122,7 +116,6 @@ TVMFFI_CUBIN_ENTRY(unload, ModulePlan) {
   };
   // All of them: a launch of any image may have any context current.
   for (int i = 0; i < table.num_images; ++i) table.images[i]->gate.Close();
-  for (int i = 0; i < table.num_images; ++i) table.images[i]->gate.WaitForUsers();
   for (int i = 0; i < table.num_kernels; ++i) {
     __atomic_store_n(&table.kernels[i].handle, nullptr, __ATOMIC_SEQ_CST);
     __atomic_store_n(&table.kernels[i].opted_in.devices, 0, __ATOMIC_SEQ_CST);
@@ -143,11 +136,9 @@ TVMFFI_CUBIN_ENTRY(unload, ModulePlan) {
               DescribeStatus(first).chars);
 }
 
-/*!
- * \brief What a kernel can have resident. The arguments: its row, device (-1: the current one),
- * block x y z, dynamic_smem_bytes, cluster x y z; the result: a JSON list of FindOccupancy's
- * figures and of what the driver says of the kernel there, in the order of `Occupancy` in Python.
- */
+// What a kernel can have resident. The arguments: its row, device (-1: the current one), block x y
+// z, dynamic_smem_bytes, cluster x y z; the result: a JSON list of FindOccupancy's figures and of
+// what the driver says of the kernel there, in the order of `Occupancy` in Python.
 TVMFFI_CUBIN_ENTRY(occupancy, ModulePlan) {
   if (!OpenDriver()) return Fail("LaunchError", "occupancy: %s", driver_state.problem);
   unsigned given[9];

@@ -1,11 +1,8 @@
-/*!
- * \file tvmffi_cubin/launcher/memory.h
- * \brief What each call makes for its launches: tensor maps, scratch memory, and the addresses of
- * what is bound.
- *
- * Scratch memory comes from the tensors' allocator, which reuses it in the order of its current
- * stream, or from the driver, in the order of the launch's stream.
- */
+// What each call makes for its launches: tensor maps, scratch memory, and the addresses of what is
+// bound.
+//
+// Scratch memory comes from the tensors' allocator, which reuses it in the order of its current
+// stream, or from the driver, in the order of the launch's stream.
 #pragma once
 
 #include <tvm/ffi/extra/c_env_api.h>
@@ -17,7 +14,7 @@ TVMFFI_CUBIN_BEGIN
 TVMFFI_CUBIN_DRIVER_ENTRY(cuMemAllocAsync, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuMemFreeAsync, 12000)
 
-/*! \brief Points a parameter at what is bound on the call's device, while the gate is used. */
+// Points a parameter at what is bound on the call's device, while the gate is used.
 inline int FillBound(const Call& call, int slot_number, void** param) {
   const BoundSlot& slot = call.instance.bound->slots[slot_number];
   *param = const_cast<void*>(slot.Find(call.device));
@@ -30,10 +27,8 @@ inline int FillBound(const Call& call, int slot_number, void** param) {
               slot.param->name);
 }
 
-/*!
- * \brief Makes one parameter's tensor map; the device is current. An empty tensor has no map, and
- * mostly gives an empty grid.
- */
+// Makes one parameter's tensor map; the device is current. An empty tensor has no map, and mostly
+// gives an empty grid.
 inline int EncodeMap(Call* call, const TensorMapPlan& plan, CUtensorMap* map) {
   TensorMapOptions options = plan.options;
   TensorMapMemory memory;
@@ -52,14 +47,14 @@ inline int EncodeMap(Call* call, const TensorMapPlan& plan, CUtensorMap* map) {
               is_same ? "" : " of ", is_same ? "" : tensor, text.chars);
 }
 
-/*! \brief The scratch memory of one kernel parameter; what the parameter points to comes first. */
+// The scratch memory of one kernel parameter; what the parameter points to comes first.
 struct ScratchBlock {
   uintptr_t pointer;              // aligned
   CUdeviceptr allocated;          // by the driver, else 0
   TVMFFIObjectHandle allocation;  // by the tensors' allocator, else null
 };
 
-/*! \brief All scratch memory of a call; given back, in stream order, when the call ends. */
+// All scratch memory of a call; given back, in stream order, when the call ends.
 struct Scratch {
   Call* call;
   ScratchBlock* blocks;
@@ -73,7 +68,7 @@ struct Scratch {
     }
   }
 
-  /*! \brief Allocates one parameter's memory; the device is current. */
+  // Allocates one parameter's memory; the device is current.
   int Allocate(const ScratchPlan& plan, void** param) {
     ScratchBlock* block = &blocks[count++];
     *block = {};
@@ -118,11 +113,9 @@ struct Scratch {
   }
 
  private:
-  /*!
-   * \brief Whether memory may come from the tensors' allocator. It reuses freed memory for the
-   * next work on its current stream, which a launch on another stream, or one that the next launch
-   * need not wait for, might still be using.
-   */
+  // Whether memory may come from the tensors' allocator. It reuses freed memory for the next work
+  // on its current stream, which a launch on another stream, or one that the next launch need not
+  // wait for, might still be using.
   bool MayUseTensorsAllocator(const CUlaunchConfig& config) const {
     const bool may_overlap =
         FindAttribute(config, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) != nullptr;

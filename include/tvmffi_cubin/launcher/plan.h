@@ -1,63 +1,23 @@
-/*!
- * \file tvmffi_cubin/launcher/plan.h
- * \brief The data that a generated launcher consists of: tables over one body, and their layout.
- *
- * A module's tables are assembly text; what works on them is the body, compiled once. Both sides
- * know the layout from here: rows are little-endian, in the order of their members, with C's
- * padding. The assertions at the end are what the generator relies on.
- */
+// The data that a generated launcher consists of: tables over one body, and their layout.
+//
+// A module's tables are assembly text; what works on them is the body, compiled once. Both sides
+// know the layout from here: rows are little-endian, in the order of their members, with C's
+// padding. The assertions at the end are what the generator relies on.
 #pragma once
 
 #include <stddef.h>
 #include <tvm/ffi/c_api.h>
 
+#include "../core/gate.h"
 #include "../core/limits.h"
 #include "../core/tensor_map.h"
 
 TVMFFI_CUBIN_BEGIN
 
-/*! \brief Lets many use something until somebody closes it to change that. */
-struct Gate {
-  int32_t users = 0;
-  int32_t closed = 0;  // users then wait before they begin
-
-  /*! \brief Closes the gate; who comes now waits. */
-  void Close() {
-    while (__atomic_exchange_n(&closed, 1, __ATOMIC_SEQ_CST) != 0) usleep(20);
-  }
-
-  /*! \brief Waits for the users of a closed gate; in a forked child they are the parent's. */
-  void WaitForUsers() {
-    while (__atomic_load_n(&users, __ATOMIC_SEQ_CST) != 0 && !InForkedChild()) usleep(20);
-  }
-
-  void Open() { __atomic_store_n(&closed, 0, __ATOMIC_SEQ_CST); }
-};
-
-/*! \brief Uses what a gate guards for as long as it lives. */
-class GateUse {
- public:
-  explicit GateUse(Gate* gate) : gate_(gate) {
-    // Both sides announce themselves first and look at the other second: one of them always sees.
-    __atomic_fetch_add(&gate_->users, 1, __ATOMIC_SEQ_CST);
-    while (__builtin_expect(__atomic_load_n(&gate_->closed, __ATOMIC_SEQ_CST) != 0, 0)) {
-      __atomic_fetch_sub(&gate_->users, 1, __ATOMIC_SEQ_CST);
-      usleep(20);
-      __atomic_fetch_add(&gate_->users, 1, __ATOMIC_SEQ_CST);
-    }
-  }
-  ~GateUse() { __atomic_fetch_sub(&gate_->users, 1, __ATOMIC_SEQ_CST); }
-  GateUse(const GateUse&) = delete;
-  GateUse& operator=(const GateUse&) = delete;
-
- private:
-  Gate* gate_;
-};
-
-/*! \brief What a parameter takes; of a raw one only the size is known; a map is a CUtensorMap. */
+// What a parameter takes; of a raw one only the size is known; a map is a CUtensorMap.
 enum class Kind : uint8_t { kPointer, kInt, kUint, kFloat, kBfloat, kBool, kBytes, kRaw, kMap };
 
-/*! \brief A parameter of an exported function. */
+// A parameter of an exported function.
 struct Param {
   const char* name;
   const char* type;  // C++ spelling, for messages
@@ -74,10 +34,8 @@ struct Param {
   bool in_expression;  // its integer, shape or strides are read by an expression
 };
 
-/*!
- * \brief Opcodes of postfix expressions over int64. Operands follow the opcode, little-endian,
- * unaligned. Arithmetic notes overflow and division by zero; comparisons give 0 or 1.
- */
+// Opcodes of postfix expressions over int64. Operands follow the opcode, little-endian, unaligned.
+// Arithmetic notes overflow and division by zero; comparisons give 0 or 1.
 struct Op {
   enum Code : uint8_t {
     kEnd,                   // the top of the stack is the value
@@ -110,38 +68,37 @@ struct Op {
   };
 };
 
-/*! \brief The deepest stack that an expression may need; the generator refuses deeper ones. */
+// The deepest stack that an expression may need; the generator refuses deeper ones.
 constexpr int kMaxStack = 32;
 
-/*! \brief A figure: a constant, or an expression. */
+// A figure: a constant, or an expression.
 struct Figure {
   const uint8_t* code;  // null: `value` is the figure
   const char* text;     // the expression as the user wrote it, for messages
   int64_t value;
 };
 
-/*! \brief One step of evaluating a launch; a launch's are done in order. */
+// One step of evaluating a launch; a launch's are done in order.
 struct Step {
   Figure figure;
   enum Target : uint8_t {
     kWhen,        // a condition, which must hold; conditions come first and are no step to do
-    kGrid,        // `axis`; skipped where the caller gives a grid
-    kBlock,       // `axis`; likewise
-    kSmem,        // dynamic shared memory, in bytes; likewise
-    kDimensions,  // an attribute of three dimensions, `axis` of it; all three, 0 first
+    kFigure,      // grid.x y z, block.x y z, dynamic_smem_bytes: by `number`, from 0
+    kDimensions,  // an attribute of three dimensions, `number` of them; all three, 0 first
     kInteger,     // an attribute that is an integer
     kFlag,        // an attribute that is on or off; off leaves it out
     kEvent,       // an attribute that is an event's handle; 0 leaves it out
     kRaw,         // an attribute by its bytes: `text` points at them, `value` says how many
-    kComputed,    // kernel argument computed[number], of Kind `axis` and `id` bytes
+    kComputed,    // kernel argument computed[number], of `id` bytes
     kMapWord,     // word `number` of a tensor map's options (see TensorMapPlan)
   } target;
-  uint8_t axis;
+  Kind kind;  // kComputed's
   uint16_t number;
-  uint32_t id;  // the attribute's, as in CUlaunchAttributeID
+  uint16_t id;     // the attribute's, as in CUlaunchAttributeID
+  uint8_t option;  // see CallOptions::given; 63: none
 };
 
-/*! \brief An image that is embedded in this shared object, or lies in a file. Writable. */
+// An image that is embedded in this shared object, or lies in a file. Writable.
 struct EmbeddedImage {
   Library library;
   const char* name;
@@ -152,7 +109,7 @@ struct EmbeddedImage {
   TVMFFIObject* maker;  // a tvm-ffi function that makes a missing file, or null
 };
 
-/*! \brief One kernel. Writable. */
+// One kernel. Writable.
 struct EmbeddedKernel {
   EmbeddedImage* image;
   const char* symbol;      // of one in a file that or a part of it
@@ -161,19 +118,18 @@ struct EmbeddedKernel {
   const uint32_t* params;  // of one in a file: the bytes of each parameter that is passed
   CUkern_st* handle;
   OptedIn opted_in;
-  uint32_t cluster[3];    // what the kernel itself fixes; zeros where it fixes none
-  uint32_t num_params;    // in `params`
-  bool grid_in_clusters;  // the driver counts its grid in those, .blocksareclusters in PTX
+  uint32_t cluster[3];  // in which the driver counts its grid (.blocksareclusters in PTX), or zeros
+  uint32_t num_params;  // in `params`
 };
 
-/*! \brief Where one kernel parameter comes from. */
+// Where one kernel parameter comes from.
 struct Source {
   enum From : uint8_t { kArgument, kComputed, kConstant, kTensorMap, kScratch, kBound } from;
   int32_t index;     // of the argument, of the computed value, of the bound slot
   const void* data;  // a constant's bytes, a TensorMapPlan or a ScratchPlan
 };
 
-/*! \brief One launch of a function. */
+// One launch of a function.
 struct LaunchPlan {
   EmbeddedKernel* kernel;
   const Source* sources;
@@ -187,7 +143,7 @@ struct LaunchPlan {
   bool has_block;          // likewise
 };
 
-/*! \brief A kernel parameter that is a tensor's map. */
+// A kernel parameter that is a tensor's map.
 struct TensorMapPlan {
   const char* name;   // of the kernel's parameter
   const Step* steps;  // kMapWord: the words that expressions give
@@ -196,7 +152,7 @@ struct TensorMapPlan {
   TensorMapOptions options;  // with zeros where expressions give the figures
 };
 
-/*! \brief A kernel parameter that is memory for the launch alone. */
+// A kernel parameter that is memory for the launch alone.
 struct ScratchPlan {
   const char* name;  // of the kernel's parameter
   Figure bytes;
@@ -204,7 +160,7 @@ struct ScratchPlan {
   uint32_t align;  // what the address is a multiple of; a power of two
 };
 
-/*! \brief Where a function's launches go, where its author says it. */
+// Where a function's launches go, where its author says it.
 struct TargetPlan {
   Figure device;    // an ordinal
   Figure stream;    // a handle
@@ -213,17 +169,15 @@ struct TargetPlan {
   bool has_stream;
 };
 
-/*! \brief What is bound on one device. */
+// What is bound on one device.
 struct BoundCell {
   void* keep;      // TVMFFIObjectHandle of what the value was made of; null: nothing is bound
   uint64_t value;  // of up to 8 bytes, little-endian
   void* copy;      // from malloc: the value where it is a struct, else null
 };
 
-/*!
- * \brief A kernel parameter that no caller passes, and its values; a row of a generated table.
- * All is read and written by those alone who use or have closed the table's gate.
- */
+// A kernel parameter that no caller passes, and its values; a row of a generated table. All is read
+// and written by those alone who use or have closed the table's gate.
 struct BoundSlot {
   const char* function;  // null: of all kernels that C++ functions launch
   const Param* param;
@@ -231,13 +185,13 @@ struct BoundSlot {
   bool required;               // which then is an error
   BoundCell* cells = nullptr;  // from calloc: one a device
 
-  /*! \brief What a device has; null where nothing is bound for it. */
+  // What a device has; null where nothing is bound for it.
   const BoundCell* FindCell(int device) const {
     if (cells == nullptr || device < 0 || device >= kMaxDevices) return nullptr;
     return cells[device].keep != nullptr ? &cells[device] : nullptr;
   }
 
-  /*! \brief What is passed on a device; null where a required value is missing. */
+  // What is passed on a device; null where a required value is missing.
   const void* Find(int device) const {
     const BoundCell* cell = FindCell(device);
     if (cell == nullptr) return required ? nullptr : zeros;
@@ -245,18 +199,18 @@ struct BoundSlot {
   }
 };
 
-/*! \brief All slots of a shared object. Launches use the gate, binding closes it. */
+// All slots of a shared object. Launches use the gate, binding closes it.
 struct BoundTable {
   BoundSlot* slots;
   int32_t num_slots;
   int32_t num_trailing;  // of these, the last: of all kernels that C++ functions launch
   Gate gate{};
 
-  /*! \brief The slots of the last parameters of all kernels that C++ functions launch. */
+  // The slots of the last parameters of all kernels that C++ functions launch.
   const BoundSlot* Trailing() const { return slots + (num_slots - num_trailing); }
 };
 
-/*! \brief One way to launch under a name: the only one, or one of several, tried in order. */
+// One way to launch under a name: the only one, or one of several, tried in order.
 struct Instance {
   const char* signature;  // "scale<float, 4>(const float* x, int n) when n % 4 == 0"
   const LaunchPlan* launches;
@@ -272,7 +226,7 @@ struct Instance {
   bool has_conditions;
 };
 
-/*! \brief An exported function. */
+// An exported function.
 struct FunctionPlan {
   const char* name;
   const char* doc;
@@ -281,7 +235,7 @@ struct FunctionPlan {
   int32_t most_params;  // of any instance
 };
 
-/*! \brief A module. */
+// A module.
 struct ModulePlan {
   EmbeddedImage* const* images;
   EmbeddedKernel* kernels;
@@ -297,7 +251,7 @@ struct ModulePlan {
 static_assert(sizeof(Param) == 64 && offsetof(Param, size) == 40 && offsetof(Param, kind) == 56);
 static_assert(sizeof(Step) == 32 && offsetof(Step, target) == 24 && offsetof(Step, id) == 28);
 static_assert(sizeof(EmbeddedImage) == 72 && sizeof(Source) == 16);
-static_assert(sizeof(EmbeddedKernel) == 80 && offsetof(EmbeddedKernel, opted_in) == 48);
+static_assert(sizeof(EmbeddedKernel) == 72 && offsetof(EmbeddedKernel, opted_in) == 48);
 static_assert(sizeof(LaunchPlan) == 48 && sizeof(TensorMapPlan) == 256 &&
               offsetof(TensorMapPlan, options) == 24 && offsetof(TensorMapOptions, box_dim) == 16);
 static_assert(sizeof(ScratchPlan) == 64 && sizeof(TargetPlan) == 56 && sizeof(Instance) == 72);

@@ -1,7 +1,4 @@
-/*!
- * \file tvmffi_cubin/launcher/target.h
- * \brief Which device and stream a call goes to, as its function or its caller says it.
- */
+// Which device and stream a call goes to, as its function or its caller says it.
 #pragma once
 
 #include <tvm/ffi/extra/c_env_api.h>
@@ -12,7 +9,7 @@ TVMFFI_CUBIN_BEGIN
 
 TVMFFI_CUBIN_DRIVER_ENTRY(cuDeviceGetCount, 12000)
 
-/*! \brief Takes the device that a function says; the call has that of the tensors, or -1. */
+// Takes the device that a function says; the call has that of the tensors, or -1.
 __attribute__((noinline)) inline int TakeTargetDevice(Call* call) {
   const int64_t wanted = Value(call, call->instance.target->device);
   if (call->failure != nullptr) return FailFigure(*call);
@@ -29,7 +26,7 @@ __attribute__((noinline)) inline int TakeTargetDevice(Call* call) {
   return 0;
 }
 
-/*! \brief Takes the stream that a function says. */
+// Takes the stream that a function says.
 __attribute__((noinline)) inline int TakeTargetStream(Call* call) {
   const TargetPlan& plan = *call->instance.target;
   if (plan.pointer >= 0 && call->arguments[plan.pointer].tensor != nullptr) {
@@ -42,10 +39,8 @@ __attribute__((noinline)) inline int TakeTargetStream(Call* call) {
   return call->failure == nullptr ? 0 : FailFigure(*call);
 }
 
-/*!
- * \brief Refuses values that are no stream, and streams of another device: the driver would launch
- * there, away from the tensors.
- */
+// Refuses values that are no stream, and streams of another device: the driver would launch there,
+// away from the tensors.
 __attribute__((noinline)) inline int CheckStream(const Call& call) {
   const CUstream stream = call.stream;
   if (stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) return 0;
@@ -68,7 +63,7 @@ __attribute__((noinline)) inline int CheckStream(const Call& call) {
               call.function.name, static_cast<int>(home), call.device);
 }
 
-/*! \brief Finds the device: the function's, else the tensors', else the current one. */
+// Finds the device: the function's, else the tensors', else the current one.
 __attribute__((always_inline)) inline int FindDevice(Call* call) {
   const TargetPlan* const target = call->instance.target;
   if (__builtin_expect(target != nullptr, 0) && target->has_device) return TakeTargetDevice(call);
@@ -76,7 +71,7 @@ __attribute__((always_inline)) inline int FindDevice(Call* call) {
   return 0;
 }
 
-/*! \brief Finds the stream: the caller's, else the function's, else the device's current one. */
+// Finds the stream: the caller's, else the function's, else the device's current one.
 __attribute__((always_inline)) inline int FindStream(Call* call) {
   const TargetPlan* const target = call->instance.target;
   if (__builtin_expect(target != nullptr, 0) && target->has_stream && !call->has_stream &&

@@ -102,13 +102,13 @@ __tvm_ffi_\name:
     .byte 1;.zero 3;.long 0;.quad 0
     .byte 1;.zero 3;.long 1;.quad 0
 .L15:
-    .quad .L6,.L7,0;.byte 2,0;.short 0;.long 0
-    .quad .L8,.L9,0;.byte 3,0;.short 0;.long 0
-    .quad .L10,.L11,0;.byte 1,0;.short 0;.long 0
-    .quad .L12,.L13,0;.byte 1,1;.short 0;.long 0
-    .quad 0,0,1;.byte 1,2;.short 0;.long 0
-    .quad .L2,.L3,0;.byte 9,1;.short 0;.long 8
-    .quad .L4,.L5,0;.byte 9,3;.short 1;.long 4
+    .quad .L6,.L7,0;.byte 1,0;.short 3,0;.byte 3;.zero 1
+    .quad .L8,.L9,0;.byte 1,0;.short 6,0;.byte 6;.zero 1
+    .quad .L10,.L11,0;.byte 1,0;.short 0,0;.byte 0;.zero 1
+    .quad .L12,.L13,0;.byte 1,0;.short 1,0;.byte 1;.zero 1
+    .quad 0,0,1;.byte 1,0;.short 2,0;.byte 2;.zero 1
+    .quad .L2,.L3,0;.byte 7,1;.short 0,8;.byte 63;.zero 1
+    .quad .L4,.L5,0;.byte 7,3;.short 1,4;.byte 63;.zero 1
 .L34:
     .quad .L16,.L17,0;.byte 2,32;.short 1;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,16,1,2;.byte 0,0,1,1,1;.zero 3
     .quad .L18,.L19,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,1,0,-1;.byte 0,0,0,1,0;.zero 3
@@ -138,7 +138,7 @@ __tvmffi_cubin_module:
 .Limages:
     .quad __tvmffi_cubin_image_kernels,0,0,0,.L40,0,0,0,0
 .Lkernels:
-    .quad .Limages+0,.L41,.L42,0,0,0,0;.long 0,0,0,0;.byte 0;.zero 7
+    .quad .Limages+0,.L41,.L42,0,0,0,0;.long 0,0,0,0
     .section .text
     .balign 16
     stub all,tvmffi_cubin_call,.Lfunctions+0

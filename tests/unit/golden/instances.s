@@ -69,22 +69,22 @@ __tvm_ffi_\name:
     .byte 0;.zero 3;.long 0;.quad 0
     .byte 0;.zero 3;.long 1;.quad 0
 .L5:
-    .quad .L0,.L1,0;.byte 0,0;.short 0;.long 0
-    .quad 0,0,64;.byte 2,0;.short 0;.long 0
-    .quad .L2,.L3,0;.byte 1,0;.short 0;.long 0
+    .quad .L0,.L1,0;.byte 0,0;.short 0,0;.byte 63;.zero 1
+    .quad 0,0,64;.byte 1,0;.short 3,0;.byte 3;.zero 1
+    .quad .L2,.L3,0;.byte 1,0;.short 0,0;.byte 0;.zero 1
 .L10:
     .quad .L6,.L7,0;.byte 2,32;.short 1;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,16,0,-1;.byte 0,0,1,0,0;.zero 3
     .quad .L8,.L9,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 4,1,0,-1;.byte 1,0,0,0,1;.zero 3
 .L14:
-    .quad .L11,.L12,0;.byte 0,0;.short 0;.long 0
-    .quad 0,0,64;.byte 2,0;.short 0;.long 0
-    .quad .L13,.L8,0;.byte 1,0;.short 0;.long 0
+    .quad .L11,.L12,0;.byte 0,0;.short 0,0;.byte 63;.zero 1
+    .quad 0,0,64;.byte 1,0;.short 3,0;.byte 3;.zero 1
+    .quad .L13,.L8,0;.byte 1,0;.short 0,0;.byte 0;.zero 1
 .L17:
     .byte 0;.zero 3;.long 2;.quad 0
 .L18:
-    .quad .L15,.L16,0;.byte 0,0;.short 0;.long 0
-    .quad 0,0,1;.byte 2,0;.short 0;.long 0
-    .quad 0,0,1;.byte 1,0;.short 0;.long 0
+    .quad .L15,.L16,0;.byte 0,0;.short 0,0;.byte 63;.zero 1
+    .quad 0,0,1;.byte 1,0;.short 3,0;.byte 3;.zero 1
+    .quad 0,0,1;.byte 1,0;.short 0,0;.byte 0;.zero 1
 .L22:
     .quad .L6,.L19,0;.byte 2,32;.short 1;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,4,0,-1;.byte 0,0,1,0,0;.zero 3
     .quad .L8,.L9,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 4,1,0,-1;.byte 1,0,0,0,1;.zero 3
@@ -92,10 +92,10 @@ __tvm_ffi_\name:
 .L23:
     .quad .Lkernels+0,.L4,.L5;.long 2,3,1,0,0;.byte 1,1;.zero 2
 .L25:
-    .quad .Lkernels+80,.L4,.L14;.long 2,3,1,0,0;.byte 1,1;.zero 2
-    .quad .Lkernels+160,.L17,.L18;.long 1,3,1,0,0;.byte 1,1;.zero 2
+    .quad .Lkernels+72,.L4,.L14;.long 2,3,1,0,0;.byte 1,1;.zero 2
+    .quad .Lkernels+144,.L17,.L18;.long 1,3,1,0,0;.byte 1,1;.zero 2
 .L27:
-    .quad .Lkernels+240,0,0;.long 0,0,0,0,0;.byte 0,0;.zero 2
+    .quad .Lkernels+216,0,0;.long 0,0,0,0,0;.byte 0,0;.zero 2
 .L30:
     .quad .L24,.L23,.L10,0,0;.long 2,1,2,0,0,0;.byte 1;.zero 7
     .quad .L26,.L25,.L22,0,0;.long 3,2,3,0,0,0;.byte 1;.zero 7
@@ -118,10 +118,10 @@ __tvmffi_cubin_module:
 .Limages:
     .quad __tvmffi_cubin_image_kernels,0,0,0,.L34,0,0,0,0
 .Lkernels:
-    .quad .Limages+0,.L35,.L35,0,0,0,0;.long 0,0,0,0;.byte 0;.zero 7
-    .quad .Limages+0,.L36,.L36,0,0,0,0;.long 0,0,0,0;.byte 0;.zero 7
-    .quad .Limages+0,.L37,.L37,0,0,0,0;.long 0,0,0,0;.byte 0;.zero 7
-    .quad .Limages+0,.L38,.L38,0,0,0,0;.long 0,0,0,0;.byte 0;.zero 7
+    .quad .Limages+0,.L35,.L35,0,0,0,0;.long 0,0,0,0
+    .quad .Limages+0,.L36,.L36,0,0,0,0;.long 0,0,0,0
+    .quad .Limages+0,.L37,.L37,0,0,0,0;.long 0,0,0,0
+    .quad .Limages+0,.L38,.L38,0,0,0,0;.long 0,0,0,0
     .section .text
     .balign 16
     stub f,tvmffi_cubin_call,.Lfunctions+0

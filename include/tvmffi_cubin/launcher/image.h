@@ -1,7 +1,5 @@
-/*!
- * \file tvmffi_cubin/launcher/file.h
- * \brief Images in files of their own, which may have to be made first, and their kernels.
- */
+// Images and kernels of a module, loaded at their first use. An image is embedded, or lies in a file,
+// which may have to be made first.
 #pragma once
 
 #include "error.h"
@@ -10,7 +8,7 @@ TVMFFI_CUBIN_BEGIN
 
 TVMFFI_CUBIN_DRIVER_ENTRY(cuCtxSetCurrent, 12000)
 
-/*! \brief The path of an image's file. */
+// The path of an image's file.
 TVMFFI_CUBIN_COLD Text PathOf(const EmbeddedImage& image) {
   Text path;
   Dl_info found{};
@@ -26,7 +24,7 @@ TVMFFI_CUBIN_COLD Text PathOf(const EmbeddedImage& image) {
   return path;
 }
 
-/*! \brief Calls the maker of an image's file, if it has one; -1 with an error raised. */
+// Calls the maker of an image's file, if it has one; -1 with an error raised.
 TVMFFI_CUBIN_COLD int MakeFile(const EmbeddedImage& image, const char* path) {
   TVMFFIObject* const maker = __atomic_load_n(&image.maker, __ATOMIC_ACQUIRE);
   if (maker == nullptr) {
@@ -48,10 +46,8 @@ TVMFFI_CUBIN_COLD int MakeFile(const EmbeddedImage& image, const char* path) {
   return code;
 }
 
-/*!
- * \brief Loads an image unless it is loaded: embedded, or from a file, which is made first where it
- * is missing. No lock is held meanwhile: that may be Python, and run for minutes.
- */
+// Loads an image unless it is loaded: embedded, or from a file, which is made first where it is
+// missing. No lock is held meanwhile: that may be Python, and run for minutes.
 TVMFFI_CUBIN_COLD Status LoadImage(EmbeddedImage* image) {
   if (__atomic_load_n(&image->library.handle, __ATOMIC_ACQUIRE) != nullptr) return {};
   if (image->path == nullptr) return image->library.Load();
@@ -60,11 +56,9 @@ TVMFFI_CUBIN_COLD Status LoadImage(EmbeddedImage* image) {
   return image->library.Load(path.chars);
 }
 
-/*!
- * \brief Finds the one kernel that a part of its name stands for, as the build does in an image
- * that it sees: those that a compiler has numbered behind it, such as `k_1`, count where there are
- * no others.
- */
+// Finds the one kernel that a part of its name stands for, as the build does in an image that it
+// sees: those that a compiler has numbered behind it, such as `k_1`, count where there are no
+// others.
 TVMFFI_CUBIN_COLD Status FindByPart(const EmbeddedKernel& kernel, CUkernel* out) {
   constexpr unsigned kMost = 1024;
   CUkernel kernels[kMost];
@@ -90,7 +84,7 @@ TVMFFI_CUBIN_COLD Status FindByPart(const EmbeddedKernel& kernel, CUkernel* out)
                      kernel.symbol, all.chars));
 }
 
-/*! \brief Checks that all that a kernel in a file reads of its parameters is passed. */
+// Checks that all that a kernel in a file reads of its parameters is passed.
 TVMFFI_CUBIN_COLD Status CheckParams(const EmbeddedKernel& kernel, CUkernel handle) {
   Text taken, passed;
   const int count = CountParameters(handle);
@@ -109,11 +103,69 @@ TVMFFI_CUBIN_COLD Status CheckParams(const EmbeddedKernel& kernel, CUkernel hand
                      kernel.display, PathOf(*kernel.image).chars, taken.chars, passed.chars));
 }
 
-/*!
- * \brief Says where the file of an image lies, and what makes it. The arguments: the image's name;
- * the folder, None for the shared object's; a function that is called with the image's name and the
- * path where it is missing, or None: what was told before stays.
- */
+// Whether a refusal means that the image lacks the kernel for this architecture.
+TVMFFI_CUBIN_COLD bool LacksKernel(const EmbeddedKernel& kernel, CUresult result) {
+  return kernel.arches != nullptr &&
+         (result == CUDA_ERROR_NOT_FOUND || result == CUDA_ERROR_INVALID_HANDLE);
+}
+
+// Raises that a kernel's load or launch failed, and what that means.
+// `label` begins the message: "f", "f: launch 2 of 3". There is no `config` where loading failed.
+TVMFFI_CUBIN_COLD int FailKernel(const char* label, const EmbeddedKernel& kernel, int device,
+                                 const CUlaunchConfig* config, const Status& status) {
+  if (status.call == kRaised) return -1;
+  const EmbeddedImage& image = *kernel.image;
+  const Text reason = DescribeStatus(status);
+  Text found, hint;
+  if (image.library.AddRefusal(status.result, device, &found)) {
+    return Fail("LaunchError", "%s: the image %s %s (%s)", label, image.name, found.chars,
+                reason.chars);
+  }
+  if (config != nullptr && AddLimit(kernel.handle, device, *config, status.result, &found)) {
+    return Fail("LaunchLimitError", "%s: launch of %s: %s", label, kernel.display, found.chars);
+  }
+  if (LacksKernel(kernel, status.result)) {
+    hint.Add(". The image has it for %s alone, by a condition on the architecture; this is sm_%d",
+             kernel.arches, DeviceArch(device));
+  }
+  return Fail("LaunchError", "%s: kernel %s of image %s on device %d: %s%s", label, kernel.display,
+              image.name, device, reason.chars, hint.chars);
+}
+
+// Loads a kernel, and its image where that is not loaded.
+TVMFFI_CUBIN_COLD Status LoadKernelNow(EmbeddedKernel* kernel) {
+  CaptureScope relaxed;
+  Status status = LoadImage(kernel->image);
+  if (!status.ok()) return status;
+  CUkernel handle = nullptr;
+  const CUlibrary library = kernel->image->library.handle;
+  status = {entry::cuLibraryGetKernel(&handle, library, kernel->symbol), "cuLibraryGetKernel"};
+  if (kernel->image->path != nullptr) {
+    if (status.result == CUDA_ERROR_NOT_FOUND) status = FindByPart(*kernel, &handle);
+    if (status.ok()) status = CheckParams(*kernel, handle);
+  }
+  if (status.ok()) __atomic_store_n(&kernel->handle, handle, __ATOMIC_SEQ_CST);
+  return status;
+}
+
+// Loads a kernel and its image unless they are.
+inline Status LoadKernel(EmbeddedKernel* kernel) {
+  const bool is_loaded = __atomic_load_n(&kernel->handle, __ATOMIC_SEQ_CST) != nullptr;
+  return __builtin_expect(is_loaded, 1) ? Status() : LoadKernelNow(kernel);
+}
+
+// How much of a kernel fits a device at once; loads it. Its image's gate is held.
+TVMFFI_CUBIN_COLD Status OccupancyOf(EmbeddedKernel* kernel, int device,
+                                     const CUlaunchConfig& config, Occupancy* found) {
+  DeviceScope scope;
+  Status status = scope.Enter(device);
+  if (status.ok()) status = LoadKernel(kernel);
+  return status.ok() ? FindOccupancy(kernel->handle, device, config, found) : status;
+}
+
+// Says where the file of an image lies, and what makes it. The arguments: the image's name; the
+// folder, None for the shared object's; a function that is called with the image's name and the
+// path where it is missing, or None: what was told before stays.
 TVMFFI_CUBIN_COLD int SetImageFile(const ModulePlan& module, const TVMFFIAny* args) {
   const TVMFFIByteArray name = TextIn(args[0]), folder = TextIn(args[1]);
   for (int i = 0; i < module.num_images; ++i) {
