@@ -67,9 +67,7 @@ def test_what_is_no_expression_at_all_is_refused(text):
     assert f"\n  {text}\n" in str(error.value)
 
 
-@pytest.mark.parametrize(
-    "text", ["", " \t ", "a" + "+a" * 2000, "-" * 4000 + "n", "not " * 2000 + "a", "n\0", "n\ud800"]
-)
+@pytest.mark.parametrize("text", ["", " \t ", "n\0", "n\ud800"])
 def test_text_that_is_unfit_is_refused(text):
     with pytest.raises(ValueError):
         parse(text)

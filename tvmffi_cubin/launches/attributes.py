@@ -68,16 +68,14 @@ def encode(name: str, value: Any, *, where: str) -> dict[int, bytes]:
         raise TypeError(f"{where}: no option {name!r}; there are {', '.join(known)}")
     attribute = ATTRIBUTES[name]
     given = checked(what, value, attribute=attribute)
-    numbers = given if isinstance(given, tuple) else (given,)
+    is_dimensions = attribute.kind == "dimensions"
+    numbers = (*given, 1, 1)[:3] if is_dimensions else (given,)
     if any(isinstance(x, str) for x in numbers):
         raise TypeError(f"{what}: got {value!r}, at a call values are given")
+    if is_dimensions and min(numbers) < 1:  # which the launcher would divide by
+        raise ValueError(f"{what} is {value!r}, wanted 1 or more in each dimension")
+    layout = {"event": "<Q8x", "dimensions": "<3I"}.get(attribute.kind, "<i")
     try:
-        if attribute.kind == "event":
-            return {attribute.id: struct.pack("<Qii", *numbers, 0, 0)}
-        if attribute.kind != "dimensions":
-            return {attribute.id: struct.pack("<i", *numbers)}
-        if min(numbers) < 1:  # which the launcher would divide by
-            raise ValueError(f"{what} is {value!r}, wanted 1 or more in each dimension")
-        return {attribute.id: struct.pack("<3I", *numbers, *[1] * (3 - len(numbers)))}
+        return {attribute.id: struct.pack(layout, *numbers)}
     except struct.error as error:
         raise ValueError(f"{what} is {value!r}: {error}") from None

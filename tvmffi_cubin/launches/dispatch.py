@@ -25,7 +25,7 @@ def instances_of(what: str, function: Any) -> Instances:
 
 
 def _all_instances(what: str, given: Any) -> Instances:
-    given = (given,) if isinstance(given, Launch | Dispatch) else given
+    given = (given,) if isinstance(given, Record) else given
     return tuple(instance for x in given for instance in instances_of(what, x))
 
 

@@ -66,8 +66,6 @@ def parse(text: str) -> Tree:
         raise failure(
             text, max(0, (error.offset or 1) - 1), f"not an expression: {error.msg}"
         ) from None
-    except (RecursionError, MemoryError, UnicodeError) as error:
-        raise ValueError(f"not an expression: {text[:80]!r}: {error}") from None
 
 
 def lone_name(value: object) -> str:
