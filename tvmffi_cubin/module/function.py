@@ -208,5 +208,5 @@ class Function(tvm_ffi.Function):
         wrong = [f"unknown or given twice: {name}" for name in kwargs if name not in rest]
         wrong += [f"missing: {name}" for name in rest if name not in kwargs]
         if wrong:
-            raise TypeError(f"{self.signature}: {', '.join(wrong)}")
+            raise TypeError(f"{self.name}: {', '.join(wrong)}\n{self.signature}")
         return *args, *(kwargs[name] for name in rest)
