@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 from functools import cache, lru_cache
@@ -171,14 +172,12 @@ class Library:
     """NVRTC, nvJitLink or nvFatbin; its functions begin with its title."""
 
     def __init__(self, title: str, path: Path) -> None:
-        import ctypes
-
         self.title = title
         self.path = path
         try:
             # To map 100 MB takes 20 ms, for which ctypes.CDLL would keep Python's lock.
             ctypes.CDLL(None).dlopen(os.fsencode(path), os.RTLD_NOW)
-            self.calls: ctypes.CDLL = ctypes.CDLL(str(path))
+            self.calls = ctypes.CDLL(str(path))
         except OSError as error:
             raise ToolchainError(
                 f"{title} could not be loaded from {path}: {error}; reinstall its wheel, run: "
@@ -187,8 +186,6 @@ class Library:
 
     def version(self) -> tuple[int, int]:
         """Return the library's version, major and minor."""
-        import ctypes
-
         major, minor = ctypes.c_int(), ctypes.c_int()
         self.call("Version", ctypes.byref(major), ctypes.byref(minor))
         return major.value, minor.value
@@ -210,8 +207,6 @@ class Library:
 
     def read(self, function: str, handle: object) -> bytes:
         """Return what a function gives, another of which tells the size."""
-        import ctypes
-
         size = ctypes.c_size_t()
         self.call(f"{function}Size", handle, ctypes.byref(size))
         data = ctypes.create_string_buffer(size.value)

@@ -55,11 +55,6 @@ class Nvcc(NamedTuple):
         return int(self.version.partition(".")[0])
 
 
-def find_nvcc() -> Nvcc:
-    """Return the nvcc to use; spawns processes only where it is new to this user."""
-    return describe(locate())
-
-
 def locate() -> Path:
     """Return the path of nvcc: the variable's, else the first in the places below."""
     named = config.get("TVMFFI_CUBIN_NVCC")
@@ -80,8 +75,9 @@ def locate() -> Path:
     )
 
 
-def describe(path: Path) -> Nvcc:
-    """Return what an nvcc says of itself, from memory or disk while its files are unchanged."""
+def find_nvcc() -> Nvcc:
+    """Return the nvcc to use, and what it said of itself while its files were as they are."""
+    path = locate()
     said, version, root, includes, libraries = memo.remember(
         path, lambda: "\0".join(_ask(path)), what="nvcc"
     ).split("\0")

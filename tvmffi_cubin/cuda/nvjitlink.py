@@ -10,12 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ..errors import CompileError
-from ..kernels import ptx
-from ..kernels.cubin import Cubin
+from ..kernels import nv_info, ptx
+from ..kernels.cubin import Cubin, SharedSymbol
 from ..kernels.demangle import demangle
-from ..kernels.elf import Symbol
 from ..kernels.image import read_image, take_image
-from ..kernels.nv_info import shared_symbols
 from . import program
 from .arch import check_arch, is_ptx, number_of, resolve_arch
 from .hints import LAUNCHES_ON_DEVICE
@@ -39,7 +37,10 @@ _HINTS = {
     "NVVM_ERROR_NO_MODULE_IN_PROGRAM": (
         'no input has LTO-IR: compile them with target_type="ltoir", or leave out lto'
     ),
-    "Multiple definition|multiply defined": "rename one, make it static or inline, or keep one",
+    "is refused": (
+        "a newer compiler may have made it: upgrade NVIDIA's wheel of nvJitLink, or install the "
+        'extra cu13 in place of cu12; ptx="keep" leaves an embedded image\'s PTX to the driver'
+    ),
 }
 
 
@@ -134,26 +135,23 @@ def _clashes(inputs: Sequence[Cubin]) -> Iterator[str]:
 
     nvJitLink says so on the error stream of the process alone, and links nevertheless, or crashes.
     """
-    units = [x for x in inputs if x.kind == "relocatable"]
-    symbols = [(unit.name, *found) for unit in units for found in shared_symbols(unit.image)]
-    homes: dict[str, tuple[str, Symbol, str]] = {}
-    for unit, symbol, what in symbols:
-        if not symbol.is_undefined:
-            home, first, _ = homes.setdefault(symbol.name, (unit, symbol, what))
+    readers = {"relocatable": nv_info.shared_symbols, "ptx": ptx.shared_symbols}
+    symbols = [
+        (x.name, symbol) for x in inputs if x.kind in readers for symbol in readers[x.kind](x.image)
+    ]
+    homes: dict[str, tuple[str, SharedSymbol]] = {}
+    for unit, symbol in symbols:
+        if symbol.is_defined:
+            home, first = homes.setdefault(symbol.name, (unit, symbol))
             if first is not symbol:
                 yield f"Multiple definition of '{symbol.name}' in '{unit}', first in '{home}'"
-    owners = {name: home for name, (home, *_) in homes.items()}
-    for item in inputs:
-        for name in sorted(ptx.defined(item.image)) if item.kind == "ptx" else ():
-            if (home := owners.setdefault(name, item.name)) != item.name:
-                yield f"Multiple definition of '{name}' in '{item.name}', first in '{home}'"
-    for unit, symbol, what in symbols:
-        if symbol.is_undefined and symbol.name in homes:
-            home, first, defined = homes[symbol.name]
-            if defined == what and first.size and symbol.size:
-                defined, what = f"{first.size} bytes", f"{symbol.size} bytes"
-            if defined != what:
-                yield f"'{symbol.name}' is {defined} in '{home}' and {what} in '{unit}'"
+    for unit, symbol in symbols:
+        home, first = homes.get(symbol.name, (unit, symbol))
+        here, there = symbol.what, first.what
+        if here == there:
+            here, there = (f"{x.size} bytes" if x.size else "" for x in (symbol, first))
+        if not symbol.is_defined and here and there and here != there:
+            yield f"'{symbol.name}' is {there} in '{home}' and {here} in '{unit}'"
 
 
 # The link itself
@@ -186,17 +184,9 @@ def link_inputs(
     command = (f"-arch={arch}", *(["-lto"] * lto), *(["-ptx"] * as_ptx), *options)
     if clashes := [*_clashes(inputs)]:
         raise _failure(f"{what} for {arch}:", "\n".join(clashes), command)
-    refused, image, log = program.Call(lambda _: _linked(nvjitlink, command, inputs)).result()
+    image, log = program.Call(lambda _: _linked(nvjitlink, command, inputs)).result()
     # Not the names themselves were given: they may hold anything, and the log is to be read.
     log = re.sub(r"\binput(\d+)\b", lambda match: inputs[int(match[1])].name, log)
-    if refused is not None:
-        text = (
-            f"{refused.name} cannot be linked for {arch}: nvJitLink {nvjitlink.release} says: {log}"
-            "\nHint: a newer compiler may have made it; run: pip install --upgrade "
-            f"{cuda.wheels['nvjitlink']}, or the extra cu13 in place of cu12; of an image that is "
-            'embedded, ptx="keep" leaves PTX to the driver'
-        )
-        raise CompileError(text, log=log)
     # Where LTO-IR is linked these are no errors to it: the image has a variable of its own.
     if not image or re.search("Unresolved extern|Multiple definition of", log):
         raise _failure(f"{what} for {arch}:", log or "nvJitLink does not say why", command)
@@ -204,6 +194,7 @@ def link_inputs(
         level = logging.WARNING if "warning" in log.lower() else logging.INFO
         logging.getLogger("tvmffi_cubin").log(level, "nvJitLink for %s:\n%s", arch, log)
     kind = "ptx" if as_ptx else "cubin"
+    image = image.rstrip(b"\0") if as_ptx else image
     return Cubin(image, arch, log=log, kind=kind, cuda_version=nvjitlink.release)
 
 
@@ -215,8 +206,8 @@ def _failure(title: str, log: str, options: tuple[str, ...]) -> CompileError:
 
 def _linked(
     nvjitlink: Library, command: tuple[str, ...], inputs: Sequence[Cubin]
-) -> tuple[Cubin | None, bytes, str]:
-    """Return which input is refused, if one is; the image, empty where it failed; and the log."""
+) -> tuple[bytes, str]:
+    """Return the image, empty where there is none, and the log."""
     words = [option.encode() for option in command]
     handle = ctypes.c_void_p()
     array = (ctypes.c_char_p * len(words))(*words)
@@ -233,15 +224,13 @@ def _linked(
         for item, name in zip(inputs, names, strict=True):
             size = ctypes.c_size_t(len(item.image))
             if nvjitlink.result("AddData", handle, _TYPES[item.kind], item.image, size, name) != 0:
-                return item, b"", nvjitlink.text("GetErrorLog", handle)
+                log = nvjitlink.text("GetErrorLog", handle)
+                return b"", f"{name.decode()} is refused by nvJitLink {nvjitlink.release}: {log}"
         failed = nvjitlink.result("Complete", handle) != 0
         logs = (nvjitlink.text(what, handle) for what in ("GetErrorLog", "GetInfoLog"))
         log = "\n".join(filter(None, logs))
-        if failed:
-            return None, b"", log
-        if b"-ptx" in words:
-            return None, nvjitlink.read("GetLinkedPtx", handle).rstrip(b"\0"), log
-        return None, nvjitlink.read("GetLinkedCubin", handle), log
+        getter = "GetLinkedPtx" if "-ptx" in command else "GetLinkedCubin"
+        return b"" if failed else nvjitlink.read(getter, handle), log
     finally:
         # A link that could not begin has a handle too: it holds the log.
         if handle.value:

@@ -94,17 +94,15 @@ def in_parallel(work: Callable[[_Input], _T], inputs: Sequence[_Input]) -> list[
     part, and its wait for the others, which an executor of Python's would go on waiting for.
     """
     made: dict[int, _T] = {}
-    failed: dict[int, BaseException] = {}
+    failed: dict[int, Exception] = {}
     left = iter(range(len(inputs)))
 
     def run() -> None:
         for index in left:
             try:
                 made[index] = work(inputs[index])
-            except BaseException as error:
+            except Exception as error:
                 failed[index] = error
-                if not isinstance(error, Exception):
-                    raise
             if failed:
                 break
 
@@ -120,20 +118,16 @@ def in_parallel(work: Callable[[_Input], _T], inputs: Sequence[_Input]) -> list[
     return [made[index] for index in range(len(inputs))]
 
 
-def settle() -> bool:
-    """Stop what is under way as the process ends; return whether it stopped within a second.
-
-    Where it did not, the process ends before C's exit tears NVRTC down under it.
-    """
+def _settle() -> None:
+    """Stop what is under way as the process ends: C's exit would tear NVRTC down under it."""
     _guard.acquire()  # for good: no other thread begins a call from here on
     until = time.monotonic() + 1
     for call in tuple(_running):
         call.stop[0] = b"\1"
         call.ended.wait(max(0, until - time.monotonic()))
-    if _running:
+    if _running:  # the process ends before that, with the status that it has
         libc = ctypes.CDLL(None)
-        libc.on_exit(libc._exit, None)  # with the status that the process has
-    return not _running
+        libc.on_exit(libc._exit, None)
 
 
 def _after_fork() -> None:
@@ -145,7 +139,7 @@ def _after_fork() -> None:
     _guard = threading.RLock()  # a thread that the child does not have may hold the old one
 
 
-atexit.register(settle)
+atexit.register(_settle)
 os.register_at_fork(after_in_child=_after_fork)
 
 

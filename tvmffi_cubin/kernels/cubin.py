@@ -48,6 +48,15 @@ class Kernel(NamedTuple):
     grid_in_clusters: bool = False
 
 
+class SharedSymbol(NamedTuple):
+    """A function or variable that one of the units that are linked may define."""
+
+    name: str
+    is_defined: bool
+    what: str = ""  # empty where the unit does not tell
+    size: int = 0
+
+
 @dataclass(frozen=True)
 class Cubin:
     """A device image with what is known of it.

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from math import prod
 
 from ..errors import ImageError
-from .cubin import Kernel
-from .elf import GLOBAL, Elf, Symbol
+from .cubin import Kernel, SharedSymbol
+from .elf import GLOBAL, Elf
 from .image import reading
 
 # Types of symbols; 13 is NVIDIA's own, for variables of an image that is not linked yet.
@@ -47,18 +47,17 @@ def kernels(data: bytes) -> tuple[Kernel, ...]:
 
 
 @reading("cubin")
-def shared_symbols(data: bytes) -> list[tuple[Symbol, str]]:
-    """Return the symbols of a relocatable cubin that one unit alone may define, and what each is.
+def shared_symbols(data: bytes) -> list[SharedSymbol]:
+    """Return the symbols of a relocatable cubin that one unit alone may define.
 
     Weak ones, of templates and inline functions, are not among them.
     """
     found = []
     for symbol in Elf(data).symbols():
-        if symbol.binding == GLOBAL and symbol.type == _FUNCTION:
-            found.append((symbol, "a function"))
-        elif symbol.binding == GLOBAL and symbol.type in _VARIABLES:
-            space = _SPACES.get(symbol.other & 0xE0, "")
-            found.append((symbol, f"a {space} variable"))
+        if symbol.binding == GLOBAL and symbol.type in (_FUNCTION, *_VARIABLES):
+            what = f"a {_SPACES.get(symbol.other & 0xE0, '')} variable"
+            what = "a function" if symbol.type == _FUNCTION else what
+            found.append(SharedSymbol(symbol.name, not symbol.is_undefined, what, symbol.size))
     return found
 
 

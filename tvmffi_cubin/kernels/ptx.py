@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from math import prod
 
 from ..errors import ImageError
-from .cubin import Kernel
+from .cubin import Kernel, SharedSymbol
 
 _HEAD = 8192  # bytes enough for the banner
 
@@ -28,14 +28,15 @@ def kernels(data: bytes) -> tuple[Kernel, ...]:
     return tuple(_kernel(*match.groups()) for match in re.finditer(entries, _code(data)))
 
 
-def defined(data: bytes) -> set[str]:
-    """Return the functions and variables of PTX that other units see."""
+def shared_symbols(data: bytes) -> list[SharedSymbol]:
+    """Return the functions and variables that PTX defines for other units."""
     pattern = (
         r"^[ \t]*\.visible\s+\.(?:(?:func|entry)\s+(?:\([^)]*\)\s*)?([\w$]+)"
         r"|(?:global|const)\b[^;=]*?([\w$]+)\s*(?:\[\d*\]\s*)*[;=])"
     )
     found = re.findall(pattern, _code(data), re.MULTILINE)
-    return {name or variable for name, variable in found}
+    names = dict.fromkeys(name or variable for name, variable in found)
+    return [SharedSymbol(name, is_defined=True) for name in names]
 
 
 def _code(data: bytes) -> str:

@@ -76,10 +76,11 @@ def parse_params(text: str) -> tuple[Param, ...]:
     return tuple(params.values())
 
 
-_BUILTIN = {
-    *("signed", "unsigned", "char", "short", "int", "long", "__int128"),
+# In the order of the usual spelling.
+_BUILTIN = (
+    *("signed", "unsigned", "long", "short", "char", "int", "__int128"),
     *("float", "double", "bool", "void"),
-}
+)
 _QUALIFIERS = {"const", "volatile"}
 _IGNORED = {
     *("__restrict__", "__restrict", "restrict", "__grid_constant__"),
@@ -103,7 +104,7 @@ def _declaration(text: str) -> tuple[CxxType, str]:
     head, *pointers = split_list(plain + "*" * bool(extents), "*") or [""]
     words = [x for x in split_list(head, " ") if x and x not in _IGNORED]
     builtin = [x for x in words if x in _BUILTIN]
-    others = [x for x in words if x not in _BUILTIN | _QUALIFIERS]
+    others = [x for x in words if x not in (*_BUILTIN, *_QUALIFIERS)]
     base = _builtin_name(builtin) if builtin else "".join(others[:1])
     rest = others if builtin else others[1:]
     rest += [x for part in pointers for x in part.split() if x not in _QUALIFIERS | _IGNORED]
@@ -129,24 +130,17 @@ def _qualifiers(words: list[str]) -> list[str]:
 
 def _builtin_name(words: list[str]) -> str:
     """Return the usual spelling of a built-in type: ``long unsigned int`` is ``unsigned long``."""
-    for word in ("float", "bool", "void"):
-        if word in words:
-            return word
-    longs = ["long"] * words.count("long")
-    if "double" in words:
-        return " ".join([*longs, "double"])
-    sign = "unsigned" if "unsigned" in words else "signed"
-    size = next((x for x in ("char", "short", "__int128") if x in words), " ".join(longs) or "int")
-    is_said = sign == "unsigned" or (size == "char" and "signed" in words)
-    return f"{sign} {size}" if is_said else size
+    silent = {"int"} if "char" in words else {"int", "signed"}
+    name = " ".join(sorted((x for x in words if x not in silent), key=_BUILTIN.index))
+    return f"{name} int".strip() if name in ("", "unsigned") else name
 
 
 def _type(base: str, qualifiers: list[str], pointers: list[str]) -> CxxType:
     # The std namespaces, inline ones among them, are looked through.
     name = re.sub(r"^(?:::)?(?:(?:cuda::)?std::(?:__\w+::)?)?", "", base)
-    value, dtypes, align = _known_types().get(name, (CxxType("", "struct", None), (), 1))
+    kind, size, align, dtypes = _known_types().get(name, _Known("struct", None, 1))
     if not pointers:
-        return value._replace(text=base)
+        return CxxType(base, kind, size)
     text = " ".join([*qualifiers, base])
     for inner in pointers[:-1]:
         text += " ".join(["*", *_qualifiers(inner.split())])
@@ -160,82 +154,83 @@ def _to_array(type_: CxxType) -> CxxType:
 
 
 # DLPack's type codes.
-_INT, _UINT, _FLOAT, _BFLOAT, _COMPLEX, _BOOL = 0, 1, 2, 4, 5, 6
+_CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "complex": 5, "bool": 6}
 
-_SCALARS: tuple[tuple[str, Dtype, str], ...] = (
-    ("int", (_INT, 8), "signed char|int8_t"),
-    ("int", (_INT, 16), "short|int16_t"),
-    ("int", (_INT, 32), "int|int32_t"),
-    ("int", (_INT, 64), "long|long long|int64_t|ptrdiff_t|ssize_t|intptr_t"),
-    ("uint", (_UINT, 8), "unsigned char|uint8_t|uchar|byte"),
-    ("uint", (_UINT, 16), "unsigned short|uint16_t|ushort"),
-    ("uint", (_UINT, 32), "unsigned int|uint32_t|uint"),
-    ("uint", (_UINT, 64), "unsigned long|unsigned long long|uint64_t|size_t|uintptr_t|ulong"),
-    ("uint", (_UINT, 64), "cudaTextureObject_t|cudaSurfaceObject_t"),  # handles
-    # Only bool tensors for bool*: any other byte than 0 and 1 is undefined behaviour.
-    ("bool", (_BOOL, 8), "bool"),
-    ("float", (_FLOAT, 16), "__half|half|_Float16|cutlass::half_t"),
-    ("bfloat", (_BFLOAT, 16), "__nv_bfloat16|nv_bfloat16|__bf16|cutlass::bfloat16_t"),
-    ("float", (_FLOAT, 32), "float"),
-    ("float", (_FLOAT, 64), "double"),
-)
+# Kind, bytes, and the dtypes of tensors behind a pointer. Plain char is bytes: numpy and torch have
+# both spellings and users mean neither sign. Streams are what `Launch(stream=...)` takes.
+_TYPES = """
+int 1 int8: signed char, int8_t
+int 1 int8 uint8: char
+int 2 int16: short, int16_t
+int 4 int32: int, int32_t
+int 8 int64: long, long long, int64_t, ptrdiff_t, ssize_t, intptr_t
+uint 1 uint8: unsigned char, uint8_t, uchar, byte
+uint 2 uint16: unsigned short, uint16_t, ushort
+uint 4 uint32: unsigned int, uint32_t, uint
+uint 8 uint64: unsigned long, unsigned long long, uint64_t, size_t, uintptr_t, ulong
+uint 8 uint64: cudaTextureObject_t, cudaSurfaceObject_t
+bool 1 bool8: bool
+float 2 float16: __half, half, _Float16, cutlass::half_t
+float 4 float32: float
+float 8 float64: double
+bfloat 2 bfloat16: __nv_bfloat16, nv_bfloat16, __bf16, cutlass::bfloat16_t
+pointer 8: CUstream, cudaStream_t
+struct 4 float16: __half2, half2
+struct 4 bfloat16: __nv_bfloat162, nv_bfloat162
+struct 4 float32: cutlass::tfloat32_t
+struct 8 float32 complex64: float2, cuComplex, cuFloatComplex
+struct 8 complex64: complex<float>, thrust::complex<float>
+struct 16 float64 complex128: double2, cuDoubleComplex
+struct 16 complex128: complex<double>, thrust::complex<double>
+struct 16: __int128, unsigned __int128
+"""
 # Few frameworks have 6- and 4-bit dtypes, so their users keep such data in uint8 tensors.
-_NARROW: tuple[tuple[str, tuple[Dtype, ...]], ...] = (
-    ("fp8{}_e4m3", ((10, 8),)),
-    ("fp8{}_e5m2", ((12, 8),)),
-    ("fp8{}_e8m0", ((14, 8),)),
-    ("fp6{}_e2m3", ((15, 6), (_UINT, 8))),
-    ("fp6{}_e3m2", ((16, 6), (_UINT, 8))),
-    ("fp4{}_e2m1", ((17, 4), (_UINT, 8))),
-)
+_NARROW: dict[str, tuple[Dtype, ...]] = {
+    "fp8{}_e4m3": ((10, 8),),
+    "fp8{}_e5m2": ((12, 8),),
+    "fp8{}_e8m0": ((14, 8),),
+    "fp6{}_e2m3": ((15, 6), (1, 8)),
+    "fp6{}_e3m2": ((16, 6), (1, 8)),
+    "fp4{}_e2m1": ((17, 4), (1, 8)),
+}
 _VECTORS = "char uchar short ushort int uint long ulong longlong ulonglong float double"
-# Names, size, alignment of tensors behind a pointer, and their dtypes.
-_STRUCTS: tuple[tuple[str, int, int, tuple[Dtype, ...]], ...] = (
-    ("cutlass::float_e4m3_t", 1, 1, ((10, 8),)),
-    ("cutlass::float_e5m2_t", 1, 1, ((12, 8),)),
-    ("cutlass::tfloat32_t", 4, 4, ((_FLOAT, 32),)),
-    ("__half2|half2", 4, 4, ((_FLOAT, 16),)),
-    ("__nv_bfloat162|nv_bfloat162", 4, 4, ((_BFLOAT, 16),)),
-    ("float2|cuComplex|cuFloatComplex", 8, 8, ((_FLOAT, 32), (_COMPLEX, 64))),
-    ("double2|cuDoubleComplex", 16, 16, ((_FLOAT, 64), (_COMPLEX, 128))),
-    ("complex<float>|thrust::complex<float>", 8, 8, ((_COMPLEX, 64),)),
-    ("complex<double>|thrust::complex<double>", 16, 16, ((_COMPLEX, 128),)),
-    ("__int128|unsigned __int128", 16, 16, ()),
-    ("dim3", 12, 4, ()),
-    ("CUtensorMap|CUtensorMap_st", 128, 64, ()),
-)
+
+
+class _Known(NamedTuple):
+    """A type by its name: a value's kind and size; alignment and dtypes behind a pointer."""
+
+    kind: str
+    size: int | None
+    align: int
+    dtypes: tuple[Dtype, ...] = ()
 
 
 @cache
-def _known_types() -> dict[str, tuple[CxxType, tuple[Dtype, ...], int]]:
-    """Return values of types by name, without their texts; dtypes and alignment behind pointers."""
-    table: dict[str, tuple[CxxType, tuple[Dtype, ...], int]] = {}
-
-    def add(
-        names: str, size: int, align: int, dtypes: tuple[Dtype, ...], kind: str = "struct"
-    ) -> None:
-        row = (CxxType("", kind, size), dtypes, align)
-        table.update(dict.fromkeys(names.split("|"), row))
-
-    for kind, dtype, names in _SCALARS:
-        size = dtype[1] // 8
-        add(names, size, size, (dtype,), kind)
-    for name, dtypes in _NARROW:
+def _known_types() -> dict[str, _Known]:
+    table: dict[str, _Known] = {}
+    for row in _TYPES.strip().splitlines():
+        facts, _, names = row.partition(": ")
+        kind, number, *named = facts.split()
+        size = int(number)
+        found = (re.fullmatch(r"([a-z]+)(\d+)", dtype) for dtype in named)
+        known = tuple((_CODES[match[1]], int(match[2])) for match in found if match)
+        table.update(dict.fromkeys(names.split(", "), _Known(kind, size, size, known)))
+    for name, dtypes in _NARROW.items():
         for lanes in (1, 2, 4):
             size = max(1, lanes // 2) if name.startswith("fp4") else lanes
-            add("__nv_" + name.format("" if lanes == 1 else f"x{lanes}"), size, size, dtypes)
+            full = "__nv_" + name.format("" if lanes == 1 else f"x{lanes}")
+            table[full] = _Known("struct", size, size, dtypes)
+    for name in ("e4m3", "e5m2"):
+        table[f"cutlass::float_{name}_t"] = table[f"__nv_fp8_{name}"]
     same = {"char": "signed char", "longlong": "long", "ulonglong": "ulong"}
     for vector in _VECTORS.split():
-        _, dtypes, unit = table[same.get(vector, vector)]
+        element = table[same.get(vector, vector)]
+        unit, dtypes = element.align, element.dtypes
         for lanes in (1, 2, 3, 4):
             align = unit if lanes == 3 else min(unit * lanes, 16)
-            add(f"{vector}{lanes}", unit * lanes, align, dtypes)
+            table.setdefault(f"{vector}{lanes}", _Known("struct", unit * lanes, align, dtypes))
         for align in (16, 32) if unit == 8 else ():
-            add(f"{vector}4_{align}a", 32, align, dtypes)
-    for row in _STRUCTS:
-        add(*row)
-    # Plain char is bytes: numpy and torch have both spellings and users mean neither sign.
-    add("char", 1, 1, ((_INT, 8), (_UINT, 8)), "int")
-    # What host code passes on, for `Launch(stream=...)`.
-    add("CUstream|cudaStream_t", 8, 8, (), "pointer")
+            table[f"{vector}4_{align}a"] = _Known("struct", 32, align, dtypes)
+    table["dim3"] = _Known("struct", 12, 4)
+    table["CUtensorMap"] = table["CUtensorMap_st"] = _Known("struct", 128, 64)
     return table
