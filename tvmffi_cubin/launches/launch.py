@@ -41,14 +41,6 @@ def _arg(what: str, value: Any) -> Any:
     )
 
 
-def _mapping(_: str, value: Any) -> dict[str, Any]:
-    return dict(value)
-
-
-def _names(_: str, value: Any) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)
-
-
 def _text(what: str, value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{what} is a str, got {type(value).__name__}")
@@ -77,7 +69,7 @@ _CHECKS: Checks = {
     "dynamic_smem_bytes": figure,
     "args": partial(_each, check=_arg),
     "params": _text,
-    "strided": _names,
+    "strided": lambda _, value: (value,) if isinstance(value, str) else tuple(value),
     "kernel": _text,
     "when": expression,
     **{name: partial(checked, attribute=x) for name, x in ATTRIBUTES.items()},
@@ -85,7 +77,7 @@ _CHECKS: Checks = {
     "image": _image,
     "multiple_of": partial(_each, check=power_of_two),
     "equal_to": partial(_each, check=integer),
-    "meta": _mapping,
+    "meta": lambda _, value: dict(value),
     "blocks_per_program": integer,
     "stream": figure,
     "device": figure,

@@ -267,13 +267,7 @@ def _spelled(name: str) -> str:
 
     The dynamic loader knows a library by its path, and would return the old code.
     """
-    known = _spellings.setdefault(name, {})
-    try:
-        info = os.stat(name)
-    except FileNotFoundError:
-        if not known:
-            raise
-        return next(reversed(known.values()))  # it was loaded, and is
+    info, known = os.stat(name), _spellings.setdefault(name, {})
     folder, base = os.path.split(name)
     spelled = os.path.join(folder, "./" * len(known) + base)
     return known.setdefault((info.st_dev, info.st_ino), spelled)
