@@ -48,39 +48,35 @@ def bind(plan: Plan, name: str, instances: Sequence[Launches], *, doc: str = "")
     TypeError, ValueError
         Something in a launch does not go with its kernel; the message names function and kernel.
     """
-    made = [_instance(plan, name, launches) for launches in instances]
-    if len(made) == 1:
-        signatures = [f"{name}({made[0].declared})"]
-    else:
-        signatures = [_described(*x) for x in zip(instances, made, strict=True)]
-    rows, facts = [], []
-    for launches, instance, signature in zip(instances, made, signatures, strict=True):
-        pairs = zip(launches, instance.rows, strict=True)
+    rows: list[str] = []
+    facts: list[dict[str, Any]] = []
+    for launches in instances:
+        made = _instance(plan, name, launches)
+        signature = f"{name}({made.declared})"
+        if len(instances) > 1:
+            signature = _described(launches, made)
+        pairs = zip(launches, made.rows, strict=True)
         table = plan.table(LAUNCH.row(plan.kernel(kernel), *row) for (_, kernel), row in pairs)
-        rows.append(_INSTANCE.row(plan.string(signature), table, *instance.columns))
-        kernels = [{"kernel": x.kernel.name, "image": x.image} for _, x in launches]
-        facts.append(
-            {
-                "signature": signature,
-                "params": [[x.name, x.type.text] for x in instance.params],
-                "launches": [
-                    kernel | launch | kernel
-                    for kernel, launch in zip(kernels, instance.launches, strict=True)
-                ],
-            }
-        )
-    columns = zip_longest(*(x["params"] for x in facts), fillvalue=("", ""))
-    function = {
-        "doc": doc,
-        "bound": [slot.facts for key, slot in plan.slots.items() if key[0] == name],
-        "signature": "\n".join(signatures),
-        "params": [
-            [" | ".join(filter(None, dict.fromkeys(x))) for x in zip(*column, strict=True)]
-            for column in columns
-        ],
-    }
-    more = {"instances": facts} if len(facts) > 1 else {"launches": facts[0]["launches"]}
-    plan.function(name, function | more, rows)
+        rows.append(_INSTANCE.row(plan.string(signature), table, *made.columns))
+        found = []
+        for (_, kernel), launch in zip(launches, made.launches, strict=True):
+            own = {"kernel": kernel.kernel.name, "image": kernel.image}
+            found.append(own | launch | own)
+        params = [[x.name, x.type.text] for x in made.params]
+        facts.append({"signature": signature, "params": params, "launches": found})
+    function = facts[0]
+    if len(facts) > 1:
+        columns = zip_longest(*(x["params"] for x in facts), fillvalue=("", ""))
+        function = {
+            "signature": "\n".join(x["signature"] for x in facts),
+            "params": [
+                [" | ".join(filter(None, dict.fromkeys(x))) for x in zip(*column, strict=True)]
+                for column in columns
+            ],
+            "instances": facts,
+        }
+    bound = [slot.facts for key, slot in plan.slots.items() if key[0] == name]
+    plan.function(name, {"doc": doc, "bound": bound, **function}, rows)
 
 
 def _instance(plan: Plan, name: str, launches: Launches) -> Instance:

@@ -89,8 +89,15 @@ class LaunchBinder:
         """Return the members of the launch's `LaunchPlan` but for its kernel."""
         launch, plan = self.launch, self.plan
         self._computed: list[str] = []
-        sources = [self._source(param) for param in self.params]
-        steps = [*self._steps(), *self._computed]
+        sources = [_SOURCE.row(*self._source(param)) for param in self.params]
+        steps = []
+        for what, value, target, number, attribute in self._steps():
+            # How many blocks can be resident depends on all but the grid.
+            is_grid = target == _FIGURE and number < _BLOCK
+            figure = self.scope.figure(what, value, ONCE_SHAPED if is_grid else EVERYWHERE)
+            option = number if target == _FIGURE else _option(attribute)
+            steps.append(STEP.row(*figure, target, 0, number, attribute, option))
+        steps += self._computed
         # What is beside the expressions is said of the parameters that they made tensors.
         strided = [x for x in launch.strided if not isinstance(self.args.get(x), Bound)]
         self._assume("strided", dict.fromkeys(strided, True), ("pointer", "raw"))
@@ -102,7 +109,7 @@ class LaunchBinder:
             *(launch.grid is not None, launch.block is not None),
         )
 
-    def _source(self, param: Param) -> str:
+    def _source(self, param: Param) -> tuple[int, int, str | None]:
         """Return where a parameter of the kernel comes from."""
         name, type_, ndim = param
         if name not in self.args:
@@ -111,23 +118,22 @@ class LaunchBinder:
         if isinstance(value, TensorMap):
             from .tensor_map import map_row
 
-            return _SOURCE.row(_FROM_MAP, 0, map_row(self.scope, value, param))
+            return _FROM_MAP, 0, map_row(self.scope, value, param)
         if isinstance(value, Scratch):
             if type_.kind not in ("pointer", "raw") or type_.size != 8:
                 raise ValueError(f"{what}: a Scratch is for a pointer, got '{type_.text} {name}'")
             fixed = self.scope.figure(f"bytes of {what}", value.bytes)
             each = self.scope.figure(f"bytes_per_block of {what}", value.bytes_per_block)
             row = _SCRATCH.row(self.plan.string(name), *fixed, *each, value.align)
-            return _SOURCE.row(_FROM_SCRATCH, 0, self.plan.table([row]))
+            return _FROM_SCRATCH, 0, self.plan.table([row])
         if isinstance(value, Bound):
             is_strided = name in self.launch.strided
             slot = Exported(value.name or name, type_, ndim, is_strided, required=value.required)
-            return _SOURCE.row(_FROM_BOUND, self.plan.slot(self.function, slot), None)
+            return _FROM_BOUND, self.plan.slot(self.function, slot), None
         if not isinstance(value, str):
-            from . import constant
+            from .constant import encode
 
-            data = self.plan.data(constant.encode(value, type_, what), align=16)
-            return _SOURCE.row(_FROM_CONSTANT, 0, data)
+            return _FROM_CONSTANT, 0, self.plan.data(encode(value, type_, what), align=16)
         other = lone_name(value)
         if other in self.exported and fits(self.exported[other].type, type_):
             return self._argument(other)
@@ -136,26 +142,26 @@ class LaunchBinder:
                 f"{what}: '{type_.text}' takes a parameter of the same type or a constant, got the "
                 f"expression {value!r}"
             )
-        figure = self.scope.figure(what, value, arg=name, of_device=ONCE_SHAPED)
+        figure = self.scope.figure(what, value, ONCE_SHAPED, arg=name)
         number = len(self._computed)
         kind, size = kind_of(type_), type_.size or 0
         step = STEP.row(*figure, _COMPUTED, kind, number, size, NO_OPTION)
         self._computed.append(step)
-        return _SOURCE.row(_FROM_COMPUTED, number, None)
+        return _FROM_COMPUTED, number, None
 
-    def _argument(self, name: str) -> str:
+    def _argument(self, name: str) -> tuple[int, int, None]:
         self.passed.add(name)
-        return _SOURCE.row(_FROM_ARGUMENT, self.scope.number(name), None)
+        return _FROM_ARGUMENT, self.scope.number(name), None
 
-    def _steps(self) -> Iterator[str]:
-        """Yield what is evaluated: conditions first, the grid last."""
+    def _steps(self) -> Iterator[tuple[str, int | str | bytes, int, int, int]]:
+        """Yield what is evaluated: its name, value, target and number, and an attribute's id."""
         launch = self.launch
         if launch.when:
-            yield self._step("when", launch.when, _WHEN)
+            yield "when", launch.when, _WHEN, 0, 0
         for axis, x in enumerate(launch.block or ()):
-            yield self._step(f"block.{'xyz'[axis]}", x, _FIGURE, _BLOCK + axis)
+            yield f"block.{'xyz'[axis]}", x, _FIGURE, _BLOCK + axis, 0
         if launch.dynamic_smem_bytes != 0:
-            yield self._step("dynamic_smem_bytes", launch.dynamic_smem_bytes, _FIGURE, _SMEM)
+            yield "dynamic_smem_bytes", launch.dynamic_smem_bytes, _FIGURE, _SMEM, 0
         for name, attribute in ATTRIBUTES.items():
             value = getattr(launch, name)
             if value is None or value is False:
@@ -166,29 +172,12 @@ class LaunchBinder:
                 values += (1,) * (3 - len(values))
             what = f"{name} ({', '.join(attribute.choices)})" if attribute.choices else name
             for axis, x in enumerate(values):
-                yield self._step(what, x, _ATTRIBUTES[attribute.kind], axis, attribute.id)
+                yield what, x, _ATTRIBUTES[attribute.kind], axis, attribute.id
         for id_, data in (launch.attributes or {}).items():
             self.num_attributes += 1
-            label = self.plan.data(data, align=8)
-            yield STEP.row(None, label, len(data), _RAW, 0, 0, id_, _option(id_))
-        # How many blocks can be resident depends on all else.
+            yield "attributes", data, _RAW, 0, id_
         for axis, x in enumerate(launch.grid or ()):
-            yield self._step(f"grid.{'xyz'[axis]}", x, _FIGURE, _GRID + axis, of_device=ONCE_SHAPED)
-
-    def _step(
-        self,
-        what: str,
-        value: int | str,
-        target: int,
-        number: int = 0,
-        attribute: int | None = None,
-        of_device: tuple[str, ...] = EVERYWHERE,
-    ) -> str:
-        figure = self.scope.figure(what, value, of_device=of_device)
-        option = NO_OPTION if attribute is None else _option(attribute)
-        if target == _FIGURE:
-            option = number
-        return STEP.row(*figure, target, 0, number, attribute or 0, option)
+            yield f"grid.{'xyz'[axis]}", x, _FIGURE, _GRID + axis, 0
 
     def _assume(self, field: str, given: Mapping[str, int], kinds: tuple[str, ...]) -> None:
         """Note with the function's parameters what a launch says of them."""
@@ -222,7 +211,7 @@ class LaunchBinder:
 
 def _option(attribute: int) -> int:
     """Return the number of an attribute among the options of a call (`CallOptions::given`)."""
-    return 8 + attribute % 56
+    return 8 + attribute % 56 if attribute else NO_OPTION
 
 
 def as_map(launch: Launch, param: Param) -> Param:

@@ -50,12 +50,13 @@ class Scope(NamedTuple):
     def figure(
         self,
         what: str,
-        value: int | str,
-        *,
-        arg: str = "",
+        value: int | str | bytes,
         of_device: tuple[str, ...] = EVERYWHERE,
+        arg: str = "",
     ) -> tuple[str | None, str | None, int]:
-        """Return the members of a `Figure`: of a constant, or an expression, that of an arg."""
+        """Return the members of a `Figure`; `arg` is the one of `args` whose expression it is."""
+        if isinstance(value, bytes):
+            return None, self.plan.data(value, align=8), len(value)
         if not isinstance(value, str):
             return None, None, int(value)
         reading = (arg,) if arg else ()

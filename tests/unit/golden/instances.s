@@ -25,24 +25,24 @@ __tvm_ffi_\name:
     .asciz "n"
 .L9:
     .asciz "int"
-.L11:
-    .byte 7,0,0,1,0,19,0
 .L12:
-    .asciz "x.data_ptr != 0"
-.L13:
-    .byte 3,1,0,0
-.L15:
-    .byte 3,2,0,26,5,0,3,1,0,8,20,24,0
-.L16:
-    .asciz "not (f or n < num_sms)"
-.L19:
-    .asciz "float*"
-.L20:
-    .asciz "f"
-.L21:
-    .asciz "bool"
-.L24:
     .asciz "v(float4* x, int n) when n % 4 == 0"
+.L13:
+    .byte 7,0,0,1,0,19,0
+.L14:
+    .asciz "x.data_ptr != 0"
+.L15:
+    .byte 3,1,0,0
+.L17:
+    .byte 3,2,0,26,5,0,3,1,0,8,20,24,0
+.L18:
+    .asciz "not (f or n < num_sms)"
+.L21:
+    .asciz "float*"
+.L22:
+    .asciz "f"
+.L23:
+    .asciz "bool"
 .L26:
     .asciz "s + t(float* x, int n, bool f) when (x.data_ptr != 0) and (not (f or n < num_sms))"
 .L28:
@@ -75,35 +75,35 @@ __tvm_ffi_\name:
 .L10:
     .quad .L6,.L7,0;.byte 2,32;.short 1;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,16,0,-1;.byte 0,0,1,0,0;.zero 3
     .quad .L8,.L9,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 4,1,0,-1;.byte 1,0,0,0,1;.zero 3
-.L14:
-    .quad .L11,.L12,0;.byte 0,0;.short 0,0;.byte 63;.zero 1
+.L11:
+    .quad .Lkernels+0,.L4,.L5;.long 2,3,1,0,0;.byte 1,1;.zero 2
+.L16:
+    .quad .L13,.L14,0;.byte 0,0;.short 0,0;.byte 63;.zero 1
     .quad 0,0,64;.byte 1,0;.short 3,0;.byte 3;.zero 1
-    .quad .L13,.L8,0;.byte 1,0;.short 0,0;.byte 0;.zero 1
-.L17:
+    .quad .L15,.L8,0;.byte 1,0;.short 0,0;.byte 0;.zero 1
+.L19:
     .byte 0;.zero 3;.long 2;.quad 0
-.L18:
-    .quad .L15,.L16,0;.byte 0,0;.short 0,0;.byte 63;.zero 1
+.L20:
+    .quad .L17,.L18,0;.byte 0,0;.short 0,0;.byte 63;.zero 1
     .quad 0,0,1;.byte 1,0;.short 3,0;.byte 3;.zero 1
     .quad 0,0,1;.byte 1,0;.short 0,0;.byte 0;.zero 1
-.L22:
-    .quad .L6,.L19,0;.byte 2,32;.short 1;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,4,0,-1;.byte 0,0,1,0,0;.zero 3
+.L24:
+    .quad .L6,.L21,0;.byte 2,32;.short 1;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,4,0,-1;.byte 0,0,1,0,0;.zero 3
     .quad .L8,.L9,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 4,1,0,-1;.byte 1,0,0,0,1;.zero 3
-    .quad .L20,.L21,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 1,1,0,-1;.byte 5,0,0,0,1;.zero 3
-.L23:
-    .quad .Lkernels+0,.L4,.L5;.long 2,3,1,0,0;.byte 1,1;.zero 2
+    .quad .L22,.L23,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 1,1,0,-1;.byte 5,0,0,0,1;.zero 3
 .L25:
-    .quad .Lkernels+72,.L4,.L14;.long 2,3,1,0,0;.byte 1,1;.zero 2
-    .quad .Lkernels+144,.L17,.L18;.long 1,3,1,0,0;.byte 1,1;.zero 2
+    .quad .Lkernels+72,.L4,.L16;.long 2,3,1,0,0;.byte 1,1;.zero 2
+    .quad .Lkernels+144,.L19,.L20;.long 1,3,1,0,0;.byte 1,1;.zero 2
 .L27:
     .quad .Lkernels+216,0,0;.long 0,0,0,0,0;.byte 0,0;.zero 2
 .L30:
-    .quad .L24,.L23,.L10,0,0;.long 2,1,2,0,0,0;.byte 1;.zero 7
-    .quad .L26,.L25,.L22,0,0;.long 3,2,3,0,0,0;.byte 1;.zero 7
+    .quad .L12,.L11,.L10,0,0;.long 2,1,2,0,0,0;.byte 1;.zero 7
+    .quad .L26,.L25,.L24,0,0;.long 3,2,3,0,0,0;.byte 1;.zero 7
     .quad .L28,.L27,0,0,0;.long 0,1,1,0,0,0;.byte 0;.zero 7
 .L33:
-    .quad .L31,.L23,.L10,0,0;.long 2,1,2,0,0,0;.byte 1;.zero 7
+    .quad .L31,.L11,.L10,0,0;.long 2,1,2,0,0,0;.byte 1;.zero 7
 .Lfunctions:
-    .quad .L20,.L29,.L30;.long 3,3
+    .quad .L22,.L29,.L30;.long 3,3
     .quad .L32,.L31,.L33;.long 1,2
 .L39:
     .quad .Limages+0
