@@ -51,7 +51,7 @@ def launched(declaration: str, *, sizes: dict[str, int] | None = None, **options
 
 def facts(*instances: Launches) -> dict[str, Any]:
     """Return what a manifest says of the function ``f`` of some instances."""
-    plan = Plan("x86_64")
+    plan = Plan({}, "x86_64")
     bind(plan, "f", instances)
     return plan.functions["f"]
 

@@ -30,6 +30,7 @@ def resolved(functions, *images, host=(), has_host=None, sources=()):
         host_functions=host,
         has_host=bool(host) if has_host is None else has_host,
         device_sources=sources,
+        image_files={},
     )
 
 

@@ -16,10 +16,10 @@ SAXPY = "saxpy(float a, const float* x, float* y, int n)"
 
 
 def text_of(functions: dict[str, list[Launches]], *, machine: str = "x86_64", doc: str = "") -> str:
-    plan = Plan(machine)
+    plan = Plan({}, machine)
     for name, instances in functions.items():
         bind(plan, name, instances, doc=doc)
-    plan.close({})
+    plan.close()
     return plan.finished()
 
 

@@ -45,9 +45,9 @@ def joined(images: Sequence[Image]) -> Image:
     from ..cuda.nvfatbin import join
 
     cubin = join([image.cubin for image in images])
-    every = [signature for image in images for signature in image.signatures]
-    every.sort(key=lambda x: bool(x.problem))
-    found = {x.kernel.name: x for x in reversed(every)}
+    every = [signature for image in reversed(images) for signature in image.signatures]
+    found = {x.kernel.name: x for x in every}
+    found.update({x.kernel.name: x for x in every if not x.problem})
     signatures = tuple(found[x.name]._replace(kernel=x) for x in cubin.kernels)
     return images[0]._replace(cubin=cubin, signatures=signatures)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..kernels.types import CxxType
+from ..device.signature import KernelSignature, check
+from ..kernels.types import CxxType, Param
 from ..launches.expression import Read
 
 
@@ -100,6 +102,18 @@ def fits(given: CxxType, wanted: CxxType) -> bool:
     dtypes, accepted = {*given.dtypes}, {*wanted.dtypes}
     is_fitting = not accepted or (bool(dtypes) and dtypes <= accepted)
     return is_fitting and given.align >= wanted.align
+
+
+def checked(params: Sequence[Param], kernel: KernelSignature, field: str) -> tuple[Param, ...]:
+    """Return declared parameters with their sizes; a ValueError says how the kernel's differ."""
+    found = check(params, kernel.kernel, field)
+    for param, known in zip(found, kernel.params, strict=False):
+        if not kernel.opaque and contradicts(param.type, known.type):
+            raise ValueError(
+                f"{field} declares '{param.type.text} {param.name}', the source has "
+                f"'{known.type.text}'"
+            )
+    return found
 
 
 def contradicts(declared: CxxType, real: CxxType) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..device.signature import KernelSignature
@@ -31,7 +31,7 @@ def resolve(
     exported_by_files: Sequence[str] | None = None,
     device_sources: Sequence[str] = (),
     bound_params: Sequence[str] = (),
-    image_files: Collection[str] = (),
+    image_files: Mapping[str, str],
 ) -> tuple[tuple[tuple[str, str], ...], Plan]:
     """Return the C++ functions to export, with docstrings, and the plan of all others.
 
@@ -43,7 +43,7 @@ def resolve(
     bound = [Exported(x.name, x.type) for x in map(bound_param, bound_params)]
     kernels = Kernels(images, sources=device_sources, files=image_files, bound=bound)
     host: list[tuple[str, str]] = []
-    plan = Plan()
+    plan = Plan(image_files)
     if functions is None and not has_host:
         for kernel in _all_kernels(kernels):
             bind(plan, kernel.name.short, [[(_AS_CALLED, kernel)]])

@@ -12,7 +12,8 @@ from ..kernels.cubin import Kernel
 from ..kernels.demangle import function_name
 from ..kernels.types import Param, parse_params
 from ..launches.launch import Launch
-from .exported import Exported, contradicts
+from ..launches.values import told
+from .exported import Exported, checked, contradicts
 from .launch import as_map
 
 if TYPE_CHECKING:
@@ -150,18 +151,15 @@ def _with_bound(signature: KernelSignature, bound: Sequence[Exported]) -> Kernel
             f"{', '.join(x.name for x in bound)}, kernel {signature.name.display} ends with "
             f"{', '.join(x.name for x in last) or 'none'}"
         )
-    params = [*signature.params]
-    for index, (real, given) in enumerate(zip(last, bound, strict=False), own):
-        type_ = given.type if given.type.text else real.type
-        differs = not signature.opaque and contradicts(type_, real.type)
-        if differs or type_.size not in (None, real.type.size):
-            raise ValueError(
-                f"bound_params declares {given.declaration!r}, kernel {signature.name.display} has "
-                f"'{real.type.text} {real.name}' of {real.type.size} bytes"
-            )
+    signature = signature._replace(bound=tuple(x.name for x in bound))
+    if not signature.params:
+        return signature
+    params = [*signature.params[:own]]
+    for real, given in zip(last, bound, strict=True):
         name = real.name if signature.names_known else given.name
-        params[index] = Param(name, type_._replace(size=real.type.size))
-    return signature._replace(params=tuple(params), bound=tuple(x.name for x in bound))
+        params.append(Param(name, given.type if given.type.text else real.type))
+    with told(f"kernel {signature.name.display!r}"):
+        return signature._replace(params=checked(params, signature, "bound_params"))
 
 
 def _in_file(image: str, wanted: str, launch: Launch, declared: Sequence[Param]) -> KernelSignature:

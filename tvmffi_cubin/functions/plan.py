@@ -41,18 +41,23 @@ class Plan(Text):
     """The text of a module's unit: its tables and stubs, beside images and the manifest.
 
     `functions` is what a manifest says of each; `kernels` those that they launch; `slots` what may
-    be bound, by the function, None for the kernels that C++ launches, and its name.
+    be bound, by the function, None for the kernels that C++ launches, and its name; `files` the
+    paths of the images that lie in files, by name.
     """
 
-    def __init__(self, machine: str | None = None) -> None:
+    def __init__(self, files: Mapping[str, str], machine: str | None = None) -> None:
         super().__init__(machine)
+        self.files = files
         self.functions: dict[str, dict[str, Any]] = {}
         self.kernels: list[KernelSignature] = []
         self.slots: dict[tuple[str | None, str], Exported] = {}
-        self._kernel_labels: dict[tuple[object, ...], str] = {}
-        self._rows: list[str] = []
         # Instances by their launches and what these depend on, see `bind`.
         self.instances: dict[tuple[object, ...], Instance] = {}
+        self._kernel_labels: dict[tuple[object, ...], str] = {}
+        # Rows of tables that end with the module.
+        self._images: dict[str, str] = {}
+        self._kernels: list[str] = []
+        self._functions: list[str] = []
 
     @property
     def has_cpp_slots(self) -> bool:
@@ -64,14 +69,34 @@ class Plan(Text):
         """Whether nothing needs the launcher."""
         return not self.functions and not self.slots
 
-    def kernel(self, kernel: KernelSignature) -> str:
+    def kernel(self, signature: KernelSignature) -> str:
         """Return the label of a kernel's row."""
+        kernel, image = signature.kernel, signature.image
         # One in a file is what its launch declares, which several may do.
-        key = kernel.image, kernel.kernel.name, kernel.kernel.param_sizes
+        key = image, kernel.name, kernel.param_sizes
         if (label := self._kernel_labels.get(key)) is None:
             label = self._kernel_labels[key] = f".Lkernels+{len(self.kernels) * _KERNEL.size}"
-            self.kernels.append(kernel)
+            self.kernels.append(signature)
+            sizes = kernel.param_sizes if image in self.files else ()
+            params = self.data(struct.pack(f"<{len(sizes)}I", *sizes), align=4) if sizes else None
+            archs = self.string(", ".join(signature.archs)) if signature.archs else None
+            row = _KERNEL.row(
+                *(self._image(image), self.string(kernel.name)),
+                *(self.string(signature.name.display), archs, params, None, 0),
+                *((kernel.grid_in_clusters and kernel.cluster) or (0, 0, 0)),
+                len(sizes),
+            )
+            self._kernels.append(row)
         return label
+
+    def _image(self, name: str) -> str:
+        if name not in self._images:
+            path = self.files.get(name)
+            table = None if path else f"__tvmffi_cubin_image_{name}"
+            place = self.string(path) if path else None
+            row = _IMAGE.row(table, *[None] * 3, self.string(name), place, *[None] * 3)
+            self._images[name] = row
+        return f".Limages+{[*self._images].index(name) * _IMAGE.size}"
 
     def slot(self, function: str | None, param: Exported) -> int:
         """Return the number of what may be bound by a name, for all launches of a function."""
@@ -86,53 +111,33 @@ class Plan(Text):
 
     def function(self, name: str, facts: dict[str, Any], rows: Sequence[str]) -> None:
         """Write a function of some instances; `facts` is what a manifest says of it."""
-        label = f".Lfunctions+{len(self._rows) * _FUNCTION.size}"
+        label = f".Lfunctions+{len(self._functions) * _FUNCTION.size}"
         text = "\n\n".join(filter(None, [facts["signature"], facts["doc"]]))
         counts = len(rows), len(facts["params"])
-        self._rows.append(
+        self._functions.append(
             _FUNCTION.row(self.string(name), self.string(text), self.table(rows), *counts)
         )
         self.functions[name] = facts
         self.stub(name, "tvmffi_cubin_call", label)
         self.stub(f"_doc_{name}", "tvmffi_cubin_doc", label)
 
-    def close(self, files: Mapping[str, str]) -> None:
-        """Write the module's own tables; `files` are the images that lie in files, by name."""
-        used = (x.image for x in self.kernels if x.image not in files)
-        images = {**dict.fromkeys(used), **files}
-        labels = {name: f".Limages+{n * _IMAGE.size}" for n, name in enumerate(images)}
-        self.named(".Limages", (self._image(*x) for x in images.items()), is_writable=True)
-        kernels = [self._kernel(x, labels[x.image], x.image in files) for x in self.kernels]
-        self.named(".Lkernels", kernels, is_writable=True)
-        self.named(".Lfunctions", self._rows)
+    def close(self) -> None:
+        """Write the module's own tables."""
+        images = [self._image(name) for name in dict.fromkeys((*self._images, *self.files))]
+        self.named(".Limages", self._images.values(), is_writable=True)
+        self.named(".Lkernels", self._kernels, is_writable=True)
+        self.named(".Lfunctions", self._functions)
         if self.slots:
             self._close_slots()
         row = _MODULE.row(
-            *(self.table(f"    .quad {x}" for x in labels.values()), ".Lkernels", ".Lfunctions"),
+            *(self.table(f"    .quad {x}" for x in images), ".Lkernels", ".Lfunctions"),
             *(BOUND_TABLE if self.slots else None, ".Lmanifest", ".Lmanifest_end"),
-            *(len(images), len(kernels), len(self._rows)),
+            *(len(images), len(self._kernels), len(self._functions)),
         )
         self.hidden(_MODULE_NAME, row)
         bound = ("bind", "bound") if self.slots else ()
-        for name in (*_ENTRIES, *bound, *(("set_image_file",) if files else ())):
+        for name in (*_ENTRIES, *bound, *(("set_image_file",) if self.files else ())):
             self.stub(f"_tvmffi_cubin_{name}", f"tvmffi_cubin_{name}", _MODULE_NAME)
-
-    def _image(self, name: str, path: str | None) -> str:
-        table = None if path else f"__tvmffi_cubin_image_{name}"
-        place = self.string(path) if path else None
-        return _IMAGE.row(table, *[None] * 3, self.string(name), place, *[None] * 3)
-
-    def _kernel(self, signature: KernelSignature, image: str, is_in_file: bool) -> str:
-        kernel = signature.kernel
-        sizes = kernel.param_sizes if is_in_file else ()
-        params = self.data(struct.pack(f"<{len(sizes)}I", *sizes), align=4) if sizes else None
-        archs = self.string(", ".join(signature.archs)) if signature.archs else None
-        return _KERNEL.row(
-            *(image, self.string(kernel.name), self.string(signature.name.display)),
-            *(archs, params, None, 0),
-            *((kernel.grid_in_clusters and kernel.cluster) or (0, 0, 0)),
-            len(sizes),
-        )
 
     def _close_slots(self) -> None:
         params = self.params([*self.slots.values()])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from functools import partial
 from pathlib import Path
@@ -72,7 +73,7 @@ def make(wanted: Build, folder: Path) -> Product:
             exported_by_files=sources.exported_by_files,
             device_sources=mixed.device_texts if mixed else [x.text for x in sources.device],
             bound_params=request.bound_params,
-            image_files=request.image_files,
+            image_files={name: os.fspath(x.file) for name, x in request.image_files.items()},
         )
         if plan.has_cpp_slots:
             _refuse_compiled(request)

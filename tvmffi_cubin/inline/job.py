@@ -80,7 +80,7 @@ class Job(NamedTuple):
         if self.images or is_called:
             files[_MANIFEST] = said = json.dumps(self._manifest())
             if is_called:
-                plan.close(self._image_paths)
+                plan.close()
             files[MODULE] = plan.finished(*sections, manifest_text(_MANIFEST, said))
             units.append(Assembly(MODULE, assembler))
         if self.sources.has_host:
@@ -101,7 +101,7 @@ class Job(NamedTuple):
             "name": request.name,
             "functions": self.plan.functions,
             "kernels": [[x.kernel.name, x.name.display, x.image] for x in self.plan.kernels],
-            "images": images | {name: {"file": x} for name, x in self._image_paths.items()},
+            "images": images | {name: {"file": x} for name, x in self.plan.files.items()},
             "bound": [slot.facts for (function, _), slot in slots if function is None],
             # Of the machine nothing but its compiler's version.
             "versions": {
@@ -120,11 +120,6 @@ class Job(NamedTuple):
         if request.is_by_nvcc:
             found["archs"] = list(self.archs)
         return found
-
-    @property
-    def _image_paths(self) -> dict[str, str]:
-        """The paths of the images that lie in files, by name."""
-        return {name: os.fspath(x.file) for name, x in self.request.image_files.items()}
 
     def link(self, libraries: Sequence[str]) -> Link | Merge:
         """Return how the objects are linked, with further objects or libraries."""

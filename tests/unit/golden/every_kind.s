@@ -74,18 +74,18 @@ __tvm_ffi_\name:
     .asciz "extra"
 .L33:
     .asciz "long"
-.L36:
-    .asciz "all(const float4* x, void* any, const __half* h, int8_t i, unsigned long u, __half f, bool t, Pair p, long extra)"
-.L37:
-    .asciz "all"
-.L38:
-    .asciz "all(const float4* x, void* any, const __half* h, int8_t i, unsigned long u, __half f, bool t, Pair p, long extra)\012\012Does\012\011it all."
-.L40:
+.L35:
     .asciz "kernels"
-.L41:
+.L36:
     .asciz "ns_all"
-.L42:
+.L37:
     .asciz "ns::all"
+.L39:
+    .asciz "all(const float4* x, void* any, const __half* h, int8_t i, unsigned long u, __half f, bool t, Pair p, long extra)"
+.L40:
+    .asciz "all"
+.L41:
+    .asciz "all(const float4* x, void* any, const __half* h, int8_t i, unsigned long u, __half f, bool t, Pair p, long extra)\012\012Does\012\011it all."
     .section .data.rel.ro,"aw"
     .balign 16
 .L14:
@@ -119,12 +119,12 @@ __tvm_ffi_\name:
     .quad .L28,.L29,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 1,1,0,-1;.byte 5,0,0,0,0;.zero 3
     .quad .L30,.L31,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 24,1,0,-1;.byte 6,0,0,0,0;.zero 3
     .quad .L32,.L33,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,1,0,-1;.byte 1,0,0,0,0;.zero 3
-.L35:
+.L38:
     .quad .Lkernels+0,.L14,.L15;.long 12,7,0,2,0;.byte 1,1;.zero 2
-.L39:
-    .quad .L36,.L35,.L34,0,0;.long 9,1,12,0,0,0;.byte 0;.zero 7
+.L42:
+    .quad .L39,.L38,.L34,0,0;.long 9,1,12,0,0,0;.byte 0;.zero 7
 .Lfunctions:
-    .quad .L37,.L38,.L39;.long 1,9
+    .quad .L40,.L41,.L42;.long 1,9
 .L43:
     .quad .Limages+0
     .balign 16
@@ -136,9 +136,9 @@ __tvmffi_cubin_module:
     .section .data
     .balign 16
 .Limages:
-    .quad __tvmffi_cubin_image_kernels,0,0,0,.L40,0,0,0,0
+    .quad __tvmffi_cubin_image_kernels,0,0,0,.L35,0,0,0,0
 .Lkernels:
-    .quad .Limages+0,.L41,.L42,0,0,0,0;.long 0,0,0,0
+    .quad .Limages+0,.L36,.L37,0,0,0,0;.long 0,0,0,0
     .section .text
     .balign 16
     stub all,tvmffi_cubin_call,.Lfunctions+0

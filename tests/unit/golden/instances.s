@@ -25,44 +25,44 @@ __tvm_ffi_\name:
     .asciz "n"
 .L9:
     .asciz "int"
-.L12:
-    .asciz "v(float4* x, int n) when n % 4 == 0"
-.L13:
-    .byte 7,0,0,1,0,19,0
-.L14:
-    .asciz "x.data_ptr != 0"
-.L15:
-    .byte 3,1,0,0
-.L17:
-    .byte 3,2,0,26,5,0,3,1,0,8,20,24,0
-.L18:
-    .asciz "not (f or n < num_sms)"
-.L21:
-    .asciz "float*"
-.L22:
-    .asciz "f"
-.L23:
-    .asciz "bool"
-.L26:
-    .asciz "s + t(float* x, int n, bool f) when (x.data_ptr != 0) and (not (f or n < num_sms))"
-.L28:
-    .asciz "u()"
-.L29:
-    .asciz "v(float4* x, int n) when n % 4 == 0\012s + t(float* x, int n, bool f) when (x.data_ptr != 0) and (not (f or n < num_sms))\012u()"
-.L31:
-    .asciz "only(float4* x, int n)"
-.L32:
-    .asciz "only"
-.L34:
+.L11:
     .asciz "kernels"
-.L35:
+.L12:
     .asciz "v"
-.L36:
+.L14:
+    .asciz "v(float4* x, int n) when n % 4 == 0"
+.L15:
+    .byte 7,0,0,1,0,19,0
+.L16:
+    .asciz "x.data_ptr != 0"
+.L17:
+    .byte 3,1,0,0
+.L19:
+    .byte 3,2,0,26,5,0,3,1,0,8,20,24,0
+.L20:
+    .asciz "not (f or n < num_sms)"
+.L23:
+    .asciz "float*"
+.L24:
+    .asciz "f"
+.L25:
+    .asciz "bool"
+.L27:
     .asciz "s"
-.L37:
+.L28:
     .asciz "t"
-.L38:
+.L30:
+    .asciz "s + t(float* x, int n, bool f) when (x.data_ptr != 0) and (not (f or n < num_sms))"
+.L31:
     .asciz "u"
+.L33:
+    .asciz "u()"
+.L34:
+    .asciz "v(float4* x, int n) when n % 4 == 0\012s + t(float* x, int n, bool f) when (x.data_ptr != 0) and (not (f or n < num_sms))\012u()"
+.L36:
+    .asciz "only(float4* x, int n)"
+.L37:
+    .asciz "only"
     .section .data.rel.ro,"aw"
     .balign 16
 .L4:
@@ -75,36 +75,36 @@ __tvm_ffi_\name:
 .L10:
     .quad .L6,.L7,0;.byte 2,32;.short 1;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,16,0,-1;.byte 0,0,1,0,0;.zero 3
     .quad .L8,.L9,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 4,1,0,-1;.byte 1,0,0,0,1;.zero 3
-.L11:
+.L13:
     .quad .Lkernels+0,.L4,.L5;.long 2,3,1,0,0;.byte 1,1;.zero 2
-.L16:
-    .quad .L13,.L14,0;.byte 0,0;.short 0,0;.byte 63;.zero 1
+.L18:
+    .quad .L15,.L16,0;.byte 0,0;.short 0,0;.byte 63;.zero 1
     .quad 0,0,64;.byte 1,0;.short 3,0;.byte 3;.zero 1
-    .quad .L15,.L8,0;.byte 1,0;.short 0,0;.byte 0;.zero 1
-.L19:
+    .quad .L17,.L8,0;.byte 1,0;.short 0,0;.byte 0;.zero 1
+.L21:
     .byte 0;.zero 3;.long 2;.quad 0
-.L20:
-    .quad .L17,.L18,0;.byte 0,0;.short 0,0;.byte 63;.zero 1
+.L22:
+    .quad .L19,.L20,0;.byte 0,0;.short 0,0;.byte 63;.zero 1
     .quad 0,0,1;.byte 1,0;.short 3,0;.byte 3;.zero 1
     .quad 0,0,1;.byte 1,0;.short 0,0;.byte 0;.zero 1
-.L24:
-    .quad .L6,.L21,0;.byte 2,32;.short 1;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,4,0,-1;.byte 0,0,1,0,0;.zero 3
+.L26:
+    .quad .L6,.L23,0;.byte 2,32;.short 1;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,4,0,-1;.byte 0,0,1,0,0;.zero 3
     .quad .L8,.L9,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 4,1,0,-1;.byte 1,0,0,0,1;.zero 3
-    .quad .L22,.L23,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 1,1,0,-1;.byte 5,0,0,0,1;.zero 3
-.L25:
-    .quad .Lkernels+72,.L4,.L16;.long 2,3,1,0,0;.byte 1,1;.zero 2
-    .quad .Lkernels+144,.L19,.L20;.long 1,3,1,0,0;.byte 1,1;.zero 2
-.L27:
+    .quad .L24,.L25,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 1,1,0,-1;.byte 5,0,0,0,1;.zero 3
+.L29:
+    .quad .Lkernels+72,.L4,.L18;.long 2,3,1,0,0;.byte 1,1;.zero 2
+    .quad .Lkernels+144,.L21,.L22;.long 1,3,1,0,0;.byte 1,1;.zero 2
+.L32:
     .quad .Lkernels+216,0,0;.long 0,0,0,0,0;.byte 0,0;.zero 2
-.L30:
-    .quad .L12,.L11,.L10,0,0;.long 2,1,2,0,0,0;.byte 1;.zero 7
-    .quad .L26,.L25,.L24,0,0;.long 3,2,3,0,0,0;.byte 1;.zero 7
-    .quad .L28,.L27,0,0,0;.long 0,1,1,0,0,0;.byte 0;.zero 7
-.L33:
-    .quad .L31,.L11,.L10,0,0;.long 2,1,2,0,0,0;.byte 1;.zero 7
+.L35:
+    .quad .L14,.L13,.L10,0,0;.long 2,1,2,0,0,0;.byte 1;.zero 7
+    .quad .L30,.L29,.L26,0,0;.long 3,2,3,0,0,0;.byte 1;.zero 7
+    .quad .L33,.L32,0,0,0;.long 0,1,1,0,0,0;.byte 0;.zero 7
+.L38:
+    .quad .L36,.L13,.L10,0,0;.long 2,1,2,0,0,0;.byte 1;.zero 7
 .Lfunctions:
-    .quad .L22,.L29,.L30;.long 3,3
-    .quad .L32,.L31,.L33;.long 1,2
+    .quad .L24,.L34,.L35;.long 3,3
+    .quad .L37,.L36,.L38;.long 1,2
 .L39:
     .quad .Limages+0
     .balign 16
@@ -116,12 +116,12 @@ __tvmffi_cubin_module:
     .section .data
     .balign 16
 .Limages:
-    .quad __tvmffi_cubin_image_kernels,0,0,0,.L34,0,0,0,0
+    .quad __tvmffi_cubin_image_kernels,0,0,0,.L11,0,0,0,0
 .Lkernels:
-    .quad .Limages+0,.L35,.L35,0,0,0,0;.long 0,0,0,0
-    .quad .Limages+0,.L36,.L36,0,0,0,0;.long 0,0,0,0
-    .quad .Limages+0,.L37,.L37,0,0,0,0;.long 0,0,0,0
-    .quad .Limages+0,.L38,.L38,0,0,0,0;.long 0,0,0,0
+    .quad .Limages+0,.L12,.L12,0,0,0,0;.long 0,0,0,0
+    .quad .Limages+0,.L27,.L27,0,0,0,0;.long 0,0,0,0
+    .quad .Limages+0,.L28,.L28,0,0,0,0;.long 0,0,0,0
+    .quad .Limages+0,.L31,.L31,0,0,0,0;.long 0,0,0,0
     .section .text
     .balign 16
     stub f,tvmffi_cubin_call,.Lfunctions+0
