@@ -196,7 +196,7 @@ class TestABuild:
             (
                 KERNELS,
                 ["counters", "double limit", "scale"],
-                "declares 'double limit', kernel nothing has 'unsigned int limit' of 4",
+                "kernel 'nothing': bound_params: parameter 1 ('limit') is declared 'double'",
             ),
             (None, NAMES, "no kernel is embedded that could tell the type of 'counters': declare"),
         ],

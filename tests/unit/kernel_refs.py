@@ -21,7 +21,6 @@ def kernel_ref(
     sizes: dict[str, int] | None = None,
     known: bool = True,
     names_known: bool = True,
-    static_smem_bytes: int = 0,
 ) -> KernelSignature:
     """Return the kernel of a declaration such as ``"copy(const float* x, float* y)"``.
 
@@ -36,7 +35,7 @@ def kernel_ref(
     params = parse_params(inner.removesuffix(")"))
     filled = tuple(param.type.size or (sizes or {})[param.name] for param in params)
     symbol = name.replace("::", "_")
-    kernel = Kernel(symbol, filled, 16, static_smem_bytes, 0, 1024)
+    kernel = Kernel(symbol, filled, 16, 0, 0, 1024)
     found = check(params, kernel, name) if known else ()
     problem = "" if known else "declare its parameters"
     spelled = FunctionName(name, symbol, None)

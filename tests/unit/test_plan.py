@@ -40,7 +40,7 @@ def test_every_kind_of_parameter_and_source():
         "__half f, bool t, Pair p, long extra",
         strided="any",
     )
-    ref = kernel_ref(declaration, sizes={"p": 24}, static_smem_bytes=1024)
+    ref = kernel_ref(declaration, sizes={"p": 24})
     text = text_of({"all": [[(launch, ref)]]}, doc="Does\n\tit all.")
     golden_file.check("every_kind.s", text)
 

@@ -14,9 +14,10 @@ from ..cuda.options import nvrtc_options
 from ..cuda.program import in_parallel
 from ..errors import CompileError
 from ..kernels.cubin import Cubin
+from ..kernels.demangle import squeeze
 from ..sources.facts import KernelFact
 from ..sources.source import DEVICE_IMAGE, Source
-from .probe import Probe, Types, is_own, plan, squeeze
+from .probe import Probe, Types, is_own, plan
 from .units import Unit, make_units, other_units_hints, wanted_instances, with_hints
 
 if TYPE_CHECKING:
@@ -221,15 +222,11 @@ def _types(done: Sequence[_Compiled]) -> Types:
     homes: Counter[str] = Counter()
     for one in done:
         homes.update({squeeze(x.qualified) for x in one.unit.facts.kernels if x.defined})
-    told = _agreed([one.probe.types(one.cubin.lowered_names) for one in done])
-    return {name: types for name, types in told.items() if homes[name] < 2}
+    known = _agreed([one.probe.types(one.cubin.lowered_names) for one in done])
+    return {name: types for name, types in known.items() if homes[name] < 2}
 
 
-def _agreed(told: Sequence[Mapping[str, _Value]]) -> dict[str, _Value]:
+def _agreed(several: Sequence[Mapping[str, _Value]]) -> dict[str, _Value]:
     """Return one mapping of several, without what is not the same in each that has it."""
-    everything = {name: value for one in told for name, value in one.items()}
-    return {
-        name: value
-        for name, value in everything.items()
-        if all(one.get(name, value) == value for one in told)
-    }
+    every = {name: value for one in several for name, value in one.items()}
+    return {k: v for k, v in every.items() if all(one.get(k, v) == v for one in several)}

@@ -35,8 +35,7 @@ class Image(NamedTuple):
     @property
     def facts(self) -> dict[str, object]:
         """What the manifest says of it, as JSON values."""
-        told = known_signatures(self.signatures)
-        signatures = {**told, **self.cubin.signatures}
+        signatures = {**known_signatures(self.signatures), **self.cubin.signatures}
         return {**self.cubin.facts, "crc32": zlib.crc32(self.cubin.image), "signatures": signatures}
 
     def archs(self) -> dict[str, tuple[str, ...]]:
@@ -71,11 +70,6 @@ def with_own(
                 "device sources' own image has: rename it"
             )
     return (*(image._replace(name=name) for name, image in compiled.items()), *images)
-
-
-def may_be_named(request: Request) -> bool:
-    """Whether host code may know images by their names, as far as its texts tell."""
-    return any("EMBED_CUBIN" in source.text for source in request.host_sources)
 
 
 def given_image(name: str, given: Cubin) -> Image:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from ..kernels.demangle import demangle, split_list
+from ..kernels.demangle import demangle, split_list, squeeze
 from ..sources.facts import KernelFact
 
 # A probe is a variable template over the kernel's function type: its mangled name spells the type
@@ -80,11 +80,6 @@ class Probe(NamedTuple):
             {kernel: key for kernel, key in self.kernels.items() if kernel not in failed},
             tuple(name for name in self.hidden if name not in failed),
         )
-
-
-def squeeze(text: str) -> str:
-    """Return text without spaces, for comparing names however they were written."""
-    return "".join(text.split())
 
 
 def is_own(name: str) -> bool:

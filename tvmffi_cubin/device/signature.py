@@ -14,11 +14,11 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from ..kernels.cubin import Cubin, Kernel
-from ..kernels.demangle import FunctionName, function_name, spelled_types
+from ..kernels.demangle import FunctionName, function_name, spelled_types, squeeze
 from ..kernels.types import CxxType, Param, parse_params, parse_type, sized_type
 from ..sources.facts import KernelFact
 from ..sources.parameters import Parameter
-from .probe import Types, squeeze
+from .probe import Types
 
 _BY_SIZE = {1: "int8_t", 2: "int16_t", 4: "int", 8: "void*"}
 
@@ -68,10 +68,10 @@ def resolve(cubin: Cubin, facts: Sequence[KernelFact], types: Types) -> list[Ker
 
 
 def _resolved(
-    kernel: Kernel, declared: Mapping[str, Sequence[KernelFact]], told: Types
+    kernel: Kernel, declared: Mapping[str, Sequence[KernelFact]], known: Types
 ) -> KernelSignature:
     name = function_name(kernel.name)
-    types = told.get(kernel.name, told.get(squeeze(name.display), spelled_types(name)))
+    types = known.get(kernel.name, known.get(squeeze(name.display), spelled_types(name)))
     fact = _fact(kernel, name, types, declared)
     written = (fact.params if fact else None) or ()
     texts = [param.type_text for param in written] if types is None else types

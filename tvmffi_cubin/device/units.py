@@ -28,14 +28,10 @@ _MOST_HINTS = 3
 class Unit(NamedTuple):
     """One source with those that belong to every unit, as NVRTC takes them."""
 
-    # What messages call it.
-    name: str
-    # The source, between those of which every unit has its own copy (macros, types, inline
-    # functions).
-    text: str
-    # Where headers are searched, and whether beside it first.
+    name: str  # what messages call it
+    text: str  # between those of which every unit has a copy: macros, types, inline functions
     include_paths: tuple[str, ...]
-    is_file: bool
+    is_file: bool  # headers are searched beside it first
     facts: SourceFacts
 
 

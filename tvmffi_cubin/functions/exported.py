@@ -39,7 +39,7 @@ class Exported(NamedTuple):
         ranks = {self.ndim, other.ndim} - {None}
         if both is None or self.type.size != other.type.size or len(ranks) > 1:
             raise ValueError(
-                f"{self.name!r} is {other._told} here and {self._told} before: give it another "
+                f"{self.name!r} is {other._typed} here and {self._typed} before: give it another "
                 "name, or a value by args="
             )
         return self._replace(
@@ -50,7 +50,7 @@ class Exported(NamedTuple):
         )
 
     @property
-    def _told(self) -> str:
+    def _typed(self) -> str:
         rank = "" if self.ndim is None else f" and rank {self.ndim}"
         return f"'{self.type.text}' of {self.type.size} bytes{rank}"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..device.signature import KernelSignature
 from ..kernels.cubin import Kernel
-from ..kernels.demangle import function_name
+from ..kernels.demangle import function_name, squeeze
 from ..kernels.types import Param, parse_params
 from ..launches.launch import Launch
 from ..launches.values import told
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ..device.image import Image
 
 _MOST_LISTED = 20
-_MOST_THREADS = 1024
 
 
 class Kernels:
@@ -49,7 +48,7 @@ class Kernels:
         for image in images:
             archs, expressions = image.archs(), defaultdict(list)
             for expression, symbol in image.cubin.lowered_names.items():
-                expressions[symbol].append(_squeezed(expression))
+                expressions[symbol].append(squeeze(expression))
             for signature in image.signatures:
                 symbol = signature.kernel.name
                 known = signature._replace(image=image.name, archs=archs.get(symbol, ()))
@@ -57,7 +56,7 @@ class Kernels:
                     known = _with_bound(known, bound)
                 self.every.append(known)
                 symbols[symbol].append(known)
-                whole, base = _squeezed(known.name.display), _squeezed(known.name.qualified)
+                whole, base = squeeze(known.name.display), squeeze(known.name.qualified)
                 exact = {whole, *expressions[symbol]}
                 for name in exact:
                     names[name].append(known)
@@ -79,7 +78,7 @@ class Kernels:
             known = ", ".join(repr(image.name) for image in self.images) or "none"
             raise ValueError(f"there is no image {launch.image!r}; there are {known}")
         unread = "".join(f"; image {x.name!r}: {x.problem}" for x in images.values() if x.problem)
-        name, found = _squeezed(wanted).removeprefix("::"), list[KernelSignature]()
+        name, found = squeeze(wanted).removeprefix("::"), list[KernelSignature]()
         for named in self._named:
             found = found or [x for x in named.get(name, ()) if x.image in images]
         if not found:
@@ -118,11 +117,6 @@ def _cut(texts: Sequence[str], separator: str) -> str:
     return separator.join([*texts[:_MOST_LISTED], *rest])
 
 
-def _squeezed(text: str) -> str:
-    """Return text without spaces, for comparing names however they were written."""
-    return "".join(text.split())
-
-
 def _no_match(wanted: str, kernels: Sequence[KernelSignature]) -> str:
     import difflib
 
@@ -142,8 +136,8 @@ def _with_bound(signature: KernelSignature, bound: Sequence[Exported]) -> Kernel
     last = signature.params[max(own, 0) :]
     # Of one type, those in another order would be mixed up.
     in_order = not signature.names_known or all(
-        given.name == real.name or given.name not in [x.name for x in signature.params]
-        for given, real in zip(bound, last, strict=False)
+        declared.name == real.name or declared.name not in [x.name for x in signature.params]
+        for declared, real in zip(bound, last, strict=False)
     )
     if own < 0 or not in_order:
         raise ValueError(
@@ -155,9 +149,9 @@ def _with_bound(signature: KernelSignature, bound: Sequence[Exported]) -> Kernel
     if not signature.params:
         return signature
     params = [*signature.params[:own]]
-    for real, given in zip(last, bound, strict=True):
-        name = real.name if signature.names_known else given.name
-        params.append(Param(name, given.type if given.type.text else real.type))
+    for real, declared in zip(last, bound, strict=True):
+        name = real.name if signature.names_known else declared.name
+        params.append(Param(name, declared.type if declared.type.text else real.type))
     with told(f"kernel {signature.name.display!r}"):
         return signature._replace(params=checked(params, signature, "bound_params"))
 
@@ -172,7 +166,7 @@ def _in_file(image: str, wanted: str, launch: Launch, declared: Sequence[Param])
                 f"image {image!r} is a file of its own, which is seen only when it is loaded"
             )
     sizes = tuple(param.type.size or 0 for param in params)
-    kernel = Kernel(wanted, sizes, 0, 0, 0, _MOST_THREADS)
+    kernel = Kernel(wanted, sizes, 0, 0, 0, 1024)
     return KernelSignature(kernel, function_name(wanted), params, opaque=True, image=image)
 
 
@@ -183,7 +177,7 @@ def _by_part(kernels: Sequence[KernelSignature], part: str) -> list[KernelSignat
     """
     numbered = re.escape(part) + r"\w*?_[1-9]"
     for names in (
-        [_squeezed(x.name.display) for x in kernels],
+        [squeeze(x.name.display) for x in kernels],
         [x.kernel.name for x in kernels],
     ):
         found = [(name, x) for name, x in zip(names, kernels, strict=True) if part in name]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import __version__
-from ..device.image import Image, may_be_named
+from ..device.image import Image
 from ..errors import ToolchainError
 from ..functions.assembly import image_text, manifest_text
 from ..functions.plan import Plan
@@ -58,7 +58,7 @@ class Job(NamedTuple):
         assembler: tuple[str, ...] = ()
         if self.images or is_called or tables:
             assembler = (os.fspath(toolchain.find_assembler()),)
-        is_named = is_called or not self.request.is_object or may_be_named(self.request)
+        is_named = is_called or not self.request.is_object or self.request.names_images
         sections = []
         for image in self.images:
             files[image.file] = image.cubin.image

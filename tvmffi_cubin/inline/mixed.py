@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..cache.store import Cache
 from ..cuda import nvrtc
 from ..cuda.program import in_parallel
-from ..device.image import Image, may_be_named
+from ..device.image import Image
 from ..device.units import base_name, of_names, wanted_instances
 from ..functions.registration import registration
 from ..host.later import Later
@@ -136,7 +136,7 @@ def _image_name(request: Request, sources: Sources) -> str:
     """
     host = {*sources.host_functions, *(sources.exported_by_files or ())}
     named = {export.name for export in request.functions or ()} - host
-    if not request.is_object or named or may_be_named(request):
+    if not request.is_object or named or request.names_images:
         return DEVICE_IMAGE
     return f"{DEVICE_IMAGE}_{re.sub(r'[^0-9A-Za-z_]', '_', request.output.rpartition('.')[0])}"
 

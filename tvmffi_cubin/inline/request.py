@@ -131,6 +131,11 @@ class Request(NamedTuple):
         return (*self.cpp_sources, *self.cuda_sources, *files.c, *files.cxx, *files.cuda)
 
     @property
+    def names_images(self) -> bool:
+        """Whether host code may know images by their names, as far as its texts tell."""
+        return any("EMBED_CUBIN" in source.text for source in self.host_sources)
+
+    @property
     def needs_cuda(self) -> bool:
         """Whether anything of CUDA's wheels is needed: not by C++ that names nothing of it."""
         files = self.files

@@ -77,6 +77,11 @@ def spelled_types(name: FunctionName) -> tuple[str, ...] | None:
     return name.params
 
 
+def squeeze(text: str) -> str:
+    """Return text without spaces, for comparing names however they were written."""
+    return "".join(text.split())
+
+
 def split_list(text: str, at: str = ",") -> list[str]:
     """Split a list of types or template arguments at its outermost commas, or another character."""
     cuts = [-1, *_outermost(text, at), len(text)]
