@@ -8,8 +8,8 @@ import os
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from .. import config
 from ..errors import CompileError, ToolchainError
@@ -18,7 +18,7 @@ from ..kernels.cubin import KINDS, Cubin
 from . import program
 from .arch import Archs, is_ptx, number_of, resolve_arch, resolve_archs
 from .libraries import Cuda, find_cuda
-from .options import nvrtc_options
+from .options import items, nvrtc_options
 from .precompiled import compile_with
 from .program import INVALID_OPTION, SUCCESS, Compiled, Nvrtc, Program, Stop
 
@@ -104,9 +104,9 @@ def compile(  # noqa: A001
     if target_type not in KINDS:
         raise ValueError(f"target_type={target_type!r}: there are {', '.join(map(repr, KINDS))}")
     given = nvrtc_options(options)
-    folders = map(os.fspath, _sequence("include_paths", include_paths))
-    names = tuple(_sequence("name_expressions", name_expressions))
-    with_pch = config.wants_pch(use_pch)
+    folders = map(os.fspath, items("include_paths", include_paths))
+    names = items("name_expressions", name_expressions)
+    uses_pch = config.wants_pch(use_pch)
     cuda = find_cuda()
     nvrtc = program.load(cuda.nvrtc)
     targets = _targets(resolve_archs(arch, options), target_type, nvrtc, cuda)
@@ -114,78 +114,69 @@ def compile(  # noqa: A001
     # No name of a file needs to be UTF-8, as those in #line must be.
     has_name = source_include or source.startswith("#line ")
     text = source if has_name else line_directive(name) + source
-    shared = Program(
-        name if source_include else _NOWHERE,
-        text,
-        tuple(_options(nvrtc, (name, text, *given), given, folders, cuda)),
-        name_expressions=names,
-    )
-    compile_for = partial(
-        _image,
-        shared,
-        target_type,
-        nvrtc=nvrtc,
-        cuda=cuda,
-        title=name,
-        source=source,
-        with_pch=with_pch,
-    )
+    words = tuple(_options(nvrtc, (name, text, *given), given, folders, cuda))
+    shared = Program(name if source_include else _NOWHERE, text, words, target_type, names)
+    compilation = _Compilation(nvrtc, cuda, name, source, shared, uses_pch)
     if len(targets) == 1:
-        return compile_for(targets[0])
+        return compilation.image(targets[0])
     from .nvfatbin import join
 
     cuda.require("nvfatbin")
-    return join(program.in_parallel(compile_for, targets))
+    return join(program.in_parallel(compilation.image, targets))
 
 
-def _image(
-    shared: Program,
-    target_type: str,
-    arch: str,
-    *,
-    nvrtc: Nvrtc,
-    cuda: Cuda,
-    title: str,
-    source: str,
-    with_pch: bool,
-) -> Cubin:
-    """Compile a program for one architecture; of ``"compute_90"`` and the like PTX is made."""
-    kind = "ptx" if is_ptx(arch) else target_type
-    # PTX is assembled along the way: what its base architecture lacks comes to light now and not on
-    # some newer device.
-    target = f"sm_{number_of(arch)}" if is_ptx(arch) else arch
-    command = (f"-arch={target}", *_KIND_OPTIONS.get(kind, ()), *shared.options)
-    one = shared._replace(options=command, kind=kind)
-    packages = [os.fspath(path) for path in (include_dir(), shim_dir(), *cuda.include_dirs)]
+class _Compilation(NamedTuple):
+    """A compilation for any architecture."""
 
-    def compile_it(stop: Stop) -> Compiled:
-        return compile_with(nvrtc, one, stop, packages) if with_pch else nvrtc.compile(one, stop)
+    nvrtc: Nvrtc
+    cuda: Cuda
+    title: str
+    source: str
+    shared: Program  # but for what is of an architecture
+    uses_pch: bool
 
-    done = program.Call(compile_it).result()
-    log = done.log.replace(_NOWHERE, title)
-    if done.result == INVALID_OPTION:
-        raise ValueError(
-            f"NVRTC {nvrtc.release} refuses an option: {log}; the options were: {' '.join(command)}"
-        )
-    if done.result != SUCCESS:
-        from .hints import explained
+    def image(self, arch: str) -> Cubin:
+        """Compile for one architecture; of ``"compute_90"`` and the like PTX is made."""
+        nvrtc, title = self.nvrtc, self.title
+        kind = "ptx" if is_ptx(arch) else self.shared.kind
+        # PTX is assembled along the way: what its base architecture lacks comes to light now and
+        # not on some newer device.
+        target = f"sm_{number_of(arch)}" if is_ptx(arch) else arch
+        command = (f"-arch={target}", *_KIND_OPTIONS.get(kind, ()), *self.shared.options)
+        one = self.shared._replace(options=command, kind=kind)
+        foreign = [os.fspath(path) for path in self.cuda.include_dirs]
+        packages = [os.fspath(include_dir()), os.fspath(shim_dir()), *foreign]
 
-        log = log or f"NVRTC fails with error {done.result}"
-        text = explained(log, source=source, arch=arch, cuda=cuda)
-        message = f"{title} does not compile for {arch}:\n{text}"
-        raise CompileError(message, log=log, source=source, options=command)
-    if not done.image:
-        raise ValueError(
-            "NVRTC made no image: one of the options asks for another kind of output "
-            f"({' '.join(command)}); leave out -dlto, -ptx and the like, and say target_type="
-        )
-    if log:
-        foreign = tuple(f"{folder}/" for folder in cuda.include_dirs)
-        own = (line for line in log.splitlines() if not line.startswith(foreign))
-        level = logging.WARNING if any(": warning" in line for line in own) else logging.INFO
-        logger = logging.getLogger("tvmffi_cubin")
-        logger.log(level, "NVRTC on %s for %s:\n%s", title, arch, log)
-    return Cubin(done.image, arch, done.lowered_names, log, kind=kind, cuda_version=nvrtc.release)
+        def compile_it(stop: Stop) -> Compiled:
+            if self.uses_pch:
+                return compile_with(nvrtc, one, stop, packages)
+            return nvrtc.compile(one, stop)
+
+        done = program.Call(compile_it).result()
+        log = done.log.replace(_NOWHERE, title)
+        given = " ".join(command)
+        if done.result == INVALID_OPTION:
+            raise ValueError(
+                f"NVRTC {nvrtc.release} refuses an option: {log}; the options were: {given}"
+            )
+        if done.result != SUCCESS:
+            from .hints import explained
+
+            log = log or f"NVRTC fails with error {done.result}"
+            text = explained(log, source=self.source, arch=arch, cuda=self.cuda)
+            message = f"{title} does not compile for {arch}:\n{text}"
+            raise CompileError(message, log=log, source=self.source, options=command)
+        if not done.image:
+            raise ValueError(
+                "NVRTC made no image: one of the options asks for another kind of output "
+                f"({given}); leave out -dlto, -ptx and the like, and say target_type="
+            )
+        if log:
+            own = (line for line in log.splitlines() if not line.startswith(tuple(foreign)))
+            level = logging.WARNING if any(": warning" in line for line in own) else logging.INFO
+            logger = logging.getLogger("tvmffi_cubin")
+            logger.log(level, "NVRTC on %s for %s:\n%s", title, arch, log)
+        return Cubin(done.image, arch, done.lowered_names, log, kind, nvrtc.release)
 
 
 def nvrtc_compile(
@@ -206,7 +197,7 @@ def nvrtc_compile(
     extra_opts : sequence of str or bytes, optional
         As `options` of `compile`.
     """
-    options = [os.fsdecode(option) for option in _sequence("extra_opts", extra_opts or ())]
+    options = [os.fsdecode(option) for option in items("extra_opts", extra_opts or ())]
     return compile(source, name=name, arch=arch, options=options, source_include=True).image
 
 
@@ -224,12 +215,6 @@ def line_directive(name: str) -> str:
     """Return the directive after which the compiler takes lines for those of a source."""
     escaped = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
     return f'#line 1 "{escaped}"\n'
-
-
-def _sequence(what: str, given: object) -> Iterable[str]:
-    if isinstance(given, str | bytes | os.PathLike) or not isinstance(given, Iterable):
-        raise TypeError(f"{what} must be a sequence, got {given!r}; pass a list")
-    return given
 
 
 def _targets(archs: tuple[str, ...], target_type: str, nvrtc: Nvrtc, cuda: Cuda) -> tuple[str, ...]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 from .arch import check_archs
 
@@ -63,14 +63,20 @@ class Option(NamedTuple):
     items: tuple[str, ...]
 
 
+def items(what: str, given: object) -> tuple[Any, ...]:
+    """Return what a caller gave in a list or the like."""
+    if isinstance(given, str | bytes | os.PathLike) or not isinstance(given, Iterable):
+        raise TypeError(f"{what} must be a sequence, got {given!r}; pass a list")
+    return tuple(given)
+
+
 def check_options(options: object) -> tuple[str, ...]:
     """Return a caller's options, which are strings, one an item."""
-    if isinstance(options, (str, bytes)) or not isinstance(options, Sequence):
-        raise TypeError(f"options must be a sequence of strings, got {options!r}; pass a list")
-    for option in options:
+    given = items("options", options)
+    for option in given:
         if not isinstance(option, str):
             raise TypeError(f"options must hold strings, got {type(option).__name__} {option!r}")
-    return tuple(options)
+    return given
 
 
 def read(options: object) -> Iterator[Option]:
@@ -83,16 +89,16 @@ def read(options: object) -> Iterator[Option]:
         spelled, separator, value = (*re.split(r"(=|\s+)", item, maxsplit=1), "", "")[:3]
         name = f"-{spelled.lstrip('-')}" if spelled.startswith("-") else spelled
         name = _SHORT.get(name, name)
-        items: tuple[str, ...] = (item,)
+        given: tuple[str, ...] = (item,)
         if name in _VALUED and separator != "=":
             value = value or next(rest, "")
-            items = (spelled, value)
+            given = (spelled, value)
         elif separator.isspace():
             name, value = item, ""
         if name in _VALUED and not value.strip(","):
             # NVRTC would take the option after it, or end the process.
             raise ValueError(f"the option {spelled!r} has no value: give it one, or leave it out")
-        yield Option(name, value, items)
+        yield Option(name, value, given)
 
 
 def named_archs(options: object, archs: object = None) -> tuple[str, ...]:
@@ -120,7 +126,7 @@ def nvrtc_options(options: object) -> tuple[str, ...]:
     kept: list[str] = []
     # nvcc has the host's preprocessor read both sides.
     of_both = (x for x in read(_host_options(options)) if x.name in _PREPROCESSOR)
-    for name, value, items in (*read(options), *of_both):
+    for name, value, given in (*read(options), *of_both):
         if name == "-Xptxas":  # NVRTC takes one at a time
             kept += (f"-Xptxas={part}" for part in _at_commas(value))
         elif name == "-isystem":
@@ -128,7 +134,7 @@ def nvrtc_options(options: object) -> tuple[str, ...]:
         elif name == "-std":
             kept.append(f"-std={value}")
         elif name not in _NOT_FOR_NVRTC:
-            kept += items
+            kept += given
     return tuple(kept)
 
 
