@@ -47,12 +47,12 @@ def dimensions(what: str, value: Any) -> Dimensions:
 
 def shaped(function: Function, shape: Any) -> Callable[..., Any]:
     """Return ``function[shape]``, and keep it for next time."""
-    callers_grid = function._callers_grid
-    if callers_grid is not None and callable(shape):
+    blocks = function._blocks_per_program
+    if blocks is not None and callable(shape):
         return partial(call_by_grid, function, shape)
-    if callers_grid is not None:
+    if blocks is not None:
         x, y, z = dimensions("grid", shape)
-        given: dict[str, Any] = {"grid": (x * callers_grid[1], y, z)}
+        given: dict[str, Any] = {"grid": (x * blocks, y, z)}
     elif isinstance(shape, tuple) and len(shape) in (2, 3):
         given = dict(zip(("grid", "block", "dynamic_smem_bytes"), shape, strict=False))
     else:
@@ -103,7 +103,7 @@ def with_options(function: Function, options: Options) -> Function:
     """Return a function with these options, made before or now."""
     made = function._kept.get(options)
     if made is None:
-        kind = Function if function._callers_grid is None else WithKeywords
+        kind = Function if function._blocks_per_program is None else WithKeywords
         stream, grid, block, smem, attributes = options
         packed = b"".join(_ATTRIBUTE.pack(*item) for item in attributes) or None
         none = (None, None, None)
@@ -129,8 +129,9 @@ def call_by_grid(
 ) -> None:
     """Call with the grid that the caller's function computes of the arguments."""
     args = function._ordered(args, kwargs)
-    names, (meta, _) = function._common_names, function._callers_grid or (None, 1)
-    if names is None or meta is None:
+    names = function._common_names
+    meta, *others = (x["launches"][0].get("meta", {}) for x in function._instances)
+    if names is None or any(x != meta for x in others):
         raise TypeError(
             f"{function.name}: its instances differ in what a grid's function would get: give "
             "numbers, or each Launch a grid="

@@ -182,17 +182,12 @@ class Function(tvm_ffi.Function):
         return known[0] if all(names == known[0] for names in known) else None
 
     @cached_property
-    def _callers_grid(self) -> tuple[Mapping[str, Any] | None, int] | None:
-        """What a grid alone means: `Launch.meta`, and how many blocks in x each of it is.
-
-        Of instances that differ in the former it is None; None where callers cannot give it alone.
-        """
+    def _blocks_per_program(self) -> int | None:
+        """What a caller's grid counts in x; None where callers do not give a grid alone."""
         firsts = [x["launches"][0] for x in self._instances]
-        metas = [x.get("meta", {}) for x in firsts]
-        units = {x.get("blocks_per_program", 1) for x in firsts}
-        if len(units) > 1 or any("grid" in x or "block" not in x for x in firsts):
-            return None
-        return metas[0] if all(x == metas[0] for x in metas) else None, units.pop()
+        found = {x.get("blocks_per_program", 1) for x in firsts}
+        is_callers = all("grid" not in x and "block" in x for x in firsts)
+        return found.pop() if is_callers and len(found) == 1 else None
 
     def _ordered(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """Return arguments by position; keywords in their places."""
