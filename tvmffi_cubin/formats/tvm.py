@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..inline.calls import build_inline, load_inline
 from ..inline.options import TextOptions, spelled_out
+from ..launches.values import told
 from .description import read_source
 from .tvm_binary import binary_module, binary_rows
 from .tvm_table import FunctionInfo, json_rows, make_launches
@@ -52,10 +53,8 @@ def read_table(source: Source | Mapping[str, Any]) -> dict[str, Launch]:
 
 def _rows(source: Source | Mapping[str, Any]) -> list[FunctionInfo]:
     label, data, _ = read_source(source, "table")
-    try:
+    with told(label):
         return binary_rows(data) if isinstance(data, bytes) else json_rows(data)
-    except ValueError as error:
-        raise ValueError(f"{label}: {error}") from None
 
 
 @spelled_out(TextOptions)

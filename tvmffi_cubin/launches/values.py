@@ -115,7 +115,7 @@ def power_of_two(what: str, value: Any) -> int:
 
 def figure(what: str, value: Any) -> Figure:
     """Check a constant or an expression."""
-    return (expression if isinstance(value, str) else integer)(what, value)
+    return expression(what, value) if isinstance(value, str) else integer(what, value)
 
 
 def figures(what: str, value: Any, most: int = 3, *, least: int = 1) -> tuple[Figure, ...]:
