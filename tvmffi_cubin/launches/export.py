@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .dispatch import Instances, instances_of
@@ -25,9 +25,15 @@ class Export(NamedTuple):
         return tuple(launch for launches in self.instances or () for launch in launches)
 
 
-def key_text(exports: Iterable[Export]) -> str:
+def key_text(exports: Sequence[Export]) -> str:
     """Return everything of exports as one text for a key."""
-    found = [[x.name, x.doc, x.instances and to_json(x.instances)] for x in exports]
+    # Many functions have the very same launch.
+    launches = {id(launch): launch for x in exports for launch in x.launches}
+    values = {key: to_json(launch) for key, launch in launches.items()}
+    found = [
+        [x.name, x.doc, x.instances and [[values[id(y)] for y in way] for way in x.instances]]
+        for x in exports
+    ]
     return json.dumps(found, sort_keys=True)
 
 
