@@ -106,6 +106,36 @@ def test_threads_may_compile_at_once():
     }
 
 
+@pytest.mark.skipif(nvrtc.version() < (12, 4), reason="needs NVRTC 12.4 or newer")
+def test_a_small_source_is_compiled_without_what_it_does_not_use():
+    source = "#ifndef __CUDACC_RTC_MINIMAL__\n#error no\n#endif\n" + KERNEL
+    assert compile_it(source).image
+    with pytest.raises(CompileError, match="#error no"):
+        compile_it("#include <cstdint>\n" + source)
+    assert compile_it(source, options=["-minimal"]).image  # asked for, and said once
+
+
+@pytest.mark.parametrize(
+    ("parameters", "body"),
+    [
+        ("cudaTextureObject_t t", "x[0] = tex1Dfetch<float>(t, 0);"),
+        ("unsigned long long t", "x[0] = tex1Dfetch<float>(t, 0);"),
+        ("unsigned long long t", "surf1Dwrite(1.0f, t, 0);"),
+        ("CUuuid t", "x[0] = t.bytes[0];"),
+        ("int t", "x[0] = cudaErrorInvalidValue == t;"),
+        ("int t", 'printf("%d", t); assert(t); x[0] = __ldg(x + t) + atomicAdd(x, 1.0f);'),
+    ],
+)
+def test_what_small_sources_seldom_use_is_at_hand(parameters, body):
+    source = f'extern "C" __global__ void k(float* x, {parameters}) {{ {body} }}'
+    assert compile_it(source).image
+
+
+def test_a_kernel_may_launch_another():
+    source = KERNEL + "__global__ void launch(float* x) { launch<<<1, 1>>>(x); }"
+    assert compile_it(source, target_type="relocatable").image
+
+
 def test_ptx_is_text_for_the_base_architecture():
     for name in ("sm_90", "compute_90"):
         made = nvrtc.compile(KERNEL, arch=name, target_type="ptx")

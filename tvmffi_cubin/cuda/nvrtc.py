@@ -34,6 +34,9 @@ __all__ = [
 # NVRTC searches quoted headers in the folder of the source's name, and the current folder must not
 # decide what a source means. -no-source-include would stop headers from finding each other, too.
 _NOWHERE = "/dev/null/kernel.cu"
+# What -minimal leaves out, a sixth of a small kernel's time: textures, surfaces, device-side
+# launches, CUDA's own types. A header may need any of it.
+_NOT_MINIMAL = r"<<<|\b(?:include|cuda|CU|tex|surf|minimal)"
 _KIND_OPTIONS = {"relocatable": ["--relocatable-device-code=true"], "ltoir": ["-dlto"]}
 
 
@@ -260,8 +263,11 @@ def _options(
     if not any("_CCCL_META_UNROLL_LIMIT" in option for option in given):
         yield "-D_CCCL_META_UNROLL_LIMIT=10"
     yield from given
-    if _cmath_words().isdisjoint(re.findall(r"\w+", "\n".join(said))):
+    everything = "\n".join(said)
+    if _cmath_words().isdisjoint(re.findall(r"\w+", everything)):
         yield "-DTVMFFI_CUBIN_NO_CMATH"
+    if nvrtc.has_minimal and not re.search(_NOT_MINIMAL, everything):
+        yield "-minimal"
     yield from (f"-I{folder}" for folder in (*folders, *cuda.include_dirs))
 
 
