@@ -1,12 +1,9 @@
-/*!
- * \file tvmffi_cubin/forwarder.h
- * \brief Driver functions that a wrapper calls by their names, found at their first call.
- *
- * A generated unit says which: `TVMFFI_CUBIN_FORWARD("tvmffi_cubin_forward cuMemAlloc_v2\n")`. Each
- * becomes a hidden function that jumps to the driver's, so arguments of any kind pass through.
- * Functions are found by exact name, as linking libcuda would: cuGetProcAddress picks by CUDA
- * version instead, and for some names (cuCtxCreate) a form with other parameters.
- */
+// Driver functions that a wrapper calls by their names, found at their first call.
+//
+// A generated unit says which: `TVMFFI_CUBIN_FORWARD("tvmffi_cubin_forward cuMemAlloc_v2\n")`. Each
+// becomes a hidden function that jumps to the driver's, so arguments of any kind pass through.
+// Functions are found by exact name, as linking libcuda would: cuGetProcAddress picks by CUDA
+// version instead, and for some names (cuCtxCreate) a form with other parameters.
 #pragma once
 
 #include "core/driver.h"
@@ -28,7 +25,7 @@ inline CUresult TextWithoutDriver(CUresult, const char** text) {
 
 TVMFFI_CUBIN_END
 
-/*! \brief The function to jump to; kept in `slot` where it is the driver's own. */
+/// The function to jump to; kept in `slot` where it is the driver's own.
 extern "C" __attribute__((visibility("hidden"), used)) void* tvmffi_cubin_find_forwarded(
     const char* name, void** slot) {
   using namespace tvmffi_cubin;  // NOLINT
@@ -149,5 +146,5 @@ tvmffi_cubin_forward_first:
 )");
 // clang-format on
 
-/*! \brief Used once in a unit, with a line `tvmffi_cubin_forward <name>` for each function. */
+/// Used once in a unit, with a line `tvmffi_cubin_forward <name>` for each function.
 #define TVMFFI_CUBIN_FORWARD(lines) __asm__(lines)

@@ -1,8 +1,5 @@
-/*!
- * \file tvmffi_cubin/kernel.h
- * \brief CubinModule: an image, loaded when first needed and unloaded with its last user; and
- * CubinKernel: one kernel of it, launched on any device.
- */
+// CubinModule: an image, loaded when first needed and unloaded with its last user; and CubinKernel:
+// one kernel of it, launched on any device.
 #pragma once
 
 #include <tvm/ffi/string.h>
@@ -16,60 +13,50 @@
 
 TVMFFI_CUBIN_BEGIN
 
-/*! \brief What a module and its kernels share. */
-struct __attribute__((visibility("default"))) LoadedImage {
-  Library library{};
+/// What a module and its kernels share.
+struct __attribute__((visibility("default"))) LoadedImage : Library {
   tvm::ffi::Bytes bytes;  // owns an image that was handed over
 
-  LoadedImage() = default;
-  LoadedImage(const LoadedImage&) = delete;
-  LoadedImage& operator=(const LoadedImage&) = delete;
-  ~LoadedImage() { library.Unload(); }
+  ~LoadedImage() { Unload(); }
 
-  /*! \brief Throws what is wrong with the image, or that it has no such kernel. */
+  /// Throws what is wrong with the image, or that it has no such kernel.
   [[noreturn]] TVMFFI_CUBIN_COLD void ThrowError(const Status& status,
                                                  const char* kernel = "") const {
     Text text;
-    AddImageError(library, status, kernel, &text);
+    AddImageError(*this, status, kernel, &text);
     ThrowLaunchError(status, text.chars);
   }
 };
 
-/*!
- * \brief One kernel; movable. It keeps its image loaded, so it may outlive the CubinModule.
- *
- * Any thread may launch it, at the same time as others. Dynamic shared memory above 48 KB and
- * clusters of more than 8 blocks are opted into by themselves, up to what the launch's device has.
- *
- * Every Launch returns at once, with the driver's own answer for CheckDriver; of a refused launch
- * that says which limit it goes over.
- */
+/// One kernel; movable. It keeps its image loaded, so it may outlive the CubinModule.
+///
+/// Any thread may launch it, at the same time as others. Dynamic shared memory above 48 KB and
+/// clusters of more than 8 blocks are opted into by themselves, up to what the launch's device has.
+///
+/// Every Launch returns at once, with the driver's own answer for CheckDriver; of a refused launch
+/// that says which limit it goes over.
 class __attribute__((visibility("default"))) CubinKernel {
  public:
-  /*! \brief No kernel; to be assigned to. */
+  /// No kernel; to be assigned to.
   CubinKernel() = default;
 
-  /*!
-   * \brief A kernel of an image that is loaded; see CubinModule::GetKernel.
-   * \throws LaunchError The image has no such kernel; the message lists those that it has.
-   */
+  /// A kernel of an image that is loaded; see CubinModule::GetKernel.
+  /// \throws LaunchError The image has no such kernel; the message lists those that it has.
   CubinKernel(std::shared_ptr<const LoadedImage> image, const char* name)
       : state_(std::make_unique<State>()) {
     CaptureScope relaxed;
     state_->image = std::move(image);
-    const CUlibrary library = state_->image->library.handle;
+    const CUlibrary library = state_->image->handle;
     const Status status{entry::cuLibraryGetKernel(&state_->handle, library, name),
                         "cuLibraryGetKernel"};
     if (!status.ok()) state_->image->ThrowError(status, name);
   }
 
-  /*!
-   * \brief Launches with typed arguments: `Launch(config, x_ptr, y_ptr, n)`.
-   * \param config Shape, dynamic shared memory, stream, attributes, device.
-   * \param args The kernel's arguments, each of its parameter's own type (a CUtensorMap, a struct):
-   * the bytes are passed as they are, a 1 is no 1.0f.
-   * \throws TypeError Their number or sizes are not the image's. (Not checked before CUDA 12.4.)
-   */
+  /// Launches with typed arguments: `Launch(config, x_ptr, y_ptr, n)`.
+  /// \param config Shape, dynamic shared memory, stream, attributes, device.
+  /// \param args The kernel's arguments, each of its parameter's own type (a CUtensorMap, a
+  /// struct): the bytes are passed as they are, a 1 is no 1.0f.
+  /// \throws TypeError Their number or sizes are not the image's. (Not checked before CUDA 12.4.)
   template <typename... Args>
   [[nodiscard]] Status Launch(const LaunchConfig& config, const Args&... args) {
     static_assert((std::is_trivially_copyable_v<Args> && ...),
@@ -85,18 +72,16 @@ class __attribute__((visibility("default"))) CubinKernel {
                sizeof...(Args));
   }
 
-  /*!
-   * \brief Launches with pointers to the arguments.
-   * \param args Pointers to the kernel's arguments, in order.
-   * \param config Shape, dynamic shared memory, stream, attributes.
-   * \param device The device, the configuration's unless given. -1: the stream's; on the default
-   * stream the current one, 0 in a thread that has none. The thread's own is left as it was.
-   */
+  /// Launches with pointers to the arguments.
+  /// \param args Pointers to the kernel's arguments, in order.
+  /// \param config Shape, dynamic shared memory, stream, attributes.
+  /// \param device The device, the configuration's unless given. -1: the stream's; on the default
+  /// stream the current one, 0 in a thread that has none. The thread's own is left as it was.
   [[nodiscard]] Status Launch(void** args, const LaunchConfig& config, int device = -1) {
     return Run(args, config.Get(), device >= 0 ? device : config.GetDevice());
   }
 
-  /*! \brief The same with everything given singly; attributes with their number, or neither. */
+  /// The same with everything given singly; attributes with their number, or neither.
   [[nodiscard]] Status Launch(void** args, Dim3 grid, Dim3 block, CUstream stream,
                               uint32_t dynamic_smem_bytes = 0) {
     return Launch(args, grid, block, stream, dynamic_smem_bytes, nullptr, 0);
@@ -112,18 +97,16 @@ class __attribute__((visibility("default"))) CubinKernel {
     return LaunchEx(&config, args);
   }
 
-  /*! \brief The same with the driver's own configuration, in the order of cuLaunchKernelEx. */
+  /// The same with the driver's own configuration, in the order of cuLaunchKernelEx.
   [[nodiscard]] Status LaunchEx(const CUlaunchConfig* config, void** args) {
     return Run(args, *config, -1);
   }
 
-  /*!
-   * \brief How much of a launch fits a device at once: blocks on a multiprocessor, the largest
-   * cooperative grid, the largest cluster.
-   * \param config Of which block, dynamic shared memory and cluster count.
-   * \param device The device, the configuration's unless given; -1 as for Launch.
-   * \throws LaunchError The driver does not say.
-   */
+  /// How much of a launch fits a device at once: blocks on a multiprocessor, the largest
+  /// cooperative grid, the largest cluster.
+  /// \param config Of which block, dynamic shared memory and cluster count.
+  /// \param device The device, the configuration's unless given; -1 as for Launch.
+  /// \throws LaunchError The driver does not say.
   Occupancy GetOccupancy(const LaunchConfig& config, int device = -1) {
     if (state_ == nullptr) CheckDriver(CUDA_ERROR_INVALID_HANDLE, "the occupancy of no kernel");
     DeviceScope scope;
@@ -134,10 +117,8 @@ class __attribute__((visibility("default"))) CubinKernel {
     return occupancy;
   }
 
-  /*!
-   * \brief Loads the kernel on a device, which else its first launch there does; -1: the current
-   * device. (Before CUDA 12.4, what it can do.)
-   */
+  /// Loads the kernel on a device, which else its first launch there does; -1: the current device.
+  /// (Before CUDA 12.4, what it can do.)
   [[nodiscard]] Status Preload(int device = -1) {
     if (state_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuKernelGetFunction"};
     DeviceScope scope;
@@ -147,11 +128,11 @@ class __attribute__((visibility("default"))) CubinKernel {
     return status;
   }
 
-  /*! \brief The driver's handle; null where there is no kernel. */
+  /// The driver's handle; null where there is no kernel.
   CUkernel GetHandle() const { return state_ == nullptr ? nullptr : state_->handle; }
 
  private:
-  /*! \brief A kernel, and what launches from several threads know of it. */
+  /// A kernel, and what launches from several threads know of it.
   struct State {
     CUkernel handle = nullptr;
     std::shared_ptr<const LoadedImage> image;
@@ -159,7 +140,7 @@ class __attribute__((visibility("default"))) CubinKernel {
     const size_t* checked = nullptr;  // the sizes of typed arguments that fit
   };
 
-  /*! \brief Launches; the sizes of typed arguments are compared with the kernel's. */
+  /// Launches; the sizes of typed arguments are compared with the kernel's.
   Status Run(void** args, const CUlaunchConfig& config, int device, const size_t* sizes = nullptr,
              size_t count = 0) {
     if (state_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuLaunchKernelEx"};
@@ -180,71 +161,60 @@ class __attribute__((visibility("default"))) CubinKernel {
   std::unique_ptr<State> state_;
 };
 
-/*!
- * \brief An image. Making one calls nothing, so a static one needs no driver; the first
- * GetKernel loads it, once for all devices, from whichever thread comes first.
- */
+/// An image. Making one calls nothing, so a static one needs no driver; the first GetKernel loads
+/// it, once for all devices, from whichever thread comes first.
 class __attribute__((visibility("default"))) CubinModule {
  public:
-  /*! \brief No image; to be assigned to. */
+  /// No image; to be assigned to.
   CubinModule() = default;
 
-  /*! \param image A cubin, fatbin or PTX text; kept as long as the module. */
+  /// \param image A cubin, fatbin or PTX text; kept as long as the module.
   explicit CubinModule(tvm::ffi::Bytes image) : CubinModule(static_cast<const void*>(nullptr)) {
     image_->bytes = std::move(image);
     // Only now: a few bytes are stored in the Bytes object itself, whose address has just changed.
-    image_->library.image = image_->bytes.data();
+    image_->image = image_->bytes.data();
   }
 
-  /*!
-   * \param image The same, in memory that stays valid until the image is loaded.
-   * \param table What EMBED_CUBIN declares, or null where nothing embeds the image.
-   */
+  /// \param image The same, in memory that stays valid until the image is loaded.
+  /// \param table What EMBED_CUBIN declares, or null where nothing embeds the image.
   explicit CubinModule(const void* image, const void* const* table = nullptr)
       : image_(std::make_shared<LoadedImage>()) {
-    image_->library.image = image;
-    image_->library.table = table;
+    image_->image = image;
+    image_->table = table;
   }
 
-  /*!
-   * \brief Loads the image now, unless it is loaded.
-   * \throws LaunchError There is no driver, or it refuses the image, which it may put off until a
-   * kernel of it is asked for.
-   */
+  /// Loads the image now, unless it is loaded.
+  /// \throws LaunchError There is no driver, or it refuses the image, which it may put off until a
+  /// kernel of it is asked for.
   TVMFFI_CUBIN_COLD void Load() const {
-    if (image_ == nullptr ||
-        (image_->library.image == nullptr && image_->library.table == nullptr)) {
+    if (image_ == nullptr || (image_->image == nullptr && image_->table == nullptr)) {
       Throw("LaunchError", "the CubinModule has no image: it was moved from, or never set");
     }
     RequireDriver();
-    const Status status = image_->library.Load();
+    const Status status = image_->Load();
     if (!status.ok()) image_->ThrowError(status);
   }
 
-  /*!
-   * \param name The kernel's symbol: its name where it is `extern "C"`, else the mangled one.
-   * \throws LaunchError As Load, or the image has no such kernel.
-   */
+  /// \param name The kernel's symbol: its name where it is `extern "C"`, else the mangled one.
+  /// \throws LaunchError As Load, or the image has no such kernel.
   CubinKernel GetKernel(const char* name) const {
     Load();
     return CubinKernel(image_, name);
   }
   CubinKernel operator[](const char* name) const { return GetKernel(name); }
 
-  /*! \brief The driver's handle; loads the image, so it throws as Load does. */
+  /// The driver's handle; loads the image, so it throws as Load does.
   CUlibrary GetHandle() const {
     Load();
-    return image_->library.handle;
+    return image_->handle;
   }
 
  private:
   std::shared_ptr<LoadedImage> image_;
 };
 
-/*!
- * \brief The module of an image that EMBED_CUBIN declared, one in a shared object. It is never
- * destroyed: kernels kept in static variables use it to the process's end.
- */
+/// The module of an image that EMBED_CUBIN declared, one in a shared object. It is never destroyed:
+/// kernels kept in static variables use it to the process's end.
 template <const void* const (&kImage)[4]>
 CubinModule& EmbeddedModule() {
   static CubinModule* const module = new CubinModule(kImage[0], kImage);

@@ -1,37 +1,30 @@
-/*!
- * \file tvmffi_cubin/launch_config.h
- * \brief LaunchConfig: grid, block, dynamic shared memory, stream, and the attributes' storage.
- */
+// LaunchConfig: grid, block, dynamic shared memory, stream, and the attributes' storage.
 #pragma once
 
 #include "check_driver.h"
 
 TVMFFI_CUBIN_BEGIN
 
-/*! \brief One to three dimensions; those left out are 1. */
+/// One to three dimensions; those left out are 1.
 struct Dim3 {
   uint32_t x, y, z;
   constexpr Dim3(uint32_t x_ = 1, uint32_t y_ = 1, uint32_t z_ = 1) : x(x_), y(y_), z(z_) {}
 };
 
-/*!
- * \brief How a kernel is launched.
- *
- * It points into itself, so it cannot be copied; setters return it, so it can be composed:
- * `LaunchConfig(blocks, 256).SetStream(stream).SetCluster({2, 2}).SetCooperative()`. An attribute
- * that is set again replaces what it was. What goes together is the driver's to say: a launch that
- * it refuses is a LaunchError.
- */
+/// How a kernel is launched.
+///
+/// It points into itself, so it cannot be copied; setters return it, so it can be composed:
+/// `LaunchConfig(blocks, 256).SetStream(stream).SetCluster({2, 2}).SetCooperative()`. An attribute
+/// that is set again replaces what it was. What goes together is the driver's to say: a launch that
+/// it refuses is a LaunchError.
 class __attribute__((visibility("default"))) LaunchConfig {
  public:
-  /*! \brief Most attributes of one launch: more than CUDA has kinds of. */
+  /// Most attributes of one launch: more than CUDA has kinds of.
   static constexpr unsigned kMaxAttributes = 24;
 
-  /*!
-   * \param grid Blocks in each dimension, with clusters too. (Of a kernel with `__block_size__` and
-   * a cluster in it the driver counts clusters, and is handed this as it is.)
-   * \param block Threads in each dimension.
-   */
+  /// \param grid Blocks in each dimension, with clusters too. (Of a kernel with `__block_size__`
+  /// and a cluster in it the driver counts clusters, and is handed this as it is.)
+  /// \param block Threads in each dimension.
   LaunchConfig(Dim3 grid, Dim3 block) {
     config_.attrs = attributes_;
     SetGrid(grid);
@@ -49,82 +42,75 @@ class __attribute__((visibility("default"))) LaunchConfig {
     return *this;
   }
 
-  /*! \brief Dynamic shared memory in bytes, 0 unless set; more than 48 KB is opted into. */
+  /// Dynamic shared memory in bytes, 0 unless set; more than 48 KB is opted into.
   LaunchConfig& SetDynamicSmemBytes(uint32_t bytes) {
     config_.sharedMemBytes = bytes;
     return *this;
   }
 
-  /*! \brief The stream, the default one unless set; a cudaStream_t is the same type. */
+  /// The stream, the default one unless set; a cudaStream_t is the same type.
   LaunchConfig& SetStream(CUstream stream) {
     config_.hStream = stream;
     return *this;
   }
 
-  /*! \brief The device; unless set, -1: the stream's, as CubinKernel::Launch has it. */
+  /// The device; unless set, -1: the stream's, as CubinKernel::Launch has it.
   LaunchConfig& SetDevice(int device) {
     device_ = device;
     return *this;
   }
 
-  /*! \brief Blocks of a cluster; more than 8 in all are opted into. {1, 1, 1} is a cluster, too. */
+  /// Blocks of a cluster; more than 8 in all are opted into. {1, 1, 1} is a cluster, too.
   LaunchConfig& SetCluster(Dim3 cluster) {
     return Put(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, cluster);
   }
 
-  /*!
-   * \brief Blocks of the cluster that the device takes where it has room, a multiple of
-   * SetCluster's; for devices and drivers that know it.
-   */
+  /// Blocks of the cluster that the device takes where it has room, a multiple of SetCluster's; for
+  /// devices and drivers that know it.
   LaunchConfig& SetPreferredCluster(Dim3 cluster) {
     return Put(kPreferredClusterDimension, cluster);
   }
 
-  /*! \brief Whether clusters' blocks are spread over multiprocessors or balanced among them. */
+  /// Whether clusters' blocks are spread over multiprocessors or balanced among them.
   LaunchConfig& SetClusterSchedulingPolicy(CUclusterSchedulingPolicy policy) {
     return Put(CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, int{policy});
   }
 
-  /*!
-   * \brief Lets the kernel begin while the one before it on the stream still runs; it waits for
-   * that one's results itself (cudaGridDependencySynchronize). False leaves it out.
-   */
+  /// Lets the kernel begin while the one before it on the stream still runs; it waits for that
+  /// one's results itself (cudaGridDependencySynchronize). False leaves it out.
   LaunchConfig& SetProgrammaticDependentLaunch(bool allowed = true) {
     return allowed ? Put(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, 1) : *this;
   }
 
-  /*!
-   * \brief Records an event once all blocks have triggered it.
-   * \param event An event without timing (CU_EVENT_DISABLE_TIMING); a cudaEvent_t is one.
-   * \param flags As for cuEventRecordWithFlags.
-   * \param trigger_at_block_start Each block triggers it as it begins.
-   */
+  /// Records an event once all blocks have triggered it.
+  /// \param event An event without timing (CU_EVENT_DISABLE_TIMING); a cudaEvent_t is one.
+  /// \param flags As for cuEventRecordWithFlags.
+  /// \param trigger_at_block_start Each block triggers it as it begins.
   LaunchConfig& SetProgrammaticEvent(CUevent event, int flags = 0,
                                      bool trigger_at_block_start = false) {
     return PutEvent(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT, event, flags, trigger_at_block_start);
   }
 
-  /*! \brief Records an event without timing once all blocks have begun. */
+  /// Records an event without timing once all blocks have begun.
   LaunchConfig& SetLaunchCompletionEvent(CUevent event, int flags = 0) {
     return PutEvent(kLaunchCompletionEvent, event, flags, false);
   }
 
-  /*! \brief All blocks are resident at once, so that the grid can synchronize; false leaves it out.
-   */
+  /// All blocks are resident at once, so that the grid can synchronize; false leaves it out.
   LaunchConfig& SetCooperative(bool cooperative = true) {
     return cooperative ? Put(CU_LAUNCH_ATTRIBUTE_COOPERATIVE, 1) : *this;
   }
 
-  /*! \brief Any attribute, such as CU_LAUNCH_ATTRIBUTE_PRIORITY. */
+  /// Any attribute, such as CU_LAUNCH_ATTRIBUTE_PRIORITY.
   LaunchConfig& SetAttribute(const CUlaunchAttribute& attribute) {
     const CUlaunchAttributeValue value = attribute.value;  // perhaps one of this object's
     return Put(attribute.id, value);
   }
 
-  /*! \brief What the driver takes; valid as long as this object. */
+  /// What the driver takes; valid as long as this object.
   const CUlaunchConfig& Get() const { return config_; }
 
-  /*! \brief What SetDevice has set. */
+  /// What SetDevice has set.
   int GetDevice() const { return device_; }
 
  private:
@@ -135,7 +121,7 @@ class __attribute__((visibility("default"))) LaunchConfig {
     return Put(id, value);
   }
 
-  /*! \brief Puts a value, whose members all begin where the value does, and zeros behind it. */
+  /// Puts a value, whose members all begin where the value does, and zeros behind it.
   template <typename Value>
   LaunchConfig& Put(CUlaunchAttributeID id, const Value& value) {
     unsigned i = 0;

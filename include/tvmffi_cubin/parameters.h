@@ -1,11 +1,8 @@
-/*!
- * \file tvmffi_cubin/parameters.h
- * \brief The parameters of a kernel that C++ launches: their sizes, and what is bound behind the
- * caller's own.
- *
- * A build with bound_params defines TVMFFI_CUBIN_BOUND_PARAMS for all units that launch, and links
- * the table of what is bound. Without it, nothing of that costs a launch anything.
- */
+// The parameters of a kernel that C++ launches: their sizes, and what is bound behind the caller's
+// own.
+//
+// A build with bound_params defines TVMFFI_CUBIN_BOUND_PARAMS for all units that launch, and links
+// the table of what is bound. Without it, nothing of that costs a launch anything.
 #pragma once
 
 #include "check_driver.h"
@@ -17,14 +14,12 @@ extern "C" __attribute__((visibility("hidden"))) tvmffi_cubin::BoundTable __tvmf
 
 TVMFFI_CUBIN_BEGIN
 
-/*! \brief Sizes of typed arguments, at an address of their own. */
+/// Sizes of typed arguments, at an address of their own.
 template <size_t... kEach>
 inline constexpr size_t kSizes[] = {kEach..., 0};
 
-/*!
- * \brief Compares arguments' own sizes with the kernel's; a driver before CUDA 12.4 tells none.
- * \throws TypeError Their number or a size is another.
- */
+/// Compares arguments' own sizes with the kernel's; a driver before CUDA 12.4 tells none.
+/// \throws TypeError Their number or a size is another.
 TVMFFI_CUBIN_COLD void CheckParameters(CUkernel kernel, const size_t* sizes, size_t count) {
   int own = CountParameters(kernel);
   if (own < 0) return;
@@ -47,17 +42,15 @@ TVMFFI_CUBIN_COLD void CheckParameters(CUkernel kernel, const size_t* sizes, siz
 
 #ifndef TVMFFI_CUBIN_BOUND_PARAMS
 
-/*! \brief Launches on the current device, the driver's own answer being returned. */
+/// Launches on the current device, the driver's own answer being returned.
 inline Status LaunchHere(CUkernel kernel, const CUlaunchConfig& config, void** args) {
   return LaunchKernel(kernel, config, args);
 }
 
 #else
 
-/*!
- * \brief Launches with what is bound behind the caller's own arguments; the device is current.
- * \throws LaunchError What is bound is not the kernel's last parameters.
- */
+/// Launches with what is bound behind the caller's own arguments; the device is current.
+/// \throws LaunchError What is bound is not the kernel's last parameters.
 inline Status LaunchHere(CUkernel kernel, const CUlaunchConfig& config, void** args) {
   BoundTable* table = &__tvmffi_cubin_bound;
   // The caller's array does not say how long it is, so the kernel's own count is what is read.

@@ -1,15 +1,10 @@
-/*!
- * \file tvmffi_cubin/tensor_map.h
- * \brief TensorMap: what the Tensor Memory Accelerator (TMA) needs to know of a tensor, as the
- * argument of a kernel's `const __grid_constant__ CUtensorMap` parameter.
- *
- * \code{.cpp}
- * using namespace tvmffi_cubin;
- * // x is a TensorView of shape (m, k): boxes of 64 rows and 64 columns.
- * TensorMap map(x, TensorMapOptions::Tiled({64, 64}).SetSwizzle(CU_TENSOR_MAP_SWIZZLE_128B));
- * void* args[] = {&map, &n};
- * \endcode
- */
+// TensorMap: what the Tensor Memory Accelerator (TMA) needs to know of a tensor, as the argument of
+// a kernel's `const __grid_constant__ CUtensorMap` parameter.
+//
+//   using namespace tvmffi_cubin;
+//   // x is a TensorView of shape (m, k): boxes of 64 rows and 64 columns.
+//   TensorMap map(x, TensorMapOptions::Tiled({64, 64}).SetSwizzle(CU_TENSOR_MAP_SWIZZLE_128B));
+//   void* args[] = {&map, &n};
 #pragma once
 
 #include <type_traits>
@@ -20,24 +15,20 @@
 
 TVMFFI_CUBIN_BEGIN
 
-/*!
- * \brief A tensor map. It is a value of 128 bytes to be made anew for each launch: it holds the
- * tensor's address, and keeps nothing alive.
- */
+/// A tensor map. It is a value of 128 bytes to be made anew for each launch: it holds the tensor's
+/// address, and keeps nothing alive.
 class __attribute__((visibility("default"))) TensorMap {
  public:
-  /*! \brief No map; to be assigned to. */
+  /// No map; to be assigned to.
   TensorMap() = default;
 
-  /*!
-   * \brief Makes the map of a tensor.
-   * \param tensor The tensor; its strides are the map's, the innermost has to be 1. It is on a
-   * CUDA device or in pinned or managed memory.
-   * \param options What the map is to be.
-   * \throws ValueError, TypeError The driver does not take such a map; the message has the value
-   * and the limit.
-   * \throws LaunchError The driver refuses it all the same.
-   */
+  /// Makes the map of a tensor.
+  /// \param tensor The tensor; its strides are the map's, the innermost has to be 1. It is on a
+  /// CUDA device or in pinned or managed memory.
+  /// \param options What the map is to be.
+  /// \throws ValueError, TypeError The driver does not take such a map; the message has the value
+  /// and the limit.
+  /// \throws LaunchError The driver refuses it all the same.
   TensorMap(const DLTensor& tensor, const TensorMapOptions& options) {
     const bool on_cuda = tensor.device.device_type == kDLCUDA;
     if (!on_cuda && !IsHostMemoryForKernels(tensor)) {
@@ -54,7 +45,7 @@ class __attribute__((visibility("default"))) TensorMap {
     Make(options, memory, on_cuda ? tensor.device.device_id : -1);
   }
 
-  /*! \brief The same of a tvm::ffi::TensorView or Tensor. */
+  /// The same of a tvm::ffi::TensorView or Tensor.
   template <typename Tensor, typename = decltype(std::declval<const Tensor&>().byte_offset())>
   TensorMap(const Tensor& tensor, const TensorMapOptions& options)
       : TensorMap(DLTensor{tensor.data_ptr(), tensor.device(),
@@ -64,12 +55,10 @@ class __attribute__((visibility("default"))) TensorMap {
                            static_cast<uint64_t>(tensor.byte_offset())},
                   options) {}
 
-  /*!
-   * \brief Makes a map of memory without a tensor.
-   * \param memory Type, address, rank, shape in elements and strides in bytes. The options' data
-   * type is not looked at.
-   * \param device The device it is for; -1: the current one.
-   */
+  /// Makes a map of memory without a tensor.
+  /// \param memory Type, address, rank, shape in elements and strides in bytes. The options' data
+  /// type is not looked at.
+  /// \param device The device it is for; -1: the current one.
   static TensorMap OfMemory(const TensorMapMemory& memory, const TensorMapOptions& options,
                             int device = -1) {
     TensorMap map;
@@ -77,7 +66,7 @@ class __attribute__((visibility("default"))) TensorMap {
     return map;
   }
 
-  /*! \brief What the driver made. */
+  /// What the driver made.
   const CUtensorMap& Get() const { return map_; }
 
  private:

@@ -1,19 +1,15 @@
-/*!
- * \file tvmffi_cubin/tvmffi_cubin.h
- * \brief All that a wrapper of one's own needs: embedded images, modules, kernels, launches.
- *
- * \code{.cpp}
- * EMBED_CUBIN(kernels);
- *
- * void AddOne(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
- *   static auto kernel = EMBED_CUBIN_GET_KERNEL(kernels, "add_one");
- *   const int device = x.device().device_id;
- *   tvmffi_cubin::LaunchConfig config((x.size(0) + 255) / 256, 256);
- *   config.SetDevice(device).SetStream(static_cast<CUstream>(TVMFFIEnvGetStream(kDLCUDA, device)));
- *   tvmffi_cubin::CheckDriver(kernel.Launch(config, x.data_ptr(), y.data_ptr(), x.size(0)));
- * }
- * \endcode
- */
+// All that a wrapper of one's own needs: embedded images, modules, kernels, launches.
+//
+//   EMBED_CUBIN(kernels);
+//
+//   void AddOne(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
+//     static auto kernel = EMBED_CUBIN_GET_KERNEL(kernels, "add_one");
+//     const int device = x.device().device_id;
+//     tvmffi_cubin::LaunchConfig config((x.size(0) + 255) / 256, 256);
+//     config.SetDevice(device);
+//     config.SetStream(static_cast<CUstream>(TVMFFIEnvGetStream(kDLCUDA, device)));
+//     tvmffi_cubin::CheckDriver(kernel.Launch(config, x.data_ptr(), y.data_ptr(), x.size(0)));
+//   }
 #pragma once
 // The user's flags ask for warnings about the user's own text.
 #pragma GCC system_header
@@ -23,26 +19,24 @@
 #include "kernel.h"
 #include "tensor_map.h"
 
-/*!
- * \brief Declares the image `name`; used at namespace scope.
- *
- * A generated assembly unit holds the bytes and a table of addresses: of the first byte, of the one
- * past the last, of a text with the architectures, of one with the CUDA version that made it. Code
- * goes through the table, because an image of several GiB may lie further away than a relative
- * reference reaches.
- */
+/// Declares the image `name`; used at namespace scope.
+///
+/// A generated assembly unit holds the bytes and a table of addresses: of the first byte, of the
+/// one past the last, of a text with the architectures, of one with the CUDA version that made it.
+/// Code goes through the table, because an image of several GiB may lie further away than a
+/// relative reference reaches.
 #define EMBED_CUBIN(name)                                                                         \
   extern "C" const unsigned char __tvm_ffi__cubin_##name[] __attribute__((visibility("hidden"))); \
   extern "C" __attribute__((visibility("hidden"))) const void* const __tvmffi_cubin_image_##name[4]
 
-/*! \brief The first byte of an image that EMBED_CUBIN declared. */
+/// The first byte of an image that EMBED_CUBIN declared.
 #define EMBEDDED_CUBIN_DATA(name) (__tvmffi_cubin_image_##name[0])
 
-/*! \brief The byte past the last. */
+/// The byte past the last.
 #define EMBEDDED_CUBIN_END(name) (__tvmffi_cubin_image_##name[1])
 
-/*! \brief The CubinModule of an image that EMBED_CUBIN declared. */
+/// The CubinModule of an image that EMBED_CUBIN declared.
 #define EMBED_CUBIN_MODULE(name) (::tvmffi_cubin::EmbeddedModule<__tvmffi_cubin_image_##name>())
 
-/*! \brief A CubinKernel of it, best kept in a function-local `static auto`. */
+/// A CubinKernel of it, best kept in a function-local `static auto`.
 #define EMBED_CUBIN_GET_KERNEL(name, kernel) (EMBED_CUBIN_MODULE(name).GetKernel(kernel))

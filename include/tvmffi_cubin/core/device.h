@@ -30,8 +30,6 @@ class CaptureScope {
   ~CaptureScope() {
     if (entered_) Exchange();
   }
-  CaptureScope(const CaptureScope&) = delete;
-  CaptureScope& operator=(const CaptureScope&) = delete;
 
  private:
   bool Exchange() { return entry::cuThreadExchangeStreamCaptureMode(&mode_) == CUDA_SUCCESS; }
@@ -70,9 +68,6 @@ inline int CurrentDevice() {
 // it stays: the caller's stream may belong to it.
 class DeviceScope {
  public:
-  DeviceScope() = default;
-  DeviceScope(const DeviceScope&) = delete;
-  DeviceScope& operator=(const DeviceScope&) = delete;
   ~DeviceScope() {
     CUcontext context = nullptr;
     if (has_pushed_) entry::cuCtxPopCurrent(&context);

@@ -28,8 +28,6 @@ class SpinLock {
     while (__atomic_exchange_n(lock_, 1, __ATOMIC_ACQUIRE) != 0) usleep(20);
   }
   ~SpinLock() { __atomic_store_n(lock_, 0, __ATOMIC_RELEASE); }
-  SpinLock(const SpinLock&) = delete;
-  SpinLock& operator=(const SpinLock&) = delete;
 
  private:
   int32_t* lock_;
@@ -94,8 +92,8 @@ TVMFFI_CUBIN_COLD bool OpenDriverNow() {
   const CUresult result = init(0);
   if (result != CUDA_SUCCESS) {
     const char* name = "?";
-    reinterpret_cast<decltype(&::cuGetErrorName)>(FindDriverSymbol("cuGetErrorName", 12000))(
-        result, &name);
+    reinterpret_cast<decltype(&::cuGetErrorName)>(FindDriverSymbol("cuGetErrorName", 12000))(result,
+                                                                                             &name);
     // Only a process that is not the first to call cuInit gets the second of these.
     const char* remedy = result == CUDA_ERROR_NO_DEVICE ? ": no GPU is visible to this process"
                          : result == CUDA_ERROR_NOT_INITIALIZED ? kForkRemedy

@@ -34,8 +34,6 @@ class GateUse {
     }
   }
   ~GateUse() { __atomic_fetch_sub(&gate_->users, 1, __ATOMIC_SEQ_CST); }
-  GateUse(const GateUse&) = delete;
-  GateUse& operator=(const GateUse&) = delete;
 
  private:
   Gate* gate_;

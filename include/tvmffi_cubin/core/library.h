@@ -134,9 +134,9 @@ struct Library {
     };
     const char *arches = fact(2), *made_with = fact(3);
     if (result == CUDA_ERROR_NO_BINARY_FOR_GPU) {
-      text->Add("is for %s, device %d is sm_%d: compile it for that arch",
-                arches[0] != '\0' ? arches : "another architecture", device, DeviceArch(device));
-      return true;
+      return text->Add("is for %s, device %d is sm_%d: compile it for that arch",
+                       arches[0] != '\0' ? arches : "another architecture", device,
+                       DeviceArch(device));
     }
     // What a driver that is too old for an image answers, or for its PTX.
     const bool is_ptx = result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
@@ -147,11 +147,10 @@ struct Library {
     const char* dot = strchr(made_with, '.');
     const int made_by = 1000 * atoi(made_with) + 10 * (dot ? atoi(dot + 1) : 0);
     if (made_by <= version && !is_ptx) return false;
-    text->Add(
+    return text->Add(
         "was made by %s%s, the driver supports CUDA %d.%d: update the driver, or compile a cubin "
         "with a CUDA that it supports",
         made_by != 0 ? "CUDA " : "a newer CUDA", made_with, version / 1000, version % 1000 / 10);
-    return true;
   }
 };
 

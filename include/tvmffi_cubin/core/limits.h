@@ -22,38 +22,31 @@ TVMFFI_CUBIN_COLD bool AddLimit(CUkernel kernel, int device, const CUlaunchConfi
   const unsigned* const asked = &config.gridDimX;  // and the others behind it
   for (int i = 0; i < 6; ++i) {
     const int most = DeviceAttribute(device, kLimits[i]);
-    if (asked[i] == 0) {
-      text->Add("%s is 0, the least is 1", kNames[i]);
-      return true;
-    }
+    if (asked[i] == 0) return text->Add("%s is 0, the least is 1", kNames[i]);
     if (most >= 0 && asked[i] > static_cast<unsigned>(most)) {
-      text->Add("%s is %u, device %d allows %d", kNames[i], asked[i], device, most);
-      return true;
+      return text->Add("%s is %u, device %d allows %d", kNames[i], asked[i], device, most);
     }
   }
   const uint64_t threads = Volume(config.blockDimX, config.blockDimY, config.blockDimZ);
   const int registers = KernelAttribute(kernel, device, CU_FUNC_ATTRIBUTE_NUM_REGS);
   int most = KernelAttribute(kernel, device, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
   if (most >= 0 && threads > static_cast<uint64_t>(most)) {
-    text->Add(
+    return text->Add(
         "the block has %lu threads, the kernel (%d registers a thread) allows %d on device %d",
         threads, registers, most, device);
-    return true;
   }
   most = DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) -
          KernelAttribute(kernel, device, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
   if (most > 0 && config.sharedMemBytes > static_cast<unsigned>(most)) {
-    text->Add("dynamic_smem_bytes is %u, device %d allows this kernel %d", config.sharedMemBytes,
-              device, most);
-    return true;
+    return text->Add("dynamic_smem_bytes is %u, device %d allows this kernel %d",
+                     config.sharedMemBytes, device, most);
   }
   const ClusterShape cluster = ClusterOf(config, FixedCluster(kernel, device));
   for (int i = 0; i < 3; ++i) {
     if (cluster.size[i] != 0 && asked[i] % cluster.size[i] != 0) {
-      text->Add(
+      return text->Add(
           "%s is %u, wanted a multiple of cluster.%c, %u: a grid counts blocks, with clusters too",
           kNames[i], asked[i], 'x' + i, cluster.size[i]);
-      return true;
     }
   }
   const int arch = DeviceArch(device);
@@ -61,17 +54,15 @@ TVMFFI_CUBIN_COLD bool AddLimit(CUkernel kernel, int device, const CUlaunchConfi
   if (FindOccupancy(kernel, device, config, &room).ok()) {
     const uint64_t blocks = cluster.Blocks(), grid = Volume(asked[0], asked[1], asked[2]);
     if (blocks > static_cast<uint64_t>(room.cluster_blocks)) {
-      text->Add("the cluster has %lu blocks, device %d allows %d of this shape%s", blocks, device,
-                room.cluster_blocks, arch < 90 ? ": clusters begin with sm_90" : "");
-      return true;
+      return text->Add("the cluster has %lu blocks, device %d allows %d of this shape%s", blocks,
+                       device, room.cluster_blocks, arch < 90 ? ": clusters begin with sm_90" : "");
     }
     const auto* cooperative = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
     if (cooperative != nullptr && cooperative->cooperative != 0 &&
         grid > static_cast<uint64_t>(room.cooperative_blocks)) {
-      text->Add(
+      return text->Add(
           "the cooperative grid has %lu blocks, device %d can hold %ld of this shape at once", grid,
           device, room.cooperative_blocks);
-      return true;
     }
   }
   if (answer != CUDA_ERROR_NOT_SUPPORTED) return false;
@@ -80,14 +71,12 @@ TVMFFI_CUBIN_COLD bool AddLimit(CUkernel kernel, int device, const CUlaunchConfi
   const bool is_programmatic =
       FindAttribute(config, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) != nullptr;
   if (arch < 90 && (has_event || is_programmatic)) {
-    text->Add("device %d (sm_%d) has no programmatic launches, which begin with sm_90", device,
-              arch);
-  } else if (has_event) {
-    text->Add(
-        "its event may have been made with timing: it must be made without "
-        "(CU_EVENT_DISABLE_TIMING; torch.cuda.Event() is)");
+    return text->Add("device %d (sm_%d) has no programmatic launches, which begin with sm_90",
+                     device, arch);
   }
-  return has_event || (arch < 90 && is_programmatic);
+  return has_event && text->Add(
+                          "its event may have been made with timing: it must be made without "
+                          "(CU_EVENT_DISABLE_TIMING; torch.cuda.Event() is)");
 }
 
 // What a thread's last refused launch went over: "launch of k: grid.y is 70000, ...".

@@ -8,10 +8,8 @@ TVMFFI_CUBIN_BEGIN
 constexpr int kMaxMapRank = 5;
 constexpr int kMaxMapCorners = kMaxMapRank - 2;
 
-/*!
- * \brief What a tensor map is to be. Dimensions are as the tensor has them, outermost first;
- * setters return it, so it can be composed. Modes are the driver's numbers.
- */
+/// What a tensor map is to be. Dimensions are as the tensor has them, outermost first; setters
+/// return it, so it can be composed. Modes are the driver's numbers.
 struct __attribute__((visibility("default"))) TensorMapOptions {
   bool is_im2col = false;  // pixels of an image as a convolution reads them, else boxes
   int8_t type = -1;        // CUtensorMapDataType; -1: the tensor's
@@ -32,10 +30,8 @@ struct __attribute__((visibility("default"))) TensorMapOptions {
   int64_t global_dim[kMaxMapRank] = {};          // in elements of the map's type
   int64_t global_strides[kMaxMapRank - 1] = {};  // in bytes
 
-  /*!
-   * \brief Boxes of elements.
-   * \param box_dim The box's size in elements in each of the tensor's dimensions, 1 to 256.
-   */
+  /// Boxes of elements.
+  /// \param box_dim The box's size in elements in each of the tensor's dimensions, 1 to 256.
   template <int kRank>
   static TensorMapOptions Tiled(const int64_t (&box_dim)[kRank]) {
     static_assert(kRank <= kMaxMapRank, "tensor maps have up to five dimensions");
@@ -45,15 +41,12 @@ struct __attribute__((visibility("default"))) TensorMapOptions {
     return options;
   }
 
-  /*!
-   * \brief Pixels of an image (N, W, C), (N, H, W, C) or (N, D, H, W, C), as a convolution reads
-   * them.
-   * \param lower_corner Of W; of H and W; or of D, H and W: where the box of pixels begins, from
-   * the tensor's beginning.
-   * \param upper_corner Where it ends, from the tensor's end.
-   * \param channels_per_pixel Elements along C of one load, 1 to 256.
-   * \param pixels_per_column Pixels of one load, 1 to 1024.
-   */
+  /// Pixels of an image (N, W, C), (N, H, W, C) or (N, D, H, W, C), as a convolution reads them.
+  /// \param lower_corner Of W; of H and W; or of D, H and W: where the box of pixels begins, from
+  /// the tensor's beginning.
+  /// \param upper_corner Where it ends, from the tensor's end.
+  /// \param channels_per_pixel Elements along C of one load, 1 to 256.
+  /// \param pixels_per_column Pixels of one load, 1 to 1024.
   template <int kSpatial>
   static TensorMapOptions Im2col(const int64_t (&lower_corner)[kSpatial],
                                  const int64_t (&upper_corner)[kSpatial],
@@ -69,7 +62,7 @@ struct __attribute__((visibility("default"))) TensorMapOptions {
     return options;
   }
 
-  /*! \brief The step from one element to the next in each dimension, 1 to 8; all 1 unless set. */
+  /// The step from one element to the next in each dimension, 1 to 8; all 1 unless set.
   template <int kRank>
   TensorMapOptions& SetElementStrides(const int64_t (&strides)[kRank]) {
     static_assert(kRank <= kMaxMapRank, "tensor maps have up to five dimensions");
@@ -94,17 +87,15 @@ struct __attribute__((visibility("default"))) TensorMapOptions {
     return *this;
   }
 
-  /*!
-   * \brief Another type than the tensor's, of elements of the same size; or a packed one, whose 4-
-   * or 6-bit values the tensor has in bytes: shape and box_dim then count values.
-   */
+  /// Another type than the tensor's, of elements of the same size; or a packed one, whose 4- or
+  /// 6-bit values the tensor has in bytes: shape and box_dim then count values.
   TensorMapOptions& SetDataType(CUtensorMapDataType data_type) {
     type = static_cast<int8_t>(data_type);
     return *this;
   }
 };
 
-/*! \brief The memory that a map describes. */
+/// The memory that a map describes.
 struct TensorMapMemory {
   CUtensorMapDataType type;
   void* address;

@@ -129,8 +129,7 @@ TVMFFI_CUBIN_COLD const char* AddMapRefusal(const TensorMapOptions& options,
     if (value >= least && value <= most && value % unit == 0) return false;
     text->Add("%s[%d] is %ld, the driver takes ", what, index, value);
     if (unit != 1) text->Add("multiples of %ld, ", unit);
-    text->Add("%ld to %ld", least, most);
-    return true;
+    return text->Add("%ld to %ld", least, most);
   };
   bool is_found = false;
   for (int i = 0; i <= inner && !is_found; ++i) {
@@ -146,11 +145,10 @@ TVMFFI_CUBIN_COLD const char* AddMapRefusal(const TensorMapOptions& options,
   const int64_t span = is_plain && swizzle != 0 ? permuted * 8 / facts.bits : 256;
   const bool is_whole = facts.inner_factor == 128;
   const bool is_free = is_whole || options.interleave == CU_TENSOR_MAP_INTERLEAVE_32B;
-  is_found = is_found ||
-             is_off(is_tiled ? "box_dim" : "channels_per_pixel", is_tiled ? inner : 0,
-                    is_tiled ? options.box_dim[inner] : options.channels_per_pixel,
-                    is_whole ? 128 : 1, is_whole ? 128 : (span < 256 ? span : 256),
-                    is_free ? 1 : 128 / facts.bits);
+  is_found = is_found || is_off(is_tiled ? "box_dim" : "channels_per_pixel", is_tiled ? inner : 0,
+                                is_tiled ? options.box_dim[inner] : options.channels_per_pixel,
+                                is_whole ? 128 : 1, is_whole ? 128 : (span < 256 ? span : 256),
+                                is_free ? 1 : 128 / facts.bits);
   if (!is_found && reinterpret_cast<uintptr_t>(memory.address) % static_cast<uintptr_t>(align)) {
     text->Add("the data lies at %p, wanted an address that is a multiple of %ld", memory.address,
               align);

@@ -21,11 +21,13 @@ struct Text {
     if (used >= sizeof(chars)) used = sizeof(chars) - 1;
   }
 
-  __attribute__((format(printf, 2, 3))) TVMFFI_CUBIN_COLD void Add(const char* format, ...) {
+  // Returns true, with which those end that say whether they have found something.
+  __attribute__((format(printf, 2, 3))) TVMFFI_CUBIN_COLD bool Add(const char* format, ...) {
     va_list values;
     va_start(values, format);
     AddList(format, values);
     va_end(values);
+    return true;
   }
 };
 

@@ -104,8 +104,8 @@ __attribute__((noinline)) inline Problem ConvertBytes(const Param& param, const 
   out->address = any.v_ptr;
   const bool is_map = param.kind == Kind::kMap && any.type_index == kTVMFFIOpaquePtr;
   // The driver reads it as the host does.
-  const bool is_read = is_map && any.v_ptr != nullptr &&
-                       MemoryTypeOf(any.v_ptr) != CU_MEMORYTYPE_DEVICE;
+  const bool is_read =
+      is_map && any.v_ptr != nullptr && MemoryTypeOf(any.v_ptr) != CU_MEMORYTYPE_DEVICE;
   return is_read ? Problem::kNone : Problem::kType;
 }
 
@@ -230,8 +230,8 @@ __attribute__((noinline)) inline bool TakeDevice(const DLTensor& tensor, int* de
 
 // Whether a tensor lives where those before it do; -1: there are none.
 inline bool IsOnDevice(const DLTensor& tensor, int* device) {
-  const bool is_same = tensor.device.device_type == kDLCUDA &&
-                       tensor.device.device_id == *device && *device >= 0;
+  const bool is_same =
+      tensor.device.device_type == kDLCUDA && tensor.device.device_id == *device && *device >= 0;
   return __builtin_expect(is_same, 1) || TakeDevice(tensor, device);
 }
 

@@ -1,5 +1,5 @@
-// Images and kernels of a module, loaded at their first use. An image is embedded, or lies in a file,
-// which may have to be made first.
+// Images and kernels of a module, loaded at their first use. An image is embedded, or lies in a
+// file, which may have to be made first.
 #pragma once
 
 #include "error.h"

@@ -73,8 +73,8 @@ TVMFFI_CUBIN_ENTRY(configure, ModulePlan) {
     memcpy(given, bytes.data + at, sizeof(CUlaunchAttribute));
     options.given |= UINT64_C(1) << (8 + given->id % 56);
     // An event of 0 takes the function's own away, as in a Launch.
-    const bool is_event = given->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT ||
-                          given->id == kLaunchCompletionEvent;
+    const bool is_event =
+        given->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT || given->id == kLaunchCompletionEvent;
     const bool is_none = is_event && given->value.programmaticEvent.event == nullptr;
     options.config.numAttrs += is_none ? 0 : 1;
   }

@@ -37,8 +37,7 @@ inline int EncodeMap(Call* call, const TensorMapPlan& plan, CUtensorMap* map) {
   call->map_words = options.box_dim;
   if (DoSteps(call, plan.steps, plan.num_steps) != 0) return -1;
   const Argument& given = call->arguments[plan.argument];
-  const char* kind =
-      DescribeMemory(options, given.tensor, given.storage.pointer, &memory, &text);
+  const char* kind = DescribeMemory(options, given.tensor, given.storage.pointer, &memory, &text);
   if (kind == nullptr) kind = EncodeTensorMap(options, memory, map, &text);
   if (__builtin_expect(kind == nullptr, 1)) return 0;
   const char* tensor = call->instance.params[plan.argument].name;
@@ -103,8 +102,8 @@ struct Scratch {
           entry::cuMemAllocAsync(&block->allocated, static_cast<size_t>(size), call->stream),
           "cuMemAllocAsync"};
       if (!status.ok()) {
-        return Fail("LaunchError", "%s: %ld bytes of scratch memory for %s: %s",
-                    call->Site().chars, size, plan.name, DescribeStatus(status).chars);
+        return Fail("LaunchError", "%s: %ld bytes of scratch memory for %s: %s", call->Site().chars,
+                    size, plan.name, DescribeStatus(status).chars);
       }
       block->pointer = static_cast<uintptr_t>(block->allocated);
     }

@@ -148,7 +148,7 @@ struct TensorMapPlan {
   const char* name;   // of the kernel's parameter
   const Step* steps;  // kMapWord: the words that expressions give
   int32_t num_steps;
-  int32_t argument;    // the tensor
+  int32_t argument;          // the tensor
   TensorMapOptions options;  // with zeros where expressions give the figures
 };
 
