@@ -187,7 +187,7 @@ class __attribute__((visibility("default"))) CubinModule {
   /// \throws LaunchError There is no driver, or it refuses the image, which it may put off until a
   /// kernel of it is asked for.
   TVMFFI_CUBIN_COLD void Load() const {
-    if (image_ == nullptr || (image_->image == nullptr && image_->table == nullptr)) {
+    if (image_ == nullptr || image_->image == nullptr) {
       Throw("LaunchError", "the CubinModule has no image: it was moved from, or never set");
     }
     RequireDriver();

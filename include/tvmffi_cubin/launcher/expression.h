@@ -81,7 +81,7 @@ inline int64_t NumSms(Call* call) {
 TVMFFI_CUBIN_COLD int64_t MaxCooperativeBlocks(Call* call) {
   EmbeddedKernel* const kernel = call->instance.launches[call->number].kernel;
   CUlaunchConfig config = call->launches[call->number].config;
-  // An empty block is an error of its own, raised later.
+  // An empty block is the launch's to refuse.
   if (config.blockDimX == 0 || config.blockDimY == 0 || config.blockDimZ == 0) return 1;
   config.attrs = call->attributes;
   config.numAttrs = call->num_attributes;

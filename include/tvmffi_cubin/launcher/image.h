@@ -109,14 +109,14 @@ TVMFFI_CUBIN_COLD bool LacksKernel(const EmbeddedKernel& kernel, CUresult result
          (result == CUDA_ERROR_NOT_FOUND || result == CUDA_ERROR_INVALID_HANDLE);
 }
 
-// Raises that a kernel's load or launch failed, and what that means.
-// `label` begins the message: "f", "f: launch 2 of 3". There is no `config` where loading failed.
+// Raises that a kernel's load or launch failed, and what that means. `label` begins the message:
+// "f", "f: launch 2 of 3". There is no `config` where loading failed.
 TVMFFI_CUBIN_COLD int FailKernel(const char* label, const EmbeddedKernel& kernel, int device,
                                  const CUlaunchConfig* config, const Status& status) {
   if (status.call == kRaised) return -1;
   const EmbeddedImage& image = *kernel.image;
   const Text reason = DescribeStatus(status);
-  Text found, hint;
+  Text found;
   if (image.library.AddRefusal(status.result, device, &found)) {
     return Fail("LaunchError", "%s: the image %s %s (%s)", label, image.name, found.chars,
                 reason.chars);
@@ -125,11 +125,11 @@ TVMFFI_CUBIN_COLD int FailKernel(const char* label, const EmbeddedKernel& kernel
     return Fail("LaunchLimitError", "%s: launch of %s: %s", label, kernel.display, found.chars);
   }
   if (LacksKernel(kernel, status.result)) {
-    hint.Add(". The image has it for %s alone, by a condition on the architecture; this is sm_%d",
-             kernel.arches, DeviceArch(device));
+    found.Add(". The image has it for %s alone, by a condition on the architecture; this is sm_%d",
+              kernel.arches, DeviceArch(device));
   }
   return Fail("LaunchError", "%s: kernel %s of image %s on device %d: %s%s", label, kernel.display,
-              image.name, device, reason.chars, hint.chars);
+              image.name, device, reason.chars, found.chars);
 }
 
 // Loads a kernel, and its image where that is not loaded.

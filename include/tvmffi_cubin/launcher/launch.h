@@ -8,8 +8,7 @@ TVMFFI_CUBIN_BEGIN
 
 // What a caller sets for its calls, in place of what the function says.
 struct CallOptions {
-  bool has_stream = false;
-  uint64_t given = 0;  // a bit for each figure, from 0, and attribute, from 8 by its id
+  uint64_t given = 0;  // a bit for each figure, from 0, the stream, 7, each attribute, from 8
   CUlaunchConfig config = {1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, 0};
 };
 
@@ -30,8 +29,8 @@ struct Call {
   const Instance& instance;
   const CallOptions& options;
   Argument* const arguments;
-  int device = -1;                       // -1: not known yet
-  bool has_stream = options.has_stream;  // the caller or the function names the stream
+  int device = -1;                                  // -1: not known yet
+  bool has_stream = (options.given >> 7 & 1) != 0;  // the caller or the function names the stream
   CUstream stream = options.config.hStream;
   Launch* launches = nullptr;
 

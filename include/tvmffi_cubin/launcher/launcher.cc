@@ -54,7 +54,7 @@ TVMFFI_CUBIN_ENTRY(configure, ModulePlan) {
   const TVMFFIByteArray name = TextIn(args[0]), bytes = BytesIn(args[9]);
   while (!IsText(name, function->name)) ++function;
   CallOptions options;
-  options.has_stream = args[1].type_index != kTVMFFINone;
+  if (args[1].type_index != kTVMFFINone) options.given |= UINT64_C(1) << 7;
   options.config.hStream = static_cast<CUstream>(args[1].v_ptr);
   for (int i = 0; i < 7; ++i) {
     const TVMFFIAny& given = args[2 + i];
