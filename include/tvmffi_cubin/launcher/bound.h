@@ -44,25 +44,18 @@ TVMFFI_CUBIN_COLD BoundCell MakeCell(const Param& param, const Argument& value,
   return cell;
 }
 
-// Reads the device that something is bound for; None: all, -1: the current one.
-TVMFFI_CUBIN_COLD int ReadBoundDevice(const TVMFFIAny& any, int* device) {
-  *device = kAllDevices;
-  if (any.type_index == kTVMFFINone) return 0;
-  if (any.type_index != kTVMFFIInt || any.v_int64 >= kMaxDevices) {
-    return Fail("ValueError", "bind: device is %s, wanted 0 to %d", DescribeArgument(any).chars,
-                kMaxDevices - 1);
-  }
-  *device = static_cast<int>(any.v_int64);
-  if (*device < 0) *device = OpenDriver() ? CurrentDevice() : 0;
-  return 0;
+// The device that something is bound for; None: all, -1: the current one.
+TVMFFI_CUBIN_COLD int BoundDevice(const TVMFFIAny& any) {
+  if (any.type_index == kTVMFFINone) return kAllDevices;
+  if (any.v_int64 >= 0) return static_cast<int>(any.v_int64);
+  return OpenDriver() ? CurrentDevice() : 0;
 }
 
 // Binds all values at once, or none where one is wrong: a launch sees either the old values or the
 // new. The arguments: the device, -1 for the current one, None for all; for each value the slot's
 // number, the value (None: nothing is bound any more), and the object that keeps it alive.
 TVMFFI_CUBIN_COLD int Bind(BoundTable* table, const TVMFFIAny* args, int num_args) {
-  int device = kAllDevices;
-  if (ReadBoundDevice(args[0], &device) != 0) return -1;
+  const int device = BoundDevice(args[0]);
   const auto count = static_cast<size_t>(num_args / 3);
   const auto slot_of = [&](size_t i) { return &table->slots[args[1 + 3 * i].v_int64]; };
   auto* values = static_cast<BoundValue*>(calloc(count + 1, sizeof(BoundValue)));
@@ -102,10 +95,8 @@ TVMFFI_CUBIN_COLD int Bind(BoundTable* table, const TVMFFIAny* args, int num_arg
 // What is bound: the object that keeps it alive, or None. The arguments: the device, as for Bind,
 // and the slot's number.
 TVMFFI_CUBIN_COLD int ReadBound(BoundTable* table, const TVMFFIAny* args, TVMFFIAny* result) {
-  int device = kAllDevices;
-  if (ReadBoundDevice(args[0], &device) != 0) return -1;
   const GateUse use(&table->gate);
-  const BoundCell* cell = table->slots[args[1].v_int64].FindCell(device);
+  const BoundCell* cell = table->slots[args[1].v_int64].FindCell(BoundDevice(args[0]));
   if (cell == nullptr) return 0;
   TVMFFIObjectIncRef(cell->keep);
   result->v_obj = static_cast<TVMFFIObject*>(cell->keep);
