@@ -64,19 +64,22 @@ def occupancy(
     options = function._options or Options()
     cluster = dict(options.attributes).get(_CLUSTER)
     own = {**options._asdict(), "cluster": cluster and struct.unpack_from("<3I", cluster)}
-    shape = []
+    known = {}
     for name, value in given.items():
         value = own[name] if value is None else value
-        shape.append(_constant(function, name, launches) if value is None else value)
-    block, clusters = dimensions("block", shape[0]), dimensions("cluster", shape[2])
-    smem = integer("dynamic_smem_bytes", shape[1])
-    # The launcher divides by the former, and takes all for unsigned.
-    if min(block) < 1 or (clusters[0] and min(clusters) < 1):
-        raise ValueError(f"block is {block}, cluster is {clusters}: wanted 1 or more of each")
-    if not 0 <= smem < 2**31:
-        raise ValueError(f"dynamic_smem_bytes is {smem}, wanted 0 or more")
+        known[name] = _constant(function, name, launches) if value is None else value
+    block, clusters = (dimensions(name, known[name]) for name in ("block", "cluster"))
+    smem = integer("dynamic_smem_bytes", known["dynamic_smem_bytes"])
+    shape = [*block, smem, *clusters]
+    wanted = block if clusters[0] == 0 else (*block, *clusters)
+    # The launcher divides by the dimensions, and takes all for 32 bits without a sign.
+    if min(wanted) < 1 or smem < 0 or max(shape) >= 2**32:
+        raise ValueError(
+            f"block is {block}, dynamic_smem_bytes is {smem}, cluster is {clusters}: wanted 1 or "
+            "more in each dimension, and 0 bytes or more"
+        )
     ask = function._module._entry("occupancy")
-    text = ask(number, device_ordinal(device), *block, smem, *clusters)
+    text = ask(number, device_ordinal(device), *shape)
     where, *figures = json.loads(str(text))
     return Occupancy(where, math.prod(block), *figures)
 
