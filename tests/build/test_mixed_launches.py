@@ -62,12 +62,18 @@ void own_exception() {
   shared<<<0, 1>>>(nullptr);
   TVM_FFI_THROW(ValueError) << "the function's own";
 }
+void by_call() {
+  shared<<<1, 1>>>(nullptr);
+  void* args[] = {nullptr};
+  cudaLaunchKernel((const void*)shared, dim3(0), dim3(1), args, 0, nullptr);
+}
 int last_error() { return cudaGetLastError(); }
 tvm::ffi::Array<int> makes(int block) { shared<<<1, block>>>(nullptr); return {1, 2, 3}; }
 """
 FUNCTIONS = [
     *("conversions", "launched", "nested", "argument_throws", "operands", "by_pointer", "bad"),
     *("unconfigured", "taken", "own_exception", "last_error", "makes"),
+    "by_call",
 ]
 INVALID_CONFIGURATION = 9
 
@@ -136,6 +142,11 @@ def test_a_refused_launch_is_an_exception_of_the_exported_function(
     assert driver_stub.launches() == []
     assert mod.last_error() == 0
     assert mod.bad(1, 1, 0) == 17
+
+
+def test_a_refused_call_is_not_told_with_the_place_of_another_launch(mod):
+    with pytest.raises(tc.LaunchLimitError, match=r"^launch of shared.*grid \(0, 1, 1\)"):
+        mod.by_call()
 
 
 def test_an_error_that_was_taken_is_no_exception(mod):

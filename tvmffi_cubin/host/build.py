@@ -24,7 +24,7 @@ _NAMED = 8
 _NINJA_FILE = "build.ninja"
 _DEVICE_WIDE = (
     r"(?m)^[^\n:]*/(?:thrust|cub)/[^\n:]*:[\d:]+ (?:fatal )?error:"
-    r"|error: [^\n]*\b(?:thrust|cub)\b"
+    r"|error: [^\n]*\b(?:thrust|cub|nvcuda|cooperative_groups)\b"
 )
 
 

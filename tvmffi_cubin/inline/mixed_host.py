@@ -70,7 +70,7 @@ class HostCode(NamedTuple):
         """The text of the unit, which includes the user's code."""
         lines = [
             self.prefix,
-            "#include <tvmffi_cubin/mixed/qualifiers.h>",
+            "#include <tvmffi_cubin/mixed/unit.h>",
             f"TVMFFI_CUBIN_MIXED_UNIT({self.tag})",
             f'#include "{_TEXT}"',
             *(f"TVMFFI_CUBIN_DEVICE_VARIABLE({name})" for name in self.variables),

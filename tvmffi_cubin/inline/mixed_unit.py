@@ -12,7 +12,6 @@ from ..cache.store import Cache
 from ..device.image import Image
 from ..device.units import of_names, with_hints
 from ..errors import BuildError, CompileError
-from ..host.build import shortened
 from ..host.later import Later
 from ..kernels.demangle import demangle
 from ..launches.values import bound_param
@@ -39,12 +38,6 @@ _OWN_CODE = (
 )
 _NVRTC_ERROR = re.compile(r"^(.+?)\((\d+)\): (?:catastrophic )?error\b", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
-# What ninja prints of its own, of other commands as well.
-_NINJA = re.compile(
-    r"^(?:ninja: build stopped: .*|\[\d+/\d+\] .*|In file included from mixed_host\.cc:\d+:)\n",
-    re.MULTILINE,
-)
-_OF_THEIRS = re.compile(r"error: [^\n]*\b(?:thrust|cub|nvcuda|cooperative_groups)\b")
 _NO_FUNCTION = re.compile(
     r"^mixed_host\.cc:[\d:]+ error: (?:['\u2018](?:::)?(\w+)['\u2019] was not declared"
     r"|use of undeclared identifier '(\w+)')",
@@ -207,33 +200,19 @@ class UnitBuilder(NamedTuple):
         try:
             return compiler.obtain(code), early
         except BuildError as error:
-            raise self._host_error(error, host) from None
+            raise self._host_error(error) from None
 
-    def _host_error(self, error: BuildError, host: HostSide) -> BuildError:
-        output = _NINJA.sub("", error.output).rstrip("\n")
-        lines = [
-            f"{self.request.name}: the host code does not compile:",
-            shortened(output),
-            *(f"Hint: {hint}" for hint in self._host_hints(output)),
-            f"command: {error.command}",
-            f"folder (kept): {error.directory}",
-        ]
-        return BuildError(
-            "\n".join(lines), command=error.command, output=output, directory=error.directory
-        )
-
-    def _host_hints(self, output: str) -> Sequence[str]:
-        hints = [
+    def _host_error(self, error: BuildError) -> BuildError:
+        hints = dict.fromkeys(
             f"functions names {name!r}, and the source has no function {name}"
-            for found in _NO_FUNCTION.findall(output)
+            for found in _NO_FUNCTION.findall(error.output)
             for name in filter(None, found)
-        ]
-        if _OF_THEIRS.search(output):
-            hints.append(
-                "only nvcc compiles the algorithms of Thrust, and of CUB for the whole device, in "
-                'host code: compiler="nvcc"'
-            )
-        return (*dict.fromkeys(hints), *torch_word_hints(output))
+        )
+        hints.update(dict.fromkeys(torch_word_hints(error.output)))
+        text = "\n".join((str(error), *(f"Hint: {hint}" for hint in hints)))
+        return BuildError(
+            text, command=error.command, output=error.output, directory=error.directory
+        )
 
     # ---- The device's side ----
 

@@ -63,11 +63,8 @@ def _faults(text: Text) -> Iterator[str]:
         return f"{file}:{line}"
 
     for item in text.walk():
-        first_words = texts[item.head : item.head + 2]
         if item.kind == "variable" and "__managed__" in item.words:
             yield f"{place(item.first)}: {item.name} is a __managed__ variable"
-        elif item.kind == "variable" and first_words in (["texture", "<"], ["surface", "<"]):
-            yield f"{place(item.first)}: {item.name} is a {first_words[0]} reference"
         elif item.kind == "function" and item.body and not item.is_for_device:
             for number in range(item.body[0], item.body[1]):
                 if texts[number] == "]" and texts[number + 1] in ("__device__", "__host__"):
@@ -192,10 +189,9 @@ class _HostCut:
             f"decltype({name.removesuffix('...')}){'...' if name.endswith('...') else ''}"
             for name in names
         )
-        words = ", ".join((f"(static_cast<void (*)({types})>(&{kernel}))", *names))
-        self.edits.append(
-            text.edit_of(item.body[0], item.body[1] + 1, f"TVMFFI_CUBIN_STUB({words})")
-        )
+        address = f"(static_cast<void (*)({types})>(&{kernel}))"
+        body = f"{{ ::tvmffi_cubin::RunStub<{address}>({', '.join(names)}); }}"
+        self.edits.append(text.edit_of(item.body[0], item.body[1] + 1, body))
         qualified = "::".join((*item.namespaces, item.name))
         self.kernels[qualified] = self.kernels.get(qualified, 0) + 1 + any(x.pack for x in given)
 

@@ -225,42 +225,35 @@ class _Expander:
             names, body = self.macros[name]
             given: list[str] = []
             if names is not None:
-                end = self._closing(tokens, at)
-                if end < 0:
+                found = self._arguments(tokens, at)
+                if found is None:
                     made.append(token)
                     continue
-                given = _arguments(tokens[at + 1 : end])
-                at = end + 1
+                given, at = found
             place = token[2]
-            found = lex(_substitute(names or (), body, given))
-            self.left -= len(found) + 1
-            inner = [(kind, text, place, place) for kind, text, *_ in found]
-            made += self.run(inner, hidden | {name})
+            inner = lex(_substitute(names or (), body, given))
+            self.left -= len(inner) + 1
+            made += self.run([(*x[:2], place, place) for x in inner], hidden | {name})
         return made
 
-    def _closing(self, tokens: Sequence[Token], at: int) -> int:
-        """Return the number of the bracket that closes the one here, -1 if there is none."""
-        if at == len(tokens) or tokens[at][1] != "(":
-            return -1
+    def _arguments(self, tokens: Sequence[Token], at: int) -> tuple[list[str], int] | None:
+        """Return the arguments in the bracket that opens here, and the number of what follows."""
+        values: list[list[str]] = [[]]
         depth = 0
         for number in range(at, len(tokens)):
-            depth += {"(": 1, ")": -1}.get(tokens[number][1], 0)
+            text = tokens[number][1]
+            change = _BRACKETS.get(text, (0, 0))[1]
+            if number == at and text != "(":
+                return None
+            depth += change
             if depth == 0:
-                return number
+                return [" ".join(value) for value in values], number + 1
+            if text == "," and depth == 1:
+                values.append([])
+            elif number > at:
+                values[-1].append(text)
         self.left -= len(tokens) - at
-        return -1
-
-
-def _arguments(tokens: Sequence[Token]) -> list[str]:
-    values: list[list[str]] = [[]]
-    depth = 0
-    for _, text, *_ in tokens:
-        if text == "," and depth == 0:
-            values.append([])
-            continue
-        depth += _BRACKETS.get(text, (0, 0))[1]
-        values[-1].append(text)
-    return [" ".join(value) for value in values]
+        return None
 
 
 def _substitute(names: tuple[str, ...], body: str, values: list[str]) -> str:

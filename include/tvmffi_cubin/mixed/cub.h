@@ -1,17 +1,13 @@
 /*!
  * \file tvmffi_cubin/mixed/cub.h
- * \brief CUB for host code, which asks for the sizes of its types; included before qualifiers.h.
+ * \brief CUB for host code, which asks for the sizes of its types; included before unit.h.
  */
-#ifndef TVMFFI_CUBIN_MIXED_CUB_H_
-#define TVMFFI_CUBIN_MIXED_CUB_H_
+#pragma once
 
 #include <cuda_fp16.h>
-#include <cuda_runtime.h>
-#include <stdint.h>
-
 #include <cuda/std/version>
 
-#include "device_words.h"
+#include "host.h"
 
 // Names of types are NVRTC's as well, whose CUB has its architecture in them.
 #define CUB_DISABLE_NAMESPACE_MAGIC
@@ -19,15 +15,10 @@
 
 // CCCL 12 has these for compilers of CUDA alone.
 #if !defined(__cccl_ptx_isa) || __cccl_ptx_isa == 0
-namespace cuda {
-namespace ptx {
-uint32_t get_sreg_laneid();
-uint32_t get_sreg_lanemask_le();
-uint32_t get_sreg_lanemask_lt();
-uint32_t get_sreg_lanemask_gt();
-uint32_t get_sreg_lanemask_ge();
-}  // namespace ptx
-}  // namespace cuda
+namespace cuda::ptx {
+uint32_t get_sreg_laneid(), get_sreg_lanemask_le(), get_sreg_lanemask_lt();
+uint32_t get_sreg_lanemask_gt(), get_sreg_lanemask_ge();
+}  // namespace cuda::ptx
 #endif
 
 // clang looks at PTX wherever it stands, gcc only where it is called. What both may read is
@@ -43,5 +34,3 @@ uint32_t get_sreg_lanemask_ge();
 #pragma pop_macro("volatile")
 #pragma pop_macro("asm")
 #endif
-
-#endif  // TVMFFI_CUBIN_MIXED_CUB_H_

@@ -4,8 +4,7 @@
  *
  * Macros of the C library are expanded by the host compiler's preprocessor, and name its builtins.
  */
-#ifndef TVMFFI_CUBIN_MIXED_DEVICE_H_
-#define TVMFFI_CUBIN_MIXED_DEVICE_H_
+#pragma once
 
 #include <cuda.h>
 
@@ -29,8 +28,4 @@ struct tvmffi_cubin_host_only;
 namespace std {}
 namespace cub {}
 namespace cooperative_groups {}
-namespace nvcuda {
-namespace wmma {}
-}  // namespace nvcuda
-
-#endif  // TVMFFI_CUBIN_MIXED_DEVICE_H_
+namespace nvcuda::wmma {}

@@ -1,10 +1,9 @@
 /*!
  * \file tvmffi_cubin/mixed/host.h
  * \brief What the host side of a mixed source is compiled against: CUDA's own runtime header with
- * what it has for nvcc, and what nvcc adds of its own. qualifiers.h comes after all headers.
+ * what it has for nvcc, and what nvcc adds of its own. unit.h comes after all headers.
  */
-#ifndef TVMFFI_CUBIN_MIXED_HOST_H_
-#define TVMFFI_CUBIN_MIXED_HOST_H_
+#pragma once
 // The user's flags ask for warnings about the user's own text.
 #pragma GCC system_header
 
@@ -15,6 +14,12 @@
 // clang-format off
 #include "launch.h"
 // clang-format on
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
 #include <tvm/ffi/function.h>
 
 #ifdef __CUDACC__
@@ -28,34 +33,97 @@
 #include <cuda_runtime.h>
 #undef __CUDACC__
 #endif
-#include "device_words.h"
-#include "host_math.h"
 
 // Of headers that are not for this side.
 namespace cub {}
 namespace cooperative_groups {}
-namespace nvcuda {
-namespace wmma {}
-}  // namespace nvcuda
+namespace nvcuda::wmma {}
 
-// tvm-ffi's own, which tells what was refused within; its errors are set in runtime.cc.
+// ---- Functions that nvcc gives host code beside the C library's ----
+
+// Not templates: arguments of two types are converted, and std's own are no rivals.
+#define TVMFFI_CUBIN_MIN_MAX(T, A, B)                                                     \
+  inline constexpr T min(A a, B b) {                                                      \
+    return static_cast<T>(b) < static_cast<T>(a) ? static_cast<T>(b) : static_cast<T>(a); \
+  }                                                                                       \
+  inline constexpr T max(A a, B b) {                                                      \
+    return static_cast<T>(a) < static_cast<T>(b) ? static_cast<T>(b) : static_cast<T>(a); \
+  }
+#define TVMFFI_CUBIN_MIN_MAX_INTEGERS(S)                   \
+  TVMFFI_CUBIN_MIN_MAX(S, S, S)                            \
+  TVMFFI_CUBIN_MIN_MAX(unsigned S, unsigned S, unsigned S) \
+  TVMFFI_CUBIN_MIN_MAX(unsigned S, unsigned S, S)          \
+  TVMFFI_CUBIN_MIN_MAX(unsigned S, S, unsigned S)
+
+namespace tvmffi_cubin_math __attribute__((visibility("hidden"))) {
+  TVMFFI_CUBIN_MIN_MAX_INTEGERS(int)
+  TVMFFI_CUBIN_MIN_MAX_INTEGERS(long)
+  TVMFFI_CUBIN_MIN_MAX_INTEGERS(long long)
+  TVMFFI_CUBIN_MIN_MAX(float, float, float)
+  TVMFFI_CUBIN_MIN_MAX(double, double, double)
+  TVMFFI_CUBIN_MIN_MAX(double, float, double)
+  TVMFFI_CUBIN_MIN_MAX(double, double, float)
+
+  inline double rsqrt(double x) { return 1.0 / ::sqrt(x); }
+  inline float rsqrtf(float x) { return 1.0f / ::sqrtf(x); }
+  inline float rsqrt(float x) { return rsqrtf(x); }
+}  // namespace tvmffi_cubin_math
+using namespace tvmffi_cubin_math;
+
+#undef TVMFFI_CUBIN_MIN_MAX_INTEGERS
+#undef TVMFFI_CUBIN_MIN_MAX
+
+// ---- Names of device code in headers; who calls one is told by the linker ----
+
+extern const uint3 threadIdx, blockIdx;
+extern const dim3 blockDim, gridDim;
+extern const int warpSize;
+
+void __syncthreads();
+void __syncwarp(unsigned mask = 0xffffffffu);
+void __threadfence();
+void __threadfence_block();
+int __syncthreads_and(int), __syncthreads_or(int), __syncthreads_count(int);
+int __any_sync(unsigned mask, int), __all_sync(unsigned mask, int);
+unsigned __activemask(), __ballot_sync(unsigned mask, int);
+int __popc(unsigned), __popcll(unsigned long long);
+int __clz(int), __clzll(long long), __ffs(int);
+unsigned __brev(unsigned), __byte_perm(unsigned, unsigned, unsigned selector);
+int __dp4a(int, int, int sum);
+unsigned __dp4a(unsigned, unsigned, unsigned sum);
+unsigned __vminu2(unsigned, unsigned), __vmins2(unsigned, unsigned);
+unsigned __vmaxu2(unsigned, unsigned), __vmaxs2(unsigned, unsigned);
+template <typename T>
+T __shfl_sync(unsigned mask, T, int lane, int width = 32);
+template <typename T>
+T __shfl_up_sync(unsigned mask, T, unsigned delta, int width = 32);
+template <typename T>
+T __shfl_down_sync(unsigned mask, T, unsigned delta, int width = 32);
+template <typename T>
+T __shfl_xor_sync(unsigned mask, T, int lanes, int width = 32);
+template <typename T>
+T __hfma2(T, T, T sum);
+template <typename T>
+T atomicAdd(T*, T);
+template <typename T>
+T atomicOr(T*, T);
+
+// ---- Exports: tvm-ffi's own, with what was refused within and with its errors set in runtime.cc
+
 #undef TVM_FFI_DLL_EXPORT_TYPED_FUNC_IMPL_
 #define TVM_FFI_DLL_EXPORT_TYPED_FUNC_IMPL_(ExportName, Function)                        \
   extern "C" TVM_FFI_DLL_EXPORT int __tvm_ffi_##ExportName(                              \
       void*, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {               \
     using FuncInfo = ::tvm::ffi::detail::FunctionInfo<std::decay_t<decltype(Function)>>; \
     static std::string name = #ExportName;                                               \
-    const bool had_refusal = ::tvmffi_cubin::has_refusal;                                \
     try {                                                                                \
       ::tvm::ffi::detail::unpack_call<typename FuncInfo::RetType>(                       \
           std::make_index_sequence<FuncInfo::num_args>{}, &name, Function,               \
           reinterpret_cast<const ::tvm::ffi::AnyView*>(args), num_args,                  \
           reinterpret_cast<::tvm::ffi::Any*>(result));                                   \
     } catch (...) {                                                                      \
-      return ::tvmffi_cubin::EndThrown(had_refusal);                                     \
+      return ::tvmffi_cubin::EndThrown();                                                \
     }                                                                                    \
-    if (__builtin_expect(!::tvmffi_cubin::has_refusal || had_refusal, 1)) return 0;      \
-    return ::tvmffi_cubin::EndExport(result);                                            \
+    if (__builtin_expect(!::tvmffi_cubin::has_refusal, 1)) return 0;                     \
+    return ::tvmffi_cubin::EndRefused(result);                                           \
   }
-
-#endif  // TVMFFI_CUBIN_MIXED_HOST_H_

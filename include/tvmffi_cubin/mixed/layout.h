@@ -2,8 +2,7 @@
  * \file tvmffi_cubin/mixed/layout.h
  * \brief How a type is laid out, in one number: both sides of a mixed source compare theirs.
  */
-#ifndef TVMFFI_CUBIN_MIXED_LAYOUT_H_
-#define TVMFFI_CUBIN_MIXED_LAYOUT_H_
+#pragma once
 
 namespace tvmffi_cubin_layout {
 
@@ -59,5 +58,3 @@ struct Kernel<void (*)(Params...)> {
 };
 
 }  // namespace tvmffi_cubin_layout
-
-#endif  // TVMFFI_CUBIN_MIXED_LAYOUT_H_
