@@ -62,7 +62,7 @@ def make(wanted: Build, folder: Path) -> Product:
         if sources.mixed:
             from .mixed import compile_mixed
 
-            mixed = compile_mixed(request, sources, archs, tools, cache, given)
+            mixed = compile_mixed(wanted, sources, given)
         own = mixed.images if mixed else {DEVICE_IMAGE: device.result()} if device else {}
         images = with_own(given, request, own)
         host_functions, plan = exports.resolve(

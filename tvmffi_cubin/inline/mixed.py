@@ -7,21 +7,20 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ..cache.store import Cache
 from ..cuda import nvrtc
 from ..cuda.program import in_parallel
 from ..device.image import Image
-from ..device.units import base_name, of_names, wanted_instances
+from ..device.units import of_names
 from ..functions.registration import registration
 from ..host.later import Later
 from ..sources.facts import read
 from ..sources.sort import Sources
 from ..sources.source import DEVICE_IMAGE
+from .build import Build
 from .mixed_device import DeviceCode, DeviceCompiler
 from .mixed_unit import MixedParts, MixedUnit, UnitBuilder
 from .part_files import PartFiles
 from .request import Request
-from .tools import Toolset
 
 _LAUNCHED = re.compile(r"(\w+)\s*(?:<.*>\s*)?<<<\.\.\.>>>\Z")
 
@@ -63,37 +62,21 @@ class MixedModule(NamedTuple):
         return frozenset(name for parts in self.units for name in parts.exported)
 
 
-def compile_mixed(
-    request: Request,
-    sources: Sources,
-    archs: tuple[str, ...],
-    tools: Toolset,
-    cache: Cache,
-    given: Sequence[Image],
-) -> MixedModule:
+def compile_mixed(wanted: Build, sources: Sources, given: Sequence[Image]) -> MixedModule:
     """Compile the mixed sources of a request, each unit beside the others.
 
-    Parameters
-    ----------
-    request, archs, tools, cache
-        What is built, for which architectures, with which tools, and where it is kept.
-    sources : Sources
-        The request's, sorted.
-    given : sequence of Image
-        Images that come with it.
-
-    Raises
-    ------
-    BuildError, CompileError, ToolchainError, TypeError, ValueError
-        See `tvmffi_cubin.load_inline`.
+    `sources` are the request's, sorted, and `given` the images that come with it. Raises as
+    `tvmffi_cubin.load_inline`.
     """
+    request = wanted.request
+    if not wanted.archs:
+        wanted = wanted._replace(archs=nvrtc.resolve_archs(options=request.cuda_cflags))
     signatures = [x for image in given for x in image.signatures]
     known = frozenset(name for x in signatures for name in (x.name.short, x.kernel.name))
-    archs = archs or nvrtc.resolve_archs(options=request.cuda_cflags)
     units = _units(request, sources)
 
     def build(unit: MixedUnit) -> MixedParts:
-        return UnitBuilder(request, archs, tools, cache, known, unit).run()
+        return UnitBuilder(*wanted, known, unit).run()
 
     if len(units) == 1:
         one = build(units[0])
@@ -101,12 +84,11 @@ def compile_mixed(
     names = frozenset(x.name for one in sources.device for x in read(one.text).kernels)
     device = None
     if sources.device:
-        compiler = DeviceCompiler(of_names(request, names), tools, cache)
+        compiler = DeviceCompiler(of_names(request, names), wanted.tools, wanted.cache)
         last = sources.device[-1]
-        code = DeviceCode(dict.fromkeys(archs, last), sources.device[:-1])
+        code = DeviceCode(dict.fromkeys(wanted.archs, last), sources.device[:-1])
         device = Later(partial(compiler.obtain, code, ()))
     parts = tuple(in_parallel(build, units))
-    _check_instances(request, names.union(*(x.names for x in parts)))
     if not (request.is_object or request.files.binaries):
         _check_launches(parts)
     image, files = device.result() if device else (None, None)
@@ -139,16 +121,6 @@ def _image_name(request: Request, sources: Sources) -> str:
     if not request.is_object or named or request.names_images:
         return DEVICE_IMAGE
     return f"{DEVICE_IMAGE}_{re.sub(r'[^0-9A-Za-z_]', '_', request.output.rpartition('.')[0])}"
-
-
-def _check_instances(request: Request, names: frozenset[str]) -> None:
-    """Refuse instances that were asked for and that no unit has."""
-    for wanted in wanted_instances(request):
-        if base_name(wanted) not in names:
-            raise ValueError(
-                f"{wanted!r} is to be instantiated, and none of the sources declares "
-                f"{base_name(wanted)!r}: check the name in functions and name_expressions"
-            )
 
 
 def _check_launches(parts: Sequence[MixedParts]) -> None:

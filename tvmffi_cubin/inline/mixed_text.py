@@ -185,15 +185,12 @@ def _check(request: Request, command: Sequence[str], errors: str, libraries: Seq
             f"{errors.splitlines()[0].partition(': fatal')[0]}: <{missing['header']}> is a header "
             f"of {owner}'s\n{TORCH_REMEDY}"
         )
-    hint = ""
+    lines = [f"{request.name}: the preprocessor fails:", shortened(errors.rstrip())]
     if missing:
         from ..cuda.hints import wheel_hint
         from ..cuda.libraries import find_cuda
 
-        hint = wheel_hint(missing["header"], find_cuda()) or (
-            f"{missing['header']} was found in no include folder; name its folder in "
-            "extra_include_paths"
-        )
-    lines = [f"{request.name}: the preprocessor fails:", shortened(errors.rstrip())]
-    lines += [f"Hint: {hint}"] if hint else []
+        header = missing["header"]
+        where = f"name the folder of {header} in extra_include_paths"
+        lines.append(f"Hint: {wheel_hint(header, find_cuda()) or where}")
     raise BuildError("\n".join(lines), command=" ".join(command), output=errors, directory="")

@@ -164,7 +164,8 @@ class UnitBuilder(NamedTuple):
     def _host_code(self, host: HostSide, text: Expansion) -> HostCode:
         exports = self._exports(host)
         prefix = mixed_prefix(exports)
-        if "cub" in host.words and any(name.startswith("cub/") for name, _ in text.libraries):
+        has_cub = any(name.startswith("cub/") for name, _ in text.libraries)
+        if has_cub and re.search(r"\bcub\b", host.text):
             prefix += f"\n{CUB}"
         if any(name == "mma.h" for name, _ in text.libraries):
             prefix += _OF_MMA  # which is not for the host, and brings them

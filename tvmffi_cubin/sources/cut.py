@@ -41,6 +41,15 @@ class Text:
         """Return the words of an item without its body."""
         return self.tokens.words(item.first, self.head_end(item))
 
+    def class_words(
+        self, item: Item, of_member: Callable[[Item], set[str]], members: Iterable[Item]
+    ) -> set[str]:
+        """Return the words of a class: its own, and of some members what a function tells."""
+        assert item.body is not None
+        words = self.tokens.words(item.first, item.body[0])
+        words |= self.tokens.words(item.body[1], item.end)
+        return words.union(*map(of_member, members))
+
     def head_end(self, item: Item) -> int:
         """Return the number of the token where a function's body or initialisers begin."""
         if item.body is None:

@@ -27,7 +27,6 @@ class DeviceSide(NamedTuple):
     """The device text, and what the build has to know of it."""
 
     text: str
-    words: frozenset[str]
     has_code: bool  # it defines a kernel or a device variable
     launches: bool  # device code launches kernels itself
     names: frozenset[str]  # all that the source declares, of either side
@@ -66,18 +65,15 @@ class _DeviceCut:
         text = self.text
         roots = [item for item in top(text.items) if self._is_root(item)]
         self.kept = text.reached(roots, self._words, names)
-        words: set[str] = set()
         launches = False
         for item in top(text.items):
             if id(item) in self.kept and not (self._is_host(item) or self._is_refused(item)):
-                words |= self._words(item)
                 launches = launches or "<<<" in text.tokens.texts[item.first : item.end]
                 self._keep(item)
             elif not self._is_used_namespace(item):
                 self.edits.append(text.edit_of(item.first, item.end))
         return DeviceSide(
             applied(text.source, self.edits),
-            frozenset(words),
             any(item.body or item.kind != "function" for item in roots),
             launches,
             frozenset(text.by_name),
@@ -132,19 +128,12 @@ class _DeviceCut:
     def _words(self, item: Item) -> set[str]:
         if self._is_host(item):
             return set()
-        if item.kind == "class" and item.children:
-            assert item.body is not None
-            words = self.text.tokens.words(item.first, item.body[0])
-            words |= self.text.tokens.words(item.body[1], item.end)
-            for child in item.children:
-                if not self._is_host_member(child):
-                    words |= self._words_of_member(child)
-            return words
-        return self.text.tokens.words(item.first, item.end)
+        return self._words_of_member(item)
 
     def _words_of_member(self, item: Item) -> set[str]:
         if item.kind == "class" and item.children:
-            return self._words(item)
+            members = (x for x in item.children if not self._is_host_member(x))
+            return self.text.class_words(item, self._words_of_member, members)
         return self.text.tokens.words(item.first, item.end)
 
     def _is_host_member(self, item: Item) -> bool:

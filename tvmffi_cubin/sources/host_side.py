@@ -25,7 +25,6 @@ class HostSide(NamedTuple):
     bound: dict[str, tuple[str, ...]]  # by kernel: types of parameters that only device code has
     variables: tuple[str, ...]  # the device variables that host code names, qualified
     launches: tuple[str, ...]  # as messages name them: "ops.cu:12: scale<<<...>>>"
-    words: frozenset[str]
 
 
 def host_side(source: str, bound: Sequence[str] = ()) -> HostSide:
@@ -79,14 +78,12 @@ class _HostCut:
         self.bound_types: dict[str, tuple[str, ...]] = {}
         self.variables: list[str] = []
         self.launches: list[str] = []
-        self.words: set[str] = set()
 
     def run(self) -> HostSide:
         text = self.text
         kept = text.reached(filter(self._is_root, top(text.items)), self._words)
         for item in top(text.items):
             if id(item) in kept:
-                self.words |= self._words(item)
                 self._keep(item)
             else:
                 self.edits.append(text.edit_of(item.first, item.end))
@@ -96,7 +93,6 @@ class _HostCut:
             self.bound_types,
             tuple(dict.fromkeys(self.variables)),
             tuple(self.launches),
-            frozenset(self.words),
         )
 
     def _is_root(self, item: Item) -> bool:
@@ -112,10 +108,7 @@ class _HostCut:
     def _words(self, item: Item) -> set[str]:
         """Return the words that are left of an item."""
         if item.kind == "class" and item.children:
-            assert item.body is not None
-            words = self.text.tokens.words(item.first, item.body[0])
-            words |= self.text.tokens.words(item.body[1], item.end)
-            return words.union(*map(self._words, item.children))
+            return self.text.class_words(item, self._words, item.children)
         if item.params and (item.is_kernel or item.is_device_only):
             return self.text.head(item)
         return self.text.tokens.words(item.first, item.end)

@@ -43,11 +43,6 @@ class Instance(NamedTuple):
     is_variable: bool = False
 
     @property
-    def is_template(self) -> bool:
-        """Whether it is an instance of a template."""
-        return self.expression.endswith(">")
-
-    @property
     def qualified(self) -> str:
         """Its name without template arguments."""
         return take_apart(f"{self.expression}()").qualified
