@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tvmffi_cubin.sources.torch import torch_word_hints
+from tvmffi_cubin.sources.torch import torch_hints
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from tvmffi_cubin.sources.torch import torch_word_hints
     ],
 )
 def test_what_stands_for_a_word_of_torch_s_is_told(log, hint):
-    told, where = torch_word_hints(log)
+    told, where = torch_hints(log)
     assert "is torch's; here it is " in told
     assert hint in told
     assert "docs/mixed_sources.md" in where
@@ -35,4 +35,4 @@ def test_words_that_are_not_torch_s_are_not_spoken_of():
         "a.cu:4: error: 'TORCH' was not declared in this scope\n"
         "a.cu:5: note: 'TORCH_CHECK' was not declared in this scope\n"
     )
-    assert [*torch_word_hints(log)] == []
+    assert [*torch_hints(log)] == []

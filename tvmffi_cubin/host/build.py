@@ -134,7 +134,7 @@ def _undefined(printed: str) -> list[str]:
 
 
 def _hints(command: str, printed: str) -> list[str]:
-    from ..sources.torch import torch_hint
+    from ..sources.torch import torch_hints
 
     hints = []
     if "nvcc" in command:
@@ -146,7 +146,7 @@ def _hints(command: str, printed: str) -> list[str]:
             "only nvcc compiles the algorithms of Thrust, and of CUB for the whole device: "
             'compiler="nvcc"'
         )
-    return [f"Hint: {hint}" for hint in (*hints, *torch_hint(printed))]
+    return [f"Hint: {hint}" for hint in (*hints, *torch_hints(printed))]
 
 
 def _error(

@@ -21,7 +21,7 @@ from ..sources.facts import read
 from ..sources.host_side import HostSide, host_side
 from ..sources.source import Source
 from ..sources.stubs import Instance, named
-from ..sources.torch import torch_word_hints
+from ..sources.torch import torch_hints
 from .mixed_device import DeviceCode, DeviceCompiler
 from .mixed_host import CUB, HostCode, HostCompiler
 from .mixed_text import expand, mixed_prefix
@@ -209,7 +209,6 @@ class UnitBuilder(NamedTuple):
             for found in _NO_FUNCTION.findall(error.output)
             for name in filter(None, found)
         )
-        hints.update(dict.fromkeys(torch_word_hints(error.output)))
         text = "\n".join((str(error), *(f"Hint: {hint}" for hint in hints)))
         return BuildError(
             text, command=error.command, output=error.output, directory=error.directory
@@ -275,7 +274,7 @@ class UnitBuilder(NamedTuple):
         return compiler.obtain(code, tuple(asked.values()))
 
     def _device_error(self, error: CompileError) -> CompileError:
-        hints = [*torch_word_hints(error.log)]
+        hints = [*torch_hints(error.log)]
         if missing := _UNRESOLVED.search(error.log):
             name = demangle(missing[1])
             hints.append(

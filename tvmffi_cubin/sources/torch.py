@@ -64,14 +64,16 @@ _UNKNOWN_WORD = re.compile(
 _TYPED_POINTER = re.compile(r"error: [^\n]*\n[^\n]*\bdata_ptr\s*<")
 
 
-def torch_word_hints(log: str) -> Iterator[str]:
-    """Iterate over what stands for words of torch's that a compiler does not know.
+def torch_hints(log: str) -> Iterator[str]:
+    """Iterate over what to do where a compiler does not know torch's headers and names.
 
     Parameters
     ----------
     log : str
         What NVRTC or a host compiler printed, with the text that its errors are about.
     """
+    if _UNKNOWN.search(log):
+        yield TORCH_REMEDY
     hints: dict[str, str] = {}
     for found in _UNKNOWN_WORD.finditer(log):
         word = found[found.lastindex or 0]
@@ -83,8 +85,3 @@ def torch_word_hints(log: str) -> Iterator[str]:
         yield f"{word} is torch's; here it is {instead}"
     if hints:
         yield "docs/mixed_sources.md lists what stands for torch's names"
-
-
-def torch_hint(output: str) -> tuple[str, ...]:
-    """Return what to do where a host compiler does not find torch's headers or names."""
-    return (TORCH_REMEDY,) if _UNKNOWN.search(output) else ()
