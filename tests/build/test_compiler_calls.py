@@ -68,6 +68,24 @@ def test_a_call_whose_wait_ctrl_c_left_is_waited_for_again():
     assert call.result()
 
 
+def test_ctrl_c_stops_what_other_threads_have_begun():
+    calls, begun, main = [], threading.Barrier(2), threading.get_ident()
+
+    def until_stopped(stop):
+        while stop[0] == b"\0":
+            time.sleep(0.01)
+
+    def work(number):
+        calls.append(program.Call(until_stopped))
+        if begun.wait() == 0:
+            signal.pthread_kill(main, signal.SIGINT)
+        calls[-1].result()
+
+    with pytest.raises(KeyboardInterrupt):
+        program.in_parallel(work, [1, 2])
+    assert all(call.ended.wait(60) for call in calls)
+
+
 ACTIONS = """
 import ctypes, signal
 from tvmffi_cubin import nvrtc

@@ -33,6 +33,7 @@ _ACTION = 256
 
 _guard = threading.RLock()
 _running: set[Call[Any]] = set()
+_shared = threading.local()
 _is_broken = False
 _prepared: dict[Path, Call[Nvrtc]] = {}
 
@@ -56,7 +57,7 @@ class Call(threading.Thread, Generic[_T]):
         self._error: BaseException | None = None
         # Not `join`: before Python 3.13 a thread whose join Ctrl-C has left counts as ended.
         self.ended = threading.Event()
-        self.stop = ctypes.create_string_buffer(2)
+        self.stop = _stop()
         with _guard:
             before = threading.stack_size(_STACK)
             try:
@@ -87,12 +88,18 @@ class Call(threading.Thread, Generic[_T]):
         return self._made
 
 
+def _stop() -> Stop:
+    """Return what the calls of a thread of `in_parallel` have in common; elsewhere one anew."""
+    return getattr(_shared, "stop", None) or ctypes.create_string_buffer(2)
+
+
 def in_parallel(work: Callable[[_Input], _T], inputs: Sequence[_Input]) -> list[_T]:
     """Return `work` of each input, in order, from threads: compilers release Python's lock.
 
     Of several failures the first input's is raised. This thread works as well; Ctrl-C ends its
-    part, and its wait for the others, which an executor of Python's would go on waiting for.
+    part and tells the others, which an executor of Python's would go on waiting for.
     """
+    stop = _stop()
     made: dict[int, _T] = {}
     failed: dict[int, Exception] = {}
     left = iter(range(len(inputs)))
@@ -106,13 +113,21 @@ def in_parallel(work: Callable[[_Input], _T], inputs: Sequence[_Input]) -> list[
             if failed:
                 break
 
+    def run_elsewhere() -> None:
+        _shared.stop = stop
+        run()
+
     others = min(len(inputs), os.cpu_count() or 1) - 1
-    threads = [threading.Thread(target=run, daemon=True) for _ in range(others)]
+    threads = [threading.Thread(target=run_elsewhere, daemon=True) for _ in range(others)]
     for thread in threads:
         thread.start()
-    run()
-    for thread in threads:
-        thread.join()
+    try:
+        run()
+        for thread in threads:
+            thread.join()
+    except BaseException:
+        stop[0] = b"\1"
+        raise
     if failed:
         raise failed[min(failed)]
     return [made[index] for index in range(len(inputs))]
