@@ -1,7 +1,4 @@
-/*!
- * \file tvmffi_cubin/mixed/cub.h
- * \brief CUB for host code, which asks for the sizes of its types; included before unit.h.
- */
+// CUB for host code, which asks for the sizes of its types; included before unit.h.
 #pragma once
 
 #include <cuda_fp16.h>

@@ -1,9 +1,6 @@
-/*!
- * \file tvmffi_cubin/mixed/device.h
- * \brief What the device side of a mixed source is compiled behind: words of the host's headers.
- *
- * Macros of the C library are expanded by the host compiler's preprocessor, and name its builtins.
- */
+// What the device side of a mixed source is compiled behind: words of the host's headers.
+//
+// Macros of the C library are expanded by the host compiler's preprocessor, and name its builtins.
 #pragma once
 
 #include <cuda.h>

@@ -1,8 +1,5 @@
-/*!
- * \file tvmffi_cubin/mixed/host.h
- * \brief What the host side of a mixed source is compiled against: CUDA's own runtime header with
- * what it has for nvcc, and what nvcc adds of its own. unit.h comes after all headers.
- */
+// What the host side of a mixed source is compiled against: CUDA's own runtime header with
+// what it has for nvcc, and what nvcc adds of its own. unit.h comes after all headers.
 #pragma once
 // The user's flags ask for warnings about the user's own text.
 #pragma GCC system_header

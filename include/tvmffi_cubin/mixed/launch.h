@@ -1,9 +1,6 @@
-/*!
- * \file tvmffi_cubin/mixed/launch.h
- * \brief What the host text of a mixed source calls: stubs of kernels, launches, exports, throws.
- *
- * runtime.cc has what is declared here; it is compiled once, and linked with every unit.
- */
+// What the host text of a mixed source calls: stubs of kernels, launches, exports, throws.
+//
+// runtime.cc has what is declared here; it is compiled once, and linked with every unit.
 #pragma once
 
 #include <driver_types.h>
@@ -46,7 +43,7 @@ TVMFFI_CUBIN_BEGIN
 
 // ---- Kernels and device variables ----
 
-/*! \brief The image of a unit, and what in it the unit's types stand for; the build writes it. */
+// The image of a unit, and what in it the unit's types stand for; the build writes it.
 struct MixedTable {
   struct Row {
     const char* type;
@@ -60,7 +57,7 @@ struct MixedTable {
 struct MixedNode;
 inline MixedNode* mixed_nodes = nullptr;
 
-/*! \brief A kernel or a variable of the host text, entered before the user's own initialisers. */
+// A kernel or a variable of the host text, entered before the user's own initialisers.
 struct MixedNode {
   const volatile void* address;
   const char* type;
@@ -70,22 +67,20 @@ struct MixedNode {
   MixedNode* next = std::exchange(mixed_nodes, this);
 };
 
-/*!
- * \brief One kernel. The build finds in the object's symbols which there are, and their layout.
- * What defines the nodes, in unit.h, is never precompiled: gcc loses its priority there.
- */
+// One kernel. The build finds in the object's symbols which there are, and their layout.
+// What defines the nodes, in unit.h, is never precompiled: gcc loses its priority there.
 template <auto kSelf, tvmffi_cubin_layout::Word... kParams>
 struct KernelStub {
   static MixedNode node;
 };
 
-/*! \brief The same of a device variable. */
+// The same of a device variable.
 template <auto kSelf, tvmffi_cubin_layout::Word kLayout>
 struct DeviceVariable {
   static MixedNode node;
 };
 
-/*! \brief Registers what a unit's image has, until the process ends. */
+// Registers what a unit's image has, until the process ends.
 struct Registration {
   explicit Registration(const MixedTable* table);
   ~Registration();
@@ -94,21 +89,21 @@ struct Registration {
 
 // ---- Launches ----
 
-/*! \brief Where the thread's last `<<<...>>>` stands. */
+// Where the thread's last `<<<...>>>` stands.
 struct LaunchPlace {
   const char* file;
   int line;
 };
 inline thread_local LaunchPlace launch_place = {nullptr, 0};
 
-/*! \brief What `<<<...>>>` becomes, before the kernel's stub is called. */
+// What `<<<...>>>` becomes, before the kernel's stub is called.
 inline unsigned Configure(dim3 grid, dim3 block, size_t smem = 0, cudaStream_t stream = nullptr,
                           const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   launch_place = {file, line};
   return __cudaPushCallConfiguration(grid, block, smem, stream);
 }
 
-/*! \brief Launches a kernel as the thread's pending `<<<...>>>` says. */
+// Launches a kernel as the thread's pending `<<<...>>>` says.
 void LaunchConfigured(const void* kernel, void** args);
 
 template <auto kSelf, typename... Params>
@@ -116,7 +111,7 @@ inline __attribute__((always_inline)) void EnterKernel(void (*)(Params...)) {
   static_cast<void>(&KernelStub<kSelf, tvmffi_cubin_layout::kOf<Params>...>::node);
 }
 
-/*! \brief The body of a stub: the kernel's own address in parentheses, then its parameters. */
+// The body of a stub: the kernel's own address in parentheses, then its parameters.
 template <auto kSelf, typename... Args>
 inline __attribute__((always_inline)) void RunStub(Args&... args) {
   EnterKernel<kSelf>(kSelf);
@@ -127,15 +122,15 @@ inline __attribute__((always_inline)) void RunStub(Args&... args) {
 
 // ---- Exports and throws ----
 
-/*! \brief Whether a launch of this thread was refused, and no exported function has told it. */
+// Whether a launch of this thread was refused, and no exported function has told it.
 inline thread_local bool has_refusal = false;
 
-/*! \brief Ends an exported function with such a launch: its result goes. */
+// Ends an exported function with such a launch: its result goes.
 int EndRefused(TVMFFIAny* result);
-/*! \brief Ends one that throws; called where that is caught. */
+// Ends one that throws; called where that is caught.
 int EndThrown();
 
-/*! \brief Throws as TVM_FFI_THROW does, whose own code takes half a small unit's compile time. */
+// Throws as TVM_FFI_THROW does, whose own code takes half a small unit's compile time.
 class Thrower {
  public:
   Thrower(const char* kind, const TVMFFIByteArray* backtrace, bool is_logged);

@@ -16,11 +16,11 @@ TVMFFI_CUBIN_LAUNCHES(TVMFFI_CUBIN_ORIGINAL)
 
 #include <cuda_runtime_api.h>
 #include <cxxabi.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tvm/ffi/any.h>
 
+#include "../core/text.h"
 #ifdef TVMFFI_CUBIN_BOUND_PARAMS
 #include "../launcher/plan.h"
 extern "C" __attribute__((visibility("hidden"))) tvmffi_cubin::BoundTable __tvmffi_cubin_bound;
@@ -82,22 +82,23 @@ TVMFFI_CUBIN_ONCE Registration::~Registration() {
 
 // ---- Refused launches ----
 
-/*! \brief The thread's first refused launch since an exported function has told one. */
+// The thread's first refused launch since an exported function has told one.
 struct Refusal {
   bool is_limit = false;
   cudaError_t error = cudaSuccess;  // what the runtime has noted of it, if anything
-  char text[2048] = "";
+  Text text;
 };
 inline thread_local Refusal refusal;
 
-static void Note(cudaError_t error, bool is_limit, const void* kernel, const char* problem) {
+// Begins to note a refused launch; null where there is one before it.
+static Text* NoteRefusal(cudaError_t error, const void* kernel) {
   refusal.error = error;
-  if (has_refusal) return;
+  if (has_refusal) return nullptr;
   has_refusal = true;
-  refusal.is_limit = is_limit;
-  char place[600] = "";
+  refusal.is_limit = false;
+  refusal.text = Text();
   if (launch_place.file != nullptr) {
-    snprintf(place, sizeof(place), "%.500s:%d: ", launch_place.file, launch_place.line);
+    refusal.text.Add("%.500s:%d: ", launch_place.file, launch_place.line);
   }
   const MixedNode* const node = FindNode(kernel);
   const char* const symbol = node == nullptr ? nullptr : FindSymbol(*node);
@@ -105,39 +106,36 @@ static void Note(cudaError_t error, bool is_limit, const void* kernel, const cha
       symbol == nullptr ? nullptr : abi::__cxa_demangle(symbol, nullptr, nullptr, nullptr);
   const char* name = demangled != nullptr ? demangled : symbol != nullptr ? symbol : "a kernel";
   if (strncmp(name, "void ", 5) == 0) name += 5;
-  snprintf(refusal.text, sizeof(refusal.text), "%slaunch of %.600s: %s", place, name, problem);
+  refusal.text.Add("launch of %.600s: ", name);
   free(demangled);
+  return &refusal.text;
 }
 
-/*! \brief Notes a launch that the runtime has refused. */
+// Notes a launch that the runtime has refused.
 __attribute__((noinline, cold)) static void NoteLaunch(cudaError_t error, const void* kernel,
                                                        dim3 grid, dim3 block, size_t smem) {
+  Text* const text = NoteRefusal(error, kernel);
+  if (text == nullptr) return;
+  text->Add("%s (%s): grid (%u, %u, %u), block (%u, %u, %u), %zu bytes of dynamic shared memory",
+            cudaGetErrorString(error), cudaGetErrorName(error), grid.x, grid.y, grid.z, block.x,
+            block.y, block.z, smem);
   cudaFuncAttributes allowed{};
   const bool is_known = cudaFuncGetAttributes(&allowed, kernel) == cudaSuccess;
   const uint64_t threads = uint64_t{block.x} * block.y * block.z;
-  const auto is_within = [](unsigned blocks, unsigned most) { return blocks - 1 < most; };
-  const bool is_limit =
-      is_known && (threads == 0 || threads > static_cast<uint64_t>(allowed.maxThreadsPerBlock) ||
-                   smem > static_cast<size_t>(allowed.maxDynamicSharedSizeBytes) || block.z > 64 ||
-                   !is_within(grid.x, INT32_MAX) || !is_within(grid.y, 65535) ||
-                   !is_within(grid.z, 65535));
-  char hint[300] = "";
-  if (is_limit) {
-    snprintf(hint, sizeof(hint),
-             "; the kernel allows 1 to %d threads a block (z to 64), grids to (2147483647, 65535, "
-             "65535), and %d bytes of dynamic shared memory (cudaFuncSetAttribute: more)",
-             allowed.maxThreadsPerBlock, allowed.maxDynamicSharedSizeBytes);
+  const auto is_within = [](uint64_t count, uint64_t most) { return count - 1 < most; };
+  if (is_known && !(is_within(threads, allowed.maxThreadsPerBlock) && block.z <= 64 &&
+                    is_within(grid.x, INT32_MAX) && is_within(grid.y, 65535) &&
+                    is_within(grid.z, 65535) &&
+                    smem <= static_cast<size_t>(allowed.maxDynamicSharedSizeBytes))) {
+    refusal.is_limit = true;
+    text->Add("; the kernel allows 1 to %d threads a block (z to 64), grids to (2147483647, 65535, "
+              "65535), and %d bytes of dynamic shared memory (cudaFuncSetAttribute: more)",
+              allowed.maxThreadsPerBlock, allowed.maxDynamicSharedSizeBytes);
   } else if (error == cudaErrorNoKernelImageForDevice) {
-    strcpy(hint, "; pass this device's architecture as arch");
+    text->Add("; pass this device's architecture as arch");
   } else if (error == cudaErrorInitializationError) {
-    strcpy(hint, "; CUDA does not outlive a fork: start processes with the method 'spawn'");
+    text->Add("; CUDA does not outlive a fork: start processes with the method 'spawn'");
   }
-  char problem[900];
-  snprintf(problem, sizeof(problem),
-           "%s (%s): grid (%u, %u, %u), block (%u, %u, %u), %zu bytes of dynamic shared memory%s",
-           cudaGetErrorString(error), cudaGetErrorName(error), grid.x, grid.y, grid.z, block.x,
-           block.y, block.z, smem, hint);
-  Note(error, is_limit, kernel, problem);
 }
 
 TVMFFI_CUBIN_ONCE int EndRefused(TVMFFIAny* result) {
@@ -145,7 +143,8 @@ TVMFFI_CUBIN_ONCE int EndRefused(TVMFFIAny* result) {
   // Whoever has asked for the runtime's error knows of it.
   if (refusal.error != cudaSuccess && cudaGetLastError() != refusal.error) return 0;
   reinterpret_cast<tvm::ffi::Any*>(result)->reset();
-  TVMFFIErrorSetRaisedFromCStr(refusal.is_limit ? "LaunchLimitError" : "LaunchError", refusal.text);
+  TVMFFIErrorSetRaisedFromCStr(refusal.is_limit ? "LaunchLimitError" : "LaunchError",
+                               refusal.text.chars);
   return -1;
 }
 
@@ -176,7 +175,7 @@ TVMFFI_CUBIN_ONCE std::ostringstream& Thrower::stream() { return builder_->strea
 
 // ---- Launches ----
 
-/*! \brief Parameters with what is bound behind them. */
+// Parameters with what is bound behind them.
 struct AllParams {
 #ifdef TVMFFI_CUBIN_BOUND_PARAMS
   AllParams(const void* kernel, void** args) : use(&__tvmffi_cubin_bound.gate) {
@@ -202,8 +201,8 @@ TVMFFI_CUBIN_ONCE void LaunchConfigured(const void* kernel, void** args) {
   size_t smem = 0;
   cudaStream_t stream = nullptr;
   if (__builtin_expect(__cudaPopCallConfiguration(&grid, &block, &smem, &stream) != 0, 0)) {
-    Note(cudaSuccess, false, kernel,
-         "it was called as a function: launch it with <<<grid, block>>>");
+    Text* const text = NoteRefusal(cudaSuccess, kernel);
+    if (text != nullptr) text->Add("it was called as a function: launch it with <<<grid, block>>>");
     return;
   }
   cudaLaunchKernel(kernel, grid, block, args, smem, stream);

@@ -1,16 +1,13 @@
-/*!
- * \file tvmffi_cubin/mixed/unit.h
- * \brief What begins the host text of a unit: CUDA's qualifiers and the unit's registration.
- *
- * The text sees itself compiled by a CUDA compiler, as with nvcc; headers included before do not.
- */
+// What begins the host text of a unit: CUDA's qualifiers and the unit's registration.
+//
+// The text sees itself compiled by a CUDA compiler, as with nvcc; headers included before do not.
 #pragma once
 
 #include "host.h"
 
 TVMFFI_CUBIN_BEGIN
 
-/*! \brief The unit's own: defined by TVMFFI_CUBIN_MIXED_UNIT, once the unit has a name. */
+// The unit's own: defined by TVMFFI_CUBIN_MIXED_UNIT, once the unit has a name.
 static const MixedTable* UnitTable();
 
 // Before the registration of the unit, and the user's own initialisers.
@@ -25,7 +22,7 @@ __attribute__((init_priority(101))) MixedNode DeviceVariable<kSelf, kLayout>::no
 
 TVMFFI_CUBIN_END
 
-/*! \brief Begins the text of a unit; no other in the library has its tag. */
+// Begins the text of a unit; no other in the library has its tag.
 #define TVMFFI_CUBIN_MIXED_UNIT(tag)                                                 \
   extern "C" __attribute__((visibility("hidden")))                                   \
   const ::tvmffi_cubin::MixedTable tvmffi_cubin_mixed_table_##tag;                   \
@@ -34,7 +31,7 @@ TVMFFI_CUBIN_END
   __attribute__((init_priority(102))) static Registration registration(UnitTable()); \
   TVMFFI_CUBIN_END
 
-/*! \brief Enters a device variable of the unit. */
+// Enters a device variable of the unit.
 #define TVMFFI_CUBIN_DEVICE_VARIABLE(name)                                        \
   template struct ::tvmffi_cubin::DeviceVariable<&name, tvmffi_cubin_layout::kOf< \
                                                             decltype(name)>>;
@@ -76,7 +73,7 @@ TVMFFI_CUBIN_END
 #define __restrict__
 #define __restrict
 
-/*! \brief Before a function that is left as a declaration. */
+// Before a function that is left as a declaration.
 #define TVMFFI_CUBIN_DEVICE_ONLY \
   __attribute__((noinline, error("a __device__ function, which host code cannot call")))
 
