@@ -191,7 +191,7 @@ class TestABuild:
             (
                 KERNELS + 'extern "C" __global__ void wide(void* c, unsigned l, double s) {}',
                 NAMES,
-                "bound_params: 'counters' is 'unsigned long long*' of 8 bytes here and 'void*' of",
+                "bound_params: 'scale' is 'float' of 4 bytes here and 'double' of 8 bytes before",
             ),
             (
                 KERNELS,

@@ -30,6 +30,9 @@ def pointed_at(error: pytest.ExceptionInfo) -> tuple[str, int]:
         # What one launch writes and another reads is one parameter; so are two spellings.
         ([launched("one(float* t)"), launched("two(const float* t)")], "float* t"),
         ([launched("one(long n)"), launched("two(int64_t n)")], "long n"),
+        # Of two types the one whose values are the other's too.
+        ([launched("one(float* t)"), launched("two(const float4* t)")], "float4* t"),
+        ([launched("one(int* t)"), launched("two(void* t)")], "int* t"),
         # Expressions may read what a later launch takes.
         ([launched("one(float* x)", grid="y.numel"), launched("two(float* y)")],
          "float* x, float* y"),

@@ -182,7 +182,7 @@ class _Compiler(NamedTuple):
         return dataclasses.replace(linked, log=log)
 
     def _signatures(self, done: Sequence[_Compiled], cubin: Cubin) -> list[KernelSignature]:
-        """Return the kernels of an image; where their types are open, NVRTC is asked once more."""
+        """Return the kernels of an image; NVRTC is asked once more where types are not known."""
         from .signature import resolve
 
         facts, types = _facts(self.units), _types(done)
@@ -198,12 +198,11 @@ class _Compiler(NamedTuple):
             ]
 
         signatures = found()
-        open_ones = [x for x in signatures if x.problem and not x.from_library]
-        if not open_ones:
+        unknown = [x.name.display for x in signatures if x.problem and not x.from_library]
+        if not unknown:
             return signatures
-        spelled = {fact.name: fact.qualified for fact in facts if fact.extern_c}
-        names = [x.name.display for x in open_ones]
-        more = Probe({spelled.get(name, name): squeeze(name) for name in names})
+        qualified = {fact.name: fact.qualified for fact in facts if fact.extern_c}
+        more = Probe({qualified.get(name, name): squeeze(name) for name in unknown})
         types = {**_types([self._build(unit, more) for unit in self.units]), **types}
         return found()
 

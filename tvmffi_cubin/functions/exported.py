@@ -34,16 +34,19 @@ class Exported(NamedTuple):
         return [self.name, self.type.text, self.required]
 
     def merged(self, other: Exported) -> Exported:
-        """Return what fits another launch's parameter of this name too."""
-        both = _common(self.type, other.type)
+        """Return what is valid as another launch's parameter of this name too."""
         ranks = {self.ndim, other.ndim} - {None}
-        if both is None or self.type.size != other.type.size or len(ranks) > 1:
+        types = [a.type for a, b in ((self, other), (other, self)) if fits(a.type, b.type)]
+        if not types or len(ranks) > 1:
             raise ValueError(
                 f"{self.name!r} is {other._typed} here and {self._typed} before: give it another "
                 "name, or a value by args="
             )
+        text = types[0].text
+        if not (self.type.text.startswith("const ") and other.type.text.startswith("const ")):
+            text = text.removeprefix("const ")
         return self._replace(
-            type=both,
+            type=types[0]._replace(text=text),
             ndim=next(iter(ranks), None),
             strided=self.strided and other.strided,
             required=self.required or other.required,
@@ -91,17 +94,17 @@ def is_integer(type_: CxxType) -> bool:
     return is_raw or type_.kind in ("int", "uint", "bool")
 
 
-def fits(given: CxxType, wanted: CxxType) -> bool:
+def fits(type_: CxxType, wanted: CxxType) -> bool:
     """Whether any argument of one type is, as it is, a valid value of another."""
-    if given.size != wanted.size or wanted.kind == "raw":
-        return given.size == wanted.size
-    if given.kind != wanted.kind:
+    if type_.size != wanted.size or wanted.kind == "raw":
+        return type_.size == wanted.size
+    if type_.kind != wanted.kind:
         return False
-    if given.kind != "pointer":
-        return given.kind != "struct" or given.text == wanted.text
-    dtypes, accepted = {*given.dtypes}, {*wanted.dtypes}
+    if type_.kind != "pointer":
+        return type_.kind != "struct" or type_.text == wanted.text
+    dtypes, accepted = {*type_.dtypes}, {*wanted.dtypes}
     is_fitting = not accepted or (bool(dtypes) and dtypes <= accepted)
-    return is_fitting and given.align >= wanted.align
+    return is_fitting and type_.align >= wanted.align
 
 
 def checked(params: Sequence[Param], kernel: KernelSignature, field: str) -> tuple[Param, ...]:
@@ -126,12 +129,3 @@ def contradicts(declared: CxxType, real: CxxType) -> bool:
         return False
     one, other = {*declared.dtypes}, {*real.dtypes}
     return declared.kind != real.kind or bool(one and other and not one & other)
-
-
-def _common(one: CxxType, other: CxxType) -> CxxType | None:
-    """Return the type that does for both: the same, or a pointer that one launch only reads."""
-    if "raw" in (one.kind, other.kind):
-        return other if one.kind == "raw" else one
-    if not (fits(one, other) and fits(other, one)):
-        return None
-    return other if one.text.startswith("const ") and not other.text.startswith("const ") else one

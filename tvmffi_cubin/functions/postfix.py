@@ -11,16 +11,12 @@ from ..launches.expression import Number, Read, Tree, failure, lone_name, parse
 from .exported import Exported, is_integer
 from .plan import Plan
 
-# As `Op` in launcher/plan.h has them.
-_END, _PUSH8, _PUSH64 = 0, 1, 2
-_READS = {"": 3, "numel": 4, "shape": 5, "stride": 6, "data_ptr": 7}
-_OF_DEVICE = {"num_sms": 8, "max_cooperative_blocks": 9}
-_OPERATORS = {
-    "+": 10, "-": 11, "*": 12, "//": 13, "%": 14, "ceil_div": 15, "min": 16, "max": 17,
-    "==": 18, "!=": 19, "<": 20, "<=": 21, ">": 22, ">=": 23,
-}  # fmt: skip
-_NOT = b"\x18"
-_BRANCHES = {"and": 25, "or": 26}
+# In the order of `Op` in launcher/plan.h.
+_OPS = (
+    "end push8 push64 integer numel shape stride data_ptr num_sms max_cooperative_blocks "
+    "+ - * // % ceil_div min max == != < <= > >= not and or"
+)
+_OPCODES = {name: number for number, name in enumerate(_OPS.split())}
 _MAX_STACK = 32
 
 # What a launch's expressions may read of the device. How many blocks can be resident depends on the
@@ -65,7 +61,7 @@ class Scope(NamedTuple):
             raise ValueError(
                 f"{what}: {value!r} needs {depth} values at once, at most {_MAX_STACK}"
             )
-        return self.plan.data(code + bytes([_END])), self.plan.string(value), 0
+        return self.plan.data(code + _op("end")), self.plan.string(value), 0
 
 
 class _Expression(NamedTuple):
@@ -81,7 +77,7 @@ class _Expression(NamedTuple):
         """Return the code; that of an argument that is a bool gives 0 or 1."""
         code, depth = self._code(parse(self.text))
         is_bool = self.reading and self.scope.types[self.reading[-1]].kind == "bool"
-        return code + _NOT + _NOT if is_bool else code, depth
+        return code + 2 * _op("not") if is_bool else code, depth
 
     def _code(self, tree: Tree) -> _Code:
         if isinstance(tree, Number):
@@ -91,15 +87,15 @@ class _Expression(NamedTuple):
         parts = [self._code(part) for part in tree.parts]
         code, depth = parts[0]
         if tree.op == "not":
-            return code + _NOT, depth
-        if tree.op in _BRANCHES:
+            return code + _op("not"), depth
+        if tree.op in ("and", "or"):
             # The first part that decides is the value: it skips all that follow.
             code = parts[-1][0]
             for part, _ in reversed(parts[:-1]):
-                code = part + struct.pack("<BH", _BRANCHES[tree.op], len(code)) + code
+                code = part + _op(tree.op) + struct.pack("<H", len(code)) + code
             return code, max(depth for _, depth in parts)
         for right, right_depth in parts[1:]:
-            code += right + bytes([_OPERATORS[tree.op]])
+            code += right + _op(tree.op)
             depth = max(depth, 1 + right_depth)
         return code, depth
 
@@ -110,17 +106,17 @@ class _Expression(NamedTuple):
                 exported[name] = exported[name].with_read(read)
             except ValueError as error:
                 raise self._failure(read, str(error)) from None
-            code = struct.pack("<BH", _READS[read.field], self.scope.number(name))
+            code = _op(read.field or "integer") + struct.pack("<H", self.scope.number(name))
             return code if read.dim is None else code + struct.pack("b", read.dim), 1
         if name in self.scope.args:
             return self._read_arg(read)
-        if read.field or name not in _OF_DEVICE:
+        if read.field or name not in ONCE_SHAPED:
             args = (arg for arg in self.scope.args if arg not in self.reading)
-            known = ", ".join([*exported, *args, *_OF_DEVICE])
+            known = ", ".join([*exported, *args, *ONCE_SHAPED])
             raise self._failure(read, f"unknown name {name!r}; there are {known}")
         if name not in self.of_device:
             raise self._failure(read, f"{name} is not known yet where this is worked out")
-        return bytes([_OF_DEVICE[name]]), 1
+        return _op(name), 1
 
     def _read_arg(self, read: Read) -> _Code:
         name = read.name
@@ -143,6 +139,10 @@ class _Expression(NamedTuple):
 
 
 def _push(value: int) -> _Code:
-    is_short = -128 <= value < 128
-    code = struct.pack("<Bb" if is_short else "<Bq", _PUSH8 if is_short else _PUSH64, value)
-    return code, 1
+    if -128 <= value < 128:
+        return _op("push8") + struct.pack("b", value), 1
+    return _op("push64") + struct.pack("<q", value), 1
+
+
+def _op(name: str) -> bytes:
+    return bytes([_OPCODES[name]])
