@@ -36,10 +36,10 @@ def kernel_ref(
     filled = tuple(param.type.size or (sizes or {})[param.name] for param in params)
     symbol = name.replace("::", "_")
     kernel = Kernel(symbol, filled, 16, 0, 0, 1024)
-    found = check(params, kernel, name) if known else ()
     problem = "" if known else "declare its parameters"
     spelled = FunctionName(name, symbol, None)
-    return KernelSignature(kernel, spelled, found, names_known, 1, problem, image="kernels")
+    made = KernelSignature(kernel, spelled, (), names_known, 1, problem, image="kernels")
+    return made._replace(params=check(params, made, name)) if known else made
 
 
 def launched(declaration: str, *, sizes: dict[str, int] | None = None, **options: Any) -> Launches:

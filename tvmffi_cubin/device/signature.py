@@ -86,7 +86,7 @@ def _resolved(
         unknown = next((x.type.text for x in params if x.type.size is None), None)
         if types is None and unknown:
             raise ValueError(f"{unknown!r} may be any type (the source names it only)")
-        return made._replace(params=check(params, kernel, f"kernel {name.display!r}"))
+        return made._replace(params=check(params, made, f"kernel {name.display!r}"))
     except ValueError as error:
         pairs = zip(kernel.param_sizes, names, strict=False)
         suggested = ", ".join(f"{_BY_SIZE.get(size, 'MyStruct')} {x}" for size, x in pairs)
@@ -147,9 +147,10 @@ def given_signature(kernel: Kernel, declared: str | None) -> KernelSignature:
     otherwise known by their sizes.
     """
     name = function_name(kernel.name)
+    made = KernelSignature(kernel, name)
     if declared is not None:
         try:
-            return KernelSignature(kernel, name, declared_params(declared, kernel))
+            return made._replace(params=declared_params(declared, made))
         except ValueError as error:
             raise ValueError(f"Cubin.signatures[{kernel.name!r}]: {error}") from None
     sizes = [*kernel.param_sizes]
@@ -159,7 +160,7 @@ def given_signature(kernel: Kernel, declared: str | None) -> KernelSignature:
         types = [sized_type(size) for size in sizes]
     params = tuple(Param(f"arg{index}", type_) for index, type_ in enumerate(types))
     # Where there is none, nothing is left to declare.
-    return KernelSignature(kernel, name, params, names_known=not params, opaque=True)
+    return made._replace(params=params, names_known=not params, opaque=True)
 
 
 def _spelled_type(text: str, size: int) -> CxxType:
@@ -173,28 +174,46 @@ def _spelled_type(text: str, size: int) -> CxxType:
 # Of declared ones
 
 
-def check(params: Sequence[Param], kernel: Kernel, title: str) -> tuple[Param, ...]:
-    """Check parameters against the image; return them with sizes that were open filled in."""
-    if len(params) != len(kernel.param_sizes):
-        sizes = ", ".join(map(str, kernel.param_sizes)) or "none"
+def check(params: Sequence[Param], kernel: KernelSignature, title: str) -> tuple[Param, ...]:
+    """Check parameters against what is known of a kernel; return them with the image's sizes."""
+    sizes = kernel.kernel.param_sizes
+    if len(params) != len(sizes):
         raise ValueError(
-            f"{title}: the image has {len(kernel.param_sizes)} parameters (bytes: {sizes}), "
-            f"but {len(params)} are declared ({', '.join(map(_text, params)) or 'none'})"
+            f"{title}: the image has {len(sizes)} parameters (bytes: "
+            f"{', '.join(map(str, sizes)) or 'none'}), but {len(params)} are declared "
+            f"({', '.join(map(_text, params)) or 'none'})"
         )
     checked = []
-    for index, (param, size) in enumerate(zip(params, kernel.param_sizes, strict=True)):
+    for index, (param, size) in enumerate(zip(params, sizes, strict=True)):
         if param.type.size not in (None, size):
             raise ValueError(
                 f"{title}: parameter {index} ({param.name!r}) is declared {param.type.text!r}, "
                 f"which has {param.type.size} bytes, but the image's has {size}"
             )
         checked.append(param._replace(type=param.type._replace(size=size)))
+    for param, known in zip(checked, () if kernel.opaque else kernel.params, strict=False):
+        if contradicts(param.type, known.type):
+            raise ValueError(
+                f"{title} declares '{_text(param)}', the source has '{known.type.text}'"
+            )
     return tuple(checked)
 
 
-def declared_params(text: str, kernel: Kernel) -> tuple[Param, ...]:
+def contradicts(declared: CxxType, real: CxxType) -> bool:
+    """Whether a declaration says something else than what the source is known to have.
+
+    A struct's name tells nothing, nor does a size, nor does a pointer to a type without dtypes,
+    such as ``void*``.
+    """
+    if {"struct", "raw"} & {declared.kind, real.kind}:
+        return False
+    one, other = {*declared.dtypes}, {*real.dtypes}
+    return declared.kind != real.kind or bool(one and other and not one & other)
+
+
+def declared_params(text: str, kernel: KernelSignature) -> tuple[Param, ...]:
     """Parse declared parameters and check them against a kernel of an image."""
-    return check(parse_params(text), kernel, f"kernel {kernel.name!r}")
+    return check(parse_params(text), kernel, f"kernel {kernel.kernel.name!r}")
 
 
 def known_signatures(signatures: Iterable[KernelSignature]) -> dict[str, str]:
@@ -207,7 +226,7 @@ def known_signatures(signatures: Iterable[KernelSignature]) -> dict[str, str]:
         if not (signature.opaque or signature.problem):
             text = ", ".join(f"{_declarable(p.type)} {p.name}" for p in signature.params)
             with suppress(ValueError):
-                declared_params(text, signature.kernel)
+                declared_params(text, signature)
                 found[signature.kernel.name] = text
     return found
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..device.signature import KernelSignature, check
-from ..kernels.types import CxxType, Param
+from ..kernels.types import CxxType
 from ..launches.expression import Read
 
 
@@ -105,27 +103,3 @@ def fits(type_: CxxType, wanted: CxxType) -> bool:
     dtypes, accepted = {*type_.dtypes}, {*wanted.dtypes}
     is_fitting = not accepted or (bool(dtypes) and dtypes <= accepted)
     return is_fitting and type_.align >= wanted.align
-
-
-def checked(params: Sequence[Param], kernel: KernelSignature, field: str) -> tuple[Param, ...]:
-    """Return declared parameters with their sizes; a ValueError says how the kernel's differ."""
-    found = check(params, kernel.kernel, field)
-    for param, known in zip(found, kernel.params, strict=False):
-        if not kernel.opaque and contradicts(param.type, known.type):
-            raise ValueError(
-                f"{field} declares '{param.type.text} {param.name}', the source has "
-                f"'{known.type.text}'"
-            )
-    return found
-
-
-def contradicts(declared: CxxType, real: CxxType) -> bool:
-    """Whether a declaration says something else than what the source is known to have.
-
-    A struct's name tells nothing, nor does a size, nor does a pointer to a type without dtypes,
-    such as ``void*``.
-    """
-    if {"struct", "raw"} & {declared.kind, real.kind}:
-        return False
-    one, other = {*declared.dtypes}, {*real.dtypes}
-    return declared.kind != real.kind or bool(one and other and not one & other)

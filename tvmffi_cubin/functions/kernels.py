@@ -7,13 +7,13 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from ..device.signature import KernelSignature
+from ..device.signature import KernelSignature, check, contradicts
 from ..kernels.cubin import Kernel
 from ..kernels.demangle import function_name, squeeze
 from ..kernels.types import Param, parse_params
 from ..launches.launch import Launch
 from ..launches.values import told
-from .exported import Exported, checked, contradicts
+from .exported import Exported
 from .launch import as_map
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _with_bound(signature: KernelSignature, bound: Sequence[Exported]) -> Kernel
         name = real.name if signature.names_known else declared.name
         params.append(Param(name, declared.type if declared.type.text else real.type))
     with told(f"kernel {signature.name.display!r}"):
-        return signature._replace(params=checked(params, signature, "bound_params"))
+        return signature._replace(params=check(params, signature, "bound_params"))
 
 
 def _in_file(image: str, wanted: str, launch: Launch, declared: Sequence[Param]) -> KernelSignature:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..device.signature import KernelSignature
+from ..device.signature import KernelSignature, check
 from ..kernels.types import CxxType, Param, parse_params, parse_type
 from ..launches.attributes import ATTRIBUTES
 from ..launches.expression import lone_name
@@ -13,7 +13,7 @@ from ..launches.launch import Launch
 from ..launches.tensor_map import TensorMap
 from ..launches.values import Bound, Scratch
 from .assembly import Layout
-from .exported import Exported, checked, fits, is_integer
+from .exported import Exported, fits, is_integer
 from .plan import NO_OPTION, STEP, Plan, kind_of
 from .postfix import EVERYWHERE, ONCE_SHAPED, Scope
 
@@ -242,7 +242,7 @@ def _kernel_params(
         if [param.name for param in declared[own:count]] != [param.name for param in last]:
             declared = (*declared[:own], *last, *declared[own:])
         params = [*declared[:count]]
-    return checked([as_map(launch, param) for param in params], kernel, "params")
+    return check([as_map(launch, param) for param in params], kernel, "params")
 
 
 def _list(names: Iterable[str]) -> str:
