@@ -40,31 +40,22 @@ class Kernels:
     ) -> None:
         self.images, self.sources, self.files, self.bound = images, sources, files, bound
         self.every: list[KernelSignature] = []
-        symbols: dict[str, list[KernelSignature]] = defaultdict(list)
-        names: dict[str, list[KernelSignature]] = defaultdict(list)
-        ends: dict[str, list[KernelSignature]] = defaultdict(list)
-        # The first that has a name says which kernel is meant.
-        self._named = symbols, names, ends
+        # By symbol, by whole name, by its end: the first that has a name says what is meant.
+        self._named: list[dict[str, list[KernelSignature]]] = [defaultdict(list) for _ in range(3)]
         for image in images:
             archs, expressions = image.archs(), defaultdict(list)
             for expression, symbol in image.cubin.lowered_names.items():
                 expressions[symbol].append(squeeze(expression))
             for signature in image.signatures:
                 symbol = signature.kernel.name
-                known = signature._replace(image=image.name, archs=archs.get(symbol, ()))
+                kernel = signature._replace(image=image.name, archs=archs.get(symbol, ()))
                 if bound and not signature.from_library:
-                    known = _with_bound(known, bound)
-                self.every.append(known)
-                symbols[symbol].append(known)
-                whole, base = squeeze(known.name.display), squeeze(known.name.qualified)
-                exact = {whole, *expressions[symbol]}
-                for name in exact:
-                    names[name].append(known)
-                scopes = base.split("::")
-                parts = {"::".join(scopes[n:]) for n in range(len(scopes))}
-                parts |= {part + whole[len(base) :] for part in parts}
-                for name in parts - exact:
-                    ends[name].append(known)
+                    kernel = _with_bound(kernel, bound)
+                self.every.append(kernel)
+                names = _names(kernel, expressions[symbol])
+                for named, those in zip(self._named, names, strict=True):
+                    for name in those:
+                        named[name].append(kernel)
 
     def find(self, function: str, launch: Launch) -> KernelSignature:
         """Return the kernel that a launch of a function stands for."""
@@ -82,13 +73,13 @@ class Kernels:
         for named in self._named:
             found = found or [x for x in named.get(name, ()) if x.image in images]
         if not found:
-            there = [x for x in self.every if x.image in images]
+            candidates = [x for x in self.every if x.image in images]
             # Where images cannot be read, they may have a kernel of that very name. A template that
             # has no instance is not another kernel, in whose name its own is.
             if launch.kernel and not unread and not self._in_sources(wanted):
-                found = _by_part(there, name)
+                found = _by_part(candidates, name)
             if not found:
-                raise ValueError(_no_match(wanted, there) + unread)
+                raise ValueError(_no_match(wanted, candidates) + unread)
         if len(found) > 1 and declared is not None:
             fits = [_fits(x, declared) for x in found]
             found = [x for x, how in zip(found, fits, strict=True) if how == max(fits)]
@@ -105,6 +96,16 @@ class Kernels:
 
         kernels = (kernel for text in self.sources for kernel in read(text).kernels)
         return any(name in (kernel.name, kernel.qualified) for kernel in kernels)
+
+
+def _names(kernel: KernelSignature, expressions: Sequence[str]) -> tuple[set[str], ...]:
+    """Return a kernel's symbol, its whole names, and these without namespaces and arguments."""
+    whole, base = squeeze(kernel.name.display), squeeze(kernel.name.qualified)
+    scopes = base.split("::")
+    ends = {"::".join(scopes[number:]) for number in range(len(scopes))}
+    ends |= {end + whole[len(base) :] for end in ends}
+    exact = {whole, *expressions}
+    return {kernel.kernel.name}, exact, ends - exact
 
 
 def listed(found: Sequence[KernelSignature]) -> str:
