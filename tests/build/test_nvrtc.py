@@ -136,6 +136,14 @@ def test_a_kernel_may_launch_another():
     assert compile_it(source, target_type="relocatable").image
 
 
+@needs_random_seed  # older ones' ptxas works on one kernel at a time
+def test_the_caller_may_say_how_many_kernels_are_assembled_side_by_side():
+    source = KERNEL + KERNEL.replace("store", "other")
+    made = compile_it(source, options=["--ptxas-options=--split-compile=2"])
+    assert (len(made.kernels), made.log) == (2, "")
+    assert compile_it(source).kernels == made.kernels
+
+
 def test_ptx_is_text_for_the_base_architecture():
     for name in ("sm_90", "compute_90"):
         made = nvrtc.compile(KERNEL, arch=name, target_type="ptx")

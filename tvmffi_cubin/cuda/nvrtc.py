@@ -118,6 +118,11 @@ def compile(  # noqa: A001
     has_name = source_include or source.startswith("#line ")
     text = source if has_name else line_directive(name) + source
     words = tuple(_options(nvrtc, (name, text, *given), given, folders, cuda))
+    # A kernel that is alone would wait for a thread, and gain nothing.
+    has_several = text.count("__global__") > 1 or len(names) > 2
+    is_said = any("split-compile" in option for option in given)
+    if nvrtc.version() >= (12, 9) and has_several and not is_said:
+        words += (program.SIDE_BY_SIDE,)
     shared = Program(name if source_include else _NOWHERE, text, words, target_type, names)
     compilation = _Compilation(nvrtc, cuda, name, source, shared, uses_pch)
     if len(targets) == 1:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from .options import preprocessor_flags
-from .program import COMPILATION, SUCCESS, Compiled, Nvrtc, Program, Stop
+from .program import COMPILATION, SIDE_BY_SIDE, SUCCESS, Compiled, Nvrtc, Program, Stop
 
 # Where a source includes one of these, reading headers takes most of its compile time.
 _HEAVY = re.compile(
@@ -104,7 +104,8 @@ def _compile(nvrtc: Nvrtc, program: Program, stop: Stop, prefix: str) -> Compile
         options = (*program.options, *_QUIET, option)
         return nvrtc.compile(program._replace(options=options), stop)
 
-    key = (prefix, *(x for x in program.options if not x.startswith("-frandom-seed")))
+    ignored = "-frandom-seed", SIDE_BY_SIDE
+    key = (prefix, *(x for x in program.options if not x.startswith(ignored)))
     with _making:  # NVRTC reads for one thread at a time anyway
         if key not in _made:
             with tempfile.TemporaryDirectory(prefix="tvmffi_cubin-") as folder:

@@ -20,6 +20,9 @@ SUCCESS = 0
 INVALID_OPTION = 5
 COMPILATION = 6
 
+SIDE_BY_SIDE = "--ptxas-options=--split-compile=8"
+"""Has kernels assembled in threads; a number of no machine's, because images have their options."""
+
 _Input = TypeVar("_Input")
 _T = TypeVar("_T")
 Stop = ctypes.Array[ctypes.c_char]
