@@ -1,4 +1,4 @@
-"""What is suggested behind NVRTC's errors."""
+"""What is suggested behind the errors of NVIDIA's compilers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def cuda(bare, tmp_path):
 
 
 def explained(log, cuda, arch="sm_90", source=""):
-    return hints.explained(log, source=source, arch=arch, cuda=cuda)
+    more = hints.nvrtc_hints(log, source=source, arch=arch, cuda=cuda)
+    return hints.explained(log, more)
 
 
 def test_an_instruction_for_the_specific_architecture_suggests_it(cuda):
@@ -53,3 +54,17 @@ def test_headers_that_need_a_host_compiler_are_named(cuda):
         text = explained(f"\n{cuda.parts['cccl']}/thrust/y.h{problem}", cuda, source=source)
         assert "Hint: <cub/cub.cuh>, <thrust/x.h> needs a host compiler" in text
         assert "<cub/block/block_scan.cuh>" in text
+
+
+@pytest.mark.parametrize(
+    ("said", "hint"),
+    [
+        ("error: #error -- unsupported GNU version! gcc versions", "-allow-unsupported-compiler"),
+        ("sh: 1: cicc: not found", "tvmffi-cubin[nvcc]"),
+        ("a.cu:1:10: fatal error: cub/cub.cuh: No such file or directory", "tvmffi-cubin[nvcc]"),
+    ],
+)
+def test_what_nvcc_says_is_explained(said: str, hint: str):
+    (found,) = hints.hints(said)
+    assert hint in found
+    assert hints.hints('a.cu(3): error: identifier "x" is undefined') == []

@@ -97,20 +97,6 @@ def test_what_is_for_nvrtc_alone_is_refused_by_name(options):
         make_request("m", cuda_sources="int one();", functions=["one"], compiler="nvcc", **options)
 
 
-@pytest.mark.parametrize(
-    ("said", "hint"),
-    [
-        ("error: #error -- unsupported GNU version! gcc versions", "-allow-unsupported-compiler"),
-        ("sh: 1: cicc: not found", "tvmffi-cubin[nvcc]"),
-        ("a.cu:1:10: fatal error: cub/cub.cuh: No such file or directory", "tvmffi-cubin[nvcc]"),
-    ],
-)
-def test_what_nvcc_says_is_explained(said: str, hint: str):
-    (found,) = nvcc.hints(said)
-    assert hint in found
-    assert nvcc.hints('a.cu(3): error: identifier "x" is undefined') == []
-
-
 # Flags
 
 

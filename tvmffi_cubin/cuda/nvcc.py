@@ -24,16 +24,6 @@ if TYPE_CHECKING:
 
 _DEFAULT = "/usr/local/cuda"
 _RUNTIME = "libcudart_static.a"
-_HINTS = {
-    r"unsupported (?:GNU|clang) version|unsupported.*host compiler": (
-        "nvcc does not support this host compiler: set CXX to an older one, or try this one, "
-        "extra_cuda_cflags=['-allow-unsupported-compiler']"
-    ),
-    r"cicc: (?:not found|No such file)|nvvm/bin.*No such file"
-    r"|fatal error: (?:cub|cuda|thrust|nv|crt)/\S+: No such file": (
-        "parts of nvcc are wheels of their own; run: pip install 'tvmffi-cubin[nvcc]'"
-    ),
-}
 _PATHS = ("-I", "-L", "-isystem", "-include", "-optf", "-ccbin")
 _ARCHS = {"-arch", "-code", "-gencode"}
 
@@ -119,11 +109,6 @@ def _run(*command: str) -> str:
             "works"
         )
     return text
-
-
-def hints(output: str) -> list[str]:
-    """Return what to do about the messages of nvcc, of its parts and of its host compiler."""
-    return [hint for pattern, hint in _HINTS.items() if re.search(pattern, output)]
 
 
 # Flags

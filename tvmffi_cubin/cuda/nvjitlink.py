@@ -16,7 +16,7 @@ from ..kernels.demangle import demangle
 from ..kernels.image import read_image, take_image
 from . import program
 from .arch import check_arch, is_ptx, number_of, resolve_arch
-from .hints import LAUNCHES_ON_DEVICE
+from .hints import explained
 from .libraries import Library, find_cuda, library
 from .options import check_options
 
@@ -32,16 +32,6 @@ _WANTED = (
     "wanted is LTO-IR, PTX, a fatbin, a static library or object with device code, or a "
     'relocatable cubin: compile with target_type="relocatable"'
 )
-_HINTS = {
-    "__cudaCDP2": LAUNCHES_ON_DEVICE,  # what the compiler makes of <<<...>>> in device code
-    "NVVM_ERROR_NO_MODULE_IN_PROGRAM": (
-        'no input has LTO-IR: compile them with target_type="ltoir", or leave out lto'
-    ),
-    "is refused": (
-        "a newer compiler may have made it: upgrade NVIDIA's wheel of nvJitLink, or install the "
-        'extra cu13 in place of cu12; ptx="keep" leaves an embedded image\'s PTX to the driver'
-    ),
-}
 
 
 def link(
@@ -200,8 +190,7 @@ def link_inputs(
 
 def _failure(title: str, log: str, options: tuple[str, ...]) -> CompileError:
     shown = re.sub(r"'(_Z\w+)'", lambda match: f"'{demangle(match[1])}'", log)
-    hints = (f"Hint: {hint}" for about, hint in _HINTS.items() if re.search(about, log))
-    return CompileError("\n".join((title, shown, *hints)), log=log, options=options)
+    return CompileError(f"{title}\n{explained(shown)}", log=log, options=options)
 
 
 def _linked(

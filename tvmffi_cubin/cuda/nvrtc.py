@@ -168,11 +168,11 @@ class _Compilation(NamedTuple):
                 f"NVRTC {nvrtc.release} refuses an option: {log}; the options were: {given}"
             )
         if done.result != SUCCESS:
-            from .hints import explained
+            from .hints import explained, nvrtc_hints
 
             log = log or f"NVRTC fails with error {done.result}"
-            text = explained(log, source=self.source, arch=arch, cuda=self.cuda)
-            message = f"{title} does not compile for {arch}:\n{text}"
+            more = nvrtc_hints(log, source=self.source, arch=arch, cuda=self.cuda)
+            message = f"{title} does not compile for {arch}:\n{explained(log, more)}"
             raise CompileError(message, log=log, source=self.source, options=command)
         if not done.image:
             raise ValueError(

@@ -136,17 +136,17 @@ def _undefined(printed: str) -> list[str]:
 def _hints(command: str, printed: str) -> list[str]:
     from ..sources.torch import torch_hints
 
-    hints = []
+    found = []
     if "nvcc" in command:
-        from ..cuda import nvcc
+        from ..cuda.hints import hints
 
-        hints += nvcc.hints(printed)
+        found += hints(printed)
     elif re.search(_DEVICE_WIDE, printed):
-        hints.append(
+        found.append(
             "only nvcc compiles the algorithms of Thrust, and of CUB for the whole device: "
             'compiler="nvcc"'
         )
-    return [f"Hint: {hint}" for hint in (*hints, *torch_hints(printed))]
+    return [f"Hint: {hint}" for hint in (*found, *torch_hints(printed))]
 
 
 def _error(

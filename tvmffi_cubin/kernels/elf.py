@@ -12,13 +12,11 @@ from .image import ELF, reading
 SYMTAB, DYNSYM = 2, 11
 """Types of sections."""
 _NOTE, _NOBITS = 7, 8
-# From here on types are a processor's own; some of CUDA's stand for memory without bytes.
-_PROCESSOR_TYPES = 0x70000000
 GLOBAL = 1
 """The binding of symbols that one file alone may define."""
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
-_SEGMENT = struct.Struct("<IIQQQQQQ")
+_SEGMENT_SIZE = 56
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _NOTE_HEAD = struct.Struct("<III")
@@ -67,7 +65,10 @@ class Note(NamedTuple):
 
 
 class Elf:
-    """An ELF file; one that is cut off is refused, since a driver would read beyond its end."""
+    """An ELF file; one that is cut off is refused, since a driver would read beyond its end.
+
+    Its tables come last, so what they lead to is there if they are.
+    """
 
     def __init__(self, data: bytes | mmap) -> None:
         self.data = data
@@ -77,14 +78,10 @@ class Elf:
             header = _HEADER.unpack(data[: _HEADER.size])
             self.ident, kind, self.machine, _, _, segments, table, self.flags = header[:8]
             self.is_object = kind == 1  # yet to be linked
-            for row in _SEGMENT.iter_unpack(self.read(segments, header[10] * _SEGMENT.size)):
-                self.read(row[2] + row[5], 0)
+            self.read(segments, header[10] * _SEGMENT_SIZE)
             rows = list(_SECTION.iter_unpack(self.read(table, header[12] * _SECTION.size)))
             strings = self.read(*rows[header[13]][4:6]) if rows else b""
             self.sections = [Section(_name(strings, row[0]), row[1], *row[3:7]) for row in rows]
-            for section in self.sections:
-                if section.type != _NOBITS and section.type < _PROCESSOR_TYPES:
-                    self.read(section.offset + section.size, 0)
         self._by_name = {section.name: section for section in reversed(self.sections)}
 
     def read(self, offset: int, size: int) -> bytes:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 import struct
+import sys
 from collections.abc import Iterable, Iterator
 from mmap import mmap
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import ImageError
 from .cubin import Cubin, Kernel
@@ -126,18 +127,15 @@ def merged_kernels(members: Iterable[Cubin]) -> tuple[Kernel, ...]:
 
 
 def _decompressed(entry: _Entry) -> bytes:
-    package, modules = "zstandard", ["compression.zstd", "zstandard"]  # Python 3.14's own first
-    if entry.flags & _LZ4:
-        package, modules = "lz4", ["lz4.block"]
-    for name in modules:
-        try:
-            module = importlib.import_module(name)
-        except ImportError:
-            continue
-        try:
-            if entry.flags & _LZ4:
-                return bytes(module.decompress(entry.stored, uncompressed_size=entry.size))
-            return bytes(module.ZstdDecompressor().decompress(entry.stored, entry.size + 1))
-        except Exception as error:  # each has a class of its own
-            raise ImageError(f"damaged data: {error}") from None
-    raise ImageError(f"it is compressed; run: pip install {package}")
+    package = "lz4" if entry.flags & _LZ4 else "zstandard"
+    try:
+        if entry.flags & _LZ4:
+            block: Any = importlib.import_module("lz4.block")
+            return bytes(block.decompress(entry.stored, uncompressed_size=entry.size))
+        own = "compression.zstd" if sys.version_info >= (3, 14) else package
+        zstd: Any = importlib.import_module(own)
+        return bytes(zstd.ZstdDecompressor().decompress(entry.stored, entry.size + 1))
+    except ImportError:
+        raise ImageError(f"it is compressed; run: pip install {package}") from None
+    except Exception as error:  # each has a class of its own
+        raise ImageError(f"damaged data: {error}") from None
