@@ -13,7 +13,7 @@ from .plan import Plan
 
 # In the order of `Op` in launcher/plan.h.
 _OPS = (
-    "end push8 push64 integer numel shape stride data_ptr num_sms max_cooperative_blocks "
+    "end push8 push64 word numel shape stride num_sms max_cooperative_blocks "
     "+ - * // % ceil_div min max == != < <= > >= not and or"
 )
 _OPCODES = {name: number for number, name in enumerate(_OPS.split())}
@@ -106,7 +106,8 @@ class _Expression(NamedTuple):
                 exported[name] = exported[name].with_read(read)
             except ValueError as error:
                 raise self._failure(read, str(error)) from None
-            code = _op(read.field or "integer") + struct.pack("<H", self.scope.number(name))
+            op = read.field if read.field in ("numel", "shape", "stride") else "word"
+            code = _op(op) + struct.pack("<H", self.scope.number(name))
             return code if read.dim is None else code + struct.pack("b", read.dim), 1
         if name in self.scope.args:
             return self._read_arg(read)

@@ -14,15 +14,13 @@ TVMFFI_CUBIN_BEGIN
 struct Argument {
   void* address;           // of the value, what the driver copies from
   const DLTensor* tensor;  // where the argument is one
-  int64_t integer;         // the value that expressions see
   union {
     void* pointer;
-    int64_t i64;
+    int64_t i64;  // what expressions see
     uint64_t u64;
     double f64;
     float f32;
     uint16_t u16;
-    uint8_t u8;
   } storage;
 };
 
@@ -111,12 +109,7 @@ __attribute__((noinline)) inline Problem ConvertBytes(const Param& param, const 
 
 // Numbers and booleans, by the rules of docs/guide.md ("What a parameter takes").
 inline Problem ConvertScalar(const Param& param, const TVMFFIAny& any, Argument* out) {
-  if (param.kind == Kind::kBool) {
-    if (any.type_index != kTVMFFIBool) return Problem::kType;
-    out->storage.u8 = any.v_int64 != 0;
-    out->integer = out->storage.u8;
-    return Problem::kNone;
-  }
+  if (param.kind == Kind::kBool && any.type_index != kTVMFFIBool) return Problem::kType;
   if (any.type_index == kTVMFFIBigInt) return ConvertBigInt(param, any, out);
   if (param.kind == Kind::kFloat || param.kind == Kind::kBfloat) {
     const bool is_float = any.type_index == kTVMFFIFloat;
@@ -127,7 +120,7 @@ inline Problem ConvertScalar(const Param& param, const TVMFFIAny& any, Argument*
   if (any.type_index != kTVMFFIInt && any.type_index != kTVMFFIBool) return Problem::kType;
   if (!IntegerFits(param.kind, param.size, any.v_int64)) return Problem::kRange;
   // Little-endian: the low bytes of the word are the value in every width.
-  out->storage.i64 = out->integer = any.v_int64;
+  out->storage.i64 = any.v_int64;
   return CheckAssumed(param, any.v_int64);
 }
 
@@ -190,7 +183,7 @@ __attribute__((noinline)) inline Problem ConvertRaw(const Param& param, const TV
   const bool is_word = param.size - 1 < 8 && (param.size & (param.size - 1)) == 0;
   if (any.type_index == kTVMFFIBigInt && is_word) return ConvertBigInt(param, any, out);
   if ((any.type_index == kTVMFFIInt || any.type_index == kTVMFFIBool) && is_word) {
-    out->storage.i64 = out->integer = any.v_int64;
+    out->storage.i64 = any.v_int64;
     return IntegerFits(Kind::kRaw, param.size, any.v_int64) ? Problem::kNone : Problem::kRange;
   }
   if (param.in_expression) return Problem::kType;

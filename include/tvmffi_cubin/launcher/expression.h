@@ -151,8 +151,8 @@ __attribute__((noinline)) inline int64_t Run(Call* call, const uint8_t* code) {
       case Op::kPush64:
         *++top = Operand<int64_t>(&code);
         break;
-      case Op::kInteger:
-        *++top = arguments[Operand<uint16_t>(&code)].integer;
+      case Op::kWord:
+        *++top = arguments[Operand<uint16_t>(&code)].storage.i64;
         break;
       case Op::kNumel: {
         const DLTensor& tensor = *arguments[Operand<uint16_t>(&code)].tensor;
@@ -171,9 +171,6 @@ __attribute__((noinline)) inline int64_t Run(Call* call, const uint8_t* code) {
                                              : Extent(call, tensor, dimension + 1);
         break;
       }
-      case Op::kDataPtr:
-        *++top = arguments[Operand<uint16_t>(&code)].storage.i64;
-        break;
       case Op::kNumSms:
         *++top = NumSms(call);
         break;

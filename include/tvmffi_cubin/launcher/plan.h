@@ -41,11 +41,10 @@ struct Op {
     kEnd,                   // the top of the stack is the value
     kPush8,                 // i8
     kPush64,                // i64
-    kInteger,               // u16 parameter; its integer
+    kWord,                  // u16 parameter; its integer, or address
     kNumel,                 // u16 parameter
     kShape,                 // u16 parameter, i8 dimension (negative: from the end)
     kStride,                // u16 parameter, i8 dimension
-    kDataPtr,               // u16 parameter
     kNumSms,                // multiprocessors of the launch's device, asked when first read
     kMaxCooperativeBlocks,  // see MaxCooperativeBlocks
     kAdd,

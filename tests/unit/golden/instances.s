@@ -10,11 +10,11 @@ __tvm_ffi_\name:
     .section .rodata,"a",%progbits
     .balign 16
 .L0:
-    .byte 3,1,0,1,4,14,1,0,18,0
+    .byte 3,1,0,1,4,13,1,0,17,0
 .L1:
     .asciz "n % 4 == 0"
 .L2:
-    .byte 3,1,0,1,4,13,0
+    .byte 3,1,0,1,4,12,0
 .L3:
     .asciz "n // 4"
 .L6:
@@ -32,13 +32,13 @@ __tvm_ffi_\name:
 .L14:
     .asciz "v(float4* x, int n) when n % 4 == 0"
 .L15:
-    .byte 7,0,0,1,0,19,0
+    .byte 3,0,0,1,0,18,0
 .L16:
     .asciz "x.data_ptr != 0"
 .L17:
     .byte 3,1,0,0
 .L19:
-    .byte 3,2,0,26,5,0,3,1,0,8,20,24,0
+    .byte 3,2,0,25,5,0,3,1,0,7,19,23,0
 .L20:
     .asciz "not (f or n < num_sms)"
 .L23:
