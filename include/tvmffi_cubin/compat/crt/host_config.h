@@ -1,7 +1,4 @@
-/*!
- * \file crt/host_config.h
- * \brief Host settings of nvcc; host code compiled without nvcc needs none of them.
- */
+// Host settings of nvcc; host code compiled without nvcc needs none of them.
 #ifndef TVMFFI_CUBIN_COMPAT_CRT_HOST_CONFIG_H_
 #define TVMFFI_CUBIN_COMPAT_CRT_HOST_CONFIG_H_
 #pragma GCC system_header

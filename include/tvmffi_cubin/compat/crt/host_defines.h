@@ -1,7 +1,4 @@
-/*!
- * \file crt/host_defines.h
- * \brief What CUDA's headers want of this file in host code; CUDA 12's runtime wheel leaves it out.
- */
+// What CUDA's headers want of this file in host code; CUDA 12's runtime wheel leaves it out.
 #ifndef TVMFFI_CUBIN_COMPAT_CRT_HOST_DEFINES_H_
 #define TVMFFI_CUBIN_COMPAT_CRT_HOST_DEFINES_H_
 #pragma GCC system_header

@@ -1,5 +1,2 @@
-/*!
- * \file crt/mma.h
- * \brief Device functions are no part of host code; CUDA 12's runtime wheel leaves this file out.
- */
+// Device functions are no part of host code; CUDA 12's runtime wheel leaves this file out.
 #pragma GCC system_header

@@ -1,11 +1,8 @@
-/*!
- * \file tvm/ffi/extra/cuda/internal/unified_api.h
- * \brief tvm-ffi's own, which calls these functions in place of libcuda's and libcudart's, and a
- * check macro that throws a LaunchError and tells what a refused launch went over.
- *
- * It calls them by unqualified names inside cuda_api, where these are found first. Launches opt into
- * large shared memory and clusters, go to the stream's device and append bound parameters.
- */
+// tvm-ffi's own, which calls these functions in place of libcuda's and libcudart's, and a check
+// macro that throws a LaunchError and tells what a refused launch went over.
+//
+// It calls them by unqualified names inside cuda_api, where these are found first. Launches opt
+// into large shared memory and clusters, go to the stream's device and append bound parameters.
 #pragma once
 #pragma GCC system_header
 
@@ -22,7 +19,7 @@ TVMFFI_CUBIN_BEGIN
 TVMFFI_CUBIN_DRIVER_ENTRY(cuDeviceGet, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuDeviceGetCount, 12000)
 
-/*! \brief A code of the driver's and the runtime's at once: the two share their numbers. */
+// A code of the driver's and the runtime's at once: the two share their numbers.
 struct GuideResult {
   int code = 0;
 
@@ -43,7 +40,7 @@ struct GuideResult {
   }
 };
 
-/*! \brief Notes what a failure means, for the check macro. */
+// Notes what a failure means, for the check macro.
 TVMFFI_CUBIN_COLD GuideResult NoteGuideError(const Library& library, const Status& status,
                                              const char* name = "") {
   Text text;
@@ -61,7 +58,7 @@ TVMFFI_CUBIN_COLD GuideResult LoadGuideLibrary(CUlibrary* library, const void* i
   return status.ok() ? GuideResult{} : NoteGuideError(loaded, status);
 }
 
-/*! \brief Kernels that are opted in, each with its device, at places that their handles give. */
+// Kernels that are opted in, each with its device, at places that their handles give.
 inline uintptr_t guide_opted_in[256];
 
 TVMFFI_CUBIN_COLD GuideResult UnloadGuideLibrary(CUlibrary library) {
@@ -81,7 +78,7 @@ TVMFFI_CUBIN_COLD GuideResult FindGuideKernel(CUkernel* kernel, CUlibrary librar
   return status.ok() ? GuideResult{} : NoteGuideError(loaded, status, name);
 }
 
-/*! \brief Opts a kernel in, once a device, unless another has taken its place in between. */
+// Opts a kernel in, once a device, unless another has taken its place in between.
 TVMFFI_CUBIN_SHARED GuideResult OptInGuideKernel(CUkernel kernel, int device) {
   const uintptr_t known = reinterpret_cast<uintptr_t>(kernel) * kMaxDevices + unsigned(device);
   uintptr_t* const place = &guide_opted_in[known * UINT64_C(0x9E3779B97F4A7C15) >> 56];
@@ -91,7 +88,7 @@ TVMFFI_CUBIN_SHARED GuideResult OptInGuideKernel(CUkernel kernel, int device) {
   return {};
 }
 
-/*! \brief Launches; `kernel` is a CUkernel, whatever its type is called. */
+// Launches; `kernel` is a CUkernel, whatever its type is called.
 TVMFFI_CUBIN_SHARED GuideResult LaunchGuideKernel(const void* kernel, const CUlaunchConfig& config,
                                                   void** args) {
   const auto handle = static_cast<CUkernel>(const_cast<void*>(kernel));
@@ -107,7 +104,7 @@ TVMFFI_CUBIN_SHARED GuideResult LaunchGuideKernel(const void* kernel, const CUla
   return status.result;
 }
 
-/*! \brief Throws a LaunchError with what is known of the thread's last refusal, told once. */
+// Throws a LaunchError with what is known of the thread's last refusal, told once.
 [[noreturn]] TVMFFI_CUBIN_COLD void ThrowGuideError(int code) {
   const auto result = static_cast<CUresult>(code);
   const char *name = "CUDA_ERROR_NO_DEVICE", *text = driver_state.problem;
