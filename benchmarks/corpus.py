@@ -35,10 +35,10 @@ import machine
 _MAIN = re.compile(r"^\s*(?:extern\s+\"C\"\s+)?int\s+main\s*\(", re.MULTILINE)
 _SOURCES = (".cu", ".cpp", ".cc", ".c")
 _TIMEOUT = 300  # seconds that a compiler may take; a program gets a fifth
-# Names of what is internal to a file hold a hash of the file.
-_INTERNAL = re.compile(
-    r"_INTERNAL_\w{8}_\d+_\w+?_cu_\w{8}(?:_\d+)?|\d+_GLOBAL__N__\w{8}_\d+_\w+?_cu_\w{8}(?:_\d+)?"
-)
+# nvcc's prefix of what is static, and the namespace of what is internal to a file, hold hashes.
+_STATIC = re.compile(r"^__nv_static_\d+__\w+?__(?=_Z)")
+_INTERNAL = re.compile(r"(\d+)_(?:INTERNAL|GLOBAL__N_)_")
+_OF_CUDA = "cuda_device_runtime"
 _FOR_NVCC = re.compile(r"compiler=\\?[\"']nvcc")
 
 
@@ -139,7 +139,8 @@ def by_us(file: str, output: str, arch: str, flags: list[str]) -> str:
 
 def _first_error(text: str) -> str:
     lines = [line for line in text.splitlines() if line.strip()] or ["no output"]
-    return next((line for line in lines if "error" in line), lines[0])[:300]
+    is_error = re.compile("error|undefined reference|cannot find")
+    return next(filter(is_error.search, lines), lines[0])[:300]
 
 
 def contents(path: Path) -> dict[str, Any]:
@@ -154,7 +155,8 @@ def contents(path: Path) -> dict[str, Any]:
     kernels, variables = {}, {}
     members = [member for image in images for member in image.members or (image,)]
     for image in (x for x in members if x.kind != "ptx"):
-        kernels.update({_plain(x.name): list(x.param_sizes) for x in image.kernels})
+        own = (x for x in image.kernels if _OF_CUDA not in x.name)
+        kernels.update({_plain(x.name): list(x.param_sizes) for x in own})
         elf = Elf(image.image)
         for symbol in elf.symbols():
             section = elf.sections[symbol.section].name if symbol.is_placed else ""
@@ -165,7 +167,10 @@ def contents(path: Path) -> dict[str, Any]:
 
 
 def _plain(name: str) -> str:
-    return _INTERNAL.sub("_INTERNAL_", name)
+    name = _STATIC.sub("", name)
+    if match := _INTERNAL.search(name):
+        name = name[: match.start()] + name[match.end(1) + int(match[1]) :]
+    return name
 
 
 # ---- Both builds of a file, and of what they are part ----
@@ -246,6 +251,8 @@ class Corpus(NamedTuple):
 
     def ran(self, compiler: str, path: Path, files: list[str], unit: Unit) -> dict[str, Any]:
         """Link a program by nvcc or by the host compiler, and run it where its files lie."""
+        from tvm_ffi.libinfo import find_libtvm_ffi
+
         from tvmffi_cubin.cuda import nvcc
 
         found = nvcc.find_nvcc()
@@ -254,7 +261,9 @@ class Corpus(NamedTuple):
             command = [found.path, f"-arch={self.arch}", *(["-rdc=true"] if is_linked else [])]
             command += [*files, "-o", str(path), *self.links]
         else:
-            runtime = [f"-L{found.libraries}", "-lcudart_static", "-ldl", "-lrt", "-pthread"]
+            ffi = find_libtvm_ffi()
+            runtime = [ffi, f"-Wl,-rpath,{Path(ffi).parent}", f"-L{found.libraries}"]
+            runtime += ["-lcudadevrt", "-lcudart_static", "-ldl", "-lrt", "-pthread"]
             command = ["c++", *files, "-o", str(path), *self.links, *runtime]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
