@@ -24,6 +24,32 @@ namespace cg = cooperative_groups;
 __global__ void k(int* x) { *x = cg::this_thread_block().size(); }
 void run() { k<<<1, 1>>>(nullptr); }
 """,
+    "a kernel that is declared with other parameters, too": """
+__global__ void k(int* x);
+__global__ void k(int* x, int by) { *x = by; }
+void run() { k<<<1, 1>>>(nullptr, 1); }
+""",
+    "a header of Thrust's that only host code uses": """
+#include <thrust/random.h>
+__global__ void k(unsigned* x, unsigned by) { *x = by; }
+void run() {
+  thrust::minstd_rand random;
+  k<<<1, 1>>>(nullptr, random());
+}
+""",
+    "constants of the C library's macros": """
+#include <cmath>
+#include <cstddef>
+struct Pair { int first; double second; };
+struct Constants {
+  static constexpr size_t kOffset = offsetof(Pair, second);
+  static constexpr float kLow = float{-INFINITY};
+  static constexpr double kHigh = HUGE_VAL, kNone = NAN;
+};
+static_assert(Constants::kOffset == 8 && Constants::kLow < 0);
+__global__ void k(double* x) { *x = Constants::kLow + Constants::kHigh + Constants::kNone; }
+void run() { k<<<1, 1>>>(nullptr); }
+""",
     "a constructor for the host alone": """
 struct Divisor {
   __host__ __device__ Divisor() : by(1) {}

@@ -30,6 +30,17 @@ def test_a_mistake_that_only_an_instance_has_is_shown_in_the_kernel_with_its_typ
         load(source, ["thrice"])
 
 
+def test_a_mistake_behind_what_was_cut_is_shown_at_its_line():
+    skipped = "#if 0\n" + "\n" * 20 + "#endif\n"
+    source = f"""int helper(int n) {{
+{skipped}  return n;
+}}
+__global__ void k(int* x) {{ *x = y; }}
+int f() {{ k<<<1, 1>>>(nullptr); return helper(1); }}"""
+    with pytest.raises(tc.CompileError, match=r"mixed\.cu\(26\): .*\"y\" is undefined"):
+        load(source, ["f"])
+
+
 BY_ACCIDENT = """#include <string>
 struct text { std::string words; };
 __global__ void k(int* x) { int text = 1; *x = text; }
@@ -38,6 +49,22 @@ int f() { text hello{"hello"}; k<<<1, 1>>>(nullptr); return hello.words.size(); 
 
 def test_what_device_code_names_by_accident_is_left_out_of_it(driver_stub):
     assert load(BY_ACCIDENT, ["f"], name="accident").f() == 5
+
+
+def test_what_names_what_was_left_out_is_left_out_as_well(driver_stub):
+    source = """#include <string>
+namespace theirs {
+struct text { std::string words; };
+struct line { text words; };
+struct page { line first; };
+}
+__global__ void k(int* x) { int page = 1; *x = page; }
+int f() {
+  theirs::page own{{{"hello"}}};
+  k<<<1, 1>>>(nullptr);
+  return own.first.words.words.size();
+}"""
+    assert load(source, ["f"], name="accident").f() == 5
 
 
 def test_of_several_errors_those_are_shown_that_are_the_user_s():

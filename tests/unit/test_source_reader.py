@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tvmffi_cubin.sources.device_side import device_side
 from tvmffi_cubin.sources.facts import KernelFact, LaunchSite, read
 
 
@@ -163,6 +164,7 @@ KERNEL = 'extern "C" __global__ void k(int n) {}\n'
         (KERNEL + "#include <tvm/ffi/container/tensor.h>", "mixed"),
         (KERNEL + "void f() { tvm::ffi::TensorView x; }", "mixed"),
         (KERNEL + "TVM_FFI_DLL_EXPORT_TYPED_FUNC(f, f);", "mixed"),
+        (KERNEL + "void f() { cudaGraphAddNode(n, g, nullptr, 0, &params); }", "mixed"),
         # An error in a body is NVRTC's to tell.
         ('extern "C" __global__ void k(int n) { if (a[0] { }\nint f() { return 1; }', "device"),
         ('extern "C" __global__ void k(int n) { a[0] = {1; }\nint f() { return 1; }', "device"),
@@ -170,6 +172,13 @@ KERNEL = 'extern "C" __global__ void k(int n) {}\n'
 )
 def test_the_kind_of_a_source(source, kind):
     assert read(source).kind == kind
+
+
+def test_what_sets_a_graph_s_condition_needs_the_device_runtime():
+    body = "{ cudaGraphSetConditional(graph, 1); }"
+    for text, is_needed in ((body, True), ("{}", False)):
+        side = device_side(f"__global__ void k(cudaGraphConditionalHandle graph) {text}")
+        assert side.uses_runtime is is_needed
 
 
 BRANCHES = """

@@ -35,12 +35,12 @@ _MACROS = "macros.h"
 # Libraries of device code that the host's compiler has no use for.
 _DEVICE_ONLY = re.compile(
     r"(?:cub/|cooperative_groups|mma\.h|crt/|cuda_pipeline|cuda_awbarrier|sm_\d+_|device_atomic"
-    r"|cuda/pipeline|cuda/barrier|cuda/ptx|curand_kernel)"
+    r"|cuda/pipeline|cuda/barrier|cuda/ptx)"
 )
 # And those of CUDA's that NVRTC has no use for.
 _HOST_ONLY = re.compile(
-    r"(?:cublas|cusparse|cufft|cusolver|curand\.h|nvtx|nvToolsExt|npp|nccl|cuda_profiler|cuda[A-Z]"
-    r"|cuda_\w+_interop|cuda_runtime|cuda\.h|thrust/(?:device|host)_vector|nvrtc|nvJitLink|cudnn|nvml)"
+    r"(?:nvtx|nvToolsExt|npp|nccl|cuda_profiler|cuda[A-Z]|cuda_\w+_interop|cuda_runtime|cuda\.h"
+    r"|thrust/(?:device|host)_vector|nvrtc|nvJitLink|cudnn|nvml)"
 )
 _ERROR = re.compile(r"^(?P<file>[^\s:][^\n:]*):\d+:(?:\d+:)? (?P<fatal>fatal )?error: ", re.M)
 _MISSING = re.compile(r"error: '?(?P<header>[^\s':]+)(?:: No such file|' file not found)")

@@ -36,6 +36,8 @@ _OWN_CODE = (
     "each file with kernels and host functions has device code of its own: define it in a header "
     "that both include, or compile with compiler=\"nvcc\" and extra_cuda_cflags=['-rdc=true']"
 )
+# How often device code is compiled with less, each time of what the last time has brought up.
+_TRIES = 8
 _NVRTC_ERROR = re.compile(r"^(.+?)\((\d+)\): (?:catastrophic )?error\b", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NO_FUNCTION = re.compile(
@@ -238,22 +240,24 @@ class UnitBuilder(NamedTuple):
     def _without_accidents(
         self, texts: Mapping[str, Expansion], asked: Mapping[Instance, str]
     ) -> tuple[dict[str, DeviceSide], Image, PartFiles]:
-        """Compile the device side; once more without what it may have got by accident."""
+        """Compile the device side; again without what it may have got by accident."""
         words = _WORD.findall(" ".join(asked.values()))
         sides = {arch: device_side(text.text, words) for arch, text in texts.items()}
-        try:
-            return sides, *self._compile_device(sides, asked)
-        except CompileError as error:
-            found = _places(error)
-            less = {arch: device_side(text.text, words, found) for arch, text in texts.items()}
-            if less == sides:
-                raise self._device_error(error) from None
+        found: set[tuple[str, int]] = set()
+        first: CompileError | None = None
+        for rest in reversed(range(_TRIES)):
             try:
-                return less, *self._compile_device(less, asked)
-            except CompileError as second:
-                # An error elsewhere is one of what was left out, which was no accident.
-                told = second if _places(second) <= found else error
-                raise self._device_error(told) from None
+                return sides, *self._compile_device(sides, asked)
+            except CompileError as error:
+                first = first or error
+                found |= _places(error)
+                less = {arch: device_side(text.text, words, found) for arch, text in texts.items()}
+                if less == sides or rest == 0:
+                    # An error elsewhere is one of what was left out, which was no accident.
+                    told = error if _places(error) <= _places(first) else first
+                    raise self._device_error(told) from None
+                sides = less
+        raise AssertionError
 
     def _compile_device(
         self, sides: Mapping[str, DeviceSide], asked: Mapping[Instance, str]
@@ -261,7 +265,7 @@ class UnitBuilder(NamedTuple):
         request = self.request
         if not self.unit.is_alone:
             request = of_names(request, sides[self.archs[0]].names)
-        if any(side.launches for side in sides.values()):
+        if any(side.uses_runtime for side in sides.values()):
             request = _with_device_runtime(request)
         first = self.unit.sources[0]
         label = self._name(first)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
@@ -100,7 +101,14 @@ def applied(source: str, edits: Iterable[Edit]) -> str:
     for start, end, text in in_order:
         if start < at:
             continue
-        lines = source.count("\n", start, end) - text.count("\n")
-        pieces += [source[at:start], text, "\n" * lines]
+        pieces += [source[at:start], text, _line_ends(source[start:end], text)]
         at = end
     return "".join([*pieces, source[at:]])
+
+
+def _line_ends(before: str, now: str) -> str:
+    """Return what goes behind a text so that the lines after it stay those of their file."""
+    mark = next(reversed([*re.finditer(r"^#line (\d+) (.*)\n", before, re.MULTILINE)]), None)
+    if mark is None:
+        return "\n" * (before.count("\n") - now.count("\n"))
+    return f"\n#line {int(mark[1]) + before.count(chr(10), mark.end())} {mark[2]}\n"

@@ -12,6 +12,8 @@ from .declarations import Item, top
 _CUDA_NAMESPACES = frozenset(
     ("std", "cooperative_groups", "nvcuda", "cub", "cuda", "cute", "cutlass", "thrust")
 )
+# What needs CUDA's device runtime: launches, and what decides a graph's conditional nodes.
+_OF_DEVICE_RUNTIME = re.compile(r"<<<|\bcudaGraphSetConditional\b")
 _HOST_NAMESPACES = frozenset(("std", "tvm"))
 _STD_INTEGER = re.compile(r"\bstd\s*::\s*(?:size_t|ptrdiff_t|u?int(?:8|16|32|64)_t)\b")
 _OVERRIDING = {"override", "final"}
@@ -28,7 +30,7 @@ class DeviceSide(NamedTuple):
 
     text: str
     has_code: bool  # it defines a kernel or a device variable
-    launches: bool  # device code launches kernels itself
+    uses_runtime: bool  # device code launches kernels itself, or sets a condition of a graph
     names: frozenset[str]  # all that the source declares, of either side
 
 
@@ -65,17 +67,18 @@ class _DeviceCut:
         text = self.text
         roots = [item for item in top(text.items) if self._is_root(item)]
         self.kept = text.reached(roots, self._words, names)
-        launches = False
         for item in top(text.items):
             if id(item) in self.kept and not (self._is_host(item) or self._is_refused(item)):
-                launches = launches or "<<<" in text.tokens.texts[item.first : item.end]
                 self._keep(item)
             elif not self._is_used_namespace(item):
                 self.edits.append(text.edit_of(item.first, item.end))
+        code = applied(text.source, self.edits)
+        if not re.search(r"\bthrust\b(?!/)", code):  # most of its headers are for the host compiler
+            code = re.sub(r"(?m)^#include <thrust/.*>$", "", code)
         return DeviceSide(
-            applied(text.source, self.edits),
+            code,
             any(item.body or item.kind != "function" for item in roots),
-            launches,
+            _OF_DEVICE_RUNTIME.search(code) is not None,
             frozenset(text.by_name),
         )
 

@@ -16,7 +16,7 @@ from .tokens import Tokens
 _HOST_INCLUDE = r"(?:tvm/ffi|torch|ATen|c10|pybind11)/|Python\.h\Z|dlpack/"
 _HOST_NAMES = (
     *("TVM_FFI_", "TVMFFI", "TORCH_LIBRARY", "TORCH_EXTENSION_NAME", "PYBIND11_MODULE"),
-    *("cudaLaunchKernel", "cudaLaunchCooperativeKernel"),
+    *("cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaGraphAdd"),
 )
 _HOST_SCOPES = (["torch", "::"], ["tvm", "::", "ffi"], ["at", "::", "Tensor"])
 _EXPORT_MACRO, _EXPORT_SYMBOL = "TVM_FFI_DLL_EXPORT_TYPED_FUNC", "__tvm_ffi_"

@@ -75,6 +75,7 @@ class _HostCut:
         self.text, self.bound = text, bound
         self.edits: list[Edit] = []
         self.kernels: dict[str, int] = {}
+        self.types: dict[str, set[tuple[str, ...]]] = {}  # of their parameters, by kernel
         self.bound_types: dict[str, tuple[str, ...]] = {}
         self.variables: list[str] = []
         self.launches: list[str] = []
@@ -89,7 +90,7 @@ class _HostCut:
                 self.edits.append(text.edit_of(item.first, item.end))
         return HostSide(
             applied(text.source, self.edits),
-            self.kernels,
+            {name: max(count, len(self.types[name])) for name, count in self.kernels.items()},
             self.bound_types,
             tuple(dict.fromkeys(self.variables)),
             tuple(self.launches),
@@ -166,6 +167,8 @@ class _HostCut:
         text, tokens = self.text, self.text.tokens
         params = parameters(text.tokens, item.params)
         own = self._without_bound(item, params)
+        qualified = "::".join((*item.namespaces, item.name))
+        self.types.setdefault(qualified, set()).add(tuple(x.type_text for x in own))
         if item.body is None:
             return
         names = [self._named(x, f"tvmffi_cubin_p{i}") for i, x in enumerate(own)]
@@ -185,7 +188,6 @@ class _HostCut:
         address = f"(static_cast<void (*)({types})>(&{kernel}))"
         body = f"{{ ::tvmffi_cubin::RunStub<{address}>({', '.join(names)}); }}"
         self.edits.append(text.edit_of(item.body[0], item.body[1] + 1, body))
-        qualified = "::".join((*item.namespaces, item.name))
         self.kernels[qualified] = self.kernels.get(qualified, 0) + 1 + any(x.pack for x in given)
 
     def _named(self, param: Parameter, name: str) -> str:

@@ -38,7 +38,7 @@ _TELLING = (
 _TELLING_DEFINE = rf"#[ \t]*define\b(?:[^\n\\]|\\.|\\\n)*?(?:{_TELLING})"
 # Of a body: conditionals, launches, and uses of the host's libraries.
 _TELLING_BODY = re.compile(
-    r"#(?!\s*pragma)|<<<|cudaLaunch|tvm|TVM|EMBED_CUBIN|TORCH_|PYBIND11|torch|Tensor"
+    r"#(?!\s*pragma)|<<<|cudaLaunch|cudaGraphAdd|tvm|TVM|EMBED_CUBIN|TORCH_|PYBIND11|torch|Tensor"
 )
 _IN_BODY = r'"(?:[^"\\]|\\.)*"|(?P<quoted>(?<!#)#(?!#)\s*\w+)|\s*##\s*|[A-Za-z_]\w*'
 _NAME = r"[A-Za-z_]\w*"

@@ -8,12 +8,13 @@
 #include "layout.h"
 
 #define __null 0
-#define __builtin_inff() __int_as_float(0x7f800000)
-#define __builtin_inf() __longlong_as_double(0x7ff0000000000000ll)
+#define __builtin_inff() __builtin_bit_cast(float, 0x7f800000)
+#define __builtin_inf() __builtin_bit_cast(double, 0x7ff0000000000000ll)
 #define __builtin_huge_valf() __builtin_inff()
 #define __builtin_huge_val() __builtin_inf()
-#define __builtin_nanf(text) __int_as_float(0x7fffffff)
-#define __builtin_nan(text) __longlong_as_double(0x7fffffffffffffffll)
+#define __builtin_nanf(text) __builtin_bit_cast(float, 0x7fffffff)
+#define __builtin_nan(text) __builtin_bit_cast(double, 0x7fffffffffffffffll)
+#define __builtin_offsetof(type, member) (::size_t) __INTADDR__(&((type*)0)->member)
 
 extern "C" __device__ void __assert_fail(const char*, const char*, unsigned, const char*) throw();
 
