@@ -80,6 +80,7 @@ def test_attributes_do_not_hide_a_kernel(declaration):
         "#define K __global__ void k() {}",
         "#if 0\n__global__ void k() {}\n#endif",
         "#ifndef __CUDACC_RTC__\n__global__ void k() {}\n#endif",
+        "#if A\n#elif 1\n#else\n__global__ void k() {}\n#endif",
     ],
 )
 def test_text_that_only_looks_like_a_kernel(text):

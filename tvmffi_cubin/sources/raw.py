@@ -50,12 +50,12 @@ class _Macro(NamedTuple):
 
 
 class _Conditional:
-    """A conditional that is open."""
+    """A conditional that is open, and the branch of it that is read."""
 
-    def __init__(self, value: bool | None, *, is_around_live: bool) -> None:
-        self.value = value  # None: that is not known
+    def __init__(self, *, is_around_live: bool) -> None:
         self.is_around_live = is_around_live
-        self.is_live = is_around_live and value is not False
+        self.is_chosen = False  # no further branch is compiled
+        self.is_live = False
         self.first = 0  # token of the branch
         self.before: tuple[int, ...] = (0, 0, 0)  # brackets that are open before it
         self.branches: list[tuple[int, int, tuple[int, ...]]] = []
@@ -136,22 +136,18 @@ class _Reader:
     def _conditional(self, word: str, rest: str) -> None:
         if word in ("if", "ifdef", "ifndef"):
             is_live = not self.open or self.open[-1].is_live
-            self.open.append(_Conditional(_evaluate(word, rest), is_around_live=is_live))
-            self._begin_branch()
-        elif self.open and word == "endif":
+            self.open.append(_Conditional(is_around_live=is_live))
+        elif not self.open:
+            return
+        elif word == "endif":
             self.end()
-        elif self.open:
-            this = self.open[-1]
+            return
+        else:
             self._end_branch()
-            value = None if word == "else" else _evaluate(word.removeprefix("el"), rest)
-            is_chosen = this.value is False and (value or word == "else")
-            is_dead = this.value is True or value is False
-            this.value = True if is_chosen else this.value
-            this.is_live = this.is_around_live and not is_dead
-            self._begin_branch()
-
-    def _begin_branch(self) -> None:
         this = self.open[-1]
+        value = True if word == "else" else _evaluate(word.removeprefix("el"), rest)
+        this.is_live = this.is_around_live and not this.is_chosen and value is not False
+        this.is_chosen = this.is_chosen or value is True
         this.first, this.before = len(self.tokens), tuple(self.brackets)
 
     def _end_branch(self) -> None:
