@@ -9,8 +9,8 @@ compared. With ``--run``, the sources of a folder are linked to a program by eit
 that defines ``main`` with those that define none, and both programs' exit status and output are
 compared; lines in which two runs of nvcc's program differ do not count.
 
-Files are built ``--jobs`` at a time; the first ``--alone`` of each path are built once more alone,
-and again with a line added to their first kernel. Nothing of the folders is kept or changed.
+Files are built ``--jobs`` at a time; the first ``--alone`` files of each path with a kernel are
+built again alone, and with a line added to that kernel. Nothing of the folders is kept or changed.
 """
 
 from __future__ import annotations
@@ -238,11 +238,12 @@ class Corpus(NamedTuple):
         for compiler, first in objects.items():
             files, error = [str(first)], "" if first.exists() else "error: not built"
             for number, part in enumerate(parts):
-                files.append(str(folder / f"{compiler}_{number}.o"))
                 # What is no CUDA is the host compiler's in both, which nvcc finds the headers for.
                 maker = compiler if part.suffix == ".cu" else "nvcc"
-                made = self.built(maker, unit._replace(file=part), Path(files[-1]))
-                error = error or made["error"]
+                path = folder / f"{maker}_{number}.o"
+                files.append(str(path))
+                if not path.exists():
+                    error = error or self.built(maker, unit._replace(file=part), path)["error"]
             if not error:
                 ran[compiler] = self.ran(compiler, folder / f"{compiler}_program", files, unit)
             else:
@@ -449,10 +450,12 @@ def measured(given: argparse.Namespace) -> dict[str, Any]:
         save()
         counts: dict[str, int] = {}
         for made in found["rows"]:
+            unit = units[made["number"]]
             is_built = not (made["nvcc"]["error"] or made["here"]["error"])
+            is_built = is_built and _edited(unit.file.read_text(errors="replace")) is not None
             if is_built and counts.setdefault(made["corpus"], 0) < given.alone:
                 counts[made["corpus"]] += 1
-                made["times"] = corpus.alone(made["number"], units[made["number"]])
+                made["times"] = corpus.alone(made["number"], unit)
         save()
     print(file=sys.stderr)
     return found
