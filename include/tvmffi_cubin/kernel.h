@@ -118,14 +118,11 @@ class __attribute__((visibility("default"))) CubinKernel {
   }
 
   /// Loads the kernel on a device, which else its first launch there does; -1: the current device.
-  /// (Before CUDA 12.4, what it can do.)
   [[nodiscard]] Status Preload(int device = -1) {
-    if (state_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuKernelGetFunction"};
+    if (state_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuKernelSetAttribute"};
     DeviceScope scope;
-    Status status = EnterLaunch(nullptr, &device, &scope);
-    if (status.ok()) status = LoadHere(state_->handle);
-    if (status.ok()) state_->opted_in.Ensure(state_->handle, device);
-    return status;
+    const Status status = EnterLaunch(nullptr, &device, &scope);
+    return status.ok() ? state_->opted_in.Ensure(state_->handle, device) : status;
   }
 
   /// The driver's handle; null where there is no kernel.

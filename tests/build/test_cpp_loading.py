@@ -72,17 +72,17 @@ def test_what_generated_functions_hold_goes_and_the_wrapper_keeps_its_image(mod,
 
 
 def test_a_wrapper_preloads_its_kernels(mod, driver_stub):
+    driver_stub.fail("cuKernelSetAttribute", 2)
+    with pytest.raises(tc.LaunchError, match="cuKernelSetAttribute failed: CUDA_ERROR_OUT_OF_MEM"):
+        mod.preload_own(0)
     mod.preload_own(0)
     with driver_stub.current_device(1) as context:
         mod.preload_own(-1)
-        driver_stub.fail("cuFuncLoad", 2)
-        with pytest.raises(tc.LaunchError, match="cuFuncLoad failed: CUDA_ERROR_OUT_OF_MEMORY"):
-            mod.preload_own(0)
         current = ctypes.c_void_p()
         driver_stub.call("cuCtxGetCurrent", ctypes.byref(current))
         assert current.value == context
-    loaded = [(call.args["name"], call.args["on"]) for call in driver_stub.calls("cuFuncLoad")[:2]]
-    assert loaded == [("k", 0), ("k", 1)]
+    calls = [x for x in driver_stub.calls("cuKernelSetAttribute") if x.result == 0]
+    assert {(x.args["name"], x.args["device"]) for x in calls} == {("k", 0), ("k", 1)}
 
 
 # What a first launch in C++ calls that can be refused.

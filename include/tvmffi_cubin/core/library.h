@@ -13,10 +13,8 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuLibraryGetKernel, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuLibraryGetKernelCount, 12040)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuLibraryEnumerateKernels, 12040)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetAttribute, 12000)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetFunction, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetName, 12030)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetParamInfo, 12040)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuFuncLoad, 12040)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuLaunchKernelEx, 12000)
 
 // A kernel's attribute on a device; -1 where the driver does not say.
@@ -61,18 +59,6 @@ inline Status LaunchKernel(CUkernel kernel, const CUlaunchConfig& config, void**
   // current one on a default stream (CUDA driver API, cuLaunchKernelEx).
   const auto function = reinterpret_cast<CUfunction>(kernel);
   return {entry::cuLaunchKernelEx(&config, function, args, nullptr), kLaunchCall};
-}
-
-// Loads a kernel in the current context.
-TVMFFI_CUBIN_COLD Status LoadHere(CUkernel kernel) {
-  CaptureScope relaxed;
-  CUfunction function = nullptr;
-  const CUresult result = entry::cuKernelGetFunction(&function, kernel);
-  // A driver before 12.4 cannot do more than this.
-  if (result != CUDA_SUCCESS || entry::cuFuncLoad.Find() == nullptr) {
-    return {result, "cuKernelGetFunction"};
-  }
-  return {entry::cuFuncLoad(function), "cuFuncLoad"};
 }
 
 // One image. A CUlibrary belongs to no context: it is loaded once a process and the driver brings

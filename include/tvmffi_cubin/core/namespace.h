@@ -3,13 +3,11 @@
 
 // Hidden, because an inline variable is otherwise one for the whole process (STB_GNU_UNIQUE), even
 // between objects loaded with RTLD_LOCAL and built from different versions of these headers.
-#define TVMFFI_CUBIN_BEGIN_NAMESPACE inline namespace v0_1 __attribute__((visibility("hidden"))) {
-#define TVMFFI_CUBIN_END_NAMESPACE }
 #define TVMFFI_CUBIN_BEGIN \
   namespace tvmffi_cubin { \
-  TVMFFI_CUBIN_BEGIN_NAMESPACE
-#define TVMFFI_CUBIN_END     \
-  TVMFFI_CUBIN_END_NAMESPACE \
+  inline namespace v0_1 __attribute__((visibility("hidden"))) {
+#define TVMFFI_CUBIN_END \
+  }                      \
   }
 
 // What runs once a process, or after a failure, is compiled for size and never inlined. Beside

@@ -11,22 +11,24 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuOccupancyMaxPotentialClusterSize, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuOccupancyMaxActiveClusters, 12000)
 
-// Lets launches of a kernel on a device have all the dynamic shared memory that there is beside its
-// static one, so that launches of different sizes from several threads never lower each other's
-// limit, and clusters of more than 8 blocks where the device has clusters. Where the driver
-// refuses, the launch that needs it reports it.
-TVMFFI_CUBIN_COLD bool OptIn(CUkernel kernel, int device) {
+// Loads a kernel on a device and lets its launches there have all the dynamic shared memory that
+// there is beside its static one, so that launches of different sizes from several threads never
+// lower each other's limit, and clusters of more than 8 blocks where the device has clusters. To set
+// an attribute loads the kernel as cuFuncLoad does.
+TVMFFI_CUBIN_COLD Status OptIn(CUkernel kernel, int device) {
   CaptureScope relaxed;
+  int own = 0;
+  CUresult result =
+      entry::cuKernelGetAttribute(&own, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, kernel, device);
+  if (result != CUDA_SUCCESS) return {result, "cuKernelGetAttribute"};
   const int most = DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
-  const int own = KernelAttribute(kernel, device, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
-  if (most < 0 || own < 0) return false;
-  entry::cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most - own, kernel,
-                              device);
+  result = entry::cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most - own,
+                                       kernel, device);
   if (DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH) > 0) {
     entry::cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1, kernel,
                                 device);
   }
-  return true;
+  return {result, "cuKernelSetAttribute"};
 }
 
 // The devices on which a kernel has been opted in, a bit each. That comes before the first launch
@@ -36,10 +38,13 @@ struct OptedIn {
   uint64_t devices = 0;
   static_assert(kMaxDevices <= 64);
 
-  void Ensure(CUkernel kernel, int device) {
+  // Where the driver refuses, a launch that goes ahead reports what it lacks.
+  Status Ensure(CUkernel kernel, int device) {
     const uint64_t bit = UINT64_C(1) << device;
-    if (__builtin_expect((__atomic_load_n(&devices, __ATOMIC_RELAXED) & bit) != 0, 1)) return;
-    if (OptIn(kernel, device)) __atomic_fetch_or(&devices, bit, __ATOMIC_RELAXED);
+    if (__builtin_expect((__atomic_load_n(&devices, __ATOMIC_RELAXED) & bit) != 0, 1)) return {};
+    const Status status = OptIn(kernel, device);
+    if (status.ok()) __atomic_fetch_or(&devices, bit, __ATOMIC_RELAXED);
+    return status;
   }
 };
 

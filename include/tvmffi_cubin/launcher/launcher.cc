@@ -97,7 +97,7 @@ TVMFFI_CUBIN_ENTRY(preload, ModulePlan) {
     DeviceScope scope;
     Status status = scope.Enter(device);
     if (status.ok()) status = LoadKernel(kernel);
-    if (status.ok()) status = LoadHere(kernel->handle);
+    if (status.ok()) status = kernel->opted_in.Ensure(kernel->handle, device);
     if (status.ok() || LacksKernel(*kernel, status.result)) continue;
     return FailKernel("preload", *kernel, device, nullptr, status);
   }

@@ -82,7 +82,7 @@ TVMFFI_CUBIN_COLD GuideResult FindGuideKernel(CUkernel* kernel, CUlibrary librar
 TVMFFI_CUBIN_SHARED GuideResult OptInGuideKernel(CUkernel kernel, int device) {
   const uintptr_t known = reinterpret_cast<uintptr_t>(kernel) * kMaxDevices + unsigned(device);
   uintptr_t* const place = &guide_opted_in[known * UINT64_C(0x9E3779B97F4A7C15) >> 56];
-  if (__atomic_load_n(place, __ATOMIC_RELAXED) != known && OptIn(kernel, device)) {
+  if (__atomic_load_n(place, __ATOMIC_RELAXED) != known && OptIn(kernel, device).ok()) {
     __atomic_store_n(place, known, __ATOMIC_RELAXED);
   }
   return {};
