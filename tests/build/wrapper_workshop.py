@@ -64,11 +64,11 @@ class Workshop:
 
     def _furnish(self) -> None:
         folder = self.folder
-        image = nvrtc.compile((CPP / "kernels.cu").read_text(), arch="sm_90").image
-        (folder / "kernels.cubin").write_bytes(image)
-        (folder / "kernel_bytes.inc").write_text(",".join(map(str, image)))
+        cubin = nvrtc.compile((CPP / "kernels.cu").read_text(), arch="sm_90")
+        (folder / "kernels.cubin").write_bytes(cubin.image)
+        (folder / "kernel_bytes.inc").write_text(",".join(map(str, cubin.image)))
         machine = os.uname().machine
-        text = image_text("kernels", "kernels.cubin")
+        text = image_text("kernels", "kernels.cubin", cubin)
         (folder / "kernels.s").write_text(Text(machine).finished(text))
         cuda_h = find_cuda().require("runtime") / "cuda.h"
         (folder / "forwarders.cc").write_text(forwarders.forwarder_unit(cuda_h))

@@ -40,7 +40,7 @@ def embed_object(
     machine = machine or platform.machine()
     with tempfile.TemporaryDirectory(prefix="tvmffi_cubin-") as folder:
         (Path(folder) / "image").write_bytes(cubin.image)
-        text = image_text(name, "image", arches=cubin.arch, cuda_version=cubin.cuda_version)
+        text = image_text(name, "image", cubin)
         (Path(folder) / "image.s").write_text(text)
         _run(folder, machine, "as", "-o", "image.o", "image.s")
         made = "image.o"

@@ -62,13 +62,8 @@ class Job(NamedTuple):
         sections = []
         for image in self.images:
             files[image.file] = image.cubin.image
-            text = image_text(
-                image.name,
-                image.file,
-                arches=image.cubin.arch,
-                cuda_version=image.cubin.cuda_version,
-                is_shared=is_named or image.name not in tables,
-            )
+            is_shared = is_named or image.name not in tables
+            text = image_text(image.name, image.file, image.cubin, is_shared=is_shared)
             if table := tables.pop(image.name, ""):
                 files[f"{image.name}.s"] = table + text
                 units.append(Assembly(f"{image.name}.s", assembler))
