@@ -37,6 +37,22 @@ void run() {
   k<<<1, 1>>>(nullptr, random());
 }
 """,
+    "comparisons within template arguments": """
+constexpr int table[2] = {1, 2};
+template <int N> struct Numbers { int values[N]; };
+template <bool B> struct Is {};
+template <int N> __global__ void k(Numbers<table[N > 1]> x, Is<N == 2>, int* y) {
+  *y = x.values[0];
+}
+void run() { k<2><<<1, 1>>>(Numbers<2>(), Is<true>(), nullptr); }
+""",
+    "a template's member that is called by its arguments alone": """
+struct Twice { template <class T> __host__ __device__ T of(T x) const { return 2 * x; } };
+template <class By> __global__ void k(By by, const By* other, int* x) {
+  *x = by.template of(*x) + other->template of(*x);
+}
+void run() { k<Twice><<<1, 1>>>(Twice(), nullptr, nullptr); }
+""",
     "constants of the C library's macros": """
 #include <cmath>
 #include <cstddef>

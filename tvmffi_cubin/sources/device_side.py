@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
 from .cut import Edit, Text, applied
@@ -72,6 +72,7 @@ class _DeviceCut:
                 self._keep(item)
             elif not self._is_used_namespace(item):
                 self.edits.append(text.edit_of(item.first, item.end))
+        self.edits += self._templates()
         code = applied(text.source, self.edits)
         if not re.search(r"\bthrust\b(?!/)", code):  # most of its headers are for the host compiler
             code = re.sub(r"(?m)^#include <thrust/.*>$", "", code)
@@ -81,6 +82,14 @@ class _DeviceCut:
             _OF_DEVICE_RUNTIME.search(code) is not None,
             frozenset(text.by_name),
         )
+
+    def _templates(self) -> Iterator[Edit]:
+        """Iterate over edits that make ``x.f(y)`` of ``x.template f(y)``, which NVRTC refuses."""
+        texts = self.text.tokens.texts
+        for number, word in enumerate(texts):
+            is_call = word == "template" and texts[number + 2 : number + 3] == ["("]
+            if is_call and texts[number - 1] in (".", "->"):
+                yield self.text.edit_of(number, number + 1)
 
     def _is_root(self, item: Item) -> bool:
         if item.is_device_variable:

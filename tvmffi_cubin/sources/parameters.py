@@ -52,11 +52,12 @@ def parameters(tokens: Tokens, brackets: tuple[int, int]) -> list[Parameter]:
 
 def _parameter(tokens: Tokens, group: list[int], is_template: bool) -> Parameter:
     texts, kinds = tokens.texts, tokens.kinds
-    equals = next((n for n, i in enumerate(group) if texts[i] == "="), len(group))
+    outer = _outside_arguments(tokens, group)
+    equals = next((n for n, i in enumerate(group) if texts[i] == "=" and i in outer), len(group))
     own = _without_attributes(tokens, group[:equals])
     is_pack = any(texts[i] == "." for i in own)
     own = [i for i in own if texts[i] != "."]
-    bounds = next((n for n, i in enumerate(own) if n and texts[i] == "["), len(own))
+    bounds = next((n for n, i in enumerate(own) if n and texts[i] == "[" and i in outer), len(own))
     plain = own[:bounds] or group[:1]
     last, name = plain[-1], -1
     place = tokens.ends[own[-1]] if own else 0
@@ -73,6 +74,19 @@ def _parameter(tokens: Tokens, group: list[int], is_template: bool) -> Parameter
     return Parameter(
         texts[name] if name >= 0 else "", type_text, is_pack, group[0], group[-1] + 1, place
     )
+
+
+def _outside_arguments(tokens: Tokens, group: Sequence[int]) -> set[int]:
+    """Return the tokens that are in no template arguments."""
+    outer: set[int] = set()
+    behind = 0
+    for number in group:
+        if number < behind:
+            continue
+        outer.add(number)
+        if tokens.texts[number] == "<" and tokens.kinds[number - 1] == "word":
+            behind = tokens.angle(number, group[-1] + 1)
+    return outer
 
 
 def _without_attributes(tokens: Tokens, group: Sequence[int]) -> list[int]:
