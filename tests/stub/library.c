@@ -183,12 +183,3 @@ CUresult CUDAAPI cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
   *function = made;
   return StubLeave(CUDA_SUCCESS);
 }
-
-CUresult CUDAAPI cuFuncLoad(CUfunction handle) {
-  STUB_ENTER(STUB_INITIALIZED, "'function':%zu", (size_t)handle);
-  StubFunction* function = NULL;
-  StubFindKernel(handle, &function);
-  STUB_REQUIRE(function != NULL, CUDA_ERROR_INVALID_HANDLE);
-  StubLogMore(",'name':'%s','on':%d", StubQuote(function->kernel->name), function->context->device);
-  return StubLeave(CUDA_SUCCESS);
-}

@@ -18,7 +18,7 @@
   V(cuLibraryUnload, 12000) V(cuLibraryGetKernel, 12000) V(cuLibraryLoadFromFile, 12000)        \
   V(cuLibraryGetKernelCount, 12040) V(cuLibraryEnumerateKernels, 12040)                         \
   V(cuKernelGetFunction, 12000) V(cuKernelGetAttribute, 12000) V(cuKernelSetAttribute, 12000)   \
-  V(cuKernelGetName, 12030) V(cuKernelGetParamInfo, 12040) V(cuFuncLoad, 12040)                 \
+  V(cuKernelGetName, 12030) V(cuKernelGetParamInfo, 12040)                                      \
   V(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050)                                          \
   V(cuOccupancyMaxPotentialClusterSize, 11070) V(cuOccupancyMaxActiveClusters, 11070)           \
   V(cuLaunchKernel, 4000) V(cuLaunchKernelEx, 11060) V(cuLaunchCooperativeKernel, 9000)         \
