@@ -85,6 +85,12 @@ def test_a_wrapper_preloads_its_kernels(mod, driver_stub):
     assert {(x.args["name"], x.args["device"]) for x in calls} == {("k", 0), ("k", 1)}
 
 
+def test_an_image_that_the_driver_reads_late_is_told_to_be_none(mod, driver_stub):
+    driver_stub.fail("cuLibraryGetKernel", 200)  # under lazy loading it takes anything first
+    with pytest.raises(tc.LaunchError, match="the image is neither a cubin, a fatbin nor PTX"):
+        mod.fresh(cuda_array(driver_stub, 4), 0)
+
+
 # What a first launch in C++ calls that can be refused.
 CALLS = (
     "cuCtxPushCurrent",
