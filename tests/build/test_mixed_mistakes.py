@@ -41,6 +41,16 @@ int f() {{ k<<<1, 1>>>(nullptr); return helper(1); }}"""
         load(source, ["f"])
 
 
+def test_host_code_of_a_library_that_only_nvcc_compiles_is_told(tmp_path):
+    (tmp_path / "cutlass").mkdir()
+    (tmp_path / "cutlass" / "adapter.h").write_text("inline int adapt() { return SmId(); }\n")
+    source = """#include <cutlass/adapter.h>
+__global__ void k() {}
+int f() { k<<<1, 1>>>(); return adapt(); }"""
+    with pytest.raises(tc.BuildError, match=r"only nvcc compiles .* CUTLASS .*compiler=\"nvcc\""):
+        load(source, ["f"], extra_include_paths=[str(tmp_path)])
+
+
 BY_ACCIDENT = """#include <string>
 struct text { std::string words; };
 __global__ void k(int* x) { int text = 1; *x = text; }

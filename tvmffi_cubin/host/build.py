@@ -23,8 +23,8 @@ _NAMED = 8
 
 _NINJA_FILE = "build.ninja"
 _DEVICE_WIDE = (
-    r"(?m)^[^\n:]*/(?:thrust|cub)/[^\n:]*:[\d:]+ (?:fatal )?error:"
-    r"|error: [^\n]*\b(?:thrust|cub|nvcuda|cooperative_groups)\b"
+    r"(?m)^[^\n:]*/(?:thrust|cub|cutlass|cute)/[^\n:]*:[\d:]+ (?:fatal )?error:"
+    r"|error: [^\n]*\b(?:thrust|cub|cutlass|cute|nvcuda|cooperative_groups)\b"
 )
 
 
@@ -143,7 +143,7 @@ def _hints(command: str, printed: str) -> list[str]:
         found += hints(printed)
     elif re.search(_DEVICE_WIDE, printed):
         found.append(
-            "only nvcc compiles the algorithms of Thrust, and of CUB for the whole device: "
+            "only nvcc compiles the algorithms of Thrust, CUB and CUTLASS for the whole device: "
             'compiler="nvcc"'
         )
     return [f"Hint: {hint}" for hint in (*found, *torch_hints(printed))]
