@@ -53,7 +53,7 @@ class TestOwnWrapper:
         self, own: tvm_ffi.Module, driver_stub: DriverStub
     ) -> None:
         with pytest.raises(
-            LaunchError, match="neither a cubin, a fatbin nor PTX, or damaged: cuLibraryLoadData"
+            LaunchError, match="neither a cubin, a fatbin nor PTX, or damaged: cuLibraryGetKernel"
         ):
             own.bad_image()
         with pytest.raises(LaunchError, match="the CubinModule has no image"):
