@@ -46,6 +46,14 @@ template <int N> __global__ void k(Numbers<table[N > 1]> x, Is<N == 2>, int* y) 
 }
 void run() { k<2><<<1, 1>>>(Numbers<2>(), Is<true>(), nullptr); }
 """,
+    "an array's bound with a comparison as a template argument": """
+#include <type_traits>
+template <typename T, int N> struct Storage {
+  std::conditional_t<(N < 4), T[N > 0 ? N : 1], T[1]> values;
+};
+template <int N> __global__ void k(Storage<float, N> x, float* y) { *y = x.values[0]; }
+void run() { k<0><<<1, 1>>>(Storage<float, 0>(), nullptr); }
+""",
     "a template's member that is called by its arguments alone": """
 struct Twice { template <class T> __host__ __device__ T of(T x) const { return 2 * x; } };
 template <class By> __global__ void k(By by, const By* other, int* x) {

@@ -88,6 +88,7 @@ class _HostCut:
                 self._keep(item)
             else:
                 self.edits.append(text.edit_of(item.first, item.end))
+        self.edits += self._bounds()
         return HostSide(
             applied(text.source, self.edits),
             {name: max(count, len(self.types[name])) for name, count in self.kernels.items()},
@@ -95,6 +96,19 @@ class _HostCut:
             tuple(dict.fromkeys(self.variables)),
             tuple(self.launches),
         )
+
+    def _bounds(self) -> Iterator[Edit]:
+        """Iterate over parentheses for comparisons in ``T[n > 0 ? n : 1]``, which g++ takes for the
+        end of template arguments.
+        """
+        tokens, texts = self.text.tokens, self.text.tokens.texts
+        for number, text in enumerate(texts):
+            if text == "[" and tokens.kinds[number - 1] == "word" and texts[number - 1] != "return":
+                close = tokens.close(number)
+                inside = texts[number + 1 : close]
+                if ">" in inside and "?" in inside:
+                    yield Edit(tokens.ends[number], tokens.ends[number], "(")
+                    yield Edit(tokens.starts[close], tokens.starts[close], ")")
 
     def _is_root(self, item: Item) -> bool:
         if item.is_kernel:
