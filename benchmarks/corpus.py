@@ -39,6 +39,7 @@ _TIMEOUT = 300  # seconds that a compiler may take; a program gets a fifth
 _STATIC = re.compile(r"^__nv_static_\d+__\w+?__(?=_Z)")
 _INTERNAL = re.compile(r"(\d+)_(?:INTERNAL|GLOBAL__N_)_")
 _OF_CUDA = "cuda_device_runtime"
+_OF_CCCL = ("_ZN4cuda", "_ZN6thrust", "_ZN3cub")
 _FOR_NVCC = re.compile(r"compiler=\\?[\"']nvcc")
 
 
@@ -305,8 +306,11 @@ def _compared(nvcc: dict[str, Any], here: dict[str, Any]) -> dict[str, Any]:
     if not nvcc["error"] and not here["error"]:
         for kind in ("kernels", "variables"):
             one, other = nvcc[kind], here[kind]
-            # NVRTC also makes variables of constants.
-            for name in sorted({*one, *(other if kind == "kernels" else ())}):
+            # NVRTC also makes variables of constants, and either has some of CCCL's of its own.
+            names = sorted({*one, *(other if kind == "kernels" else ())})
+            if kind == "variables":
+                names = [x for x in names if not x.startswith(_OF_CCCL)]
+            for name in names:
                 if one.get(name) != other.get(name):
                     differences.append(f"{kind} {name}: {one.get(name)}, here {other.get(name)}")
     counted = (
