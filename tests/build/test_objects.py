@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 import tvm_ffi
 from file_kit import ADD, EXPORT, SCALE, compiled, linked, write
 from stub.cuda_array import cuda_array
@@ -29,6 +30,13 @@ def test_an_object_has_images_and_launchers_in_it(here, driver_stub):
     x = cuda_array(driver_stub, 8)
     mod.scale[2, 4](x, 3.0, 8)
     assert driver_stub.launches()[0].values("Pfi") == (x.data_ptr, 3.0, 8)
+
+
+def test_an_object_of_a_file_that_others_include_holds_nothing(here):
+    write("part.cu", "template <typename T> __device__ T twice(T x) { return 2 * x; }\n")
+    made = tc.build("part", sources="part.cu", arch="sm_90", output="part.o")
+    with pytest.raises(tc.ImageError):
+        tc.inspect(made)
 
 
 def test_objects_given_become_part_of_the_object(here):

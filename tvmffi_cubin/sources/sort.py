@@ -168,7 +168,8 @@ def _sort_files(
         is_asked = is_host or _may_launch(facts)
         headers = header_code((source,), request) if is_asked else HeaderCode()
         by_headers = headers.launches or (headers.kernels and is_all and not is_preamble)
-        if by_headers or _is_mixed(facts, wanted) or launched.intersection(_defined(facts)):
+        is_unit = by_headers or _is_mixed(facts, wanted) or launched.intersection(_defined(facts))
+        if is_unit or _is_for_others(source, facts, request):
             mixed.append((source,))
         elif not is_host or (headers.kernels and is_preamble):
             device.append(source)
@@ -195,6 +196,14 @@ def _launched_elsewhere(found: Sequence[SourceFacts]) -> set[str]:
 
 def _defined(facts: SourceFacts) -> set[str]:
     return {kernel.name.partition("<")[0] for kernel in facts.kernels if kernel.defined}
+
+
+def _is_for_others(source: Source, facts: SourceFacts, request: Request) -> bool:
+    """Whether an object of a source holds no kernel, as where other files include the source."""
+    if facts.kind != "device" or not request.is_object or request.functions is not None:
+        return False
+    kernels = any(kernel.defined and not kernel.template_params for kernel in facts.kernels)
+    return not (kernels or header_code((source,), request).kernels)
 
 
 def _is_preamble(facts: SourceFacts) -> bool:
