@@ -37,6 +37,15 @@ void run() {
   k<<<1, 1>>>(nullptr, random());
 }
 """,
+    "a device variable of functions, and no kernel": """
+typedef float (*Callback)(void*);
+__device__ float one(void*) { return 1; }
+__device__ Callback callback = one;
+void run() {
+  Callback own;
+  cudaMemcpyFromSymbol(&own, callback, sizeof(own));
+}
+""",
     "comparisons within template arguments": """
 constexpr int table[2] = {1, 2};
 template <int N> struct Numbers { int values[N]; };

@@ -79,6 +79,7 @@ class SourceFacts(NamedTuple):
     launches: tuple[LaunchSite, ...]
     uses_host: bool  # tvm-ffi, torch, pybind11 or Python
     definitions: tuple[Declared, ...]  # on either side, kernels aside
+    has_variables: bool  # of device memory
     exports: tuple[str, ...]  # as far as it shows; a macro of a header may hide more
     words: frozenset[str]  # and signs, of its code
     readable: bool  # its brackets are matched
@@ -96,6 +97,7 @@ def read(source: str) -> SourceFacts:
     tokens, includes = read_raw(source)
     items = read_items(tokens)
     kernels, functions, definitions = [], [], []
+    has_variables = False
     lists: _Lists = {}
     for item in top(items):
         if "friend" in item.words:
@@ -111,6 +113,7 @@ def read(source: str) -> SourceFacts:
             if "__device__" not in item.words and not is_macro:
                 functions.append(found)
         elif item.is_device_variable and "extern" not in item.words:
+            has_variables = True
             definitions += [_declared(tokens, item, name) for name in item.names]
     if not tokens.is_balanced:
         kernels += _hidden(tokens, {kernel.name for kernel in kernels})
@@ -131,6 +134,7 @@ def read(source: str) -> SourceFacts:
         launches=launches,
         uses_host=uses_host,
         definitions=tuple(definitions),
+        has_variables=has_variables,
         exports=tuple(_exports(tokens)),
         words=words,
         readable=tokens.is_balanced,

@@ -219,7 +219,7 @@ def _may_launch(facts: SourceFacts) -> bool:
 def _is_mixed(facts: SourceFacts, wanted: set[str]) -> bool:
     """Whether a source has kernels and host code."""
     if facts.kind == "host":
-        # Its kernels are elsewhere, or nowhere; a host compiler knows no such launch.
-        return any(launch.in_host for launch in facts.launches)
+        # Its kernels are elsewhere, or nowhere; a host compiler knows no such launch or variable.
+        return facts.has_variables or any(launch.in_host for launch in facts.launches)
     exported = any(f.defined and f.qualified in wanted for f in facts.functions)
     return facts.kind == "mixed" or exported
