@@ -36,7 +36,7 @@ _MAIN = re.compile(r"^\s*(?:extern\s+\"C\"\s+)?int\s+main\s*\(", re.MULTILINE)
 _SOURCES = (".cu", ".cpp", ".cc", ".c")
 _TIMEOUT = 300  # seconds that a compiler may take; a program gets a fifth
 # nvcc's prefix of what is static, and the namespace of what is internal to a file, hold hashes.
-_STATIC = re.compile(r"^__nv_static_\d+__\w+?__(?=_Z)")
+_STATIC = re.compile(r"^__nv_static_\d+__\w+?_(?=_Z)")
 _INTERNAL = re.compile(r"(\d+)_(?:INTERNAL|GLOBAL__N_)_")
 _OF_CUDA = "cuda_device_runtime"
 _OF_CCCL = ("_ZN4cuda", "_ZN6thrust", "_ZN3cub")
