@@ -339,45 +339,51 @@ def _same_runs(nvcc: dict[str, Any], here: dict[str, Any]) -> dict[str, Any]:
 
 def tables(found: dict[str, Any]) -> str:
     """Return the tables of a run, as Markdown."""
-    kind, cuda = found["machine"]["kind"], found["machine"]["nvcc"]
-    lines = [f"{found['date']}, {kind}, nvcc {cuda}, {found['arch']}:", ""]
-    lines += [
-        "| source | files that nvcc builds | built here | the same code | nvcc, s | here, s |",
-        "|---|---|---|---|---|---|",
-    ]
-    corpora = dict.fromkeys(row["corpus"] for row in found["rows"])
+    facts, rows = found["machine"], found["rows"]
+    head = f"{found['date']}, {facts['kind']}, nvcc {facts['nvcc']}, {found['arch']}"
+    corpora = dict.fromkeys(row["corpus"] for row in rows)
+    built, timed, ran = [], [], []
     for name in corpora:
-        rows = [x for x in found["rows"] if x["corpus"] == name and not x["nvcc"]["error"]]
-        ours = [x for x in rows if not x["here"]["error"]]
-        same = [x for x in ours if not x["differences"]]
-        times = (_median(x[side]["seconds"] for x in ours) for side in ("nvcc", "here"))
-        lines.append(f"| {name} | {len(rows)} | {len(ours)} | {len(same)} | {' | '.join(times)} |")
-    lines += ["", *_alone_table(found["rows"], corpora), *_program_table(found["rows"], corpora)]
-    return "\n".join(lines)
-
-
-def _alone_table(rows: Sequence[dict[str, Any]], corpora: Iterable[str]) -> Iterator[str]:
-    yield "| median of files, alone | files | nvcc, s | here, s | edited, nvcc | edited, here |"
-    yield "|---|---|---|---|---|---|"
-    for name in corpora:
-        timed = [x["times"] for x in rows if x["corpus"] == name and "times" in x]
-        if timed:
+        own = [x for x in rows if x["corpus"] == name and not x["nvcc"]["error"]]
+        built.append((name, *_built(own)))
+        if times := [x["times"] for x in own if "times" in x]:
             columns = ("alone nvcc", "alone here", "edited nvcc", "edited here")
-            figures = [_median(x[column] for x in timed if x.get(column)) for column in columns]
-            yield f"| {name} | {len(timed)} | {' | '.join(figures)} |"
-    yield ""
-
-
-def _program_table(rows: Sequence[dict[str, Any]], corpora: Iterable[str]) -> Iterator[str]:
-    yield "| whole programs | pass by nvcc | here | status and output the same |"
-    yield "|---|---|---|---|"
-    for name in corpora:
-        programs = [x["program"] for x in rows if x["corpus"] == name and "program" in x]
-        passed = [x for x in programs if x["nvcc"] == [0, 0]]
+            medians = (_median(x[column] for x in times if x.get(column)) for column in columns)
+            timed.append((name, len(times), *medians))
+        passed = [x["program"] for x in own if x.get("program", {}).get("nvcc") == [0, 0]]
         ours = [x for x in passed if x["here"] == [0]]
-        same = [x for x in ours if not (x["missing"] or x["added"])]
         if passed:
-            yield f"| {name} | {len(passed)} | {len(ours)} | {len(same)} |"
+            same = [x for x in ours if not (x["missing"] or x["added"])]
+            ran.append((name, len(passed), len(ours), len(same)))
+    seconds = f"nvcc, s, {found['jobs']} side by side"
+    parts = (
+        head,
+        _table(
+            *("source", "files that nvcc builds", "built here", "the same kernels"),
+            *(seconds, "here, s"),
+            rows=built,
+        ),
+        _table(
+            *("source", "files, alone", "nvcc, s", "here, s", "a kernel edited, nvcc", "here"),
+            rows=timed,
+        ),
+        _table("whole programs", "pass by nvcc", "here", "with the same output", rows=ran),
+    )
+    return "\n\n".join(filter(None, parts))
+
+
+def _built(rows: Sequence[dict[str, Any]]) -> Iterator[object]:
+    ours = [x for x in rows if not x["here"]["error"]]
+    yield from (len(rows), len(ours), sum(not x["differences"] for x in ours))
+    yield from (_median(x[side]["seconds"] for x in ours) for side in ("nvcc", "here"))
+
+
+def _table(*columns: str, rows: Iterable[Sequence[object]]) -> str:
+    """Return a table, nothing of one without rows."""
+    lines = [[*map(str, row)] for row in rows]
+    if not lines:
+        return ""
+    return "\n".join(f"| {' | '.join(x)} |" for x in (columns, ["---"] * len(columns), *lines))
 
 
 def _median(values: Iterable[float]) -> str:
