@@ -8,10 +8,12 @@ from tvmffi_cubin import Dispatch, Launch
 
 SOURCE = """
 extern "C" __global__ void k(float* x, int n) {}
+extern "C" __global__ void named(int function, int grid) {}
 """
 
 FUNCTIONS = {
     "fixed": Launch(kernel="k", block=128, meta={"BLOCK": 64, "MODE": "fast"}),
+    "named": Launch(block=32),
     "clusters": Launch(kernel="k", block=32, cluster=2, blocks_per_program=2),
     "either": Dispatch(
         [Launch(kernel="k", block=32, when="n < 10"), Launch(kernel="k", block=64)],
@@ -66,6 +68,11 @@ def test_a_grid_s_function_is_called_at_each_call_and_goes_with_other_options(mo
         assert [launch.grid[0] for launch in driver_stub.launches()] == [3, 4]
         assert {launch.stream for launch in driver_stub.launches()} == {stream}
     assert all(8 in launch.attributes for launch in driver_stub.launches())
+
+
+def test_a_kernel_s_parameters_may_have_any_name(mod, driver_stub):
+    mod.named[lambda meta: meta["grid"]](function=3, grid=5)
+    assert shape(driver_stub) == ((5, 1, 1), (32, 1, 1))
 
 
 def test_a_grid_may_count_several_blocks_as_one(mod, driver_stub, x):

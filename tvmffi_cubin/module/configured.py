@@ -125,7 +125,7 @@ class WithKeywords(Function):
 
 
 def call_by_grid(
-    function: Function, grid: Callable[[Mapping[str, Any]], Any], *args: Any, **kwargs: Any
+    function: Function, grid: Callable[[Mapping[str, Any]], Any], /, *args: Any, **kwargs: Any
 ) -> None:
     """Call with the grid that the caller's function computes of the arguments."""
     args = function._ordered(args, kwargs)
