@@ -82,7 +82,9 @@ class Call(threading.Thread, Generic[_T]):
     def result(self) -> _T:
         """Wait for the result, or for the error; where Ctrl-C ends the wait, the work is told."""
         try:
-            self.ended.wait()
+            # A signal that comes just before a wait begins does not end it.
+            while not self.ended.wait(0.5):
+                pass
         except BaseException:
             self.stop[0] = b"\1"
             raise
@@ -127,7 +129,8 @@ def in_parallel(work: Callable[[_Input], _T], inputs: Sequence[_Input]) -> list[
     try:
         run()
         for thread in threads:
-            thread.join()
+            while thread.is_alive():
+                thread.join(0.5)
     except BaseException:
         stop[0] = b"\1"
         raise
