@@ -24,8 +24,9 @@ def _names() -> tuple[dict[str, set[str]], dict[str, set[str]]]:
         if not path.is_file() or ("." in path.name and path.name != _RANGES):
             continue
         text = path.read_text(encoding="utf-8")
-        if brought := re.search(r"^// Brings:((?:[^\n]*\n//)*[^\n]*)", text, re.MULTILINE):
-            cccl[path.name] = {*re.findall(r"\w+", brought[1])}
+        if "#include <cuda/std/" in text:
+            brought = re.search(r"^// Brings:((?:[^\n]*\n//)*[^\n]*)", text, re.MULTILINE)
+            cccl[path.name] = {*re.findall(r"\w+", brought[1])} if brought else set()
         elif path.name != "cmath":  # which comes with the prelude
             # A declaration begins in the first column. A header too many costs milliseconds.
             lines = re.findall(r"^(?!template|namespace)\w(?:\(\n|[^\n])*", text, re.MULTILINE)
