@@ -27,7 +27,9 @@ _LEAST_ROOM = 512 << 20  # bytes
 
 # That NVRTC can make or use none, for want of memory or else: it says so in a warning or an error.
 _QUIET = ("-pch-messages=false", "-pch-verbose=false", "-diag-suppress=639,20283")
-_BLAMED = re.compile(r"precompiled|\bPCH\b|unable to obtain mapped memory", re.IGNORECASE)
+_BLAMED = re.compile(
+    r"precompiled|\bPCH\b|unable to obtain mapped memory|temporary file", re.IGNORECASE
+)
 
 # Descriptors by options and text. The files have no names, so that they go with the process.
 _made: dict[tuple[str, ...], int] = {}
