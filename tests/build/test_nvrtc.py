@@ -131,6 +131,11 @@ def test_what_small_sources_seldom_use_is_at_hand(parameters, body):
     assert compile_it(source).image
 
 
+def test_an_instance_may_be_of_a_type_that_its_source_does_not_name():
+    source = "template <class T> __global__ void k(T x) {}"
+    assert compile_it(source, name_expressions=["k<cudaTextureObject_t>"]).image
+
+
 def test_a_kernel_may_launch_another():
     source = KERNEL + "__global__ void launch(float* x) { launch<<<1, 1>>>(x); }"
     assert compile_it(source, target_type="relocatable").image

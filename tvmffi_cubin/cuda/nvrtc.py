@@ -117,7 +117,7 @@ def compile(  # noqa: A001
     # No name of a file needs to be UTF-8, as those in #line must be.
     has_name = source_include or source.startswith("#line ")
     text = source if has_name else line_directive(name) + source
-    words = tuple(_options(nvrtc, (name, text, *given), given, folders, cuda))
+    words = tuple(_options(nvrtc, (name, text, *given, *names), given, folders, cuda))
     # A kernel that is alone would wait for a thread, and gain nothing.
     has_several = text.count("__global__") > 1 or len(names) > 2
     is_said = any("split-compile" in option for option in given)
