@@ -25,7 +25,8 @@ class Function(tvm_ffi.Function):
     kernels, ``k[grid, block](...)`` and ``k[grid, block, dynamic_smem_bytes](...)`` set the shape,
     ``k.on(stream)(...)`` the stream, ``k.configure(cluster=2)(...)`` these and any other launch
     attribute; ``k.call(x=..., n=...)`` takes keywords. They combine, as in
-    ``k[grid, block].on(stream).call(x=x)``, and what they return can be kept and called again.
+    ``k[grid, block].on(stream).call(x=x)``, and what they return can be kept and called again. A
+    grid that is a function comes last: ``k.on(stream)[lambda meta: ...](x, n)``.
     """
 
     __slots__ = ("_kept",)
