@@ -68,7 +68,7 @@ def test_a_module_tells_its_functions_and_launches(module_so: Path):
 def test_its_views_are_text_and_json(module_so: Path, capsys):
     assert main(["inspect", str(module_so)]) == 0
     text = capsys.readouterr().out
-    assert f"made by tvmffi_cubin {tc.__version__}, tvm_ffi " in text
+    assert f"made by tvmffi_cubin {tc.__version__}, host_compiler " in text
     assert "\n  saxpy(float a, const float* x, float* y)\n" in text
     assert 'launches saxpy {"grid": ["ceil_div(n, 256)"], "block": [256], "args": {"n"' in text
     assert "launches fill in the shape that the caller gives\n" in text

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from tvmffi_cubin import Cubin, Launch
-from tvmffi_cubin.cuda import libraries
+from tvmffi_cubin.cache import files
 from tvmffi_cubin.cuda.libraries import Cuda
 from tvmffi_cubin.host import tools as host_tools
 from tvmffi_cubin.host.toolchain import HostCompiler, TvmFfiPaths
@@ -22,7 +22,7 @@ from tvmffi_cubin.sources.source import Source
 
 SOURCE = 'extern "C" __global__ void k(int n) {}'
 REQUEST = make_request("m", cuda_sources=SOURCE, use_pch=True)
-NVRTC = b"\x7fELF" + libraries._BUILD_ID + bytes(20)
+NVRTC = b"\x7fELF" + files._BUILD_ID + bytes(20)
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +49,6 @@ def made_tools(folder: Path, **changes: object) -> Toolset:
         "host": HostTools("gcc version 12", "as 2", "ld 2", str(folder)),
         "tvm_ffi": TvmFfiPaths(folder / "ffi", folder / "libtvm_ffi.so"),
         "tvm_ffi_identity": "f" * 64,
-        "tvm_ffi_version": "0.1",
         "package_identity": "9" * 64,
         "include": folder / "include",
         "cuda": made_cuda(folder),

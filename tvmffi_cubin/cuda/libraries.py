@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .. import config
+from ..cache.files import build_id
 from ..errors import CubinError, ToolchainError
 
 MAJORS = (12, 13)
@@ -19,10 +20,6 @@ _TOOLKIT = "/usr/local/cuda"
 _HEADERS = ("runtime", "cccl", "crt", "curand")  # in the order of the search
 # What a family is complete with; all but NVRTC is only asked for when it is used.
 _WANTED = {12: ("nvrtc", "runtime"), 13: ("nvrtc", "runtime", "crt")}
-
-# The ELF note that holds a library's build ID: sizes of name and content, type, name.
-_BUILD_ID = b"\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0"
-_READ = 4096
 
 
 class Cuda(NamedTuple):
@@ -69,16 +66,10 @@ class Cuda(NamedTuple):
 
 
 @lru_cache
-def _build(path: Path, mtime_ns: int, size: int) -> str:
-    """Return the build ID of a library that has these stamps, by short reads."""
-    with open(path, "rb", buffering=0) as file:
-        # The tools that wheels are made with move the notes of most NVRTCs behind all else.
-        for start in (0, max(size - _READ, 0)):
-            file.seek(start)
-            _, found, rest = file.read(_READ).partition(_BUILD_ID)
-            if found:
-                return f", build {rest[:20].hex()}"
-    return f" of {size} bytes"
+def _build(path: Path, _mtime_ns: int, size: int) -> str:
+    """Return the build of a library that has these stamps."""
+    found = build_id(path)
+    return f", build {found}" if found else f" of {size} bytes"
 
 
 @cache

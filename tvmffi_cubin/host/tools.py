@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..cache import memo
-from ..cache.files import file_digest
+from ..cache.files import build_id, file_digest
 from ..errors import ToolchainError
 from . import toolchain
 from .environment import compiler_environment, places_of_tools
@@ -33,10 +33,10 @@ _PROCESSOR = (
 
 
 class HostTools(NamedTuple):
-    """What the tools of the host say they are; the same texts on every machine that has them.
+    """What the tools of the host are; the same texts on every machine that has them.
 
     `compiler` is its target and version, the names that it is called by, and the digests of scripts
-    before it. `assembler` and `linker` are the versions of those on PATH; `prefix` is the folder
+    before it. `assembler` and `linker` are the builds of those on PATH; `prefix` is the folder
     that the compiler is installed to, where that is none of the system's.
     """
 
@@ -50,32 +50,35 @@ def identify(
     compiler: HostCompiler,
     linkers: Sequence[str] = (_LINKER,),
     *,
-    more: Callable[[], tuple[str, ...]] = tuple,
+    more: Callable[[], str] = str,
     files: Sequence[str | os.PathLike[str]] = (),
-) -> tuple[HostTools, list[str]]:
+) -> tuple[HostTools, str]:
     """Return what tools are, from memory or disk while their programs are unchanged.
 
     A compiler behind a script or a launcher such as ccache is asked again when that changes. `more`
-    gives further texts about further `files`, remembered together with the tools'; a thread of its
-    own calls it while they answer.
+    gives a text about further `files`, remembered with the tools; it is called while the compiler
+    answers.
     """
     programs = [toolchain.on_path(name) for name in (_ASSEMBLER, *linkers)]
     known = (*compiler.files, *filter(None, programs), *files)
-    what = ("host tools", *compiler.command, *linkers, *places_of_tools().values())
+    what = (*HostTools._fields, *compiler.command, *linkers, *places_of_tools().values())
 
     def ask() -> str:
-        described = Later(more)
-        versions = [Later(partial(_version, program)) for program in programs]
-        identity = _compiler_identity(compiler)
-        assembler, *others = (version.result() for version in versions)
+        identity = Later(partial(_compiler_identity, compiler))
+        described = more()
+        assembler, *others = ("" if x is None else identity_of(x) for x in programs)
         linker = "\n".join(filter(None, others))
-        texts = (identity, assembler, linker, _prefix(compiler), *described.result())
+        texts = (identity.result(), assembler, linker, _prefix(compiler), described)
         return _SEPARATOR.join(texts)
 
     text = memo.remember(known, ask, what=_SEPARATOR.join(what)) if known else ask()
-    texts = text.split(_SEPARATOR)
-    count = len(HostTools._fields)
-    return HostTools(*texts[:count]), texts[count:]
+    *texts, described = text.split(_SEPARATOR)
+    return HostTools(*texts), described
+
+
+def identity_of(path: Path) -> str:
+    """Return the build of a program or a library: its ID, else the digest of its content."""
+    return build_id(path) or file_digest(path)
 
 
 def _compiler_identity(compiler: HostCompiler) -> str:
@@ -109,14 +112,6 @@ def run(command: Sequence[str]) -> tuple[int, str]:
     from . import process
 
     return process.run(command, environment={**os.environ, "LC_ALL": "C"})
-
-
-def _version(path: Path | None) -> str:
-    if path is None:
-        return ""
-    status, text = run([str(path), "--version"])
-    # What says nothing of itself is known by its content.
-    return text.partition("\n")[0] if status == 0 and text else file_digest(str(path))
 
 
 def _is_script(path: Path) -> bool:

@@ -101,7 +101,6 @@ class Job(NamedTuple):
             # Of the machine nothing but its compiler's version.
             "versions": {
                 "tvmffi_cubin": __version__,
-                "tvm_ffi": tools.tvm_ffi_version,
                 "host_compiler": next((x.strip() for x in compiler if " version " in x), ""),
             },
         }

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from .. import config
-from ..cache.files import file_digest
 from ..cache.key import Key
 from ..cuda import libraries
 from ..cuda.libraries import Cuda
@@ -16,7 +15,7 @@ from ..errors import ToolchainError
 from ..host import toolchain
 from ..host.environment import compiler_environment, places_of_tools
 from ..host.toolchain import HostCompiler, TvmFfiPaths
-from ..host.tools import HostTools, identify, linker_names, native_cpu
+from ..host.tools import HostTools, identify, identity_of, linker_names, native_cpu
 from . import package
 
 if TYPE_CHECKING:
@@ -39,7 +38,6 @@ class Toolset(NamedTuple):
     host: HostTools  # what the compiler, its assembler and its linker are
     tvm_ffi: TvmFfiPaths
     tvm_ffi_identity: str
-    tvm_ffi_version: str  # for people; empty where it is on the path and was not installed
     package_identity: str
     include: Path
     cuda: Cuda | None = None
@@ -145,23 +143,22 @@ def find_tools(
     except ToolchainError as error:
         missing = error
 
-    def describe() -> tuple[str, str]:
+    def describe() -> str:
         if cuda is not None:
-            # Who has not asked before has built nothing: NVRTC starts while the tools are asked.
+            # Who has not asked before has built nothing: NVRTC starts meanwhile.
             from ..cuda import program
 
             program.prepare(cuda.nvrtc)
-        package.package_identity()  # while the tools answer
-        return _describe_tvm_ffi(paths)
+        package.package_identity()  # while the compiler answers
+        return identity_of(paths.library)
 
     linkers = linker_names((*compiler.options, *flags))
-    host, (tvm_ffi, version) = identify(compiler, linkers, more=describe, files=(paths.library,))
+    host, tvm_ffi = identify(compiler, linkers, more=describe, files=(paths.library,))
     tools = Toolset(
         compiler=compiler,
         host=host,
         tvm_ffi=paths,
         tvm_ffi_identity=tvm_ffi,
-        tvm_ffi_version=version,
         package_identity=package.package_identity(),
         include=toolchain.include_dir(),
         cuda=cuda,
@@ -183,17 +180,6 @@ def _found(find: Callable[[], HostCompiler], variable: str, usual: str) -> HostC
         if config.get(variable):
             raise
         return HostCompiler(Path(usual), variable=variable, missing=str(error))
-
-
-def _describe_tvm_ffi(paths: TvmFfiPaths) -> tuple[str, str]:
-    """Return tvm-ffi's identity and version; slow, and remembered with the host's tools."""
-    from importlib import metadata
-
-    try:
-        version = metadata.version("apache-tvm-ffi")
-    except metadata.PackageNotFoundError:
-        version = ""
-    return file_digest(os.fspath(paths.library)), version
 
 
 def _find_nvcc(flags: Sequence[str]) -> Nvcc:
