@@ -1,5 +1,5 @@
 # make demo   virtual environment, install, and a first kernel (launched where there is a GPU)
-# make test   the same, then ruff, mypy and the whole test suite
+# make test   the same, then ruff, mypy, the documentation and the whole test suite
 #
 # Both need a Debian/Ubuntu machine with python3 (3.10 or newer), python3-venv, g++ and make; no
 # CUDA toolkit. `make help` lists the other targets.
@@ -12,16 +12,17 @@ PYTEST_ARGS ?=
 WORKERS ?= --numprocesses=auto --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format gpu-test size wheel clean prerequisites
+.PHONY: help demo test lint docs format gpu-test size wheel clean prerequisites
 
 bin := $(VENV)/bin
 pip := $(bin)/python -m pip --disable-pip-version-check --quiet install
 
 help:
 	@echo "make demo      install into $(VENV) and run a first kernel"
-	@echo "make test      ruff, mypy and all tests (those that need a GPU are skipped without one)"
+	@echo "make test      ruff, mypy, the documentation and all tests (those that need a GPU are skipped without one)"
 	@echo "make gpu-test  the tests in tests/gpu; GPU_PYTHON=python3 runs them outside $(VENV)"
 	@echo "make lint      ruff and mypy alone"
+	@echo "make docs      the documentation as a site, in site/"
 	@echo "make format    let ruff rewrite the sources, and the snippets in the documentation"
 	@echo "make wheel     wheels in dist/, with the launcher's object for this processor"
 	@echo "make size      count lines by room; SINCE=COMMIT puts that commit's beside them"
@@ -31,13 +32,17 @@ help:
 demo: $(VENV)/.installed
 	@$(bin)/python -m tvmffi_cubin demo
 
-test: lint $(VENV)/.installed-triton
+test: lint docs $(VENV)/.installed-triton
 	$(bin)/python -m pytest $(WORKERS) $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-test
 	$(bin)/python -m ruff check .
 	$(bin)/python -m ruff format --check .
 	$(bin)/python -m mypy
+
+# A link that leads nowhere, or a name that is not there, is an error.
+docs: $(VENV)/.installed-test
+	$(bin)/python -m mkdocs --quiet build --strict
 
 format: $(VENV)/.installed-test
 	$(bin)/python -m ruff check --fix .
@@ -61,7 +66,7 @@ size:
 	@$(PYTHON) scripts/size.py $(SINCE)
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist site *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps are files, so that nothing is installed again until pyproject.toml changes.

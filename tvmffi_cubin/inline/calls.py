@@ -70,7 +70,8 @@ def load_inline(
         Template instances to compile beside those that `functions` names.
     extra_cflags, extra_ldflags : sequence of str, optional
         Flags for the host compiler and the linker. Relative paths of header and library folders,
-        headers, objects and libraries start at the current folder; others have to be absolute.
+        headers, objects and libraries start at the current folder; others, and those in an
+        ``@file``, have to be absolute. Files that `extra_ldflags` names count by their content.
     extra_cuda_cflags : sequence of str, optional
         Options for NVRTC, or nvcc.
     extra_include_paths : sequence of path, optional

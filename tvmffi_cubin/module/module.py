@@ -27,10 +27,13 @@ _spellings: dict[str, dict[tuple[int, int], str]] = {}
 
 
 class Module(tvm_ffi.Module):
-    """A loaded shared object; ``mod.k`` and ``mod["k"]`` are its functions."""
+    """A loaded shared object; ``mod.k`` and ``mod["k"]`` are its functions.
+
+    Iterating yields the names of those that were generated.
+    """
 
     path: str
-    """Where it was loaded from."""
+    """Where it was loaded from. Pickles of the module, or of a function, hold it, not the file."""
 
     def get_function(self, name: str, query_imports: bool = False) -> Function:
         """Return a function by name; raises AttributeError where there is none."""
