@@ -19,7 +19,7 @@ the namespace.
 TORCH_REMEDY = (
     "Sources written for torch are not taken: take tvm::ffi::TensorView arguments instead of "
     "torch::Tensor, include <tvm/ffi/container/tensor.h>, and leave out PYBIND11_MODULE or "
-    "TORCH_LIBRARY; docs/mixed_sources.md shows both side by side"
+    "TORCH_LIBRARY; docs/mixed_sources.md lists what changes"
 )
 """What to do."""
 

@@ -1,5 +1,4 @@
-// What was written for torch's load_inline, after the change that docs/mixed_sources.md shows.
-// [docs:source]
+// What was written for torch's load_inline, after the changes that docs/mixed_sources.md lists.
 #include <cuda_fp16.h>
 
 template <typename scalar_t>
@@ -29,4 +28,3 @@ tvm::ffi::Tensor leaky_relu(tvm::ffi::TensorView x, double slope) {
   }
   return y;
 }
-// [docs:end]
