@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from wrapper_workshop import Workshop, load_anew
 import tvmffi_cubin as tc
 from tvmffi_cubin.cache.store import Cache
 from tvmffi_cubin.host import precompiled
-from tvmffi_cubin.host.plan import Cxx
+from tvmffi_cubin.host.steps import Step, compilation
 from tvmffi_cubin.host.units import host_flags
 from tvmffi_cubin.inline.tools import Toolset
 
@@ -36,10 +36,11 @@ def _header_stock(run_folder: Path) -> Iterator[Callable[..., Any]]:
     """Have builds of all workers share precompiled headers, of the usual flags alone."""
     genuine = precompiled._find
 
-    def find(cache: Cache, tools: Toolset, unit: Cxx) -> Any:
-        if cache.mode != "on" or unit.include_dirs or unit.flags != host_flags(tools, ()):
+    def find(cache: Cache, tools: Toolset, step: Step, folders: Sequence[str]) -> Any:
+        usual = compilation("", (*tools.compiler.command, *host_flags(tools, ())))
+        if cache.mode != "on" or step.command != usual.command:
             return None
-        return genuine(Cache(run_folder / "stock", roots=tools.roots), tools, unit)
+        return genuine(Cache(run_folder / "stock", roots=tools.roots), tools, step, folders)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(precompiled, "_find", find)

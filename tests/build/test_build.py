@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tvmffi_cubin.errors import BuildError
 from tvmffi_cubin.host import build
-from tvmffi_cubin.host.plan import Assembly, BuildPlan, Cxx, Link
+from tvmffi_cubin.host.steps import assembly, bare_link, compilation, link
 
 GXX = shutil.which("c++") or shutil.which("g++")
 LD = shutil.which("ld")
@@ -23,9 +23,12 @@ EXPORT = 'extern "C" __attribute__((visibility("default"))) '
 pytestmark = pytest.mark.skipif(GXX is None or LD is None, reason="needs a C++ compiler and ld")
 
 
-def plan(*units, name="vec", **link):
-    units = units or (Cxx("a.cc", (GXX,), FLAGS),)
-    return BuildPlan(name, units, link=Link((GXX,), **link))
+def steps(*units, is_bare=None):
+    units = units or (compilation("a.cc", (GXX, *FLAGS)),)
+    made = [unit.made for unit in units]
+    if is_bare is None:
+        return [*units, bare_link("vec.so", made, LD)]
+    return [*units, link("vec.so", made, command=(GXX,), flags=(), is_bare=is_bare)]
 
 
 def answer(so, function="answer"):
@@ -58,18 +61,15 @@ image: .incbin "{image}"
 # What comes out
 
 
-@pytest.mark.parametrize("link", [{}, {"bare": True}, {"bare": True, "linker": LD}])
-def test_code_and_an_image_become_one_shared_object(tmp_path, link):
-    units = (
-        Cxx("a.cc", (GXX,), FLAGS),
-        Assembly("image.s", ("as",)),
-    )
+@pytest.mark.parametrize("is_bare", [False, True, None])
+def test_code_and_an_image_become_one_shared_object(tmp_path, is_bare):
+    units = (compilation("a.cc", (GXX, *FLAGS)), assembly("image.s", "as"))
     files = {
         "a.cc": f'extern "C" char image[]; {EXPORT}int answer() {{ return image[1]; }}',
         "image.s": IMAGE_UNIT.format(image="image.bin"),
         "image.bin": b"\x01\x2a",
     }
-    so = build.run(plan(*units, **link), tmp_path, files)
+    so = build.run(steps(*units, is_bare=is_bare), tmp_path, files)
     assert so == tmp_path / "vec.so"
     assert answer(so) == 42
     assert "NOW" in dynamic(so)
@@ -77,9 +77,9 @@ def test_code_and_an_image_become_one_shared_object(tmp_path, link):
 
 
 def test_what_is_no_compiler_is_told(tmp_path):
-    unit = Cxx("a.cc", ("/bin/true",))
-    with pytest.raises(BuildError, match=r"none made o\.so: set CXX to a compiler"):
-        build.run(BuildPlan("o", (unit,), link=Link(("/bin/true",))), tmp_path, {"a.cc": ""})
+    unit = compilation("a.cc", ("/bin/true",))
+    with pytest.raises(BuildError, match=r"none made a\.cc\.o: set CXX to a compiler"):
+        build.run([unit], tmp_path, {"a.cc": ""})
 
 
 def test_driver_symbols_and_images_stay_inside(tmp_path):
@@ -94,7 +94,7 @@ def test_driver_symbols_and_images_stay_inside(tmp_path):
             "custom",
         )
     )
-    so = build.run(plan(), tmp_path, {"a.cc": code})
+    so = build.run(steps(is_bare=False), tmp_path, {"a.cc": code})
     assert symbols(so) == {"__tvm_ffi_saxpy", "custom"}
 
 
@@ -117,11 +117,12 @@ words = st.text(
 def test_any_flag_reaches_the_command_unchanged(tmp_path, flags):
     seen = tmp_path / "seen"
     command = (sys.executable, "-S", "-E", "-c", ECHO, str(seen))
-    units = (Assembly("a.s", command, tuple(flags)),)
-    # The stand-in for an assembler makes no object, so that only the link fails.
+    unit = compilation("a.cc", (*command, *flags))
+    # The stand-in for a compiler makes no object.
     with pytest.raises(BuildError):
-        build.run(BuildPlan("vec", units, link=Link(("false",))), tmp_path, {"a.s": os.urandom(8)})
-    assert seen.read_text().split("\n") == [*flags, "-o", "a.s.o", "a.s"]
+        build.run([unit], tmp_path, {"a.cc": os.urandom(8)})
+    wanted = [*flags, "-c", "-MD", "-MF", "a.cc.d", "-o", "a.cc.o", "a.cc"]
+    assert seen.read_text().split("\n") == wanted
 
 
 # What goes wrong
@@ -130,16 +131,15 @@ def test_any_flag_reaches_the_command_unchanged(tmp_path, flags):
 def test_a_symbol_that_nothing_defines_is_named(tmp_path):
     code = f'extern "C" int missing_one(); {EXPORT}int answer() {{ return missing_one(); }}'
     with pytest.raises(BuildError, match=r"missing_one: link the library"):
-        build.run(plan(), tmp_path, {"a.cc": code})
+        build.run(steps(is_bare=False), tmp_path, {"a.cc": code})
 
 
 def test_an_assembler_that_complains_of_every_line_is_heard(tmp_path):
-    units = (Assembly("a.s", ("sh", "-c", "cat; exit 1")),)
+    unit = assembly("a.s", "as")._replace(command=("sh", "-c", "cat; exit 1"))
     text = "complaint\n" * 50_000
-    with pytest.raises(BuildError) as caught:  # noqa: PT012
-        plan = BuildPlan("vec", units, link=Link(("false",)))
-        with build.Assembling(plan, "a.s", tmp_path) as assembling:
-            assembling.assemble({"a.s": text})
+    with build.Assembling([unit], tmp_path) as assembling:
+        assembling.assemble({"a.s": text})
+        with pytest.raises(BuildError) as caught:
             assembling.finish()
     assert caught.value.output == text
 
@@ -149,7 +149,7 @@ def test_an_assembler_that_complains_of_every_line_is_heard(tmp_path):
 
 def test_a_failed_build_says_why_and_is_repeated_by_hand_as_its_error_says(tmp_path):
     with pytest.raises(BuildError) as caught:
-        build.run(plan(), tmp_path, {"a.cc": "int f() { return unknown_thing; }"})
+        build.run(steps(is_bare=False), tmp_path, {"a.cc": "int f() { return unknown_thing; }"})
     error = caught.value
     assert "unknown_thing" in error.output
     assert "a.cc:1" in str(error)

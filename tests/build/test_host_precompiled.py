@@ -19,7 +19,7 @@ import tvmffi_cubin as tc
 from tvmffi_cubin.cache.record import read_record
 from tvmffi_cubin.cache.store import Cache
 from tvmffi_cubin.host import precompiled
-from tvmffi_cubin.host.plan import BuildPlan, Cxx, Link
+from tvmffi_cubin.host.steps import compilation, link
 from tvmffi_cubin.inline.tools import find_tools
 
 pytestmark = pytest.mark.usefixtures("own_headers")
@@ -47,16 +47,14 @@ class Builder:
         folder.mkdir()
         command = tools.compiler.command
         folders = tuple(map(str, include_dirs))
+        unit = compilation("unit.cc", (*command, "-fPIC", *flags), folders, prefix=prefix)
         self.read = precompiled.run(
-            BuildPlan(
-                "unit",
-                (Cxx("unit.cc", command, ("-fPIC", *flags), folders, prefix),),
-                link=Link(command),
-            ),
+            [unit, link("unit.so", (unit.made,), command=command, flags=())],
             folder,
             {"unit.cc": f'{prefix}#line 1 "mine.cc"\n{source}'},
             cache=self.cache,
             tools=tools,
+            folders=folders,
             use_pch=use_pch,
         )
         return ctypes.CDLL(os.fspath(folder / "unit.so")).answer()

@@ -4,49 +4,37 @@ from pathlib import Path
 
 import pytest
 
-from tvmffi_cubin.host import ninja
-from tvmffi_cubin.host.plan import Assembly, BuildPlan, Cxx, DeviceLink, Link
+from tvmffi_cubin.host import ninja, steps
 
 GOLDEN = Path(__file__).parent / "golden"
-
-
-def wrapper_plan() -> BuildPlan:
-    return BuildPlan(
-        "vec",
-        (
-            Cxx(
-                "wrapper.cc",
-                ("g++",),
-                ("-std=c++17", "-O2", "-fPIC"),
-                ("/opt/tvm ffi/include", "/opt/cuda/include"),
-            ),
-            Assembly("kernels.s", ("as",)),
+BUILDS = {
+    "wrapper": [
+        steps.compilation(
+            "wrapper.cc",
+            ("g++", "-std=c++17", "-O2", "-fPIC"),
+            ("/opt/tvm ffi/include", "/opt/cuda/include"),
         ),
-        link=Link(("g++",), libraries=("/opt/lib/libtvm_ffi.so",), flags=("-lm",)),
-    )
-
-
-def odd_plan() -> BuildPlan:
-    return BuildPlan(
-        "odd $name: é|x",
-        (
-            Cxx("a b$c.cc", ("g++",), ('-DTEXT="it\'s $HOME"', "-DX=`id`"), ("/in clude",)),
-            Assembly("sub/im.S", ("g++", "-c"), ("-Wa,--noexecstack",)),
+        steps.assembly("kernels.s", "as"),
+        steps.link(
+            "vec.so",
+            ("wrapper.cc.o", "kernels.s.o", "/opt/lib/libtvm_ffi.so"),
+            command=("g++",),
+            flags=("-lm",),
         ),
-        link=Link(("g++",), local_symbols=()),
-    )
+    ],
+    "odd": [
+        steps.compilation("a b$c.cc", ("g++", '-DTEXT="it\'s $HOME"', "-DX=`id`"), ("/in clude",)),
+        steps.assembly("sub/im.S", "/a s"),
+        steps.merge("odd $name: é|x.o", ("a b$c.cc.o", "im.S.o"), "ld"),
+    ],
+}
 
 
-@pytest.mark.parametrize("name", ["wrapper", "odd"])
+@pytest.mark.parametrize("name", BUILDS)
 def test_text_is_the_golden_file(name):
-    plan = {"wrapper": wrapper_plan, "odd": odd_plan}[name]()
-    assert ninja.text(plan) == (GOLDEN / f"{name}.ninja").read_text()
+    assert ninja.text(BUILDS[name]) == (GOLDEN / f"{name}.ninja").read_text()
 
 
-def test_device_code_is_linked_to_an_object_that_the_link_takes():
-    link = DeviceLink("device_link", ("nvcc",), ("-O2",), ("a.cu.o", "/opt/lib b.a"))
-    plan = BuildPlan("vec", (Cxx("a.cu", ("nvcc",)), link), link=Link(("g++",)))
-    text = ninja.text(plan)
-    assert "build device_link.o: make a.cu.o /opt/lib$ b.a\n" in text
-    assert "nvcc -O2 -dlink -o device_link.o a.cu.o '/opt/lib b.a'\n" in text
-    assert "build vec.so: make a.cu.o device_link.o exports.map\n" in text
+def test_what_no_build_file_can_say_is_refused():
+    with pytest.raises(ValueError, match="a build file cannot express"):
+        ninja.text([steps.compilation("a\n.cc", ("g++",))])

@@ -11,7 +11,7 @@ import pytest
 from tvmffi_cubin.cache import memo
 from tvmffi_cubin.cuda import nvcc
 from tvmffi_cubin.errors import ToolchainError
-from tvmffi_cubin.host.plan import Cxx
+from tvmffi_cubin.host.steps import Step
 from tvmffi_cubin.host.toolchain import HostCompiler
 from tvmffi_cubin.inline.request import make_request
 
@@ -123,14 +123,14 @@ def tools(*arguments: str) -> SimpleNamespace:
     )
 
 
-def unit(*flags: str, archs=("sm_90",), by: SimpleNamespace | None = None) -> Cxx:
+def unit(*flags: str, archs=("sm_90",), by: SimpleNamespace | None = None) -> Step:
     options = {"archs": archs, "include_paths": ["/mine"], "folders": ["/a,b"]}
     return nvcc.unit("a.cu", by or tools(), flags=flags, **options)
 
 
 def words(*flags: str, **options) -> tuple[str, ...]:
     """Return what is between the host compiler and the headers."""
-    made = unit(*flags, **options).flags
+    made = unit(*flags, **options).command[1:]
     return made[made.index("-Xcompiler=-fPIC") + 1 : made.index("/own") - 1]
 
 

@@ -14,7 +14,7 @@ from .. import config
 from ..cache import memo
 from ..errors import ToolchainError
 from ..host import toolchain
-from ..host.plan import Cxx, DeviceLink
+from ..host.steps import Step, compilation
 from ..host.units import own_statics
 from .arch import is_ptx, resolve_archs
 from .options import read
@@ -194,23 +194,23 @@ def unit(
     archs: Sequence[str],
     flags: Sequence[str],
     include_paths: Sequence[str],
-) -> Cxx:
+) -> Step:
     """Return how a source is compiled; in `folders` are quoted headers, `name` is its object's."""
     assert tools.nvcc is not None
     headers = ("-I", str(tools.include), "-isystem", str(tools.tvm_ffi.include))
     further = (f"-Xcompiler=-iquote,{_escaped(folder)}" for folder in folders)
     words = ("-x", "cu", *_words(tools, flags, archs), *headers, *further)
-    return Cxx(source, (tools.nvcc.path,), words, tuple(include_paths), name=name)
+    return compilation(source, (tools.nvcc.path, *words), include_paths, name=name)
 
 
 def device_link(
     objects: Sequence[str], tools: Toolset, *, archs: Sequence[str], flags: Sequence[str]
-) -> DeviceLink | None:
+) -> Step | None:
     """Return how separate device code of objects is linked to one more; None where none is."""
     if not _is_separate(flags) or tools.nvcc is None:
         return None
     words = _words(tools, flags, archs, is_link=True)
-    return DeviceLink("device_link", (tools.nvcc.path,), words, tuple(objects))
+    return Step("device_link.o", (tools.nvcc.path, *words, "-dlink"), tuple(objects))
 
 
 def runtime(nvcc: Nvcc, flags: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

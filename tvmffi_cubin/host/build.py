@@ -1,4 +1,4 @@
-"""`run`: a plan and its files → a shared object, in a folder of its own."""
+"""`run`: steps and files → a shared object or an object, in a folder of its own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..errors import BuildError
 from . import ninja, process
 from .environment import build_environment
 from .later import Later
-from .plan import BuildPlan
+from .steps import LOCAL_SYMBOLS, VERSION_SCRIPT, Step
 
 # How much of a compiler's output an error's text shows; the attribute has all of it.
 _SHOWN = 16_000
@@ -28,8 +28,8 @@ _DEVICE_WIDE = (
 )
 
 
-def run(plan: BuildPlan, directory: Path, files: Mapping[str, bytes | str]) -> Path:
-    """Write the files, build the plan, and return the path of what it makes.
+def run(steps: Sequence[Step], directory: Path, files: Mapping[str, bytes | str]) -> Path:
+    """Write the files, go the steps, and return the path of what the last one makes.
 
     `directory` exists, and nobody else uses it; it is kept when the build fails. A BuildError where
     a command fails or nothing is made, a ToolchainError where there is no ninja.
@@ -38,53 +38,64 @@ def run(plan: BuildPlan, directory: Path, files: Mapping[str, bytes | str]) -> P
 
     verbose = ["-v"] if process.is_shown() else []
     command = [os.fspath(find_ninja()), *jobs(), *verbose]
-    more = {**ninja.version_script(plan), _NINJA_FILE: ninja.text(plan)}
+    more = {VERSION_SCRIPT: LOCAL_SYMBOLS, _NINJA_FILE: ninja.text(steps)}
     write_files(directory, {**files, **more})
     ended = process.run(command, environment=build_environment(), folder=directory, is_long=True)
-    _check(plan, directory, command, *ended)
-    return directory / plan.product
+    _check(steps, directory, command, *ended)
+    return directory / steps[-1].made
 
 
 class Assembling(process.Program):
-    """What builds a plan of one assembly unit, started before the unit's text is known.
+    """A build whose first step is to assemble a text, started before the text is known.
 
     To start the assembler takes as long as its work. With ninja the build takes half as long again.
     """
 
-    def __init__(self, plan: BuildPlan, source: str, directory: Path) -> None:
-        self._plan, self._source, self._directory = plan, source, directory
+    def __init__(self, steps: Sequence[Step], directory: Path) -> None:
+        self._steps, self._directory = steps, directory
         # Without the name of a file the assembler reads what it is given.
-        lines = (line.removesuffix(f" {source}") for line in ninja.commands(plan).values())
-        self._command = ("/bin/sh", "-c", " && ".join(f"{{ {line}; }}" for line in lines))
+        lines = (x.line for x in (steps[0]._replace(inputs=()), *steps[1:]))
+        self._command = ("/bin/sh", "-c", " && ".join(lines))
         shown = self._command if process.is_shown() else ()
-        write_files(directory, ninja.version_script(plan))
+        write_files(directory, {VERSION_SCRIPT: LOCAL_SYMBOLS})
         super().__init__(self._command, build_environment(), directory, shown)
 
     def assemble(self, files: Mapping[str, bytes | str]) -> None:
-        """Write the files, and give the assembler the unit's text, which is one of them."""
-        others = dict(files)
-        text = str(others.pop(self._source))
+        """Write the files, and give the assembler the text, which is one of them."""
+        others, (source,) = dict(files), self._steps[0].inputs
+        text = str(others.pop(source))
         write_files(self._directory, others)
         # In a thread: one that complains of every line waits until it is read, in `finish`.
         Later(partial(self.give, text.encode()))
-        write_files(self._directory, {self._source: text})
+        write_files(self._directory, {source: text})
 
     def finish(self) -> None:
         """Wait until the product is made; raises BuildError."""
-        _check(self._plan, self._directory, self._command, *self.result())
+        _check(self._steps, self._directory, self._command, *self.result())
 
 
 def _check(
-    plan: BuildPlan, directory: Path, command: Sequence[str], status: int, output: str
+    steps: Sequence[Step], directory: Path, command: Sequence[str], status: int, output: str
 ) -> None:
-    if status != 0:
-        failed, printed = _first_failure(output)
-        reasons = [f"building {plan.product} failed (exit status {status})", *_undefined(printed)]
-        failed = failed or " ".join(command)
-        raise _error(plan, reasons, failed, printed, directory, _hints(failed, printed))
-    if not os.path.exists(directory / plan.product):
-        reason = f"no command failed, and none made {plan.product}: set CXX to a compiler"
-        raise _error(plan, [reason], " ".join(command), output, directory, [])
+    """Raise BuildError where a command failed, or none made anything."""
+    made = steps[-1].made
+    if status == 0 and os.path.exists(directory / made):
+        return
+    found = re.search(r"(?m)^FAILED: .*\n(.*)\n", output)
+    failed, printed = (found[1], output[found.end() :]) if found else (" ".join(command), output)
+    if status == 0:
+        reasons = [f"no command failed, and none made {made}: set CXX to a compiler"]
+    else:
+        reasons = [f"building {made} failed (exit status {status})", *_undefined(printed)]
+    write_files(directory, {_NINJA_FILE: ninja.text(steps)})
+    text = (
+        *(*reasons, f"command: {failed}", "output:", shortened(printed).strip() or "nothing"),
+        *(*_hints(failed, printed), f"folder (kept): {directory}"),
+        f"again, by hand: cd {shlex.quote(os.fspath(directory))} && ninja -v",
+    )
+    raise BuildError(
+        "\n".join(text), command=failed, output=printed, directory=os.fspath(directory)
+    )
 
 
 def jobs() -> list[str]:
@@ -117,15 +128,6 @@ def shortened(output: str) -> str:
     return f"{output[:half]}\n... ({left_out} characters left out) ...\n{output[-half:]}"
 
 
-def _first_failure(output: str) -> tuple[str, str]:
-    """Return the command that failed under ninja, and what was printed from there on."""
-    found = re.search(r"(?m)^FAILED: .*\n(.*)\n", output)
-    if found is None:
-        return "", output
-    # Of several that were tried, the compiler's words are the last one's.
-    return found[1].rpartition(ninja.OTHERWISE)[2], output[found.end() :]
-
-
 def _undefined(printed: str) -> list[str]:
     from .undefined import explain_undefined, remedies
 
@@ -147,22 +149,3 @@ def _hints(command: str, printed: str) -> list[str]:
             'compiler="nvcc"'
         )
     return [f"Hint: {hint}" for hint in (*found, *torch_hints(printed))]
-
-
-def _error(
-    plan: BuildPlan,
-    reasons: list[str],
-    command: str,
-    output: str,
-    directory: Path,
-    hints: list[str],
-) -> BuildError:
-    write_files(directory, {_NINJA_FILE: ninja.text(plan)})
-    text = (
-        *(*reasons, f"command: {command}", "output:", shortened(output).strip() or "nothing"),
-        *(*hints, f"folder (kept): {directory}"),
-        f"again, by hand: cd {shlex.quote(os.fspath(directory))} && ninja -v",
-    )
-    return BuildError(
-        "\n".join(text), command=command, output=output, directory=os.fspath(directory)
-    )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from .plan import Cxx
+from .steps import Step, compilation
 
 if TYPE_CHECKING:
     from ..inline.tools import Toolset
@@ -122,8 +122,8 @@ def file_units(
     cflags: Sequence[str],
     cuda_flags: Sequence[str],
     include_paths: Sequence[str],
-    by_nvcc: Callable[..., Cxx] | None = None,
-) -> tuple[Cxx, ...]:
+    by_nvcc: Callable[..., Step] | None = None,
+) -> tuple[Step, ...]:
     """Return how host files are compiled, each by the compiler of its language.
 
     `cflags` are the user's for C and C++, `cuda_flags` for CUDA files. `by_nvcc` says how nvcc
@@ -145,7 +145,7 @@ def file_units(
             # As nvcc does, which calls this header its own.
             flags = ("-x", "c++", *host_flags(tools, cuda_flags), "-include", "cuda_runtime.h")
         flags = (*flags, *(word for folder in folders for word in ("-iquote", folder)))
-        units.append(Cxx(path, compiler.command, flags, tuple(include_paths), name=name))
+        units.append(compilation(path, (*compiler.command, *flags), include_paths, name=name))
     return tuple(units)
 
 

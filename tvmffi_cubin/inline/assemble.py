@@ -51,11 +51,11 @@ def make(wanted: Build, folder: Path) -> Product:
     from ..device.image import given_images, with_own
     from ..functions import exports
     from ..host.build import Assembling
-    from .job import MODULE, Job, assembled
+    from .job import Job, assembled
 
     begun: contextlib.AbstractContextManager[Assembling | None] = contextlib.nullcontext()
     if body and not (sources.has_host or request.host_flags):
-        begun = Assembling(assembled(request, tools, body.result()), MODULE, folder)
+        begun = Assembling(assembled(request, tools, body.result()), folder)
     with begun as assembling:
         given = given_images(request, archs)
         mixed = None
@@ -99,8 +99,6 @@ def _build(
     job: Job, objects: list[str], wanted: Build, folder: Path, assembling: Assembling | None
 ) -> Product:
     """Generate, plan and build; `objects` are linked, too."""
-    from ..host.plan import BuildPlan
-
     request, tools, mixed = job.request, job.tools, job.mixed
     files, units = job.files_and_units()
     read: list[str] = [binary.path for binary in request.files.binaries]
@@ -113,10 +111,15 @@ def _build(
         from ..host.flags import find_for, incbin_files
         from .headers import HeaderSearch
 
-        plan = BuildPlan(request.name, units, link=job.link(objects), output=request.output)
         search = HeaderSearch(request, tools)
         headers = precompiled.run(
-            plan, folder, files, cache=wanted.cache, tools=tools, use_pch=request.use_pch
+            job.steps(units, objects),
+            folder,
+            files,
+            cache=wanted.cache,
+            tools=tools,
+            folders=request.include_paths,
+            use_pch=request.use_pch,
         )
         headers += search.read(folder)
         read += headers

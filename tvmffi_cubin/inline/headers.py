@@ -12,7 +12,7 @@ from ..cuda.options import preprocessor_flags, read
 from ..host import include_scan
 from ..host.environment import header_folder_flags
 from ..host.include_scan import Scan, parse_depfile
-from ..host.plan import PRECOMPILED
+from ..host.steps import PRECOMPILED
 from ..sources.sort import Sources
 from ..sources.source import Source
 from .request import Request

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..host import forwarders
 from ..host import units as host
-from ..host.plan import Cxx, Unit, object_name
+from ..host.steps import Step, compilation
 from ..sources.sort import HostSource
 from .headers import HeaderSearch
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 _FORWARDERS = "forwarders.cc"
 
 
-def host_units(job: Job) -> tuple[dict[str, bytes | str], list[Unit]]:
+def host_units(job: Job) -> tuple[dict[str, bytes | str], list[Step]]:
     """Return the files to write, by name, and the units that compile them."""
     request, tools, sources = job.request, job.tools, job.sources
     files: dict[str, bytes | str] = {}
-    units: list[Unit] = []
+    units: list[Step] = []
     own = (host.BOUND_PARAMS,) if job.plan.has_cpp_slots else ()
     by_nvcc = _by_nvcc(job)
     done = job.mixed.exported if job.mixed else ()
@@ -40,13 +40,10 @@ def host_units(job: Job) -> tuple[dict[str, bytes | str], list[Unit]]:
         if is_cuda and by_nvcc is not None:
             made = by_nvcc(f"{name}.cu")
         else:
-            prefix, options = (
-                host.prefix(exports, *host.of_cuda(is_cuda)),
-                host.host_flags(tools, flags),
-            )
-            folders = request.include_paths
-            made = Cxx(f"{name}.cc", tools.compiler.command, options, folders, prefix)
-        files[made.source] = host.host_unit(group, exports, is_cuda=is_cuda)
+            prefix = host.prefix(exports, *host.of_cuda(is_cuda))
+            command = (*tools.compiler.command, *host.host_flags(tools, flags))
+            made = compilation(f"{name}.cc", command, request.include_paths, prefix=prefix)
+        files[made.inputs[0]] = host.host_unit(group, exports, is_cuda=is_cuda)
         units.append(made)
 
     # As in tvm-ffi: where there are C++ sources, they declare what is exported.
@@ -67,11 +64,12 @@ def host_units(job: Job) -> tuple[dict[str, bytes | str], list[Unit]]:
     if _needs_forwarders(job):
         header = Path(tools.cuda_include_dirs[0], "cuda.h")
         files[_FORWARDERS] = forwarders.forwarder_unit(header)
-        units.append(Cxx(_FORWARDERS, tools.compiler.command, host.host_flags(tools, ("-O1",))))
+        command = (*tools.compiler.command, *host.host_flags(tools, ("-O1",)))
+        units.append(compilation(_FORWARDERS, command))
     return files, units
 
 
-def _by_nvcc(job: Job) -> Callable[..., Cxx] | None:
+def _by_nvcc(job: Job) -> Callable[..., Step] | None:
     """Return how nvcc compiles a source; None where the host compiler does."""
     if job.tools.nvcc is None:
         return None
@@ -86,12 +84,12 @@ def _by_nvcc(job: Job) -> Callable[..., Cxx] | None:
     )
 
 
-def _device_link(job: Job, units: Sequence[Unit]) -> tuple[Unit, ...]:
+def _device_link(job: Job, units: Sequence[Step]) -> tuple[Step, ...]:
     """Return what links the device code of separate units, where there is any."""
     from ..cuda import nvcc
 
     given = (x.path for x in job.request.files.binaries if not x.is_shared)
-    made = (object_name(x) for x in units if isinstance(x, Cxx) and "cu" in x.flags[:2])
+    made = (x.made for x in units if "cu" in x.command[:3])
     flags = job.request.cuda_cflags
     unit = nvcc.device_link((*made, *given), job.tools, archs=job.archs, flags=flags)
     return () if unit is None else (unit,)

@@ -1,4 +1,4 @@
-"""`Job`: a request whose device part is compiled: its generated files, its units, its link."""
+"""`Job`: a request whose device part is compiled: its generated files, the steps of its build."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..device.image import Image
 from ..errors import ToolchainError
 from ..functions.assembly import image_text, manifest_text
 from ..functions.plan import Plan
-from ..host import toolchain
-from ..host.plan import LOCAL_SYMBOLS, Assembly, BuildPlan, Link, Merge, Unit
+from ..host import steps, toolchain
+from ..host.steps import Step
 from ..launches import SCHEMA
 from ..sources.sort import Sources
 from .request import Request
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 # The dots keep it from being an image's or a source's.
 _MANIFEST = "tvmffi_cubin.manifest.json"
-MODULE = "tvmffi_cubin.module.s"
-"""The file of the text that a module's own unit is."""
+_MODULE = "tvmffi_cubin.module.s"
 _TABLE = "tvmffi_cubin.{}.table.s"
 # Errors and objects that host code has made, and Python holds, may outlive the module.
 _MAPPED = "-Wl,-z,nodelete"
@@ -49,15 +48,17 @@ class Job(NamedTuple):
     archs: tuple[str, ...] = ()
     mixed: MixedModule | None = None
 
-    def files_and_units(self) -> tuple[dict[str, bytes | str], tuple[Unit, ...]]:
-        """Return the files to write, by name, and the units that compile them."""
+    def files_and_units(self) -> tuple[dict[str, bytes | str], list[Step]]:
+        """Return the files to write, by name, and the steps that make objects of them."""
         files: dict[str, bytes | str] = {}
-        units: list[Unit] = []
+        units: list[Step] = []
         plan, is_called = self.plan, not self.plan.is_empty
         tables = {} if self.mixed is None else self.mixed.tables
-        assembler: tuple[str, ...] = ()
-        if self.images or is_called or tables:
-            assembler = (os.fspath(toolchain.find_assembler()),)
+
+        def add(name: str, text: str) -> None:
+            files[name] = text
+            units.append(_assembly(name))
+
         is_named = is_called or not self.request.is_object or self.request.names_images
         sections = []
         for image in self.images:
@@ -65,25 +66,72 @@ class Job(NamedTuple):
             is_shared = is_named or image.name not in tables
             text = image_text(image.name, image.file, image.cubin, is_shared=is_shared)
             if table := tables.pop(image.name, ""):
-                files[f"{image.name}.s"] = table + text
-                units.append(Assembly(f"{image.name}.s", assembler))
+                add(f"{image.name}.s", table + text)
             else:
                 sections.append(text)
         for name, text in tables.items():
-            files[_TABLE.format(name)] = text
-            units.append(Assembly(_TABLE.format(name), assembler))
+            add(_TABLE.format(name), text)
         if self.images or is_called:
             files[_MANIFEST] = said = json.dumps(self._manifest())
             if is_called:
                 plan.close()
-            files[MODULE] = plan.finished(*sections, manifest_text(_MANIFEST, said))
-            units.append(Assembly(MODULE, assembler))
+            add(_MODULE, plan.finished(*sections, manifest_text(_MANIFEST, said)))
         if self.sources.has_host:
             from .host_units import host_units
 
             more_files, more_units = host_units(self)
-            return {**files, **more_files}, (*units, *more_units)
-        return files, tuple(units)
+            return {**files, **more_files}, [*units, *more_units]
+        return files, units
+
+    def steps(self, units: Sequence[Step], objects: Sequence[str]) -> list[Step]:
+        """Return the whole build: the units, and how they are joined with further objects."""
+        request, tools, cuda = self.request, self.tools, self.tools.cuda
+        given = request.files.binaries
+        made = [*(x.made for x in units), *(binary.path for binary in given), *objects]
+        if not self.sources.has_host:
+            return [*units, _joined(request, tools, made)]
+        if request.is_object:
+            if len(made) == len(units) == 1:
+                return [units[0]._replace(made=request.output)]
+            return [*units, steps.merge(request.output, made, _linker())]
+        from ..host import forwarders
+
+        flags, libraries = request.ldflags, [os.fspath(tools.tvm_ffi.library)]
+        if tools.nvcc is not None:
+            from ..cuda.nvcc import runtime
+
+            more, own = runtime(tools.nvcc, request.cuda_cflags)
+            libraries = [*more, *libraries]
+            flags = (*forwarders.link_flags(flags), *own)
+        elif cuda is not None or given:
+            flags = (*forwarders.link_flags(flags), *self._cudart_flags)
+        if self.plan.has_cpp_slots:
+            flags = (*forwarders.refusing_flags(), *flags)
+        required: list[str] = []
+        if self.sources.exported_by_files is not None:
+            required = [f"__tvm_ffi_{name}" for name, _ in self.host_functions]
+        shared = forwarders.library_flags([x.path for x in given if x.is_shared])
+        last = steps.link(
+            request.output,
+            [*made, *libraries],
+            command=tools.compiler.command,
+            flags=(*shared, _MAPPED, *flags),
+            required=required,
+            is_local=_is_local(request),
+        )
+        return [*units, last]
+
+    @property
+    def _cudart_flags(self) -> tuple[str, ...]:
+        """What links CUDA's runtime; objects may call it where nothing else is CUDA's."""
+        from ..cuda.libraries import find_cuda
+        from ..host import forwarders
+
+        try:
+            cudart = (self.tools.cuda or find_cuda()).require("cudart")
+        except ToolchainError:
+            return ()  # what is called is told as undefined
+        return forwarders.cudart_flags(forwarders.runtime_to_link(cudart))
 
     def _manifest(self) -> dict[str, Any]:
         """Return what the shared object says of itself, as JSON values."""
@@ -115,80 +163,36 @@ class Job(NamedTuple):
             found["archs"] = list(self.archs)
         return found
 
-    def link(self, libraries: Sequence[str]) -> Link | Merge:
-        """Return how the objects are linked, with further objects or libraries."""
-        if not self.sources.has_host:
-            return _link_bare(self.request, self.tools, libraries)
-        binaries = [binary.path for binary in self.request.files.binaries]
-        if self.request.is_object:
-            return Merge(os.fspath(toolchain.find_linker()), (*binaries, *libraries))
-        from ..host import forwarders
 
-        cuda, nvcc = self.tools.cuda, self.tools.nvcc
-        flags = self.request.ldflags
-        libraries = (*libraries, os.fspath(self.tools.tvm_ffi.library))
-        if nvcc is not None:
-            from ..cuda.nvcc import runtime
-
-            more, own = runtime(nvcc, self.request.cuda_cflags)
-            libraries = (*more, *libraries)
-            flags = (*forwarders.link_flags(flags), *own)
-        elif cuda is not None or binaries:
-            flags = (*forwarders.link_flags(flags), *self._cudart_flags)
-        if self.plan.has_cpp_slots:
-            flags = (*forwarders.refusing_flags(), *flags)
-        shared = [x.path for x in self.request.files.binaries if x.is_shared]
-        required: tuple[str, ...] = ()
-        if self.sources.exported_by_files is not None:
-            required = tuple(f"__tvm_ffi_{name}" for name, _ in self.host_functions)
-        return Link(
-            self.tools.compiler.command,
-            tuple(libraries),
-            (*forwarders.library_flags(shared), _MAPPED, *flags),
-            objects=tuple(binaries),
-            required=required,
-            local_symbols=_local_symbols(self.request.ldflags),
-        )
-
-    @property
-    def _cudart_flags(self) -> tuple[str, ...]:
-        """What links CUDA's runtime; objects may call it where nothing else is CUDA's."""
-        from ..cuda.libraries import find_cuda
-        from ..host import forwarders
-
-        try:
-            cudart = (self.tools.cuda or find_cuda()).require("cudart")
-        except ToolchainError:
-            return ()  # what is called is told as undefined
-        return forwarders.cudart_flags(forwarders.runtime_to_link(cudart))
+def assembled(request: Request, tools: Toolset, launcher: str) -> list[Step]:
+    """Return the build of a module without host code, whose text need not be known yet."""
+    unit = _assembly(_MODULE)
+    return [unit, _joined(request, tools, (unit.made, launcher))]
 
 
-def assembled(request: Request, tools: Toolset, launcher: str) -> BuildPlan:
-    """Return the plan of a module without host code, whose text need not be known yet."""
-    unit = Assembly(MODULE, (os.fspath(toolchain.find_assembler()),))
-    link = _link_bare(request, tools, (launcher,))
-    return BuildPlan(request.name, (unit,), link=link, output=request.output)
+def _assembly(name: str) -> Step:
+    return steps.assembly(name, os.fspath(toolchain.find_assembler()))
 
 
-def _link_bare(request: Request, tools: Toolset, libraries: Sequence[str]) -> Link | Merge:
+def _linker() -> str:
+    return os.fspath(toolchain.find_linker())
+
+
+def _joined(request: Request, tools: Toolset, objects: Sequence[str]) -> Step:
+    """Return how objects without host code are joined."""
     if request.is_object:
-        return Merge(os.fspath(toolchain.find_linker()), tuple(libraries))
-    try:
-        linker = os.fspath(toolchain.find_linker())
-    except ToolchainError:
-        linker = None
-    if request.ldflags:
-        tools.compiler.require()
-    return Link(
-        () if tools.compiler.missing else tools.compiler.command,
-        (*libraries, os.fspath(tools.tvm_ffi.library)),
-        request.ldflags,
-        bare=True,
-        linker=linker,
-        local_symbols=_local_symbols(request.ldflags),
+        return steps.merge(request.output, objects, _linker())
+    inputs = [*objects, os.fspath(tools.tvm_ffi.library)]
+    flags, is_local = request.ldflags, _is_local(request)
+    if not flags:
+        return steps.bare_link(request.output, inputs, _linker(), is_local=is_local)
+    tools.compiler.require()
+    command = tools.compiler.command
+    return steps.link(
+        request.output, inputs, command=command, flags=flags, is_bare=True, is_local=is_local
     )
 
 
-def _local_symbols(flags: Sequence[str]) -> tuple[str, ...]:
+def _is_local(request: Request) -> bool:
     # A linker takes one script without names for its versions, and refuses ours beside another.
-    return () if any(re.search(_VERSION_SCRIPT, flag) for flag in flags) else LOCAL_SYMBOLS
+    return not any(re.search(_VERSION_SCRIPT, flag) for flag in request.ldflags)

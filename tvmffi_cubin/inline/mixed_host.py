@@ -12,10 +12,10 @@ from typing import NamedTuple
 from ..cache.entry import Entry, Product
 from ..cache.key import Key, digest_of
 from ..cache.store import Cache, outside
-from ..host import build, forwarders, precompiled, toolchain
+from ..host import build, forwarders, precompiled
 from ..host import units as host_unit
 from ..host.flags import find_for, incbin_files
-from ..host.plan import BuildPlan, Cxx, Merge, object_name
+from ..host.steps import compilation
 from ..host.tools import native_cpu
 from ..sources.stubs import stubs
 from .headers import HeaderSearch
@@ -121,9 +121,8 @@ class HostCompiler(NamedTuple):
         self, flags: tuple[str, ...], folders: tuple[str, ...], folder: Path
     ) -> Product:
         source = os.fspath(self.tools.include / "tvmffi_cubin" / "mixed" / "runtime.cc")
-        unit = Cxx(source, self.tools.compiler.command, flags, folders)
-        link = Merge(os.fspath(toolchain.find_linker()))
-        build.run(BuildPlan(self.request.name, (unit,), link=link, output=_RUNTIME), folder, {})
+        step = compilation(source, (*self.tools.compiler.command, *flags), folders)
+        build.run([step._replace(made=_RUNTIME)], folder, {})
         return Product(so=_RUNTIME, outdated=self.tools.outdated, versions=self.tools.versions)
 
     def _flags(self, code: HostCode) -> tuple[str, ...]:
@@ -152,18 +151,22 @@ class HostCompiler(NamedTuple):
     def _compile(self, code: HostCode, folder: Path) -> Product:
         tools = self.tools
         files = {**code.sources, _UNIT: code.unit, _TEXT: code.text}
-        command, folders = tools.compiler.command, self.request.include_paths
-        unit = Cxx(_UNIT, command, self._flags(code), folders, mixed_prefix(code.exports))
-        link = Merge(os.fspath(toolchain.find_linker()))
-        plan = BuildPlan(self.request.name, (unit,), link=link, output=OBJECT)
+        command, folders = (*tools.compiler.command, *self._flags(code)), self.request.include_paths
+        step = compilation(_UNIT, command, folders, prefix=mixed_prefix(code.exports))
         headers = precompiled.run(
-            plan, folder, files, cache=self.cache, tools=tools, use_pch=self.request.use_pch
+            [step._replace(made=OBJECT)],
+            folder,
+            files,
+            cache=self.cache,
+            tools=tools,
+            folders=folders,
+            use_pch=self.request.use_pch,
         )
         search = HeaderSearch(self.request, tools)
         told = outside((*headers, *search.read(folder)), os.fspath(folder))
         named = find_for(tools.compiler, (*tools.options, *self.request.cflags))
         embedded, not_embedded = incbin_files((code.text,))
-        made = (folder / object_name(unit)).read_bytes()
+        made = (folder / OBJECT).read_bytes()
         found = PartFiles(
             tools.unknown((*told, *named.files, *embedded)),
             (*search.hiding(told), *named.absent, *not_embedded),

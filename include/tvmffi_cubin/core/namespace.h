@@ -10,14 +10,6 @@
   }                      \
   }
 
-// What runs once a process, or after a failure, is compiled for size and never inlined. Beside
-// precompiled headers one object has it (cold.cc), and other units only read it: gnu_inline has no
-// code made of it, and another level of optimization keeps it from being inlined.
-#if defined(TVMFFI_CUBIN_COLD_KEPT)
-#define TVMFFI_CUBIN_SHARED __attribute__((noinline, used)) inline
-#elif defined(TVMFFI_CUBIN_COLD_COMPILED)
-#define TVMFFI_CUBIN_SHARED __attribute__((gnu_inline, optimize("Os"))) inline
-#else
+// What runs once a process, or after a failure, is compiled for size and never inlined.
 #define TVMFFI_CUBIN_SHARED __attribute__((noinline)) inline  // not rare, but long
-#endif
 #define TVMFFI_CUBIN_COLD __attribute__((cold)) TVMFFI_CUBIN_SHARED

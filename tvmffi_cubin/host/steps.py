@@ -1,0 +1,119 @@
+"""`Step`: one command of a build; the last of several makes the shared object, or the object."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from typing import NamedTuple
+
+PRECOMPILED = "tvmffi_cubin_precompiled.h"
+"""What a precompiled header is called; compilers list it among what they read."""
+
+VERSION_SCRIPT = "exports.map"
+"""The file of the build folder that says which symbols stay inside."""
+
+# Two shared objects must not interpose each other's images, nor the process's own driver and
+# runtime entry points, nor share our classes: under RTLD_GLOBAL a global symbol would.
+LOCAL_SYMBOLS = """\
+{
+  local:
+    cu[A-Z]*;
+    cuda[A-Z]*;
+    __tvm_ffi__cubin_*;
+    __tvmffi_cubin_*;
+    _Z*tvmffi_cubin*;
+};
+"""
+"""Its text."""
+
+
+class Step(NamedTuple):
+    """A command that makes a file of others; paths are absolute, or of the build folder.
+
+    It is `command`, then ``-o`` with what is made, the inputs, and what comes `after` them. A
+    compiler of C or C++ writes what it has read to the file `depfile`; `prefix` is what its source
+    begins with that stays the same from build to build (includes).
+    """
+
+    made: str
+    command: tuple[str, ...]
+    inputs: tuple[str, ...]
+    after: tuple[str, ...] = ()
+    depfile: str = ""
+    prefix: str = ""
+
+    @property
+    def line(self) -> str:
+        """The command as a shell takes it."""
+        # ninja is not asked to keep the dependencies itself (deps = gcc): it would delete the
+        # depfile, which the cache reads.
+        depfile = ("-MD", "-MF", self.depfile) if self.depfile else ()
+        words = (*self.command, *depfile, "-o", self.made, *self.inputs, *self.after)
+        for word in words:
+            if any(character in word for character in "\n\r\0"):
+                raise ValueError(f"{word!r} has a character that a build file cannot express")
+        return shlex.join(words)
+
+
+def compilation(
+    source: str,
+    command: Sequence[str],
+    include_dirs: Sequence[str] = (),
+    *,
+    name: str = "",
+    prefix: str = "",
+) -> Step:
+    """Return how C or C++ is compiled; the object is called `name`, by default as the source."""
+    stem = name or os.path.basename(source)
+    folders = (word for folder in include_dirs for word in ("-I", folder))
+    words = (*command, *folders, "-c")
+    return Step(f"{stem}.o", words, (source,), depfile=f"{stem}.d", prefix=prefix)
+
+
+def assembly(source: str, assembler: str) -> Step:
+    """Return how assembly text becomes an object, called as the source."""
+    return Step(f"{os.path.basename(source)}.o", (assembler,), (source,))
+
+
+def merge(made: str, objects: Sequence[str], linker: str) -> Step:
+    """Return how objects become one, by ``ld``."""
+    return Step(made, (linker, "-r"), tuple(objects))
+
+
+def link(
+    made: str,
+    objects: Sequence[str],
+    *,
+    command: Sequence[str],
+    flags: Sequence[str],
+    required: Sequence[str] = (),
+    is_bare: bool = False,
+    is_local: bool = True,
+) -> Step:
+    """Return how the compiler driver links objects and libraries to a shared object.
+
+    `flags` are the user's, and what host code needs; `required` are symbols that must be defined.
+    With `is_bare` there is no C or C++ runtime, and undefined symbols are allowed: for what calls C
+    functions alone, which the process has anyway. `is_local`: ours stay inside (`LOCAL_SYMBOLS`).
+    """
+    options = [*_options(is_local), *(f"--require-defined={symbol}" for symbol in required)]
+    if is_bare:
+        # Some compilers call their own small functions for atomics; those are no part of libc.
+        command, flags = (*command, "-nostdlib"), ("-lgcc", *flags)
+    else:
+        options.append("-z,defs")
+    words = (*command, "-shared", *(f"-Wl,{option}" for option in options))
+    return Step(made, words, tuple(objects), tuple(flags))
+
+
+def bare_link(made: str, objects: Sequence[str], linker: str, *, is_local: bool = True) -> Step:
+    """Return the same with `is_bare` by ``ld`` alone, which takes a third of the time."""
+    words = (word for option in _options(is_local) for word in option.split(","))
+    return Step(made, (linker, "-shared", *words), tuple(objects))
+
+
+def _options(is_local: bool) -> list[str]:
+    # Lazy binding would end the process at the first call of a symbol that is missing; "now" makes
+    # it an error at load.
+    return ["-z,now", *([f"--version-script={VERSION_SCRIPT}"] if is_local else [])]
