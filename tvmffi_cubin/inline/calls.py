@@ -22,6 +22,7 @@ def load_inline(
     name: str,
     cuda_sources: Texts = None,
     *,
+    torch_library: str | None = None,
     keep_module_alive: bool = True,
     **options: Unpack[TextOptions],
 ) -> Module:
@@ -87,6 +88,10 @@ def load_inline(
         which has to be installed and compiles all of them, host functions too, as one unit; or
         ``"auto"``: nvcc compiles what has host functions and does not compile otherwise, with a
         warning that says why.
+    torch_library : str, optional
+        A namespace in which torch gets the generated functions as operators, ``torch.ops.ns.k``,
+        for ``torch.compile(fullgraph=True)`` among others: memory behind pointers to const is
+        read, all other memory written. They have launches with a grid.
     keep_module_alive : bool
         Keep the module loaded until the process ends, also where no reference to it is left.
     backend : str, optional
@@ -109,7 +114,7 @@ def load_inline(
         An argument is wrong; the message names it and the remedy.
     """
     request = make_request(name, cuda_sources=cuda_sources, **options)
-    return _loaded(request, options.get("build_directory"), keep_module_alive)
+    return _loaded(request, options.get("build_directory"), torch_library, keep_module_alive)
 
 
 @spelled_out(TextOptions)
@@ -150,7 +155,13 @@ def build_inline(
 
 
 @spelled_out(FileOptions)
-def load(name: str, *, keep_module_alive: bool = True, **options: Unpack[FileOptions]) -> Module:
+def load(
+    name: str,
+    *,
+    torch_library: str | None = None,
+    keep_module_alive: bool = True,
+    **options: Unpack[FileOptions],
+) -> Module:
     """Compile source files and load them as a module of typed functions.
 
     Parameters
@@ -166,6 +177,8 @@ def load(name: str, *, keep_module_alive: bool = True, **options: Unpack[FileOpt
         ``.ptx``, assembled for `arch`. Relative paths start at the current folder.
     cpp_files, cuda_files : path or sequence of path, optional
         The same as `sources`.
+    torch_library : str, optional
+        As in `load_inline`.
     keep_module_alive : bool
         Keep the module loaded until the process ends, also where no reference to it is left.
     **options
@@ -187,7 +200,7 @@ def load(name: str, *, keep_module_alive: bool = True, **options: Unpack[FileOpt
         A file is missing or cannot be read.
     """
     request = _file_request(name, options)
-    return _loaded(request, options.get("build_directory"), keep_module_alive)
+    return _loaded(request, options.get("build_directory"), torch_library, keep_module_alive)
 
 
 @spelled_out(FileOptions)
@@ -254,7 +267,9 @@ def _put(built: Path, place: tuple[str, str | None]) -> str:
     return target
 
 
-def _loaded(request: Request, directory: Any, keep_module_alive: bool) -> Module:
+def _loaded(
+    request: Request, directory: Any, torch_library: str | None, keep_module_alive: bool
+) -> Module:
     place = _place(None, directory)
     folder = place[0] if place else None
     if request.image_files:
@@ -268,7 +283,7 @@ def _loaded(request: Request, directory: Any, keep_module_alive: bool) -> Module
 
     if place is not None:
         _put(so, place)
-    module = load_module(so, keep_module_alive=keep_module_alive)
+    module = load_module(so, torch_library=torch_library, keep_module_alive=keep_module_alive)
     if request.image_files:
         from .image_files import set_files
 

@@ -224,6 +224,7 @@ def load_module(
     path: str | os.PathLike[str],
     *,
     generate: Mapping[str, Callable[..., Any]] | None = None,
+    torch_library: str | None = None,
     keep_module_alive: bool = True,
 ) -> Module:
     """Load a shared object that this package built.
@@ -234,6 +235,8 @@ def load_module(
         The file.
     generate : mapping of str to callable, optional
         For images that lie in files (see `ImageFile`): what makes a missing one, by its name.
+    torch_library : str, optional
+        As in `load_inline`.
     keep_module_alive : bool
         Keep it loaded until the process ends, even where no reference is left.
 
@@ -262,6 +265,10 @@ def load_module(
         from ..inline.image_files import set_makers
 
         set_makers(module, generate)
+    if torch_library is not None:
+        from .torch_library import register
+
+        register(module, torch_library)
     return module
 
 

@@ -1,0 +1,61 @@
+"""A module's functions as operators of torch's: ``torch.ops.<namespace>.<function>``."""
+
+from __future__ import annotations
+
+import keyword
+from typing import TYPE_CHECKING, Any
+
+from ..kernels.types import parse_type
+
+if TYPE_CHECKING:
+    from .function import Function
+    from .module import Module
+
+_SCALARS = {"int": "SymInt", "uint": "SymInt", "bool": "bool", "float": "float", "bfloat": "float"}
+
+# What keeps each operator registered.
+_libraries: dict[str, Any] = {}
+
+
+def register(module: Module, namespace: str) -> None:
+    """Register the generated functions; one of a name that was registered takes its place."""
+    import torch
+
+    schemas = {name: schema(module.get_function(name)) for name in module.functions}
+    for name, text in schemas.items():
+        operator = f"{namespace}::{name}"
+        if operator in _libraries:
+            _libraries.pop(operator)._destroy()
+        library = _libraries[operator] = torch.library.Library(namespace, "FRAGMENT")
+        library.define(f"{name}{text}", tags=(torch.Tag.pt2_compliant_tag,))
+        library.impl(name, module.get_function(name), "CompositeExplicitAutograd")
+        torch.library.register_fake(operator, lambda *_: None, lib=library)
+
+
+def schema(function: Function) -> str:
+    """Return a function's parameters in torch's schema language.
+
+    Memory behind pointers to const is read, all other memory written.
+    """
+    if any("grid" not in x for i in function._instances for x in i["launches"]):
+        raise TypeError(
+            f"torch_library: {function.name} has no grid of its own, and torch's operators pass "
+            f"none: give functions={{{function.name!r}: Launch(grid=..., block=...)}}"
+        )
+    parameters = []
+    for index, (name, text) in enumerate(function.params):
+        types = [parse_type(x) for x in text.split(" | ")]
+        kind = types[0].kind
+        if kind == "pointer":
+            is_read = all(x.text.startswith("const ") for x in types)
+            declared = "Tensor?" if is_read else f"Tensor(a{index}!)?"
+        elif kind in _SCALARS:
+            declared = _SCALARS[kind]
+        else:
+            raise TypeError(
+                f"torch_library: {function.name} takes {text} {name}, for which torch's operators "
+                "have no type: give it by Launch(args=...)"
+            )
+        is_usable = name.isidentifier() and not keyword.iskeyword(name)
+        parameters.append(f"{declared} {name if is_usable else f'arg{index}'}")
+    return f"({', '.join(parameters)}) -> ()"
