@@ -106,6 +106,7 @@ _LAZY = {
     "find_kernels": "sources.kernels",
     "lazy": "inline.lazy",
     "load_description": "formats.load",
+    "load_ipython_extension": "cli.notebook",
     "load_module": "module",
     "use_stream": "module.stream",
 }
@@ -136,4 +137,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """List the public names."""
-    return sorted({*globals(), *__all__})
+    return ["__version__", *__all__]

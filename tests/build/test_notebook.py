@@ -39,6 +39,12 @@ def question(name: str, call: str) -> dict[str, Any]:
     return code_cell(name, f"print(get_ipython().kernel.{call})")
 
 
+MAGIC = """\
+%%cuda arch="sm_90a", name="magic"
+__global__ void one(float* x) { x[0] = 1; }
+"""
+
+
 @pytest.fixture(scope="module")
 def in_jupyter(environment: dict[str, str]) -> dict[str, str]:
     """What the cells show in a kernel, and what cells after them show."""
@@ -47,6 +53,14 @@ def in_jupyter(environment: dict[str, str]) -> dict[str, str]:
         question("attribute", "do_complete('mod.sa', 6)['matches']"),
         question("item", "do_complete('mod[\"', 5)['matches']"),
         question("method", "do_complete('mod.saxpy.pa', 12)['matches']"),
+        code_cell("extension", "%load_ext tvmffi_cubin"),
+        code_cell("magic", MAGIC),
+        code_cell("magic-again", MAGIC),
+        code_cell("magic-table", "print(one._repr_html_())"),
+        {
+            **code_cell("magic-error", MAGIC.replace("x[0]", "y[0]")),
+            "metadata": {"tags": ["raises-exception"]},
+        },
         question("explained", "do_inspect('mod.saxpy', 9)['data']['text/plain']"),
     ]
     return in_kernel({**load(), "cells": CELLS + more}, environment)
@@ -92,3 +106,17 @@ def test_it_is_valid_and_has_no_outputs():
     for cell in CELLS:
         if cell["cell_type"] == "code":
             assert (cell["outputs"], cell["execution_count"]) == ([], None)
+
+
+def test_a_cell_of_cuda_gives_its_functions_and_is_quiet_when_it_is_run_again(in_jupyter):
+    assert in_jupyter["magic"].endswith("magic.so>\n  one(float* x)")
+    assert in_jupyter["magic-again"] == ""
+    assert "<td>one</td><td>one(float*)</td><td>8</td><td>0 B</td>" in in_jupyter["magic-table"]
+
+
+def test_an_error_in_a_cell_of_cuda_is_the_compilers_alone(in_jupyter):
+    message = (
+        'CompileError: magic.cu does not compile for sm_90a:\nmagic.cu(2): error: identifier "y"'
+    )
+    assert in_jupyter["magic-error"].startswith(message)
+    assert "Traceback" not in in_jupyter["magic-error"]

@@ -12,11 +12,12 @@ from typing import NamedTuple
 from .. import config
 from ..cache.files import build_id
 from ..errors import CubinError, ToolchainError
+from ..host.toolchain import on_path
 
 MAJORS = (12, 13)
 """The CUDA families that can be used, oldest first."""
 
-_TOOLKIT = "/usr/local/cuda"
+TOOLKIT = "/usr/local/cuda"
 _HEADERS = ("runtime", "cccl", "crt", "curand")  # in the order of the search
 # What a family is complete with; all but NVRTC is only asked for when it is used.
 _WANTED = {12: ("nvrtc", "runtime"), 13: ("nvrtc", "runtime", "crt")}
@@ -108,7 +109,7 @@ def find_cuda() -> Cuda:
         config.get("TVMFFI_CUBIN_CUDA"),
         config.get("TVMFFI_CUBIN_DRIVER"),
         tuple(sys.path),
-        (config.get("CUDA_HOME"), config.get("CUDA_PATH"), _TOOLKIT),
+        (config.get("CUDA_HOME"), config.get("CUDA_PATH"), TOOLKIT),
     )
 
 
@@ -154,6 +155,15 @@ def _locate(sites: list[str], homes: tuple[str | None, ...], major: int) -> Cuda
                 parts[part] = f"{root}/{used}"
                 break
     return Cuda(major, parts)
+
+
+def find_program(name: str) -> Path | None:
+    """Return a program of CUDA's: of a named toolkit, on PATH, of a wheel, of the usual toolkit."""
+    homes = (config.get("CUDA_HOME"), config.get("CUDA_PATH"))
+    wheels = (f"{path}/nvidia/cu13/bin/{name}" for path in sys.path if path)
+    places = (*(f"{home}/bin/{name}" for home in homes if home), name, *wheels)
+    found = map(on_path, (*places, f"{TOOLKIT}/bin/{name}"))
+    return next(filter(None, found), None)
 
 
 # Calls into one

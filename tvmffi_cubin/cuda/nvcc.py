@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,12 +16,12 @@ from ..host import toolchain
 from ..host.steps import Step, compilation
 from ..host.units import own_statics
 from .arch import is_ptx, resolve_archs
+from .libraries import TOOLKIT, find_program
 from .options import read
 
 if TYPE_CHECKING:
     from ..inline.tools import Toolset
 
-_DEFAULT = "/usr/local/cuda"
 _RUNTIME = "libcudart_static.a"
 _PATHS = ("-I", "-L", "-isystem", "-include", "-optf", "-ccbin")
 _ARCHS = {"-arch", "-code", "-gencode"}
@@ -48,19 +47,16 @@ class Nvcc(NamedTuple):
 def locate() -> Path:
     """Return the path of nvcc: the variable's, else the first in the places below."""
     named = config.get("TVMFFI_CUBIN_NVCC")
-    homes = filter(None, (config.get("CUDA_HOME"), config.get("CUDA_PATH")))
-    wheels = (f"{path}/nvidia/cu13/bin/nvcc" for path in sys.path if path)
-    places = (*(f"{home}/bin/nvcc" for home in homes), "nvcc", *wheels, f"{_DEFAULT}/bin/nvcc")
-    for place in [named] if named else places:
-        if (path := toolchain.on_path(place)) is not None:
-            return path
+    path = toolchain.on_path(named) if named else find_program("nvcc")
+    if path is not None:
+        return path
     if named:
         raise ToolchainError(
             f"TVMFFI_CUBIN_NVCC={named!r}: there is no such program; unset it, or set it to an nvcc"
         )
     raise ToolchainError(
         "there is no nvcc, neither in CUDA_HOME nor CUDA_PATH, nor on PATH, nor among NVIDIA's "
-        f"wheels, nor in {_DEFAULT}; run: pip install 'tvmffi-cubin[nvcc]' (CUDA 13's; CUDA 12's "
+        f"wheels, nor in {TOOLKIT}; run: pip install 'tvmffi-cubin[nvcc]' (CUDA 13's; CUDA 12's "
         "wheel of it has no nvcc in it)"
     )
 

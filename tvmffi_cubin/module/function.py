@@ -134,6 +134,29 @@ class Function(tvm_ffi.Function):
         return str(self._facts["signature"])
 
     @property
+    def sass(self) -> str:
+        """The machine code of its kernels, by nvdisasm: a toolkit's or NVIDIA's wheel's.
+
+        A ToolchainError where there is none.
+        """
+        from ..artifacts.disassembly import sass
+
+        found = {name: sass(self._module.cubins[name]) for name in {x for x, _ in self._kernels}}
+        return "\n\n".join(found[image][kernel] for image, kernel in self._kernels)
+
+    @property
+    def ptx(self) -> str:
+        """The PTX of its images; a ValueError where these have none."""
+        cubins = [self._module.cubins[name] for name in dict.fromkeys(x for x, _ in self._kernels)]
+        texts = [x.image.decode() for cubin in cubins for x in cubin.members if x.kind == "ptx"]
+        texts += [cubin.image.decode() for cubin in cubins if cubin.kind == "ptx"]
+        if not texts:
+            raise ValueError(
+                f"{self.name}: its images hold no PTX: compile with arch=['sm_90a', 'compute_90']"
+            )
+        return "\n\n".join(texts)
+
+    @property
     def __signature__(self) -> inspect.Signature:
         """What `inspect.signature` and IPython's ``k?`` show of a generated function."""
         import inspect
@@ -159,6 +182,12 @@ class Function(tvm_ffi.Function):
         known = self.signature if self.name in self._module.functions else self.name
         return f"<tvmffi_cubin.Function {known}{f' with {self._options}' if self._options else ''}>"
 
+    def _repr_html_(self) -> str | None:
+        from .html import table
+
+        known = self.name in self._module.functions
+        return table(self._module, (self.name,)) if known else None
+
     @cached_property
     def _facts(self) -> Mapping[str, Any]:
         """What the manifest says of it; raises TypeError for one written in C++."""
@@ -175,6 +204,12 @@ class Function(tvm_ffi.Function):
         """What is known of each instance; of a function without any, of itself."""
         found: Sequence[Mapping[str, Any]] = self._facts.get("instances", [self._facts])
         return found
+
+    @property
+    def _kernels(self) -> list[tuple[str, str]]:
+        """Image and symbol of each kernel that it launches."""
+        launches = [x for instance in self._instances for x in instance["launches"]]
+        return list(dict.fromkeys((x["image"], x["kernel"]) for x in launches))
 
     @cached_property
     def _common_names(self) -> list[str] | None:

@@ -209,6 +209,11 @@ class Module(tvm_ffi.Module):
         lines = (known[x]["signature"] if x in known else x for x in self._names)
         return "\n  ".join((f"<tvmffi_cubin.Module {self.path}>", *lines))
 
+    def _repr_html_(self) -> str | None:
+        from .html import table
+
+        return table(self, self.functions) if self.functions else None
+
     @cached_property
     def _names(self) -> tuple[str, ...]:
         """Names of all functions: of the generated ones, then of those written in C++."""

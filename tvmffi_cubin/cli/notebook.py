@@ -1,0 +1,38 @@
+"""``%%cuda``: a notebook's cell as CUDA source, after ``%load_ext tvmffi_cubin``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..cache.info import cache_info
+from ..errors import CubinError
+from ..inline.calls import load_inline
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Give IPython the magic ``%%cuda``.
+
+    The cell is the source. Its first line has further arguments of `load_inline`, as Python writes
+    them: ``%%cuda arch="sm_90a", functions={"k": tc.Launch(grid=1, block=32)}``. The module's
+    functions become names of the notebook. What is built is shown as a table of what the kernels
+    use; nothing, where the cache has it. An error shows the compiler's message alone, with lines
+    as the cell counts them.
+    """
+    shell.register_magic_function(lambda line, cell: _cuda(shell, line, cell), "cell", "cuda")
+
+
+def _cuda(shell: Any, line: str, cell: str) -> None:
+    options = eval(f"dict({line})", shell.user_ns)  # as the notebook's own code
+    builds = cache_info().builds
+    try:
+        # The magic is the cell's first line.
+        module = load_inline(options.pop("name", "cell"), f"\n{cell}", **options)
+    except CubinError as error:
+        message = [type(error).__name__, str(error)]
+        error._render_traceback_ = lambda *_: [": ".join(message)]  # type: ignore[attr-defined]
+        raise
+    shell.push({name: module[name] for name in module._names})
+    if cache_info().builds > builds:
+        from IPython.display import display
+
+        display(module)  # type: ignore[no-untyped-call]
