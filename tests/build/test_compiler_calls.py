@@ -162,7 +162,7 @@ import os, sys
 import tvmffi_cubin as tc
 from tvmffi_cubin import nvrtc
 from tvmffi_cubin.cuda import libraries
-libraries._TOOLKIT = "/nowhere"
+libraries.TOOLKIT = "/nowhere"
 site = {str(tmp_path)!r}
 sys.path = [p for p in sys.path if not os.path.isdir(os.path.join(p, "nvidia"))] + [site]
 """

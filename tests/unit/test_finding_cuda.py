@@ -39,7 +39,7 @@ def site(tmp_path, monkeypatch):
     """An empty folder that is the only one with wheels; no driver, no override."""
     monkeypatch.setattr(sys, "path", [str(tmp_path / "site")])
     monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", str(tmp_path / "libnone.so"))
-    monkeypatch.setattr(libraries, "_TOOLKIT", str(tmp_path / "toolkit"))
+    monkeypatch.setattr(libraries, "TOOLKIT", str(tmp_path / "toolkit"))
     for name in ("CUDA_HOME", "CUDA_PATH", "TVMFFI_CUBIN_CUDA"):
         monkeypatch.delenv(name, raising=False)
     libraries._find.cache_clear()

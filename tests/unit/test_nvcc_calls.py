@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from tvmffi_cubin.cache import memo
-from tvmffi_cubin.cuda import nvcc
+from tvmffi_cubin.cuda import libraries, nvcc
 from tvmffi_cubin.errors import ToolchainError
 from tvmffi_cubin.host.steps import Step
 from tvmffi_cubin.host.toolchain import HostCompiler
@@ -46,7 +46,7 @@ def here(tmp_path, monkeypatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PATH", "/bin:/usr/bin")
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(nvcc, "_DEFAULT", str(tmp_path / "usr_local_cuda"))
+    monkeypatch.setattr(libraries, "TOOLKIT", str(tmp_path / "usr_local_cuda"))
     monkeypatch.setattr(sys, "path", [])
     monkeypatch.chdir(tmp_path)
     for name in ("inc", "some dir", "bin"):
