@@ -29,7 +29,7 @@ mod = tc.load_inline(
             params="const float* x, float* y, int size",
         )
     },
-    arch=arch(),  # [docs:skip]
+    arch=arch(),
 )
 
 
@@ -42,7 +42,6 @@ def main() -> None:
     if torch.cuda.get_device_capability() < (9, 0):
         print("built, not launched: the GPU has no clusters, which begin with sm_90")
         return
-    # [docs:call]
     x = torch.rand(64 * 128, device="cuda")
     y = torch.empty_like(x)
     largest = mod.add_next.occupancy(cluster=2).max_cluster_blocks  # 16 on an H100 or H200
@@ -52,7 +51,6 @@ def main() -> None:
         tiles = x.view(-1, size, 128)
         torch.testing.assert_close(y.view_as(tiles), tiles + tiles.roll(-1, dims=1))
         size *= 2
-    # [docs:end]
     mod.add_next.configure(cluster=1)(x, y, size)  # at the call: each block by itself
     torch.testing.assert_close(y, x + x)
     print(f"launched with clusters of up to {largest}: the numbers are torch's")

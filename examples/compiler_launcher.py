@@ -2,7 +2,6 @@
 
 import gpu
 
-# [docs:whole]
 import tvmffi_cubin as tc
 
 # What a compiler generates; NVRTC stands for it here. It names its kernels as it likes.
@@ -43,6 +42,7 @@ extern "C" __global__ void acme_sums_kernel_1_f32(const float* x, const float* s
     y[blockIdx.x * columns + i] = x[blockIdx.x * columns + i] / sums[blockIdx.x];
 }
 """
+# [docs:description]
 # What it knows of the launches: kernels by a part of their names, figures as expressions.
 DESCRIPTION = """{
   "schema": "2.0",

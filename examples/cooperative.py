@@ -27,7 +27,7 @@ mod = tc.load_inline(
             args={"n": "x.numel"},
         )
     },
-    arch=arch(),  # [docs:skip]
+    arch=arch(),
 )
 
 
@@ -37,7 +37,6 @@ def main() -> None:
         return
     import torch
 
-    # [docs:call]
     x = torch.rand(10_000_000, device="cuda")
     y = torch.empty_like(x)
     total = torch.zeros(1, device="cuda")
@@ -48,7 +47,6 @@ def main() -> None:
         mod.normalize[most + 1, 256](x, y, total)
     except tc.LaunchLimitError as error:
         print(error)  # how many blocks the device can hold; nothing was launched
-    # [docs:end]
     torch.testing.assert_close(y, x / x.double().sum().float(), rtol=1e-4, atol=0)
     print("launched: the numbers are torch's")
 

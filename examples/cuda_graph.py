@@ -12,7 +12,7 @@ mod = tc.load_inline(
       if (i < n) x[i] *= by;
     }""",
     functions={"decay": tc.Launch(grid="ceil_div(x.numel, 256)", block=256, args={"n": "x.numel"})},
-    arch=arch(),  # [docs:skip]
+    arch=arch(),
 )
 
 
@@ -22,7 +22,6 @@ def main() -> None:
         return
     import torch
 
-    # [docs:call]
     x = torch.empty(1000, device="cuda")  # every replay works on this memory
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):  # torch's current stream is the one that is captured
@@ -33,7 +32,6 @@ def main() -> None:
         x.copy_(data)
         graph.replay()
         torch.testing.assert_close(x.cpu(), data * 0.5**3)
-    # [docs:end]
     print("launched: the numbers are torch's")
 
 

@@ -7,7 +7,6 @@ from gpu import arch, no_launch
 
 import tvmffi_cubin as tc
 
-# [docs:build]
 mod = tc.load_inline(
     "interop",
     cuda_sources=r"""
@@ -20,7 +19,6 @@ mod = tc.load_inline(
     },
     arch=arch(),  # [docs:skip]
 )
-# [docs:end]
 
 
 def with_cupy(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -32,7 +32,7 @@ mod = tc.load_inline(
             ),
         ]
     },
-    arch=arch(),  # [docs:skip]
+    arch=arch(),
 )
 
 
@@ -45,7 +45,6 @@ def main() -> None:
     if torch.cuda.get_device_capability() < (9, 0):
         print("built, not launched: the GPU has no dependent launches, which begin with sm_90")
         return
-    # [docs:call]
     x = torch.rand(100_000, device="cuda")
     table = torch.rand(256, device="cuda")
     squares, y = torch.empty_like(x), torch.empty_like(x)
@@ -56,7 +55,6 @@ def main() -> None:
         mod.square_scale(x, squares, table, y)
     y.zero_()
     graph.replay()
-    # [docs:end]
     factors = table.repeat(-(-len(x) // 256))[: len(x)]
     torch.testing.assert_close(y, x * x * factors)
     print("launched: the numbers are torch's")

@@ -4,7 +4,6 @@ from gpu import no_launch
 
 import tvmffi_cubin as tc
 
-# [docs:build]
 mod = tc.load_inline(
     "fatbin",
     cuda_sources=r"""
@@ -18,7 +17,6 @@ mod = tc.load_inline(
     },
     arch=["sm_80", "sm_89", "sm_90a", "compute_80"],  # PTX is for all others from 8.0 on
 )
-# [docs:end]
 
 
 def main() -> None:

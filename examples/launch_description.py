@@ -64,14 +64,12 @@ def main() -> None:
         return
     import torch
 
-    # [docs:call]
     x = torch.rand(300, 1000, device="cuda")
     sums, y = torch.empty(300, device="cuda"), torch.empty_like(x)
     mod.normalize(x, sums, y)
     torch.testing.assert_close(y, x / x.sum(1, keepdim=True))
     again.normalize(x, sums, y.zero_())
     torch.testing.assert_close(y, x / x.sum(1, keepdim=True))
-    # [docs:end]
     print("launched: the numbers are torch's")
 
 

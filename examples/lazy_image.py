@@ -62,7 +62,6 @@ def main() -> None:
         return
     import torch
 
-    # [docs:call]
     x = torch.ones(1000, device="cuda")
     mod.scale(x, 2.0)
     beside.scale(x, 3.0)
@@ -70,7 +69,6 @@ def main() -> None:
     elsewhere = tc.load_module(folder / "tiles.so")  # needs generate= where there is no file yet
     elsewhere.scale(x, 0.5)
     torch.testing.assert_close(x, torch.full_like(x, 3.0))
-    # [docs:end]
     print("launched: the numbers are torch's")
 
 

@@ -60,13 +60,11 @@ def main() -> None:
         return
     import torch
 
-    # [docs:call]
     for dtype in (torch.float32, torch.float16):
         x, y = torch.randn(2, 1000, device="cuda", dtype=dtype)
         out = torch.empty_like(x)
         mod.add(x, y, out, 2.0, True)  # on torch's current stream
         torch.testing.assert_close(out, -(x + 2 * y))
-    # [docs:end]
     print("launched: the numbers are torch's")
 
 

@@ -12,7 +12,6 @@ extern "C" __global__ void add_one(const float* x, float* y, long long n) {
 """
 
 WRAPPER = r"""
-// [docs:wrapper]
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/function.h>
 #include <tvmffi_cubin/tvmffi_cubin.h>
@@ -32,7 +31,6 @@ void AddOne(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
 }
 
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(add_one, AddOne);
-// [docs:end]
 """
 
 mod = tc.load_inline("own_wrapper_header", cuda_sources=[KERNELS, WRAPPER], arch=arch())

@@ -37,7 +37,7 @@ mod = tc.load_inline(
             ),
         ]
     },
-    arch=arch(),  # [docs:skip]
+    arch=arch(),
 )
 
 
@@ -47,12 +47,10 @@ def main() -> None:
         return
     import torch
 
-    # [docs:call]
     x = torch.rand(100, 1000, device="cuda")
     largest = torch.empty(100, device="cuda")
     q = torch.empty(100, 1000, dtype=torch.int8, device="cuda")
     mod.quantize_rows(x, largest, q)  # what both kernels take, by name: (x, largest, q)
-    # [docs:end]
     torch.testing.assert_close(largest, x.amax(dim=1))
     wanted = (x / largest[:, None] * 127).round().to(torch.int8)
     torch.testing.assert_close(q, wanted, atol=1, rtol=0)

@@ -4,7 +4,6 @@ from gpu import arch, no_launch
 
 import tvmffi_cubin as tc
 
-# [docs:build]
 MATH = r"""
 __device__ int evaluations;  // one variable, whichever source uses it
 
@@ -31,11 +30,9 @@ mod = tc.load_inline(
     "several_sources",
     cuda_sources=[MATH, KERNELS],
     functions=functions,
-    arch=arch(),  # [docs:skip]
+    arch=arch(),
 )
-# [docs:end]
 
-# [docs:library]
 library = tc.nvrtc.compile(MATH, target_type="ltoir", arch="sm_80")  # for newer ones, too
 
 with_library = tc.load_inline(
@@ -44,9 +41,8 @@ with_library = tc.load_inline(
     functions=functions,
     device_libraries=[library],
     lto=True,  # gelu is inlined
-    arch=arch(),  # [docs:skip]
+    arch=arch(),
 )
-# [docs:end]
 
 
 def main() -> None:

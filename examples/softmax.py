@@ -34,7 +34,6 @@ extern "C" __global__ void softmax(const float* x, float* y, int columns) {
 }
 """
 
-# [docs:build]
 mod = tc.load_inline(
     "softmax",
     cuda_sources=SOURCE,
@@ -46,9 +45,8 @@ mod = tc.load_inline(
             args={"columns": "x.shape[1]"},
         ),
     },
-    arch=arch(),  # [docs:skip]
+    arch=arch(),
 )
-# [docs:end]
 
 
 def main() -> None:

@@ -23,7 +23,6 @@ def main() -> None:
     if reason := no_launch():
         print(f"built, not launched: {reason}")
         return
-    # [docs:call]
     import torch
 
     x = torch.rand(1000, device="cuda")
@@ -34,7 +33,6 @@ def main() -> None:
 
     mod.fourth_powers(x, y)  # as the .cc file exports it
     torch.testing.assert_close(y, x**4)
-    # [docs:end]
     print("launched: the numbers are torch's")
 
 

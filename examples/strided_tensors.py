@@ -4,7 +4,6 @@ from gpu import arch, no_launch
 
 import tvmffi_cubin as tc
 
-# [docs:functions]
 FUNCTIONS = {
     "pack": tc.Launch(
         grid=("ceil_div(x.shape[1], 32)", "ceil_div(x.shape[0], 8)"),
@@ -23,7 +22,6 @@ FUNCTIONS = {
         strided=["x"],  # so does this, for a kernel that copes without them
     ),
 }
-# [docs:end]
 
 mod = tc.load_inline(
     "strided_tensors",

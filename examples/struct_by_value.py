@@ -6,7 +6,6 @@ from gpu import arch, no_launch
 
 import tvmffi_cubin as tc
 
-# [docs:build]
 mod = tc.load_inline(
     "struct_by_value",
     cuda_sources=r"""
@@ -21,9 +20,8 @@ mod = tc.load_inline(
     functions={
         "line": tc.Launch(grid="ceil_div(x.numel, 256)", block=256, args={"negate": False}),
     },
-    arch=arch(),  # [docs:skip]
+    arch=arch(),
 )
-# [docs:end]
 
 
 def main() -> None:
@@ -35,9 +33,7 @@ def main() -> None:
 
     x = torch.arange(1000.0, device="cuda")
     y = torch.empty_like(x)
-    # [docs:call]
     mod.line(struct.pack("ffi", 3.0, -1.0, 1000), x, y)
-    # [docs:end]
     torch.testing.assert_close(y, 3 * x - 1)
     print("launched: the numbers are torch's")
 

@@ -47,14 +47,12 @@ def main() -> None:
         return
     import torch
 
-    # [docs:call]
     for dtype in (torch.float32, torch.float16, torch.float64):
         whole = torch.randn(1024, device="cuda", dtype=dtype)
         for x in (whole, whole[:1023], whole[1:1021]):  # four at a time; one, twice
             y = torch.empty_like(x)
             mod.scale(x, y, 1.5)
             torch.testing.assert_close(y, x * 1.5)
-    # [docs:end]
     print("launched: the numbers are torch's")
 
 

@@ -4,7 +4,6 @@ from gpu import arch, no_launch
 
 import tvmffi_cubin as tc
 
-# [docs:build]
 GRID = {"grid": "ceil_div(n, 256)", "block": 256}
 
 mod = tc.load_inline(
@@ -39,9 +38,8 @@ mod = tc.load_inline(
         ),
         "twice_int": tc.Launch(kernel="twice", params="const int* x, int* y, int n", **GRID),
     },
-    arch=arch(),  # [docs:skip]
+    arch=arch(),
 )
-# [docs:end]
 
 
 def main() -> None:
