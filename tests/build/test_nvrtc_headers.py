@@ -10,9 +10,8 @@ from tvmffi_cubin import CompileError, nvrtc
 from tvmffi_cubin.cuda import libraries
 
 FOLDER = nvrtc.shim_dir()
-SHIMS = sorted(x.relative_to(FOLDER).as_posix() for x in FOLDER.rglob("*") if x.is_file())
-BY_CCCL = [x for x in SHIMS if "<cuda/std/" in (FOLDER / x).read_text() and "/" not in x]
-SMALL = [x for x in SHIMS if x not in BY_CCCL and "/" not in x and "integers.h" not in x]
+SHIMS = sorted(x.name for x in FOLDER.iterdir() if x.is_file() and "integers.h" not in x.name)
+SMALL = [*SHIMS, *(x for x in nvrtc.HEADERS if x not in nvrtc.BY_CCCL)]
 CUDA = [
     *("cuda_runtime.h", "cuda_runtime_api.h", "cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h"),
     *("vector_types.h", "cuda_pipeline.h", "cooperative_groups.h", "cooperative_groups/reduce.h"),
@@ -34,7 +33,7 @@ def test_small_headers_compile_on_their_own_and_twice(header):
 
 def test_those_by_way_of_cccl_compile_where_it_has_them():
     folders = libraries.find_cuda().include_dirs
-    there = [x for x in BY_CCCL if any((y / "cuda" / "std" / x).is_file() for y in folders)]
+    there = [x for x in nvrtc.BY_CCCL if any((y / "cuda" / "std" / x).is_file() for y in folders)]
     assert compile_it(includes([*there, *there]) + KERNEL).image
 
 
@@ -48,7 +47,7 @@ def test_all_of_them_together_compile_in_either_order_without_a_warning(step, ca
 def test_macros_of_the_command_line_do_not_change_them():
     # NVRTC's own declarations have T and other small letters, CUDA's headers have N.
     letters = string.ascii_uppercase.replace("T", "") + "nmij"
-    own = [x for x in SMALL if "include_next" not in (FOLDER / x).read_text()]
+    own = [x for x in SHIMS if "include_next" not in (FOLDER / x).read_text()]
     compile_it(includes(own) + KERNEL, options=[f"-D{letter}=1" for letter in letters])
 
 

@@ -131,6 +131,12 @@ def test_include_next_takes_every_folder(tmp_path):
     assert names(tmp_path, found.files) == {"one/x.h", "two/x.h"}
 
 
+def test_headers_that_are_given_as_texts_come_before_files(tmp_path):
+    put(tmp_path, {"x.h": "", "y.h": ""})
+    found = scan(['#include "x.h"'], [str(tmp_path)], texts={"x.h": "#include <y.h>\n"})
+    assert names(tmp_path, found.files) == {"y.h"}
+
+
 def test_headers_that_include_each_other_come_to_an_end(tmp_path):
     put(tmp_path, {"in/a.h": '#include "../in/b.h"\n', "in/b.h": '#include "../in/./a.h"\n'})
     found = scan(['#include "in/a.h"'], [str(tmp_path)])

@@ -25,7 +25,7 @@ def cccl(tmp_path):
         ("using std::min; float f = ::std::numeric_limits<float>::max();", ["algorithm", "limits"]),
         ("std::pair<int, std::array<int, 3>> p; auto t = std::make_tuple(1);",
          ["array", "tuple", "utility"]),
-        ("std::uint32_t x = UINT32_MAX; int y = INT_MAX; float z = FLT_MAX;", ["cstdint"]),
+        ("std::uint32_t x = UINT32_MAX; int y = INT_MAX; float z = FLT_MAX;", []),
         ("std::sqrt(x); std::size_t n; int64_t m; std::string s; INFINITY;", []),
         ("int n = std::size(x); auto p = std::begin(x), q = std::data(x);", ["range_access.h"]),
         ("auto p = std::begin(x); auto q = std::next(p);", ["iterator"]),

@@ -37,6 +37,42 @@ _NOWHERE = "/dev/null/kernel.cu"
 # What -minimal leaves out, a sixth of a small kernel's time: textures, surfaces, device-side
 # launches, CUDA's own types. A header may need any of it.
 _NOT_MINIMAL = r"<<<|\b(?:include|cuda|CU|tex|surf|minimal)"
+# Headers of C++ that CCCL's stand for, which take their time to compile, and the names they bring.
+BY_CCCL = {
+    "bit": "bit_cast bit_ceil bit_floor bit_width countl_one countl_zero countr_one countr_zero "
+    "has_single_bit popcount rotl rotr",
+    "complex": "complex",
+    "concepts": "constructible_from convertible_to derived_from floating_point integral invocable "
+    "same_as signed_integral unsigned_integral",
+    "functional": "bit_and bit_or bit_xor divides equal_to greater greater_equal identity less "
+    "less_equal logical_and logical_not logical_or minus modulus multiplies negate not_equal_to "
+    "plus reference_wrapper",
+    "iterator": "advance crbegin crend distance make_reverse_iterator next prev rbegin rend "
+    "reverse_iterator",
+    "mdspan": "dextents extents layout_left layout_right mdspan",
+    "memory": "",
+    "numeric": "gcd lcm midpoint",
+    "optional": "make_optional nullopt nullopt_t optional",
+    "span": "dynamic_extent span",
+    "variant": "get_if holds_alternative monostate variant variant_alternative_t variant_size_v "
+    "visit",
+}
+_NOTHING = (
+    *("assert.h", "cassert", "cstring", "ctime", "cuda_runtime.h", "cuda_runtime_api.h"),
+    *("crt/host_defines.h", "host_defines.h", "initializer_list", "new", "stdbool.h", "string.h"),
+    "time.h",
+)
+_OF_CCCL = "#include <cuda/std/{}>\nnamespace std {{\nusing namespace ::cuda::std;\n}}\n"
+HEADERS = {
+    **dict.fromkeys(_NOTHING, ""),
+    **dict.fromkeys(("cstdio", "stdio.h"), "typedef struct _IO_FILE FILE;\n"),
+    **dict.fromkeys(("cstdlib", "stdlib.h"), "#undef RAND_MAX\n#define RAND_MAX 2147483647\n"),
+    **{f"c{x}": f"#include <{x}.h>\n" for x in ("float", "inttypes", "limits", "stdint")},
+    **{name: _OF_CCCL.format(name) for name in BY_CCCL},
+}
+"""The texts of headers of which NVRTC or our prelude has most; it takes them before any file."""
+# Beside those of types of our own.
+HEADERS["variant"] += "namespace std {\nusing ::cuda::std::get;\n}\n"
 _KIND_OPTIONS = {"relocatable": ["--relocatable-device-code=true"], "ltoir": ["-dlto"]}
 
 
@@ -123,7 +159,7 @@ def compile(  # noqa: A001
     is_said = any("split-compile" in option for option in given)
     if nvrtc.version() >= (12, 9) and has_several and not is_said:
         words += (program.SIDE_BY_SIDE,)
-    shared = Program(name if source_include else _NOWHERE, text, words, target_type, names)
+    shared = Program(name if source_include else _NOWHERE, text, words, target_type, names, HEADERS)
     compilation = _Compilation(nvrtc, cuda, name, source, shared, uses_pch)
     if len(targets) == 1:
         return compilation.image(targets[0])

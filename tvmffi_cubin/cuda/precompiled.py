@@ -64,7 +64,8 @@ def compile_with(nvrtc: Nvrtc, program: Program, stop: Stop, packages: Sequence[
         return first != "" and not any(os.path.exists(f"{folder}/{first}") for folder in folders)
 
     stable = [*takewhile(lambda x: is_stable(x[0]), found)]
-    has_own_first = any(not header.startswith(tuple(packages)) for header in flags.first)
+    first = (header for header in flags.first if header not in program.headers)
+    has_own_first = any(not header.startswith(tuple(packages)) for header in first)
     if has_own_first or not any(_HEAVY.match(header) for header, _ in stable):
         return nvrtc.compile(program, stop)
     prefix, rest = text[: stable[-1][1]], text[stable[-1][1] :]

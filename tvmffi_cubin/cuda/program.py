@@ -9,7 +9,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -231,6 +231,7 @@ class Program(NamedTuple):
     options: tuple[str, ...] = ()
     kind: str = "cubin"  # of the image, see `kernels.cubin.KINDS`
     name_expressions: tuple[str, ...] = ()
+    headers: Mapping[str, str] = {}  # texts by name, which NVRTC takes before any file
 
 
 class Compiled(NamedTuple):
@@ -270,7 +271,10 @@ class Nvrtc(Library):
         handle = ctypes.c_void_p()
         # The name of a file may be no UTF-8.
         text, name = program.text.encode("utf-8", "surrogateescape"), os.fsencode(program.name)
-        self.call("CreateProgram", ctypes.byref(handle), text, name, 0, None, None)
+        count = len(program.headers)
+        named = (ctypes.c_char_p * count)(*map(str.encode, program.headers))
+        texts = (ctypes.c_char_p * count)(*map(str.encode, program.headers.values()))
+        self.call("CreateProgram", ctypes.byref(handle), text, name, count, texts, named)
         try:
             if stop is not None and self.version() >= (12, 8):
                 # Between its phases NVRTC asks a function of the caller's whether to go on. The

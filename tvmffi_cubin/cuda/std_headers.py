@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 
-from .nvrtc import shim_dir
+from .nvrtc import BY_CCCL, shim_dir
 
 # They bring what is outside of `std`.
 _ALWAYS = ("float.h", "stdint.h")
@@ -16,25 +16,21 @@ _RANGES, _ITERATOR = "range_access.h", "iterator"
 
 
 @functools.cache
-def _names() -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-    """Return the names that our headers have in ``std``, and those that they have from CCCL."""
+def _own() -> dict[str, set[str]]:
+    """Return the names that the files of ours have in ``std``."""
     own: dict[str, set[str]] = {}
-    cccl: dict[str, set[str]] = {}
     for path in sorted(shim_dir().iterdir()):
-        if not path.is_file() or ("." in path.name and path.name != _RANGES):
+        # <cmath> comes with the prelude.
+        if path.is_dir() or path.name == "cmath" or ("." in path.name and path.name != _RANGES):
             continue
+        # A declaration begins in the first column. A header too many costs milliseconds.
         text = path.read_text(encoding="utf-8")
-        if "#include <cuda/std/" in text:
-            brought = re.search(r"^// Brings:((?:[^\n]*\n//)*[^\n]*)", text, re.MULTILINE)
-            cccl[path.name] = {*re.findall(r"\w+", brought[1])} if brought else set()
-        elif path.name != "cmath":  # which comes with the prelude
-            # A declaration begins in the first column. A header too many costs milliseconds.
-            lines = re.findall(r"^(?!template|namespace)\w(?:\(\n|[^\n])*", text, re.MULTILINE)
-            declared = re.findall(r"(?m)\b([A-Za-z]\w*)\s*(?:[({;:=,)]|$)", "\n".join(lines))
-            # The short names of traits are made by macros.
-            names = {f"{name}{end}" for name in declared for end in ("", "_t", "_v")}
-            own[path.name] = names - {"size_t"}  # which the prelude has
-    return own, cccl
+        lines = re.findall(r"^(?!template|namespace)\w(?:\(\n|[^\n])*", text, re.MULTILINE)
+        declared = re.findall(r"(?m)\b([A-Za-z]\w*)\s*(?:[({;:=,)]|$)", "\n".join(lines))
+        # The short names of traits are made by macros.
+        names = {f"{name}{end}" for name in declared for end in ("", "_t", "_v")}
+        own[path.name] = names - {"size_t"}  # which the prelude has
+    return own
 
 
 def headers_for(texts: Iterable[str], folders: Sequence[str]) -> tuple[str, ...]:
@@ -44,12 +40,12 @@ def headers_for(texts: Iterable[str], folders: Sequence[str]) -> tuple[str, ...]
     NVRTC does not have; what is included by these is not known, so names alone decide.
     """
     text = "\n".join(texts)
-    own, cccl = _names()
+    own = _own()
     used = {*re.findall(r"\bstd\s*::\s*(\w+)", text)}
     is_open = re.search(r"\busing\s+namespace\s+(?:::\s*)?std\b", text) is not None
     if is_open:
         used |= {*re.findall(r"\b(\w+)\s*<(?!<)", text)}
-    found = {header for header, names in cccl.items() if not names.isdisjoint(used)}
+    found = {header for header, names in BY_CCCL.items() if not used.isdisjoint(names.split())}
     include = r"^[ \t]*#[ \t]*include[ \t]*[<\"](?:cuda/std/)?(\w+)[>\"]"
     included = set(re.findall(include, text, re.MULTILINE))
     # A source that includes one of CCCL's itself may say before how it wants it.

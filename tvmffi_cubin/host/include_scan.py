@@ -31,15 +31,16 @@ def scan(
     system_dirs: Sequence[str] = (),
     directory: str | None = None,
     defines: Mapping[str, str] | None = None,
+    texts: Mapping[str, str] | None = None,
 ) -> Scan:
     """Find what source texts include, directly or not, by absolute folders.
 
     Conditions are ignored, so that the answer holds too much rather than too little. `directory` is
     where ``#include "x"`` in the sources themselves looks first. `system_dirs` are searched after
     the user's `include_dirs` and belong to packages: what is absent there is not watched. `defines`
-    are macros from the command line, name to text.
+    are macros from the command line, name to text; `texts` headers that come before any file.
     """
-    scanner = _Scanner(include_dirs, system_dirs)
+    scanner = _Scanner(include_dirs, system_dirs, texts or {})
     for name, text in (defines or {}).items():
         if match := re.match(rb"\s*" + _NAMED + rb"\s*(?:(\().*)?\Z", _bytes(text), re.DOTALL):
             scanner.define(name.encode(), _operand(*match.groups()))
@@ -183,7 +184,10 @@ def _parse_file(path: str) -> _Directives | None:
 
 
 class _Scanner:
-    def __init__(self, include_dirs: Sequence[str], system_dirs: Sequence[str]) -> None:
+    def __init__(
+        self, include_dirs: Sequence[str], system_dirs: Sequence[str], texts: Mapping[str, str]
+    ) -> None:
+        self._texts = texts
         self._files: dict[str, None] = {}
         self._absent: dict[str, None] = {}
         self._unknown: dict[str, None] = {}
@@ -229,6 +233,9 @@ class _Scanner:
         name = os.fsdecode(text)
         if kind == "call":
             self._unknown[name] = None
+            return
+        if name in self._texts:
+            self.read(_parse(_bytes(self._texts[name])), place)
             return
         for candidate in [place, *self._places] if kind == "quoted" else self._places:
             if candidate.folder is None and not os.path.isabs(name):

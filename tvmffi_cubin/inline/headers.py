@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,12 +42,13 @@ class HeaderSearch(NamedTuple):
 
     def device(self, sources: Sequence[Source]) -> Scan:
         """Return the headers that device sources may include, and those that would come first."""
-        return _joined(self._scan(sources, self.request.cuda_cflags, self.device_folders))
+        folders = self.device_folders
+        return _joined(self._scan(sources, self.request.cuda_cflags, folders, nvrtc.HEADERS))
 
     def host(self, sources: Sequence[Source], flags: Sequence[str]) -> Scan:
         """Return the same for sources of the host compiler, which tells more after the fact."""
         options = (*self.tools.options, *flags, *header_folder_flags())
-        return _joined(self._scan(sources, options, ()))
+        return _joined(self._scan(sources, options))
 
     def all(self, sources: Sources) -> Scan:
         """Return the same for all sources of a request but the mixed ones."""
@@ -63,7 +64,11 @@ class HeaderSearch(NamedTuple):
         return _joined([device, *(scan._replace(unknown=()) for scan in host)])
 
     def _scan(
-        self, sources: Sequence[Source], options: Sequence[str], system: Sequence[str]
+        self,
+        sources: Sequence[Source],
+        options: Sequence[str],
+        system: Sequence[str] = (),
+        headers: Mapping[str, str] | None = None,
     ) -> Iterator[Scan]:
         flags = preprocessor_flags(_expanded(options))
         texts: dict[tuple[str | None, tuple[str, ...]], list[str]] = {}
@@ -78,6 +83,7 @@ class HeaderSearch(NamedTuple):
                 system_dirs=system,
                 directory=folder,
                 defines=flags.macros,
+                texts=headers,
             )
 
     def hiding(self, read: Iterable[str]) -> tuple[str, ...]:

@@ -118,10 +118,10 @@ class DeviceCompiler(NamedTuple):
 
     def _image(self, request: Request, code: DeviceCode, archs: tuple[str, ...]) -> Image:
         own = code.own[archs[0]]
-        first = [self.tools.include / "tvmffi_cubin" / "mixed" / "device.h"]
+        first: list[str | Path] = [self.tools.include / "tvmffi_cubin" / "mixed" / "device.h"]
         texts = (own.text, *(source.text for source in code.others))
         for header in headers_for(texts, self.tools.cuda_include_dirs):
-            first.append(nvrtc.shim_dir() / header)
+            first.append(header if header in nvrtc.HEADERS else nvrtc.shim_dir() / header)
         flags = (*_AS_HOST, *(f"--pre-include={os.fspath(x)}" for x in first))
         request = request._replace(cuda_cflags=(*flags, *request.cuda_cflags))
         source = own._replace(text=f"{own.text}{code.checks}")

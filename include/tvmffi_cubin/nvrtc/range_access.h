@@ -1,6 +1,5 @@
 // std::begin, std::end, std::size and their kin, without what CCCL's <iterator> takes to compile.
 #pragma once
-#include "initializer_list"
 #include "utility"
 
 namespace std {

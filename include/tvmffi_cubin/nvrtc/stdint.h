@@ -1,4 +1,4 @@
-// Fixed-width integers; the types are in the prelude.
+// Fixed-width integers, in std too; some of the types are in the prelude.
 #pragma once
 #include "limits.h"
 
@@ -49,3 +49,16 @@ typedef uint32_t uint_fast32_t;
 #define INTMAX_MAX INT64_MAX
 #define UINTMAX_MAX UINT64_MAX
 #define SIZE_MAX UINT64_MAX
+
+#define TVMFFI_CUBIN_INTEGERS                                                  \
+  using ::int8_t, ::int16_t, ::int32_t, ::int64_t;                             \
+  using ::uint8_t, ::uint16_t, ::uint32_t, ::uint64_t;                         \
+  using ::int_least8_t, ::int_least16_t, ::int_least32_t, ::int_least64_t;     \
+  using ::uint_least8_t, ::uint_least16_t, ::uint_least32_t, ::uint_least64_t; \
+  using ::int_fast8_t, ::int_fast16_t, ::int_fast32_t, ::int_fast64_t;         \
+  using ::uint_fast8_t, ::uint_fast16_t, ::uint_fast32_t, ::uint_fast64_t;     \
+  using ::intptr_t, ::uintptr_t, ::intmax_t, ::uintmax_t;
+
+namespace std {
+TVMFFI_CUBIN_INTEGERS
+}

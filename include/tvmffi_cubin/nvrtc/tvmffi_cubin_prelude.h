@@ -47,6 +47,13 @@ namespace std {
 using ::ptrdiff_t;
 using ::size_t;
 using nullptr_t = decltype(nullptr);
+using ::clock;
+using ::clock_t;
+using ::free;
+using ::malloc;
+using ::memcpy;
+using ::memset;
+using ::printf;
 }  // namespace std
 
 // Templates, so that the ordinary functions of cuda_device_runtime_api.h, which a source may

@@ -1,1 +1,0 @@
-// assert is NVRTC's own.

@@ -1,1 +1,0 @@
-// NVRTC has declared the runtime header's device part before the source starts.

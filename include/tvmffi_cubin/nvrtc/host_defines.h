@@ -1,1 +1,0 @@
-// The macros of this header are NVRTC's own.

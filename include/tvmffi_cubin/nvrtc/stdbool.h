@@ -1,1 +1,0 @@
-// bool is C++'s own.

@@ -1,1 +1,0 @@
-// memcpy and memset are NVRTC's own.

@@ -1,1 +1,0 @@
-// clock_t and clock are NVRTC's own.
