@@ -43,12 +43,26 @@ def test_an_expression_is_read(text, tree):
 
 
 @pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("x.numel()", "x.numel"),
+        ("x.size(0)", "x.shape[0]"),
+        ("x.stride(-1)", "x.stride[-1]"),
+        ("cdiv(256, 2)", "ceil_div(256, 2)"),
+    ],
+)
+def test_what_torch_and_triton_write_means_the_same(theirs, ours):
+    assert parse(theirs) == parse(ours)
+
+
+@pytest.mark.parametrize(
     ("text", "at", "what"),
     [
         ("n / 256", "256", "use // or ceil_div(a, b) in place of /"),
         ("1.5 * n", "1.5 * n", "an expression has"),
         ("n + 9223372036854775808", "9223372036854775808", "an expression has"),
-        ("n + x.numel()", "x.numel()", "an expression has"),
+        ("n + x.dim()", "x.dim()", "an expression has"),
+        ("in.numel", "in.numel", "'in' is a word of Python's: rename the parameter, by params="),
         ("min(n)", "min(n)", "min has 1 arguments"),
         ("x.shape[n]", "n]", "an index is an integer from -64 to 63"),
     ],

@@ -21,7 +21,8 @@ def check_arch(arch: object, *, what: str = "arch") -> str:
     if not re.fullmatch(r"sm_[1-9]\d{1,2}[af]?|compute_[1-9]\d{1,2}", arch):
         raise ValueError(
             f'{what}={arch!r} is no architecture: write "sm_80", "sm_90a" or, for PTX, '
-            '"compute_90"; several are a list, or in the variable separated by commas'
+            '"compute_90", or nothing for the current device\'s; several are a list, or in the '
+            "variable separated by commas"
         )
     return arch
 

@@ -7,6 +7,8 @@ syntax and meaning, over 64-bit integers. A comparison is 1 or 0, and whatever i
 from __future__ import annotations
 
 import ast
+import keyword
+import re
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -15,8 +17,10 @@ _ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", as
 _COMPARISONS = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
 }  # fmt: skip
-_FUNCTIONS = ("ceil_div", "min", "max")
-_FIELDS = {"shape": True, "stride": True, "numel": False, "data_ptr": False}  # whether indexed
+_FUNCTIONS = {"ceil_div": "ceil_div", "cdiv": "ceil_div", "min": "min", "max": "max"}
+_FIELDS = ("numel", "data_ptr")  # with or without parentheses, as torch has them
+_INDEXED = {"shape": "shape", "size": "shape", "stride": "stride"}
+_PYTHONS = {*keyword.kwlist} - {"and", "or", "not", "True", "False"}
 _LANGUAGE = (
     "an expression has integers, parameters, x.shape[i], x.stride[i], x.numel, x.data_ptr, "
     "+ - * // %, ceil_div, min, max, comparisons, and, or, not"
@@ -63,9 +67,10 @@ def parse(text: str) -> Tree:
     try:
         return _tree(ast.parse(text.strip(), mode="eval").body, text)
     except SyntaxError as error:
-        raise failure(
-            text, max(0, (error.offset or 1) - 1), f"not an expression: {error.msg}"
-        ) from None
+        what = f"not an expression: {error.msg}"
+        if words := [x for x in re.findall(r"\w+", text) if x in _PYTHONS]:
+            what += f"; {words[0]!r} is a word of Python's: rename the parameter, by params="
+        raise failure(text, max(0, (error.offset or 1) - 1), what) from None
 
 
 def lone_name(value: object) -> str:
@@ -86,15 +91,23 @@ def _tree(node: ast.expr, text: str) -> Tree:
             return Number(int(value))
         case ast.Name(id=name):
             return Read(name, node.col_offset)
-        case ast.Attribute(value=ast.Name(id=tensor), attr=field) if _FIELDS.get(field) is False:
+        case (
+            ast.Attribute(value=ast.Name(id=tensor), attr=field)
+            | ast.Call(
+                func=ast.Attribute(value=ast.Name(id=tensor), attr=field), args=[], keywords=[]
+            )
+        ) if field in _FIELDS:
             return Read(tensor, node.col_offset, field)
-        case ast.Subscript(value=ast.Attribute(value=ast.Name(id=tensor), attr=field)) if (
-            _FIELDS.get(field)
-        ):
-            index = _tree(node.slice, text)
+        case (
+            ast.Subscript(value=ast.Attribute(value=ast.Name(id=tensor), attr=field), slice=at)
+            | ast.Call(
+                func=ast.Attribute(value=ast.Name(id=tensor), attr=field), args=[at], keywords=[]
+            )
+        ) if field in _INDEXED:
+            index = _tree(at, text)
             if isinstance(index, Number) and -64 <= index.value < 64:
-                return Read(tensor, node.col_offset, field, index.value)
-            raise failure(text, node.slice.col_offset, "an index is an integer from -64 to 63")
+                return Read(tensor, node.col_offset, _INDEXED[field], index.value)
+            raise failure(text, at.col_offset, "an index is an integer from -64 to 63")
         case ast.UnaryOp(op=ast.Not()):
             return Op("not", (_tree(node.operand, text),))
         case ast.UnaryOp(op=ast.UAdd()):
@@ -115,7 +128,8 @@ def _tree(node: ast.expr, text: str) -> Tree:
             found = tuple(Op(_COMPARISONS[type(op)], pair) for op, pair in pairs)
             return found[0] if len(found) == 1 else Op("and", found)
         case ast.Call(func=ast.Name(id=name), keywords=[]) if name in _FUNCTIONS:
-            if len(node.args) < 2 or (name == "ceil_div" and len(node.args) > 2):
+            op = _FUNCTIONS[name]
+            if len(node.args) < 2 or (op == "ceil_div" and len(node.args) > 2):
                 raise failure(text, node.col_offset, f"{name} has {len(node.args)} arguments")
-            return Op(name, tuple(_tree(part, text) for part in node.args))
+            return Op(op, tuple(_tree(part, text) for part in node.args))
     raise failure(text, node.col_offset, _LANGUAGE)

@@ -51,7 +51,7 @@ TVMFFI_CUBIN_COLD const char* DescribeWanted(const Param& param) {
       "a number",
       "a number",
       "a bool",
-      "bytes of the struct's own layout",
+      "bytes of the struct's own layout (of a ctypes.Structure, bytes(value))",
       "what has its size: bytes, an int of 1 to 8, a float of 4 or 8, of 8 a tensor, None or an "
       "address. The image does not tell its type: declare it with params=",
       "bytes of a CUtensorMap, or the address of one in host memory as ctypes.c_void_p"};
