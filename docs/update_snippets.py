@@ -29,6 +29,7 @@ def pages() -> list[Path]:
     """Return the pages that may quote."""
     return [
         ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
         ROOT / "examples" / "README.md",
         *sorted((ROOT / "docs").glob("*.md")),
     ]
