@@ -91,18 +91,12 @@ def _tree(node: ast.expr, text: str) -> Tree:
             return Number(int(value))
         case ast.Name(id=name):
             return Read(name, node.col_offset)
-        case (
-            ast.Attribute(value=ast.Name(id=tensor), attr=field)
-            | ast.Call(
-                func=ast.Attribute(value=ast.Name(id=tensor), attr=field), args=[], keywords=[]
-            )
+        case ast.Attribute(ast.Name(tensor), field) | ast.Call(
+            ast.Attribute(ast.Name(tensor), field), [], []
         ) if field in _FIELDS:
             return Read(tensor, node.col_offset, field)
-        case (
-            ast.Subscript(value=ast.Attribute(value=ast.Name(id=tensor), attr=field), slice=at)
-            | ast.Call(
-                func=ast.Attribute(value=ast.Name(id=tensor), attr=field), args=[at], keywords=[]
-            )
+        case ast.Subscript(ast.Attribute(ast.Name(tensor), field), at) | ast.Call(
+            ast.Attribute(ast.Name(tensor), field), [at], []
         ) if field in _INDEXED:
             index = _tree(at, text)
             if isinstance(index, Number) and -64 <= index.value < 64:
