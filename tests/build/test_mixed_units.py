@@ -2,6 +2,7 @@
 
 import os
 import struct
+from pathlib import Path
 
 import pytest
 from file_kit import linked, write
@@ -10,6 +11,7 @@ from stub.cuda_array import cuda_array
 import tvmffi_cubin as tc
 from tvmffi_cubin.inline import mixed_device
 from tvmffi_cubin.inline.mixed_host import HostCompiler
+from tvmffi_cubin.kernels.elf import Elf
 
 HEADER = """#pragma once
 template <typename T> __global__ void shared(T* x) { *x = 1; }
@@ -111,6 +113,18 @@ def test_kernels_of_device_files_beside_them_are_exported_where_they_are_named(m
 
 def test_a_refused_launch_is_told_with_its_file(mod, driver_stub):
     with pytest.raises(tc.LaunchLimitError, match=r"two\.cu:\d+: launch of own\(double\)"):
+        mod.refused()
+
+
+def test_a_file_that_names_nothing_of_tvm_ffi_needs_nothing_of_it(here, driver_stub):
+    write("plain.cu", "__global__ void k() {}\nvoid plain() { k<<<1, 5000>>>(); }\n")
+    export = "void plain();\nTVM_FFI_DLL_EXPORT_TYPED_FUNC(refused, plain);\n"
+    write("ops.cu", f"#include <tvm/ffi/function.h>\n__global__ void other() {{}}\n{export}")
+    made = tc.build("plain", sources="plain.cu", output="plain.o", arch="sm_90")
+    symbols = Elf(Path(made).read_bytes()).symbols()
+    assert not [x.name for x in symbols if "TVMFFI" in x.name]
+    mod = tc.load("plain", sources=["plain.cu", "ops.cu"], arch="sm_90")
+    with pytest.raises(tc.LaunchLimitError, match=r"plain\.cu:2: launch of k\("):
         mod.refused()
 
 

@@ -19,7 +19,7 @@ from ..host.steps import compilation
 from ..host.tools import native_cpu
 from ..sources.stubs import stubs
 from .headers import HeaderSearch
-from .mixed_text import mixed_prefix
+from .mixed_text import HOST, mixed_prefix
 from .part_files import PartFiles
 from .request import Request
 from .tools import Toolset
@@ -49,7 +49,8 @@ class HostCode(NamedTuple):
     """Host code to compile: the user's, cut, behind headers of ours."""
 
     text: str
-    prefix: str
+    uses_ffi: bool  # whether tvm-ffi's headers are before it, which take most of g++'s time
+    headers: tuple[str, ...]  # further ones, as directives
     exports: tuple[tuple[str, str], ...]  # functions, and their docstrings
     variables: tuple[str, ...]  # device variables that it names
     output: str  # of an object that is yet to be linked with others, its name
@@ -69,7 +70,8 @@ class HostCode(NamedTuple):
     def unit(self) -> str:
         """The text of the unit, which includes the user's code."""
         lines = [
-            self.prefix,
+            mixed_prefix(self.exports) if self.uses_ffi else f"#include <{HOST}>",
+            *self.headers,
             "#include <tvmffi_cubin/mixed/unit.h>",
             f"TVMFFI_CUBIN_MIXED_UNIT({self.tag})",
             f'#include "{_TEXT}"',
@@ -108,19 +110,21 @@ class HostCompiler(NamedTuple):
     def runtime(self, code: HostCode) -> str:
         """Return the path of the object that such code needs beside its own, compiled once."""
         flags = ("-w", *self._flags(code))
+        name = "exports.cc" if code.uses_ffi else "runtime.cc"
         key = Key("mixed runtime").add("tools", self.tools.versions).add("flags", flags)
+        key.add("name", name)
         key.add("command", self.tools.compiler.command).add("machine", os.uname().machine)
         # It includes nothing of the user's unless a flag does.
         is_user_s = any(flag.startswith(("-include", "--include", "-imacros")) for flag in flags)
         folders = self.request.include_paths if is_user_s else ()
-        make = partial(self._compile_runtime, flags, folders)
+        make = partial(self._compile_runtime, name, flags, folders)
         key.add("folders", folders)
         return os.fspath(self.cache.obtain(key.hexdigest(), make, name=_RUNTIME).so)
 
     def _compile_runtime(
-        self, flags: tuple[str, ...], folders: tuple[str, ...], folder: Path
+        self, name: str, flags: tuple[str, ...], folders: tuple[str, ...], folder: Path
     ) -> Product:
-        source = os.fspath(self.tools.include / "tvmffi_cubin" / "mixed" / "runtime.cc")
+        source = os.fspath(self.tools.include / "tvmffi_cubin" / "mixed" / name)
         step = compilation(source, (*self.tools.compiler.command, *flags), folders)
         build.run([step._replace(made=_RUNTIME)], folder, {})
         return Product(so=_RUNTIME, outdated=self.tools.outdated, versions=self.tools.versions)
@@ -152,7 +156,8 @@ class HostCompiler(NamedTuple):
         tools = self.tools
         files = {**code.sources, _UNIT: code.unit, _TEXT: code.text}
         command, folders = (*tools.compiler.command, *self._flags(code)), self.request.include_paths
-        step = compilation(_UNIT, command, folders, prefix=mixed_prefix(code.exports))
+        prefix = mixed_prefix(code.exports) if code.uses_ffi else ""
+        step = compilation(_UNIT, command, folders, prefix=prefix)
         headers = precompiled.run(
             [step._replace(made=OBJECT)],
             folder,

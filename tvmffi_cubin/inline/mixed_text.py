@@ -27,8 +27,8 @@ from .headers import HeaderSearch
 from .request import Request
 from .tools import Toolset
 
-PREFIX = "tvmffi_cubin/mixed/host.h"
-"""What every unit's host text is compiled behind, before tvm-ffi's headers."""
+HOST = "tvmffi_cubin/mixed/host.h"
+"""What every unit's host text is compiled behind."""
 
 _MACROS = "macros.h"
 
@@ -48,8 +48,8 @@ _ARCH = re.compile(r"(?:sm|compute)_(\d+)([af]?)\Z")
 
 
 def mixed_prefix(exports: Sequence[tuple[str, str]]) -> str:
-    """Return what all units of mixed sources begin with."""
-    return host_unit.prefix(exports, PREFIX)
+    """Return what all units of mixed sources begin with that name anything of tvm-ffi's."""
+    return host_unit.prefix(exports, "tvmffi_cubin/mixed/exports.h", HOST)
 
 
 def expand(

@@ -24,13 +24,14 @@ from ..sources.stubs import Instance, named
 from ..sources.torch import torch_hints
 from .mixed_device import DeviceCode, DeviceCompiler
 from .mixed_host import CUB, HostCode, HostCompiler
-from .mixed_text import expand, mixed_prefix
+from .mixed_text import expand
 from .part_files import PartFiles
 from .request import Request
 from .tools import Toolset
 
 _NVCC = 'nvcc takes some code that NVRTC refuses: if it takes this, compiler="nvcc" builds it'
-_OF_MMA = "\n#include <cuda_fp16.h>\n#include <cuda_bf16.h>"
+_OF_MMA = ("#include <cuda_fp16.h>", "#include <cuda_bf16.h>")
+_OF_FFI = re.compile(r"^(?!#line ).*(?:\btvm|TVM|\bk?DL[A-Z])", re.MULTILINE)
 _UNRESOLVED = re.compile(r"Unresolved extern \w+ '(\w+)'")
 _OWN_CODE = (
     "each file with kernels and host functions has device code of its own: define it in a header "
@@ -165,15 +166,18 @@ class UnitBuilder(NamedTuple):
 
     def _host_code(self, host: HostSide, text: Expansion) -> HostCode:
         exports = self._exports(host)
-        prefix = mixed_prefix(exports)
+        # tvm-ffi's own load_inline has its headers before every string.
+        is_text = self.unit.sources[0].path is None
+        uses_ffi = is_text or _OF_FFI.search(text.text) is not None
+        headers: tuple[str, ...] = ()
         has_cub = any(name.startswith("cub/") for name, _ in text.libraries)
         if has_cub and re.search(r"\bcub\b", host.text):
-            prefix += f"\n{CUB}"
+            headers = (CUB,)
         if any(name == "mma.h" for name, _ in text.libraries):
-            prefix += _OF_MMA  # which is not for the host, and brings them
+            headers += _OF_MMA  # which is not for the host, and brings them
         output = self.request.output if self.request.is_object else ""
         shown = {self._name(x): x.text for x in self.unit.sources if x.path is None}
-        return HostCode(host.text, prefix, exports, host.variables, output, shown)
+        return HostCode(host.text, uses_ffi, headers, exports, host.variables, output, shown)
 
     def _exports(self, host: HostSide) -> tuple[tuple[str, str], ...]:
         """Return the functions that mixed sources export, with docstrings."""

@@ -12,12 +12,14 @@
 #include "launch.h"
 // clang-format on
 #include <assert.h>
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <tvm/ffi/function.h>
+
+#include <new>
 
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
@@ -104,23 +106,3 @@ template <typename T>
 T atomicAdd(T*, T);
 template <typename T>
 T atomicOr(T*, T);
-
-// ---- Exports: tvm-ffi's own, with what was refused within and with its errors set in runtime.cc
-
-#undef TVM_FFI_DLL_EXPORT_TYPED_FUNC_IMPL_
-#define TVM_FFI_DLL_EXPORT_TYPED_FUNC_IMPL_(ExportName, Function)                        \
-  extern "C" TVM_FFI_DLL_EXPORT int __tvm_ffi_##ExportName(                              \
-      void*, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {               \
-    using FuncInfo = ::tvm::ffi::detail::FunctionInfo<std::decay_t<decltype(Function)>>; \
-    static std::string name = #ExportName;                                               \
-    try {                                                                                \
-      ::tvm::ffi::detail::unpack_call<typename FuncInfo::RetType>(                       \
-          std::make_index_sequence<FuncInfo::num_args>{}, &name, Function,               \
-          reinterpret_cast<const ::tvm::ffi::AnyView*>(args), num_args,                  \
-          reinterpret_cast<::tvm::ffi::Any*>(result));                                   \
-    } catch (...) {                                                                      \
-      return ::tvmffi_cubin::EndThrown();                                                \
-    }                                                                                    \
-    if (__builtin_expect(!::tvmffi_cubin::has_refusal, 1)) return 0;                     \
-    return ::tvmffi_cubin::EndRefused(result);                                           \
-  }

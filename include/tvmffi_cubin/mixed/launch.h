@@ -1,15 +1,12 @@
-// What the host text of a mixed source calls: stubs of kernels, launches, exports, throws.
+// What the host text of a mixed source calls: stubs of kernels, and launches.
 //
 // runtime.cc has what is declared here; it is compiled once, and linked with every unit.
 #pragma once
 
 #include <driver_types.h>
 #include <stdint.h>
-#include <tvm/ffi/error.h>
 #include <vector_types.h>
 
-#include <memory>
-#include <sstream>
 #include <typeinfo>
 #include <utility>
 
@@ -115,39 +112,12 @@ inline __attribute__((always_inline)) void EnterKernel(void (*)(Params...)) {
 template <auto kSelf, typename... Args>
 inline __attribute__((always_inline)) void RunStub(Args&... args) {
   EnterKernel<kSelf>(kSelf);
-  void* pointers[] = {const_cast<void*>(static_cast<const volatile void*>(std::addressof(args)))...,
-                      nullptr};
+  void* pointers[] = {
+      const_cast<void*>(static_cast<const volatile void*>(__builtin_addressof(args)))..., nullptr};
   LaunchConfigured(reinterpret_cast<const void*>(kSelf), pointers);
 }
-
-// ---- Exports and throws ----
 
 // Whether a launch of this thread was refused, and no exported function has told it.
 inline thread_local bool has_refusal = false;
 
-// Ends an exported function with such a launch: its result goes.
-int EndRefused(TVMFFIAny* result);
-// Ends one that throws; called where that is caught.
-int EndThrown();
-
-// Throws as TVM_FFI_THROW does, whose own code takes half a small unit's compile time.
-class Thrower {
- public:
-  Thrower(const char* kind, const TVMFFIByteArray* backtrace, bool is_logged);
-  [[noreturn]] ~Thrower() noexcept(false);
-  std::ostringstream& stream();
-
- private:
-  tvm::ffi::detail::ErrorBuilder* builder_;
-};
-
 TVMFFI_CUBIN_END
-
-#define TVMFFI_CUBIN_THROW(ErrorKind, is_logged)                                                \
-  ::tvmffi_cubin::Thrower(#ErrorKind, TVMFFIBacktrace(__FILE__, __LINE__, TVM_FFI_FUNC_SIG, 0), \
-                          is_logged)                                                            \
-      .stream()
-#undef TVM_FFI_THROW
-#define TVM_FFI_THROW(ErrorKind) TVMFFI_CUBIN_THROW(ErrorKind, TVM_FFI_ALWAYS_LOG_BEFORE_THROW)
-#undef TVM_FFI_LOG_AND_THROW
-#define TVM_FFI_LOG_AND_THROW(ErrorKind) TVMFFI_CUBIN_THROW(ErrorKind, true)

@@ -1,0 +1,60 @@
+// What the host text of a mixed source has before host.h where it names anything of tvm-ffi's:
+// tvm-ffi's exports and throws, with what they come to compiled once, in exports.cc.
+#pragma once
+#pragma GCC system_header
+
+// clang-format off
+#include "launch.h"
+// clang-format on
+#include <tvm/ffi/error.h>
+
+#include <sstream>
+
+TVMFFI_CUBIN_BEGIN
+
+// Ends an exported function with such a launch: its result goes.
+int EndRefused(TVMFFIAny* result);
+// Ends one that throws; called where that is caught.
+int EndThrown();
+
+// Throws as TVM_FFI_THROW does, whose own code takes half a small unit's compile time.
+class Thrower {
+ public:
+  Thrower(const char* kind, const TVMFFIByteArray* backtrace, bool is_logged);
+  [[noreturn]] ~Thrower() noexcept(false);
+  std::ostringstream& stream();
+
+ private:
+  tvm::ffi::detail::ErrorBuilder* builder_;
+};
+
+TVMFFI_CUBIN_END
+
+#define TVMFFI_CUBIN_THROW(ErrorKind, is_logged)                                                \
+  ::tvmffi_cubin::Thrower(#ErrorKind, TVMFFIBacktrace(__FILE__, __LINE__, TVM_FFI_FUNC_SIG, 0), \
+                          is_logged)                                                            \
+      .stream()
+#undef TVM_FFI_THROW
+#define TVM_FFI_THROW(ErrorKind) TVMFFI_CUBIN_THROW(ErrorKind, TVM_FFI_ALWAYS_LOG_BEFORE_THROW)
+#undef TVM_FFI_LOG_AND_THROW
+#define TVM_FFI_LOG_AND_THROW(ErrorKind) TVMFFI_CUBIN_THROW(ErrorKind, true)
+
+#include <tvm/ffi/function.h>
+
+#undef TVM_FFI_DLL_EXPORT_TYPED_FUNC_IMPL_
+#define TVM_FFI_DLL_EXPORT_TYPED_FUNC_IMPL_(ExportName, Function)                        \
+  extern "C" TVM_FFI_DLL_EXPORT int __tvm_ffi_##ExportName(                              \
+      void*, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {               \
+    using FuncInfo = ::tvm::ffi::detail::FunctionInfo<std::decay_t<decltype(Function)>>; \
+    static std::string name = #ExportName;                                               \
+    try {                                                                                \
+      ::tvm::ffi::detail::unpack_call<typename FuncInfo::RetType>(                       \
+          std::make_index_sequence<FuncInfo::num_args>{}, &name, Function,               \
+          reinterpret_cast<const ::tvm::ffi::AnyView*>(args), num_args,                  \
+          reinterpret_cast<::tvm::ffi::Any*>(result));                                   \
+    } catch (...) {                                                                      \
+      return ::tvmffi_cubin::EndThrown();                                                \
+    }                                                                                    \
+    if (__builtin_expect(!::tvmffi_cubin::has_refusal, 1)) return 0;                     \
+    return ::tvmffi_cubin::EndRefused(result);                                           \
+  }
