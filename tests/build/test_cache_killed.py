@@ -12,6 +12,8 @@ import pytest
 from cache_crowd import Child, fork, is_right, launcher_in_cache, load
 from stub.driver_stub import DriverStub
 
+from tvmffi_cubin.cache.upkeep import prune
+
 _MOMENTS = 100
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -77,4 +79,8 @@ def test_builders_killed_at_random_moments_leave_a_cache_that_works(own_cache, f
         for key in range(max(1, number - 4), number + 4)
     ]
     assert right == [True] * len(right)
+    # What they left is no lock, and goes a day later.
+    for path in (own_cache / "tmp").iterdir():
+        os.utime(path, (1, 1))
+    prune(str(own_cache), None)
     assert list((own_cache / "tmp").iterdir()) == []

@@ -105,7 +105,10 @@ def test_a_wrapper_gives_the_same_results_and_the_same_dependencies(tmp_path, mo
         monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / name))
         for value in (1, 2):
             built(value, use_pch=use_pch)
-        rows = [read_record(str(x))[0] for x in (tmp_path / name / "records").glob("*.json")]
+        rows = [
+            read_record(str(tmp_path / name), x.stem)[0]
+            for x in (tmp_path / name / "records").glob("*.json")
+        ]
         read.append([set(row.names) for row in rows if row.loaded[0] == "pch.so"])
     first, second = read[0]
     assert first == second == read[1][0]

@@ -3,7 +3,7 @@
 from hashlib import sha256
 
 from tvmffi_cubin.cache.entry import Product
-from tvmffi_cubin.cache.files import read_sealed, write_sealed
+from tvmffi_cubin.cache.files import read_rows
 from tvmffi_cubin.cache.record import record_path
 from tvmffi_cubin.cache.store import Miss
 
@@ -43,9 +43,4 @@ def look_up(cache, base_key=BASE):
 
 def recorded(cache):
     """Return the rows of the record of the build, each as it is in the file."""
-    return read_sealed(record_file(cache))["reads"]
-
-
-def record(cache, rows):
-    """Put other rows in the record of the build, sealed as it should be."""
-    write_sealed(record_file(cache), {"reads": rows})
+    return read_rows(record_file(cache))

@@ -105,7 +105,7 @@ def builds(shared, tmp_path):
         builder = Builder(content, **product)
         entry = Cache(tmp_path / machine).obtain(base_key, builder, is_shared=True)
         finish_uploads()
-        assert entry.is_taken == (not builder.runs)
+        assert (entry.level == "remote") == (not builder.runs)
         return bool(builder.runs)
 
     return call

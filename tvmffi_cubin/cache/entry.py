@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +13,7 @@ from .files import file_digest, read_sealed, stamp_of, write_sealed
 
 if TYPE_CHECKING:
     from .history import Built
+    from .record import Reads
 
 MANIFEST = "manifest.json"
 
@@ -62,14 +62,13 @@ class Product(NamedTuple):
 class Entry(NamedTuple):
     """One published folder of the cache, and the shared object in it; nothing in it ever changes.
 
-    `level` is where it was found: ``"cache"``, ``"layer"``, or ``"private"`` to this process.
-    `is_taken` says whether this call took it from the remote.
+    `level` is where it comes from: ``"cache"``, ``"layer"``, ``"private"`` to this process, or
+    ``"remote"``, taken from there by this call.
     """
 
     path: Path
     so: Path
     level: str = "cache"
-    is_taken: bool = False
 
     @property
     def key(self) -> str:
@@ -97,14 +96,14 @@ def entry_path(root: str, key: str) -> str:
     return f"{root}/entries/{key[:2]}/{key}"
 
 
-def write_manifest(directory: str, product: Product, *, base_key: str, key: str) -> None:
+def write_manifest(directory: str, product: Product, made: Reads, base_key: str) -> None:
     """Describe every file of a folder that is about to be published; raises OSError."""
     manifest = {
-        "key": key,
+        "key": made.entry,
         "base_key": base_key,
-        "so": product.so,
-        "used": product.used,
-        "files": {name: file_digest(f"{directory}/{name}") for name in names_in(directory)},
+        "loaded": made.loaded,
+        "files": {name: file_digest(f"{directory}/{name}") for name in os.listdir(directory)},
+        "read": made.read,
         "created": int(time.time()),
         "versions": dict(product.versions),
         "facts": dict(product.facts),
@@ -113,55 +112,44 @@ def write_manifest(directory: str, product: Product, *, base_key: str, key: str)
     write_sealed(f"{directory}/{MANIFEST}", manifest)
 
 
-def read_manifest(path: str, key: str = "") -> dict[str, Any]:
-    """Return the manifest of an entry, whose key is by default its folder's name.
-
-    Raises `Damaged`, or FileNotFoundError where there is no entry.
-    """
+def read_manifest(path: str) -> dict[str, Any]:
+    """Return the manifest of an entry; raises as `verify`."""
     try:
-        manifest = read_sealed(f"{path}/{MANIFEST}")
+        return read_sealed(f"{path}/{MANIFEST}")
     except (OSError, ValueError) as error:
         raise _missing(path, f"{MANIFEST}: {error}") from None
-    if manifest.get("key") != (key or os.path.basename(path)):
-        raise Damaged(f"{MANIFEST} is another entry's")
-    return manifest
 
 
-def check_entry(path: str, key: str = "") -> dict[str, Any]:
-    """Compare all of an entry with its manifest, and return that; raises as `read_manifest`."""
-    manifest = read_manifest(path, key)
-    for name in names_in(path):
-        if name not in manifest["files"] and name != MANIFEST:
-            raise Damaged(f"{name} does not belong to it")
-    _check_files(path, manifest, manifest["files"])
+def check_entry(path: str) -> dict[str, Any]:
+    """Compare all of an entry with its manifest, and return that; raises as `verify`."""
+    manifest = read_manifest(path)
+    _check_files(path, manifest, {*os.listdir(path), *manifest["files"]} - {MANIFEST})
     return manifest
 
 
 def verify(path: str, names: Sequence[str], known: tuple[str, ...] = ()) -> tuple[str, ...]:
     """Return the stamps of an entry's manifest and files once these are what was published.
 
-    Where the stamps are those that are `known`, nothing is read; raises as `read_manifest`.
+    Where the stamps are those that are `known`, nothing is read. Raises `Damaged`, or
+    FileNotFoundError where there is no entry.
     """
     # Before the content: a change in between then makes the stamp old, not the digest.
     stamps = stamps_of(path, names)
     if stamps != known:
-        _check_files(path, read_manifest(path), names)
+        manifest = read_manifest(path)
+        if manifest["key"] != os.path.basename(path):
+            raise Damaged(f"{MANIFEST} is another entry's")
+        _check_files(path, manifest, names)
     return stamps
 
 
 def stamps_of(path: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the stamps of an entry's manifest and files; raises as `read_manifest`."""
-    found = []
-    for name in (MANIFEST, *names):
-        try:
-            # Not what a link leads to, which may change without it.
-            info = os.stat(f"{path}/{name}", follow_symlinks=False)
-        except OSError as error:
-            raise _missing(path, f"{name} is missing: {error.strerror}") from None
-        if not stat.S_ISREG(info.st_mode):
-            raise Damaged(f"{name} is no plain file")
-        found.append(stamp_of(info))
-    return tuple(found)
+    """Return the stamps of an entry's manifest and files; raises as `verify`."""
+    try:
+        return tuple(stamp_of(os.stat(f"{path}/{name}")) for name in (MANIFEST, *names))
+    except OSError as error:
+        name = os.path.basename(error.filename)
+        raise _missing(path, f"{name} is missing: {error.strerror}") from None
 
 
 def _missing(path: str, problem: str) -> Exception:
@@ -171,16 +159,8 @@ def _missing(path: str, problem: str) -> Exception:
 def _check_files(path: str, manifest: Mapping[str, Any], names: Iterable[str]) -> None:
     for name in names:
         try:
-            is_same = manifest["files"][name] == file_digest(f"{path}/{name}")
-        except (OSError, LookupError) as error:
+            is_same = manifest["files"].get(name) == file_digest(f"{path}/{name}")
+        except OSError as error:
             raise Damaged(f"{name} cannot be read: {error}") from None
         if not is_same:
             raise Damaged(f"the content of {name} is not what was published")
-
-
-def names_in(directory: str) -> Iterator[str]:
-    """Yield the relative paths of all files in a folder, links to folders among them."""
-    for folder, subfolders, names in os.walk(directory):
-        links = [name for name in subfolders if os.path.islink(f"{folder}/{name}")]
-        for name in (*names, *links):
-            yield os.path.relpath(f"{folder}/{name}", directory)

@@ -1,4 +1,4 @@
-"""Files: their stamps and digests, writing them in one step, JSON that says whether it is whole."""
+"""Files: stamps and digests, writing in one step, rows in files that say whether they are whole."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import contextlib
 import hashlib
 import json
 import os
-import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -146,39 +145,31 @@ def is_shared() -> bool:
 
 
 def share(path: str | int) -> None:
-    """Let the group read and write a file or folder where it shares the cache, else nobody."""
-    with contextlib.suppress(OSError):
-        mode = stat.S_IMODE(os.stat(path).st_mode)
-        if is_shared():
+    """Let the group read and write a file or folder, where it shares the cache."""
+    if is_shared():
+        with contextlib.suppress(OSError):
             os.chmod(path, 0o2770 if os.path.isdir(path) else 0o660)
-        elif mode & 0o022:
-            os.chmod(path, mode & ~0o022)
 
 
-def make_folder(path: str, root: str) -> None:
-    """Make a folder of a cache folder, with those above it; raises OSError.
+def make_folder(path: str) -> None:
+    """Make a folder for its user alone, or a group that shares it, with those above it.
 
-    The cache folder itself is made for its user alone, or for its group where that shares it.
+    So whatever the mode of the cache folder itself, nobody else reaches what is below. Raises
+    OSError.
     """
     if not os.path.isdir(path):
-        make_folder(os.path.dirname(path), root)
+        make_folder(os.path.dirname(path))
         with contextlib.suppress(FileExistsError):  # made meanwhile by another
-            os.mkdir(path, 0o755 if path.startswith(f"{root}/") else 0o700)
+            os.mkdir(path, 0o700)
             share(path)
 
 
-# JSON that says whether it is whole
-
-
-def seal(content: Mapping[str, Any]) -> bytes:
-    """Return a JSON object as text whose last member, ``seal``, is a digest of all before it."""
-    body = json.dumps(content, separators=(",", ":")).encode()[:-1] + _SEAL
-    return body + hashlib.sha256(body).hexdigest().encode() + b'"}'
+# Rows in a JSON file that says whether it is whole
 
 
 def read_sealed(path: str) -> dict[str, Any]:
     """Return the content of a sealed file; raises OSError, ValueError where it is damaged."""
-    with open(path, "rb") as file:
+    with open(path, "rb", buffering=0) as file:
         data = file.read()
     body, mark, rest = data.rpartition(_SEAL)
     if hashlib.sha256(body + mark).hexdigest().encode() + b'"}' != rest:
@@ -188,11 +179,26 @@ def read_sealed(path: str) -> dict[str, Any]:
 
 
 def write_sealed(path: str, content: Mapping[str, Any]) -> None:
-    """Replace a file of a cache folder by a sealed one; raises OSError.
+    """Replace a file by a JSON object whose last member is a digest of all before it.
 
-    Its folder, one of the cache folder's, is made where there is none.
+    Its folder is made where there is none; raises OSError.
     """
-    folder = os.path.dirname(path)
-    make_folder(folder, os.path.dirname(folder))
-    write_atomically(path, seal(content))
+    body = json.dumps(content, separators=(",", ":")).encode()[:-1] + _SEAL
+    make_folder(os.path.dirname(path))
+    write_atomically(path, body + hashlib.sha256(body).hexdigest().encode() + b'"}')
     share(path)
+
+
+def read_rows(path: str) -> list[Any]:
+    """Return the rows of a file, newest first; none where it is missing or damaged."""
+    try:
+        rows: list[Any] = read_sealed(path)["rows"]
+        return rows
+    except (OSError, ValueError, LookupError):
+        return []
+
+
+def put_row(path: str, row: Sequence[Any], *, most: int) -> None:
+    """Put a row into a file, in the place of an older one that begins the same; raises OSError."""
+    rows = [row, *(x for x in read_rows(path) if x[0] != row[0])]
+    write_sealed(path, {"rows": rows[:most]})

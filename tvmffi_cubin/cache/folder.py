@@ -34,7 +34,7 @@ def places() -> Places:
         raise ValueError(f"TVMFFI_CUBIN_CACHE={mode!r}: wanted one of {wanted}; or unset it")
     if mode == "off":
         return Places(root, (), mode)
-    check_own(root)
+    _check(root, is_layer=False)
     path = config.get("TVMFFI_CUBIN_CACHE_PATH")
     named = map(_absolute, filter(None, path.split(os.pathsep))) if path else ()
     layers = tuple(layer for layer in named if layer != root)
@@ -48,13 +48,7 @@ def cache_folder() -> str:
     folder = config.get("TVMFFI_CUBIN_CACHE_DIR")
     if not folder:
         # The same answer as platformdirs.user_cache_path on Linux, without the 3 ms of its import.
-        base = os.environ.get("XDG_CACHE_HOME", "").strip() or os.path.expanduser("~/.cache")
-        if not os.path.isabs(base):
-            raise CacheError(
-                f"the user's cache folder is {base!r}, which is no absolute path; "
-                "set TVMFFI_CUBIN_CACHE_DIR to a folder that can be written"
-            )
-        folder = f"{base}/tvmffi_cubin"
+        folder = f"{os.environ.get('XDG_CACHE_HOME') or '~/.cache'}/tvmffi_cubin"
     return _absolute(folder)
 
 
@@ -62,13 +56,8 @@ def _absolute(folder: str) -> str:
     return os.path.abspath(os.path.expanduser(folder))
 
 
-def check_own(root: str) -> None:
-    """Refuse a cache folder that others than the user may write to, by a CacheError."""
-    _check(root, is_layer=False)
-
-
 def _check(folder: str, *, is_layer: bool) -> None:
-    """Refuse a folder that others may write to: who can, runs code here.
+    """Raise CacheError where others may write to a folder: who can, runs code here.
 
     A layer may belong to another user. A folder that a group shares may belong to, and be written
     by, its members.

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .files import read_sealed, write_sealed
-from .key import Key
+from .files import put_row, read_rows
+from .key import Key, digest_of
 
 # How many builds of one name are remembered, in each cache folder.
 _MOST = 8
@@ -61,21 +60,14 @@ def _compared(label: str, new: str, old: str) -> str:
 
 def note(root: str, name: str, built: Sequence[Any]) -> None:
     """Remember that something was built under a name; a disk that takes no more is fine."""
-    built = Built(*built)
-    rows = [built, *(x for x in known([root], name) if x.base_key != built.base_key)]
     with contextlib.suppress(OSError):
-        write_sealed(_path(root, name), {"name": name, "built": rows[:_MOST]})
+        put_row(_path(root, name), built, most=_MOST)
 
 
 def known(roots: Iterable[str], name: str) -> list[Built]:
     """Return what was built under a name in some cache folders, the newest first."""
-    found = []
-    for root in roots:
-        with contextlib.suppress(OSError, ValueError, TypeError, LookupError):
-            found += [Built(*row) for row in read_sealed(_path(root, name))["built"]]
-    return found
+    return [Built(*row) for root in roots for row in read_rows(_path(root, name))]
 
 
 def _path(root: str, name: str) -> str:
-    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-    return f"{root}/history/{digest}.json"
+    return f"{root}/history/{digest_of(name)}.json"

@@ -45,30 +45,16 @@ class LookUps:
         # The parent's are not a forked child's, and another thread may have held the lock.
         self.guard = threading.Lock()
         self.counts: Counter[str] = Counter()
-        self.looking_up = self.building = self.waiting = 0.0
         self.events: deque[CacheEvent] = deque(maxlen=_MOST_EVENTS)
 
-    def found(self, name: str, level: str, seconds: float, reason: str = "") -> None:
-        """Note a look-up that found something at once, in a folder of some level."""
-        event = CacheEvent(name, "hit" if level == "cache" else level, reason, seconds)
-        self._note("hits", event, looked=seconds, built=0.0, total=seconds)
-
-    def missed(
-        self, name: str, outcome: str, reason: str, *, looked: float, built: float, total: float
+    def note(
+        self, name: str, outcome: str, seconds: float, reason: str = "", *, is_hit: bool = False
     ) -> None:
-        """Note a look-up that found nothing at first, and the seconds that it took."""
-        event = CacheEvent(name, "hit" if outcome == "cache" else outcome, reason, total)
-        self._note("misses", event, looked=looked, built=built, total=total)
-
-    def _note(
-        self, kind: str, event: CacheEvent, *, looked: float, built: float, total: float
-    ) -> None:
+        """Note a look-up that found something at once (`is_hit`), or did not."""
+        outcome = "hit" if outcome == "cache" else outcome
         with self.guard:
-            self.counts.update((kind, event.outcome))
-            self.looking_up += looked
-            self.building += built
-            self.waiting += max(total - looked - built, 0.0)
-            self.events.append(event)
+            self.counts.update(("hits" if is_hit else "misses", outcome))
+            self.events.append(CacheEvent(name, outcome, reason, seconds))
 
 
 seen = LookUps()
@@ -80,8 +66,7 @@ os.register_at_fork(after_in_child=seen.clear)
 class CacheInfo(NamedTuple):
     """The cache of this process, and what it was asked for so far.
 
-    Modules are counted, not what a build looks up for itself, such as precompiled headers. Seconds
-    are summed over threads.
+    Modules are counted, not what a build looks up for itself, such as precompiled headers.
 
     Attributes
     ----------
@@ -97,8 +82,6 @@ class CacheInfo(NamedTuple):
         Look-ups that found something at once, and those that did not.
     builds, remote_hits : int
         Misses that built something, and those that the remote answered.
-    looking_up, building, waiting : float
-        Seconds. Waiting is for other processes that built the same, and for the remote.
     events : tuple of CacheEvent
         The last hundred look-ups, the oldest first.
     """
@@ -111,9 +94,6 @@ class CacheInfo(NamedTuple):
     misses: int
     builds: int
     remote_hits: int
-    looking_up: float
-    building: float
-    waiting: float
     events: tuple[CacheEvent, ...]
 
     def __str__(self) -> str:
@@ -124,8 +104,6 @@ class CacheInfo(NamedTuple):
             *([f"remote {self.remote}"] if self.remote else []),
             f"{self.hits} hits, {self.misses} misses: {self.builds} built, "
             f"{self.remote_hits} from the remote",
-            f"{self.looking_up:.3f} s looking up, {self.building:.3f} s building, "
-            f"{self.waiting:.3f} s waiting",
         ]
         missed = [event for event in self.events if event.outcome in ("remote", "built", "failed")]
         lines += [f"  {x.name}: {x.outcome}, {x.seconds:.3f} s: {x.reason}" for x in missed[-10:]]
@@ -153,8 +131,5 @@ def cache_info() -> CacheInfo:
             misses=seen.counts["misses"],
             builds=seen.counts["built"],
             remote_hits=seen.counts["remote"],
-            looking_up=seen.looking_up,
-            building=seen.building,
-            waiting=seen.waiting,
             events=tuple(seen.events),
         )

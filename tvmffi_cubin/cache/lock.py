@@ -9,10 +9,10 @@ import os
 import time
 from collections.abc import Iterator
 
-from .files import make_folder, share
+from .files import make_folder, remove, share
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.05
-# After how many seconds those who wait are told for whom.
+# After how many seconds those who wait are told for what.
 _TOLD = 5.0
 
 # The descriptors whose locks this process holds or waits for. A forked child has them, too, and
@@ -38,24 +38,14 @@ def builder_lock(path: str, *, patience: float, name: str = "a file") -> Iterato
     file whose existence locks. Yields whether it is held. `patience` is in seconds; `name` says
     what is built, for those who wait.
     """
-    owner, descriptor = os.getpid(), _acquire(path, patience)
-    if descriptor < 0:
-        yield False
-        return
+    owner, descriptor = os.getpid(), _acquire(path, patience, name)
     try:
-        # Only told to people: it may be cut off, or left by an earlier holder.
-        text = f"{owner} on {os.uname().nodename}, which builds {name}\n"
-        with contextlib.suppress(OSError):
-            os.truncate(descriptor, 0)
-            os.pwrite(descriptor, text.encode("utf-8", "replace"), 0)
-        yield True
+        yield descriptor >= 0
     finally:
         # Of a forked child that leaves this block as well, the lock is its parent's.
-        if os.getpid() == owner:
+        if descriptor >= 0 and os.getpid() == owner:
             # Before it is unlocked: after that it may be another's.
-            if is_at(descriptor, path):
-                with contextlib.suppress(OSError):
-                    os.unlink(path)
+            remove(path)
             _release(descriptor)
 
 
@@ -67,51 +57,39 @@ def _release(descriptor: int) -> None:
     os.close(descriptor)
 
 
-def is_at(descriptor: int, path: str) -> bool:
-    """Whether a path still leads to the file, or folder, that was opened there."""
-    try:
-        return os.path.samestat(os.fstat(descriptor), os.stat(path))
-    except OSError:
-        return False
-
-
-def _acquire(path: str, patience: float) -> int:
+def _acquire(path: str, patience: float, name: str) -> int:
     """Return the descriptor of the locked file; -1 where it is not to be had."""
     began, pause, is_told = time.monotonic(), _FIRST_PAUSE, False
-    folder = os.path.dirname(path)
     while True:
         descriptor, is_locked = -1, False
         try:
-            make_folder(folder, os.path.dirname(folder))
-            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-            descriptor = os.open(path, flags, 0o666)
+            make_folder(os.path.dirname(path))
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
             _held.add(descriptor)
             share(descriptor)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # Who held it before has removed it: to lock a file that nobody finds excludes nobody.
-            is_locked = is_at(descriptor, path)
+            is_locked = os.fstat(descriptor).st_nlink > 0
             if is_locked:
                 return descriptor
         except BlockingIOError:
-            if not is_told and time.monotonic() - began >= _TOLD:
-                _tell(descriptor, patience)
-                is_told = True
+            pass  # another holds it
         except OSError:
             # It cannot be written, or the file system has no locks.
-            if descriptor >= 0:
-                os.unlink(path)
+            remove(path)
             return -1
         finally:
             if descriptor >= 0 and not is_locked:
                 _release(descriptor)
-        if time.monotonic() - began >= patience:
+        waited = time.monotonic() - began
+        if waited >= patience:
             return -1
+        if waited >= _TOLD and not is_told:
+            is_told = True
+            until = (
+                "" if patience == float("inf") else f"; after {patience:.0f} s this one does, too"
+            )
+            logger = logging.getLogger("tvmffi_cubin")
+            logger.warning("waiting for another process, which builds %s%s", name, until)
         time.sleep(pause)
         pause = min(2 * pause, _LONGEST_PAUSE)
-
-
-def _tell(descriptor: int, patience: float) -> None:
-    who = os.pread(descriptor, 4096, 0).decode("utf-8", "replace").partition("\n")[0]
-    until = "" if patience == float("inf") else f"; after {patience:.0f} s this one builds it, too"
-    logger = logging.getLogger("tvmffi_cubin")
-    logger.warning("waiting for process %s%s", who or "that builds it", until)

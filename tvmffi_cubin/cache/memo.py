@@ -5,12 +5,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from .. import config
-from ..errors import CacheError
-from .files import UNSETTLED, read_sealed, stamp_of, trusted, write_sealed
-from .folder import cache_folder, check_own
+from .files import UNSETTLED, put_row, read_rows, stamp_of, trusted
+from .folder import cache_folder
 
 _Path = str | os.PathLike[str]
 
@@ -28,26 +27,29 @@ def remember(
     """Return `compute()`'s answer about files, from memory or disk while they are unchanged.
 
     Unchanged means: the same paths lead to the same inodes, sizes, modification and change times.
-    Where the cache folder cannot be written, a folder of the user's session has the memo. `what`
-    tells several questions about the same files apart; `stamps` are those of the files, a line
-    each, where the answer is to be that of an earlier moment. An OSError where a file is missing.
+    `what` tells several questions about the same files apart; `stamps` are those of the files, a
+    line each, where the answer is to be that of an earlier moment. An OSError where a file is
+    missing.
     """
     paths = [files] if isinstance(files, (str, os.PathLike)) else files
     names = "\0".join(map(os.path.abspath, paths))
     stamp = _digest(_stamps(names) if stamps is None else stamps)
     known = _answers.get((what, names))
     if known is None or known[0] != stamp:
-        memos = [f"{x}/identity/{_digest(f'{what}//{names}')}.json" for x in _folders()]
-        known = next((x for memo in memos if (x := _read(memo)) and x[0] == stamp), None)
+        # That nobody else may write there is seen to by the look-up that follows.
+        memo = f"{cache_folder()}/identity/{_digest(f'{what}//{names}')}.json"
+        mode = config.get("TVMFFI_CUBIN_CACHE")
+        written = read_rows(memo) if mode != "off" else []
+        known = next((tuple(row) for row in written if row[0] == stamp), None)
         if known is None:
             known = stamp, compute()
             now = _stamps(names)
             if _digest(now) != stamp:
                 return known[1]
             # What may change and keep its stamp is not written down.
-            if UNSETTLED not in map(trusted, now.split("\n")):
-                is_written = config.get("TVMFFI_CUBIN_CACHE") == "on"
-                any(_write(memo, *known) for memo in (memos if is_written else memos[1:]))
+            if mode == "on" and UNSETTLED not in map(trusted, now.split("\n")):
+                with contextlib.suppress(OSError):
+                    put_row(memo, known, most=1)
         _answers[what, names] = known
     return known[1]
 
@@ -60,31 +62,3 @@ def _stamps(names: str) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _folders() -> Iterator[str]:
-    """Yield the cache folder, and one of the user's session for where that is not written.
-
-    A false memo would lead to an entry of other tools: nobody else may write where it lies.
-    """
-    if config.get("TVMFFI_CUBIN_CACHE") != "off":
-        session = os.environ.get("XDG_RUNTIME_DIR") or os.environ.get("TMPDIR") or "/tmp"
-        with contextlib.suppress(CacheError):  # who looks something up in it says so
-            for folder in (cache_folder(), f"{session}/tvmffi_cubin-{os.geteuid()}"):
-                check_own(folder)
-                yield folder
-
-
-def _read(memo: str) -> tuple[str, str] | None:
-    with contextlib.suppress(OSError, ValueError, KeyError):
-        data = read_sealed(memo)
-        return str(data["stamp"]), str(data["text"])
-    return None
-
-
-def _write(memo: str, stamp: str, text: str) -> bool:
-    try:
-        write_sealed(memo, {"stamp": stamp, "text": text})
-    except OSError:
-        return False
-    return True

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from .files import ABSENT, UNSETTLED, file_digest, read_sealed, stamp_of, trusted, write_sealed
+from .files import ABSENT, UNSETTLED, file_digest, put_row, read_rows, stamp_of, trusted
 from .key import Key
 
 # A builder that meets ever new header contents must not grow a record for ever.
@@ -98,18 +98,26 @@ class Reads(NamedTuple):
 
     @classmethod
     def observe(
-        cls, names: Iterable[str], base_key: str, files: Files, loaded: Sequence[str]
+        cls, base_key: str, names: Iterable[str], files: Files, loaded: Sequence[str]
     ) -> Reads:
         """Return the files as they are now, with the key of the entry that follows from them."""
         ordered = tuple(sorted(set(names)))
         # Stamps before digests: a change in between then makes the stamp old, not the digest.
         stamps = tuple(trusted(files.stamp(name)) for name in ordered)
         digests = tuple(map(files.digest, ordered))
-        return cls(entry_key(base_key, ordered, digests), tuple(loaded), ordered, digests, stamps)
+        made = cls("", tuple(loaded), ordered, digests, stamps)
+        return made._replace(entry=entry_key(base_key, made.read))
 
-    def unstamped(self) -> Reads:
-        """Return the same as from elsewhere: whether it holds here is known from digests."""
-        return self._replace(stamps=(UNSETTLED,) * len(self.names), verified=())
+    @classmethod
+    def elsewhere(cls, base_key: str, read: Mapping[str, str], loaded: Sequence[str]) -> Reads:
+        """Return files of another machine: whether they are the same here is known by digests."""
+        stamps = (UNSETTLED,) * len(read)
+        return cls(entry_key(base_key, read), tuple(loaded), (*read,), (*read.values(),), stamps)
+
+    @property
+    def read(self) -> dict[str, str]:
+        """The files' digests by their names."""
+        return dict(zip(self.names, self.digests, strict=True))
 
     def check(self, files: Files, *, may_lack: bool = False) -> Reads | str:
         """Return the same with today's stamps, itself where nothing moved; or which file changed.
@@ -133,10 +141,9 @@ class Reads(NamedTuple):
         )
 
 
-def entry_key(base_key: str, names: Sequence[str], digests: Sequence[str]) -> str:
-    """Return the key of the entry that is built with a base key from files."""
-    key = Key("entry").add("base", base_key).add("names", list(names))
-    return key.add("digests", list(digests)).hexdigest()
+def entry_key(base_key: str, read: Mapping[str, str]) -> str:
+    """Return the key of the entry that is built with a base key from files of some digests."""
+    return Key("entry").add("base", base_key).add("read", read).hexdigest()
 
 
 def record_path(root: str, base_key: str) -> str:
@@ -144,15 +151,11 @@ def record_path(root: str, base_key: str) -> str:
     return f"{root}/records/{base_key}.json"
 
 
-def read_record(path: str) -> list[Reads]:
-    """Return what a record holds, newest first; nothing where it is missing or damaged."""
-    try:
-        return [Reads(row[0], *map(tuple, row[1:])) for row in read_sealed(path)["reads"]]
-    except (OSError, ValueError, TypeError, LookupError):
-        return []
+def read_record(root: str, base_key: str) -> list[Reads]:
+    """Return what a cache folder's record holds, newest first; nothing where it has none."""
+    return [Reads(row[0], *map(tuple, row[1:])) for row in read_rows(record_path(root, base_key))]
 
 
-def write_record(path: str, newest: Reads) -> None:
+def write_record(root: str, base_key: str, newest: Reads) -> None:
     """Put one more into a record, in the place of an older one of its entry; raises OSError."""
-    rows = [newest, *(x for x in read_record(path) if x.entry != newest.entry)]
-    write_sealed(path, {"reads": rows[:_MOST]})
+    put_row(record_path(root, base_key), newest, most=_MOST)

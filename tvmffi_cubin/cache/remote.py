@@ -3,9 +3,11 @@
 Below the remote's URL::
 
     v2/records/<base key>       what builds of this key read → entry keys
-    v2/entries/<2 hex>/<key>    an entry, as a bundle
+    v2/entries/<2 hex>/<key>    an entry, as a tar file
 
-The last writer of a record wins: what is lost so costs one build. Whatever the remote does, a
+All is compressed and begins with a tag (HMAC-SHA256) over the rest and its name, so that none
+serves as another; nothing is unpacked before that is right. The last writer of a record wins: what
+is lost so costs one build. Whatever the remote does, a
 build goes on without it: a call waits for `budget` seconds at most, and after a failure the remote
 is left alone for a minute.
 """
@@ -13,12 +15,17 @@ is left alone for a minute.
 from __future__ import annotations
 
 import functools
+import hmac
+import io
+import json
 import logging
 import os
 import re
 import stat
+import tarfile
 import threading
 import time
+import zlib
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import thread as threads
@@ -27,10 +34,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from .. import config
 from ..errors import CacheError, ToolchainError
-from .bundle import pack, pack_reads, unpack, unpack_reads
-from .entry import Entry
-from .files import write_atomically
-from .record import Files, Reads, read_record, record_path
+from .entry import Entry, check_entry
+from .files import remove, write_atomically
+from .record import Files, Reads, read_record
 from .store import Cache
 
 _URL = "TVMFFI_CUBIN_CACHE_REMOTE"
@@ -39,6 +45,8 @@ _MODE, _BUDGET = f"{_URL}_MODE", f"{_URL}_BUDGET"
 _MAKE_KEY = f"make one with: (umask 077; openssl rand -hex 32 > FILE), and set {_KEY_FILE}=FILE"
 # How many bytes a key has at least.
 _LEAST_KEY = 16
+# How many bytes the tag before what is signed has.
+_TAG = 32
 
 # Seconds for which a remote that failed is left alone.
 _PAUSE = 60.0
@@ -214,7 +222,7 @@ class Sharing:
 
     def take(self, base_key: str, cache: Cache) -> Entry | None:
         """Return an entry that was built elsewhere from files as they are here; else None."""
-        start, key = time.monotonic(), self.remote.key
+        start = time.monotonic()
         if start < self._reads_after:
             return None
         end = start + self.remote.budget
@@ -224,13 +232,16 @@ class Sharing:
             made = next((x for x in rows if isinstance(x.check(files), Reads)), None)
             if made is None:
                 return None
-            path = _entry_path(made.entry)
-            data = self._in_time(end, lambda: self._storage.get(path))
+            data = self._in_time(end, lambda: self._get(_entry_name(made.entry)))
             if data is None:
                 return None
-            with cache.private_directory() as directory:
-                unpack(data, os.fspath(directory), entry=made.entry, key=key)
-                return cache.adopt(base_key, made, directory)._replace(is_taken=True)
+            folder = cache.make_directory()
+            try:
+                with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+                    tar.extractall(folder, filter="data")
+                return cache.adopt(folder, base_key)._replace(level="remote")
+            finally:
+                remove(folder)
         except ValueError as error:
             self._tell("holds what cannot be verified", error)
         # Whatever libraries raise: the call goes on without.
@@ -253,28 +264,47 @@ class Sharing:
         return not any(thread.is_alive() for thread in self._uploads)
 
     def _upload(self, base_key: str, entry: Entry) -> None:
-        key, root = self.remote.key, os.fspath(entry.path.parents[2])
+        root = os.fspath(entry.path.parents[2])
         # Where a file changed while it was built, nothing leads to the entry.
-        known = [x for x in read_record(record_path(root, base_key)) if x.entry == entry.key]
+        known = [x for x in read_record(root, base_key) if x.entry == entry.key]
         try:
             for made in known:
-                data = pack(os.fspath(entry.path), base_key, made, key)
+                check_entry(os.fspath(entry.path))
+                packed = io.BytesIO()
+                with tarfile.open(fileobj=packed, mode="w") as tar:
+                    tar.add(entry.path, arcname=".")
                 try:
                     there = self._reads(base_key)
                 except ValueError:
                     there = []  # it is written anew
-                self._storage.put(_entry_path(made.entry), data)
+                self._put(_entry_name(made.entry), packed.getvalue())
                 rows = [made, *(x for x in there if x.entry != made.entry)][:_MOST_READS]
                 # After the entry: who reads the record finds that.
-                record = pack_reads(rows, base_key=base_key, key=key)
-                self._storage.put(f"v2/records/{base_key}", record)
+                record = json.dumps([(x.read, x.loaded) for x in rows]).encode()
+                self._put(f"records/{base_key}", record)
         except Exception as error:
             self._writes_after = time.monotonic() + _PAUSE
             self._tell(f"cannot be written; where that is meant, set {_MODE}=read", error)
 
     def _reads(self, base_key: str) -> list[Reads]:
-        data = self._storage.get(f"v2/records/{base_key}")
-        return [] if data is None else unpack_reads(data, base_key=base_key, key=self.remote.key)
+        data = self._get(f"records/{base_key}") or b"[]"
+        return [Reads.elsewhere(base_key, *row) for row in json.loads(data)]
+
+    def _get(self, name: str) -> bytes | None:
+        """Return what was signed under a name; a ValueError says why it is not taken."""
+        data = self._storage.get(f"v2/{name}")
+        if data is None:
+            return None
+        if not hmac.compare_digest(data[:_TAG], self._tag(name, data[_TAG:])):
+            raise ValueError("it is damaged, or was signed with another key")
+        return zlib.decompress(data[_TAG:])
+
+    def _put(self, name: str, data: bytes) -> None:
+        body = zlib.compress(data, 1)
+        self._storage.put(f"v2/{name}", self._tag(name, body) + body)
+
+    def _tag(self, name: str, body: bytes) -> bytes:
+        return hmac.digest(self.remote.key, name.encode() + b"\n" + body, "sha256")
 
     def _in_time(self, end: float, work: Callable[[], _T]) -> _T:
         """Return what some work returns, in a thread that no process waits for."""
@@ -297,8 +327,8 @@ class Sharing:
         logging.getLogger("tvmffi_cubin").log(level, "remote cache %s %s: %.300s", url, what, text)
 
 
-def _entry_path(key: str) -> str:
-    return f"v2/entries/{key[:2]}/{key}"
+def _entry_name(key: str) -> str:
+    return f"entries/{key[:2]}/{key}"
 
 
 def _thread(work: Callable[[], None]) -> threading.Thread:

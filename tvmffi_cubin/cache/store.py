@@ -16,10 +16,10 @@ from .. import config
 from ..errors import BuildError, CacheError
 from . import private
 from .entry import Damaged, Entry, entry_path, stamps_of, verify
-from .files import changed_ns, make_folder, remove, share
+from .files import changed_ns, is_shared, make_folder, remove, share
 from .folder import places
 from .lock import builder_lock
-from .record import Files, Reads, read_record, record_path, write_record
+from .record import Files, Reads, read_record, write_record
 
 if TYPE_CHECKING:
     from .entry import Product
@@ -94,7 +94,7 @@ class Cache:
         change = problem = ""
         # What was written last knows the stamps as they are; the folders' order is for entries.
         for folder in reversed(self.folders):
-            for known in read_record(record_path(folder, base_key)):
+            for known in read_record(folder, base_key):
                 current = known.check(files, may_lack=may_lack)
                 if isinstance(current, str):
                     change = change or current
@@ -133,7 +133,7 @@ class Cache:
             return
         with contextlib.suppress(OSError):
             if now != known:
-                write_record(record_path(self._root, base_key), now)
+                write_record(self._root, base_key, now)
             if path.startswith(f"{self._root}/"):
                 moment = time.time()
                 if not moment - _RARELY < os.stat(path).st_mtime <= moment:
@@ -189,49 +189,38 @@ class Cache:
                 entry = self._build(base_key, make)
                 if remote and entry.level == "cache":
                     remote.offer(base_key, entry)
-        if entry.level == "cache":
-            from .upkeep import keep_below_limit
-
-            keep_below_limit(self._root)
+        if entry.level in ("cache", "remote"):
+            self._keep_below_limit()
         return entry
 
     def _build(self, base_key: str, make: Callable[[Path], Product]) -> Entry:
-        root = self._target()
-        while True:
-            try:
-                with private.directory(root) as directory:
-                    started_ns = time.time_ns()
-                    return self._publish(base_key, make(directory), directory, started_ns)
-            except (OSError, BuildError) as error:
-                full = private.says_full(error)
-                if not full or (root != self._root and isinstance(error, BuildError)):
-                    raise
-                if root != self._root:
-                    raise CacheError(
-                        f"neither the cache folder nor {root} has room: {full}; look at df, at "
-                        "quotas, and at ulimit -f"
-                    ) from error
-                if isinstance(error, BuildError):
-                    remove(error.directory)
-                root = private.temporary_root(self._root, full)
-
-    def private_directory(self) -> contextlib.AbstractContextManager[Path]:
-        """Make a folder to build in, on the cache's file system; see `private.directory`."""
-        return private.directory(self._target())
-
-    def _target(self) -> str:
-        """Return the folder that takes what is built."""
-        if self.mode != "on":
-            return private.temporary_root(self._root)
+        directory = self.make_directory()
         try:
-            make_folder(f"{self._root}/tmp", self._root)
-            if not os.access(f"{self._root}/tmp", os.W_OK | os.X_OK):
-                raise OSError(errno.EACCES, os.strerror(errno.EACCES), self._root)
-        except OSError as error:
-            return private.temporary_root(self._root, error)
-        return private.known_root(self._root) or self._root
+            return self._build_in(directory, base_key, make)
+        except (OSError, BuildError) as error:
+            full = private.says_full(error)
+            if not full or not directory.startswith(f"{self._root}/"):
+                raise
+            remove(directory)
+        # Without the error as the context of what is raised now.
+        root = private.temporary_root(self._root, full)
+        return self._build_in(private.make_directory(root), base_key, make)
 
-    def _publish(self, base_key: str, product: Product, directory: Path, started_ns: int) -> Entry:
+    def _build_in(self, directory: str, base_key: str, make: Callable[[Path], Product]) -> Entry:
+        with private.cleared(directory) as folder:
+            started_ns = time.time_ns()
+            return self._publish(base_key, make(folder), directory, started_ns)
+
+    def make_directory(self) -> str:
+        """Make a folder to build in, on the file system of the folder that takes what is built."""
+        if self.mode != "on":
+            return private.make_directory(private.temporary_root(self._root))
+        try:
+            return private.make_directory(private.known_root(self._root) or self._root)
+        except OSError as error:
+            return private.make_directory(private.temporary_root(self._root, error))
+
+    def _publish(self, base_key: str, product: Product, directory: str, started_ns: int) -> Entry:
         """Move a private folder into place; what is in place already is used, never replaced.
 
         A dependency that changed since `started_ns` may not be what the build read: the entry then
@@ -239,11 +228,10 @@ class Cache:
         """
         from .entry import write_manifest
 
-        folder = os.fspath(directory)
         files = Files(self.roots)
-        read = outside((*product.dependencies, *product.absent), folder)
+        read = outside((*product.dependencies, *product.absent), directory)
         loaded = (product.so, *product.used)
-        made = Reads.observe(map(files.portable, read), base_key, files, loaded)
+        made = Reads.observe(base_key, map(files.portable, read), files, loaded)
         problem = product.outdated
         for name in made.names:
             if changed_ns(files.stamp(name)) >= started_ns:
@@ -256,56 +244,71 @@ class Cache:
         if problem:
             _logger.warning("%s; what was built serves this call alone", problem)
             made = made._replace(entry=os.urandom(32).hex())
-        _prune(folder, {product.so, *product.keep})
-        write_manifest(folder, product, base_key=base_key, key=made.entry)
-        return self._place(base_key, made, folder, product.history, is_found=not problem)
+        for name in {*os.listdir(directory)} - {product.so, *product.keep}:
+            remove(f"{directory}/{name}")
+        write_manifest(directory, product, made, base_key)
+        return self._place(base_key, made, directory, product.history, is_found=not problem)
 
-    def adopt(self, base_key: str, made: Reads, directory: Path) -> Entry:
-        """Publish a folder that was built elsewhere, under the files that it was built from.
+    def adopt(self, directory: str, base_key: str | None = None) -> Entry:
+        """Publish a folder that was built elsewhere, and then lies in one of `make_directory`.
 
-        What is in place already is used, never replaced. Whether those files are the ones of this
-        machine is for the next look-up to see. A ValueError where the folder is not what was
-        published under that key.
+        What is in place already is used, never replaced. Whether the files that it was built from
+        are those of this machine is for the next look-up to see. A ValueError where the folder is
+        not what was published, or not of that base key.
         """
         from .entry import check_entry
 
-        manifest = check_entry(os.fspath(directory), made.entry)
-        if manifest.get("base_key") != base_key:
-            raise ValueError(f"the manifest of {made.entry} names another base key")
-        history, folder = manifest.get("history"), os.fspath(directory)
-        return self._place(base_key, made.unstamped(), folder, history, is_found=True)
+        manifest = check_entry(directory)
+        made = Reads.elsewhere(manifest["base_key"], manifest["read"], manifest["loaded"])
+        # The key follows from the files: no entry can claim to be another.
+        if manifest["key"] != made.entry or base_key not in (None, manifest["base_key"]):
+            raise ValueError("it is not found by its key: a file changed while it was built")
+        return self._place(
+            manifest["base_key"], made, directory, manifest["history"], is_found=True
+        )
 
     def _place(
         self, base_key: str, made: Reads, directory: str, history: Any, *, is_found: bool
     ) -> Entry:
-        root = os.path.dirname(os.path.dirname(directory))
+        is_own = directory.startswith(f"{self._root}/")
+        root = self._root if is_own else private.temporary_root(self._root)
         target = entry_path(root, made.entry)
-        for parent, _, names in os.walk(directory):
-            for path in (parent, *(f"{parent}/{name}" for name in names)):
+        if is_shared():
+            for path in (directory, *(f"{directory}/{name}" for name in os.listdir(directory))):
                 share(path)
         verified = stamps_of(directory, made.loaded)
-        make_folder(os.path.dirname(target), root)
-        for _ in range(_TRIES):
+        make_folder(os.path.dirname(target))
+        for attempt in range(_TRIES):
             try:
                 os.rename(directory, target)
                 break
             except OSError as error:
-                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                is_there = error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
+                if not is_there or attempt == _TRIES - 1:
                     raise
             try:
                 verified = verify(target, made.loaded)
                 break
-            except FileNotFoundError:
-                continue
-            except Damaged:
+            except (FileNotFoundError, Damaged):
                 remove(target)
         if is_found:
-            write_record(record_path(root, base_key), made._replace(verified=verified))
+            write_record(root, base_key, made._replace(verified=verified))
             if history is not None:
                 from .history import note
 
                 note(root, *history)
         return Entry(Path(target), Path(target, made.loaded[0]), self._level(root))
+
+    def _keep_below_limit(self) -> None:
+        """Once an hour, look whether the folder holds too much."""
+        try:
+            is_due = os.stat(f"{self._root}/looked").st_mtime < time.time() - _RARELY
+        except OSError:
+            is_due = True
+        if is_due:
+            from .upkeep import keep_below_limit
+
+            keep_below_limit(self._root)
 
 
 @functools.lru_cache(maxsize=256)
@@ -319,10 +322,3 @@ def outside(paths: Sequence[str], directory: str) -> list[str]:
     own = (directory.rstrip("/") + "/", os.path.realpath(directory) + "/")
     absolute = (os.path.join(directory, path) for path in paths)
     return [path for path in absolute if not path.startswith(own)]
-
-
-def _prune(directory: str, keep: set[str]) -> None:
-    """Remove what is in a folder but some files, and the folders that they are in."""
-    for name in os.listdir(directory):
-        if not any(f"{path}/".startswith(f"{name}/") for path in keep):
-            remove(f"{directory}/{name}")

@@ -6,58 +6,47 @@ import contextlib
 import logging
 import os
 import re
-import stat
 import time
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from .. import config
-from ..errors import CacheError
 from .entry import Damaged, check_entry, entry_path, read_manifest
-from .files import make_folder, read_sealed, remove, share, temporary_name
-from .private import sweep, unused
+from .files import make_folder, remove, share, temporary_name
 from .record import read_record
 
 _SIZE = "TVMFFI_CUBIN_CACHE_SIZE"
 _UNLIMITED = "unlimited"
 # Of the limit this much is left filled, so that not every look has to remove something.
 _FILLED = 0.9
-# In seconds: what was used since is spared, since a process may be about to load it. As nothing
-# younger is ever removed, nobody looks more often.
+# In seconds: what was used since is spared, since a process may be about to load it.
 _RECENT = 3600.0
+# In seconds: how long what failed or killed builds left in `tmp` stays. No build takes as long.
+_OLD = 86_400.0
 
 # TVMFFI_CUBIN_CACHE_DIR may name a folder with other things in it by mistake: these names decide
 # what is the cache's own, by kind.
 _PLACES = {
     "entry": r"entries/[0-9a-f]{2}/[0-9a-f]{64}",
-    "build": r"tmp/.*\d+-[0-9a-f]{16}",
+    "build": r"tmp/\d+-[0-9a-f]{16}",
     "record": r"records/[0-9a-f]{64}\.json",
-    "history": r"history/[0-9a-f]{32}\.json",
-    "identity": r"identity/[0-9a-f]{64}\.json",
+    "memo": r"(?:history|identity)/[0-9a-f]{64}\.json",
     "lock": r"locks/[0-9a-f]{64}\.lock",
     "leftover": r"(?:records|history|identity)/\.\d+-[0-9a-f]{16}\.tmp",
-}
-# What entries are whose first file is called so.
-_KINDS = {
-    "generated.json": "images",
-    "tvmffi_cubin.host.o": "side",
-    "tvmffi_cubin.device": "side",
-    "tvmffi_cubin_precompiled.h": "headers",
 }
 
 
 class Item(NamedTuple):
     """A file or folder that the cache made and that is removed as a whole.
 
-    `kind` is one of `_PLACES`; `size` is in bytes on the disk, and `used` when it was last used, to
-    an hour, in seconds since the epoch. `root` is the cache folder.
+    `kind` is one of `_PLACES`; `size` is in bytes, and `used` when it was last used, to an hour, in
+    seconds since the epoch.
     """
 
     kind: str
     path: str
     size: int
     used: float
-    root: str
 
     @property
     def name(self) -> str:
@@ -68,43 +57,33 @@ class Item(NamedTuple):
 class Removed(NamedTuple):
     """How many entries were removed, and how many bytes in all."""
 
-    entries: int = 0
-    size: int = 0
+    entries: int
+    size: int
 
 
 def contents(root: str, *kinds: str) -> list[Item]:
-    """Return what a cache folder holds of some kinds, by default of all; raises CacheError."""
+    """Return what a cache folder holds of some kinds, by default of all, least recent use first."""
     found = []
-    for kind, place in _PLACES.items():
-        if not kinds or kind in kinds:
-            for path in _matching(root, place.split("/")):
-                with contextlib.suppress(FileNotFoundError):
-                    used = os.lstat(path).st_mtime
-                    found.append(Item(kind, path, _size_of(path), used, root))
-    return found
+    for kind in kinds or _PLACES:
+        for path in _matching(root, _PLACES[kind].split("/")):
+            with contextlib.suppress(FileNotFoundError):
+                found.append(Item(kind, path, _size_of(path), os.stat(path).st_mtime))
+    return sorted(found, key=lambda item: (item.used, item.path))
 
 
 def _matching(folder: str, parts: list[str]) -> Iterator[str]:
-    try:
-        names = os.listdir(folder)
-    except (FileNotFoundError, NotADirectoryError):
+    if not os.path.isdir(folder):
         return
-    except OSError as error:
-        raise CacheError(f"{folder} cannot be read: {error}; check who owns it") from error
-    for name in sorted(names):
+    for name in os.listdir(folder):
         if re.fullmatch(parts[0], name):
             path = os.path.join(folder, name)
             yield from _matching(path, parts[1:]) if parts[1:] else (path,)
 
 
 def _size_of(path: str) -> int:
-    info = os.lstat(path)
-    # Of a file that is not written out yet, or is compressed, the blocks may be none.
-    size = max(info.st_blocks * 512, info.st_size)
-    if stat.S_ISDIR(info.st_mode):
-        with contextlib.suppress(OSError), os.scandir(path) as inner:
-            size += sum(_size_of(entry.path) for entry in inner)
-    return size
+    if not os.path.isdir(path) or os.path.islink(path):
+        return os.lstat(path).st_size
+    return sum(_size_of(f"{path}/{name}") for name in os.listdir(path))
 
 
 # The limit
@@ -143,180 +122,132 @@ def size_text(size: float) -> str:
 
 
 def keep_below_limit(root: str) -> None:
-    """Once an hour, remove what was used least recently where a cache folder holds too much."""
-    limit = capacity()
-    mark, moment = f"{root}/looked", time.time() - _RECENT
+    """Remove what was used least recently where a cache folder holds too much, and say so.
+
+    Its file ``looked`` says when this was done for the last time.
+    """
     try:
-        if limit is None or (os.path.exists(mark) and os.stat(mark).st_mtime > moment):
-            return
-        with open(mark, "w"):
-            os.utime(mark)
-        share(mark)
-        plan = plan_prune(root, max_size=limit, filled=_FILLED)
-        chosen = [item for item in plan if item.used < moment]
-        if chosen:
-            removed = prune(root, chosen)
-            logging.getLogger("tvmffi_cubin").info(
-                "cache folder %s: %d entries that were not used for longest were removed, %s freed",
-                *(root, removed.entries, size_text(removed.size)),
-            )
-    except (OSError, CacheError) as error:
+        with open(f"{root}/looked", "w"):
+            share(f"{root}/looked")
+            os.utime(f"{root}/looked")
+        removed = prune(root, capacity(), filled=_FILLED, least_age=_RECENT)
+    except OSError as error:
         logging.getLogger("tvmffi_cubin").debug("%s is not kept below its limit: %s", root, error)
+        return
+    if removed.entries:
+        logging.getLogger("tvmffi_cubin").info(
+            "cache folder %s: %d entries that were not used for longest were removed, %s freed",
+            *(root, removed.entries, size_text(removed.size)),
+        )
 
 
 # What people ask for
 
 
-def plan_prune(root: str, *, max_size: int | None, filled: float = 1.0) -> list[Item]:
-    """Return what is to go so that a folder has at most `max_size` bytes.
+def prune(root: str, limit: int | None, *, filled: float = 1.0, least_age: float = 0.0) -> Removed:
+    """Remove what was used least recently until a folder holds at most `limit` bytes.
 
-    Where there is too much, `filled` is how much of `max_size` is left.
+    Where it holds more, `filled` is how much of `limit` is left. What was used in the last
+    `least_age` seconds is spared. What builds left goes, too. Raises OSError.
     """
+    old = [x for x in contents(root, "build", "lock", "leftover") if x.used < time.time() - _OLD]
+    removed = _remove(root, old)
     found = contents(root)
-    items = [item for item in found if item.kind in ("entry", "build")]
-    items.sort(key=lambda item: (item.used, item.path))
     size = sum(item.size for item in found)
-    kept = size if max_size is None or size <= max_size else max_size * filled
+    kept = size if limit is None or size <= limit else limit * filled
     chosen = []
-    for item in items:
-        if size > kept:
+    for item in found:
+        if size > kept and item.kind == "entry" and item.used <= time.time() - least_age:
             chosen.append(item)
             size -= item.size
-    return chosen
+    if chosen:
+        gone = _remove(root, chosen)
+        rest = _remove(root, (x for x in found if x.kind == "record" and _leads_nowhere(root, x)))
+        removed = Removed(gone.entries, removed.size + gone.size + rest.size)
+    return removed
 
 
-def prune(root: str, items: Iterable[Item]) -> Removed:
-    """Remove what `plan_prune` chose, and what leads nowhere."""
-    removed = _evict(items)
-    sweep(f"{root}/tmp")
-    return removed._replace(size=removed.size + _drop_records(contents(root), _RECENT))
+def _leads_nowhere(root: str, record: Item) -> bool:
+    if record.used > time.time() - _RECENT:
+        return False  # somebody may be about to write to it
+    known = read_record(root, record.name.removesuffix(".json"))
+    return not any(os.path.isdir(entry_path(root, x.entry)) for x in known)
 
 
 def clear(root: str) -> Removed:
     """Remove all that the cache has made in a folder, but for builds that run.
 
-    Other processes may use the cache meanwhile: they find an entry whole or not at all.
+    Other processes may use the cache meanwhile: they find an entry whole or not at all. Raises
+    OSError.
     """
-    found = contents(root)
-    removed = _evict(x for x in found if x.kind in ("entry", "build"))
-    return removed._replace(size=removed.size + _drop_records(found, 0.0, "history", "identity"))
+    recent = time.time() - _RECENT
+    return _remove(root, (x for x in contents(root) if x.kind != "build" or x.used < recent))
 
 
-def _evict(items: Iterable[Item]) -> Removed:
+def _remove(root: str, items: Iterable[Item]) -> Removed:
     entries = size = 0
     for item in items:
         # So that nobody sees it half gone; whoever has mapped it keeps what is mapped.
-        grave = f"{item.root}/tmp/{temporary_name()}"
-        is_build = item.kind == "build"
-        try:
-            make_folder(os.path.dirname(grave), item.root)
-            with unused(item.path) if is_build else contextlib.nullcontext(True) as is_free:
-                if not is_free:
-                    continue
-                os.rename(item.path, grave)
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            raise CacheError(
-                f"{item.path} cannot be removed: {error}; check who owns it, or set "
-                "TVMFFI_CUBIN_CACHE_DIR to another folder"
-            ) from error
-        remove(grave)
-        entries += item.kind == "entry"
-        size += item.size
+        grave = f"{root}/tmp/{temporary_name()}"
+        make_folder(f"{root}/tmp")
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(item.path, grave)
+            remove(grave)
+            entries += item.kind == "entry"
+            size += item.size
     return Removed(entries, size)
 
 
-def _drop_records(found: Iterable[Item], least_age: float, *kinds: str) -> int:
-    """Remove records whose entries are gone, and what killed processes left; return the bytes."""
-    moment = time.time() - least_age
-    gone = 0
-    for item in found:
-        if item.used > moment or item.kind not in ("record", "lock", "leftover", *kinds):
-            continue
-        known = read_record(item.path) if item.kind == "record" else []
-        if not any(os.path.isdir(entry_path(item.root, x.entry)) for x in known):
-            remove(item.path)
-            gone += item.size
-    return gone
+def verify(root: str) -> Iterator[tuple[str, str]]:
+    """Compare every byte of the entries with what was published, and remove what is damaged.
 
-
-def verify(items: Iterable[Item]) -> Iterator[tuple[str, str]]:
-    """Compare every byte of some items with what was published, and remove what is damaged.
-
-    Yields paths and reasons.
+    Yields for each its path, and what is wrong with it.
     """
-    for item in items:
-        # Twice: it may have been removed, or built anew, while it was read.
-        if _problem(item) and (reason := _problem(item)):
-            remove(item.path)
-            yield item.path, reason
-
-
-def _problem(item: Item) -> str:
-    try:
-        if item.kind == "entry":
+    for item in contents(root, "entry"):
+        problem = ""
+        try:
             check_entry(item.path)
-        else:
-            read_sealed(item.path)
-    except FileNotFoundError:
-        return ""  # removed meanwhile
-    except (OSError, ValueError) as error:
-        return str(error)
-    return ""
+        except Damaged as error:
+            problem = str(error)
+            _remove(root, [item])
+        except FileNotFoundError:
+            continue  # removed meanwhile
+        yield item.path, problem
 
 
 class Listed(NamedTuple):
-    """An entry as people see it; of a damaged one nothing else is known.
+    """An entry as people see it.
 
-    `size` is in bytes; `built` and `used` are seconds since the epoch.
+    `name` is the module's, empty of what is no module's own; `file` is what the entry is for: a
+    shared object, or a part of a build. `size` is in bytes; `built` and `used` are seconds since
+    the epoch.
     """
 
     key: str
-    kind: str
     name: str
+    file: str
     archs: tuple[str, ...]
     size: int
     built: float
     used: float
-    base_key: str
     path: str
 
 
-def listed(items: Iterable[Item]) -> Iterator[Listed]:
-    """Yield what is known of entries; those that are gone meanwhile are left out."""
-    for item in items:
+def listed(root: str, names: Collection[str] = ()) -> list[Listed]:
+    """Return what is known of entries, of some names or all, the least recently used first.
+
+    A ValueError where no entry has one of the names.
+    """
+    found = []
+    for item in contents(root, "entry"):
         try:
             manifest = read_manifest(item.path)
-        except FileNotFoundError:
+        except (Damaged, FileNotFoundError):
             continue
-        except Damaged:
-            yield Listed(item.name, "damaged", "?", (), item.size, item.used, item.used, "", "")
-            continue
-        facts, so = manifest["facts"], manifest["so"]
-        kind = _KINDS.get(so, "module")
-        # Images are called as their file is.
-        file = so if kind != "images" else next(iter(manifest["used"]), "?")
-        name = str(facts.get("name") or os.path.splitext(file)[0])
-        yield Listed(
-            key=item.name,
-            kind=kind,
-            # What was imported may have any text, which a terminal might obey.
-            name=name if name.isprintable() else ascii(name),
-            archs=tuple(x for x in map(str, facts.get("archs", ())) if x.isprintable()),
-            size=item.size,
-            built=float(manifest["created"]),
-            used=item.used,
-            base_key=str(manifest["base_key"]),
-            path=item.path,
-        )
-
-
-def entries_named(root: str, names: Collection[str]) -> list[Listed]:
-    """Return the modules of a cache folder by name; all without."""
-    found = [x for x in listed(contents(root, "entry")) if x.kind != "headers"]
+        facts, file, built = manifest["facts"], manifest["loaded"][0], manifest["created"]
+        about = facts.get("name", ""), file, tuple(facts.get("archs", ()))
+        found.append(Listed(item.name, *about, item.size, built, item.used, item.path))
     for name in names:
         if not any(x.name == name for x in found):
             raise ValueError(f"no entry of {root} is called {name!r}; see tvmffi-cubin cache list")
-    found = [x for x in found if not names or x.name in names]
-    return sorted(found, key=lambda x: (x.name, x.key))
+    return [x for x in found if not names or x.name in names]

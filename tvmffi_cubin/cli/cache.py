@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from ..cache import bundle, upkeep
+from ..cache import archive, upkeep
 from ..cache.folder import cache_folder, places
-from ..cache.remote import secret, without_secrets
+from ..cache.remote import without_secrets
 from ..cache.store import Cache
-from ..cache.upkeep import capacity, contents, read_size, size_text
+from ..cache.upkeep import capacity, contents, listed, read_size, size_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,20 +36,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     action(_clear, "remove what was built, but for builds that run")
     export = action(
         _export,
-        "write what was built to an archive for `import`, signed where a key for the remote is "
-        "set, or to a folder for TVMFFI_CUBIN_CACHE_PATH",
+        "write what was built to a tar file for `import`, or to a folder for "
+        "TVMFFI_CUBIN_CACHE_PATH",
     )
     where = export.add_mutually_exclusive_group(required=True)
-    where.add_argument("file", nargs="?", type=Path, metavar="FILE", help="the archive to write")
+    where.add_argument("file", nargs="?", type=Path, metavar="FILE", help="the tar file to write")
     help_ = "the folder to write instead, or to add to"
     where.add_argument("--layer", type=Path, metavar="FOLDER", help=help_)
     help_ = "only modules of this name; may be repeated"
     export.add_argument("--name", action="append", default=[], metavar="NAME", help=help_)
-    text = "take in what `export` wrote; where a key is set, only what is signed with it"
-    import_ = action(_import, text)
-    import_.add_argument("file", type=Path, metavar="FILE", help="the archive")
-    help_ = "take what was exported without a key: it is code that this user will run"
-    import_.add_argument("--unsigned", action="store_true", help=help_)
+    import_ = action(_import, "take in what `export` wrote: code that this user will run")
+    import_.add_argument("file", type=Path, metavar="FILE", help="the tar file")
 
 
 def _path(_: argparse.Namespace) -> int:
@@ -74,38 +71,31 @@ def _stats(_: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
-    rows = upkeep.listed(contents(cache_folder(), "entry"))
-    found = sorted(rows, key=lambda row: (-row.used, row.key))
+    found = listed(cache_folder())[::-1]
     if options.json:
         print(json.dumps([row._asdict() for row in found], indent=2))
         return 0
-    cells = [("NAME", "KIND", "SIZE", "ARCH", "BUILT", "USED", "KEY")]
+    cells = [("NAME", "FILE", "SIZE", "ARCH", "BUILT", "USED", "KEY")]
     for row in found:
         size, archs = size_text(row.size), ",".join(row.archs)
         dates = _date(row.built), _date(row.used)
-        cells.append((row.name, row.kind, size, archs, *dates, row.key[:12]))
+        cells.append((row.name or "-", row.file, size, archs, *dates, row.key[:12]))
     _print_table(cells if found else ())
     return 0
 
 
 def _verify(_: argparse.Namespace) -> int:
     folder = cache_folder()
-    items = contents(folder, "entry", "record", "history", "identity")
-    damaged = 0
-    for path, reason in upkeep.verify(items):
-        damaged += 1
-        print(f"{path}: {reason}; removed", flush=True)
-    size = size_text(sum(item.size for item in items))
-    what = f"{damaged} damaged" if damaged else "all whole"
-    print(f"{folder}: {len(items)} entries and records compared, {size}, {what}")
-    return 1 if damaged else 0
+    done = _watch(upkeep.verify(folder), "was removed")
+    print(f"{folder}: {_entries(len(done))} compared, {done.count(False)} damaged")
+    return 0 if all(done) else 1
 
 
 def _prune(options: argparse.Namespace) -> int:
     folder, limit = cache_folder(), capacity()
     if options.max_size is not None:
         limit = read_size(options.max_size, what="--max-size")
-    return _tell(folder, upkeep.prune(folder, upkeep.plan_prune(folder, max_size=limit)))
+    return _tell(folder, upkeep.prune(folder, limit))
 
 
 def _clear(_: argparse.Namespace) -> int:
@@ -119,36 +109,31 @@ def _tell(folder: str, removed: upkeep.Removed) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
-    # What others could write is signed by nobody.
-    root = places().root
-    entries = upkeep.entries_named(root, options.name)
+    entries = [x for x in listed(places().root, options.name) if x.name]
     if options.layer is not None:
-        moved = bundle.export_layer(root, entries, options.layer)
+        moved = archive.export_layer(entries, options.layer)
     else:
-        moved = bundle.export(root, entries, options.file, secret() or b"")
-    count, problems = _watch(moved, "was left out")
-    left = f", {problems} left out" if problems else ""
-    print(f"{options.layer or options.file}: {_entries(count)}{left}")
+        moved = archive.export(entries, options.file)
+    done = _watch(moved, "was left out")
+    print(f"{options.layer or options.file}: {_entries(sum(done))}")
     return 0
 
 
 def _import(options: argparse.Namespace) -> int:
     root = places().root
-    key = None if options.unsigned else secret()
-    moved = bundle.import_(options.file, Cache(root), key or b"")
-    count, refused = _watch(moved, "was refused")
-    left = f", {refused} refused" if refused else ""
-    print(f"{root}: {_entries(count)} of {options.file} taken{left}")
-    return 1 if refused else 0
+    done = _watch(archive.import_(options.file, Cache(root)), "was refused")
+    print(f"{root}: {_entries(sum(done))} of {options.file} taken")
+    return 0 if all(done) else 1
 
 
-def _watch(moved: Iterable[tuple[str, str]], what: str) -> tuple[int, int]:
-    counts = [0, 0]
-    for name, problem in moved:
-        counts[bool(problem)] += 1
+def _watch(entries: Iterable[tuple[str, str]], what: str) -> list[bool]:
+    """Return for each entry whether it is fine, and print what is the matter with the others."""
+    done = []
+    for name, problem in entries:
+        done.append(not problem)
         if problem:
             print(f"{name} {what}: {problem}", flush=True)
-    return counts[0], counts[1]
+    return done
 
 
 def _entries(count: int) -> str:

@@ -44,10 +44,11 @@ def build(wanted: Build, key: Key, miss: Miss, start: float, is_loaded: bool) ->
         others = history.known(cache.folders, request.name)
         reason = f"{NOTHING}: {built_now.explain(others)}"
     _logger.info("%s is not in the cache: %s", request.name, reason)
-    begun: list[float] = []
+    is_begun = False
 
     def make_product(folder: Path) -> Product:
-        begun.append(time.perf_counter())
+        nonlocal is_begun
+        is_begun = True
         # Compilers are imported where something is built, and nowhere else.
         from ..host import process
         from .assemble import make
@@ -57,7 +58,6 @@ def build(wanted: Build, key: Key, miss: Miss, start: float, is_loaded: bool) ->
         with process.shown(request.verbose), process.meanwhile(loader):
             return make(wanted, folder)._replace(history=(request.name, built_now))
 
-    looked = time.perf_counter() - start
     outcome = "failed"
     try:
         entry = cache.obtain(
@@ -67,11 +67,9 @@ def build(wanted: Build, key: Key, miss: Miss, start: float, is_loaded: bool) ->
             is_shared=True,
             reason=reason,
         )
-        outcome = "remote" if entry.is_taken else "built" if begun else entry.level
+        outcome = "built" if is_begun else entry.level
     finally:
-        end = time.perf_counter()
-        built = end - begun[0] if begun else 0.0
-        seen.missed(request.name, outcome, reason, looked=looked, built=built, total=end - start)
+        seen.note(request.name, outcome, time.perf_counter() - start, reason)
     return entry
 
 

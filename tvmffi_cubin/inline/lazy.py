@@ -130,7 +130,8 @@ class LazyModule:
             staging.mkdir()
             value = call_generate(self._generate, staging)
             made_now = True
-            return _stored(folder, *_read(f"{what}: what generate returned", self._name, value))
+            made = _stored(folder, *_read(f"{what}: what generate returned", self._name, value))
+            return made._replace(facts={"name": self._name})
 
         # Of threads and processes that come here together, one generates, and the others wait.
         with once(what + self._digest):

@@ -131,7 +131,7 @@ def _built_elsewhere(request: Request, key: Key, cache: store.Cache) -> Entry | 
 
 def _note(name: str, found: Entry, start: float, reason: str = "") -> None:
     seconds = time.perf_counter() - start
-    seen.found(name, found.level, seconds, reason)
+    seen.note(name, found.level, seconds, reason, is_hit=True)
     if _logger.isEnabledFor(logging.DEBUG):
         more = f"; {reason}" if reason else ""
         _logger.debug("%s was in the cache (%s, %.2f ms)%s", name, found.level, seconds * 1e3, more)
