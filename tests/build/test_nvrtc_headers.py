@@ -51,6 +51,14 @@ def test_macros_of_the_command_line_do_not_change_them():
     compile_it(includes(own) + KERNEL, options=[f"-D{letter}=1" for letter in letters])
 
 
+@pytest.mark.parametrize("header", ["assert.h", "device_functions.h", "string.h"])
+def test_a_file_of_the_user_s_comes_before_one_of_its_name_beside_its_includer(header, tmp_path):
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library" / "all.h").write_text(f'#include "{header}"\nstatic_assert(OWN, "");\n')
+    (tmp_path / "library" / header).write_text("#define OWN 1\n")
+    compile_it('#include "library/all.h"\n' + KERNEL, include_paths=[tmp_path])
+
+
 def test_cccl_may_define_what_binds_members_in_std_itself(tmp_path):
     folder = tmp_path / "cuda" / "std"
     for name in ("__cccl", "__tuple_dir"):

@@ -58,19 +58,21 @@ BY_CCCL = {
     "visit",
 }
 _NOTHING = (
-    *("assert.h", "cassert", "cstring", "ctime", "cuda_runtime.h", "cuda_runtime_api.h"),
-    *("crt/host_defines.h", "host_defines.h", "initializer_list", "new", "stdbool.h", "string.h"),
-    "time.h",
+    *("cassert", "cstring", "ctime", "cuda_runtime.h", "cuda_runtime_api.h", "initializer_list"),
+    *("crt/host_defines.h", "host_defines.h", "new", "stdbool.h"),
 )
+_OF_C = ("float", "inttypes", "limits", "stdint", "stdio", "stdlib")
 _OF_CCCL = "#include <cuda/std/{}>\nnamespace std {{\nusing namespace ::cuda::std;\n}}\n"
 HEADERS = {
     **dict.fromkeys(_NOTHING, ""),
-    **dict.fromkeys(("cstdio", "stdio.h"), "typedef struct _IO_FILE FILE;\n"),
-    **dict.fromkeys(("cstdlib", "stdlib.h"), "#undef RAND_MAX\n#define RAND_MAX 2147483647\n"),
-    **{f"c{x}": f"#include <{x}.h>\n" for x in ("float", "inttypes", "limits", "stdint")},
+    **{f"c{name}": f"#include <{name}.h>\n" for name in _OF_C},
     **{name: _OF_CCCL.format(name) for name in BY_CCCL},
 }
-"""The texts of headers of which NVRTC or our prelude has most; it takes them before any file."""
+"""The texts of headers of which NVRTC, our prelude or a file has all.
+
+NVRTC takes these before any file, also one that lies beside the file that includes it: so none of
+them has a name that others give their files.
+"""
 # Beside those of types of our own.
 HEADERS["variant"] += "namespace std {\nusing ::cuda::std::get;\n}\n"
 _KIND_OPTIONS = {"relocatable": ["--relocatable-device-code=true"], "ltoir": ["-dlto"]}

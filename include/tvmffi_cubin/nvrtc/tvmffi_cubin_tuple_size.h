@@ -6,11 +6,8 @@
 #if __cplusplus >= 201703L && __has_include(<cuda/std/__cccl/version.h>)
 #include <cuda/std/__cccl/version.h>
 #endif
-#if CCCL_VERSION >= 3005000
+#if CCCL_VERSION >= 3002000
 // CCCL defines them in std itself.
-#include <cuda/std/__tuple_dir/tuple_element.h>
-#include <cuda/std/__tuple_dir/tuple_size.h>
-#elif CCCL_VERSION >= 3002000
 #include <cuda/std/__tuple_dir/structured_bindings.h>
 #else
 namespace std {

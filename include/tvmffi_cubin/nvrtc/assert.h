@@ -1,0 +1,1 @@
+// assert is NVRTC's own.

@@ -1,0 +1,1 @@
+// memcpy and memset are NVRTC's own.

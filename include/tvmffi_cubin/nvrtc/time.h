@@ -1,0 +1,1 @@
+// clock_t and clock are NVRTC's own.
