@@ -1,5 +1,7 @@
 """`load_inline` without a wrapper: what is exported, under which name, with which parameters."""
 
+import sys
+
 import numpy as np
 import pytest
 import tvm_ffi
@@ -7,6 +9,7 @@ from inline_source import SAXPY, load
 from stub.cuda_array import cuda_array, cuda_copy
 
 import tvmffi_cubin as tc
+from tvmffi_cubin.inline import build
 
 # The quick start, as the design has it
 
@@ -157,3 +160,13 @@ def test_a_preamble_of_its_own_reaches_the_kernels_and_the_wrapper():
     host = "int factor() { return FACTOR + (int)sizeof(Pair); }"
     mod = tc.load_inline("preamble", [preamble, kernel, host], functions="factor", arch="sm_90")
     assert mod.factor() == 11
+
+
+def test_a_build_that_takes_long_is_said_on_a_terminal(monkeypatch, capsys):
+    monkeypatch.setattr(build, "PATIENCE", 0)
+    for is_terminal, said in ((False, ""), (True, "tvmffi_cubin: building patience\n")):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda is_terminal=is_terminal: is_terminal)
+        source = f"__global__ void k(int* x) {{ x[0] = {is_terminal:d}; }}"
+        for _ in range(2):  # the second time it is in the cache
+            tc.load_inline("patience", source, arch="sm_90")
+        assert capsys.readouterr().err == said

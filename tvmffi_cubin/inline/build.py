@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import importlib
 import logging
+import sys
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +19,9 @@ from ..cache.key import Key
 from ..cache.store import NOTHING, Cache, Miss
 from .request import Request
 from .tools import TOOLS, Toolset
+
+PATIENCE = 1.0
+"""How long a build may take, in seconds, before it is said on a terminal that it is going on."""
 
 _logger = logging.getLogger("tvmffi_cubin")
 
@@ -60,17 +66,34 @@ def build(wanted: Build, key: Key, miss: Miss, start: float, is_loaded: bool) ->
 
     outcome = "failed"
     try:
-        entry = cache.obtain(
-            built_now.base_key,
-            make_product,
-            name=request.name,
-            is_shared=True,
-            reason=reason,
-        )
+        with _said(request.name):
+            entry = cache.obtain(
+                built_now.base_key,
+                make_product,
+                name=request.name,
+                is_shared=True,
+                reason=reason,
+            )
         outcome = "built" if is_begun else entry.level
     finally:
         seen.note(request.name, outcome, time.perf_counter() - start, reason)
     return entry
+
+
+@contextlib.contextmanager
+def _said(name: str) -> Iterator[None]:
+    """Say to who looks on, at a terminal or in a notebook, that a build takes its time."""
+    if not (sys.stderr.isatty() or "ipykernel" in sys.modules):
+        yield
+        return
+    said = f"tvmffi_cubin: building {name}"
+    timer = threading.Timer(PATIENCE, lambda: print(said, file=sys.stderr, flush=True))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _import_loader() -> None:
