@@ -15,6 +15,15 @@ struct Maps { CUtensorMap maps[2]; };
 __global__ void k(const __grid_constant__ CUtensorMap map, const __grid_constant__ Maps maps) {}
 void run() { k<<<1, 1>>>(CUtensorMap(), Maps()); }
 """,
+    "types that the headers of CUDA's libraries name": """
+#if CUDART_VERSION >= 13000
+__global__ void k(cudaEmulationMantissaControl* x, cudaEmulationSpecialValuesSupport y) {}
+void run() { k<<<1, 1>>>(nullptr, cudaEmulationSpecialValuesSupport()); }
+#else
+__global__ void k(cudaDataType* x) {}
+void run() { k<<<1, 1>>>(nullptr); }
+#endif
+""",
     "a mark of a line within a declaration": """
 #include <cooperative_groups.h>
 extern
