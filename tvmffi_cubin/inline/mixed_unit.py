@@ -282,7 +282,7 @@ class UnitBuilder(NamedTuple):
         return compiler.obtain(code, tuple(asked.values()))
 
     def _device_error(self, error: CompileError) -> CompileError:
-        hints = [*torch_hints(error.log)]
+        hints = torch_hints(error.log)
         if missing := _UNRESOLVED.search(error.log):
             name = demangle(missing[1])
             hints.append(

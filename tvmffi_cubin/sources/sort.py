@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from .facts import SourceFacts, read
 from .headers import HeaderCode, header_code
@@ -12,16 +12,14 @@ from .source import Source
 if TYPE_CHECKING:
     from ..inline.request import Request
 
+T = TypeVar("T")
+
 
 class HostSource(NamedTuple):
-    """A source for the host compiler and the file that holds it in the build folder.
-
-    A preamble (includes, macros, types) is given to both compilers, where there are both sides.
-    """
+    """A source for the host compiler and the file that holds it in the build folder."""
 
     file: str
     source: Source
-    is_preamble: bool = False
 
 
 class HostFile(NamedTuple):
@@ -73,125 +71,97 @@ def sort_sources(request: Request) -> Sources:
     ValueError
         There are device libraries, and nothing to link them with.
     """
-    if request.is_by_nvcc:
-        return _for_nvcc(request)
-    wanted = {export.name for export in request.functions or () if export.instances is None}
-    found = [read(source.text) for source in request.cuda_sources]
-    is_mixed = _are_mixed(request, found, wanted)
-    device, host = ([], []) if is_mixed else _sort_cuda(request, found)
-    mixed_files, device_files, host_files = _sort_files(request, wanted, is_mixed=is_mixed)
-    device = [*request.kernel_sources, *device, *device_files]
-    if request.device_libraries and not (device or is_mixed or mixed_files):
+    texts = _kinds(request.cuda_sources, request, has_kernels=bool(request.kernel_sources))
+    is_mixed = "mixed" in texts
+    has_kernels = is_mixed or bool(request.kernel_sources)
+    files = _kinds(request.files.cuda, request, has_kernels=has_kernels)
+    mixed: list[tuple[Source, ...]] = []
+    host: list[HostSource] = []
+    device = [*request.kernel_sources]
+    if is_mixed:
+        mixed.append(request.cuda_sources)
+    else:
+        # Includes, macros and types alone are given to both compilers, where there are both sides.
+        both = ["preamble"] if device or "device" in texts else []
+        device += _of_kinds(request.cuda_sources, texts, ["device", *both])
+        if not {*both, "device"}.issuperset(texts):
+            numbered = _numbered("cuda_sources_{}.cu", request.cuda_sources)
+            host = _of_kinds(numbered, texts, ["host", "preamble"])
+    mixed += ((x,) for x in _of_kinds(request.files.cuda, files, ["mixed"]))
+    device += _of_kinds(request.files.cuda, files, ["device"])
+    if request.device_libraries and not (device or mixed):
         raise ValueError(
             "device_libraries are linked with the device sources, and there are none: link them "
             "with nvjitlink.link and give the image as embed_cubin"
         )
-    hosts = [facts for facts in found if is_mixed or facts.kind == "host"]
-    hosts += [read(source.text) for source in request.cpp_sources]
+    own = [HostFile(source, "c") for source in request.files.c]
+    own += [HostFile(source, "c++") for source in request.files.cxx]
+    wrappers = _of_kinds(request.files.cuda, files, ["host"])
+    # A file of types and macros alone is nothing to compile, unless it is all that there is.
+    if wrappers or own or not (device or mixed):
+        wrappers += _of_kinds(request.files.cuda, files, ["preamble"])
+    own += [HostFile(source, "cuda") for source in wrappers]
+    hosts = [x for x in map(_facts, request.cuda_sources) if is_mixed or x.kind == "host"]
+    hosts += map(_facts, request.cpp_sources)
     return Sources(
         device=tuple(device),
         cuda_host=tuple(host),
         cpp=_numbered("cpp_sources_{}.cpp", request.cpp_sources),
-        mixed=((request.cuda_sources,) if is_mixed else ()) + mixed_files,
-        files=host_files,
+        mixed=tuple(mixed),
+        files=tuple(own),
         has_binaries=bool(request.files.binaries),
         host_functions=tuple(x.qualified for facts in hosts for x in facts.functions),
     )
 
 
-def _for_nvcc(request: Request) -> Sources:
-    """Return the sources where all of CUDA's are host code, of which nvcc takes the kernels out."""
-    files = request.files
-    groups = {"c": files.c, "c++": files.cxx, "cuda": files.cuda}
-    return Sources(
-        device=(),
-        cuda_host=_numbered("cuda_sources_{}.cu", request.cuda_sources),
-        cpp=_numbered("cpp_sources_{}.cpp", request.cpp_sources),
-        mixed=(),
-        files=tuple(HostFile(source, kind) for kind, group in groups.items() for source in group),
-        has_binaries=bool(files.binaries),
-        host_functions=(),
-    )
+def _facts(source: Source) -> SourceFacts:
+    return read(source.text)
 
 
 def _numbered(file: str, sources: Sequence[Source]) -> tuple[HostSource, ...]:
     return tuple(HostSource(file.format(i), source) for i, source in enumerate(sources))
 
 
-def _sort_cuda(
-    request: Request, found: Sequence[SourceFacts]
-) -> tuple[list[Source], list[HostSource]]:
-    """Return which CUDA sources, of which none is mixed, are for NVRTC, and which wrappers."""
-    device: list[Source] = []
-    host: list[HostSource] = []
-    has_device = bool(request.kernel_sources) or any(f.kind == "device" for f in found)
-    for index, (source, facts) in enumerate(zip(request.cuda_sources, found, strict=True)):
-        preamble = has_device and _is_preamble(facts)
-        if facts.kind == "device" or preamble:
-            device.append(source)
-        if facts.kind == "host":
-            host.append(HostSource(f"cuda_sources_{index}.cu", source, preamble))
-    if all(source.is_preamble for source in host):
-        host = []
-    return device, host
+def _of_kinds(sources: Sequence[T], kinds: Sequence[str], wanted: Sequence[str]) -> list[T]:
+    return [source for source, kind in zip(sources, kinds, strict=True) if kind in wanted]
 
 
-def _are_mixed(request: Request, found: Sequence[SourceFacts], wanted: set[str]) -> bool:
-    """Whether the CUDA sources have kernels and host code, by their own texts or their headers'."""
-    if any(_is_mixed(facts, wanted) for facts in found):
-        return True
-    pairs = [*zip(request.cuda_sources, found, strict=True)]
-    if header_code([source for source, facts in pairs if _may_launch(facts)], request).launches:
-        return True
+def _kinds(sources: Sequence[Source], request: Request, *, has_kernels: bool) -> list[str]:
+    """Return what each CUDA source is: ``"mixed"``, ``"device"``, ``"host"``, or ``"preamble"``.
+
+    The last holds what either side may need, includes, macros and types. `has_kernels` says that
+    there are kernels elsewhere.
+    """
+    if request.is_by_nvcc:  # which takes the kernels out of host code
+        return ["host"] * len(sources)
+    found = [*map(_facts, sources)]
     # Where something else brings kernels, launches tell: a wrapper may share a header with the
     # kernels that it launches as `CubinKernel`, for NVRTC's sake.
-    is_all = all(facts.kind == "host" for facts in found)
-    host = [x for x, facts in pairs if facts.kind == "host" and (is_all or not _is_preamble(facts))]
-    if not (host and request.is_compiled) or request.images:
-        return False
-    code = header_code(host, request)
-    return code.launches or (code.kernels and is_all and not request.kernel_sources)
-
-
-def _sort_files(
-    request: Request, wanted: set[str], *, is_mixed: bool
-) -> tuple[tuple[tuple[Source, ...], ...], tuple[Source, ...], tuple[HostFile, ...]]:
-    """Return the files that are mixed, those for NVRTC, and the others."""
-    mixed: list[tuple[Source, ...]] = []
-    device, wrappers, empty = [], [], []
-    found = [read(source.text) for source in request.files.cuda]
-    is_all = not (request.kernel_sources or request.images or is_mixed)
-    is_all = is_all and all(facts.kind == "host" for facts in found)
-    launched = _launched_elsewhere(found)
-    for source, facts in zip(request.files.cuda, found, strict=True):
-        is_host, is_preamble = facts.kind == "host", _is_preamble(facts)
-        is_asked = is_host or _may_launch(facts)
-        headers = header_code((source,), request) if is_asked else HeaderCode()
-        by_headers = headers.launches or (headers.kernels and is_all and not is_preamble)
-        is_unit = by_headers or _is_mixed(facts, wanted) or launched.intersection(_defined(facts))
-        if is_unit or _is_for_others(source, facts, request):
-            mixed.append((source,))
-        elif not is_host or (headers.kernels and is_preamble):
-            device.append(source)
-        elif is_preamble:
-            empty.append(source)
-        else:
-            wrappers.append(source)
-    host = [HostFile(source, "c") for source in request.files.c]
-    host += [HostFile(source, "c++") for source in request.files.cxx]
-    # A file of types and macros alone is nothing to compile, unless it is all that there is.
-    if wrappers or host or not (device or mixed):
-        wrappers += empty
-    host += [HostFile(source, "cuda") for source in wrappers]
-    return tuple(mixed), tuple(device), tuple(host)
-
-
-def _launched_elsewhere(found: Sequence[SourceFacts]) -> set[str]:
-    """Return the kernels that files launch which they do not define: they need stubs elsewhere."""
-    names = set()
+    is_all = not (has_kernels or request.images) and all(x.kind == "host" for x in found)
+    wanted = {export.name for export in request.functions or () if export.instances is None}
+    # Kernels that a source launches and another defines need stubs there.
+    launched: set[str] = set()
     for facts in found:
-        names |= {x.kernel for x in facts.launches if x.in_host} - _defined(facts)
-    return names
+        launched |= {x.kernel for x in facts.launches if x.in_host} - _defined(facts)
+    kinds = []
+    for source, facts in zip(sources, found, strict=True):
+        kind = facts.kind
+        is_asked = kind == "host" or any(function.defined for function in facts.functions)
+        headers = header_code((source,), request) if is_asked else HeaderCode()
+        if kind == "host" and not (facts.kernels or facts.functions or facts.uses_host):
+            # Of a file that includes kernels, these are all.
+            has_own = headers.kernels and source.path is not None
+            kind = "device" if has_own else "preamble"
+        if (
+            _is_mixed(facts, wanted)
+            or headers.launches
+            or (headers.kernels and is_all and kind != "device")
+            or launched & _defined(facts)
+            or _is_for_others(source, facts, request)
+        ):
+            kind = "mixed"
+        kinds.append(kind)
+    return kinds
 
 
 def _defined(facts: SourceFacts) -> set[str]:
@@ -204,16 +174,6 @@ def _is_for_others(source: Source, facts: SourceFacts, request: Request) -> bool
         return False
     kernels = any(kernel.defined and not kernel.template_params for kernel in facts.kernels)
     return not (kernels or header_code((source,), request).kernels)
-
-
-def _is_preamble(facts: SourceFacts) -> bool:
-    """Whether a source holds what either side may need: includes, macros, types; no functions."""
-    return not (facts.kernels or facts.functions or facts.uses_host)
-
-
-def _may_launch(facts: SourceFacts) -> bool:
-    """Whether a source has kernels and host functions, which may hand them on to a header's."""
-    return facts.kind == "device" and any(function.defined for function in facts.functions)
 
 
 def _is_mixed(facts: SourceFacts, wanted: set[str]) -> bool:
