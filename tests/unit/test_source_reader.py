@@ -96,7 +96,6 @@ def test_text_that_only_looks_like_a_kernel(text):
         "template <class T> requires (sizeof(T) > 3) __global__ void k(T x) {}",
         'R"(" __global__ void no() {})"; auto c = u8\'"\'; __global__ void k() {}',
         "struct S { friend __global__ void no(int); };\n__global__ void k() {}",
-        "void f() {\n__global__ void k(int n) {}",
         "A_HEADER_S(1)\ntemplate <class T> __global__ void k(T größe) {}",
     ],
 )
@@ -242,9 +241,8 @@ def test_any_text_is_read_and_places_are_those_of_the_source():
             source = source[:place] + piece + source[place + rnd.choice((0, 0, 5, 100)) :]
         for kernel in read(source).kernels:
             if kernel.span:
-                first, last, body = kernel.span
+                first, _, body = kernel.span
                 assert source[first - 1] == "("
-                assert source[last] in ")}]" or not read(source).readable
                 assert body is None or source[body - 1] == "{"
 
 

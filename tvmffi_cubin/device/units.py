@@ -81,9 +81,6 @@ def _is_header(source: Source, request: Request) -> bool:
     facts = read(source.text)
     if source.path is not None or facts.uses_host or any(x.defined for x in facts.kernels):
         return False
-    # What the reader does not follow may define anything.
-    if facts.kind == "device" and not facts.readable:
-        return False
     if any(found.is_shared for found in facts.definitions):
         return False
     return not header_code((source,), request).kernels

@@ -82,7 +82,6 @@ class SourceFacts(NamedTuple):
     has_variables: bool  # of device memory
     exports: tuple[str, ...]  # as far as it shows; a macro of a header may hide more
     words: frozenset[str]  # and signs, of its code
-    readable: bool  # its brackets are matched
 
 
 @lru_cache(maxsize=16)
@@ -115,8 +114,6 @@ def read(source: str) -> SourceFacts:
         elif item.is_device_variable and "extern" not in item.words:
             has_variables = True
             definitions += [_declared(tokens, item, name) for name in item.names]
-    if not tokens.is_balanced:
-        kernels += _hidden(tokens, {kernel.name for kernel in kernels})
     words = frozenset(tokens.texts)
     launches = tuple(_launches(tokens, items)) if "<<<" in words else ()
     uses_host = any(re.match(_HOST_INCLUDE, x) for x in includes) or _uses_host(tokens, words)
@@ -137,7 +134,6 @@ def read(source: str) -> SourceFacts:
         has_variables=has_variables,
         exports=tuple(_exports(tokens)),
         words=words,
-        readable=tokens.is_balanced,
     )
 
 
@@ -183,20 +179,6 @@ def _listed(tokens: Tokens, brackets: tuple[int, int], lists: _Lists) -> tuple[P
     if words not in lists:
         lists[words] = tuple(parameters(tokens, brackets))
     return lists[words]
-
-
-def _hidden(tokens: Tokens, known: set[str]) -> Iterator[KernelFact]:
-    """Iterate over kernels that unmatched brackets hide, so that none is taken for host code."""
-    begin = -1
-    for number, text in enumerate(tokens.texts):
-        if text == "__global__":
-            begin = number
-        elif begin >= 0 and text in ("(", ")", "{", "}", ";"):
-            name = tokens.texts[number - 1]
-            if text == "(" and number > begin + 1 and name not in known:
-                line = tokens.line(number)[1]
-                yield KernelFact(name, (), False, None, None, line, True)
-            begin = -1
 
 
 def _namespaces(item: Item) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from .tokens import Token, Tokens, bodies, lex
+from .tokens import Token, Tokens, lex
 
 # How many tokens expansions may add, and how far one may lead into another.
 _MOST = 1 << 18
@@ -34,11 +34,6 @@ _TELLING = (
     r"__(?:global|device|host|launch_bounds|cluster_dims|block_size|maxnreg|constant|shared"
     r"|managed|grid_constant|forceinline|noinline|restrict|align)__|__restrict\b"
     r'|<<<|\bextern\s*"C|\bTVM_FFI_|\btvm\s*::\s*ffi\b'
-)
-_TELLING_DEFINE = rf"#[ \t]*define\b(?:[^\n\\]|\\.|\\\n)*?(?:{_TELLING})"
-# Of a body: conditionals, launches, and uses of the host's libraries.
-_TELLING_BODY = re.compile(
-    r"#(?!\s*pragma)|<<<|cudaLaunch|cudaGraphAdd|tvm|TVM|EMBED_CUBIN|TORCH_|PYBIND11|torch|Tensor"
 )
 _IN_BODY = r'"(?:[^"\\]|\\.)*"|(?P<quoted>(?<!#)#(?!#)\s*\w+)|\s*##\s*|[A-Za-z_]\w*'
 _NAME = r"[A-Za-z_]\w*"
@@ -68,7 +63,7 @@ def read_raw(source: str) -> tuple[Tokens, list[str]]:
     of conditionals are tokens, too.
     """
     reader = _Reader()
-    found, place = _lexed(source), 0
+    found, place = lex(source), 0
     for number, token in enumerate(found):
         if token[0] == "line":
             reader.add(found[place:number])
@@ -82,13 +77,6 @@ def read_raw(source: str) -> tuple[Tokens, list[str]]:
     if telling:
         tokens = _Expander(telling).run(tokens, frozenset())
     return Tokens(source, tokens), reader.includes
-
-
-def _lexed(source: str) -> list[Token]:
-    """Return the tokens of a text, without those of bodies that have nothing to tell: most."""
-    if "define" in source and re.search(_TELLING_DEFINE, source):
-        return lex(source)
-    return lex(source, [x for x in bodies(source) if not _TELLING_BODY.search(source, *x)])
 
 
 class _Reader:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import accumulate
 
@@ -21,14 +21,6 @@ _PIECE = re.compile(
     rf"(^[ \t]*{_DIRECTIVE}|[^\S\n]+|\n+|\\\r?\n|{_COMMENT}|(?=[uULR\"'])(?:{_LITERAL})"
     r"|(?:[^\W\d]|\$)[\w$]*|\.?\d(?:[eEpP][+-]|'?[\w.])*|<<<|::|->|\[\[|[^\s\w])",
     re.MULTILINE,
-)
-# Each alternative begins with a character, so that the search skips what is before it.
-_COARSE = re.compile(
-    rf"{_DIRECTIVE}|{_COMMENT}"
-    r'|"(?:(?<=R")(?P<mark>[^ ()\\\t\n"]{0,16})\((?s:.*?)(?:\)(?P=mark)"|\Z)'
-    r'|(?:[^"\\\n]|\\(?s:.))*"?)'
-    r"|'(?:(?<!\w')|(?<=\b[uUL]'))(?:[^'\\\n]|\\(?s:.))*'?"
-    r"|\)(?P<body>\s*\{)|\{|\}"
 )
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _BRACKETS = frozenset(("(", ")", "[", "]", "{", "}", "[["))
@@ -59,33 +51,13 @@ class _Kinds(dict[str, str]):
         return kind
 
 
-def lex(source: str, without: Sequence[tuple[int, int]] = ()) -> list[Token]:
-    """Return the tokens of a text, but for stretches of it."""
+def lex(source: str) -> list[Token]:
+    """Return the tokens of a text."""
     kind_of = _Kinds()
-    found: list[Token] = []
-    at = 0
-    for start, end in (*without, (len(source), 0)):
-        texts = [text for text, _ in _PIECE.findall(source, at, start)]
-        kinds = [kind_of[text] for text in texts]
-        places = [*accumulate(map(len, texts), initial=at)]
-        found += [x for x in zip(kinds, texts, places, places[1:], strict=False) if x[0]]
-        at = end
-    return found
-
-
-def bodies(source: str) -> Iterator[tuple[int, int]]:
-    """Iterate over where bodies of functions begin and end, inside of their braces."""
-    depth = start = 0
-    for match in _COARSE.finditer(source):
-        mark = match[0]
-        if mark == "}":
-            depth -= depth > 0
-            if depth == 0 and start:
-                yield start, match.start()
-                start = 0
-        elif match["body"] or (mark == "{" and depth):
-            depth += 1
-            start = start or match.end()
+    texts = [text for text, _ in _PIECE.findall(source)]
+    kinds = [kind_of[text] for text in texts]
+    places = [*accumulate(map(len, texts), initial=0)]
+    return [x for x in zip(kinds, texts, places, places[1:], strict=False) if x[0]]
 
 
 class Tokens:
@@ -109,10 +81,9 @@ class Tokens:
         self.partner: dict[int, int] = {}  # of opening brackets
         self.opening: dict[int, int] = {}  # of closing ones
         self.angles: dict[int, int] = {}  # as far as `angle` was asked: what closes a `<`, or -1
-        self.is_balanced = self._match()
+        self._match()
 
-    def _match(self) -> bool:
-        is_balanced = True
+    def _match(self) -> None:
         opened: list[tuple[str, int]] = []
         waiting = {")": 0, "]": 0, "}": 0}
         brackets = [pair for pair in enumerate(self.texts) if pair[1] in _BRACKETS]
@@ -127,9 +98,6 @@ class Tokens:
                     wanted, begin = opened.pop()
                     waiting[wanted] -= 1
                     self.partner[begin], self.opening[number] = number, begin
-                    is_balanced = is_balanced and wanted == text
-                is_balanced = is_balanced and wanted == text
-        return is_balanced and not opened
 
     def __len__(self) -> int:
         return len(self.texts)
