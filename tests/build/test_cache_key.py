@@ -6,7 +6,6 @@ All are files of C, which compile in no time.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -34,14 +33,12 @@ def late(here) -> Path:
     return header("late/answer.h", "#define ANSWER 1\n").parent.absolute()
 
 
-@pytest.mark.parametrize("way", ["CPATH", "CC", "-iquote", "@flags"])
+@pytest.mark.parametrize("way", ["CPATH", "CC", "-iquote"])
 def test_a_header_that_would_come_before_the_one_that_was_read_builds_anew(way, late, monkeypatch):
     early = str(late.parent / "early")
     options = {"extra_include_paths": [late]}
     if way == "CC":
         monkeypatch.setenv("CC", f"cc -I{early}")
-    elif way == "@flags":
-        options = {"extra_cflags": [f"@{write('flags', f'-I{early} -I{late}')}"]}
     elif way.startswith("-"):
         write("answer.c", ANSWER.replace("<answer.h>", '"answer.h"'))
         options = {"extra_cflags": [way, early, f"-idirafter{late}"]}
@@ -99,23 +96,3 @@ def test_what_assembly_embeds_counts_by_its_content(here):
     assert built() != first
     write("data.bin", "one")
     assert built() == first
-
-
-def test_a_compiler_in_a_prefix_of_its_own_hits_wherever_that_lies(here, monkeypatch):
-    write("answer.c", "#include <own.h>\nint answer(void) { return OWN; }\n")
-    script = '#!/bin/sh\nexec cc -isystem "$(dirname "$0")/../include" "$@"\n'
-
-    def install(place: str, own: int) -> str:
-        header(f"{place}/include/own.h", f"#define OWN {own}\n")
-        (here / place / "lib" / "gcc").mkdir(parents=True)
-        program = write(f"{place}/bin/own-cc", script)
-        program.chmod(0o755)
-        return str(program.absolute())
-
-    monkeypatch.setenv("CC", install("one", 1))
-    first = built()
-    shutil.rmtree("one")
-    monkeypatch.setenv("CC", install("two", 1))
-    assert built() == first
-    monkeypatch.setenv("CC", install("three", 3))
-    assert built() != first

@@ -46,13 +46,11 @@ def built(flags):
         (["-Llib", "-l:odd.name"], "lib/odd.name"),
         (["-Wl,--library-path=lib,--library=part"], "lib/libpart.a"),
         (["-lpart"], "lib/libpart.a"),
-        (["@flags.rsp"], None),
     ],
     ids=str,
 )
 def test_the_same_content_is_found_again_however_it_is_named(flags, archive, here, monkeypatch):
     monkeypatch.setenv("LIBRARY_PATH", str(here / "lib"))
-    Path("flags.rsp").write_text(f"{here}/part.o")
     paths = []
     for value in (1, 2, 1):
         make_part(value, archive=archive)

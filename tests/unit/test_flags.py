@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tvmffi_cubin.host.flags import absolute, find_for
-from tvmffi_cubin.host.toolchain import HostCompiler
 
 
 @pytest.fixture(autouse=True)
@@ -75,11 +74,10 @@ def test_what_may_be_no_path_stays(flags):
 @pytest.fixture
 def found(here, monkeypatch):
     """The existing and the absent files, without the folder that they are in."""
-    monkeypatch.setattr("tvmffi_cubin.host.tools.library_folders", lambda compiler: [f"{here}/sys"])
     monkeypatch.delenv("LIBRARY_PATH", raising=False)
 
     def call(*flags):
-        made = find_for(HostCompiler(Path("cc")), [flag.replace("{}", here) for flag in flags])
+        made = find_for([flag.replace("{}", here) for flag in flags])
         return tuple({str(Path(x).relative_to(here)) for x in group} for group in made)
 
     return call
@@ -93,9 +91,10 @@ def test_what_is_written_or_only_named_is_not(found):
 def test_a_library_is_looked_for_as_the_linker_does(found, here, monkeypatch):
     flags = ["-L{}/early", "-L{}/lib", "-l:odd.name"]
     assert found(*flags) == ({"lib/odd.name"}, {"early/odd.name"})
-    # A missing folder stands for all in it; in the system's folders nothing is awaited.
+    # A missing folder stands for all in it.
     assert found("-L{}/gone/far", "-lpart") == (set(), {"gone/far"})
-    Path(here, "sys").mkdir()
-    Path(here, "sys", "libmine.a").touch()
-    monkeypatch.setenv("LIBRARY_PATH", f":{here}/early")
-    assert found("-lmine") == ({"sys/libmine.a"}, {"early/libmine.so", "early/libmine.a"})
+    monkeypatch.setenv("LIBRARY_PATH", f":{here}/early:{here}/lib")
+    assert found("-lpart") == (
+        {"lib/libpart.a"},
+        {"early/libpart.so", "early/libpart.a", "lib/libpart.so"},
+    )

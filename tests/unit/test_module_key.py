@@ -46,7 +46,7 @@ def made_tools(folder: Path, **changes: object) -> Toolset:
     """Return tools that lie in a folder, and say the same of themselves wherever that is."""
     fields = {
         "compiler": HostCompiler(folder / "bin" / "g++"),
-        "host": HostTools("gcc version 12", "as 2", "ld 2", str(folder)),
+        "host": HostTools("gcc version 12", "as 2", "ld 2"),
         "tvm_ffi": TvmFfiPaths(folder / "ffi", folder / "libtvm_ffi.so"),
         "tvm_ffi_identity": "f" * 64,
         "package_identity": "9" * 64,
@@ -165,15 +165,15 @@ def test_every_field_of_a_launch_is_in_the_key(field, tools):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"host": HostTools("gcc version 13", "as 2", "ld 2", "")},
-        {"host": HostTools("gcc version 12", "as 3", "ld 2", "")},
-        {"host": HostTools("gcc version 12", "as 2", "ld 3", "")},
+        {"host": HostTools("gcc version 13", "as 2", "ld 2")},
+        {"host": HostTools("gcc version 12", "as 3", "ld 2")},
+        {"host": HostTools("gcc version 12", "as 2", "ld 3")},
         {"compiler": HostCompiler(Path("/g++"), ("-m64",))},
         {"tvm_ffi_identity": "e" * 64},
         {"package_identity": "8" * 64},
         {"cuda": None},
         {"libraries": ("nvjitlink",)},
-        {"c_compiler": HostCompiler(Path("/gcc")), "c_host": HostTools("gcc 12", "", "", "")},
+        {"c_compiler": HostCompiler(Path("/gcc")), "c_host": HostTools("gcc 12", "", "")},
     ],
     ids=str,
 )

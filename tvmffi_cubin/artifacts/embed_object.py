@@ -8,10 +8,10 @@ import tempfile
 from pathlib import Path
 
 from ..cache.files import write_output
+from ..config import build_environment
 from ..errors import BuildError, ImageError, ToolchainError
 from ..functions.assembly import image_text
 from ..host import process
-from ..host.environment import build_environment
 from ..host.toolchain import on_path
 from ..kernels.cubin import Cubin
 from ..kernels.elf import Elf

@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 
 from .. import config
+from ..config import build_environment
 from ..errors import BuildError
 from . import ninja, process
-from .environment import build_environment
 from .later import Later
 from .steps import LOCAL_SYMBOLS, VERSION_SCRIPT, Step
 

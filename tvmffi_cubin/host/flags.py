@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from .toolchain import HostCompiler
-
-# Options whose value is in the same word or, with or without a second dash, in the next.
-_FOLDERS = ("-iquote", "-isystem", "-isysroot", "-idirafter", "-I", "-L")
-_FILES = ("-include", "-imacros", "@")
-_NEXT_FOLDERS = {*(x.lstrip("-") for x in _FOLDERS), "sysroot", "library-path"}
-_NEXT_FILES = {"include", "imacros", "T", "script", "version-script", "dynamic-list"}
+# Options whose value is a folder, or may be a file; it is in the same word or in the next.
+_VALUED = re.compile(
+    r"(?P<folder>-I|-L|-iquote|-isystem|-isysroot|-idirafter|--(?:sysroot|library-path)=)?"
+    r"(?:-include|-imacros|-T|@|--?(?:version-script|dynamic-list|script)=)?(?P<value>.*)",
+    re.DOTALL,
+)
 # The value of these is a name, or a file to write, though there may be one that is called so.
-_NAMES = {"soname", "h", "u", "e", "l", "x", "D", "U", "exclude-libs", "o", "Map", "MF"}
-# A file of flags may name itself.
-_MOST_LEVELS = 8
+_NAMES = {"soname", "h", "u", "e", "l", "x", "D", "U", "o", "Map", "MF"}
 
 
 class FlagFiles(NamedTuple):
@@ -39,90 +34,73 @@ def absolute(flags: Iterable[str]) -> tuple[str, ...]:
     header and library folders; where they are files that exist, headers that come first, objects,
     libraries, scripts of the linker, and files of flags (``@file``; not what is in them).
     """
-    made, before = [], ""
-    for flag in flags:
+    made: list[str] = []
+    for flag, words in _split(flags):
         start = "-Wl," if flag.startswith("-Wl,") else ""
-        words = flag[4:].split(",") if start else [flag]
-        for index, word in enumerate(words):
-            path = _complete(word, before.lstrip("-") if before.startswith("-") else "")
-            # A comma would end the word.
-            words[index] = word if start and "," in path else path
-            before = before if word == "-Xlinker" else word
-        made.append(start + ",".join(words))
+        made.append(start + ",".join(_absolute(word, before) for word, before in words))
     return tuple(made)
 
 
-def _complete(word: str, before: str) -> str:
-    if _is_name(word, before):
-        return word
-    option = ""
-    if before not in _NEXT_FOLDERS | _NEXT_FILES:
-        option = next((x for x in (*_FOLDERS, *_FILES) if word.startswith(x)), "")
-        if not option and word.startswith("-"):
-            option = word.partition("=")[0] + "="
-    value = word[len(option) :].strip()
+def _absolute(word: str, before: str) -> str:
+    match = _VALUED.fullmatch(word)
+    assert match is not None
+    folder, value = match.groups()
     # A leading "=" or "$SYSROOT" stands for a folder of the compiler's; with "-" begins an option,
     # or the rest of one that is longer than ours.
-    if not value or value[0] in "=$-/":
+    if not value or value[0] in "=$-/" or _is_name(word, before):
         return word
-    is_folder = option in (*_FOLDERS, "--sysroot=", "--library-path=") or before in _NEXT_FOLDERS
+    option = _VALUED.fullmatch(f"{before}=" if before.startswith("--") else before)
+    is_folder = folder or (option and option["folder"] and not option["value"])
     # A file that is not here is looked for where headers or libraries are.
-    return option + os.path.abspath(value) if is_folder or os.path.isfile(value) else word
+    if not (is_folder or os.path.isfile(value)):
+        return word
+    return word.removesuffix(value) + os.path.abspath(value)
 
 
 def _is_name(word: str, before: str) -> bool:
     own = word.lstrip("-").partition("=")[0] if word.startswith("-") else ""
-    return before in _NAMES or own in _NAMES or word.startswith(("-D", "-U"))
+    return before.lstrip("-") in _NAMES or own in _NAMES or word.startswith(("-D", "-U"))
 
 
-def expanded(flags: Iterable[str], level: int = 0) -> Iterator[str]:
-    """Yield flags, and after each file of flags (``@file``) those in it."""
+def _split(flags: Iterable[str]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Yield each flag and the words in it, those of the linker's too, with the option before."""
+    before = ""
     for flag in flags:
-        yield flag
-        if flag.startswith("@") and level < _MOST_LEVELS:
-            try:
-                with open(flag[1:], encoding="utf-8", errors="surrogateescape") as file:
-                    inner = shlex.split(file.read())
-            except (OSError, ValueError):
-                continue  # the compiler says what is wrong with it
-            yield from expanded(inner, level + 1)
+        words = []
+        for word in flag[4:].split(",") if flag.startswith("-Wl,") else (flag,):
+            words.append((word, before if before.startswith("-") else ""))
+            before = before if word == "-Xlinker" else word
+        yield flag, words
 
 
-def find_for(compiler: HostCompiler, flags: Sequence[str]) -> FlagFiles:
+def find_for(flags: Sequence[str]) -> FlagFiles:
     """Find the objects, libraries, scripts and other files that flags name by absolute paths.
 
-    A library counts in every folder where the linker may look for it, shared and static, whichever
-    is taken: first those of the flags, then those of ``LIBRARY_PATH``, then the compiler's own, of
-    which what is absent is not watched.
+    A library counts in every folder of the user's where the linker may look for it, shared and
+    static, whichever is taken: those of the flags, then those of ``LIBRARY_PATH``.
     """
     files: dict[str, None] = {}
     absent: dict[str, None] = {}
-    own, libraries, before = [], [], ""
-    for flag in expanded(flags):
-        for word in flag[4:].split(",") if flag.startswith("-Wl,") else (flag,):
-            # Whatever the option is, a compiler that is told of a file may read it.
-            path = word[word.find("/") :] if "/" in word else ""
-            if path and not _is_name(word, before.lstrip("-")) and os.path.isfile(path):
-                files[path] = None
-            if before in ("-L", "--library-path") or word.startswith(("-L", "--library-path=")):
-                own.append(path)
-            elif match := re.match(r"(?:-l|--library=)(.+)", word):
-                libraries.append(match[1])
-            elif before in ("-l", "--library"):
-                libraries.append(word)
-            before = before if word == "-Xlinker" else word
-    if libraries:
-        from .tools import library_folders
-
-        own = list(filter(os.path.isabs, (*own, *os.getenv("LIBRARY_PATH", "").split(":"))))
-        places = [*own, *library_folders(compiler)]
-        for library in libraries:
-            names = [library[1:]] if library[0] == ":" else [f"lib{library}.so", f"lib{library}.a"]
-            for folder, name in ((folder, name) for folder in places for name in names):
-                if os.path.isfile(f"{folder}/{name}"):
-                    files[f"{folder}/{name}"] = None
-                elif folder in own:
-                    absent[f"{folder}/{name}" if os.path.isdir(folder) else folder] = None
+    folders, libraries = [], []
+    for word, before in (pair for _, words in _split(flags) for pair in words):
+        # Whatever the option is, a compiler that is told of a file may read it.
+        path = word[word.find("/") :] if "/" in word else ""
+        if path and not _is_name(word, before) and os.path.isfile(path):
+            files[path] = None
+        if before in ("-L", "--library-path") or word.startswith(("-L", "--library-path=")):
+            folders.append(path)
+        elif match := re.match(r"(?:-l|--library=)(.+)", word):
+            libraries.append(match[1])
+        elif before in ("-l", "--library"):
+            libraries.append(word)
+    folders += os.getenv("LIBRARY_PATH", "").split(":")
+    for library in libraries:
+        names = [library[1:]] if library[0] == ":" else [f"lib{library}.so", f"lib{library}.a"]
+        for folder, name in ((folder, name) for folder in folders for name in names if folder):
+            if os.path.isfile(f"{folder}/{name}"):
+                files[f"{folder}/{name}"] = None
+            else:
+                absent[f"{folder}/{name}" if os.path.isdir(folder) else folder] = None
     return FlagFiles(tuple(files), tuple(absent))
 
 
@@ -132,11 +110,7 @@ def incbin_files(texts: Iterable[str]) -> tuple[list[str], list[str]]:
     Every absolute path between quotes is one, in a text that speaks of ``incbin`` at all: macros
     make the directive of it. Relative paths would start at a folder that nobody else knows.
     """
-    found = [
-        path
-        for text in texts
-        if "incbin" in text.lower()
-        for path in re.findall(r'"(/[^"\\\n]+)\\?"', text)
-    ]
+    texts = [text for text in texts if "incbin" in text.lower()]
+    found = [path for text in texts for path in re.findall(r'"(/[^"\\\n]+)\\?"', text)]
     files = [path for path in found if os.path.isfile(path)]
     return files, [path for path in found if not os.path.exists(path)]

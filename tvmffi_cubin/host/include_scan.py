@@ -49,23 +49,25 @@ def scan(
     return scanner.finish()
 
 
-def names(sources: Iterable[str], files: Iterable[str] = ()) -> set[str]:
-    """Return the names in the include directives of sources and files, as they are written."""
-    parts = [_parse(_bytes(source)) for source in sources]
-    parts += [directives for path in files if (directives := _parse_file(path))]
-    return {os.fsdecode(operand.text) for part in parts for operand in part.includes}
+def hidden_by(
+    folders: Sequence[str], files: Iterable[str], sources: Iterable[tuple[str, str | None]] = ()
+) -> tuple[str, ...]:
+    """Return paths that do not exist and would be read in place of what a compiler has read.
 
-
-def hidden_by(folders: Sequence[str], files: Iterable[str]) -> tuple[str, ...]:
-    """Return paths in folders that do not exist and would be read in place of what files include.
-
-    The folders are searched before those that the headers are found in; the files are those that a
-    compiler has read.
+    The `folders` are searched before those that the headers are found in; the `files` are those
+    that were read; `sources` are the texts that include them, each with the folder that is searched
+    first.
     """
-    # What goes up from its includer is found beside that, and nowhere else.
-    wanted = names((), files) if folders else set()
-    wanted = {name for name in wanted if ".." not in name and not name.startswith("/")}
-    found = {first_missing(folder, name) for folder in folders for name in wanted}
+    found: set[str | None] = set()
+    parts: list[tuple[_Directives, str | None]]
+    parts = [(_parse(_bytes(text)), folder) for text, folder in sources]
+    parts += [(x, None) for path in files if folders and (x := _parse_file(path))]
+    for directives, own in parts:
+        for name in (os.fsdecode(operand.text) for operand in directives.includes):
+            # What goes up from its includer is found beside that, and nowhere else.
+            if ".." not in name and not name.startswith("/"):
+                places = folders if own is None else (own, *folders)
+                found.update(first_missing(folder, name) for folder in places)
     return tuple(sorted(filter(None, found)))
 
 

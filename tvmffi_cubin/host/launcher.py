@@ -18,9 +18,9 @@ from ..cache.entry import Product
 from ..cache.files import copy_atomically, write_atomically
 from ..cache.key import Key
 from ..cache.store import Cache
+from ..config import build_environment
 from ..errors import BuildError
 from ..host import process, toolchain
-from ..host.environment import build_environment
 
 if TYPE_CHECKING:
     from ..inline.tools import Toolset

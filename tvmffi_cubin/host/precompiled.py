@@ -22,9 +22,9 @@ from ..cache.entry import Entry, Product
 from ..cache.files import remove
 from ..cache.key import Key
 from ..cache.store import Cache
+from ..config import build_environment
 from ..errors import BuildError
 from . import build, process
-from .environment import build_environment
 from .include_scan import hidden_by, parse_depfile
 from .steps import PRECOMPILED, Step
 from .tools import native_cpu

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from ..cache import memo
 from ..cache.files import build_id, file_digest
+from ..config import compiler_environment
 from ..errors import ToolchainError
 from . import toolchain
-from .environment import compiler_environment, places_of_tools
-from .later import Later
 from .toolchain import HostCompiler
 
-_ASSEMBLER, _LINKER = "as", "ld"
 _SEPARATOR = "\0"
-# Folders of which one is in every prefix that gcc or clang is installed to.
-_OWN_FOLDERS = ("lib/gcc", "lib64/gcc", "libexec/gcc", "lib/clang", "lib64/clang")
-_SYSTEM = ("/", "/usr", "/usr/local")
 
 _CPU_INFO = "/proc/cpuinfo"
 # The kernel writes this file as it is read, a page for some processors: the first is enough.
@@ -36,19 +31,16 @@ class HostTools(NamedTuple):
     """What the tools of the host are; the same texts on every machine that has them.
 
     `compiler` is its target and version, the names that it is called by, and the digests of scripts
-    before it. `assembler` and `linker` are the builds of those on PATH; `prefix` is the folder
-    that the compiler is installed to, where that is none of the system's.
+    before it. `assembler` and `linker` are the builds of those on PATH.
     """
 
     compiler: str
     assembler: str
     linker: str
-    prefix: str
 
 
 def identify(
     compiler: HostCompiler,
-    linkers: Sequence[str] = (_LINKER,),
     *,
     more: Callable[[], str] = str,
     files: Sequence[str | os.PathLike[str]] = (),
@@ -59,19 +51,19 @@ def identify(
     gives a text about further `files`, remembered with the tools; it is called while the compiler
     answers.
     """
-    programs = [toolchain.on_path(name) for name in (_ASSEMBLER, *linkers)]
+    programs = [toolchain.on_path(name) for name in ("as", "ld")]
     known = (*compiler.files, *filter(None, programs), *files)
-    what = (*HostTools._fields, *compiler.command, *linkers, *places_of_tools().values())
 
     def ask() -> str:
-        identity = Later(partial(_compiler_identity, compiler))
-        described = more()
-        assembler, *others = ("" if x is None else identity_of(x) for x in programs)
-        linker = "\n".join(filter(None, others))
-        texts = (identity.result(), assembler, linker, _prefix(compiler), described)
-        return _SEPARATOR.join(texts)
+        from .later import Later
 
-    text = memo.remember(known, ask, what=_SEPARATOR.join(what)) if known else ask()
+        identity = Later(lambda: _compiler_identity(compiler))
+        described = more()
+        assembler, linker = ("" if x is None else identity_of(x) for x in programs)
+        return _SEPARATOR.join((identity.result(), assembler, linker, described))
+
+    what = _SEPARATOR.join(("host tools", *compiler.command))
+    text = memo.remember(known, ask, what=what) if known else ask()
     *texts, described = text.split(_SEPARATOR)
     return HostTools(*texts), described
 
@@ -120,28 +112,6 @@ def _is_script(path: Path) -> bool:
             return file.read(2) == b"#!"
     except PermissionError:
         return False  # who may run a script may read it
-
-
-def _prefix(compiler: HostCompiler) -> str:
-    for path in compiler.files:
-        prefix = os.path.dirname(os.path.dirname(os.path.realpath(path)))
-        if prefix not in _SYSTEM and any(os.path.isdir(f"{prefix}/{x}") for x in _OWN_FOLDERS):
-            return prefix
-    return ""
-
-
-def linker_names(flags: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of the linkers that flags ask for, after the usual one."""
-    asked = (x.removeprefix("-fuse-ld=") for x in flags if x.startswith("-fuse-ld="))
-    return (_LINKER, *sorted({f"ld.{name}" for name in asked if name and "/" not in name}))
-
-
-def library_folders(compiler: HostCompiler) -> tuple[str, ...]:
-    """Return the folders in which a compiler's linker looks for libraries last; asks it."""
-    said = run([*compiler.command, "-print-search-dirs"])[1].splitlines()
-    start = "libraries: ="
-    folders = (x for line in said if line.startswith(start) for x in line[len(start) :].split(":"))
-    return tuple(dict.fromkeys(os.path.realpath(x) for x in folders if os.path.isdir(x)))
 
 
 def native_cpu(flags: Iterable[str]) -> str:

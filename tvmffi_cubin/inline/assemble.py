@@ -123,8 +123,8 @@ def _build(
         )
         headers += search.read(folder)
         read += headers
-        absent += search.hiding(headers)
-        named = find_for(tools.compiler, (*tools.options, *request.host_flags))
+        absent += search.hiding(headers, request.host_sources)
+        named = find_for((*tools.options, *request.host_flags))
         embedded, not_embedded = incbin_files(source.text for source in request.host_sources)
         read += (*named.files, *embedded)
         absent += (*named.absent, *not_embedded)
@@ -134,11 +134,11 @@ def _build(
         read += part.read
         absent += part.absent
         unknown += part.unknown
-    # NVRTC lists no headers. The scan is not even imported where nothing is included.
+    # The scan is not even imported where nothing is included.
     if request.may_read_files:
         from .headers import HeaderSearch
 
-        scan = HeaderSearch(request, tools).all(job.sources)
+        scan = HeaderSearch(request, tools).device(job.sources.device)
         read += scan.files
         absent += scan.absent
         unknown += scan.unknown

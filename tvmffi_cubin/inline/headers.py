@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from ..config import header_folder_flags
 from ..cuda import nvrtc
 from ..cuda.options import preprocessor_flags, read
 from ..host import include_scan
-from ..host.environment import header_folder_flags
 from ..host.include_scan import Scan, parse_depfile
 from ..host.steps import PRECOMPILED
-from ..sources.sort import Sources
 from ..sources.source import Source
 from .request import Request
 from .tools import Toolset
 
 
 class HeaderSearch(NamedTuple):
-    """The folders and flags of a request, with which its sources find their headers."""
+    """The folders and flags of a request, with which its sources find their headers.
+
+    NVRTC lists no headers, so its sources are scanned. Host compilers list what they have read, and
+    not what they have looked for.
+    """
 
     request: Request
     tools: Toolset
@@ -42,56 +45,31 @@ class HeaderSearch(NamedTuple):
 
     def device(self, sources: Sequence[Source]) -> Scan:
         """Return the headers that device sources may include, and those that would come first."""
-        folders = self.device_folders
-        return _joined(self._scan(sources, self.request.cuda_cflags, folders, nvrtc.HEADERS))
-
-    def host(self, sources: Sequence[Source], flags: Sequence[str]) -> Scan:
-        """Return the same for sources of the host compiler, which tells more after the fact."""
-        options = (*self.tools.options, *flags, *header_folder_flags())
-        return _joined(self._scan(sources, options))
-
-    def all(self, sources: Sources) -> Scan:
-        """Return the same for all sources of a request but the mixed ones."""
-        cflags = self.request.cflags
-        groups = [(sources.cuda_host, self.cuda_flags), (sources.cpp, cflags)]
-        host = [self.host([x.source for x in group], flags) for group, flags in groups if group]
-        for file in sources.files:
-            host.append(
-                self.host([file.source], self.cuda_flags if file.language == "cuda" else cflags)
-            )
-        device = self.device(sources.device)
-        # What host sources include by macros, their compiler lists.
-        return _joined([device, *(scan._replace(unknown=()) for scan in host)])
-
-    def _scan(
-        self,
-        sources: Sequence[Source],
-        options: Sequence[str],
-        system: Sequence[str] = (),
-        headers: Mapping[str, str] | None = None,
-    ) -> Iterator[Scan]:
-        flags = preprocessor_flags(_expanded(options))
-        texts: dict[tuple[str | None, tuple[str, ...]], list[str]] = {}
-        for source in sources:
-            texts.setdefault((source.folder, source.further_folders), [flags.first_lines]).append(
-                source.text
-            )
-        for (folder, further), group in texts.items():
-            yield include_scan.scan(
-                group,
+        flags = preprocessor_flags(self.request.cuda_cflags)
+        # Those that are searched for alike may define macros for each other.
+        groups: dict[tuple[str | None, tuple[str, ...]], list[str]] = {}
+        for x in sources:
+            texts = groups.setdefault((x.folder, x.further_folders), [flags.first_lines])
+            texts.append(x.text)
+        scans = [
+            include_scan.scan(
+                texts,
                 (*flags.folders, *self.request.include_paths, *further),
-                system_dirs=system,
+                system_dirs=self.device_folders,
                 directory=folder,
                 defines=flags.macros,
-                texts=headers,
+                texts=nvrtc.HEADERS,
             )
+            for (folder, further), texts in groups.items()
+        ]
+        return Scan(*(sum(parts, ()) for parts in zip(Scan((), ()), *scans, strict=True)))
 
-    def hiding(self, read: Iterable[str]) -> tuple[str, ...]:
-        """Return what would hide one of the headers that host code read, should it appear."""
+    def hiding(self, read: Iterable[str], sources: Iterable[Source]) -> tuple[str, ...]:
+        """Return what would hide a header that host sources have `read`, should it appear."""
         flags = (*self.tools.options, *self.cuda_flags, *header_folder_flags())
-        folders = preprocessor_flags(_expanded(flags)).folders
-        others = dict.fromkeys(filter(os.path.isabs, (*folders, *self.request.include_paths)))
-        return include_scan.hidden_by([*others], read)
+        folders = (*preprocessor_flags(flags).folders, *self.request.include_paths)
+        others = dict.fromkeys(filter(os.path.isabs, folders))
+        return include_scan.hidden_by([*others], read, [(x.text, x.folder) for x in sources])
 
     def read(self, folder: Path) -> list[str]:
         """Return the files that the host compiler says it read, from a folder with its depfiles."""
@@ -99,20 +77,3 @@ class HeaderSearch(NamedTuple):
         for path in folder.glob("*.d"):
             found += parse_depfile(path.read_text(errors="surrogateescape"))
         return [path for path in found if os.path.basename(path) != PRECOMPILED]
-
-
-def _expanded(options: Sequence[str]) -> Sequence[str]:
-    if not any(option.startswith("@") for option in options):
-        return options
-    from ..host.flags import expanded
-
-    return [*expanded(options)]
-
-
-def _joined(scans: Iterable[Scan]) -> Scan:
-    scans = [*scans]
-    return Scan(
-        tuple(path for scan in scans for path in scan.files),
-        tuple(path for scan in scans for path in scan.absent),
-        tuple(name for scan in scans for name in scan.unknown),
-    )

@@ -169,12 +169,12 @@ class HostCompiler(NamedTuple):
         )
         search = HeaderSearch(self.request, tools)
         told = outside((*headers, *search.read(folder)), os.fspath(folder))
-        named = find_for(tools.compiler, (*tools.options, *self.request.cflags))
+        named = find_for((*tools.options, *self.request.cflags))
         embedded, not_embedded = incbin_files((code.text,))
         made = (folder / OBJECT).read_bytes()
         found = PartFiles(
             tools.unknown((*told, *named.files, *embedded)),
-            (*search.hiding(told), *named.absent, *not_embedded),
+            (*search.hiding(told, ()), *named.absent, *not_embedded),
         )
         return Product(
             so=OBJECT,

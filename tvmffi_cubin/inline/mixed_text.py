@@ -12,12 +12,12 @@ from pathlib import Path
 from ..cache.entry import Entry, Product
 from ..cache.key import Key
 from ..cache.store import Cache
+from ..config import build_environment
 from ..cuda.nvrtc import line_directive
 from ..errors import BuildError
 from ..host import process
 from ..host import units as host_unit
 from ..host.build import shortened
-from ..host.environment import build_environment
 from ..host.include_scan import hidden_by, parse_depfile
 from ..host.tools import native_cpu
 from ..sources.expansion import Expansion, expansion

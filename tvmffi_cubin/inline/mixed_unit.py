@@ -157,10 +157,9 @@ class UnitBuilder(NamedTuple):
         from .headers import HeaderSearch
 
         search = HeaderSearch(self.request, self.tools)
-        scan = search.host(self.unit.sources, search.cuda_flags)
         own = {self._name(source) for source in self.unit.sources if source.path is None}
         read = dict.fromkeys(file for text in texts for file in text.read if file not in own)
-        return PartFiles(self.tools.unknown((*read, *scan.files)), scan.absent)
+        return PartFiles(self.tools.unknown(read), search.hiding(read, self.unit.sources))
 
     # ---- The host's side ----
 

@@ -91,7 +91,6 @@ def _look_up(request: Request) -> Entry | _Missed:
     tools = find_tools(
         needs_cuda=request.needs_cuda,
         needs_c=bool(request.files.c),
-        flags=request.host_flags,
         nvcc_flags=request.cuda_cflags if request.is_by_nvcc else None,
     )
     archs = _resolve_archs(request)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .. import config
 from ..cache.key import Key
+from ..config import compiler_environment
 from ..cuda import libraries
 from ..cuda.libraries import Cuda
 from ..errors import ToolchainError
 from ..host import toolchain
-from ..host.environment import compiler_environment, places_of_tools
 from ..host.toolchain import HostCompiler, TvmFfiPaths
-from ..host.tools import HostTools, identify, identity_of, linker_names, native_cpu
+from ..host.tools import HostTools, identify, identity_of, native_cpu
 from . import package
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 TOOLS = frozenset(
     (
         *("assembler", "c_compiler", "cuda", "host_compiler", "linker", "nvcc", "nvfatbin"),
-        *("nvjitlink", "places_of_tools"),
+        "nvjitlink",
     )
 )
 """The fields of a key that say by which tools something is built, and not what."""
@@ -71,9 +71,6 @@ class Toolset(NamedTuple):
             roots.update(self.cuda.roots)
         if self.nvcc is not None and self.nvcc.root:
             roots["$NVCC"] = self.nvcc.root
-        for token, host in (("$CXX", self.host), ("$CC", self.c_host)):
-            if host is not None and host.prefix:
-                roots[token] = host.prefix
         return roots
 
     @property
@@ -89,7 +86,7 @@ class Toolset(NamedTuple):
             "cuda": "" if self.cuda is None else self.cuda.identity("nvrtc"),
         }
         if self.c_compiler is not None and self.c_host is not None:
-            identities["c_compiler"] = "\n".join(self.c_host[:3])
+            identities["c_compiler"] = "\n".join(self.c_host)
             identities["CC"] = "\n".join(self.c_compiler.options)
         if self.nvcc is not None:
             identities["nvcc"] = "\n".join((self.nvcc.identity, self.nvcc.host))
@@ -103,8 +100,7 @@ class Toolset(NamedTuple):
     @property
     def versions(self) -> dict[str, str]:
         """What of the tools changes what they make of any source."""
-        environment = {**compiler_environment(), **places_of_tools()}
-        return {**self.identities, "cpu": native_cpu(self.options), **environment}
+        return {**self.identities, "cpu": native_cpu(self.options), **compiler_environment()}
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -123,15 +119,13 @@ def find_tools(
     *,
     needs_cuda: bool,
     needs_c: bool = False,
-    flags: Sequence[str] = (),
     nvcc_flags: Sequence[str] | None = None,
 ) -> Toolset:
     """Find the tools; spawns a process only where a tool is new to this user.
 
     `needs_cuda` and `needs_c` say whether anything of CUDA's, and whether a C compiler is used;
-    `flags` are the caller's for the host, which may ask for another linker; `nvcc_flags` those for
-    nvcc, None where it is not used. A ToolchainError where tvm-ffi or this package's headers are
-    missing, or ``CXX`` or ``CC`` names no compiler.
+    `nvcc_flags` are the caller's for nvcc, None where it is not used. A ToolchainError where
+    tvm-ffi or this package's headers are missing, or ``CXX`` or ``CC`` names no compiler.
     """
     compiler = _found(toolchain.find_host_compiler, "CXX", "c++")
     c_compiler = _found(toolchain.find_c_compiler, "CC", "cc") if needs_c else None
@@ -152,8 +146,7 @@ def find_tools(
         package.package_identity()  # while the compiler answers
         return identity_of(paths.library)
 
-    linkers = linker_names((*compiler.options, *flags))
-    host, tvm_ffi = identify(compiler, linkers, more=describe, files=(paths.library,))
+    host, tvm_ffi = identify(compiler, more=describe, files=(paths.library,))
     tools = Toolset(
         compiler=compiler,
         host=host,
@@ -163,7 +156,7 @@ def find_tools(
         include=toolchain.include_dir(),
         cuda=cuda,
         c_compiler=c_compiler,
-        c_host=identify(c_compiler, linkers)[0] if c_compiler else None,
+        c_host=identify(c_compiler)[0] if c_compiler else None,
         nvcc=nvcc,
         missing=missing,
     )
@@ -191,7 +184,7 @@ def _find_nvcc(flags: Sequence[str]) -> Nvcc:
         return found
     # A folder stands for the gcc in it. What is not there at all, nvcc complains of.
     path = toolchain.on_path(f"{named}/gcc" if os.path.isdir(named) else named)
-    known = "" if path is None else "\n".join(identify(HostCompiler(path))[0][:3])
+    known = "" if path is None else "\n".join(identify(HostCompiler(path))[0])
     return found._replace(host=known or named)
 
 
@@ -224,7 +217,6 @@ def module_key(request: Request, archs: tuple[str, ...], tools: Toolset) -> Key:
     for label, text in {**tools.identities, **tools.library_versions}.items():
         key.add(label, text)
     key.add("environment", compiler_environment())
-    key.add("places_of_tools", places_of_tools())
     key.add("cudart", config.get("TVMFFI_CUBIN_CUDART") or "")
     key.add("cpu", native_cpu((*tools.options, *request.host_flags)))
     return key
