@@ -72,7 +72,7 @@ def server(remote):
 def test_over_http_a_miss_a_hit_and_an_upload_are_two_requests_each(server, builds, monkeypatch):
     from fsspec.config import conf
 
-    monkeypatch.setitem(conf, "http", {"headers": {"Authorization": "Bearer x"}})
+    monkeypatch.setitem(conf, "http", {"client_kwargs": {"headers": {"Authorization": "Bearer x"}}})
     assert builds("first")
     # Looked up; looked up again as others may have built it; entry, record.
     assert server.requests == {("GET", 404): 2, ("PUT", 201): 2}

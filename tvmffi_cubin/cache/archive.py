@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from .files import remove
-from .private import make_directory
+from .private import cleared, make_directory
 from .store import Cache
 from .upkeep import Listed, contents
 
@@ -24,16 +24,14 @@ def export_layer(entries: Sequence[Listed], layer: Path) -> Iterator[tuple[str, 
     layer.mkdir(parents=True, exist_ok=True)
     cache = Cache(layer)
     for entry in entries:
-        copy = make_directory(cache.root)
+        problem = ""
         try:
-            shutil.copytree(entry.path, copy, dirs_exist_ok=True)
-            cache.adopt(copy)
+            with cleared(make_directory(cache.root)) as copy:
+                shutil.copytree(entry.path, copy, dirs_exist_ok=True)
+                cache.adopt(copy)
         except (shutil.Error, ValueError) as error:
-            yield f"{entry.name} {entry.key[:12]}", str(error)
-        else:
-            yield entry.name, ""
-        finally:
-            remove(copy)
+            problem = str(error)
+        yield entry.name, problem
     remove(layer / "tmp")
     layer.chmod(0o755)
     for name in ("entries", "history", "records"):
@@ -63,10 +61,12 @@ def import_(source: Path, cache: Cache) -> Iterator[tuple[str, str]]:
         with tarfile.open(source) as tar:
             tar.extractall(folder, filter="data")
         for entry in contents(folder, "entry"):
+            problem = ""
             try:
-                yield cache.adopt(entry.path).key[:12], ""
+                cache.adopt(Path(entry.path))
             except ValueError as error:
-                yield entry.name[:12], str(error)
+                problem = str(error)
+            yield entry.name[:12], problem
     except tarfile.TarError as error:
         raise ValueError(f"{source} is no archive of entries, or is damaged: {error}") from None
     finally:

@@ -169,8 +169,11 @@ def make_folder(path: str) -> None:
 
 def read_sealed(path: str) -> dict[str, Any]:
     """Return the content of a sealed file; raises OSError, ValueError where it is damaged."""
-    with open(path, "rb", buffering=0) as file:
-        data = file.read()
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        data = os.read(descriptor, os.fstat(descriptor).st_size)  # in half the calls of a file's
+    finally:
+        os.close(descriptor)
     body, mark, rest = data.rpartition(_SEAL)
     if hashlib.sha256(body + mark).hexdigest().encode() + b'"}' != rest:
         raise ValueError("it is not what was written")

@@ -45,7 +45,8 @@ def builder_lock(path: str, *, patience: float, name: str = "a file") -> Iterato
         # Of a forked child that leaves this block as well, the lock is its parent's.
         if descriptor >= 0 and os.getpid() == owner:
             # Before it is unlocked: after that it may be another's.
-            remove(path)
+            with contextlib.suppress(OSError):
+                os.unlink(path)
             _release(descriptor)
 
 

@@ -16,27 +16,27 @@ from .files import make_folder, remove, temporary_name
 
 def make_directory(root: str | os.PathLike[str]) -> str:
     """Make a folder for one build in ``tmp`` of a cache folder; raises OSError."""
-    path = f"{root}/tmp/{temporary_name()}"
-    make_folder(path)
+    parent = f"{root}/tmp"
+    make_folder(parent)
+    path = f"{parent}/{temporary_name()}"
+    os.mkdir(path, 0o700)
     return path
 
 
 @contextlib.contextmanager
 def cleared(path: str) -> Iterator[Path]:
-    """Remove a build's folder if it is not published.
+    """Remove a build's folder where it fails.
 
     After a `BuildError` it stays, for a day as what killed builders leave: see `upkeep`.
     """
-    owner, is_kept = os.getpid(), False
+    owner = os.getpid()
     try:
         yield Path(path)
-    except BuildError:
-        is_kept = True
-        raise
-    finally:
+    except BaseException as error:
         # Of a forked child that leaves this block as well, the folder is its parent's.
-        if not is_kept and os.getpid() == owner:
+        if not isinstance(error, BuildError) and os.getpid() == owner:
             remove(path)
+        raise
 
 
 def says_full(error: OSError | BuildError) -> str:

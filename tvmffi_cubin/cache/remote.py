@@ -35,7 +35,8 @@ from typing import Any, NamedTuple, TypeVar
 from .. import config
 from ..errors import CacheError, ToolchainError
 from .entry import Entry, check_entry
-from .files import remove, write_atomically
+from .files import write_atomically
+from .private import cleared
 from .record import Files, Reads, read_record
 from .store import Cache
 
@@ -51,8 +52,6 @@ _TAG = 32
 # Seconds for which a remote that failed is left alone.
 _PAUSE = 60.0
 _MOST_READS = 16
-# Seconds without a byte after which a server is given up, in the background.
-_SLOWEST = 60.0
 
 _T = TypeVar("_T")
 
@@ -85,20 +84,12 @@ def configured() -> Remote | None:
         raise CacheError(
             f"{_BUDGET} is {budget!r}; set it to how many seconds a call may wait, such as 1.0"
         )
-    key = secret()
-    if key is None:
+    text, path = config.get(_KEY), config.get(_KEY_FILE)
+    if not text and not path:
         raise CacheError(
             f"{_URL} is set and no key: what lies where others can write is only taken when it is "
             f"signed; {_MAKE_KEY} on every machine"
         )
-    return Remote(url.removeprefix("file://").rstrip("/"), key, float(budget), mode == "readwrite")
-
-
-def secret() -> bytes | None:
-    """Return the secret that the environment names, if any; a CacheError where it is none."""
-    text, path = config.get(_KEY), config.get(_KEY_FILE)
-    if not text and not path:
-        return None
     key = (text or "").encode("utf-8", "surrogateescape").strip()
     if path:
         file = Path(path).expanduser()
@@ -110,7 +101,7 @@ def secret() -> bytes | None:
             raise CacheError(f"{_KEY_FILE} is {path!r}: {error}; {_MAKE_KEY}") from None
     if len(key) < _LEAST_KEY:
         raise CacheError(f"the remote's key has {len(key)} bytes, wanted {_LEAST_KEY}; {_MAKE_KEY}")
-    return key
+    return Remote(url.removeprefix("file://").rstrip("/"), key, float(budget), mode == "readwrite")
 
 
 def without_secrets(url: str) -> str:
@@ -162,8 +153,6 @@ class Storage:
         try:
             if "://" not in self._url:
                 return Path(self._url, path).read_bytes()
-            if self._url.startswith("http"):
-                return self._ask("GET", path)
             fs, root = self._fs
             data: bytes = fs.cat_file(f"{root}/{path}")
             return data
@@ -172,37 +161,12 @@ class Storage:
 
     def put(self, path: str, data: bytes) -> None:
         """Write a file as a whole; what is there is replaced."""
-        if "://" not in self._url:
-            os.makedirs(os.path.dirname(f"{self._url}/{path}"), exist_ok=True)
-            write_atomically(f"{self._url}/{path}", data)
-        elif self._url.startswith("http"):
-            self._ask("PUT", path, data)
-        else:
+        if "://" in self._url:
             fs, root = self._fs
             fs.pipe_file(f"{root}/{path}", data)
-
-    def _ask(self, method: str, path: str, data: bytes | None = None) -> bytes:
-        # Not by fsspec: it heeds no proxy, and a process would wait for its threads at its end.
-        from base64 import b64encode
-        from urllib.error import HTTPError
-        from urllib.request import Request, build_opener
-
-        from fsspec.config import conf
-
-        place = without_secrets(self._url)
-        headers = dict(conf.get("http", {}).get("headers", {}))
-        if place != self._url:
-            login = self._url.partition("://")[2].removesuffix(place.partition("://")[2])[:-1]
-            headers["Authorization"] = f"Basic {b64encode(login.encode()).decode()}"
-        request = Request(f"{place}/{path}", data, headers, method=method)
-        try:
-            with build_opener().open(request, timeout=_SLOWEST) as response:
-                content: bytes = response.read()
-                return content
-        except HTTPError as error:
-            if error.code in (404, 410):
-                raise FileNotFoundError(path) from None
-            raise
+        else:
+            os.makedirs(os.path.dirname(f"{self._url}/{path}"), exist_ok=True)
+            write_atomically(f"{self._url}/{path}", data)
 
 
 # Taking and offering entries
@@ -235,13 +199,10 @@ class Sharing:
             data = self._in_time(end, lambda: self._get(_entry_name(made.entry)))
             if data is None:
                 return None
-            folder = cache.make_directory()
-            try:
+            with cleared(cache.make_directory()) as folder:
                 with tarfile.open(fileobj=io.BytesIO(data)) as tar:
                     tar.extractall(folder, filter="data")
                 return cache.adopt(folder, base_key)._replace(level="remote")
-            finally:
-                remove(folder)
         except ValueError as error:
             self._tell("holds what cannot be verified", error)
         # Whatever libraries raise: the call goes on without.

@@ -249,7 +249,7 @@ class Cache:
         write_manifest(directory, product, made, base_key)
         return self._place(base_key, made, directory, product.history, is_found=not problem)
 
-    def adopt(self, directory: str, base_key: str | None = None) -> Entry:
+    def adopt(self, directory: Path, base_key: str | None = None) -> Entry:
         """Publish a folder that was built elsewhere, and then lies in one of `make_directory`.
 
         What is in place already is used, never replaced. Whether the files that it was built from
@@ -258,14 +258,13 @@ class Cache:
         """
         from .entry import check_entry
 
-        manifest = check_entry(directory)
+        manifest = check_entry(os.fspath(directory))
         made = Reads.elsewhere(manifest["base_key"], manifest["read"], manifest["loaded"])
         # The key follows from the files: no entry can claim to be another.
         if manifest["key"] != made.entry or base_key not in (None, manifest["base_key"]):
             raise ValueError("it is not found by its key: a file changed while it was built")
-        return self._place(
-            manifest["base_key"], made, directory, manifest["history"], is_found=True
-        )
+        base_key, history = manifest["base_key"], manifest["history"]
+        return self._place(base_key, made, os.fspath(directory), history, is_found=True)
 
     def _place(
         self, base_key: str, made: Reads, directory: str, history: Any, *, is_found: bool
@@ -288,6 +287,7 @@ class Cache:
                     raise
             try:
                 verified = verify(target, made.loaded)
+                remove(directory)
                 break
             except (FileNotFoundError, Damaged):
                 remove(target)
@@ -319,6 +319,8 @@ def _tell_damage(path: str, reason: str) -> None:
 
 def outside(paths: Sequence[str], directory: str) -> list[str]:
     """Return the paths, made absolute, that do not lie in a folder."""
+    if not paths:
+        return []
     own = (directory.rstrip("/") + "/", os.path.realpath(directory) + "/")
     absolute = (os.path.join(directory, path) for path in paths)
     return [path for path in absolute if not path.startswith(own)]
