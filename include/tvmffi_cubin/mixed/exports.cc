@@ -1,7 +1,5 @@
-// runtime.cc, and what mixed/exports.h declares.
-#include "exports.h"
-
-#include <tvm/ffi/any.h>
+// runtime.cc with the ends of exported functions and throws, where a module has any.
+#include <tvm/ffi/error.h>
 
 #include "runtime.cc"
 
@@ -11,7 +9,8 @@ TVMFFI_CUBIN_ONCE int EndRefused(TVMFFIAny* result) {
   has_refusal = false;
   // Whoever has asked for the runtime's error knows of it.
   if (refusal.error != cudaSuccess && cudaGetLastError() != refusal.error) return 0;
-  reinterpret_cast<tvm::ffi::Any*>(result)->reset();
+  if (result->type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(result->v_obj);
+  *result = {};  // None
   TVMFFIErrorSetRaisedFromCStr(refusal.is_limit ? "LaunchLimitError" : "LaunchError",
                                refusal.text.chars);
   return -1;

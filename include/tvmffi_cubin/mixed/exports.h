@@ -8,28 +8,6 @@
 // clang-format on
 #include <tvm/ffi/error.h>
 
-#include <sstream>
-
-TVMFFI_CUBIN_BEGIN
-
-// Ends an exported function with such a launch: its result goes.
-int EndRefused(TVMFFIAny* result);
-// Ends one that throws; called where that is caught.
-int EndThrown();
-
-// Throws as TVM_FFI_THROW does, whose own code takes half a small unit's compile time.
-class Thrower {
- public:
-  Thrower(const char* kind, const TVMFFIByteArray* backtrace, bool is_logged);
-  [[noreturn]] ~Thrower() noexcept(false);
-  std::ostringstream& stream();
-
- private:
-  tvm::ffi::detail::ErrorBuilder* builder_;
-};
-
-TVMFFI_CUBIN_END
-
 #define TVMFFI_CUBIN_THROW(ErrorKind, is_logged)                                                \
   ::tvmffi_cubin::Thrower(#ErrorKind, TVMFFIBacktrace(__FILE__, __LINE__, TVM_FFI_FUNC_SIG, 0), \
                           is_logged)                                                            \

@@ -1,17 +1,23 @@
-// What the host text of a mixed source calls: stubs of kernels, and launches.
+// What the host text of a mixed source calls: stubs of kernels, launches, exports, throws.
 //
-// runtime.cc has what is declared here; it is compiled once, and linked with every unit.
+// runtime.cc and exports.cc have what is declared here; they are compiled once.
 #pragma once
 
 #include <driver_types.h>
 #include <stdint.h>
+#include <tvm/ffi/c_api.h>
 #include <vector_types.h>
 
+#include <iosfwd>
 #include <typeinfo>
 #include <utility>
 
 #include "../core/namespace.h"
 #include "layout.h"
+
+namespace tvm::ffi::detail {
+class ErrorBuilder;
+}
 
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
 #define TVMFFI_CUBIN_RUNTIME(name) name##_ptsz
@@ -117,7 +123,25 @@ inline __attribute__((always_inline)) void RunStub(Args&... args) {
   LaunchConfigured(reinterpret_cast<const void*>(kSelf), pointers);
 }
 
+// ---- Exports and throws ----
+
 // Whether a launch of this thread was refused, and no exported function has told it.
 inline thread_local bool has_refusal = false;
+
+// Ends an exported function with such a launch: its result goes.
+int EndRefused(TVMFFIAny* result);
+// Ends one that throws; called where that is caught.
+int EndThrown();
+
+// Throws as TVM_FFI_THROW does, whose own code takes half a small unit's compile time.
+class Thrower {
+ public:
+  Thrower(const char* kind, const TVMFFIByteArray* backtrace, bool is_logged);
+  [[noreturn]] ~Thrower() noexcept(false);
+  std::ostringstream& stream();
+
+ private:
+  tvm::ffi::detail::ErrorBuilder* builder_;
+};
 
 TVMFFI_CUBIN_END
