@@ -19,8 +19,8 @@ __all__ = [
 class CubinError(RuntimeError):
     """Base class of this package's errors.
 
-    Every subclass can be made from its message alone (tvm-ffi does so when an error crosses from
-    C++) and pickles with all its attributes (so that worker pools can pass it on).
+    Every subclass can be made from its message alone, as tvm-ffi does when an error comes from C++,
+    and pickles with all its attributes, so that worker pools can pass it on.
     """
 
     def __init__(self, message: str = "", **attributes: Any) -> None:
@@ -32,16 +32,16 @@ class CubinError(RuntimeError):
 
 
 class CompileError(CubinError):
-    """A CUDA source did not compile.
+    """A CUDA source does not compile.
 
     Attributes
     ----------
     log : str
         The compiler's own log.
     source : str
-        The source, with those that were compiled before it as part of it.
+        The source, with those compiled before it as part of it.
     options : tuple of str
-        The options in the order that the compiler saw them.
+        The options, in the compiler's order.
     """
 
     log: str = ""
@@ -68,13 +68,13 @@ class BuildError(CubinError):
 
 
 class ToolchainError(CubinError):
-    """Something to build with is missing or too old; the message names its package."""
+    """A tool to build with is missing or too old; the message names its package."""
 
 
 class ImageError(CubinError, ValueError):
-    """An image or an object is damaged, or is no such thing; the message says what it looks like.
+    """An image or object is damaged or of another kind; the message says what it looks like.
 
-    It is a `CubinError`, and a `ValueError` too, as any other bad argument value is.
+    It is a `CubinError`, and a `ValueError` too, like any other bad argument value.
     """
 
 
@@ -89,5 +89,5 @@ class LaunchError(CubinError):
 class LaunchLimitError(LaunchError, ValueError):
     """A launch asks for more than the device or the kernel allows; the message gives both numbers.
 
-    It is a `LaunchError`, and a `ValueError` too, as any other bad argument value is.
+    It is a `LaunchError`, and a `ValueError` too, like any other bad argument value.
     """

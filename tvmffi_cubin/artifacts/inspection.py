@@ -20,21 +20,21 @@ _HEAD = ("kernel", "registers", "shared", "local", "max threads", "parameters")
 
 
 class Inspection(NamedTuple):
-    """What a file, or an image in memory, consists of; ``print`` shows it as text.
+    """What a file or an image contains; ``print`` shows it as text.
 
     Attributes
     ----------
     source : str
-        The file's path, or what it is instead.
+        The file's path, or a description of bytes.
     kind : str
-        ``"module"``, a shared object; ``"object"``, one that is yet to be linked; else an image,
-        see `Cubin.kind`.
+        ``"module"``, a shared object; ``"object"``, to be linked; else that of an image, see
+        `Cubin.kind`.
     size : int
-        Its bytes.
+        Its size in bytes.
     images : tuple of Cubin
-        The embedded images, nvcc's as ``.nv_fatbin``; of an image that alone.
+        The embedded images, nvcc's as ``.nv_fatbin``; for an image, the image itself.
     manifest : mapping
-        What a module says of itself, see `Module.manifest`; empty where it was not built here.
+        What a module says of itself, see `Module.manifest`; empty if another tool built it.
     exports : tuple of str
         The functions that a module exports.
     """
@@ -48,7 +48,7 @@ class Inspection(NamedTuple):
 
     @property
     def functions(self) -> dict[str, Mapping[str, Any]]:
-        """By name what the manifest says of a function; nothing of one that is written in C++."""
+        """What the manifest says of each function by name, except those written in C++."""
         known = self.manifest.get("functions", {})
         return {**known, **{name: {} for name in self.exports if name not in known}}
 
@@ -58,7 +58,7 @@ class Inspection(NamedTuple):
         return tuple(kernel for image in self.images for kernel in _kernels(image)[0])
 
     def text(self) -> str:
-        """Return it as people read it, as ``tvmffi-cubin inspect`` prints it."""
+        """Return the text that ``tvmffi-cubin inspect`` prints."""
         if self.kind not in ("module", "object"):
             return _image_text(self.images[0])
         lines = [f"{self.source}: {self.kind}, {self.size} bytes"]
@@ -83,17 +83,17 @@ class Inspection(NamedTuple):
 
 
 def inspect(source: str | os.PathLike[str] | bytes | Cubin) -> Inspection:
-    """Say what a file consists of, without loading or running it.
+    """Return what a file contains, without loading or running it.
 
     Parameters
     ----------
     source : path, bytes or Cubin
-        A shared object or an object with its images, a cubin, a fatbin or PTX.
+        A shared object or object with images, a cubin, a fatbin or PTX.
 
     Returns
     -------
     Inspection
-        Functions, parameters, images, kernels and what they use; ``print`` shows it as text.
+        Functions, parameters, images, kernels and their resources.
 
     Raises
     ------

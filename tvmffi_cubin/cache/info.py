@@ -64,7 +64,7 @@ os.register_at_fork(after_in_child=seen.clear)
 
 
 class CacheInfo(NamedTuple):
-    """The cache of this process, and what it was asked for so far.
+    """The cache of this process and its look-ups so far.
 
     Modules are counted, not what a build looks up for itself, such as precompiled headers.
 
@@ -73,13 +73,13 @@ class CacheInfo(NamedTuple):
     folder : str
         The cache folder.
     layers : tuple of str
-        The folders that are looked through before it.
+        The folders that are searched before it.
     remote : str or None
         The URL of the remote.
     mode : str
         ``"on"``, ``"read"``, ``"require"`` or ``"off"``.
     hits, misses : int
-        Look-ups that found something at once, and those that did not.
+        Look-ups that found an entry at once, and those that did not.
     builds, remote_hits : int
         Misses that built something, and those that the remote answered.
     events : tuple of CacheEvent
@@ -111,12 +111,12 @@ class CacheInfo(NamedTuple):
 
 
 def cache_info() -> CacheInfo:
-    """Return which folders the cache is in, and what this process looked up in it so far.
+    """Return the cache's folders and what this process has looked up so far.
 
     Raises
     ------
     CacheError, ValueError
-        An environment variable of the cache has an impossible value.
+        An environment variable of the cache has an invalid value.
     """
     from .remote import configured, without_secrets
 

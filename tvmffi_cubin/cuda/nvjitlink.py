@@ -41,29 +41,28 @@ def link(
     lto: bool = False,
     options: Sequence[str] = (),
 ) -> Cubin:
-    """Link device code that was compiled separately to an image that can be launched.
+    """Link separately compiled device code to an image that can be launched.
 
     Parameters
     ----------
     inputs : iterable of Cubin, bytes or path
         Relocatable cubins and LTO-IR (``nvrtc.compile(..., target_type="relocatable")`` or
         ``"ltoir"``, nvcc's ``-rdc=true``), PTX, fatbins, static libraries and host objects with
-        device code. What one is, its content tells. nvJitLink trusts it: only link files that you
+        device code, told apart by content. nvJitLink trusts them: only link files that you
         would load.
     arch : str, optional
-        What the image is for, such as ``"sm_90a"``. Default: what the inputs were compiled for,
-        where they agree; else the current device's. ``"compute_90"`` and the like give PTX, of
-        LTO-IR alone.
+        What the image is for, such as ``"sm_90a"``. Default: what the inputs were compiled for, if
+        they agree, else the current device's. ``"compute_90"`` and the like make PTX from LTO-IR.
     lto : bool
-        Optimise across units. LTO-IR among the inputs turns it on; it must be said where that is
-        inside fatbins or libraries.
+        Optimize across units. LTO-IR among the inputs turns it on, but not LTO-IR inside fatbins or
+        libraries.
     options : sequence of str
         Further options for nvJitLink, such as ``"-lineinfo"``.
 
     Returns
     -------
     Cubin
-        The image; its ``log`` holds the warnings, its ``lowered_names`` are those of the inputs.
+        The image, with warnings in its ``log`` and the inputs' ``lowered_names``.
 
     Raises
     ------
@@ -72,7 +71,7 @@ def link(
     ToolchainError
         nvJitLink is missing.
     TypeError, ValueError, OSError
-        Something is nothing to link, or for another architecture; an option is unknown.
+        An input cannot be linked or is for another architecture, or an option is unknown.
     """
     if isinstance(inputs, str | bytes | bytearray | memoryview | os.PathLike | Cubin):
         raise TypeError(f"inputs is a sequence of what to link, got one {type(inputs).__name__}")

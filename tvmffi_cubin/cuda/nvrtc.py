@@ -93,9 +93,9 @@ def compile(  # noqa: A001
     """Compile CUDA C++ source to an image.
 
     CUDA's headers (``cuda_fp16.h``, ``cooperative_groups.h``, ``cuda/std/...``, ``cub/...``),
-    fixed-width integers and the intrinsics of programmatic dependent launch are at hand. Functions
-    without an execution space are device functions. Any number of threads may compile at once, and
-    Ctrl-C ends a compilation.
+    fixed-width integers and the intrinsics of programmatic dependent launch are available.
+    Functions without an execution space are device functions. Threads may compile at the same time,
+    and Ctrl-C ends a compilation.
 
     Parameters
     ----------
@@ -107,22 +107,21 @@ def compile(  # noqa: A001
         Such as ``"sm_90a"``, or ``"compute_90"`` for PTX; see `resolve_archs`. Several give one
         fatbin.
     options : sequence of str
-        Options for NVRTC. Those of nvcc's that change nothing here (``-O3``,
-        ``--expt-relaxed-constexpr``, ``-Xcompiler ...``) are left out.
+        Options for NVRTC. nvcc options that change nothing here (``-O3``,
+        ``--expt-relaxed-constexpr``, ``-Xcompiler ...``) are ignored.
     name_expressions : sequence of str
         Names of kernels, such as ``"scale<float, 4>"``: each is instantiated, and its symbol is
         in `Cubin.lowered_names`.
     include_paths : sequence of path
         Folders searched for headers, before CUDA's own.
     source_include : bool
-        Whether headers are also searched in the folder of `name`, or in the current folder where
-        it has none.
+        Whether headers are also searched in the folder of `name`, or in the current folder if it
+        has none.
     target_type : str
-        ``"cubin"``; ``"relocatable"`` or ``"ltoir"``, which are yet to be linked, the latter also
-        optimised then; ``"ptx"`` for text that the driver compiles. Only cubins are made for
-        several architectures at once.
+        ``"cubin"``; ``"relocatable"`` or ``"ltoir"``, to be linked, the latter also optimized then;
+        ``"ptx"`` for text that the driver compiles. Several architectures take cubins.
     use_pch : bool, optional
-        False: make and use no precompiled headers. Default: as ``TVMFFI_CUBIN_PCH`` says.
+        False: make and use no precompiled headers. Default: ``TVMFFI_CUBIN_PCH``.
 
     Returns
     -------
@@ -134,7 +133,7 @@ def compile(  # noqa: A001
     CompileError
         The source does not compile.
     ToolchainError
-        NVRTC is missing or does not know the architecture, or there is no GPU and no `arch`.
+        NVRTC is missing or does not know the architecture, or there is neither GPU nor `arch`.
     TypeError, ValueError
         An argument has the wrong type or value; an option that NVRTC does not know.
     """

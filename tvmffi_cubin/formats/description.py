@@ -26,7 +26,7 @@ FACTS = ("signatures", "lowered_names")
 
 @dataclass(frozen=True)
 class Description(Mapping[str, Launched]):
-    """All that a module is made of except its images' bytes.
+    """Everything that a module is made of, except its images' bytes.
 
     Compilers write it as JSON. In Python it is a mapping from functions to their launches, which
     ``load_inline(functions=description)`` takes.
@@ -38,12 +38,12 @@ class Description(Mapping[str, Launched]):
     docs : mapping of str to str
         Docstrings of functions.
     images : mapping of str to mapping
-        By name, where the image is (``"path"``, ``"base64"`` or ``"file"``), and what its kernels
+        By name, where the image is (``"path"``, ``"base64"`` or ``"file"``) and what its kernels
         take (``"signatures"``, ``"lowered_names"``, see `Cubin`).
     name, arch, ptx, bound_params
         As in `load_inline`.
     path : str
-        The file that it was read from; relative paths of images start at its folder.
+        The file it was read from; relative paths of images start at its folder.
     """
 
     functions: Mapping[str, Launched] = field(default_factory=dict)

@@ -35,7 +35,7 @@ def load_description(
     keep_module_alive: bool = True,
     **options: Unpack[TextOptions],
 ) -> Module:
-    """Make a module of a description and its images, and load it.
+    """Build a module from a description and its images, and load it.
 
     Parameters
     ----------
@@ -44,9 +44,8 @@ def load_description(
     name : str, optional
         The module's name. Default: the description's, else its file's without suffix.
     cuda_sources, keep_module_alive, **options
-        As in `load_inline`; they override the description. An image in `embed_cubin` replaces the
-        description's of that name, one without a name its only one; sources compiled beside them
-        are the image ``kernels``.
+        As in `load_inline`; they override the description. An image in `embed_cubin` replaces that
+        of its name, one without a name the only one. Sources become the image ``kernels``.
 
     Raises
     ------
@@ -75,7 +74,7 @@ def build_description(
     description, name, cuda_sources, **options
         As in `load_description`.
     output : path, optional
-        The file to make, as in `build_inline`, which says what is returned and raised.
+        The file to make, as in `build_inline`; so is what is returned and raised.
     """
     arguments = _arguments(description, name, {"cuda_sources": cuda_sources, **options})
     return build_inline(output=output, **arguments)

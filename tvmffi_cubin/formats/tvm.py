@@ -65,9 +65,9 @@ def load(
     keep_module_alive: bool = True,
     **options: Unpack[TextOptions],
 ) -> Module:
-    """Load the functions of a CUDA module of TVM's, with no TVM.
+    """Load the functions of a CUDA module that TVM saved, without TVM.
 
-    Each function takes what TVM's takes: the kernel's arguments, then the values of its launch.
+    Each function takes what TVM's does: the kernel's arguments, then the values of its launch.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def load(
     Raises
     ------
     OSError, ValueError
-        The module, or the table beside it, cannot be read, or is none; the message says where.
+        The module or the table beside it cannot be read; the message says where.
     CompileError, BuildError, ToolchainError
         As in `tvmffi_cubin.load_inline`.
     """

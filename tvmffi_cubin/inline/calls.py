@@ -33,46 +33,46 @@ def load_inline(
     name : str
         Name of the module; the shared object is ``<name>.so``.
     cuda_sources : str or sequence of str, optional
-        CUDA sources. Those that define kernels, or device functions alone, are compiled by NVRTC,
+        CUDA sources. Those that define kernels, or only device functions, are compiled by NVRTC,
         each as a unit of its own, and linked to one image; others are C++ for the host compiler (a
-        wrapper of your own around ``EMBED_CUBIN``). What has includes, macros, types and inline
-        functions alone is a header for those after it.
+        wrapper of your own around ``EMBED_CUBIN``). A source with only includes, macros, types and
+        inline functions is a header for those after it.
     cpp_sources : str or sequence of str, optional
         C++ sources for the host compiler.
     kernel_sources : str or sequence of str, optional
         Sources for NVRTC, whatever they look like.
     functions : mapping, sequence of str or str, optional
-        What to export. A name alone is a kernel, launched as ``mod.k[grid, block](...)``, or a
-        C++ function of the sources; in a mapping a str is its docstring, a `Launch` or a list of
-        them says how a kernel is launched, a `Dispatch` several ways of which the first that fits
-        is taken. Default: all kernels of the sources, or of the images where there are no sources.
+        What to export. A bare name is a kernel, launched as ``mod.k[grid, block](...)``, or a C++
+        function of the sources. In a mapping a str is a docstring, a `Launch` or a list of them
+        says how a kernel is launched, and a `Dispatch` gives several ways, of which the first that
+        fits is taken. Default: all kernels of the sources, or without sources of the images.
     embed_cubin : bytes, Cubin, path, or mapping of str to those, optional
         Images to embed (cubins, fatbins, PTX), by the name that ``EMBED_CUBIN`` and
-        ``TVM_FFI_EMBED_CUBIN`` take; one without a name has its file's, else the module's. That of
-        the kernels compiled here is called ``kernels``.
+        ``TVM_FFI_EMBED_CUBIN`` take; a single one is named after its file, else after the module.
+        ``kernels`` is the image of the kernels compiled here.
     device_libraries : sequence of path, bytes or Cubin, optional
-        What is linked into the image: relocatable cubins, LTO-IR, PTX, fatbins, static libraries
+        What to link into the image: relocatable cubins, LTO-IR, PTX, fatbins, static libraries
         and host objects with device code; ``"cudadevrt"`` for kernels that launch kernels.
     lto : bool, optional
-        Optimise the device code across units. A library of LTO-IR turns it on.
+        Optimize the device code across units. A library of LTO-IR turns it on.
     ptx : str, optional
-        What becomes of images that are PTX: ``"assemble"``, the default, to cubins for `arch` when
-        the module is built, so that what is wrong with it is found then; ``"keep"``, embedded as
-        text that the driver compiles for each device.
+        What to do with PTX images: ``"assemble"``, the default, makes cubins for `arch` at build
+        time, so that mistakes are found then; ``"keep"`` embeds the text, which the driver compiles
+        for each device.
     bound_params : sequence of str, optional
-        The last parameters of every kernel, in order, that `Module.bind` sets and no caller
-        passes, C++ functions of the sources included: names, or declarations such as ``"unsigned
-        long long* counters"`` where the kernels do not tell a type.
+        The last parameters of every kernel, in order, which `Module.bind` sets and no caller
+        passes, not even C++ functions of the sources: names, or declarations such as ``"unsigned
+        long long* counters"`` if the kernels do not tell the type.
     arch : str or sequence of str, optional
-        Architecture such as ``"sm_90a"``, or ``"compute_90"`` for PTX that devices of that and of
-        newer architectures compile. Several make one fatbin, of which each device takes the image
-        that fits it best. Default: what ``TVMFFI_CUBIN_ARCH`` names, else the current device's.
+        Such as ``"sm_90a"``, or ``"compute_90"`` for PTX that this and newer devices compile.
+        Several make one fatbin, of which each device takes the image that fits best. Default:
+        ``TVMFFI_CUBIN_ARCH``, else the current device's.
     name_expressions : sequence of str, optional
-        Template instances to compile beside those that `functions` names.
+        Template instances to compile in addition to those in `functions`.
     extra_cflags, extra_ldflags : sequence of str, optional
         Flags for the host compiler and the linker. Relative paths of header and library folders,
         headers, objects and libraries start at the current folder; others, and those in an
-        ``@file``, have to be absolute. Files that `extra_ldflags` names count by their content.
+        ``@file``, must be absolute. Files in `extra_ldflags` count by their content.
     extra_cuda_cflags : sequence of str, optional
         Options for NVRTC, or nvcc.
     extra_include_paths : sequence of path, optional
@@ -80,22 +80,22 @@ def load_inline(
     build_directory : path, optional
         Where to put a copy of the shared object. Loading never uses the copy.
     use_pch : bool, optional
-        False: make and use no precompiled headers. Default: as ``TVMFFI_CUBIN_PCH`` says.
+        False: make and use no precompiled headers. Default: ``TVMFFI_CUBIN_PCH``.
     verbose : bool, optional
-        Print the commands of a build to stderr as they run, with what they print.
+        Print the commands of a build to stderr as they run, with their output.
     compiler : str, optional
         What compiles CUDA sources: ``"nvrtc"``, the default, with the host compiler; ``"nvcc"``,
-        which has to be installed and compiles all of them, host functions too, as one unit; or
-        ``"auto"``: nvcc compiles what has host functions and does not compile otherwise, with a
-        warning that says why.
+        which must be installed and compiles all of them, host functions too, as one unit; or
+        ``"auto"``: nvcc only for host functions that do not compile otherwise, with a warning that
+        says why.
     torch_library : str, optional
-        A namespace in which torch gets the generated functions as operators, ``torch.ops.ns.k``,
-        for ``torch.compile(fullgraph=True)`` among others: memory behind pointers to const is
-        read, all other memory written. They have launches with a grid.
+        A namespace in which to register the generated functions as torch operators,
+        ``torch.ops.ns.k``, as for ``torch.compile(fullgraph=True)``. Memory behind pointers to
+        const counts as read, all other memory as written. Every launch must have a grid.
     keep_module_alive : bool
-        Keep the module loaded until the process ends, also where no reference to it is left.
+        Keep the module loaded until the process ends, even without references to it.
     backend : str, optional
-        ``"cuda"``, the only one; here because tvm-ffi's function has it.
+        ``"cuda"``, for compatibility with tvm-ffi's function.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def load_inline(
     BuildError
         A host source does not compile or link.
     ToolchainError
-        NVRTC, ninja, headers or a compiler are missing, or there is no GPU and no `arch`.
+        NVRTC, ninja, headers or a compiler is missing, or there is neither a GPU nor an `arch`.
     TypeError, ValueError
         An argument is wrong; the message names it and the remedy.
     """
@@ -132,22 +132,22 @@ def build_inline(
     name, cuda_sources, **options
         As in `load_inline`.
     output : path, optional
-        The file to make, from the current folder on, or from `build_directory` where that is given.
-        With the suffix ``.o`` or ``.obj`` it is an object, which is yet to be linked: with
-        tvm-ffi's library, and with CUDA's where a wrapper calls them. Default: ``<name>.so``.
+        The file to make, relative to `build_directory` if given, else to the current folder. With
+        the suffix ``.o`` or ``.obj`` it is an object, to be linked with tvm-ffi's library, and with
+        CUDA's if a wrapper calls them. Default: ``<name>.so``.
 
     Returns
     -------
     str
-        Path of the shared object or object: that of the copy where an `output` or a
-        `build_directory` is given, else its place in the cache, where it never changes.
+        Path of the shared object or object: that of the copy if `output` or `build_directory` is
+        given, else its place in the cache, where it never changes.
 
     Raises
     ------
     CompileError, BuildError, ToolchainError, TypeError, ValueError
         As in `load_inline`.
     OSError
-        `output` cannot be written there; a folder that is missing is made.
+        `output` cannot be written; missing folders are made.
     """
     place = _place(output, options.get("build_directory"))
     called = place[1] if place else None
@@ -169,23 +169,22 @@ def load(
     name : str
         Name of the module; the shared object is ``<name>.so``.
     sources : path or sequence of path, optional
-        The files; what each becomes depends on its suffix. ``.cu`` is for NVRTC if it defines
-        kernels, or device functions alone, and else for the host compiler; with kernels and host
-        functions, in the file or its headers, it is cut for both; ``.cpp .cc .cxx`` and
-        ``.c`` are for the C++ and the C compiler, each file a unit of its own; ``.o .obj .a .so``
-        are linked; ``.cubin .fatbin`` are embedded under the file's name without the suffix, as is
-        ``.ptx``, assembled for `arch`. Relative paths start at the current folder.
+        The files, sorted by suffix. A ``.cu`` file with kernels, or with only device functions,
+        goes to NVRTC, one without device code to the host compiler, and one with kernels and host
+        functions, also in its headers, to both. ``.cpp .cc .cxx`` and ``.c`` go to the C++ and C
+        compilers, each file a unit of its own. ``.o .obj .a .so`` are linked. ``.cubin .fatbin``
+        are embedded under the file's name without the suffix, as is ``.ptx``, assembled for `arch`.
+        Relative paths start at the current folder.
     cpp_files, cuda_files : path or sequence of path, optional
         The same as `sources`.
     torch_library : str, optional
         As in `load_inline`.
     keep_module_alive : bool
-        Keep the module loaded until the process ends, also where no reference to it is left.
+        Keep the module loaded until the process ends, even without references to it.
     **options
-        As in `load_inline`. `functions` names kernels; functions written in C++ are exported by
-        the files themselves, with ``TVM_FFI_DLL_EXPORT_TYPED_FUNC(name, function)``, and one that
-        is named here must be. Default: all kernels of the ``.cu`` files, where there is no host
-        code.
+        As in `load_inline`. `functions` names kernels; C++ files export their functions
+        themselves, with ``TVM_FFI_DLL_EXPORT_TYPED_FUNC(name, function)``, also those named here.
+        Default: all kernels of the ``.cu`` files, if there is no host code.
 
     Returns
     -------
@@ -214,14 +213,13 @@ def build(
     name, sources, cpp_files, cuda_files, **options
         As in `load`.
     output : path, optional
-        As in `build_inline`: the file to make, with the suffix ``.o`` an object that is yet to be
-        linked.
+        The file to make, as in `build_inline`; with the suffix ``.o`` an object to be linked.
 
     Returns
     -------
     str
-        Path of the shared object or object: that of the copy where an `output` or a
-        `build_directory` is given, else its place in the cache, where it never changes.
+        Path of the shared object or object: that of the copy if `output` or `build_directory` is
+        given, else its place in the cache, where it never changes.
 
     Raises
     ------

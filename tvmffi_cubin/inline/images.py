@@ -22,20 +22,20 @@ _RUNTIME = "cudadevrt"
 
 @dataclass(frozen=True)
 class ImageFile:
-    """An image in a file of its own, which is read when a kernel of it is first launched.
+    """An image in a file of its own, read at the first launch of one of its kernels.
 
-    The file need not be there when the module is built, so the launches declare what its kernels
-    take, ``Launch(params=...)``, in full and in order; what is loaded is checked against that.
+    The file need not exist when the module is built, so the launches declare all parameters of its
+    kernels, ``Launch(params=...)``, in order; the file is checked against that when it is loaded.
 
     Parameters
     ----------
     file : path
-        From the shared object's folder on, unless it is absolute: a cubin, a fatbin or PTX.
+        A cubin, fatbin or PTX; relative to the shared object's folder.
     generate : callable, optional
-        Makes the image where the file is missing, once across processes: ``generate()``, or
+        Makes the image if the file is missing, once across processes: ``generate()``, or
         ``generate(folder)`` with an empty folder, a ``pathlib.Path``, for its files. It returns the
-        image, as bytes, a `Cubin` or a path, or leaves the one file in the folder. It is no part of
-        a shared object: who loads one gives it again, ``load_module(path, generate=...)``.
+        image, as bytes, a `Cubin` or a path, or leaves the one file in the folder. A shared object
+        does not contain it: pass it again to ``load_module(path, generate=...)``.
 
     Raises
     ------

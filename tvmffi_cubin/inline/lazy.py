@@ -35,11 +35,11 @@ _FORM = 3
 
 
 class LazyModule:
-    """A module that is made when it is first used; see `lazy`.
+    """A module that is made on first use; see `lazy`.
 
-    ``mod.k`` and ``mod["k"]`` are its functions, the very `Function` objects of the module; any
-    other attribute is that of the `Module`. Names that begin with an underscore, and functions
-    that are called as something here is, are had by ``mod["_k"]`` alone.
+    ``mod.k`` and ``mod["k"]`` are the `Function` objects of the module; any other attribute is that
+    of the `Module`. Use ``mod["_k"]`` for names that begin with an underscore and for functions
+    named like an attribute of this class.
     """
 
     module: Module
@@ -57,11 +57,11 @@ class LazyModule:
 
     @property
     def is_generated(self) -> bool:
-        """Whether the images are there, so that a first use makes none; makes nothing itself."""
+        """Whether the images exist already; makes none itself."""
         return self._module is not None or isinstance(store.default().find(self._digest), Entry)
 
     def prepare(self) -> None:
-        """Make and load the module now, unless it is: take its images from the cache, or make them.
+        """Make and load the module now, with images from the cache if they are there.
 
         Raises
         ------
@@ -77,7 +77,7 @@ class LazyModule:
         self._load()
 
     def unload(self) -> None:
-        """Free what the module has loaded, see `Module.unload`; one not used yet is not made."""
+        """Free what the module has loaded, see `Module.unload`; makes nothing."""
         if self._module is not None:
             self._module.unload()
 
@@ -215,12 +215,12 @@ def lazy(
     keep_module_alive: bool = True,
     **options: Unpack[TextOptions],
 ) -> LazyModule:
-    """Return a module whose images a compiler of the caller's makes on first use.
+    """Return a module whose images the caller's compiler makes on first use.
 
-    Nothing happens until a function is used. Then the images are looked up in the cache, under
-    `name` and `key`; where there are none, `generate` is called, in one of all processes that use
-    the cache folder, while the others wait. What it returns is kept, and the module is
-    built and loaded as `load_inline` does.
+    Nothing happens until a function is used. Then the images are looked up in the cache under
+    `name` and `key`. If there are none, `generate` is called in one of the processes that share the
+    cache folder, while the others wait. What it returns is kept, and the module is built and loaded
+    as by `load_inline`.
 
     Parameters
     ----------
@@ -233,9 +233,8 @@ def lazy(
         its image, as `triton.compile` returns it, a list of them, a `Dispatch`, or a mapping of
         names to those; or a `Description`. What has no name gets the module's.
     key : None, bool, int, float, str, bytes, or a list, tuple or mapping of those
-        What tells the images from others of that name: whatever changes them has to be in it, the
-        compiler's version and options and the source, or its hash. `arch`, where it is given, is
-        added by itself.
+        Whatever changes the images: the compiler's version and options, and the source or its hash.
+        `arch` is added if it is given.
     cuda_sources, keep_module_alive, **options
         As in `load_inline`, but for `embed_cubin`, whose place the images take.
 

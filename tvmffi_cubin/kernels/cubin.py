@@ -24,12 +24,12 @@ class Kernel(NamedTuple):
     param_sizes : tuple of int
         Bytes of each parameter, in order.
     registers, local_bytes : int
-        Registers, and bytes of local memory (stack frame and spills), per thread. Of PTX, which the
-        driver compiles, these and the shared memory are 0.
+        Registers, and bytes of local memory (stack frame and spills), per thread. These and the
+        shared memory are 0 for PTX, which the driver compiles.
     static_smem_bytes : int
         Statically declared shared memory per block, without what the system reserves.
     max_threads : int
-        Most threads per block that the image allows (``__launch_bounds__``), else 1024.
+        The most threads per block that the image allows (``__launch_bounds__``), else 1024.
     required_block, cluster : tuple of int or None
         Dimensions that the kernel fixes (``.reqntid``, ``__cluster_dims__``).
     grid_in_clusters : bool
@@ -59,29 +59,29 @@ class SharedSymbol(NamedTuple):
 
 @dataclass(frozen=True)
 class Cubin:
-    """A device image with what is known of it.
+    """A device image and what is known about it.
 
     Attributes
     ----------
     image : bytes
         The image: ELF, PTX text, or a fatbin.
     arch : str
-        Architecture, such as ``"sm_90a"``; ``"compute_90"`` for PTX; of a fatbin all of them, as in
-        ``"sm_80, sm_90a, compute_90"``.
+        Architecture, such as ``"sm_90a"``; ``"compute_90"`` for PTX; for a fatbin all of them, as
+        in ``"sm_80, sm_90a, compute_90"``.
     lowered_names : mapping of str to str
-        Name expression to the symbol that it became.
+        Name expressions to symbols.
     log : str
         The compiler's warnings.
     kind : str
-        ``"cubin"``, ready to be launched; ``"relocatable"`` or ``"ltoir"``, yet to be linked;
-        ``"ptx"``, text that the driver compiles; ``"fatbin"``, several of these.
+        ``"cubin"``, ready to launch; ``"relocatable"`` or ``"ltoir"``, to be linked; ``"ptx"``,
+        text that the driver compiles; ``"fatbin"``, several of these.
     cuda_version : str
-        Version of the CUDA compiler that made it, such as ``"12.9"``, empty where it is not known.
+        Version of the CUDA compiler that made it, such as ``"12.9"``; empty if unknown.
     signatures : mapping of str to str
-        What kernels take, by symbol, as C++ would declare it: ``"const float* x, int64_t n"``. Such
+        Parameters of kernels by symbol, as C++ declares them: ``"const float* x, int64_t n"``. Such
         kernels need no ``Launch(params=...)``. Checked against the image when it is embedded.
     name : str
-        What messages call it, such as the path of its file.
+        Its name in messages, such as the path of its file.
     """
 
     image: bytes = field(repr=False)
@@ -104,7 +104,7 @@ class Cubin:
 
     @property
     def members(self) -> tuple[Cubin, ...]:
-        """A fatbin's images that can be read here, in its order; none of any other image."""
+        """A fatbin's images that can be read here, in order; empty for other images."""
         return self._members[0]
 
     @property
@@ -135,7 +135,7 @@ class Cubin:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What is known beside the bytes, as JSON values."""
+        """Everything but the bytes, as JSON values."""
         values = {name: getattr(self, name) for name in FACTS}
         return {name: x if isinstance(x, str) else dict(x) for name, x in values.items()}
 

@@ -33,8 +33,8 @@ def _all_instances(what: str, given: Any) -> Instances:
 class Dispatch(Record, checks={"instances": _all_instances}):
     """Several instances of a function: a call launches the first that its arguments fit.
 
-    An instance fits where every argument goes with its parameter (type, dtype, rank, range,
-    contiguity, alignment) and every `Launch.when` holds. What each takes is up to its own kernels.
+    An instance fits if every argument fits its parameter (type, dtype, rank, range, contiguity,
+    alignment) and every `Launch.when` holds. Each has its own kernels and parameters.
 
     Parameters
     ----------

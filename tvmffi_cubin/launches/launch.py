@@ -93,43 +93,43 @@ class Launch(Record, checks=_CHECKS):
     Parameters
     ----------
     grid, block : int, str or a sequence of up to three, optional
-        Blocks of the grid and threads of a block in x, y, z. Without both the caller gives them:
-        ``mod.k[grid, block](...)``; without a grid, ``mod.k[grid](...)``.
+        Blocks of the grid and threads of a block in x, y, z. If both are left out, callers give
+        them, ``mod.k[grid, block](...)``; if only the grid is, ``mod.k[grid](...)``.
     dynamic_smem_bytes : int or str
-        Dynamic shared memory of a block, in bytes; more than 48 KB is opted into.
+        Dynamic shared memory per block, in bytes, with opt-in above 48 KB.
     args : mapping of str to str, int, float, bool, bytes, None, TensorMap, Scratch, Bound, optional
         Kernel parameters that callers do not pass: expressions, names of other parameters,
         constants, maps of tensors, memory for the launch alone, or what `Module.bind` gives.
         Expressions may read those that are integers.
     params : str, optional
-        The parameters as C++ declares them, ``"const float* x, int64_t n"``, where the source does
-        not tell, or to export others. May name parameters that only expressions use.
+        The parameters as C++ declares them, ``"const float* x, int64_t n"``: if the source does not
+        tell, or to choose an overload. May add parameters that only expressions use.
     strided : str or sequence of str
-        Tensors that need not be contiguous, because the kernel reads their strides otherwise.
+        Tensors that need not be contiguous, beside those whose strides an expression reads.
     multiple_of : mapping of str to int, optional
-        What the kernel assumes: integers, and addresses of pointers, that are multiples of a power
-        of two: ``{"x": 16, "n": 16}``. Any other argument is a ValueError, or leaves the call to
-        the next instance of a `Dispatch`.
+        The integers, and the addresses of pointers, that the kernel assumes to be multiples of a
+        power of two: ``{"x": 16, "n": 16}``. Another argument is a ValueError, or in a `Dispatch`
+        leads to the next instance.
     equal_to : mapping of str to int, optional
-        Integers that have one value alone, for the same reason: ``{"stride": 1}``.
+        The integers that the kernel assumes to have one value: ``{"stride": 1}``.
     kernel : str, optional
-        The kernel, where its name is not the function's: ``"fill<float>"``, ``"ns::add"``. Where no
-        kernel has that name, the one whose name it is a part of: ``"main"`` for ``main_kernel``.
+        The kernel, if its name is not the function's: ``"fill<float>"``, ``"ns::add"``. If no
+        kernel has that name, the one whose name contains it: ``"main"`` for ``main_kernel``.
     cluster : int, str or a sequence of up to three, optional
-        Blocks of a cluster in x, y, z; each divides the grid's. More than 8 are opted into.
+        Blocks of a cluster in x, y, z; each divides the grid's. Above 8 with opt-in.
     preferred_cluster : int, str or a sequence of up to three, optional
-        A larger cluster, a multiple of `cluster`, that the device takes where it can.
+        A larger cluster, a multiple of `cluster`, that the device uses where it fits.
     cluster_scheduling_policy : str or int, optional
         ``"default"``, ``"spread"``, ``"load_balancing"``, or CUDA's number for one of them.
     programmatic_dependent_launch : bool or str
-        Whether the kernel may begin before the one before it in the stream has ended, once that
-        allows it (``cudaTriggerProgrammaticLaunchCompletion``); it then waits for that one's
-        results itself (``cudaGridDependencySynchronize``). A str is a condition, as of `when`.
+        Whether the kernel may begin before its predecessor in the stream has ended, once that
+        calls ``cudaTriggerProgrammaticLaunchCompletion``. The kernel waits for its results with
+        ``cudaGridDependencySynchronize``. A str is a condition, as in `when`.
     programmatic_event, launch_completion_event : str or int, optional
-        A ``CUevent`` that the blocks of the launch trigger, or that is recorded when all of them
-        have begun, by its handle, such as the name of an int64 parameter (0: none).
+        The handle of a ``CUevent`` that the blocks trigger, or that is recorded when all of them
+        have begun, such as the name of an int64 parameter (0: none).
     cooperative : bool or str
-        Whether all blocks are resident at once, so that they may wait for each other
+        Whether all blocks are resident at once, so that they can wait for each other
         (``cooperative_groups::this_grid().sync()``). A str is a condition.
     priority : int or str, optional
         The launch's priority; the lower the number, the higher. Default: the stream's.
@@ -138,23 +138,23 @@ class Launch(Record, checks=_CHECKS):
     attributes : mapping of int to bytes, optional
         Further attributes: CUDA's number (``CUlaunchAttributeID``) and up to 64 bytes of a value.
     when : str, optional
-        A condition on the arguments, ``"n % 4 == 0 and x.data_ptr % 16 == 0"``: where it does not
-        hold, the next instance of a `Dispatch` is tried; elsewhere the call is a ValueError.
+        A condition on the arguments, ``"n % 4 == 0 and x.data_ptr % 16 == 0"``. If it does not
+        hold, a `Dispatch` tries its next instance; elsewhere the call is a ValueError.
     meta : mapping of str to int, float, bool, str or None, optional
-        What a function that a caller gives as the grid, ``mod.k[lambda meta: ...](...)``, finds in
-        its mapping beside the arguments.
+        What a caller's grid function, ``mod.k[lambda meta: ...](...)``, finds in its mapping beside
+        the arguments.
     blocks_per_program : int
-        Blocks in x for each that a caller's ``mod.k[grid]`` counts.
+        Blocks in x for each program that a caller's ``mod.k[grid]`` counts.
     stream : str or int, optional
-        The ``CUstream`` to launch on, by its handle, such as the name of an int64 or ``void*``
-        parameter; 0 is CUDA's legacy default stream. ``k.on(stream)`` comes before it. Default: the
-        caller's current stream. All launches of a function name the same.
+        The handle of the ``CUstream`` to launch on, such as the name of an int64 or ``void*``
+        parameter; 0 is CUDA's legacy default stream. ``k.on(stream)`` overrides it. Default: the
+        caller's current stream. The same for all launches of a function.
     device : str or int, optional
-        The ordinal of the device to launch on, which has to be the tensors'. Default: the tensors'
-        device, without tensors the current one. The same for all launches.
+        The ordinal of the device to launch on, which must be the tensors'. Default: the tensors'
+        device, or the current one without tensors. The same for all launches of a function.
     image : str, bytes, Cubin or pathlib.Path, optional
-        Which image has the kernel: the name of one in `embed_cubin`, or ``"kernels"``, that of the
-        device sources; or an image, or the file of one, which is then embedded.
+        The image that has the kernel: the name of one in `embed_cubin`, or ``"kernels"`` for that
+        of the device sources; or an image, or its file, which is then embedded.
 
     Raises
     ------

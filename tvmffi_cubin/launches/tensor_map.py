@@ -50,17 +50,17 @@ _CHECKS: Checks = {
 
 @dataclass(repr=False, eq=False)
 class TensorMap(Record, checks=_CHECKS):
-    """What a ``const __grid_constant__ CUtensorMap`` parameter is given, in ``Launch(args=...)``.
+    """How to make a ``const __grid_constant__ CUtensorMap`` parameter, in ``Launch(args=...)``.
 
-    The map is made at each call, of the tensor's address, shape and strides. Dimensions are
-    everywhere as the tensor has them (``x.shape``), outermost first; only the coordinates in a
-    kernel's instructions come innermost first. Figures are constants or expressions.
+    Each call makes the map from the tensor's address, shape and strides. Dimensions are in the
+    tensor's order (``x.shape``), outermost first; only the coordinates in a kernel's instructions
+    are innermost first. Figures are constants or expressions.
 
     Parameters
     ----------
     tensor : str, optional
-        The function's parameter that the map is of; where the kernel has no such parameter, the
-        function takes the tensor in the map's place. Default: the map's own name.
+        The parameter of the function that the map describes; if the kernel has no such parameter,
+        the function takes the tensor in the map's place. Default: the map's own name.
     box_dim : int, str or a sequence of up to five
         Elements of a box in each dimension, 1 to 256.
     element_strides : int, str or a sequence of up to five, optional
@@ -73,24 +73,24 @@ class TensorMap(Record, checks=_CHECKS):
     l2_promotion : str
         ``"none"``, ``"64B"``, ``"128B"`` or ``"256B"``.
     oob_fill : str
-        What is read outside of the tensor: ``"zeros"`` or, of floating types, ``"nan"``.
+        What is read outside the tensor: ``"zeros"`` or, for floating types, ``"nan"``.
     dtype : str, optional
-        Where it is not to be the tensor's own: such as ``"float16"``, ``"tfloat32"`` or
-        ``"16u4_align8b"``. Elements have the same size as the tensor's, or are the 4- or 6-bit
-        values that it has in bytes: figures of the innermost dimension then count values.
+        Such as ``"float16"``, ``"tfloat32"`` or ``"16u4_align8b"``; default: the tensor's own.
+        Elements have the size of the tensor's, or are 4- or 6-bit values in a tensor of bytes, in
+        which case figures of the innermost dimension count values.
     lower_corner, upper_corner : int, str or a sequence of up to three
-        Of an im2col map, which reads an image, channels last, as a convolution does: where the box
-        of pixels begins at which filters are placed, from the tensor's beginning, and where it
-        ends, from its end, in each dimension but the first (N) and the last (C). Mostly minus the
-        padding; and the padding minus (the filter's size - 1) times its dilation.
+        For an im2col map, which reads an image, channels last, as a convolution does: where the box
+        of filter positions begins, from the tensor's beginning, and where it ends, from its end, in
+        each dimension but the first (N) and the last (C). Usually minus the padding; and the
+        padding minus (the filter's size - 1) times its dilation.
     channels_per_pixel, pixels_per_column : int or str
         Elements along C of one load, 1 to 256, and its pixels, 1 to 1024.
     global_dim : int, str or a sequence of up to five, optional
-        What the memory is taken for, in elements of the map's data type, where that is not the
-        tensor's own shape. Of the tensor the address alone counts then, so that with `dtype` a bare
-        address will do, too; that the memory is that large is the caller's to see to.
+        The shape of the memory, in elements of the map's data type, instead of the tensor's own.
+        Then only the tensor's address counts, and with `dtype` a bare address will do. Nothing
+        checks that the memory is that large.
     global_strides : int, str or a sequence of up to four, optional
-        In bytes, of all dimensions of `global_dim` but the innermost. Default: without gaps.
+        In bytes, for all dimensions of `global_dim` but the innermost. Default: without gaps.
 
     Raises
     ------

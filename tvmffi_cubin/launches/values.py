@@ -135,11 +135,10 @@ def figures(what: str, value: Any, most: int = 3, *, least: int = 1) -> tuple[Fi
 class Scratch(Record, checks={"bytes": figure, "bytes_per_block": figure, "align": power_of_two}):
     """Device memory that is allocated for one launch and given back after it, in stream order.
 
-    It is ``bytes + bytes_per_block * (blocks of the grid)`` large, and not initialised; where that
-    is 0, the kernel gets a null pointer. It comes from the allocator of the tensors that the
-    function is called with, where they have one (torch's), and from ``cuMemAllocAsync`` otherwise:
-    where they have none, where the launch goes to another stream than the one that is current for
-    them, and where it may overlap with the launch before it (programmatic dependent launch).
+    It has ``bytes + bytes_per_block * (blocks of the grid)`` bytes, uninitialized; for 0 the kernel
+    gets a null pointer. It comes from the allocator of the call's tensors, such as torch's, or from
+    ``cuMemAllocAsync`` if they have none, if the launch goes to another stream than their current
+    one, or if it may overlap with the launch before it (programmatic dependent launch).
 
     Parameters
     ----------
@@ -148,7 +147,7 @@ class Scratch(Record, checks={"bytes": figure, "bytes_per_block": figure, "align
     bytes_per_block : int or str
         Size in bytes for each block of the grid, or an expression.
     align : int
-        What its address is a multiple of, in bytes; a power of two.
+        The alignment of its address in bytes, a power of two.
 
     Raises
     ------
@@ -165,15 +164,15 @@ class Scratch(Record, checks={"bytes": figure, "bytes_per_block": figure, "align
 class Bound(Record, checks={}):
     """A kernel parameter that callers do not pass: ``Launch(args={"counters": Bound()})``.
 
-    ``mod.bind("k", counters=tensor)`` sets it, for as long as nothing else is bound. Until then a
-    null pointer or zero is passed.
+    ``mod.bind("k", counters=tensor)`` sets it until something else is bound. Before that, a null
+    pointer or zero is passed.
 
     Parameters
     ----------
     name : str, optional
-        What it is bound by. Default: the parameter's own name.
+        The name to bind it by. Default: the parameter's own.
     required : bool
-        A call that finds nothing bound is a LaunchError.
+        Raise a LaunchError if nothing is bound at a call.
     """
 
     name: str | None = None

@@ -25,8 +25,8 @@ class Function(tvm_ffi.Function):
     kernels, ``k[grid, block](...)`` and ``k[grid, block, dynamic_smem_bytes](...)`` set the shape,
     ``k.on(stream)(...)`` the stream, ``k.configure(cluster=2)(...)`` these and any other launch
     attribute; ``k.call(x=..., n=...)`` takes keywords. They combine, as in
-    ``k[grid, block].on(stream).call(x=x)``, and what they return can be kept and called again. A
-    grid that is a function comes last: ``k.on(stream)[lambda meta: ...](x, n)``.
+    ``k[grid, block].on(stream).call(x=x)``; keep what they return to call it again. A grid function
+    comes last: ``k.on(stream)[lambda meta: ...](x, n)``.
     """
 
     __slots__ = ("_kept",)
@@ -137,7 +137,7 @@ class Function(tvm_ffi.Function):
     def sass(self) -> str:
         """The machine code of its kernels, by nvdisasm: a toolkit's or NVIDIA's wheel's.
 
-        A ToolchainError where there is none.
+        A ToolchainError if there is none.
         """
         from ..artifacts.disassembly import sass
 
@@ -146,7 +146,7 @@ class Function(tvm_ffi.Function):
 
     @property
     def ptx(self) -> str:
-        """The PTX of its images; a ValueError where these have none."""
+        """The PTX of its images; a ValueError if they have none."""
         cubins = [self._module.cubins[name] for name in dict.fromkeys(x for x, _ in self._kernels)]
         texts = [x.image.decode() for cubin in cubins for x in cubin.members if x.kind == "ptx"]
         texts += [cubin.image.decode() for cubin in cubins if cubin.kind == "ptx"]

@@ -122,9 +122,9 @@ class Module(tvm_ffi.Module):
     def unload(self) -> None:
         """Unload the images and release the devices' contexts; the next launch loads them again.
 
-        Waits for calls in progress, not for kernels that run on a device. Graphs that hold the
-        kernels cannot be replayed afterwards. What C++ functions have loaded stays. Where the
-        driver refuses, a LaunchError, the rest is unloaded, and another call tries again.
+        Waits for calls in progress, not for running kernels. Graphs with the kernels cannot be
+        replayed afterwards. What C++ functions have loaded stays. If the driver refuses, a
+        LaunchError, the rest is unloaded, and another call tries again.
         """
         if self.functions:
             self._entry("unload")()
@@ -169,8 +169,8 @@ class Module(tvm_ffi.Module):
     def bound(self, device: Any = None) -> dict[str | None, dict[str, Any]]:
         """Return the objects bound for launches on a device, by function and name.
 
-        Values are None where nothing is bound; the function None stands for C++ functions. Default:
-        the current device.
+        Unbound values are None; the function None stands for C++ functions. Default: the current
+        device.
         """
         from .stream import device_ordinal
 
@@ -239,7 +239,7 @@ def load_module(
     path : path
         The file.
     generate : mapping of str to callable, optional
-        For images that lie in files (see `ImageFile`): what makes a missing one, by its name.
+        For images in files (see `ImageFile`): what makes a missing one, by its name.
     torch_library : str, optional
         As in `load_inline`.
     keep_module_alive : bool
@@ -248,13 +248,13 @@ def load_module(
     Raises
     ------
     BuildError
-        It is no shared object, or lacks a symbol or a library.
+        It is not a shared object, or lacks a symbol or a library.
     ToolchainError
         The installed tvm-ffi is too old.
     OSError
-        There is no such file.
+        The file does not exist.
     ValueError
-        `generate` names an image that lies in no file.
+        `generate` names an image that is not in a file.
     """
     check_tvm_ffi()
     name = os.path.abspath(path)

@@ -65,12 +65,12 @@ def use_stream(stream: Any, *, device: Any = None) -> Iterator[None]:
         A handle, a stream of torch or CuPy, anything with ``__cuda_stream__``, or None for CUDA's
         legacy default stream.
     device : int, torch.device or the like, optional
-        The stream's device. Default: the stream's own; for a default stream the current one.
+        The stream's device. Default: the stream's own, or the current one for a default stream.
 
     Raises
     ------
     TypeError, ValueError
-        It is not a stream.
+        `stream` is not a stream.
     """
     import tvm_ffi
 

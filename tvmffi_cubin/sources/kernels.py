@@ -16,17 +16,17 @@ class KernelText:
     Attributes
     ----------
     name : str
-        With namespaces; of an explicit instantiation or specialisation with its arguments.
+        With namespaces, and with the arguments of an explicit instantiation or specialization.
     params : tuple of (str, str)
-        Each parameter's type and name as written, the name empty where there is none.
+        Each parameter's type and name as written; an unnamed one has an empty name.
     line : int
-        Where the name stands, from 1.
+        The line of the name, from 1.
     is_template : bool
-        Whether it is a template, instances aside.
+        Whether it is a template, and not an instance of one.
     params_start, params_end : int
-        What stands between the parentheses of the parameters.
+        The text between the parentheses of the parameters.
     body_start : int or None
-        Behind the brace that opens the body; None where it has none.
+        After the brace that opens the body; None without a body.
     """
 
     name: str
@@ -41,8 +41,7 @@ class KernelText:
 def find_kernels(source: str) -> tuple[KernelText, ...]:
     """Return the kernels in a CUDA source, in order: for tools that change its text.
 
-    Branches that NVRTC never sees are no part of the source. Of ``#if`` and its kind with another
-    condition all branches are.
+    Branches that NVRTC never sees are skipped. For any other ``#if``, all branches count.
 
     Parameters
     ----------
@@ -54,8 +53,8 @@ def find_kernels(source: str) -> tuple[KernelText, ...]:
     TypeError
         `source` is no str.
     ValueError
-        A kernel's place cannot be told: a macro spells its declaration, or the text cannot be
-        parsed. The message names kernel and line.
+        A kernel cannot be located: a macro spells its declaration, or the text cannot be parsed.
+        The message names kernel and line.
     """
     if not isinstance(source, str):
         raise TypeError(
