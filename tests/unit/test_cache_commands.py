@@ -135,7 +135,7 @@ def test_clear_removes_all_but_builds_that_run(cache, run):
 def test_beyond_the_limit_what_was_used_least_recently_goes_once_an_hour(
     cache, monkeypatch, caplog
 ):
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_SIZE", "440kB")
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_SIZE", "400kB")
     caplog.set_level("INFO", "tvmffi_cubin")
     paths = [build(cache, n, age=DAY * (9 - n), size=100_000) for n in range(3)]
     assert look_up(cache, base(0))  # makes it young

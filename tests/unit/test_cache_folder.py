@@ -13,7 +13,7 @@ from cache_builder import BASE, Builder, look_up
 from other_users import NOBODY, let_others_reach
 from processes import in_fork
 
-from tvmffi_cubin.cache import entry, private, store
+from tvmffi_cubin.cache import entry, folder, store
 from tvmffi_cubin.cache.entry import Product
 from tvmffi_cubin.cache.store import Cache, default
 from tvmffi_cubin.errors import BuildError, CacheError
@@ -30,9 +30,9 @@ def root(tmp_path, monkeypatch):
         monkeypatch.delenv(f"TVMFFI_CUBIN_CACHE{name}", raising=False)
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
     yield tmp_path / "cache"
-    for made in private._roots.values():
+    for made in folder._roots.values():
         shutil.rmtree(made, ignore_errors=True)
-    private._roots.clear()
+    folder._roots.clear()
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """The cache: what was built, found again by its key and by the files that its build read.
 
 Takes keys and finished build folders, gives published ones. Never builds anything itself. A look-up
-imports `store` and what that needs; `upkeep`, `bundle` and `remote` are imported where they are
+imports `store` and what that needs; `upkeep`, `archive` and `remote` are imported where they are
 used.
 
 Layout of a cache folder::
@@ -12,7 +12,7 @@ Layout of a cache folder::
     identity/<hash>.json        what compilers and libraries said about themselves
     locks/<base key>.lock       held while a key is built
     looked                      when somebody last looked whether there is too much
-    tmp/<random>/               where a build runs, or ran and failed
+    tmp/<random>/               where a build runs, or failed within the last day
 
 The base key covers all inputs but the contents of the files that a build finds by itself (headers).
 Those are known only afterwards; together with the base key they make the entry key.

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import config
+from .folder import make_folder, share
 
 ABSENT = "-"
 """Stands for the digest and the stamp of a path that does not exist."""
@@ -131,37 +131,6 @@ def remove(path: str | os.PathLike[str]) -> None:
     else:
         with contextlib.suppress(OSError):
             os.unlink(path)
-
-
-# Who may read and write
-
-
-def is_shared() -> bool:
-    """Whether others of the group may write to the cache folder (``TVMFFI_CUBIN_CACHE_SHARED``)."""
-    value = config.get("TVMFFI_CUBIN_CACHE_SHARED")
-    if value not in (None, "0", "1"):
-        raise ValueError(f"TVMFFI_CUBIN_CACHE_SHARED={value!r}: wanted '0' or '1'; or unset it")
-    return value == "1"
-
-
-def share(path: str | int) -> None:
-    """Let the group read and write a file or folder, where it shares the cache."""
-    if is_shared():
-        with contextlib.suppress(OSError):
-            os.chmod(path, 0o2770 if os.path.isdir(path) else 0o660)
-
-
-def make_folder(path: str) -> None:
-    """Make a folder for its user alone, or a group that shares it, with those above it.
-
-    So whatever the mode of the cache folder itself, nobody else reaches what is below. Raises
-    OSError.
-    """
-    if not os.path.isdir(path):
-        make_folder(os.path.dirname(path))
-        with contextlib.suppress(FileExistsError):  # made meanwhile by another
-            os.mkdir(path, 0o700)
-            share(path)
 
 
 # Rows in a JSON file that says whether it is whole

@@ -1,14 +1,16 @@
-"""Which folders the cache is in, and whether others could write to them."""
+"""Which folders the cache is in, who may write to them, and what stands in for one."""
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import logging
 import os
 import stat
 from typing import NamedTuple
 
 from .. import config
 from ..errors import CacheError
-from .files import is_shared
 
 MODES = ("on", "read", "require", "off")
 
@@ -79,3 +81,73 @@ def _check(folder: str, *, is_layer: bool) -> None:
         f"it, run: {chown}chmod -R go-w {folder}\n"
         "Else name another folder; or, where a group shares it, set TVMFFI_CUBIN_CACHE_SHARED=1"
     )
+
+
+# Who may read and write
+
+
+def is_shared() -> bool:
+    """Whether others of the group may write to the cache folder (``TVMFFI_CUBIN_CACHE_SHARED``)."""
+    value = config.get("TVMFFI_CUBIN_CACHE_SHARED")
+    if value not in (None, "0", "1"):
+        raise ValueError(f"TVMFFI_CUBIN_CACHE_SHARED={value!r}: wanted '0' or '1'; or unset it")
+    return value == "1"
+
+
+def share(path: str | int) -> None:
+    """Let the group read and write a file or folder, where it shares the cache."""
+    if is_shared():
+        with contextlib.suppress(OSError):
+            os.chmod(path, 0o2770 if os.path.isdir(path) else 0o660)
+
+
+def make_folder(path: str) -> None:
+    """Make a folder for its user alone, or a group that shares it, with those above it.
+
+    So whatever the mode of the cache folder itself, nobody else reaches what is below. Raises
+    OSError.
+    """
+    if not os.path.isdir(path):
+        make_folder(os.path.dirname(path))
+        with contextlib.suppress(FileExistsError):  # made meanwhile by another
+            os.mkdir(path, 0o700)
+            share(path)
+
+
+# What stands in for a folder that cannot be written
+
+# By cache folder and process: a forked child must not rely on a folder that its parent removes.
+_roots: dict[tuple[str, int], str] = {}
+
+
+def known_root(root: str) -> str | None:
+    """Return the folder that stands in for a cache folder in this process, if there is one."""
+    return _roots.get((root, os.getpid())) if _roots else None
+
+
+def temporary_root(root: str, error: object = None) -> str:
+    """Return the folder that stands in for a cache folder in this process, and goes with it.
+
+    Where one is needed because of an error, people are told. An OSError where none can be made.
+    """
+    folder, owner = known_root(root), os.getpid()
+    if folder is None:
+        import tempfile
+
+        if error is not None:
+            logging.getLogger("tvmffi_cubin").warning(
+                "cache folder %s cannot be used (%s); this process keeps what it builds in a "
+                "temporary folder, and the next one will build again: set TVMFFI_CUBIN_CACHE_DIR "
+                "to a folder with room that can be written",
+                *(root, error),
+            )
+        folder = _roots[root, owner] = tempfile.mkdtemp(prefix="tvmffi_cubin-")
+        atexit.register(_remove_own, folder, owner)
+    return folder
+
+
+def _remove_own(folder: str, owner: int) -> None:
+    if os.getpid() == owner:
+        import shutil
+
+        shutil.rmtree(folder, ignore_errors=True)

@@ -9,7 +9,8 @@ import os
 import time
 from collections.abc import Iterator
 
-from .files import make_folder, remove, share
+from .files import remove
+from .folder import make_folder, share
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.05
 # After how many seconds those who wait are told for what.

@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import config
 from ..errors import BuildError, CacheError
-from . import private
 from .entry import Damaged, Entry, entry_path, stamps_of, verify
-from .files import changed_ns, is_shared, make_folder, remove, share
-from .folder import places
-from .lock import builder_lock
+from .files import changed_ns, remove
+from .folder import is_shared, known_root, make_folder, places, share, temporary_root
 from .record import Files, Reads, read_record, write_record
 
 if TYPE_CHECKING:
@@ -79,7 +77,7 @@ class Cache:
     @property
     def folders(self) -> tuple[str, ...]:
         """The folders that are looked through, the first first."""
-        own = private.known_root(self._root)
+        own = known_root(self._root)
         lasting = () if self.mode == "off" else (*self._layers, self._root)
         return (*lasting, own) if own else lasting
 
@@ -163,12 +161,14 @@ class Cache:
         A CacheError where there is no room anywhere, the remote is not as it must be set, or there
         is no entry and the mode is ``"require"``.
         """
+        from .lock import builder_lock
+
         if not reason:
             found = self.find(base_key)
             if isinstance(found, Entry):
                 return found
             reason = found.reason
-        root = self._root if self.mode == "on" else private.temporary_root(self._root)
+        root = self._root if self.mode == "on" else temporary_root(self._root)
         with builder_lock(f"{root}/locks/{base_key}.lock", patience=patience, name=name):
             # Another may have built it meanwhile.
             found = self.find(base_key)
@@ -194,6 +194,8 @@ class Cache:
         return entry
 
     def _build(self, base_key: str, make: Callable[[Path], Product]) -> Entry:
+        from . import private
+
         directory = self.make_directory()
         try:
             return self._build_in(directory, base_key, make)
@@ -203,22 +205,26 @@ class Cache:
                 raise
             remove(directory)
         # Without the error as the context of what is raised now.
-        root = private.temporary_root(self._root, full)
+        root = temporary_root(self._root, full)
         return self._build_in(private.make_directory(root), base_key, make)
 
     def _build_in(self, directory: str, base_key: str, make: Callable[[Path], Product]) -> Entry:
-        with private.cleared(directory) as folder:
+        from .private import cleared
+
+        with cleared(directory) as folder:
             started_ns = time.time_ns()
             return self._publish(base_key, make(folder), directory, started_ns)
 
     def make_directory(self) -> str:
         """Make a folder to build in, on the file system of the folder that takes what is built."""
+        from .private import make_directory
+
         if self.mode != "on":
-            return private.make_directory(private.temporary_root(self._root))
+            return make_directory(temporary_root(self._root))
         try:
-            return private.make_directory(private.known_root(self._root) or self._root)
+            return make_directory(known_root(self._root) or self._root)
         except OSError as error:
-            return private.make_directory(private.temporary_root(self._root, error))
+            return make_directory(temporary_root(self._root, error))
 
     def _publish(self, base_key: str, product: Product, directory: str, started_ns: int) -> Entry:
         """Move a private folder into place; what is in place already is used, never replaced.
@@ -270,7 +276,7 @@ class Cache:
         self, base_key: str, made: Reads, directory: str, history: Any, *, is_found: bool
     ) -> Entry:
         is_own = directory.startswith(f"{self._root}/")
-        root = self._root if is_own else private.temporary_root(self._root)
+        root = self._root if is_own else temporary_root(self._root)
         target = entry_path(root, made.entry)
         if is_shared():
             for path in (directory, *(f"{directory}/{name}" for name in os.listdir(directory))):

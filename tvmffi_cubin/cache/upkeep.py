@@ -12,13 +12,12 @@ from typing import NamedTuple
 
 from .. import config
 from .entry import Damaged, check_entry, entry_path, read_manifest
-from .files import make_folder, remove, share, temporary_name
+from .files import remove, temporary_name
+from .folder import make_folder, share
 from .record import read_record
 
 _SIZE = "TVMFFI_CUBIN_CACHE_SIZE"
 _UNLIMITED = "unlimited"
-# Of the limit this much is left filled, so that not every look has to remove something.
-_FILLED = 0.9
 # In seconds: what was used since is spared, since a process may be about to load it.
 _RECENT = 3600.0
 # In seconds: how long what failed or killed builds left in `tmp` stays. No build takes as long.
@@ -124,46 +123,44 @@ def size_text(size: float) -> str:
 def keep_below_limit(root: str) -> None:
     """Remove what was used least recently where a cache folder holds too much, and say so.
 
-    Its file ``looked`` says when this was done for the last time.
+    Its file ``looked`` says when this was done for the last time. A disk that takes no more is
+    fine.
     """
-    try:
+    with contextlib.suppress(OSError):
         with open(f"{root}/looked", "w"):
             share(f"{root}/looked")
             os.utime(f"{root}/looked")
-        removed = prune(root, capacity(), filled=_FILLED, least_age=_RECENT)
-    except OSError as error:
-        logging.getLogger("tvmffi_cubin").debug("%s is not kept below its limit: %s", root, error)
-        return
-    if removed.entries:
-        logging.getLogger("tvmffi_cubin").info(
-            "cache folder %s: %d entries that were not used for longest were removed, %s freed",
-            *(root, removed.entries, size_text(removed.size)),
-        )
+        removed = prune(root, capacity(), least_age=_RECENT)
+        if removed.entries:
+            logging.getLogger("tvmffi_cubin").info(
+                "cache folder %s: %d entries that were not used for longest were removed, %s freed",
+                *(root, removed.entries, size_text(removed.size)),
+            )
 
 
 # What people ask for
 
 
-def prune(root: str, limit: int | None, *, filled: float = 1.0, least_age: float = 0.0) -> Removed:
+def prune(root: str, limit: int | None, *, least_age: float = 0.0) -> Removed:
     """Remove what was used least recently until a folder holds at most `limit` bytes.
 
-    Where it holds more, `filled` is how much of `limit` is left. What was used in the last
-    `least_age` seconds is spared. What builds left goes, too. Raises OSError.
+    What was used in the last `least_age` seconds is spared. What builds left, and records that lead
+    nowhere, go, too. Raises OSError.
     """
-    old = [x for x in contents(root, "build", "lock", "leftover") if x.used < time.time() - _OLD]
-    removed = _remove(root, old)
-    found = contents(root)
-    size = sum(item.size for item in found)
-    kept = size if limit is None or size <= limit else limit * filled
-    chosen = []
+    found, moment = contents(root), time.time()
+    left = ("build", "lock", "leftover")
+    chosen = [x for x in found if x.kind in left and x.used < moment - _OLD]
+    size = sum(x.size for x in found) - sum(x.size for x in chosen)
     for item in found:
-        if size > kept and item.kind == "entry" and item.used <= time.time() - least_age:
+        if limit is None or size <= limit:
+            break
+        if item.kind == "entry" and item.used <= moment - least_age:
             chosen.append(item)
             size -= item.size
-    if chosen:
-        gone = _remove(root, chosen)
+    removed = _remove(root, chosen)
+    if removed.entries:
         rest = _remove(root, (x for x in found if x.kind == "record" and _leads_nowhere(root, x)))
-        removed = Removed(gone.entries, removed.size + gone.size + rest.size)
+        removed = removed._replace(size=removed.size + rest.size)
     return removed
 
 
