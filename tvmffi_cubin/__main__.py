@@ -10,13 +10,13 @@ import sys
 from collections.abc import Sequence
 
 _COMMANDS = {
-    "demo": "compile, embed, build and load two kernels; launch them where there is a GPU",
-    "doctor": "report what is there to build and launch with; status 1 where something is missing",
+    "demo": "build and load two kernels, and launch them if there is a GPU",
+    "doctor": "show which tools and libraries were found; status 1 if one is missing",
     "compile": "compile CUDA sources to a cubin, PTX or a fatbin with NVRTC",
-    "embed": "make a module (.so) of images, with no source; or put an image into an object file",
-    "inspect": "say what is in a module or an image: functions, kernels, what they use",
-    "describe": "print how a module's functions launch, as JSON that embed --functions takes",
-    "cache": "say where the cache is and what is in it, check it, empty it, carry it elsewhere",
+    "embed": "make a module (.so) from images; or put an image into an object file",
+    "inspect": "show what a module or image contains: functions, kernels, resources",
+    "describe": "print how a module's functions launch, as JSON for embed --functions",
+    "cache": "show, check, prune, clear, export and import the cache",
 }
 # What shells report of a program that SIGINT has ended.
 _INTERRUPTED = 130

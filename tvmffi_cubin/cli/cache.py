@@ -26,26 +26,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         return added
 
     action(_path, "print the cache folder")
-    action(_stats, "say how much is in the cache, and what it may hold")
-    list_ = action(_list, "list what was built, what was used last first")
+    action(_stats, "show the size of the cache and its limit")
+    list_ = action(_list, "list the entries, the most recently used first")
     list_.add_argument("--json", action="store_true", help="print JSON instead of text")
-    action(_verify, "compare every file with what was published, and remove what is damaged")
-    prune = action(_prune, "remove what was not used for long, and what leads nowhere")
-    help_ = "until the cache takes no more, such as 500MB; default: TVMFFI_CUBIN_CACHE_SIZE"
+    action(_verify, "compare every file with what was published, and remove damaged entries")
+    prune = action(_prune, "remove the least recently used entries, and records without an entry")
+    help_ = "the limit to prune to, such as 500MB; default: TVMFFI_CUBIN_CACHE_SIZE"
     prune.add_argument("--max-size", metavar="SIZE", help=help_)
-    action(_clear, "remove what was built, but for builds that run")
+    action(_clear, "remove everything but running builds")
     export = action(
         _export,
-        "write what was built to a tar file for `import`, or to a folder for "
-        "TVMFFI_CUBIN_CACHE_PATH",
+        "write entries to a tar file for `import`, or to a folder for TVMFFI_CUBIN_CACHE_PATH",
     )
     where = export.add_mutually_exclusive_group(required=True)
     where.add_argument("file", nargs="?", type=Path, metavar="FILE", help="the tar file to write")
-    help_ = "the folder to write instead, or to add to"
+    help_ = "the folder to write or add to instead"
     where.add_argument("--layer", type=Path, metavar="FOLDER", help=help_)
     help_ = "only modules of this name; may be repeated"
     export.add_argument("--name", action="append", default=[], metavar="NAME", help=help_)
-    import_ = action(_import, "take in what `export` wrote: code that this user will run")
+    import_ = action(_import, "add what `export` wrote: code that you will run")
     import_.add_argument("file", type=Path, metavar="FILE", help="the tar file")
 
 

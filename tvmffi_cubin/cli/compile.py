@@ -14,9 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what follows the command's name."""
     help_ = "the CUDA source; several are separate units, linked to one image"
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help=help_)
-    help_ = (
-        "- is standard output; default: FILE with the suffix of what is made: .cubin, .ltoir, ..."
-    )
+    help_ = "- is standard output; default: FILE with the suffix of its kind: .cubin, .ltoir, ..."
     parser.add_argument("-o", "--output", type=Path, metavar="IMAGE", help=help_)
     parser.add_argument(
         "--arch",
@@ -45,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--target-type",
         default="cubin",
         choices=(*KINDS, "fatbin"),
-        help="what is made; relocatable cubins and LTO-IR are yet to be linked (default: cubin)",
+        help="what to make; relocatable cubins and LTO-IR are to be linked (default: cubin)",
     )
     help_ = "write the headers that the sources may include to DEPFILE, as a make rule"
     parser.add_argument("--depfile", type=Path, metavar="DEPFILE", help=help_)

@@ -10,7 +10,7 @@ from pathlib import Path
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what follows the command's name."""
     parser.add_argument("file", type=Path, metavar="FILE", help="a module (.so), or an object (.o)")
-    help_ = "write it there instead, and the images beside it, which it then names"
+    help_ = "write to this file instead, with the images beside it"
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=help_)
     parser.set_defaults(run=run)
 

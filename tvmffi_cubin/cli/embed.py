@@ -24,19 +24,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("images", nargs="*", metavar="[NAME=]IMAGE", help="a cubin, a fatbin or PTX, for a module")
     help_ = "the module to make: libk.so, or k.o"
     add("-o", "--output", type=Path, metavar="FILE", help=help_)
-    add("--arch", action="append", help="what PTX is assembled for, as of compile")
+    add("--arch", action="append", help="what to assemble PTX for, as in compile")
     help_ = "keep PTX as text, which the driver compiles"
     add("--ptx", choices=("assemble", "keep"), help=help_)
-    help_ = "JSON, or a file of it, that describes functions, how they launch, and images; or a "
-    help_ += "table of TVM's. Default: every kernel is a function"
+    help_ = "a description of functions, launches and images, as JSON or a file; or a "
+    help_ += "table of TVM. Default: every kernel is a function"
     add("--functions", metavar="FILE", help=help_)
-    add("--name", metavar="NAME", help="what EMBED_CUBIN declares; of a module: its name")
+    add("--name", metavar="NAME", help="the name in EMBED_CUBIN; or the module's name")
     add = parser.add_argument_group("into an object file").add_argument
-    help_ = "the object that the compiler made; default: an empty one"
+    help_ = "the compiler's object; default: an empty one"
     add("--input-obj", metavar="FILE", type=Path, help=help_)
     add("--output-obj", metavar="FILE", type=Path, help="the object to write")
     add("--cubin", metavar="IMAGE", type=Path, help="the image")
-    help_ = "of an empty one: x86_64 or aarch64; default: this processor"
+    help_ = "for an empty object: x86_64 or aarch64; default: this processor"
     add("--machine", metavar="NAME", help=help_)
     add("--verbose", "-v", action="store_true", help=argparse.SUPPRESS)
     parser.set_defaults(run=run, parser=parser)
