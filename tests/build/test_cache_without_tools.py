@@ -61,7 +61,7 @@ def remove_tools(monkeypatch) -> Iterator[Callable[[], None]]:
         monkeypatch.setattr(sys, "path", [x for x in sys.path if not os.path.isdir(f"{x}/nvidia")])
         for name in (
             "cuda.nvrtc",
-            "inline.build",
+            "inline.assemble",
             "functions.plan",
             "sources.facts",
             "host.build",

@@ -39,7 +39,7 @@ class Builder:
 
     def __init__(self, folder: Path) -> None:
         self.cache, self.folder = Cache(folder / "cache"), folder
-        self.read: list[str] = []
+        self.read: tuple[str, ...] = ()
 
     def __call__(self, source=VALUE, *, flags=(), include_dirs=(), use_pch=True, prefix=PREFIX):
         tools = find_tools(needs_cuda=False)
@@ -56,7 +56,7 @@ class Builder:
             tools=tools,
             folders=folders,
             use_pch=use_pch,
-        )
+        ).read
         return ctypes.CDLL(os.fspath(folder / "unit.so")).answer()
 
     def settled(self, *args, **options):

@@ -78,7 +78,7 @@ def found(here, monkeypatch):
 
     def call(*flags):
         made = find_for([flag.replace("{}", here) for flag in flags])
-        return tuple({str(Path(x).relative_to(here)) for x in group} for group in made)
+        return tuple({str(Path(x).relative_to(here)) for x in group} for group in made[:2])
 
     return call
 

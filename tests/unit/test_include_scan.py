@@ -5,7 +5,8 @@ import os
 import pytest
 
 from tvmffi_cubin.host import include_scan
-from tvmffi_cubin.host.include_scan import parse_depfile, scan
+from tvmffi_cubin.host.include_scan import scan
+from tvmffi_cubin.host.inputs import parse_depfile
 
 
 def put(folder, files):
@@ -43,7 +44,7 @@ def test_a_depfile_is_unescaped_as_make_does(text, wanted):
 def test_includes_are_followed_through_files(tmp_path):
     put(tmp_path, {"a.h": '#include "sub/b.h"\n', "sub/b.h": "#include <c.h>\n", "c.h": ""})
     found = scan(['#include "a.h"\n'], [str(tmp_path)])
-    assert names(tmp_path, found.files) == {"a.h", "sub/b.h", "c.h"}
+    assert names(tmp_path, found.read) == {"a.h", "sub/b.h", "c.h"}
     assert found.absent == ()
 
 
@@ -72,13 +73,13 @@ def test_includes_are_followed_through_files(tmp_path):
 )
 def test_every_spelling_of_an_include_is_found(tmp_path, line):
     put(tmp_path, {"x.h": ""})
-    assert names(tmp_path, scan([line], [str(tmp_path)]).files) == {"x.h"}
+    assert names(tmp_path, scan([line], [str(tmp_path)]).read) == {"x.h"}
 
 
 def test_a_macro_from_the_command_line_names_a_header(tmp_path):
     put(tmp_path, {"x.h": ""})
     found = scan(["#include H"], [str(tmp_path)], defines={"H": '"x.h"', "N": "3"})
-    assert names(tmp_path, found.files) == {"x.h"}
+    assert names(tmp_path, found.read) == {"x.h"}
 
 
 @pytest.mark.parametrize(
@@ -111,36 +112,36 @@ def test_what_is_no_include_by_a_macro_with_arguments_is_none(text, tmp_path):
 def test_a_macro_of_one_file_names_a_header_in_another(tmp_path):
     put(tmp_path, {"a.h": "#include CONFIG\n", "b.h": '#define CONFIG "c.h"\n', "c.h": ""})
     found = scan(['#include "a.h"\n#include "b.h"\n'], [str(tmp_path)])
-    assert names(tmp_path, found.files) == {"a.h", "b.h", "c.h"}
+    assert names(tmp_path, found.read) == {"a.h", "b.h", "c.h"}
 
 
 def test_folders_are_searched_in_order(tmp_path):
     put(tmp_path, {"one/x.h": "", "two/x.h": "", "here/x.h": "", "a/a.h": '#include "x.h"\n'})
     put(tmp_path, {"a/x.h": ""})
     dirs = [str(tmp_path / "one"), str(tmp_path / "two"), str(tmp_path)]
-    assert names(tmp_path, scan(["#include <x.h>"], dirs).files) == {"one/x.h"}
+    assert names(tmp_path, scan(["#include <x.h>"], dirs).read) == {"one/x.h"}
     found = scan(['#include "x.h"'], dirs, directory=str(tmp_path / "here"))
-    assert names(tmp_path, found.files) == {"here/x.h"}
+    assert names(tmp_path, found.read) == {"here/x.h"}
     # A quoted one first beside its includer.
-    assert names(tmp_path, scan(["#include <a/a.h>"], dirs).files) == {"a/a.h", "a/x.h"}
+    assert names(tmp_path, scan(["#include <a/a.h>"], dirs).read) == {"a/a.h", "a/x.h"}
 
 
 def test_include_next_takes_every_folder(tmp_path):
     put(tmp_path, {"one/x.h": "#include_next <x.h>\n", "two/x.h": ""})
     found = scan(["#include <x.h>"], [str(tmp_path / "one")], system_dirs=[str(tmp_path / "two")])
-    assert names(tmp_path, found.files) == {"one/x.h", "two/x.h"}
+    assert names(tmp_path, found.read) == {"one/x.h", "two/x.h"}
 
 
 def test_headers_that_are_given_as_texts_come_before_files(tmp_path):
     put(tmp_path, {"x.h": "", "y.h": ""})
     found = scan(['#include "x.h"'], [str(tmp_path)], texts={"x.h": "#include <y.h>\n"})
-    assert names(tmp_path, found.files) == {"y.h"}
+    assert names(tmp_path, found.read) == {"y.h"}
 
 
 def test_headers_that_include_each_other_come_to_an_end(tmp_path):
     put(tmp_path, {"in/a.h": '#include "../in/b.h"\n', "in/b.h": '#include "../in/./a.h"\n'})
     found = scan(['#include "in/a.h"'], [str(tmp_path)])
-    assert names(tmp_path, found.files) == {"in/a.h", "in/b.h"}
+    assert names(tmp_path, found.read) == {"in/a.h", "in/b.h"}
 
 
 def test_a_header_that_would_come_first_is_watched_in_the_users_folders_only(tmp_path):
@@ -161,4 +162,4 @@ def test_a_header_is_read_again_only_when_it_changed(tmp_path, monkeypatch):
     assert reads == [b"#include <a.h>"]
     put(tmp_path, {"a.h": "#include <c.h> // longer\n"})
     found = scan(["#include <a.h>"], [str(tmp_path)])
-    assert names(tmp_path, found.files) == {"a.h", "c.h"}
+    assert names(tmp_path, found.read) == {"a.h", "c.h"}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+
+from .inputs import Inputs
 
 # Options whose value is a folder, or may be a file; it is in the same word or in the next.
 _VALUED = re.compile(
@@ -15,16 +16,6 @@ _VALUED = re.compile(
 )
 # The value of these is a name, or a file to write, though there may be one that is called so.
 _NAMES = {"soname", "h", "u", "e", "l", "x", "D", "U", "o", "Map", "MF"}
-
-
-class FlagFiles(NamedTuple):
-    """Existing files that flags name, and paths that would be read instead, should they appear.
-
-    A missing folder stands for all that could be in it.
-    """
-
-    files: tuple[str, ...]
-    absent: tuple[str, ...]
 
 
 def absolute(flags: Iterable[str]) -> tuple[str, ...]:
@@ -73,7 +64,7 @@ def _split(flags: Iterable[str]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         yield flag, words
 
 
-def find_for(flags: Sequence[str]) -> FlagFiles:
+def find_for(flags: Sequence[str]) -> Inputs:
     """Find the objects, libraries, scripts and other files that flags name by absolute paths.
 
     A library counts in every folder of the user's where the linker may look for it, shared and
@@ -101,16 +92,16 @@ def find_for(flags: Sequence[str]) -> FlagFiles:
                 files[f"{folder}/{name}"] = None
             else:
                 absent[f"{folder}/{name}" if os.path.isdir(folder) else folder] = None
-    return FlagFiles(tuple(files), tuple(absent))
+    return Inputs(tuple(files), tuple(absent))
 
 
-def incbin_files(texts: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return the files that sources may embed by ``.incbin``, and those that are not there.
+def incbin_files(texts: Iterable[str]) -> Inputs:
+    """Return the files that sources may embed by ``.incbin``.
 
     Every absolute path between quotes is one, in a text that speaks of ``incbin`` at all: macros
     make the directive of it. Relative paths would start at a folder that nobody else knows.
     """
     texts = [text for text in texts if "incbin" in text.lower()]
     found = [path for text in texts for path in re.findall(r'"(/[^"\\\n]+)\\?"', text)]
-    files = [path for path in found if os.path.isfile(path)]
-    return files, [path for path in found if not os.path.exists(path)]
+    there = tuple(path for path in found if os.path.isfile(path))
+    return Inputs(there, tuple(path for path in found if not os.path.exists(path)))

@@ -10,18 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-
-class Scan(NamedTuple):
-    """What sources may include.
-
-    `files` exist, in the order in which they were met; `absent` would be read instead, should they
-    appear: a missing folder stands for all that could be in it. `unknown` are macros with arguments
-    that name headers: which, only the preprocessor knows.
-    """
-
-    files: tuple[str, ...]
-    absent: tuple[str, ...]
-    unknown: tuple[str, ...] = ()
+from .inputs import Inputs
 
 
 def scan(
@@ -32,13 +21,14 @@ def scan(
     directory: str | None = None,
     defines: Mapping[str, str] | None = None,
     texts: Mapping[str, str] | None = None,
-) -> Scan:
+) -> Inputs:
     """Find what source texts include, directly or not, by absolute folders.
 
-    Conditions are ignored, so that the answer holds too much rather than too little. `directory` is
-    where ``#include "x"`` in the sources themselves looks first. `system_dirs` are searched after
-    the user's `include_dirs` and belong to packages: what is absent there is not watched. `defines`
-    are macros from the command line, name to text; `texts` headers that come before any file.
+    Conditions are ignored, so that the answer holds too much rather than too little; files are in
+    the order in which they were met. `directory` is where ``#include "x"`` in the sources
+    themselves looks first. `system_dirs` are searched after the user's `include_dirs` and belong to
+    packages: what is absent there is not watched. `defines` are macros from the command line, name
+    to text; `texts` headers that come before any file.
     """
     scanner = _Scanner(include_dirs, system_dirs, texts or {})
     for name, text in (defines or {}).items():
@@ -86,18 +76,6 @@ def first_missing(folder: str, relative: str) -> str | None:
         if not os.path.exists(path):
             return path
     return None
-
-
-def parse_depfile(content: str) -> list[str]:
-    """Return the files that a compiler has read, by the make rules that it wrote, each once."""
-    found: dict[str, None] = {}
-    for rule in content.replace("\\\n", " ").splitlines():
-        words = re.findall(r"(?:\\[ #]|\S)+", rule)
-        # Before the colon is what was made; a path may have a colon, too.
-        start = next((i for i, word in enumerate(words, 1) if word.endswith(":")), len(words))
-        for word in words[start:]:
-            found[re.sub(r"\\([ #])", r"\1", word).replace("$$", "$")] = None
-    return list(found)
 
 
 class _Operand(NamedTuple):
@@ -213,10 +191,10 @@ class _Scanner:
         for operand in directives.includes:
             self._push(operand, place)
 
-    def finish(self) -> Scan:
+    def finish(self) -> Inputs:
         while self._work:
             self._include(*self._work.pop())
-        return Scan(tuple(self._files), tuple(self._absent), tuple(self._unknown))
+        return Inputs(tuple(self._files), tuple(self._absent), tuple(self._unknown))
 
     def _push(self, operand: _Operand, place: _Place) -> None:
         # Where an angled include stands makes no difference to what it finds.

@@ -121,4 +121,4 @@ def _make(folder: Path, tools: Toolset) -> Product:
     )
     with contextlib.suppress(FileNotFoundError):
         os.replace(folder / "merged.o", folder / OBJECT)
-    return Product(so=OBJECT, outdated=tools.outdated, versions=tools.versions)
+    return tools.product(OBJECT)

@@ -25,7 +25,8 @@ from ..cache.store import Cache
 from ..config import build_environment
 from ..errors import BuildError
 from . import build, process
-from .include_scan import hidden_by, parse_depfile
+from .include_scan import hidden_by
+from .inputs import Inputs, joined, parse_depfile
 from .steps import PRECOMPILED, Step
 from .tools import native_cpu
 
@@ -55,7 +56,7 @@ def run(
     tools: Toolset,
     folders: Sequence[str],
     use_pch: bool,
-) -> list[str]:
+) -> Inputs:
     """Build as `build.run` does, faster; return the headers that no depfile there lists.
 
     With `use_pch` the headers that steps begin with are taken from the cache where they are there
@@ -79,8 +80,8 @@ def run(
         build.run(steps, directory, files)
         for entry in found:
             remove(entry.path)
-        return []
-    return [path for entry in found for path in entry.facts["read"]]
+        return Inputs()
+    return joined(Inputs.of(entry, tools.roots) for entry in found)
 
 
 def settle() -> None:
@@ -141,13 +142,5 @@ def _make(
         raise RuntimeError(f"exit status {status}: {' '.join(command)}\n{output}")
     listed = parse_depfile((folder / "headers.d").read_text())
     read = tuple(path for path in listed if os.path.isabs(path))
-    return Product(
-        so=PRECOMPILED,
-        keep=(_MADE,),
-        used=(_MADE,),
-        dependencies=tools.unknown(read),
-        absent=hidden_by(folders, read),
-        outdated=tools.outdated,
-        facts={"read": read},
-        versions=tools.versions,
-    )
+    found = Inputs(read, hidden_by(folders, read))
+    return tools.product(PRECOMPILED, found, keep=(_MADE,), used=(_MADE,))

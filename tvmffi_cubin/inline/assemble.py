@@ -9,16 +9,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..cache.entry import Product
 from ..device.compile import compile_device
+from ..host.inputs import Inputs, joined
 from ..host.later import Later
 from ..sources.facts import read
 from ..sources.sort import sort_sources
 from ..sources.source import DEVICE_IMAGE
-from .build import Build
+from .pipeline import Build
 from .request import Request
 
 if TYPE_CHECKING:
+    from ..cache.entry import Product
     from ..host.build import Assembling
     from .job import Job
 
@@ -101,18 +102,14 @@ def _build(
     """Generate, plan and build; `objects` are linked, too."""
     request, tools, mixed = job.request, job.tools, job.mixed
     files, units = job.files_and_units()
-    read: list[str] = [binary.path for binary in request.files.binaries]
-    absent: list[str] = []
-    unknown: list[str] = []
+    inputs = [Inputs(tuple(binary.path for binary in request.files.binaries))]
     if assembling is not None:
         assembling.assemble(files)
     else:
         from ..host import precompiled
-        from ..host.flags import find_for, incbin_files
         from .headers import HeaderSearch
 
-        search = HeaderSearch(request, tools)
-        headers = precompiled.run(
+        listed = precompiled.run(
             job.steps(units, objects),
             folder,
             files,
@@ -121,40 +118,21 @@ def _build(
             folders=request.include_paths,
             use_pch=request.use_pch,
         )
-        headers += search.read(folder)
-        read += headers
-        absent += search.hiding(headers, request.host_sources)
-        named = find_for((*tools.options, *request.host_flags))
-        embedded, not_embedded = incbin_files(source.text for source in request.host_sources)
-        read += (*named.files, *embedded)
-        absent += (*named.absent, *not_embedded)
+        search = HeaderSearch(request, tools)
+        inputs.append(search.host(folder, listed, request.host_sources, request.host_flags))
     if request.functions is None and job.sources.has_host and not request.is_object:
         _check_exports(request, folder / request.output)
-    for part in mixed.files if mixed else ():
-        read += part.read
-        absent += part.absent
-        unknown += part.unknown
+    inputs += mixed.files if mixed else ()
     # The scan is not even imported where nothing is included.
     if request.may_read_files:
         from .headers import HeaderSearch
 
-        scan = HeaderSearch(request, tools).device(job.sources.device)
-        read += scan.files
-        absent += scan.absent
-        unknown += scan.unknown
+        inputs.append(HeaderSearch(request, tools).device(job.sources.device))
     archs = {arch for image in job.images for arch in image.cubin.archs}
     if request.is_by_nvcc:  # nvcc's images are no images of the module
         archs.update(job.archs)
-    product = Product(
-        so=request.output,
-        keep=tuple(files),
-        dependencies=tools.unknown(read),
-        absent=tuple(absent),
-        unknown=tuple(unknown),
-        outdated=tools.outdated,
-        facts={"name": request.name, "archs": sorted(archs)},
-        versions={**tools.versions, **tools.library_versions},
-    )
+    facts = {"name": request.name, "archs": sorted(archs)}
+    product = tools.product(request.output, joined(inputs), keep=tuple(files), facts=facts)
     if assembling is not None:
         assembling.finish()
     return product

@@ -10,15 +10,13 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
-from ..cache import history
 from ..cache.entry import Entry, Product
 from ..cache.info import seen
-from ..cache.key import Key
-from ..cache.store import NOTHING, Cache, Miss
-from .request import Request
-from .tools import TOOLS, Toolset
+from ..cache.store import NOTHING
+from ..errors import ToolchainError
+from .pipeline import Missed
+from .tools import TOOLS
 
 PATIENCE = 1.0
 """How long a build may take, in seconds, before it is said on a terminal that it is going on."""
@@ -26,24 +24,25 @@ PATIENCE = 1.0
 _logger = logging.getLogger("tvmffi_cubin")
 
 
-class Build(NamedTuple):
-    """A request, for which architectures, with which tools and where it is built."""
-
-    request: Request
-    archs: tuple[str, ...]
-    tools: Toolset
-    cache: Cache
-
-
-def build(wanted: Build, key: Key, miss: Miss, start: float, is_loaded: bool) -> Entry:
+def build(missed: Missed, is_loaded: bool) -> Entry:
     """Return the entry of a module that is not in the cache, once it is built.
 
-    `miss` is what the look-up said that began at `start`; `is_loaded` says whether what is built
-    is then loaded. Raises as `tvmffi_cubin.load_inline`.
+    `is_loaded` says whether what is built is then loaded. Raises as `tvmffi_cubin.load_inline`.
     """
-    request, cache = wanted.request, wanted.cache
+    wanted, key, reason, start = missed
+    request, tools, cache = wanted.request, wanted.tools, wanted.cache
+    if tools.missing:
+        raise ToolchainError(
+            f"{tools.missing}. The cache has nothing of the same by other tools: {reason}"
+        )
+    if tools.cuda is not None and request.is_compiled:
+        from ..cuda import program
+
+        # It takes as long as the imports of a build; who needs it waits, and says what fails.
+        program.prepare(tools.cuda.nvrtc)
+    from ..cache import history
+
     built_now = history.Built.of(key, TOOLS)
-    reason = miss.reason
     if reason == NOTHING and cache.mode == "off":
         reason = "TVMFFI_CUBIN_CACHE=off: nothing is looked up"
     elif reason == NOTHING:
@@ -55,7 +54,6 @@ def build(wanted: Build, key: Key, miss: Miss, start: float, is_loaded: bool) ->
     def make_product(folder: Path) -> Product:
         nonlocal is_begun
         is_begun = True
-        # Compilers are imported where something is built, and nowhere else.
         from ..host import process
         from .assemble import make
 

@@ -81,7 +81,7 @@ def headers(
 
     request = _request(files, options, include_paths)
     search = HeaderSearch(request, find_tools(needs_cuda=True))
-    found = dict.fromkeys(map(os.path.normpath, search.device(request.files.cuda).files))
+    found = dict.fromkeys(map(os.path.normpath, search.device(request.files.cuda).read))
     own = tuple(f"{folder}/" for folder in search.device_folders)
     return tuple(path for path in found if not path.startswith(own))
 

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from ..cache.store import outside
 from ..config import header_folder_flags
 from ..cuda import nvrtc
 from ..cuda.options import preprocessor_flags, read
 from ..host import include_scan
-from ..host.include_scan import Scan, parse_depfile
+from ..host.flags import find_for, incbin_files
+from ..host.inputs import Inputs, joined, parse_depfile
 from ..host.steps import PRECOMPILED
 from ..sources.source import Source
 from .request import Request
@@ -43,7 +45,7 @@ class HeaderSearch(NamedTuple):
         """Where NVRTC finds headers after the user's folders."""
         return (os.fspath(nvrtc.shim_dir()), *self.tools.cuda_include_dirs)
 
-    def device(self, sources: Sequence[Source]) -> Scan:
+    def device(self, sources: Sequence[Source]) -> Inputs:
         """Return the headers that device sources may include, and those that would come first."""
         flags = preprocessor_flags(self.request.cuda_cflags)
         # Those that are searched for alike may define macros for each other.
@@ -51,7 +53,7 @@ class HeaderSearch(NamedTuple):
         for x in sources:
             texts = groups.setdefault((x.folder, x.further_folders), [flags.first_lines])
             texts.append(x.text)
-        scans = [
+        return joined(
             include_scan.scan(
                 texts,
                 (*flags.folders, *self.request.include_paths, *further),
@@ -61,8 +63,7 @@ class HeaderSearch(NamedTuple):
                 texts=nvrtc.HEADERS,
             )
             for (folder, further), texts in groups.items()
-        ]
-        return Scan(*(sum(parts, ()) for parts in zip(Scan((), ()), *scans, strict=True)))
+        )
 
     def hiding(self, read: Iterable[str], sources: Iterable[Source]) -> tuple[str, ...]:
         """Return what would hide a header that host sources have `read`, should it appear."""
@@ -71,9 +72,17 @@ class HeaderSearch(NamedTuple):
         others = dict.fromkeys(filter(os.path.isabs, folders))
         return include_scan.hidden_by([*others], read, [(x.text, x.folder) for x in sources])
 
-    def read(self, folder: Path) -> list[str]:
-        """Return the files that the host compiler says it read, from a folder with its depfiles."""
-        found = []
+    def host(
+        self, folder: Path, listed: Inputs, sources: Sequence[Source], flags: Sequence[str]
+    ) -> Inputs:
+        """Return what host compilers have read, from a build's folder with their depfiles.
+
+        `listed` is what they do not tell, since it was precompiled; `flags` are the caller's.
+        """
+        told = [*listed.read]
         for path in folder.glob("*.d"):
-            found += parse_depfile(path.read_text(errors="surrogateescape"))
-        return [path for path in found if os.path.basename(path) != PRECOMPILED]
+            told += parse_depfile(path.read_text(errors="surrogateescape"))
+        told = [x for x in outside(told, os.fspath(folder)) if os.path.basename(x) != PRECOMPILED]
+        read = Inputs(tuple(told), self.hiding(told, sources))
+        named = find_for((*self.tools.options, *flags))
+        return joined((listed, read, named, incbin_files(source.text for source in sources)))

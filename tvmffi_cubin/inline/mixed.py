@@ -12,14 +12,14 @@ from ..cuda.program import in_parallel
 from ..device.image import Image
 from ..device.units import of_names
 from ..functions.registration import registration
+from ..host.inputs import Inputs
 from ..host.later import Later
 from ..sources.facts import read
 from ..sources.sort import Sources
 from ..sources.source import DEVICE_IMAGE
-from .build import Build
 from .mixed_device import DeviceCode, DeviceCompiler
 from .mixed_unit import MixedParts, MixedUnit, UnitBuilder
-from .part_files import PartFiles
+from .pipeline import Build
 from .request import Request
 
 _LAUNCHED = re.compile(r"(\w+)\s*(?:<.*>\s*)?<<<\.\.\.>>>\Z")
@@ -34,7 +34,7 @@ class MixedModule(NamedTuple):
     units: tuple[MixedParts, ...]
     device: Image | None
     device_texts: tuple[str, ...]
-    files: tuple[PartFiles, ...]
+    files: tuple[Inputs, ...]
 
     @property
     def images(self) -> dict[str, Image]:

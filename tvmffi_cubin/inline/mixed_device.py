@@ -19,12 +19,12 @@ from ..device.compile import compile_device, joined
 from ..device.image import Image
 from ..device.signature import KernelSignature
 from ..device.units import wanted_instances
+from ..host.inputs import Inputs
 from ..kernels.cubin import Cubin
 from ..kernels.demangle import function_name
 from ..kernels.types import CxxType, Param
 from ..sources.source import DEVICE_IMAGE, Source
 from .headers import HeaderSearch
-from .part_files import PartFiles
 from .request import Request
 from .tools import Toolset
 
@@ -59,7 +59,7 @@ class DeviceCompiler(NamedTuple):
     tools: Toolset
     cache: Cache
 
-    def obtain(self, code: DeviceCode, instances: Sequence[str]) -> tuple[Image, PartFiles]:
+    def obtain(self, code: DeviceCode, instances: Sequence[str]) -> tuple[Image, Inputs]:
         """Return the image, compiling it where there is none.
 
         `instances` are kernels and variables that are wanted beside those of the request.
@@ -72,7 +72,7 @@ class DeviceCompiler(NamedTuple):
             name=f"{request.name} (device code)",
         )
         device = _recorded(entry.so.read_bytes(), entry.facts["device"])
-        return device, PartFiles.of(entry, self.tools)
+        return device, Inputs.of(entry, self.tools.roots)
 
     def _key(self, request: Request, code: DeviceCode) -> str:
         key = Key("device image")
@@ -93,8 +93,7 @@ class DeviceCompiler(NamedTuple):
         return key.add("use_pch", request.use_pch).hexdigest()
 
     def _compile(self, request: Request, code: DeviceCode, folder: Path) -> Product:
-        scan = HeaderSearch(request, self.tools).device((*code.own.values(), *code.others))
-        found = PartFiles(self.tools.unknown(scan.files), scan.absent, scan.unknown)
+        found = HeaderSearch(request, self.tools).device((*code.own.values(), *code.others))
         texts = {source.text for source in code.own.values()}
         groups = [(*code.own,)] if len(texts) == 1 else [(arch,) for arch in code.own]
         images = in_parallel(lambda archs: self._image(request, code, archs), groups)
@@ -102,19 +101,8 @@ class DeviceCompiler(NamedTuple):
         if len(images) > 1 or device.cubin.kind != "fatbin":  # which is what the runtime registers
             device = joined(images)
         (folder / _IMAGE).write_bytes(device.cubin.image)
-        return Product(
-            so=_IMAGE,
-            dependencies=found.read,
-            absent=found.absent,
-            unknown=found.unknown,
-            outdated=self.tools.outdated,
-            facts={
-                "name": request.name,
-                "files": found.facts(self.tools),
-                "device": _record(device),
-            },
-            versions={**self.tools.versions, **self.tools.library_versions},
-        )
+        facts = {"name": request.name, "unknown": found.unknown, "device": _record(device)}
+        return self.tools.product(_IMAGE, found, facts=facts)
 
     def _image(self, request: Request, code: DeviceCode, archs: tuple[str, ...]) -> Image:
         own = code.own[archs[0]]

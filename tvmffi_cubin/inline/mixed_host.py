@@ -11,16 +11,15 @@ from typing import NamedTuple
 
 from ..cache.entry import Entry, Product
 from ..cache.key import Key, digest_of
-from ..cache.store import Cache, outside
+from ..cache.store import Cache
 from ..host import build, forwarders, precompiled
 from ..host import units as host_unit
-from ..host.flags import find_for, incbin_files
 from ..host.steps import compilation
 from ..host.tools import native_cpu
+from ..sources.source import Source
 from ..sources.stubs import stubs
 from .headers import HeaderSearch
 from .mixed_text import HOST, mixed_prefix
-from .part_files import PartFiles
 from .request import Request
 from .tools import Toolset
 
@@ -127,7 +126,7 @@ class HostCompiler(NamedTuple):
         source = os.fspath(self.tools.include / "tvmffi_cubin" / "mixed" / name)
         step = compilation(source, (*self.tools.compiler.command, *flags), folders)
         build.run([step._replace(made=_RUNTIME)], folder, {})
-        return Product(so=_RUNTIME, outdated=self.tools.outdated, versions=self.tools.versions)
+        return self.tools.product(_RUNTIME)
 
     def _flags(self, code: HostCode) -> tuple[str, ...]:
         cflags = HeaderSearch(self.request, self.tools).cuda_flags
@@ -158,7 +157,7 @@ class HostCompiler(NamedTuple):
         command, folders = (*tools.compiler.command, *self._flags(code)), self.request.include_paths
         prefix = mixed_prefix(code.exports) if code.uses_ffi else ""
         step = compilation(_UNIT, command, folders, prefix=prefix)
-        headers = precompiled.run(
+        listed = precompiled.run(
             [step._replace(made=OBJECT)],
             folder,
             files,
@@ -167,27 +166,17 @@ class HostCompiler(NamedTuple):
             folders=folders,
             use_pch=self.request.use_pch,
         )
-        search = HeaderSearch(self.request, tools)
-        told = outside((*headers, *search.read(folder)), os.fspath(folder))
-        named = find_for((*tools.options, *self.request.cflags))
-        embedded, not_embedded = incbin_files((code.text,))
+        own = [Source(code.text)]
+        read = HeaderSearch(self.request, tools).host(folder, listed, own, self.request.cflags)
         made = (folder / OBJECT).read_bytes()
-        found = PartFiles(
-            tools.unknown((*told, *named.files, *embedded)),
-            (*search.hiding(told, ()), *named.absent, *not_embedded),
-        )
-        return Product(
-            so=OBJECT,
+        return tools.product(
+            OBJECT,
+            read,
             keep=(_UNIT, _TEXT),
             used=(_TEXT,),
-            dependencies=found.read,
-            absent=found.absent,
-            outdated=tools.outdated,
             facts={
                 "name": self.request.name,
-                "files": found.facts(tools),
                 "stubs": stubs(made),
                 "calls_driver": forwarders.calls_driver(made),
             },
-            versions=tools.versions,
         )

@@ -18,7 +18,8 @@ from ..errors import BuildError
 from ..host import process
 from ..host import units as host_unit
 from ..host.build import shortened
-from ..host.include_scan import hidden_by, parse_depfile
+from ..host.include_scan import hidden_by
+from ..host.inputs import Inputs, parse_depfile
 from ..host.tools import native_cpu
 from ..sources.expansion import Expansion, expansion
 from ..sources.source import Source
@@ -98,7 +99,7 @@ def expand(
     # The unit's own folder is none of the user's.
     found = expansion(output, is_kept, (*_libraries(tools), folder))
     read = (path for path in found.read if path not in (unit, os.fspath(headers.so)))
-    return found._replace(read=(*headers.facts["read"], *read))
+    return found._replace(read=(*Inputs.of(headers, tools.roots).read, *read))
 
 
 def _libraries(tools: Toolset) -> tuple[str, ...]:
@@ -127,14 +128,7 @@ def _define(request: Request, tools: Toolset, command: Sequence[str], folder: Pa
     (folder / _MACROS).write_text("\n".join(x for x in defined if x not in predefined) + "\n")
     read = tuple(path for path in parse_depfile(depfile.read_text()) if path.startswith("/"))
     read = tuple(path for path in read if not path.startswith(f"{folder}/"))
-    return Product(
-        so=_MACROS,
-        dependencies=tools.unknown(read),
-        absent=hidden_by(request.include_paths, read),
-        outdated=tools.outdated,
-        facts={"read": read},
-        versions=tools.versions,
-    )
+    return tools.product(_MACROS, Inputs(read, hidden_by(request.include_paths, read)))
 
 
 def _run(request: Request, tools: Toolset, command: Sequence[str]) -> None:

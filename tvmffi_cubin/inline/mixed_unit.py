@@ -12,6 +12,7 @@ from ..cache.store import Cache
 from ..device.image import Image
 from ..device.units import of_names, with_hints
 from ..errors import BuildError, CompileError
+from ..host.inputs import Inputs
 from ..host.later import Later
 from ..kernels.demangle import demangle
 from ..launches.values import bound_param
@@ -25,7 +26,6 @@ from ..sources.torch import torch_hints
 from .mixed_device import DeviceCode, DeviceCompiler
 from .mixed_host import CUB, HostCode, HostCompiler
 from .mixed_text import expand
-from .part_files import PartFiles
 from .request import Request
 from .tools import Toolset
 
@@ -71,7 +71,7 @@ class MixedParts(NamedTuple):
     exported: tuple[str, ...]
     tag: str  # the end of its table's symbol, which no other unit's has
     symbols: dict[str, str]  # see `registration`
-    files: tuple[PartFiles, ...]
+    files: tuple[Inputs, ...]
     device_texts: tuple[str, ...]
     names: frozenset[str]  # what its sources declare
     defined: tuple[str, ...]  # kernels
@@ -112,7 +112,7 @@ class UnitBuilder(NamedTuple):
             )
         instances = named(compiled.facts["stubs"])
         asked = self._asked(instances, host)
-        image, files = None, PartFiles((), ())
+        image, files = None, Inputs()
         device_texts = tuple(x.text for x in self.unit.device)
         if asked or first.has_code or not self._may_be_elsewhere:
             if early is not None and not instances:
@@ -131,7 +131,7 @@ class UnitBuilder(NamedTuple):
             symbols={x.stub: lowered[name] for x, name in asked.items() if name in lowered},
             files=(
                 files,
-                PartFiles.of(compiled, self.tools),
+                Inputs.of(compiled, self.tools.roots),
                 self._read(host_text, *texts.values()),
             ),
             device_texts=device_texts,
@@ -153,13 +153,13 @@ class UnitBuilder(NamedTuple):
         alone = len((*self.unit.sources, *self.unit.device)) == 1
         return f"{self.request.name}.cu" if alone else source.name
 
-    def _read(self, *texts: Expansion) -> PartFiles:
+    def _read(self, *texts: Expansion) -> Inputs:
         from .headers import HeaderSearch
 
         search = HeaderSearch(self.request, self.tools)
         own = {self._name(source) for source in self.unit.sources if source.path is None}
         read = dict.fromkeys(file for text in texts for file in text.read if file not in own)
-        return PartFiles(self.tools.unknown(read), search.hiding(read, self.unit.sources))
+        return Inputs(tuple(read), search.hiding(read, self.unit.sources))
 
     # ---- The host's side ----
 
@@ -195,7 +195,7 @@ class UnitBuilder(NamedTuple):
 
     def _compile_host(
         self, code: HostCode, host: HostSide, sides: Mapping[str, DeviceSide]
-    ) -> tuple[Entry, Later[tuple[Image, PartFiles]] | None]:
+    ) -> tuple[Entry, Later[tuple[Image, Inputs]] | None]:
         """Return the host's object, and what NVRTC does meanwhile, if it need not wait for that."""
         compiler = HostCompiler(self.request, self.tools, self.cache)
         if (known := compiler.find(code)) is not None:
@@ -242,7 +242,7 @@ class UnitBuilder(NamedTuple):
 
     def _without_accidents(
         self, texts: Mapping[str, Expansion], asked: Mapping[Instance, str]
-    ) -> tuple[dict[str, DeviceSide], Image, PartFiles]:
+    ) -> tuple[dict[str, DeviceSide], Image, Inputs]:
         """Compile the device side; again without what it may have got by accident."""
         words = _WORD.findall(" ".join(asked.values()))
         sides = {arch: device_side(text.text, words) for arch, text in texts.items()}
@@ -264,7 +264,7 @@ class UnitBuilder(NamedTuple):
 
     def _compile_device(
         self, sides: Mapping[str, DeviceSide], asked: Mapping[Instance, str]
-    ) -> tuple[Image, PartFiles]:
+    ) -> tuple[Image, Inputs]:
         request = self.request
         if not self.unit.is_alone:
             request = of_names(request, sides[self.archs[0]].names)

@@ -18,34 +18,22 @@ from .tools import TOOLS, Toolset, find_tools, module_key, with_libraries
 _logger = logging.getLogger("tvmffi_cubin")
 
 
-class _Missed(NamedTuple):
-    """What the cache has nothing of, and why; since when it was looked for."""
+class Build(NamedTuple):
+    """A request, for which architectures, with which tools and where it is built."""
 
     request: Request
     archs: tuple[str, ...]
     tools: Toolset
     cache: store.Cache
+
+
+class Missed(NamedTuple):
+    """What the cache has nothing of, and why; since when it was looked for."""
+
+    wanted: Build
     key: Key
-    miss: store.Miss
+    reason: str
     start: float
-
-    def build(self, is_loaded: bool) -> Entry:
-        """Build it; raises as `tvmffi_cubin.load_inline`."""
-        request, tools = self.request, self.tools
-        if tools.missing:
-            raise ToolchainError(
-                f"{tools.missing}. The cache has nothing of the same by other tools: "
-                f"{self.miss.reason}"
-            )
-        if tools.cuda is not None and request.is_compiled:
-            from ..cuda import program
-
-            # It takes as long as the imports of a build; who needs it waits, and says what fails.
-            program.prepare(tools.cuda.nvrtc)
-        from .build import Build, build
-
-        wanted = Build(request, self.archs, tools, self.cache)
-        return build(wanted, self.key, self.miss, self.start, is_loaded)
 
 
 def obtain(request: Request, *, is_loaded: bool = False) -> Entry:
@@ -58,35 +46,40 @@ def obtain(request: Request, *, is_loaded: bool = False) -> Entry:
     found = _look_up(request)
     if isinstance(found, Entry):
         return found
-    for_nvcc = request.for_nvcc
-    if for_nvcc is None:
-        return found.build(is_loaded)
-    by_nvcc = _look_up(for_nvcc)
+    by_nvcc = None if request.for_nvcc is None else _look_up(request.for_nvcc)
     if isinstance(by_nvcc, Entry):
         return by_nvcc
-    try:
-        return found.build(is_loaded)
-    except (BuildError, CompileError, ValueError) as error:
-        from ..sources.sort import sort_sources
-        from .assemble import NothingExportedError
+    # What builds is imported where something is built, and nowhere else.
+    from .build import build
 
-        is_built = isinstance(error, NothingExportedError)
-        if is_built or not sort_sources(request).are_for_nvcc:
-            raise
-        if no_nvcc := by_nvcc.tools.missing:
-            error.args = (f"{error}\nHint: nvcc may build it: {no_nvcc}",)
+    try:
+        return build(found, is_loaded)
+    except (BuildError, CompileError, ValueError) as error:
+        if by_nvcc is None or not _is_for_nvcc(error, found.wanted, by_nvcc.wanted.tools):
             raise
         lines = str(error).splitlines()
         reason = next((line for line in lines if "error:" in line), lines[0])
         _logger.warning("%s is built by nvcc, because of: %s", request.name, reason)
         ours = error.with_traceback(None)
     try:
-        return by_nvcc.build(is_loaded)
+        return build(by_nvcc, is_loaded)
     except (BuildError, ValueError) as error:
         raise error from ours
 
 
-def _look_up(request: Request) -> Entry | _Missed:
+def _is_for_nvcc(error: Exception, ours: Build, tools: Toolset) -> bool:
+    """Whether nvcc may build what we have failed to; an error says where it is missing."""
+    from ..sources.sort import sort_sources
+    from .assemble import NothingExportedError
+
+    if isinstance(error, NothingExportedError) or not sort_sources(ours.request).are_for_nvcc:
+        return False
+    if tools.missing:
+        error.args = (f"{error}\nHint: nvcc may build it: {tools.missing}",)
+    return not tools.missing
+
+
+def _look_up(request: Request) -> Entry | Missed:
     start = time.perf_counter()
     tools = find_tools(
         needs_cuda=request.needs_cuda,
@@ -97,43 +90,38 @@ def _look_up(request: Request) -> Entry | _Missed:
     tools = with_libraries(tools, request, archs)
     key = module_key(request, archs, tools)
     cache = store.default(tools.roots)
-    found = cache.find(key.hexdigest())
-    if isinstance(found, Entry):
-        _note(request.name, found, start)
-        return found
-    if tools.lacks_any:
+    found, why = cache.find(key.hexdigest()), ""
+    if tools.lacks_any and not isinstance(found, Entry):
         other = _built_elsewhere(request, key, cache)
-        if isinstance(other, Entry):
-            why = tools.missing or tools.compiler.missing or "ld or as is missing"
-            _note(request.name, other, start, f"it was built by other tools: {why}")
-            return other
-        if tools.missing:
-            found = store.Miss(other)
-    return _Missed(request, archs, tools, cache, key, found, start)
+        if tools.missing or isinstance(other, Entry):
+            found = other
+        what = tools.missing or tools.compiler.missing or "as or ld is missing"
+        why = f"it was built by other tools: {what}"
+    if not isinstance(found, Entry):
+        return Missed(Build(request, archs, tools, cache), key, found.reason, start)
+    seconds = time.perf_counter() - start
+    seen.note(request.name, found.level, seconds, why, is_hit=True)
+    where = f"{found.level}, {why}" if why else found.level
+    _logger.debug("%s was in the cache (%s, %.2f ms)", request.name, where, seconds * 1e3)
+    return found
 
 
-def _built_elsewhere(request: Request, key: Key, cache: store.Cache) -> Entry | str:
+def _built_elsewhere(request: Request, key: Key, cache: store.Cache) -> Entry | store.Miss:
     """Return what other tools built of the same, or why there is none."""
     from ..cache import history
 
     wanted = history.Built.of(key, TOOLS)
     others = history.known(cache.folders, request.name)
-    reason = ""
-    for other in others:
-        if other.purpose == wanted.purpose:
-            found = cache.find(other.base_key, may_lack=True)
-            if isinstance(found, Entry):
-                return found
-            reason = reason or found.reason
-    return reason or wanted.explain(others, without=TOOLS)
-
-
-def _note(name: str, found: Entry, start: float, reason: str = "") -> None:
-    seconds = time.perf_counter() - start
-    seen.note(name, found.level, seconds, reason, is_hit=True)
-    if _logger.isEnabledFor(logging.DEBUG):
-        more = f"; {reason}" if reason else ""
-        _logger.debug("%s was in the cache (%s, %.2f ms)%s", name, found.level, seconds * 1e3, more)
+    missed = store.Miss(wanted.explain(others, without=TOOLS))
+    for found in (
+        cache.find(other.base_key, may_lack=True)
+        for other in others
+        if other.purpose == wanted.purpose
+    ):
+        if isinstance(found, Entry):
+            return found
+        missed = found
+    return missed
 
 
 def _resolve_archs(request: Request) -> tuple[str, ...]:

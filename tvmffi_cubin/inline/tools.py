@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import config
 from ..cache.key import Key
@@ -19,7 +19,9 @@ from ..host.tools import HostTools, identify, identity_of, native_cpu
 from . import package
 
 if TYPE_CHECKING:
+    from ..cache.entry import Product
     from ..cuda.nvcc import Nvcc
+    from ..host.inputs import Inputs
     from .request import Request
 
 TOOLS = frozenset(
@@ -54,14 +56,20 @@ class Toolset(NamedTuple):
         is_whole = host.assembler and host.linker and not self.compiler.missing
         return self.missing is not None or not is_whole
 
-    @property
-    def outdated(self) -> str:
-        """What says that the package changed since it was imported; else nothing."""
-        return package.change()
+    def product(self, so: str, inputs: Inputs | None = None, **more: Any) -> Product:
+        """Return what was made with these tools, and from which files beside their own."""
+        from ..cache.entry import Product
 
-    def unknown(self, paths: Iterable[str]) -> tuple[str, ...]:
-        """Return those of some files of which these tools' identities do not tell the content."""
-        return package.others(paths)
+        read, absent, unknown = inputs or ((), (), ())
+        return Product(
+            so,
+            dependencies=package.others(read),
+            absent=absent,
+            unknown=unknown,
+            outdated=package.change(),
+            versions={**self.versions, **self.library_versions},
+            **more,
+        )
 
     @property
     def roots(self) -> Mapping[str, str]:

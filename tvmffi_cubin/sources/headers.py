@@ -42,7 +42,7 @@ def header_code(sources: Sequence[Source], request: Request) -> HeaderCode:
             directory=source.folder,
             defines=flags.macros,
         )
-        texts.update((path, _text(path)) for path in found.files if path not in texts)
+        texts.update((path, _text(path)) for path in found.read if path not in texts)
     own = (re.findall(_MACRO, text) for text in texts.values() if _KERNEL in text)
     names = {_KERNEL}.union(*own)
     kernel = re.compile(rf"\b(?:{'|'.join(names)})\b")
