@@ -13,7 +13,7 @@ from cache_builder import BASE, Builder, look_up
 from other_users import NOBODY, let_others_reach
 from processes import in_fork
 
-from tvmffi_cubin.cache import entry, folder, store
+from tvmffi_cubin.cache import folder, publish
 from tvmffi_cubin.cache.entry import Product
 from tvmffi_cubin.cache.store import Cache, default
 from tvmffi_cubin.errors import BuildError, CacheError
@@ -92,9 +92,9 @@ def test_a_disk_that_fills_up_is_replaced(cache, monkeypatch, caplog, when):
         monkeypatch.setattr(where, name, write)
 
     if when == "publishing":
-        full_at(entry, "write_manifest")
+        full_at(publish, "write_manifest")
     elif when == "recording":
-        full_at(store, "write_record")
+        full_at(publish, "write_record")
     for base_key in (BASE, OTHER, BASE):
         made = cache.obtain(base_key, make)
         assert made.so.read_bytes() == b"so"

@@ -13,8 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from .files import remove
-from .private import cleared, make_directory
-from .store import Cache
+from .publish import adopt, cleared, make_directory
 from .upkeep import Listed, contents
 
 
@@ -22,13 +21,13 @@ def export_layer(entries: Sequence[Listed], layer: Path) -> Iterator[tuple[str, 
     """Copy entries to a folder for ``TVMFFI_CUBIN_CACHE_PATH``, which everybody may then read."""
     layer = layer.absolute()
     layer.mkdir(parents=True, exist_ok=True)
-    cache = Cache(layer)
     for entry in entries:
         problem = ""
         try:
-            with cleared(make_directory(cache.root)) as copy:
-                shutil.copytree(entry.path, copy, dirs_exist_ok=True)
-                cache.adopt(copy)
+            folder = make_directory(os.fspath(layer))
+            with cleared(folder):
+                shutil.copytree(entry.path, folder, dirs_exist_ok=True)
+                adopt(os.fspath(layer), folder)
         except (shutil.Error, ValueError) as error:
             problem = str(error)
         yield entry.name, problem
@@ -51,19 +50,19 @@ def export(entries: Sequence[Listed], output: Path) -> Iterator[tuple[str, str]]
         archive.replace(output)
 
 
-def import_(source: Path, cache: Cache) -> Iterator[tuple[str, str]]:
-    """Put the entries of a tar file into a cache, each once it was verified.
+def import_(source: Path, root: str) -> Iterator[tuple[str, str]]:
+    """Put the entries of a tar file into a cache folder, each once it was verified.
 
     A ValueError where it is no tar file, or is damaged.
     """
-    folder = make_directory(cache.root)
+    folder = make_directory(root)
     try:
         with tarfile.open(source) as tar:
             tar.extractall(folder, filter="data")
         for entry in contents(folder, "entry"):
             problem = ""
             try:
-                cache.adopt(Path(entry.path))
+                adopt(root, entry.path)
             except ValueError as error:
                 problem = str(error)
             yield entry.name[:12], problem

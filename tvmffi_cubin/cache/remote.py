@@ -36,7 +36,7 @@ from .. import config
 from ..errors import CacheError, ToolchainError
 from .entry import Entry, check_entry
 from .files import write_atomically
-from .private import cleared
+from .publish import adopt, cleared, root_of
 from .record import Files, Reads, read_record
 from .store import Cache
 
@@ -199,10 +199,12 @@ class Sharing:
             data = self._in_time(end, lambda: self._get(_entry_name(made.entry)))
             if data is None:
                 return None
-            with cleared(cache.make_directory()) as folder:
+            folder = cache.make_directory()
+            with cleared(folder):
                 with tarfile.open(fileobj=io.BytesIO(data)) as tar:
                     tar.extractall(folder, filter="data")
-                return cache.adopt(folder, base_key)._replace(level="remote")
+                so = Path(adopt(root_of(folder), folder, base_key))
+            return Entry(so.parent, so, "remote")
         except ValueError as error:
             self._tell("holds what cannot be verified", error)
         # Whatever libraries raise: the call goes on without.

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import functools
 import logging
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .. import config
 from ..errors import BuildError, CacheError
-from .entry import Damaged, Entry, entry_path, stamps_of, verify
-from .files import changed_ns, remove
-from .folder import is_shared, known_root, make_folder, places, share, temporary_root
+from .entry import Damaged, Entry, entry_path, verify
+from .files import remove
+from .folder import known_root, places, temporary_root
 from .record import Files, Reads, read_record, write_record
 
 if TYPE_CHECKING:
@@ -29,8 +28,6 @@ NOTHING = "nothing was built with these inputs"
 _PATIENCE = 120.0
 # In seconds: how exactly an entry's last use is known. To write it down costs more than a look.
 _RARELY = 3600.0
-# Where others remove, or cannot be kept from damaging, what is published.
-_TRIES = 5
 
 _logger = logging.getLogger("tvmffi_cubin")
 
@@ -117,13 +114,8 @@ class Cache:
                 _tell_damage(path, str(error))
                 continue
             self._note_use(base_key, path, known, current._replace(verified=verified))
-            return Entry(Path(path), Path(path, current.loaded[0]), self._level(folder))
+            return self._entry_of(f"{path}/{current.loaded[0]}")
         return problem
-
-    def _level(self, folder: str) -> str:
-        if folder == self._root:
-            return "cache"
-        return "layer" if folder in self._layers else "private"
 
     def _note_use(self, base_key: str, path: str, known: Reads, now: Reads) -> None:
         """Keep stamps that were found anew, and when an entry was last used, to an hour."""
@@ -194,30 +186,23 @@ class Cache:
         return entry
 
     def _build(self, base_key: str, make: Callable[[Path], Product]) -> Entry:
-        from . import private
+        from .publish import build, make_directory, says_full
 
         directory = self.make_directory()
         try:
-            return self._build_in(directory, base_key, make)
+            return self._entry_of(build(directory, base_key, make, self.roots))
         except (OSError, BuildError) as error:
-            full = private.says_full(error)
+            full = says_full(error)
             if not full or not directory.startswith(f"{self._root}/"):
                 raise
             remove(directory)
         # Without the error as the context of what is raised now.
-        root = temporary_root(self._root, full)
-        return self._build_in(private.make_directory(root), base_key, make)
-
-    def _build_in(self, directory: str, base_key: str, make: Callable[[Path], Product]) -> Entry:
-        from .private import cleared
-
-        with cleared(directory) as folder:
-            started_ns = time.time_ns()
-            return self._publish(base_key, make(folder), directory, started_ns)
+        directory = make_directory(temporary_root(self._root, full))
+        return self._entry_of(build(directory, base_key, make, self.roots))
 
     def make_directory(self) -> str:
         """Make a folder to build in, on the file system of the folder that takes what is built."""
-        from .private import make_directory
+        from .publish import make_directory
 
         if self.mode != "on":
             return make_directory(temporary_root(self._root))
@@ -226,84 +211,11 @@ class Cache:
         except OSError as error:
             return make_directory(temporary_root(self._root, error))
 
-    def _publish(self, base_key: str, product: Product, directory: str, started_ns: int) -> Entry:
-        """Move a private folder into place; what is in place already is used, never replaced.
-
-        A dependency that changed since `started_ns` may not be what the build read: the entry then
-        serves this call and is not found again.
-        """
-        from .entry import write_manifest
-
-        files = Files(self.roots)
-        read = outside((*product.dependencies, *product.absent), directory)
-        loaded = (product.so, *product.used)
-        made = Reads.observe(base_key, map(files.portable, read), files, loaded)
-        problem = product.outdated
-        for name in made.names:
-            if changed_ns(files.stamp(name)) >= started_ns:
-                problem = f"{files.path(name)} changed while it was read"
-        if product.unknown:
-            problem = (
-                f"a header is included by {product.unknown[0]}(...): which it is, only the "
-                "compiler knows; write its name, or a macro without arguments that is one"
-            )
-        if problem:
-            _logger.warning("%s; what was built serves this call alone", problem)
-            made = made._replace(entry=os.urandom(32).hex())
-        for name in {*os.listdir(directory)} - {product.so, *product.keep}:
-            remove(f"{directory}/{name}")
-        write_manifest(directory, product, made, base_key)
-        return self._place(base_key, made, directory, product.history, is_found=not problem)
-
-    def adopt(self, directory: Path, base_key: str | None = None) -> Entry:
-        """Publish a folder that was built elsewhere, and then lies in one of `make_directory`.
-
-        What is in place already is used, never replaced. Whether the files that it was built from
-        are those of this machine is for the next look-up to see. A ValueError where the folder is
-        not what was published, or not of that base key.
-        """
-        from .entry import check_entry
-
-        manifest = check_entry(os.fspath(directory))
-        made = Reads.elsewhere(manifest["base_key"], manifest["read"], manifest["loaded"])
-        # The key follows from the files: no entry can claim to be another.
-        if manifest["key"] != made.entry or base_key not in (None, manifest["base_key"]):
-            raise ValueError("it is not found by its key: a file changed while it was built")
-        base_key, history = manifest["base_key"], manifest["history"]
-        return self._place(base_key, made, os.fspath(directory), history, is_found=True)
-
-    def _place(
-        self, base_key: str, made: Reads, directory: str, history: Any, *, is_found: bool
-    ) -> Entry:
-        is_own = directory.startswith(f"{self._root}/")
-        root = self._root if is_own else temporary_root(self._root)
-        target = entry_path(root, made.entry)
-        if is_shared():
-            for path in (directory, *(f"{directory}/{name}" for name in os.listdir(directory))):
-                share(path)
-        verified = stamps_of(directory, made.loaded)
-        make_folder(os.path.dirname(target))
-        for attempt in range(_TRIES):
-            try:
-                os.rename(directory, target)
-                break
-            except OSError as error:
-                is_there = error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
-                if not is_there or attempt == _TRIES - 1:
-                    raise
-            try:
-                verified = verify(target, made.loaded)
-                remove(directory)
-                break
-            except (FileNotFoundError, Damaged):
-                remove(target)
-        if is_found:
-            write_record(root, base_key, made._replace(verified=verified))
-            if history is not None:
-                from .history import note
-
-                note(root, *history)
-        return Entry(Path(target), Path(target, made.loaded[0]), self._level(root))
+    def _entry_of(self, so: str) -> Entry:
+        """Return the entry that has a shared object."""
+        root = so.rsplit("/", 4)[0]
+        level = "layer" if root in self._layers else "private"
+        return Entry(Path(so).parent, Path(so), "cache" if root == self._root else level)
 
     def _keep_below_limit(self) -> None:
         """Once an hour, look whether the folder holds too much."""
@@ -321,12 +233,3 @@ class Cache:
 def _tell_damage(path: str, reason: str) -> None:
     """Log it once a process."""
     _logger.warning("%s is damaged (%s): it is passed over", path, reason)
-
-
-def outside(paths: Sequence[str], directory: str) -> list[str]:
-    """Return the paths, made absolute, that do not lie in a folder."""
-    if not paths:
-        return []
-    own = (directory.rstrip("/") + "/", os.path.realpath(directory) + "/")
-    absolute = (os.path.join(directory, path) for path in paths)
-    return [path for path in absolute if not path.startswith(own)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import logging
 import os
 import re
@@ -23,15 +24,17 @@ _RECENT = 3600.0
 # In seconds: how long what failed or killed builds left in `tmp` stays. No build takes as long.
 _OLD = 86_400.0
 
+_HEX = "[0-9a-f]"
 # TVMFFI_CUBIN_CACHE_DIR may name a folder with other things in it by mistake: these names decide
 # what is the cache's own, by kind.
 _PLACES = {
-    "entry": r"entries/[0-9a-f]{2}/[0-9a-f]{64}",
-    "build": r"tmp/\d+-[0-9a-f]{16}",
-    "record": r"records/[0-9a-f]{64}\.json",
-    "memo": r"(?:history|identity)/[0-9a-f]{64}\.json",
-    "lock": r"locks/[0-9a-f]{64}\.lock",
-    "leftover": r"(?:records|history|identity)/\.\d+-[0-9a-f]{16}\.tmp",
+    "entry": f"entries/{_HEX * 2}/{_HEX * 64}",
+    "build": f"tmp/[0-9]*-{_HEX * 16}",
+    "record": f"records/{_HEX * 64}.json",
+    "history": f"history/{_HEX * 64}.json",
+    "identity": f"identity/{_HEX * 64}.json",
+    "lock": f"locks/{_HEX * 64}.lock",
+    "leftover": f"*/.[0-9]*-{_HEX * 16}.tmp",
 }
 
 
@@ -64,19 +67,10 @@ def contents(root: str, *kinds: str) -> list[Item]:
     """Return what a cache folder holds of some kinds, by default of all, least recent use first."""
     found = []
     for kind in kinds or _PLACES:
-        for path in _matching(root, _PLACES[kind].split("/")):
+        for path in glob.iglob(f"{glob.escape(root)}/{_PLACES[kind]}"):
             with contextlib.suppress(FileNotFoundError):
                 found.append(Item(kind, path, _size_of(path), os.stat(path).st_mtime))
     return sorted(found, key=lambda item: (item.used, item.path))
-
-
-def _matching(folder: str, parts: list[str]) -> Iterator[str]:
-    if not os.path.isdir(folder):
-        return
-    for name in os.listdir(folder):
-        if re.fullmatch(parts[0], name):
-            path = os.path.join(folder, name)
-            yield from _matching(path, parts[1:]) if parts[1:] else (path,)
 
 
 def _size_of(path: str) -> int:

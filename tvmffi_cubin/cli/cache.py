@@ -11,7 +11,6 @@ from pathlib import Path
 from ..cache import archive, upkeep
 from ..cache.folder import cache_folder, places
 from ..cache.remote import without_secrets
-from ..cache.store import Cache
 from ..cache.upkeep import capacity, contents, listed, read_size, size_text
 
 
@@ -120,7 +119,7 @@ def _export(options: argparse.Namespace) -> int:
 
 def _import(options: argparse.Namespace) -> int:
     root = places().root
-    done = _watch(archive.import_(options.file, Cache(root)), "was refused")
+    done = _watch(archive.import_(options.file, root), "was refused")
     print(f"{root}: {_entries(sum(done))} of {options.file} taken")
     return 0 if all(done) else 1
 

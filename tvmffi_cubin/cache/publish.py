@@ -1,0 +1,153 @@
+"""The folder of a build, from where it is made to where it is found."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import BuildError
+from .entry import Damaged, Product, check_entry, entry_path, stamps_of, verify, write_manifest
+from .files import changed_ns, remove, temporary_name
+from .folder import is_shared, make_folder, share
+from .record import Files, Reads, write_record
+
+# Where others remove, or cannot be kept from damaging, what is published.
+_TRIES = 5
+
+
+def make_directory(root: str) -> str:
+    """Make a folder for one build in ``tmp`` of a cache folder; raises OSError."""
+    parent = f"{root}/tmp"
+    make_folder(parent)
+    path = f"{parent}/{temporary_name()}"
+    os.mkdir(path, 0o700)
+    return path
+
+
+def root_of(directory: str) -> str:
+    """Return the cache folder that a folder of `make_directory` is in."""
+    return os.path.dirname(os.path.dirname(directory))
+
+
+@contextlib.contextmanager
+def cleared(directory: str) -> Iterator[Path]:
+    """Remove a build's folder where it fails.
+
+    After a `BuildError` it stays, for a day as what killed builders leave: see `upkeep`.
+    """
+    owner = os.getpid()
+    try:
+        yield Path(directory)
+    except BaseException as error:
+        # Of a forked child that leaves this block as well, the folder is its parent's.
+        if not isinstance(error, BuildError) and os.getpid() == owner:
+            remove(directory)
+        raise
+
+
+def says_full(error: OSError | BuildError) -> str:
+    """Return how an error, or what a compiler printed, says that the disk is full, if it does."""
+    if isinstance(error, OSError):
+        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        return str(error) if is_full else ""
+    texts = ("No space left on device", "Disk quota exceeded", "File too large", "File size limit")
+    return next((text for text in texts if text in error.output), "")
+
+
+def build(
+    directory: str, base_key: str, make: Callable[[Path], Product], roots: Mapping[str, str]
+) -> str:
+    """Build in a folder and move it into place; return the shared object's path.
+
+    A file that changed while it was read may not be what the build read: the entry then serves this
+    call and is not found again.
+    """
+    with cleared(directory) as folder:
+        started_ns = time.time_ns()
+        product, files = make(folder), Files(roots)
+        read = _outside((*product.dependencies, *product.absent), directory)
+        loaded = (product.so, *product.used)
+        made = Reads.observe(base_key, map(files.portable, read), files, loaded)
+        problem = product.outdated
+        for name in made.names:
+            if changed_ns(files.stamp(name)) >= started_ns:
+                problem = f"{files.path(name)} changed while it was read"
+        if product.unknown:
+            problem = (
+                f"a header is included by {product.unknown[0]}(...): which it is, only the "
+                "compiler knows; write its name, or a macro without arguments that is one"
+            )
+        if problem:
+            logging.getLogger("tvmffi_cubin").warning(
+                "%s; what was built serves this call alone", problem
+            )
+            made = made._replace(entry=os.urandom(32).hex())
+        for other in {*os.listdir(directory)} - {product.so, *product.keep}:
+            remove(f"{directory}/{other}")
+        write_manifest(directory, product, made, base_key)
+        where = root_of(directory), base_key, made, directory
+        return _place(*where, product.history, is_found=not problem)
+
+
+def adopt(root: str, directory: str, base_key: str | None = None) -> str:
+    """Publish a folder that was built elsewhere, in a cache folder on whose file system it is.
+
+    Whether the files that it was built from are those of this machine is for the next look-up to
+    see. Returns the shared object's path. A ValueError where the folder is not what was published,
+    or not of that base key.
+    """
+    manifest = check_entry(directory)
+    made = Reads.elsewhere(manifest["base_key"], manifest["read"], manifest["loaded"])
+    # The key follows from the files: no entry can claim to be another.
+    if manifest["key"] != made.entry or base_key not in (None, manifest["base_key"]):
+        raise ValueError("it is not found by its key: a file changed while it was built")
+    base_key, history = manifest["base_key"], manifest["history"]
+    return _place(root, base_key, made, directory, history, is_found=True)
+
+
+def _place(
+    root: str, base_key: str, made: Reads, directory: str, history: Any, *, is_found: bool
+) -> str:
+    """Move a folder into place; what is there already is used, never replaced."""
+    target = entry_path(root, made.entry)
+    if is_shared():
+        for path in (directory, *(f"{directory}/{name}" for name in os.listdir(directory))):
+            share(path)
+    verified = stamps_of(directory, made.loaded)
+    make_folder(os.path.dirname(target))
+    for attempt in range(_TRIES):
+        try:
+            os.rename(directory, target)
+            break
+        except OSError as error:
+            is_there = error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
+            if not is_there or attempt == _TRIES - 1:
+                raise
+        try:
+            verified = verify(target, made.loaded)
+            remove(directory)
+            break
+        except (FileNotFoundError, Damaged):
+            remove(target)
+    if is_found:
+        write_record(root, base_key, made._replace(verified=verified))
+        if history is not None:
+            from .history import note
+
+            note(root, *history)
+    return f"{target}/{made.loaded[0]}"
+
+
+def _outside(paths: Sequence[str], directory: str) -> list[str]:
+    """Return the paths, made absolute, that do not lie in a folder."""
+    if not paths:
+        return []
+    own = (directory.rstrip("/") + "/", os.path.realpath(directory) + "/")
+    absolute = (os.path.join(directory, path) for path in paths)
+    return [path for path in absolute if not path.startswith(own)]
