@@ -71,7 +71,7 @@ def build(
     with cleared(directory) as folder:
         started_ns = time.time_ns()
         product, files = make(folder), Files(roots)
-        read = _outside((*product.dependencies, *product.absent), directory)
+        read = outside((*product.dependencies, *product.absent), directory)
         loaded = (product.so, *product.used)
         made = Reads.observe(base_key, map(files.portable, read), files, loaded)
         problem = product.outdated
@@ -144,7 +144,7 @@ def _place(
     return f"{target}/{made.loaded[0]}"
 
 
-def _outside(paths: Sequence[str], directory: str) -> list[str]:
+def outside(paths: Sequence[str], directory: str) -> list[str]:
     """Return the paths, made absolute, that do not lie in a folder."""
     if not paths:
         return []

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ..cache.store import outside
+from ..cache.publish import outside
 from ..config import header_folder_flags
 from ..cuda import nvrtc
 from ..cuda.options import preprocessor_flags, read
