@@ -10,6 +10,15 @@ from tvmffi_cubin.cuda.options import link_options, nvrtc_options, without_separ
     [
         # What only nvcc needs, and what others say.
         (["-O3", "--expt-relaxed-constexpr", "--extended-lambda", "-m64", "--threads", "4"], []),
+        (
+            [
+                "-Xfatbin=-compress-all",
+                "--compress-mode=size",
+                "-static-global-template-stub",
+                "false",
+            ],
+            [],
+        ),
         (["-t", "4", "-t0", "-arch=native"], []),
         (["-Xcompiler", "-fPIC", "-Xcompiler=-fPIC,-Wall", "-Xcompiler -fPIC"], []),
         # What nvcc has both sides' preprocessor read.

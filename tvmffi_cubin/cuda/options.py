@@ -36,6 +36,7 @@ _SHORT = {
 # Their value may be the next item.
 _VALUED = {
     *("-arch", "-code", "-gencode", "-ccbin", "-Xcompiler", "-Xptxas", "-Xlinker", "-Xnvlink"),
+    *("-Xfatbin", "-compress-mode", "-static-global-template-stub"),
     *("-D", "-U", "-I", "-L", "-include", "-imacros", "-iquote", "-isystem", "-idirafter"),
     *("-optf", "-rdc", "-std", "-maxrregcount", "-ftz", "-prec-div", "-prec-sqrt", "-fmad"),
     *("-optimize", "-machine", "-threads", "-t"),
@@ -47,6 +48,7 @@ _JOINED = re.compile(
 _NOT_FOR_NVRTC = {
     *("-O", "-m", "-t", "-optimize", "-machine", "-threads", "-Xcompiler", "-arch", "-gencode"),
     *("-expt-relaxed-constexpr", "-expt-extended-lambda", "-extended-lambda"),
+    *("-Xfatbin", "-compress-mode", "-static-global-template-stub"),
 }
 
 
