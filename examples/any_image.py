@@ -54,13 +54,11 @@ def main() -> None:
         return
     import torch
 
-    # [docs:call]
     x = torch.randn(1000, device="cuda")
     y = torch.empty_like(x)
     mod.line(struct.pack("ff", 3.0, -1.0), x, y)
     raw.scale[4, 256](y, 0.5, 1000)
     torch.testing.assert_close(y, 0.5 * (3 * x - 1))
-    # [docs:end]
     print("launched: the numbers are torch's")
 
 

@@ -23,7 +23,6 @@ void Halve(tvm::ffi::TensorView x) {  // packs the one argument that the kernel 
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(halve_in_place, Halve);
 """,
 )
-# [docs:instrument]
 PARAMETERS = "unsigned long long* counters, unsigned limit, unsigned seed"
 COUNT = """
   if (counters != nullptr) {
@@ -43,7 +42,6 @@ def instrument(source: str) -> str:
     return source
 
 
-# [docs:end]
 # [docs:build]
 mod = tc.load_inline(
     "instrumented",
@@ -61,7 +59,6 @@ def main() -> None:
         return
     import torch
 
-    # [docs:count]
     x, y = torch.rand(2, 1024, device="cuda")
     expected = (2 * x + y) / 2
     counters = torch.zeros(16, dtype=torch.int64, device="cuda").view(torch.uint64)
@@ -71,7 +68,6 @@ def main() -> None:
     mod.bind(counters=None)
     mod.saxpy(0.0, x, y)  # null is passed: nothing is counted
     assert counters.view(torch.int64).tolist() == [256 + 64] * 4 + [64] * 12
-    # [docs:end]
     torch.testing.assert_close(y, expected)
     print("launched, and the threads of all blocks counted: the numbers are torch's")
 

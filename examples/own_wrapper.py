@@ -39,13 +39,11 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(add_one, AddOne);
 // [docs:end]
 """
 
-# [docs:build]
 mod = tc.load_inline(
     "own_wrapper",
     cuda_sources=[KERNELS, WRAPPER],  # the kernels' image is embedded under the name `kernels`
     arch=arch(),  # [docs:skip]
 )
-# [docs:end]
 
 
 def main() -> None:

@@ -41,7 +41,6 @@ assert saxpy["launches"][0]["grid"] == ["ceil_div(n, 256)"]
 assert [kernel.name for kernel in found.kernels] == ["saxpy"]
 # [docs:end]
 
-# [docs:load]
 ELSEWHERE = """
 import sys
 sys.modules["tvmffi_cubin"] = None  # as where it is not installed
@@ -54,7 +53,6 @@ expected = 2.0 * x + y
 mod.saxpy(2.0, x, y)
 torch.testing.assert_close(y, expected)
 """
-# [docs:end]
 
 
 def main() -> None:

@@ -49,14 +49,12 @@ def main() -> None:
         return
     import torch
 
-    # [docs:call]
     x, y = torch.rand(2, 100_000, device="cuda")
     out = torch.empty_like(x)
     mod.add(x, y, out, x.numel())
     torch.testing.assert_close(out, x + y)
     mod.add(x[1:], y[1:], out[1:], x.numel() - 1)  # not aligned: the second instance
     torch.testing.assert_close(out, x + y)
-    # [docs:end]
     print("launched: the numbers are torch's")
 
 
