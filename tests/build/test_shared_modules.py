@@ -7,7 +7,7 @@ import pytest
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.cache import remote
+from tvmffi_cubin.cache import sharing
 from tvmffi_cubin.inline import assemble
 
 PREFIX = "TVMFFI_CUBIN_CACHE_REMOTE"
@@ -30,7 +30,7 @@ def machine(tmp_path, monkeypatch):
 
     def become(name):
         finish_uploads()
-        remote._known.clear()
+        sharing._known.clear()
         monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / name))
 
     yield become
@@ -38,7 +38,7 @@ def machine(tmp_path, monkeypatch):
 
 
 def finish_uploads():
-    for each in remote._known.values():
+    for each in sharing._known.values():
         assert each.finish(60)
 
 

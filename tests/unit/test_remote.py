@@ -8,7 +8,7 @@ import pytest
 from cache_builder import BASE, Builder, look_up
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.cache import remote
+from tvmffi_cubin.cache import remote, sharing
 from tvmffi_cubin.cache.remote import configured
 from tvmffi_cubin.cache.store import Cache
 
@@ -21,7 +21,7 @@ OTHER = "cd" * 32
 def settings(monkeypatch, tmp_path):
     monkeypatch.setenv(PREFIX, f"file://{tmp_path}/remote")
     monkeypatch.setenv(f"{PREFIX}_KEY", KEY)
-    remote._known.clear()
+    sharing._known.clear()
     return monkeypatch
 
 
@@ -92,7 +92,7 @@ def shared(settings, tmp_path) -> Path:
 
 
 def finish_uploads():
-    for each in remote._known.values():
+    for each in sharing._known.values():
         assert each.finish(60)
 
 
@@ -101,7 +101,7 @@ def builds(shared, tmp_path):
     """Says whether a machine, as a new process, builds a key; uploads are done then."""
 
     def call(machine, content=b"so", base_key=BASE, **product):
-        remote._known.clear()
+        sharing._known.clear()
         builder = Builder(content, **product)
         entry = Cache(tmp_path / machine).obtain(base_key, builder, is_shared=True)
         finish_uploads()

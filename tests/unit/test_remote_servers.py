@@ -14,7 +14,7 @@ import pytest
 from cache_builder import BASE, Builder
 from remote_servers import folder_server
 
-from tvmffi_cubin.cache import remote as of_process
+from tvmffi_cubin.cache import sharing
 from tvmffi_cubin.cache.store import Cache
 
 KEY = "a secret of 16+ bytes"
@@ -42,13 +42,13 @@ def builds(tmp_path):
     """Says whether a machine, as a new process, builds a key; uploads are done then."""
 
     def call(machine, *base_keys):
-        of_process._known.clear()
+        sharing._known.clear()
         runs = []
         for base_key in base_keys or (BASE,):
             builder = Builder()
             Cache(tmp_path / machine).obtain(base_key, builder, is_shared=True)
             runs.append(bool(builder.runs))
-            for each in of_process._known.values():
+            for each in sharing._known.values():
                 assert each.finish(60)
         return runs if base_keys else runs[0]
 

@@ -1,8 +1,8 @@
 """The cache: what was built, found again by its key and by the files that its build read.
 
 Takes keys and finished build folders, gives published ones. Never builds anything itself. A look-up
-imports `store` and what that needs; `upkeep`, `archive` and `remote` are imported where they are
-used.
+imports `store` and what that needs; what publishes, shares, tidies and carries entries (`publish`,
+`sharing`, `upkeep`, `archive`) is imported where it is used.
 
 Layout of a cache folder::
 

@@ -9,8 +9,9 @@ from typing import NamedTuple
 from .files import ABSENT, UNSETTLED, file_digest, put_row, read_rows, stamp_of, trusted
 from .key import Key
 
-# A builder that meets ever new header contents must not grow a record for ever.
-_MOST = 16
+MOST = 16
+"""How many builds of one key are remembered: a record must not grow for ever."""
+
 # The digests of files by path, with the stamps that they had: what a build publishes has mostly
 # been read for the last one.
 _digests: dict[str, tuple[str, str]] = {}
@@ -158,4 +159,4 @@ def read_record(root: str, base_key: str) -> list[Reads]:
 
 def write_record(root: str, base_key: str, newest: Reads) -> None:
     """Put one more into a record, in the place of an older one of its entry; raises OSError."""
-    put_row(record_path(root, base_key), newest, most=_MOST)
+    put_row(record_path(root, base_key), newest, most=MOST)
