@@ -5,7 +5,6 @@ from hashlib import sha256
 from tvmffi_cubin.cache.entry import Product
 from tvmffi_cubin.cache.files import read_rows
 from tvmffi_cubin.cache.record import record_path
-from tvmffi_cubin.cache.store import Miss
 
 BASE = "ab" * 32
 
@@ -38,7 +37,7 @@ def record_file(cache, base_key=BASE):
 def look_up(cache, base_key=BASE):
     """Return what is found, None where nothing is."""
     entry = cache.find(base_key)
-    return None if isinstance(entry, Miss) else entry
+    return None if isinstance(entry, str) else entry
 
 
 def recorded(cache):

@@ -234,6 +234,29 @@ def test_one_of_another_user_is_refused(root):
         default()
 
 
+@needs_root
+def test_folders_in_it_that_root_has_made_are_done_without(root, tmp_path):
+    """As a container leaves them that had the cache mounted."""
+    let_others_reach(tmp_path)
+    root.mkdir(mode=0o700)
+    os.chown(root, NOBODY, NOBODY)
+
+    def as_nobody(base_key):
+        def work():
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+            made = default().obtain(base_key, Builder())
+            return made.level, made.so.read_bytes()
+
+        return in_fork(work)
+
+    assert as_nobody(BASE) == ("cache", b"so")
+    for name in ("entries", "records", "tmp"):
+        os.chown(root / name, 0, 0)
+        assert as_nobody(OTHER) == ("private", b"so")
+        os.chown(root / name, NOBODY, NOBODY)
+
+
 @pytest.mark.usefixtures("umask")
 def test_a_group_that_shares_it_may_write_all_of_it(root, monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_SHARED", "1")

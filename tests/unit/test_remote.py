@@ -160,6 +160,14 @@ def test_what_fails_or_changed_meanwhile_is_not_shared(shared, tmp_path):
     assert not shared.exists()
 
 
+def test_what_is_taken_is_not_kept_where_the_cache_is_only_read(builds, shared, tmp_path):
+    assert builds("first")
+    cache = Cache(tmp_path / "second", mode="read")
+    cache.root.mkdir()
+    assert cache.obtain(BASE, Builder(), is_shared=True).level == "remote"
+    assert not list(cache.root.iterdir())
+
+
 def test_a_remote_that_is_only_read_gets_nothing(builds, shared, settings):
     settings.setenv(f"{PREFIX}_MODE", "read")
     assert builds("first")

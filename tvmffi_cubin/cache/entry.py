@@ -41,8 +41,6 @@ class Product(NamedTuple):
         they are. Else nothing leads to it, either.
     facts : mapping
         JSON values for those who find the entry, such as lowered names.
-    versions : mapping of str to str
-        What it was made with.
     history : tuple, optional
         The module's name, and the fields of its key: see `history.note`.
     """
@@ -55,7 +53,6 @@ class Product(NamedTuple):
     unknown: tuple[str, ...] = ()
     outdated: str = ""
     facts: Mapping[str, Any] = MappingProxyType({})
-    versions: Mapping[str, str] = MappingProxyType({})
     history: tuple[str, Built] | None = None
 
 
@@ -105,7 +102,6 @@ def write_manifest(directory: str, product: Product, made: Reads, base_key: str)
         "files": {name: file_digest(f"{directory}/{name}") for name in os.listdir(directory)},
         "read": made.read,
         "created": int(time.time()),
-        "versions": dict(product.versions),
         "facts": dict(product.facts),
         "history": product.history,
     }

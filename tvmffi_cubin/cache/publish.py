@@ -51,8 +51,13 @@ def cleared(directory: str) -> Iterator[Path]:
         raise
 
 
-def says_full(error: OSError | BuildError) -> str:
-    """Return how an error, or what a compiler printed, says that the disk is full, if it does."""
+def says_no(error: OSError | BuildError, root: str) -> str:
+    """Return how an error, or what a compiler printed, says that a cache folder takes nothing.
+
+    Nothing where it says something else.
+    """
+    if isinstance(error, PermissionError):
+        return str(error) if str(error.filename).startswith(f"{root}/") else ""
     if isinstance(error, OSError):
         is_full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         return str(error) if is_full else ""

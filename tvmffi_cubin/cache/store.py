@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from .. import config
 from ..errors import BuildError, CacheError
@@ -30,12 +30,6 @@ _PATIENCE = 120.0
 _RARELY = 3600.0
 
 _logger = logging.getLogger("tvmffi_cubin")
-
-
-class Miss(NamedTuple):
-    """Why a look-up found nothing, for people."""
-
-    reason: str
 
 
 def default(roots: Mapping[str, str] | None = None) -> Cache:
@@ -80,7 +74,7 @@ class Cache:
 
     # Looking up
 
-    def find(self, base_key: str, *, may_lack: bool = False) -> Entry | Miss:
+    def find(self, base_key: str, *, may_lack: bool = False) -> Entry | str:
         """Return the entry built from this key and from files as they are now, or why none is.
 
         With `may_lack`, files that are not on this machine do not matter.
@@ -98,7 +92,7 @@ class Cache:
                 if isinstance(found, Entry):
                     return found
                 problem = problem or found
-        return Miss(problem or change or NOTHING)
+        return problem or change or NOTHING
 
     def _entry(self, base_key: str, known: Reads, current: Reads) -> Entry | str:
         """Return the entry that a record's row leads to, or why there is none."""
@@ -159,7 +153,7 @@ class Cache:
             found = self.find(base_key)
             if isinstance(found, Entry):
                 return found
-            reason = found.reason
+            reason = found
         root = self._root if self.mode == "on" else temporary_root(self._root)
         with builder_lock(f"{root}/locks/{base_key}.lock", patience=patience, name=name):
             # Another may have built it meanwhile.
@@ -181,23 +175,23 @@ class Cache:
                 entry = self._build(base_key, make)
                 if remote and entry.level == "cache":
                     remote.offer(base_key, entry)
-        if entry.level in ("cache", "remote"):
+        if self.mode == "on":
             self._keep_below_limit()
         return entry
 
     def _build(self, base_key: str, make: Callable[[Path], Product]) -> Entry:
-        from .publish import build, make_directory, says_full
+        from .publish import build, make_directory, says_no
 
         directory = self.make_directory()
         try:
             return self._entry_of(build(directory, base_key, make, self.roots))
         except (OSError, BuildError) as error:
-            full = says_full(error)
-            if not full or not directory.startswith(f"{self._root}/"):
+            reason = says_no(error, self._root)
+            if not reason or not directory.startswith(f"{self._root}/"):
                 raise
             remove(directory)
         # Without the error as the context of what is raised now.
-        directory = make_directory(temporary_root(self._root, full))
+        directory = make_directory(temporary_root(self._root, reason))
         return self._entry_of(build(directory, base_key, make, self.roots))
 
     def make_directory(self) -> str:

@@ -120,11 +120,12 @@ def keep_below_limit(root: str) -> None:
     Its file ``looked`` says when this was done for the last time. A disk that takes no more is
     fine.
     """
+    limit = capacity()
     with contextlib.suppress(OSError):
         with open(f"{root}/looked", "w"):
             share(f"{root}/looked")
             os.utime(f"{root}/looked")
-        removed = prune(root, capacity(), least_age=_RECENT)
+        removed = prune(root, limit, least_age=_RECENT)
         if removed.entries:
             logging.getLogger("tvmffi_cubin").info(
                 "cache folder %s: %d entries that were not used for longest were removed, %s freed",

@@ -98,7 +98,7 @@ def _look_up(request: Request) -> Entry | Missed:
         what = tools.missing or tools.compiler.missing or "as or ld is missing"
         why = f"it was built by other tools: {what}"
     if not isinstance(found, Entry):
-        return Missed(Build(request, archs, tools, cache), key, found.reason, start)
+        return Missed(Build(request, archs, tools, cache), key, found, start)
     seconds = time.perf_counter() - start
     seen.note(request.name, found.level, seconds, why, is_hit=True)
     where = f"{found.level}, {why}" if why else found.level
@@ -106,13 +106,13 @@ def _look_up(request: Request) -> Entry | Missed:
     return found
 
 
-def _built_elsewhere(request: Request, key: Key, cache: store.Cache) -> Entry | store.Miss:
+def _built_elsewhere(request: Request, key: Key, cache: store.Cache) -> Entry | str:
     """Return what other tools built of the same, or why there is none."""
     from ..cache import history
 
     wanted = history.Built.of(key, TOOLS)
     others = history.known(cache.folders, request.name)
-    missed = store.Miss(wanted.explain(others, without=TOOLS))
+    reason = wanted.explain(others, without=TOOLS)
     for found in (
         cache.find(other.base_key, may_lack=True)
         for other in others
@@ -120,8 +120,8 @@ def _built_elsewhere(request: Request, key: Key, cache: store.Cache) -> Entry | 
     ):
         if isinstance(found, Entry):
             return found
-        missed = found
-    return missed
+        reason = found
+    return reason
 
 
 def _resolve_archs(request: Request) -> tuple[str, ...]:

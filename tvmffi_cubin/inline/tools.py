@@ -67,7 +67,6 @@ class Toolset(NamedTuple):
             absent=absent,
             unknown=unknown,
             outdated=package.change(),
-            versions={**self.versions, **self.library_versions},
             **more,
         )
 
