@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import struct
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Union
 
 Value = Union[None, bool, int, float, str, bytes, "Sequence[Value]", "Mapping[str, Value]"]
 
 # Part of every key: a change of the encoding must change it.
-_ENCODING = "tvmffi_cubin 2"
+_ENCODING = "tvmffi_cubin 3"
 # How many characters of a field people are shown.
 LONGEST_TEXT = 200
 
@@ -45,49 +45,35 @@ class Key:
 
     def hexdigest(self, *, without: Collection[str] = ()) -> str:
         """Return the digest of the fields, but for some: 64 hexadecimal digits."""
-        # One text, since a label holds no space and a digest no line's end.
-        rows = [f"{x} {self.digests[x]}" for x in sorted(self.digests) if x not in without]
-        return digest_of((_ENCODING, self._purpose, "\n".join(rows)))
+        kept = {x: digest for x, digest in self.digests.items() if x not in without}
+        return digest_of((_ENCODING, self._purpose, kept))
 
 
 def digest_of(value: Value) -> str:
-    """Return the digest of a value's encoding; a TypeError where that is not unambiguous."""
-    # SHA-256 and not BLAKE2: OpenSSL's uses the CPU's own instructions and is twice as fast.
-    digest = hashlib.sha256()
-    parts: list[bytes | memoryview] = []
-    _encode(value, parts)
-    for part in parts:
-        digest.update(part)
-    return digest.hexdigest()
-
-
-def _encode(value: Value, parts: list[bytes | memoryview]) -> None:
-    """Append a type tag, a length and a payload, of a sequence or mapping for each item."""
+    """Return the digest of a value; a TypeError where it is none that a key may have."""
     if isinstance(value, str):
-        # File names may hold lone surrogates, which plain UTF-8 refuses.
-        payload = value.encode("utf-8", "surrogatepass")
-        parts.append(b"s%d:%b" % (len(payload), payload))
-    elif isinstance(value, (list, tuple)):
-        parts.append(b"l%d:" % len(value))
-        for item in value:
-            _encode(item, parts)
-    elif value is None or isinstance(value, (bool, int, float)):
-        kind = type(value).__name__[:1].encode()
-        text = struct.pack("<d", value) if kind == b"f" else b"%b" % str(value).encode()
-        parts.append(b"%b%d:%b" % (kind, len(text), text))
-    elif isinstance(value, (bytes, bytearray, memoryview)):
+        # As it is, since a source may have megabytes; no JSON begins with an s.
+        return _sha256(b"s" + value.encode("utf-8", "surrogatepass"))
+    return _sha256(_json(value).encode())
+
+
+def _plain(value: Value) -> dict[str, Value]:
+    """Return what stands in JSON for a value that JSON has not."""
+    if isinstance(value, (bytes, bytearray, memoryview)):
         # An image may have several GiB: it is not copied.
-        view = memoryview(value).cast("B")
-        parts += (b"y%d:" % len(view), view)
-    elif isinstance(value, Mapping):
-        parts.append(b"m%d:" % len(value))
-        for name in sorted(value):
-            if not isinstance(name, str):
-                raise TypeError(f"cannot hash a mapping of {type(name).__name__}")
-            _encode(name, parts)
-            _encode(value[name], parts)
-    else:
-        raise TypeError(f"cannot hash a {type(value).__name__}")
+        return {"\0": _sha256(value)}
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"cannot hash a {type(value).__name__}")
+
+
+# One text for equal values; of two that differ no two.
+_json = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_plain).encode
+
+
+def _sha256(data: bytes | bytearray | memoryview) -> str:
+    # Not BLAKE2: OpenSSL's SHA-256 uses the CPU's own instructions and is twice as fast.
+    return hashlib.sha256(data).hexdigest()
 
 
 def _shown(value: Value) -> str:
