@@ -32,7 +32,7 @@ def remember(
     missing.
     """
     paths = [files] if isinstance(files, (str, os.PathLike)) else files
-    names = "\0".join(map(os.path.abspath, paths))
+    names = "\0".join(map(_absolute, paths))
     stamp = _digest(_stamps(names) if stamps is None else stamps)
     known = _answers.get((what, names))
     if known is None or known[0] != stamp:
@@ -52,6 +52,12 @@ def remember(
                     put_row(memo, known, most=1)
         _answers[what, names] = known
     return known[1]
+
+
+def _absolute(path: _Path) -> str:
+    # Of several hundred, the package's files, all are.
+    text = os.fspath(path)
+    return text if text[:1] == "/" else os.path.abspath(text)
 
 
 def _stamps(names: str) -> str:

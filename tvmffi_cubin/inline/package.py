@@ -51,7 +51,7 @@ _imported = _look()
 
 
 def _digest() -> str:
-    names = [os.path.relpath(path, os.path.dirname(_ROOT)) for path in _imported]
+    names = [path.removeprefix(os.path.dirname(_ROOT)) for path in _imported]
     try:
         digests = list(map(file_digest, _imported))
     except OSError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -70,6 +69,6 @@ def identifier(what: str, name: object) -> str:
     """Return a name that C can have; raises TypeError, ValueError."""
     if not isinstance(name, str):
         raise TypeError(f"{what}: a name is a str, got {type(name).__name__}")
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+    if not (name.isascii() and name.isidentifier()):
         raise ValueError(f"{what}: {name!r} is not a name that C can have")
     return name
