@@ -23,13 +23,16 @@ SLOW = """
 source = 'extern "C" __global__ void k(float* x, int n) {%s}' % "".join(
     f"if (n == {i}) x[{i}] = x[{i * 7 % 1000}] * x[n] + sinf(x[{i}]);" for i in range(12000))
 """
-# The front end reads for seconds.
-HEADERS = "source = '#include <cub/cub.cuh>\\n#include <cuda/std/ranges>\\n__global__ void k() {}'"
+# The front end works on it for many seconds.
+LONG = """
+doubled = "".join(f"#define D{i + 1} D{i} D{i}\\n" for i in range(19))
+source = f'#define D0 static_assert(1, "");\\n{doubled}D19\\n__global__ void k() {{}}'
+"""
 COMPILE = "nvrtc.compile(source, arch=['sm_80', 'sm_90'], use_pch=False)"
 BUILD = "tc.load_inline('slow', source, arch='sm_90')"
 
 
-@pytest.mark.parametrize("source", [SLOW, HEADERS], ids=["back end", "front end"])
+@pytest.mark.parametrize("source", [SLOW, LONG], ids=["back end", "front end"])
 @pytest.mark.parametrize("call", [COMPILE, BUILD], ids=["compile", "build"])
 def test_ctrl_c_ends_the_first_compilation_of_a_process(source, call, tmp_path):
     code = f"""
