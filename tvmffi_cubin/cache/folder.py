@@ -116,13 +116,14 @@ def make_folder(path: str) -> None:
 
 # What stands in for a folder that cannot be written
 
-# By cache folder and process: a forked child must not rely on a folder that its parent removes.
-_roots: dict[tuple[str, int], str] = {}
+_roots: dict[str, str] = {}
+# A forked child must not rely on a folder that its parent removes.
+os.register_at_fork(after_in_child=_roots.clear)
 
 
 def known_root(root: str) -> str | None:
     """Return the folder that stands in for a cache folder in this process, if there is one."""
-    return _roots.get((root, os.getpid())) if _roots else None
+    return _roots.get(root)
 
 
 def temporary_root(root: str, error: object = None) -> str:
@@ -130,7 +131,7 @@ def temporary_root(root: str, error: object = None) -> str:
 
     Where one is needed because of an error, people are told. An OSError where none can be made.
     """
-    folder, owner = known_root(root), os.getpid()
+    folder = _roots.get(root)
     if folder is None:
         import tempfile
 
@@ -141,8 +142,8 @@ def temporary_root(root: str, error: object = None) -> str:
                 "to a folder with room that can be written",
                 *(root, error),
             )
-        folder = _roots[root, owner] = tempfile.mkdtemp(prefix="tvmffi_cubin-")
-        atexit.register(_remove_own, folder, owner)
+        folder = _roots[root] = tempfile.mkdtemp(prefix="tvmffi_cubin-")
+        atexit.register(_remove_own, folder, os.getpid())
     return folder
 
 

@@ -80,7 +80,7 @@ def build(
         loaded = (product.so, *product.used)
         made = Reads.observe(base_key, map(files.portable, read), files, loaded)
         problem = product.outdated
-        for name in made.names:
+        for name in made.read:
             if changed_ns(files.stamp(name)) >= started_ns:
                 problem = f"{files.path(name)} changed while it was read"
         if product.unknown:

@@ -82,18 +82,18 @@ class Files:
 
 
 class Reads(NamedTuple):
-    """Files by portable name, each with digest and stamp, and the entry that was built from them.
+    """The files that a build read, each with digest and stamp, and the entry that was made of them.
 
-    A path that the build looked for and did not find is one of them, with `ABSENT` as its digest:
-    should it appear, it would be read instead of another. `loaded` are the names of the entry's
-    own files that its users load, the shared object first; `verified` their stamps when they were
-    last compared with what was published.
+    `read` has the digests by portable name. A path that the build looked for and did not find is
+    one of them, with `ABSENT` as its digest: should it appear, it would be read instead of another.
+    `stamps` are in the same order. `loaded` are the names of the entry's own files that its users
+    load, the shared object first; `verified` their stamps when they were last compared with what
+    was published.
     """
 
     entry: str
     loaded: tuple[str, ...]
-    names: tuple[str, ...]
-    digests: tuple[str, ...]
+    read: Mapping[str, str]
     stamps: tuple[str, ...]
     verified: tuple[str, ...] = ()
 
@@ -102,33 +102,26 @@ class Reads(NamedTuple):
         cls, base_key: str, names: Iterable[str], files: Files, loaded: Sequence[str]
     ) -> Reads:
         """Return the files as they are now, with the key of the entry that follows from them."""
-        ordered = tuple(sorted(set(names)))
+        ordered = sorted(set(names))
         # Stamps before digests: a change in between then makes the stamp old, not the digest.
         stamps = tuple(trusted(files.stamp(name)) for name in ordered)
-        digests = tuple(map(files.digest, ordered))
-        made = cls("", tuple(loaded), ordered, digests, stamps)
-        return made._replace(entry=entry_key(base_key, made.read))
+        read = {name: files.digest(name) for name in ordered}
+        return cls(entry_key(base_key, read), tuple(loaded), read, stamps)
 
     @classmethod
     def elsewhere(cls, base_key: str, read: Mapping[str, str], loaded: Sequence[str]) -> Reads:
         """Return files of another machine: whether they are the same here is known by digests."""
-        stamps = (UNSETTLED,) * len(read)
-        return cls(entry_key(base_key, read), tuple(loaded), (*read,), (*read.values(),), stamps)
-
-    @property
-    def read(self) -> dict[str, str]:
-        """The files' digests by their names."""
-        return dict(zip(self.names, self.digests, strict=True))
+        return cls(entry_key(base_key, read), tuple(loaded), read, (UNSETTLED,) * len(read))
 
     def check(self, files: Files, *, may_lack: bool = False) -> Reads | str:
         """Return the same with today's stamps, itself where nothing moved; or which file changed.
 
         With `may_lack`, a file that is not on this machine is no change.
         """
-        now = tuple(map(files.stamp, self.names))
+        now = tuple(map(files.stamp, self.read))
         if now == self.stamps:
             return self
-        for name, digest, old, new in zip(self.names, self.digests, self.stamps, now, strict=True):
+        for (name, digest), old, new in zip(self.read.items(), self.stamps, now, strict=True):
             if new == old or (new == ABSENT and (may_lack or digest == ABSENT)):
                 continue
             if digest == ABSENT:
@@ -154,7 +147,10 @@ def record_path(root: str, base_key: str) -> str:
 
 def read_record(root: str, base_key: str) -> list[Reads]:
     """Return what a cache folder's record holds, newest first; nothing where it has none."""
-    return [Reads(row[0], *map(tuple, row[1:])) for row in read_rows(record_path(root, base_key))]
+    return [
+        Reads(entry, tuple(loaded), read, tuple(stamps), tuple(verified))
+        for entry, loaded, read, stamps, verified in read_rows(record_path(root, base_key))
+    ]
 
 
 def write_record(root: str, base_key: str, newest: Reads) -> None:
