@@ -154,6 +154,8 @@ def _locate(sites: list[str], homes: tuple[str | None, ...], major: int) -> Cuda
             if exists(f"{root}/{file}", os.F_OK):
                 parts[part] = f"{root}/{used}"
                 break
+        if "nvrtc" not in parts:
+            break  # it comes first, and without it the rest is of no use
     return Cuda(major, parts)
 
 
