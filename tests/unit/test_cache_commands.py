@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import stat
 import tarfile
 import time
@@ -117,6 +118,9 @@ def test_prune_removes_down_to_the_limit_of_the_cache(cache, run, monkeypatch):
     assert len(list((cache.root / "records").iterdir())) == 2
     assert "1 entry removed" in run("prune", "--max-size", "200kB")
     assert there(*paths) == [False, False, False, True]
+    shutil.rmtree(paths[3])
+    assert "0 entries removed" in run("prune")
+    assert not list((cache.root / "records").iterdir())
 
 
 def test_clear_removes_all_but_builds_that_run(cache, run):

@@ -7,9 +7,8 @@ Below the remote's URL::
 
 All is compressed and begins with a tag (HMAC-SHA256) over the rest and its name, so that none
 serves as another; nothing is unpacked before that is right. The last writer of a record wins: what
-is lost so costs one build. Whatever the remote does, a
-build goes on without it: a call waits for `budget` seconds at most, and after a failure the remote
-is left alone for a minute.
+is lost so costs one build. Whatever the remote does, a build goes on without it: a call waits for
+`budget` seconds at most, and after a failure the remote is left alone for a minute.
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ def prune(root: str, limit: int | None, *, least_age: float = 0.0) -> Removed:
             chosen.append(item)
             size -= item.size
     removed = _remove(root, chosen)
-    if removed.entries:
+    if removed.entries or not least_age:
         rest = _remove(root, (x for x in found if x.kind == "record" and _leads_nowhere(root, x)))
         removed = removed._replace(size=removed.size + rest.size)
     return removed
