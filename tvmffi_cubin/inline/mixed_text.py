@@ -14,6 +14,7 @@ from ..cache.key import Key
 from ..cache.store import Cache
 from ..config import build_environment
 from ..cuda.nvrtc import line_directive
+from ..cuda.options import preprocessor_flags
 from ..errors import BuildError
 from ..host import process
 from ..host import units as host_unit
@@ -97,7 +98,9 @@ def expand(
         return is_cuda and _HOST_ONLY.match(name) is None
 
     # The unit's own folder is none of the user's.
-    found = expansion(output, is_kept, (*_libraries(tools), folder))
+    # nvcc cuts what -isystem names, too; gcc knows /usr/include before anybody names it.
+    own = {*preprocessor_flags(search.cuda_flags).folders} - {"/usr/include"}
+    found = expansion(output, is_kept, (*_libraries(tools), folder), own)
     read = (path for path in found.read if path not in (unit, os.fspath(headers.so)))
     return found._replace(read=(*Inputs.of(headers, tools.roots).read, *read))
 

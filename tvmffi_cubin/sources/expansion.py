@@ -25,7 +25,10 @@ class Expansion(NamedTuple):
 
 
 def expansion(
-    output: str, is_kept: Callable[[str, str], bool], library_folders: Iterable[str] = ()
+    output: str,
+    is_kept: Callable[[str, str], bool],
+    library_folders: Iterable[str] = (),
+    own_folders: Iterable[str] = (),
 ) -> Expansion:
     """Return what a preprocessor has printed, run with ``-E -dI``.
 
@@ -38,13 +41,21 @@ def expansion(
         path is empty where something before has included it.
     library_folders : iterable of str
         Folders whose headers are libraries', however they were found.
+    own_folders : iterable of str
+        Folders whose headers are the user's, though the preprocessor takes them for the system's.
     """
-    return _Reader(is_kept, tuple(f"{folder}/" for folder in library_folders)).read(output)
+    folders = tuple(f"{folder}/" for folder in library_folders)
+    return _Reader(is_kept, folders, tuple(f"{folder}/" for folder in own_folders)).read(output)
 
 
 class _Reader:
-    def __init__(self, is_kept: Callable[[str, str], bool], folders: tuple[str, ...]) -> None:
-        self.is_kept, self.folders = is_kept, folders
+    def __init__(
+        self,
+        is_kept: Callable[[str, str], bool],
+        folders: tuple[str, ...],
+        own_folders: tuple[str, ...],
+    ) -> None:
+        self.is_kept, self.folders, self.own_folders = is_kept, folders, own_folders
         self.lines: list[str] = []
         self.files: dict[str, bool] = {}  # and whether they are libraries'
         self.libraries: dict[tuple[str, str], None] = {}
@@ -79,7 +90,8 @@ class _Reader:
             self.is_user = False
             return
         if "1" in flags or file not in self.files:
-            is_library = "3" in flags or file.startswith(self.folders)
+            is_system = "3" in flags and not file.startswith(self.own_folders)
+            is_library = is_system or file.startswith(self.folders)
             self.files[file] = is_library or _LIBRARY.search(file) is not None
         is_library = self.files[file]
         if self.is_user and "1" in flags:
