@@ -40,6 +40,7 @@ _STATIC = re.compile(r"^__nv_static_\d+__\w+?_(?=_Z)")
 _INTERNAL = re.compile(r"(\d+)_(?:INTERNAL|GLOBAL__N_)_")
 _OF_CUDA = "cuda_device_runtime"
 _OF_CCCL = ("_ZN4cuda", "_ZN6thrust", "_ZN3cub")
+_LITERALS = ("$str", "__unnamed_")  # numbered as each compiler comes by them
 _FOR_NVCC = re.compile(r"compiler=\\?[\"']nvcc")
 
 
@@ -309,7 +310,7 @@ def _compared(nvcc: dict[str, Any], here: dict[str, Any]) -> dict[str, Any]:
             # NVRTC also makes variables of constants, and either has some of CCCL's of its own.
             names = sorted({*one, *(other if kind == "kernels" else ())})
             if kind == "variables":
-                names = [x for x in names if not x.startswith(_OF_CCCL)]
+                names = [x for x in names if not x.startswith((*_OF_CCCL, *_LITERALS))]
             for name in names:
                 if one.get(name) != other.get(name):
                     differences.append(f"{kind} {name}: {one.get(name)}, here {other.get(name)}")
