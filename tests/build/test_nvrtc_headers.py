@@ -86,7 +86,7 @@ def test_cccl_may_define_what_binds_members_in_std_itself(tmp_path):
 
 @pytest.mark.parametrize(
     "header",
-    ["cuda_awbarrier_primitives.h", "cuda_pipeline.h", "cooperative_groups/memcpy_async.h"],
+    ["cuda_awbarrier.h", "cuda_pipeline.h", "cooperative_groups/memcpy_async.h"],
 )
 def test_those_with_integers_of_their_own_take_the_host_compiler_s(header):
     source = """

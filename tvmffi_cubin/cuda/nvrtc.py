@@ -61,11 +61,15 @@ _NOTHING = (
     *("cassert", "cstring", "ctime", "cuda_runtime.h", "cuda_runtime_api.h", "initializer_list"),
     *("crt/host_defines.h", "host_defines.h", "new", "stdbool.h"),
 )
+# CUDA's, with the prelude's integers.
+_OF_CUDA = ("cuda_awbarrier_helpers.h", "cuda_pipeline_helpers.h")
+_INTEGERS = "#include <tvmffi_cubin_cuda_integers.h>\n"
 _OF_C = ("float", "inttypes", "limits", "stdint", "stdio", "stdlib")
 _OF_CCCL = "#include <cuda/std/{}>\nnamespace std {{\nusing namespace ::cuda::std;\n}}\n"
 HEADERS = {
     **dict.fromkeys(_NOTHING, ""),
     **{f"c{name}": f"#include <{name}.h>\n" for name in _OF_C},
+    **{name: f"{_INTEGERS}#include <./{name}>\n{_INTEGERS}" for name in _OF_CUDA},
     **{name: _OF_CCCL.format(name) for name in BY_CCCL},
 }
 """The texts of headers of which NVRTC, our prelude or a file has all.

@@ -1,4 +1,0 @@
-// CUDA's, with the prelude's integers.
-#include "tvmffi_cubin_cuda_integers.h"
-#include_next <cuda_pipeline.h>
-#include "tvmffi_cubin_cuda_integers.h"
