@@ -12,7 +12,7 @@ from pathlib import Path
 from .. import config
 from ..config import build_environment
 from ..errors import BuildError
-from . import ninja, process
+from . import process
 from .later import Later
 from .steps import LOCAL_SYMBOLS, VERSION_SCRIPT, Step
 
@@ -34,6 +34,7 @@ def run(steps: Sequence[Step], directory: Path, files: Mapping[str, bytes | str]
     `directory` exists, and nobody else uses it; it is kept when the build fails. A BuildError where
     a command fails or nothing is made, a ToolchainError where there is no ninja.
     """
+    from . import ninja
     from .toolchain import find_ninja
 
     verbose = ["-v"] if process.is_shown() else []
@@ -87,6 +88,8 @@ def _check(
         reasons = [f"no command failed, and none made {made}: set CXX to a compiler"]
     else:
         reasons = [f"building {made} failed (exit status {status})", *_undefined(printed)]
+    from . import ninja
+
     write_files(directory, {_NINJA_FILE: ninja.text(steps)})
     text = (
         *(*reasons, f"command: {failed}", "output:", shortened(printed).strip() or "nothing"),
@@ -129,10 +132,10 @@ def shortened(output: str) -> str:
 
 
 def _undefined(printed: str) -> list[str]:
-    from .undefined import explain_undefined, remedies
+    from .undefined import explain_undefined
 
-    names = explain_undefined(printed)[:_NAMED]
-    return ["undefined symbols:", *(f"  {line}" for line in remedies(names))] if names else []
+    lines = explain_undefined(printed)[:_NAMED]
+    return ["undefined symbols:", *(f"  {line}" for line in lines)] if lines else []
 
 
 def _hints(command: str, printed: str) -> list[str]:

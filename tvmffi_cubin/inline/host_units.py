@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..host import forwarders
 from ..host import units as host
 from ..host.steps import Step, compilation
-from ..sources.sort import HostSource
+from ..sources.sort import HostFile, HostSource
 from .headers import HeaderSearch
 
 if TYPE_CHECKING:
     from .job import Job
 
 _FORWARDERS = "forwarders.cc"
+# What nvcc includes by itself.
+_OF_CUDA = "cuda_runtime.h"
+# The user's flags are for C and C++; a standard of the one is an error to some compilers of the
+# other.
+_STANDARD = {"c++": r"-std=(?:c|gnu|iso9899:)\d", "c": r"-std=(?:c|gnu)\+\+"}
 
 
 def host_units(job: Job) -> tuple[dict[str, bytes | str], list[Step]]:
@@ -24,43 +29,33 @@ def host_units(job: Job) -> tuple[dict[str, bytes | str], list[Step]]:
     request, tools, sources = job.request, job.tools, job.sources
     files: dict[str, bytes | str] = {}
     units: list[Step] = []
-    own = (host.BOUND_PARAMS,) if job.plan.has_cpp_slots else ()
-    by_nvcc = _by_nvcc(job)
     done = job.mixed.exported if job.mixed else ()
     exported = [export for export in job.host_functions if export[0] not in done]
-    cuda_flags = (*own, *HeaderSearch(request, tools).cuda_flags)
-    cflags = (*own, *request.cflags)
 
-    def unit(
-        name: str, group: Sequence[HostSource], flags: Sequence[str], exports: host.Exports
-    ) -> None:
+    def add(language: str, group: Sequence[HostSource], exports: host.Exports) -> None:
         """Add the unit that includes some sources."""
-        is_cuda = name == "cuda_host"
+        is_cuda = language == "cuda"
+        suffix = "cu" if is_cuda and tools.nvcc is not None else "cc"
+        name = f"{'cuda_host' if is_cuda else 'cpp'}.{suffix}"
+        prefix = host.prefix(exports, *([_OF_CUDA] if is_cuda else []))
         files.update((source.file, source.source.text) for source in group)
-        if is_cuda and by_nvcc is not None:
-            made = by_nvcc(f"{name}.cu")
-        else:
-            prefix = host.prefix(exports, *host.of_cuda(is_cuda))
-            command = (*tools.compiler.command, *host.host_flags(tools, flags))
-            made = compilation(f"{name}.cc", command, request.include_paths, prefix=prefix)
-        files[made.inputs[0]] = host.host_unit(group, exports, is_cuda=is_cuda)
-        units.append(made)
+        files[name] = host.host_unit(prefix, group, exports)
+        units.append(_unit(job, name, language, prefix=prefix))
 
     # As in tvm-ffi: where there are C++ sources, they declare what is exported.
     if sources.cuda_host:
-        unit("cuda_host", sources.cuda_host, cuda_flags, () if sources.cpp else exported)
+        add("cuda", sources.cuda_host, () if sources.cpp else exported)
     if sources.cpp:
-        unit("cpp", sources.cpp, cflags, exported)
-    units += host.file_units(
-        sources.files,
-        tools,
-        cflags=cflags,
-        cuda_flags=cuda_flags,
-        include_paths=request.include_paths,
-        by_nvcc=by_nvcc,
-    )
-    if by_nvcc is not None:
-        units += _device_link(job, units)
+        add("c++", sources.cpp, exported)
+    units += (_file_unit(job, file, f"file_{i}") for i, file in enumerate(sources.files))
+    if tools.nvcc is not None:
+        from ..cuda.nvcc import device_link
+
+        given = (x.path for x in request.files.binaries if not x.is_shared)
+        made = (x.made for x in units if "cu" in x.command[:3])
+        objects, flags = (*made, *given), request.cuda_cflags
+        last = device_link(objects, tools, archs=job.archs, flags=flags)
+        units += [] if last is None else [last]
     if _needs_forwarders(job):
         header = Path(tools.cuda_include_dirs[0], "cuda.h")
         files[_FORWARDERS] = forwarders.forwarder_unit(header)
@@ -69,30 +64,48 @@ def host_units(job: Job) -> tuple[dict[str, bytes | str], list[Step]]:
     return files, units
 
 
-def _by_nvcc(job: Job) -> Callable[..., Step] | None:
-    """Return how nvcc compiles a source; None where the host compiler does."""
-    if job.tools.nvcc is None:
-        return None
-    from ..cuda import nvcc
-
-    return partial(
-        nvcc.unit,
-        tools=job.tools,
-        archs=job.archs,
-        flags=job.request.cuda_cflags,
-        include_paths=job.request.include_paths,
-    )
+def _file_unit(job: Job, file: HostFile, name: str) -> Step:
+    """Return how a file is compiled where it lies."""
+    path, language, folders = file.source.path or "", file.language, file.source.further_folders
+    options = ["-x", "c" if language == "c" else "c++"]
+    options += (word for folder in folders for word in ("-iquote", folder))
+    if language == "cuda":
+        options += ("-include", _OF_CUDA)
+    return _unit(job, path, language, name=name, options=options, folders=folders)
 
 
-def _device_link(job: Job, units: Sequence[Step]) -> tuple[Step, ...]:
-    """Return what links the device code of separate units, where there is any."""
-    from ..cuda import nvcc
+def _unit(
+    job: Job,
+    source: str,
+    language: str,
+    *,
+    name: str = "",
+    prefix: str = "",
+    options: Sequence[str] = (),
+    folders: Sequence[str] = (),
+) -> Step:
+    """Return how a source is compiled, to an object of a name.
 
-    given = (x.path for x in job.request.files.binaries if not x.is_shared)
-    made = (x.made for x in units if "cu" in x.command[:3])
-    flags = job.request.cuda_cflags
-    unit = nvcc.device_link((*made, *given), job.tools, archs=job.archs, flags=flags)
-    return () if unit is None else (unit,)
+    For the host compiler it begins with a `prefix`, and there are further `options`; for nvcc
+    `folders` have quoted headers.
+    """
+    request, tools, archs = job.request, job.tools, job.archs
+    if language == "cuda" and tools.nvcc is not None:
+        from ..cuda import nvcc
+
+        flags, paths = request.cuda_cflags, request.include_paths
+        more = {"flags": flags, "archs": archs, "include_paths": paths}
+        return nvcc.unit(source, tools, name=name, folders=folders, **more)
+    own = [host.BOUND_PARAMS] if job.plan.has_cpp_slots else []
+    if language == "cuda":
+        own += HeaderSearch(request, tools).cuda_flags
+    else:
+        own += (x for x in request.cflags if not re.match(_STANDARD[language], x))
+    command = (*tools.compiler.command, *options, *host.host_flags(tools, own))
+    if language == "c" and tools.c_compiler is not None:
+        own = ["-fPIC", "-O2", *host.header_folders(tools), *own]
+        command = (*tools.c_compiler.command, *options, *own)
+    return compilation(source, command, request.include_paths, name=name, prefix=prefix)
 
 
 def _needs_forwarders(job: Job) -> bool:
