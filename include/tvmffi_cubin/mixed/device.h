@@ -14,6 +14,8 @@
 #define __builtin_huge_val() __builtin_inf()
 #define __builtin_nanf(text) __builtin_bit_cast(float, 0x7fffffff)
 #define __builtin_nan(text) __builtin_bit_cast(double, 0x7fffffffffffffffll)
+#define __builtin_memcpy memcpy
+#define __builtin_memset memset
 #define __builtin_offsetof(type, member) (::size_t) __INTADDR__(&((type*)0)->member)
 
 // NVRTC 13.0 has library_types.h built in, without these, which cublas_v2.h names.

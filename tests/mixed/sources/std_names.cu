@@ -1,4 +1,4 @@
-// Names of the C++ library, in kernels and their parameters too, and no include that brings them.
+// Names of the C++ library, and of the compiler's own functions, in kernels and their parameters too, and no include that brings them.
 struct Shifts {
   std::array<int, 3> by;
   std::tuple<char, float, int> weights;
@@ -14,7 +14,9 @@ template <typename T>
 __global__ void shift(const T* x, T* y, int64_t n, std::pair<T, T> range, Shifts shifts) {
   uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= std::min<std::size_t>(n, INT_MAX)) return;
-  std::conditional_t<std::is_floating_point<T>::value, T, int> value = limited(x[i], range);
+  T read;
+  __builtin_memcpy(&read, x + i, sizeof(T));
+  std::conditional_t<std::is_floating_point<T>::value, T, int> value = limited(read, range);
   auto [character, factor, offset] = shifts.weights;
   y[i] = value * factor + shifts.by[i % shifts.by.size()] + offset + (character == 'c');
 }
