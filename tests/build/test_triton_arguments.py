@@ -174,6 +174,3 @@ def test_examples_of_descriptors_have_their_padding(driver_stub, array):
     assert launch.args["x"].oob_fill == "nan"
     assert launch.args["x"].dtype == ("tfloat32" if options else "float32")
     assert launch.params == "float* x: ndim=2, float* out"
-    types = "tensordesc<fp32[16,32]>, *fp32, 16"
-    rounded = compiled(kernels.tile_sum, types, round_f32_to_tf32="x")
-    assert rounded.args["x"].dtype == "tfloat32"

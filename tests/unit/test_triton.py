@@ -22,7 +22,7 @@ N = Argument("n", "i32")
 
 def compiled(*arguments, num_ctas=1, version=(3, 9), **constants):
     given, metadata = {x.name: x for x in arguments} | constants, SimpleNamespace(num_ctas=num_ctas)
-    return CompiledKernel(b"", "k()", given, arguments, constants, metadata, version)
+    return CompiledKernel(b"", given, arguments, constants, metadata, version)
 
 
 @pytest.mark.parametrize(("version", "last"), [((3, 6), "x.shape[1] * 2"), ((3, 7), "x.shape[1]")])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..cuda import arch as archs
@@ -27,13 +27,11 @@ def compile(  # noqa: A001 - as Triton's own is called
     num_stages: int | None = None,
     num_ctas: int | None = None,
     options: Mapping[str, Any] | None = None,
-    padding: Mapping[str, str] | None = None,
-    round_f32_to_tf32: Iterable[str] = (),
 ) -> Launch:
-    """Compile a Triton function for one specialisation, without a GPU.
+    """Compile a Triton function for one specialization, without a GPU.
 
     The exported function takes the Triton function's arguments, in order, without the constexprs.
-    What Triton specialised on (multiples of 16, arguments that are 1 or None) is checked at each
+    What Triton specialized on (multiples of 16, arguments that are 1 or None) is checked at each
     call: an argument that does not fit is a ValueError, or goes to the next instance of a
     `tvmffi_cubin.Dispatch`.
 
@@ -45,7 +43,7 @@ def compile(  # noqa: A001 - as Triton's own is called
         The arguments that are not constexprs, by name or in order. Each is a type with an optional
         hint, as Triton's ahead-of-time tool writes it (``"*fp32:16"``, an address that is a
         multiple of 16; ``"i32:1"``; ``"tensordesc<fp16[64,64]>"``), or an example that is
-        specialised as at a launch: a tensor on any device, also ``"meta"``, a number, None, a
+        specialized as at a launch: a tensor on any device, also ``"meta"``, a number, None, a
         ``TensorDescriptor``, a tuple. A str is a comma-separated list of types, and of values for
         constexprs.
     constexprs : mapping of str to object, optional
@@ -60,10 +58,6 @@ def compile(  # noqa: A001 - as Triton's own is called
         Which configuration of an autotuned function.
     num_warps, num_stages, num_ctas, options : optional
         Triton's options of these names, and a mapping of others: ``maxnreg``, ``launch_pdl``, ...
-    padding : mapping of str to str, optional
-        Of tensor descriptors: ``"zero"`` (the default) or ``"nan"``.
-    round_f32_to_tf32 : sequence of str, optional
-        Tensor descriptors of fp32 that are read as tf32.
 
     Returns
     -------
@@ -79,35 +73,29 @@ def compile(  # noqa: A001 - as Triton's own is called
     TypeError, ValueError
         An argument is wrong; the message says how to fix it.
     """
+    try:
+        triton: Any = importlib.import_module("triton")
+    except ModuleNotFoundError as error:
+        message = f"Triton is not installed ({error}); run: pip install triton"
+        raise ToolchainError(message) from None
+    supported_version(triton.__version__)
     from .specialise import specialise
 
-    triton = _installed()
-    fn, configured, computed = _unwrapped(fn, config)
-    arch = archs.resolve_arch(arch)
-    if archs.is_ptx(arch):
-        raise ValueError(f"one architecture such as sm_90a is wanted, got {arch}")
-    target = triton.backends.compiler.GPUTarget("cuda", archs.number_of(arch), 32)
+    fn, configured = _unwrapped(fn, config)
+    number = archs.number_of(archs.resolve_arch(arch))
+    target = triton.backends.compiler.GPUTarget("cuda", number, 32)
     own = {"num_warps": num_warps, "num_stages": num_stages, "num_ctas": num_ctas}
     given = {name: x for name, x in {**own, **(options or {})}.items() if x is not None}
     settings = {**configured, **given}
     fixed = {name: settings.pop(name) for name in configured if name in fn.arg_names}
-    fixed |= constexprs or {}
-    if missing := computed - fixed.keys() - settings.keys():
-        raise TypeError(
-            f"{fn.__name__}: {min(missing)!r} is computed by a heuristic at each launch of "
-            "Triton's; give its value, among constexprs or options"
-        )
     settings["debug"] = bool(settings.get("debug", fn.debug) or triton.knobs.runtime.debug)
     backend = triton.compiler.make_backend(target)
-    known = vars(backend.parse_options({}))
-    if unknown := settings.keys() - known:
-        raise TypeError(
-            f"options: Triton {triton.__version__} has no option {min(unknown)!r}; it has "
-            f"{', '.join(sorted(known))}"
-        )
-    wanted = specialise(triton, fn, backend, signature, fixed)
+    # Triton passes over those that it does not know.
+    if unknown := settings.keys() - vars(backend.parse_options({})):
+        raise TypeError(f"options: Triton {triton.__version__} has no option {min(unknown)!r}")
+    wanted = specialise(triton, fn, backend, signature, {**fixed, **(constexprs or {})})
     source_class = triton.compiler.ASTSource
-    if getattr(fn, "is_gluon", bool)():
+    if fn.is_gluon():
         gluon = importlib.import_module("triton.experimental.gluon._runtime")
         source_class = gluon.GluonASTSource
     source = source_class(fn, wanted.signature, wanted.constexprs, wanted.attrs)
@@ -115,72 +103,44 @@ def compile(  # noqa: A001 - as Triton's own is called
         made = triton.compiler.compile(source, target=target, options=settings)
     except Exception as error:
         log = f"{type(error).__name__}: {error}"
-        raise CompileError(
-            f"Triton {triton.__version__} does not compile {fn.__name__} for sm_{target.arch}:\n"
-            f"{log}",
-            log=log,
-            source=fn.src,
-        ) from error
-    kernel = read_kernel(made, wanted.fixed)
-    rounded = wanted.rounded.union(round_f32_to_tf32)
-    return make_launch(kernel, grid, {**wanted.padding, **(padding or {})}, rounded)
+        message = f"Triton {triton.__version__} does not compile {fn.__name__} for sm_{number}:"
+        raise CompileError(f"{message}\n{log}", log=log, source=fn.src) from error
+    return make_launch(read_kernel(made, wanted.fixed), grid, wanted.descriptors)
 
 
-def from_compiled(
-    kernel: Any,
-    *,
-    grid: Any = None,
-    padding: Mapping[str, str] | None = None,
-    round_f32_to_tf32: Iterable[str] = (),
-) -> Launch:
+def from_compiled(kernel: Any, *, grid: Any = None) -> Launch:
     """Return the launch of a kernel that Triton has compiled.
 
     Parameters
     ----------
     kernel : triton.compiler.CompiledKernel
-        What ``fn[grid](...)``, ``fn.warmup(...)`` or ``triton.compile(...)`` returned.
-    grid, padding, round_f32_to_tf32
+        What ``fn[grid](...)``, ``fn.warmup(...)`` or ``triton.compile(...)`` returned. Its tensor
+        descriptors are padded with zeros.
+    grid
         As in `compile`, as are what it returns and raises.
     """
-    return make_launch(read_kernel(kernel), grid, padding or {}, set(round_f32_to_tf32))
+    return make_launch(read_kernel(kernel), grid, {})
 
 
-def _installed() -> Any:
-    try:
-        triton = importlib.import_module("triton")
-    except ModuleNotFoundError as error:
-        raise ToolchainError(
-            f"Triton is not installed ({error}; it is needed to compile a Triton function, not to "
-            "load or launch one): run: pip install triton"
-        ) from error
-    supported_version(triton.__version__)
-    return triton
-
-
-def _unwrapped(fn: Any, config: Any) -> tuple[Any, dict[str, Any], set[str]]:
-    """Return the function inside decorators, its configuration, and the names heuristics set."""
-    given, computed = fn, set[str]()
+def _unwrapped(fn: Any, config: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the function inside decorators, and what its configuration sets."""
+    given = fn
     while not (hasattr(fn, "arg_names") and hasattr(fn, "params")):
         if not hasattr(fn, "fn"):
-            raise TypeError(
-                "tvmffi_cubin.triton: wanted a @triton.jit function, got "
-                f"{type(given).__name__} (TRITON_INTERPRET=1 makes others)"
-            )
+            raise TypeError(f"wanted a @triton.jit function, got {type(given).__name__}")
         configs = getattr(fn, "configs", ())
         if config is None and len(configs) > 1:
-            listed = "\n".join(f"  {index}: {config}" for index, config in enumerate(configs))
             raise ValueError(
-                "the function is autotuned, which takes a GPU and launches: choose one of its "
-                f"{len(configs)} configurations, as in config=fn.configs[0]; they are\n{listed}"
+                f"the function is autotuned, which takes a GPU: choose one of its {len(configs)} "
+                "configurations, as in config=fn.configs[0]"
             )
         config = config or next(iter(configs), None)
-        computed |= getattr(fn, "values", {}).keys()
         fn = fn.fn
     if config is None:
-        return fn, {}, computed
+        return fn, {}
     if config.pre_hook is not None:
         raise ValueError(
-            "the configuration has a pre_hook, Python that Triton runs before each launch and a "
-            "shared object cannot: if the kernel does not depend on it, give a Config without it"
+            "the configuration has a pre_hook, Python that Triton runs before each launch: if the "
+            "kernel does not depend on it, give a Config without it"
         )
-    return fn, config.all_kwargs(), computed
+    return fn, config.all_kwargs()

@@ -11,7 +11,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, NoReturn
 
 from ..launches.values import plain
-from .kernel import Argument, CompiledKernel, replaced, unwrapped
+from .kernel import Argument, CompiledKernel, tuple_like, unwrapped
 
 _REMEDY = (
     "write the grid as an expression, such as grid='ceil_div(n, BLOCK)', or leave it to callers: "
@@ -35,40 +35,36 @@ def launch_grid(kernel: CompiledKernel, grid: Any) -> Any:
 
 
 def _dimension(kernel: CompiledKernel, item: Any) -> Any:
+    def value(name: re.Match[str]) -> str:
+        found = plain(kernel.constants.get(name[0]))
+        return str(int(found)) if isinstance(found, int) else name[0]
+
     if isinstance(item, str):  # in which constexprs stand for their values
-        return re.sub(_NAME, lambda name: _constant(kernel, name[0]), item)
+        return re.sub(_NAME, value, item)
     return item.text if isinstance(item, Symbol) else item
-
-
-def _constant(kernel: CompiledKernel, name: str) -> str:
-    value = plain(kernel.constants.get(name, name))
-    if isinstance(value, int):
-        return str(int(value))
-    if value != name:
-        raise ValueError(f"grid: {name} is the constant {value!r}, no integer")
-    return name
 
 
 def _traced(kernel: CompiledKernel, function: Any) -> Any:
     if not isinstance(function, FunctionType):
-        raise TypeError(
-            f"grid: a Python function is traced, got a {type(function).__name__}; {_REMEDY}"
-        )
+        raise TypeError(f"grid: a {type(function).__name__} cannot be traced; {_REMEDY}")
     if outside := outside_values(function):
         raise ValueError(
             f"grid: the function reads {', '.join(outside)} from outside, whose values would be "
             f"those of now at every launch; pass them as arguments of the kernel, or {_REMEDY}"
         )
     try:
-        return function({x: replaced(y, _symbol) for x, y in kernel.arguments.items()})
+        return function({name: _symbols(x) for name, x in kernel.arguments.items()})
     except Exception as error:
         what = f"no argument {error}" if isinstance(error, KeyError) else str(error)
         raise TypeError(f"grid: the function cannot be traced: {what}\n{_REMEDY}") from error
 
 
-def _symbol(argument: Argument) -> Any:
-    constants = {"one": 1, "none": None}
-    return constants[argument.type] if argument.type in constants else Symbol(argument.name)
+def _symbols(value: Any) -> Any:
+    """Return an argument, or a tuple of them, with symbols for what is known at run time only."""
+    if isinstance(value, Argument):
+        constants = {"one": 1, "none": None}
+        return constants[value.type] if value.type in constants else Symbol(value.name)
+    return tuple_like(value, [*map(_symbols, value)]) if isinstance(value, tuple) else value
 
 
 def outside_values(function: FunctionType) -> list[str]:
@@ -111,7 +107,6 @@ class Symbol:
     """A run-time argument, of which arithmetic and what tensors have make an expression, `text`."""
 
     __iter__ = None  # how many dimensions there are is known at run time only
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -123,7 +118,7 @@ class Symbol:
     __mod__, __rmod__ = _arithmetic("%")
 
     def __neg__(self) -> Symbol:
-        return Symbol(f"(0 - {self.text})")
+        return 0 - self  # type: ignore[no-any-return]
 
     def __bool__(self) -> NoReturn:
         raise TypeError(f"{self.text} is known at run time only")
@@ -138,15 +133,11 @@ class Symbol:
     def shape(self) -> Symbol:  # noqa: D102
         return Symbol(f"{self.text}.shape")
 
-    @property
-    def strides(self) -> Symbol:  # noqa: D102
-        return Symbol(f"{self.text}.stride")
-
     def size(self, dim: int) -> Symbol:  # noqa: D102
         return self.shape[dim]
 
     def stride(self, dim: int) -> Symbol:  # noqa: D102
-        return self.strides[dim]
+        return Symbol(f"{self.text}.stride[{operator.index(dim)}]")
 
     def numel(self) -> Symbol:  # noqa: D102
         return Symbol(f"{self.text}.numel")

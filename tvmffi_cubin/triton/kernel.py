@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, Final, NamedTuple
 
 from ..errors import ToolchainError
-
-OLDEST = (3, 6)
 
 Path = tuple[int, ...]
 """Where an argument is: its position, and in tuples the positions there."""
@@ -26,7 +24,6 @@ class CompiledKernel(NamedTuple):
     """A kernel that Triton has compiled."""
 
     image: bytes
-    function: str  # with its arguments, for messages
     arguments: Mapping[str, Any]  # by name an `Argument`, the constant, or a tuple of these
     passed: Sequence[Argument]  # what callers pass of them, in order
     constants: Mapping[str, Any]  # those of which callers pass nothing
@@ -39,30 +36,20 @@ def read_kernel(kernel: Any, fixed: Set[Path] = frozenset()) -> CompiledKernel:
 
     `fixed` are the constants that were asked for; others Triton made.
     """
-    try:
-        source, fn, image = kernel.src, kernel.src.fn, kernel.asm["cubin"]
-        metadata = kernel.metadata
-    except (AttributeError, KeyError):
-        raise TypeError(
-            "tvmffi_cubin.triton: wanted a kernel that was compiled for CUDA from a function, such "
-            f"as fn.warmup(...) returns, got {type(kernel).__name__}"
-        ) from None
+    source, metadata = kernel.src, kernel.metadata
     version = supported_version(str(metadata.triton_version))
-    fixed = fixed | {(i,) for i, param in enumerate(fn.params) if param.is_constexpr}
+    fixed = fixed | {(i,) for i, param in enumerate(source.fn.params) if param.is_constexpr}
     multiples = {}
     for path, attribute, value in ((x, *pair) for x, told in source.attrs.items() for pair in told):
         if attribute != "tt.divisibility":
-            raise ValueError(
-                f"Triton has relied on {attribute} of an argument, which cannot be checked"
-            )
+            raise ValueError(f"Triton relied on {attribute} of an argument, which is not checked")
         multiples[path] = int(value)
-
     passed: list[Argument] = []
 
     def read(path: Path, name: str, type_: Any) -> Any:
         if isinstance(type_, tuple):
             items = [read((*path, i), f"{name}_{i}", inner) for i, inner in enumerate(type_)]
-            return _like(type_, items)
+            return tuple_like(type_, items)
         if type_ == "constexpr":
             value = unwrapped(source.constants.get(path))
             if path in fixed or not (value is None or (type(value) is int and value == 1)):
@@ -77,17 +64,8 @@ def read_kernel(kernel: Any, fixed: Set[Path] = frozenset()) -> CompiledKernel:
         arguments[name] = read((index,), name, type_)
         if len(passed) == before:
             constants[name] = arguments[name]
-    function = f"{fn.__name__}({', '.join(fn.arg_names)})"
-    return CompiledKernel(bytes(image), function, arguments, passed, constants, metadata, version)
-
-
-def replaced(value: Any, make: Callable[[Argument], Any]) -> Any:
-    """Return a value with `make(x)` for each `Argument` x in it."""
-    if isinstance(value, Argument):
-        return make(value)
-    if isinstance(value, tuple):
-        return _like(value, (replaced(item, make) for item in value))
-    return value
+    image = bytes(kernel.asm["cubin"])
+    return CompiledKernel(image, arguments, passed, constants, metadata, version)
 
 
 def unwrapped(value: Any) -> Any:
@@ -97,21 +75,19 @@ def unwrapped(value: Any) -> Any:
     return value
 
 
-def supported_version(text: str) -> tuple[int, int]:
-    """Return major and minor version of Triton's."""
-    major, minor = text.split(".")[:2]
-    version = (int(major), int(minor))
-    if version < OLDEST:
-        raise ToolchainError(
-            f"Triton {text} is installed, {'.'.join(map(str, OLDEST))} or newer is wanted; run: "
-            "pip install --upgrade triton"
-        )
-    return version
-
-
-def _like(value: Any, items: Iterable[Any]) -> Any:
+def tuple_like(value: Any, items: list[Any]) -> Any:
     """Return a tuple of the class of another."""
     return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+
+
+def supported_version(text: str) -> tuple[int, int]:
+    """Return major and minor version of Triton's."""
+    major, minor = map(int, text.split(".")[:2])
+    if (major, minor) < (3, 6):
+        raise ToolchainError(
+            f"Triton {text} is too old, 3.6 or newer is wanted; run: pip install --upgrade triton"
+        )
+    return major, minor
 
 
 # An i1 is a byte that is 0 or 1, whatever sign Triton gives it.
@@ -150,11 +126,7 @@ def descriptor(type_: str) -> Descriptor | None:
     element = match[1].strip() if match else ""
     # Triton's passes end the process for others.
     if match is None or element in ("i1", "u1", "void") or element not in POINTEES:
-        raise ValueError(
-            f"{type_!r} is no tensor descriptor that can be made here, wanted one of 1 to 5 "
-            "dimensions such as tensordesc<fp16[64,64]>; im2col maps are a Launch's own, "
-            "TensorMap(lower_corner=...)"
-        )
+        raise ValueError(f"{type_!r} is no tensor descriptor such as tensordesc<fp16[64,64]>")
     return Descriptor(f"{POINTEES[element]}*", match[2].count(",") + 1)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..kernels.cubin import Cubin
@@ -18,18 +18,13 @@ _TO_DRIVER = {8: 10, 9: 8, 10: 9}
 
 
 def make_launch(
-    kernel: CompiledKernel, grid: Any, padding: Mapping[str, str], rounded: Collection[str]
+    kernel: CompiledKernel, grid: Any, descriptors: Mapping[str, tuple[bool, bool]]
 ) -> Launch:
-    """Return a launch that passes what Triton's own launcher passes."""
+    """Return a launch that passes what Triton's own launcher passes.
+
+    Tensor descriptors are padded with NaN, and read as tf32, where `descriptors` says so.
+    """
     metadata, symbol, ctas = kernel.metadata, kernel.metadata.name, int(kernel.metadata.num_ctas)
-    known = [x.name for x in kernel.passed if x.type.startswith("tensordesc")]
-    if unknown := {*padding, *rounded}.difference(known):
-        raise ValueError(
-            f"{kernel.function}: padding and round_f32_to_tf32 name {', '.join(sorted(unknown))}; "
-            f"its tensor descriptors are {', '.join(known) or 'none'}"
-        )
-    if not {"zero", "nan"}.issuperset(padding.values()):
-        raise ValueError(f"padding is 'zero' or 'nan', got {dict(padding)}")
     params, strided, conditions = [], [], []  # of the function
     slots: list[tuple[str, str, Any]] = []  # of the kernel: name, C++ type, value if it has one
     maps = iter(metadata.tensordesc_meta or ())
@@ -37,8 +32,8 @@ def make_launch(
         name, type_ = argument.name, argument.type
         if kind := descriptor(type_):
             params.append(f"{kind.pointer} {name}: ndim={kind.rank}")
-            nan, meta = padding.get(name) == "nan", next(maps, None)
-            slots += _of_descriptor(kernel.version, name, kind, meta, nan, name in rounded)
+            meta, how = next(maps, None), descriptors.get(name, (False, False))
+            slots += _of_descriptor(kernel.version, name, kind, meta, *how)
             if meta is None:
                 conditions.append(f"{name}.stride[{kind.rank - 1}] == 1")
         elif type_ == "one":

@@ -7,7 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from .kernel import Path, descriptor, kernel_type
+from ..launches.values import told
+from .kernel import Path, descriptor, kernel_type, tuple_like
 
 
 class Specialisation(NamedTuple):
@@ -17,8 +18,7 @@ class Specialisation(NamedTuple):
     constexprs: dict[Path, Any]  # the values of those whose type is "constexpr"
     attrs: dict[Path, Any]  # what Triton may rely on
     fixed: set[Path]  # those of `constexprs` that are no arguments of a launch
-    padding: dict[str, str]  # of tensor descriptors that were given as examples
-    rounded: set[str]  # those of them that are read as tf32
+    descriptors: dict[str, tuple[bool, bool]]  # of examples: padded with NaN, read as tf32
 
 
 def specialise(
@@ -52,11 +52,8 @@ def specialise(
             values[name] = 1  # of which only ":1" makes something
     examples = {x: None if x in types else _example(triton, values[x]) for x in fn.arg_names}
     binder = triton.runtime.jit.create_function_from_signature(fn.signature, fn.params, backend)
-    try:
-        _, found, _ = binder(**examples)
-    except Exception as error:
-        raise TypeError(f"{where}: Triton does not take the examples: {error}") from error
-    made = Specialisation({}, {}, {}, fixed, {}, set())
+    _, found, _ = binder(**examples)
+    made = Specialisation({}, {}, {}, fixed, {})
     for index, name in enumerate(fn.arg_names):
         type_, key = types.get(name, found[index])
         made.signature[name] = type_
@@ -65,22 +62,18 @@ def specialise(
     return made
 
 
-def _entries(where: str, fn: Any, given: Any, constexprs: Mapping[str, Any]) -> dict[str, Any]:
+def _entries(where: str, fn: Any, given: Any, constexprs: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a signature's entries by argument."""
+    if isinstance(given, Mapping):
+        return given
     if isinstance(given, str):
         # Brackets may have commas, too: tensordesc<fp16[64,64]>.
         given = re.findall(r"(?:[^,<]|<[^>]*>)+", given)
-    if not isinstance(given, Mapping):
-        params = [x for x in fn.params if not x.is_constexpr and x.name not in constexprs]
-        params = fn.params if len(given) == len(fn.params) else params
-        if len(given) > len(params):
-            raise TypeError(f"{where}: signature has {len(given)} entries, wanted {len(params)}")
-        given = {param.name: x for param, x in zip(params, given, strict=False)}
-    return {
-        name: x
-        for name, x in given.items()
-        if not (isinstance(x, str) and x.strip() == "constexpr")
-    }
+    names = [x.name for x in fn.params if not x.is_constexpr and x.name not in constexprs]
+    names = fn.arg_names if len(given) == len(fn.params) else names
+    if len(given) > len(names):
+        raise TypeError(f"{where}: signature has {len(given)} entries, wanted {len(names)}")
+    return dict(zip(names, given, strict=False))
 
 
 def _literal(text: str) -> tuple[Any, str | None]:
@@ -94,10 +87,8 @@ def _literal(text: str) -> tuple[Any, str | None]:
 def _typed(text: str, what: str) -> tuple[str, str | None]:
     """Read a type with a hint, as Triton's ahead-of-time tool writes it."""
     type_, colon, hint = (part.strip() for part in text.partition(":"))
-    try:
+    with told(what):
         is_descriptor = descriptor(type_) or not kernel_type(type_)
-    except ValueError as error:
-        raise ValueError(f"{what}: {error}") from None
     hints = {"*": ("16",), "i": ("1", "16"), "u": ("1", "16")}.get(type_[0], ())
     if colon and (is_descriptor or hint not in hints):
         raise ValueError(f"{what}: {text!r}: hints are :16, and of integers :1")
@@ -107,8 +98,7 @@ def _typed(text: str, what: str) -> tuple[str, str | None]:
 def _example(triton: Any, value: Any) -> Any:
     """Return an example in a form that Triton takes."""
     if isinstance(value, tuple):
-        made = [_example(triton, item) for item in value]
-        return type(value)(*made) if hasattr(value, "_fields") else tuple(made)
+        return tuple_like(value, [_example(triton, item) for item in value])
     if type(value).__module__ == "numpy" and hasattr(value, "item") and not value.shape:
         return value.item()
     if hasattr(value, "dtype") and hasattr(value, "shape") and not hasattr(value, "data_ptr"):
@@ -132,6 +122,5 @@ def _take_leaves(
         if isinstance(key, str) and (attributes := backend.parse_attr(key)):
             made.attrs[path] = attributes
         if type_.startswith("tensordesc"):
-            made.padding[name] = getattr(example, "padding", "zero")
-            if getattr(example, "round_f32_to_tf32", False):
-                made.rounded.add(name)
+            is_rounded = bool(getattr(example, "round_f32_to_tf32", False))
+            made.descriptors[name] = getattr(example, "padding", "zero") == "nan", is_rounded
