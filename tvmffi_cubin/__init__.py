@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from .cache.info import CacheInfo, cache_info
     from .cuda import nvjitlink, nvrtc
     from .formats import tvm
-    from .formats.description import Description
-    from .formats.load import build_description, load_description
+    from .formats.description import Description, build_description, load_description
     from .inline.images import ImageFile
     from .inline.lazy import LazyModule, lazy
     from .kernels.cubin import Cubin, Kernel
@@ -101,11 +100,11 @@ _LAZY = {
     "inspect": "artifacts.inspection",
     "Module": "module",
     "Occupancy": "module.occupancy",
-    "build_description": "formats.load",
+    "build_description": "formats.description",
     "cache_info": "cache.info",
     "find_kernels": "sources.kernels",
     "lazy": "inline.lazy",
-    "load_description": "formats.load",
+    "load_description": "formats.description",
     "load_ipython_extension": "cli.notebook",
     "load_module": "module",
     "use_stream": "module.stream",

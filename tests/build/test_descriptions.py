@@ -94,7 +94,7 @@ def test_a_module_s_own_description_and_images_make_it_again(built: tc.Module, t
     other = tc.load_inline("described", functions=functions, embed_cubin=built.cubins)
     assert other.path == again.path
     assert tc.Description.of(again) == tc.Description.of(built.path) == description
-    description.write(tmp_path / "k.json")
+    (tmp_path / "k.json").write_text(json.dumps(description.to_json()))
     assert tc.Description.read(tmp_path / "k.json") == description
     values = description.to_json()["functions"]
     assert values["tiles"]["launches"][0]["args"] == {
@@ -181,10 +181,8 @@ def test_an_image_may_lie_beside_the_module(built: tc.Module, driver_stub: Drive
 @pytest.mark.parametrize(
     ("changes", "error", "text"),
     [
-        ({"images": {"k": {}}}, ValueError, "images.k: the description does not say where the im"),
+        ({"images": {"k": {}}}, ValueError, "images.k: give it path or base64, or the im"),
         ({"images": {"k": {"path": "no.cubin"}}}, OSError, "images.k.path: No such file"),
-        ({"images": {"k": {"base64": "?"}}}, ValueError, r"images.k.base64: .*base64"),
-        ({"images": {"k": {"base64": 3}}}, ValueError, r"images.k.base64: .*"),
         ({}, ValueError, "there is no source: give cuda_sources"),
     ],
 )
@@ -198,5 +196,5 @@ def test_one_image_stands_for_the_only_one(built: tc.Module, tmp_path: Path):
     mod = tc.load_description({**DESCRIPTION, "images": {"k": {}}}, embed_cubin=image)
     assert list(mod.cubins) == ["k"]
     several = {**DESCRIPTION, "images": {"k": {}, "l": {}}}
-    with pytest.raises(ValueError, match="one image, the description has k, l: say which"):
+    with pytest.raises(ValueError, match="one image, the description has k, l"):
         tc.load_description(several, embed_cubin=image)

@@ -119,9 +119,8 @@ def test_a_module_of_tvm_is_loaded_from_its_files_and_bytes(cubin, driver_stub, 
         tc.tvm.load(source).block(3, 64)
     tc.load_description("k-1.tvm_meta.json", embed_cubin={"k": "k-1.cubin"}).block(3, 64)
     assert [x.grid for x in driver_stub.launches()] == [(3, 1, 1)] * 4
-    path = tc.tvm.build("k-1.cubin", output=here / "libk.so")
-    assert tc.load_module(path).manifest["name"] == "k-1"
-    with pytest.raises(ValueError, match=r"tvm_module: it is damaged.*\n.*give the image's path"):
+    assert tc.tvm.load("k-1.cubin").manifest["name"] == "k-1"
+    with pytest.raises(ValueError, match=r"^tvm_module: it is damaged"):
         tc.tvm.load(module_bytes(cubin, [info])[:-3])
 
 

@@ -17,12 +17,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
-    if options.output is None:
-        from ..formats.description import Description
+    from ..formats.description import Description, describe_module
 
+    if options.output is None:
         print(json.dumps(Description.of(options.file).to_json(), indent=2))
         return 0
-    from ..formats.load import describe_module
-
     print(*describe_module(options.file, options.output), sep="\n")
     return 0

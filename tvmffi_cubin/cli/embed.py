@@ -50,8 +50,7 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error("give an image and -o, or --cubin, --output-obj and --name")
     from ..artifacts.inspection import inspect
     from ..cuda.arch import split
-    from ..formats.description import Description
-    from ..formats.load import build_description
+    from ..formats.description import Description, build_description
 
     named = _named(options.images)
     description = Description.read(options.functions) if options.functions else Description()

@@ -1,14 +1,21 @@
-"""`Description`: how functions launch, and their images, as a JSON document."""
+"""`Description`: how functions launch, and their images, as a JSON document; modules of one."""
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..artifacts.artifact import manifest_of, open_artifact
+from ..cache.files import write_output
+from ..inline.calls import build_inline, load_inline
+from ..inline.images import ImageFile
+from ..inline.options import TextOptions, Texts, spelled_out
+from ..kernels.image import take_image
 from ..launches import SCHEMA, check_schema
 from ..launches.export import identifier
 from ..launches.form import Launched, function_value, read_function, to_json
@@ -16,6 +23,8 @@ from ..launches.values import told
 from .tvm_table import json_rows, make_launches
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ..module import Module
 
 OPTIONS = ("name", "arch", "ptx", "bound_params")
@@ -79,10 +88,8 @@ class Description(Mapping[str, Launched]):
 
         Raises
         ------
-        OSError
-            The file cannot be read.
-        TypeError, ValueError
-            It is not a description; the message names the place in it.
+        OSError, TypeError, ValueError
+            The file cannot be read, or is no description; the message names the place in it.
         """
         label, values, path = read_source(source, "description")
         with told(label):
@@ -104,22 +111,16 @@ class Description(Mapping[str, Launched]):
         OSError, ValueError
             The file cannot be read, or this package did not build it.
         """
-        if isinstance(source, str | os.PathLike):
-            from ..artifacts.artifact import manifest_of
-
-            what, manifest = os.fsdecode(source), manifest_of(source)
-        else:
-            what, manifest = source.path, source.manifest
-        if not manifest:
-            raise ValueError(f"{what}: it has no manifest, tvmffi_cubin did not build it")
+        path = getattr(source, "path", source)
+        if not (manifest := manifest_of(path)):
+            raise ValueError(f"{path}: it has no manifest, tvmffi_cubin did not build it")
         images = {
             name: {key: facts[key] for key in ("file", *FACTS) if facts.get(key)}
             for name, facts in manifest["images"].items()
         }
         functions = {name: _launched(facts) for name, facts in manifest["functions"].items()}
         said = {key: manifest[key] for key in OPTIONS if key in manifest}
-        with told(what):
-            return cls(**_read({**said, "functions": functions, "images": images}))
+        return cls(**_read({**said, "functions": functions, "images": images}))
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON values, which `read` reads back."""
@@ -134,12 +135,6 @@ class Description(Mapping[str, Launched]):
             "images": {name: dict(image) for name, image in self.images.items()},
         }
         return {name: value for name, value in values.items() if value}
-
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write a JSON file; the images' paths stay as they are."""
-        from ..cache.files import write_output
-
-        write_output(Path(path), f"{json.dumps(self.to_json(), indent=2)}\n".encode())
 
 
 def read_source(source: Any, what: str) -> tuple[str, Any, str]:
@@ -156,10 +151,8 @@ def read_source(source: Any, what: str) -> tuple[str, Any, str]:
         data = Path(label).read_bytes()
     if isinstance(data, bytes) and b"\0" in data[:8]:
         return label, data, path
-    try:
+    with told(label):
         return label, json.loads(data), path
-    except ValueError as error:
-        raise ValueError(f"{label}: it is no JSON: {error}") from None
 
 
 def _read(values: Any) -> dict[str, Any]:
@@ -203,3 +196,122 @@ def _launched(facts: Mapping[str, Any]) -> dict[str, Any]:
     told = {key: facts[key] for key in ("doc", "launches") if key in facts}
     instances = [_launched(x) for x in facts.get("instances", ())]
     return {**told, "instances": instances} if instances else told
+
+
+Source = Description | str | os.PathLike[str] | bytes | Mapping[str, Any]
+
+
+@spelled_out(TextOptions)
+def load_description(
+    description: Source,
+    *,
+    name: str | None = None,
+    cuda_sources: Texts = None,
+    keep_module_alive: bool = True,
+    **options: Unpack[TextOptions],
+) -> Module:
+    """Build a module from a description and its images, and load it.
+
+    Parameters
+    ----------
+    description : Description, path, bytes or mapping
+        A description, or anything that `Description.read` takes.
+    name : str, optional
+        The module's name. Default: the description's, else its file's without suffix.
+    cuda_sources, keep_module_alive, **options
+        As in `load_inline`; they override the description. An image in `embed_cubin` replaces that
+        of its name, one without a name the only one. Sources become the image ``kernels``.
+
+    Raises
+    ------
+    OSError, TypeError, ValueError
+        The description or an image cannot be read, or an argument is wrong.
+    CompileError, BuildError, ToolchainError
+        As in `load_inline`.
+    """
+    arguments = _arguments(description, name, {"cuda_sources": cuda_sources, **options})
+    return load_inline(keep_module_alive=keep_module_alive, **arguments)
+
+
+@spelled_out(TextOptions)
+def build_description(
+    description: Source,
+    *,
+    name: str | None = None,
+    cuda_sources: Texts = None,
+    output: str | os.PathLike[str] | None = None,
+    **options: Unpack[TextOptions],
+) -> str:
+    """Build what `load_description` would load, without loading it, as `build_inline` does."""
+    arguments = _arguments(description, name, {"cuda_sources": cuda_sources, **options})
+    return build_inline(output=output, **arguments)
+
+
+def _arguments(source: Source, name: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of `load_inline`."""
+    if options.get("functions") is not None:
+        raise TypeError("functions are the description's: leave the argument out")
+    description = source if isinstance(source, Description) else Description.read(source)
+    name = name or description.name or os.path.basename(description.path).partition(".")[0]
+    if not name:
+        raise ValueError("the description has no name: give the module one, as name=")
+    said = {key: getattr(description, key) for key in OPTIONS}
+    return {
+        **{key: value for key, value in said.items() if value},
+        **{key: value for key, value in options.items() if value is not None},
+        "name": name,
+        "functions": description or None,
+        "embed_cubin": described_images(description, options.get("embed_cubin")),
+    }
+
+
+def described_images(description: Description, given: Any = None) -> Any:
+    """Return the images of a description by name; those given as ``embed_cubin`` replace its own.
+
+    They keep what the description says of their kernels.
+    """
+    images = description.images
+    if not images:
+        return given
+    if given is not None and not isinstance(given, Mapping):
+        if len(images) > 1:
+            raise ValueError(f"embed_cubin is one image, the description has {', '.join(images)}")
+        given = dict.fromkeys(images, given)
+    found: dict[str, Any] = dict(given or {})
+    for name, said in images.items():
+        if name not in found:
+            found[name] = _image(name, said, os.path.dirname(description.path))
+        # Of a file that is yet to be made, the launches declare what its kernels take.
+        if not isinstance(found[name], ImageFile):
+            image = take_image(f"embed_cubin[{name!r}]", found[name])
+            known = {key: getattr(image, key) or said.get(key, {}) for key in FACTS}
+            found[name] = replace(image, **known)
+    return found
+
+
+def _image(name: str, said: Mapping[str, Any], folder: str) -> Any:
+    if "path" in said:
+        return take_image(f"images.{name}.path", os.path.join(folder, said["path"])).image
+    if "base64" in said:
+        return base64.b64decode(said["base64"])  # tools break lines where they please
+    if "file" in said:
+        return ImageFile(said["file"])
+    raise ValueError(f"images.{name}: give it path or base64, or the image in embed_cubin")
+
+
+def describe_module(path: Path, output: Path) -> tuple[Path, ...]:
+    """Write a module's description, ``k.json``, and its images beside it; return the files."""
+    if output.exists() and output.samefile(path):
+        raise ValueError(f"{output}: this is the module itself: name another file, such as k.json")
+    description = Description.of(path)
+    with open_artifact(path) as artifact:
+        cubins = artifact.cubins(artifact.manifest.get("images", {}))
+    images, files = dict(description.images), [output]
+    for name, cubin in cubins.items():
+        suffix = {"fatbin": "fatbin", "ptx": "ptx"}.get(cubin.kind, "cubin")
+        files.append(output.with_name(f"{output.stem}.{name}.{suffix}"))
+        images[name] = {"path": files[-1].name, **images.get(name, {})}
+        write_output(files[-1], cubin.image)
+    values = {**description.to_json(), "images": images}
+    write_output(output, f"{json.dumps(values, indent=2)}\n".encode())
+    return tuple(files)

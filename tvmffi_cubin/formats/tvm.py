@@ -12,12 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..inline.calls import build_inline, load_inline
+from ..inline.calls import load_inline
 from ..inline.options import TextOptions, spelled_out
 from ..launches.values import told
 from .description import read_source
-from .tvm_binary import binary_module, binary_rows
-from .tvm_table import FunctionInfo, json_rows, make_launches
+from .tvm_table import FunctionInfo, binary_module, binary_rows, json_rows, make_launches
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from ..launches.launch import Launch
     from ..module import Module
 
-__all__ = ["build", "load", "read_table"]
+__all__ = ["load", "read_table"]
 
 Source = str | bytes | os.PathLike[str]
 
@@ -77,54 +76,20 @@ def load(
     name : str, optional
         The module's name. Default: the file's, without its suffix.
     keep_module_alive, **options
-        As in `tvmffi_cubin.load_inline`.
-
-    Raises
-    ------
-    OSError, ValueError
-        The module or the table beside it cannot be read; the message says where.
-    CompileError, BuildError, ToolchainError
-        As in `tvmffi_cubin.load_inline`.
+        As in `tvmffi_cubin.load_inline`, as is what it raises.
     """
-    return load_inline(keep_module_alive=keep_module_alive, **_contents(source, name), **options)
-
-
-@spelled_out(TextOptions)
-def build(
-    source: Source,
-    *,
-    name: str | None = None,
-    output: str | os.PathLike[str] | None = None,
-    **options: Unpack[TextOptions],
-) -> str:
-    """Build what `load` would load, without loading it, as `tvmffi_cubin.build_inline` does."""
-    return build_inline(output=output, **_contents(source, name), **options)
-
-
-def _contents(source: Source, name: str | None) -> dict[str, Any]:
-    """Return name, functions and code as `load_inline` takes them."""
     path = Path("tvm_module" if isinstance(source, bytes) else os.fsdecode(source))
     code = source if isinstance(source, bytes) else path.read_bytes()
+    is_source, stem = path.suffix == ".cu", path.stem
     if path.suffix in (".cubin", ".ptx", ".fatbin", ".cu"):
-        is_source, stem = path.suffix == ".cu", path.stem
         rows = _rows(path.with_suffix(".tvm_meta.json"))
     else:
-        try:
+        with told(str(path)):
             format_, code, rows = binary_module(code)
-        except ValueError as error:
-            raise ValueError(
-                f"{path}: {error}\nwanted a CUDA module as TVM saves it to bytes; where it saved "
-                "an image and a table, give the image's path: k.cubin, beside k.tvm_meta.json"
-            ) from None
-        is_source, stem = format_ == "cuda", path.name.partition(".")[0]
-    if is_source:
-        text = code.decode()
-        # A source's parameters are found by their names, a table's are told by their places.
-        taken = set(re.findall(r"\w+", text, flags=re.ASCII))
-        functions = make_launches(rows, taken)
-        return {"name": name or stem, "functions": functions, "cuda_sources": text}
-    return {
-        "name": name or stem,
-        "functions": make_launches(rows),
-        "embed_cubin": {"kernels": code},
-    }
+        is_source = format_ == "cuda"
+    # A source's parameters are found by their names, a table's are told by their places.
+    taken = set(re.findall(r"\w+", code.decode(), flags=re.ASCII)) if is_source else ()
+    kernels = {"cuda_sources": code.decode()} if is_source else {"embed_cubin": {"kernels": code}}
+    functions = make_launches(rows, taken)
+    given: dict[str, Any] = {**options, **kernels, "functions": functions}
+    return load_inline(name or stem, keep_module_alive=keep_module_alive, **given)

@@ -155,7 +155,7 @@ class LazyModule:
         }
         options = {**self._options, "embed_cubin": images}
         if index["description"] is not None:
-            from ..formats.load import load_description
+            from ..formats.description import load_description
 
             return load_description(index["description"], name=self._name, **options)
         from .calls import load_inline
@@ -165,8 +165,7 @@ class LazyModule:
 
 def _read(what: str, module: str, value: Any) -> tuple[dict[str, Cubin], Description | None]:
     """Return the images, and how functions launch, of what `generate` returned."""
-    from ..formats.description import Description
-    from ..formats.load import described_images
+    from ..formats.description import Description, described_images
 
     given, description = value, None
     if isinstance(value, Description):
