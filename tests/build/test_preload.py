@@ -96,10 +96,3 @@ def test_an_image_for_another_arch_is_named_as_at_a_launch(mod, driver_stub):
         tc.LaunchError, match="preload: the image kernels is for sm_90, device 2 is sm_80: compile"
     ):
         mod.preload(2)
-
-
-def test_a_module_of_c_functions_alone_says_what_to_do():
-    mod = tc.load_inline("preloaded_cpp", cpp_sources="int f() { return 1; }", functions=["f"])
-    with pytest.raises(TypeError, match="C.. functions alone.*CubinKernel::Preload"):
-        mod.preload()
-    mod.unload()

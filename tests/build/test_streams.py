@@ -25,13 +25,6 @@ class Protocol:
         return (0, self.handle)
 
 
-class Attribute:
-    """The protocol's earlier form."""
-
-    def __init__(self, handle):
-        self.__cuda_stream__ = (0, handle)
-
-
 class Torch:
     def __init__(self, handle):
         self.cuda_stream = handle
@@ -42,7 +35,7 @@ class CuPy:
         self.ptr = handle
 
 
-@pytest.mark.parametrize("kind", [int, Protocol, Attribute, Torch, CuPy])
+@pytest.mark.parametrize("kind", [int, Protocol, Torch, CuPy])
 def test_on_takes_any_library_s_stream(kind, ops, driver_stub):
     x = cuda_array(driver_stub, 4)
     with driver_stub.stream() as handle:
@@ -54,7 +47,7 @@ def test_on_takes_any_library_s_stream(kind, ops, driver_stub):
 @pytest.mark.parametrize(
     ("value", "error", "text"),
     [
-        ("1", TypeError, "got a str as a stream, wanted an int"),
+        ("1", TypeError, "'str' object cannot be interpreted as an integer"),
         (-1, ValueError, "got -1 as a stream, which is no handle"),
         (Protocol(3), ValueError, "got 3 as a stream, which is no handle"),
     ],

@@ -135,8 +135,8 @@ class Plan(Text):
             *(len(images), len(self._kernels), len(self._functions)),
         )
         self.hidden(_MODULE_NAME, row)
-        bound = ("bind", "bound") if self.slots else ()
-        for name in (*_ENTRIES, *bound, *(("set_image_file",) if self.files else ())):
+        others = {"bind": self.slots, "set_image_file": self.files}
+        for name in (*_ENTRIES, *(entry for entry, needed in others.items() if needed)):
             self.stub(f"_tvmffi_cubin_{name}", f"tvmffi_cubin_{name}", _MODULE_NAME)
 
     def _close_slots(self) -> None:

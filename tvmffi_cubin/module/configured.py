@@ -28,20 +28,12 @@ class Options(NamedTuple):
     attributes: tuple[tuple[int, bytes], ...] = ()  # numbers and the bytes of values
 
 
-def integer(what: str, value: Any) -> int:
-    """Return an integer argument."""
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"{what}: got {value!r}, wanted an int") from None
-
-
 def dimensions(what: str, value: Any) -> Dimensions:
     """Return one to three dimensions as three."""
     values = value if isinstance(value, tuple | list) else (value,)
     if not 1 <= len(values) <= 3:
         raise ValueError(f"{what} has 1 to 3 dimensions, got {len(values)}")
-    x, y, z = (*(integer(what, item) for item in values), 1, 1)[:3]
+    x, y, z = (*map(operator.index, values), 1, 1)[:3]
     return x, y, z
 
 
@@ -56,10 +48,8 @@ def shaped(function: Function, shape: Any) -> Callable[..., Any]:
     elif isinstance(shape, tuple) and len(shape) in (2, 3):
         given = dict(zip(("grid", "block", "dynamic_smem_bytes"), shape, strict=False))
     else:
-        raise TypeError(
-            f"{function.name}[...]: wanted [grid, block] or [grid, block, dynamic_smem_bytes], got "
-            f"{shape!r}"
-        )
+        wanted = "[grid, block] or [grid, block, dynamic_smem_bytes]"
+        raise TypeError(f"{function.name}[...]: wanted {wanted}, got {shape!r}")
     made = configured(function, given)
     if _is_fixed(shape):
         function._kept[shape] = made
@@ -78,9 +68,6 @@ def configured(function: Function, given: Mapping[str, Any]) -> Function:
     launches = [x["launches"] for x in function._instances]
     if given.keys() - {"stream"} and any(len(x) != 1 for x in launches):
         raise TypeError(f"{function.name} has several launches, each with its own shape")
-    fixes_block = all("block" in x[0] for x in launches)
-    if ("grid" in given) != ("block" in given) and not ("grid" in given and fixes_block):
-        raise TypeError(f"{function.name}: grid and block go together, give both")
     options = function._options or Options()
     changed: dict[str, Any] = {}
     attributes = dict(options.attributes)
@@ -90,7 +77,7 @@ def configured(function: Function, given: Mapping[str, Any]) -> Function:
         elif name in ("grid", "block"):
             changed[name] = dimensions(name, value)
         elif name == "dynamic_smem_bytes":
-            changed[name] = integer(name, value)
+            changed[name] = operator.index(value)
         else:
             from ..launches.attributes import encode
 
@@ -132,8 +119,5 @@ def call_by_grid(
     names = function._common_names
     meta, *others = (x["launches"][0].get("meta", {}) for x in function._instances)
     if names is None or any(x != meta for x in others):
-        raise TypeError(
-            f"{function.name}: its instances differ in what a grid's function would get: give "
-            "numbers, or each Launch a grid="
-        )
+        raise TypeError(f"{function.name}: its instances differ in what the grid would read")
     function[grid({**meta, **dict(zip(names, args, strict=False))})](*args)

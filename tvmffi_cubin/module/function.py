@@ -67,19 +67,13 @@ class Function(tvm_ffi.Function):
         return configured(self, {"stream": stream})
 
     def configure(self, **options: Any) -> Function:
-        """Set any launch option by name; None keeps what was set before.
+        """Set launch options by name; None keeps what was set before.
 
         Parameters
         ----------
         **options
-            `stream`; `grid` and `block` (a grid alone, in blocks, if the function has a block);
-            `dynamic_smem_bytes`; and the attributes of a `Launch` (``cluster``,
-            ``programmatic_dependent_launch``, ``priority``, ...), as values.
-
-        Raises
-        ------
-        TypeError, ValueError
-            An option is unknown or wrong, or the function has several launches.
+            `stream`, `grid` (in blocks), `block`, `dynamic_smem_bytes`, and the attributes of a
+            `Launch` (``cluster``, ``programmatic_dependent_launch``, ``priority``, ...), as values.
         """
         from .configured import configured
 
@@ -95,10 +89,9 @@ class Function(tvm_ffi.Function):
         dynamic_smem_bytes: int | None = None,
         *,
         cluster: Any = None,
-        kernel: str | None = None,
         device: Any = None,
     ) -> Occupancy:
-        """Return how much of the kernel fits on a device at once.
+        """Return how much of the function's only kernel fits on a device at once.
 
         Parameters
         ----------
@@ -106,22 +99,13 @@ class Function(tvm_ffi.Function):
             Threads per block, blocks per cluster. Default: the launch's own, if they are constant.
         dynamic_smem_bytes : int, optional
             Dynamic shared memory per block. Default: the launch's own.
-        kernel : str, optional
-            Which kernel, if the function launches several.
         device : int or torch.device, optional
             Default: the current one.
-
-        Raises
-        ------
-        TypeError, ValueError
-            A figure is not given and not constant, or the kernel is ambiguous.
-        LaunchError
-            The driver refuses.
         """
         from .occupancy import occupancy
 
         given = {"block": block, "dynamic_smem_bytes": dynamic_smem_bytes, "cluster": cluster}
-        return occupancy(self, given, kernel, device)
+        return occupancy(self, given, device)
 
     @property
     def params(self) -> tuple[tuple[str, str], ...]:
@@ -135,26 +119,20 @@ class Function(tvm_ffi.Function):
 
     @property
     def sass(self) -> str:
-        """The machine code of its kernels, by nvdisasm: a toolkit's or NVIDIA's wheel's.
-
-        A ToolchainError if there is none.
-        """
+        """The machine code of its kernels, by nvdisasm: a toolkit's or NVIDIA's wheel's."""
         from ..artifacts.disassembly import sass
 
-        found = {name: sass(self._module.cubins[name]) for name in {x for x, _ in self._kernels}}
+        found = {image: sass(self._module.cubins[image]) for image, _ in self._kernels}
         return "\n\n".join(found[image][kernel] for image, kernel in self._kernels)
 
     @property
     def ptx(self) -> str:
         """The PTX of its images; a ValueError if they have none."""
         cubins = [self._module.cubins[name] for name in dict.fromkeys(x for x, _ in self._kernels)]
-        texts = [x.image.decode() for cubin in cubins for x in cubin.members if x.kind == "ptx"]
-        texts += [cubin.image.decode() for cubin in cubins if cubin.kind == "ptx"]
-        if not texts:
-            raise ValueError(
-                f"{self.name}: its images hold no PTX: compile with arch=['sm_90a', 'compute_90']"
-            )
-        return "\n\n".join(texts)
+        images = [x for cubin in cubins for x in (*cubin.members, cubin) if x.kind == "ptx"]
+        if not images:
+            raise ValueError(f"{self.name}: no image is PTX: compile with arch='compute_90', too")
+        return "\n\n".join(x.image.decode() for x in images)
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -185,18 +163,14 @@ class Function(tvm_ffi.Function):
     def _repr_html_(self) -> str | None:
         from .html import table
 
-        known = self.name in self._module.functions
-        return table(self._module, (self.name,)) if known else None
+        return table([self]) if self.name in self._module.functions else None
 
     @cached_property
     def _facts(self) -> Mapping[str, Any]:
-        """What the manifest says of it; raises TypeError for one written in C++."""
-        if self.name not in self._module.functions:
-            raise TypeError(
-                f"{self.name} is a C++ function of your own wrapper: it takes positional arguments "
-                "and sets its launches itself (tvmffi_cubin.use_stream sets its stream)"
-            )
-        facts: Mapping[str, Any] = self._module.manifest["functions"][self.name]
+        """What the manifest says of it."""
+        facts: Mapping[str, Any] | None = self._module.manifest["functions"].get(self.name)
+        if facts is None:
+            raise TypeError(f"{self.name} is written in C++, which sets its launches itself")
         return facts
 
     @property
@@ -227,17 +201,12 @@ class Function(tvm_ffi.Function):
 
     def _ordered(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """Return arguments by position; keywords in their places."""
-        names = self._common_names
         if not kwargs:
             return args
-        if names is None:
-            raise TypeError(
-                f"{self.name}: its instances name their parameters differently, pass them by "
-                f"position:\n{self.signature}"
-            )
-        rest = names[len(args) :]
-        wrong = [f"unknown or given twice: {name}" for name in kwargs if name not in rest]
-        wrong += [f"missing: {name}" for name in rest if name not in kwargs]
-        if wrong:
-            raise TypeError(f"{self.name}: {', '.join(wrong)}\n{self.signature}")
+        if self._common_names is None:
+            raise TypeError(f"{self.name}: its instances have no names in common\n{self.signature}")
+        rest = self._common_names[len(args) :]
+        if kwargs.keys() != {*rest}:
+            wanted, got = ", ".join(rest) or "none", ", ".join(kwargs)
+            raise TypeError(f"{self.name}: wanted {wanted} by name, got {got}\n{self.signature}")
         return *args, *(kwargs[name] for name in rest)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ..errors import CubinError
@@ -11,7 +11,6 @@ from ..kernels.demangle import demangle
 
 if TYPE_CHECKING:
     from .function import Function
-    from .module import Module
 
 _HEADINGS = (
     *("function", "kernel", "registers", "shared memory", "local memory"),
@@ -19,25 +18,25 @@ _HEADINGS = (
 )
 
 
-def table(module: Module, names: tuple[str, ...]) -> str:
+def table(functions: Iterable[Function]) -> str:
     """Return a row for each kernel that some functions launch, as HTML."""
-    rows = [row for name in names for row in _rows(module, module.get_function(name))]
-    lines = [_line("th", _HEADINGS), *(_line("td", row) for row in rows)]
+    lines = [_line("th", _HEADINGS)]
+    lines += [_line("td", row) for function in functions for row in _rows(function)]
     return f"<table>{''.join(lines)}</table>"
 
 
-def _rows(module: Module, function: Function) -> Iterator[tuple[str, ...]]:
-    kernels = {(name, x.name): x for name, image in module.cubins.items() for x in image.kernels}
-    for place in function._kernels:
-        kernel = kernels[place]
-        try:
-            found = function.occupancy(kernel=kernel.name if len(function._kernels) > 1 else None)
-            occupancy = f"{found.fraction:.0%} of {found.threads} threads a block"
-        except (CubinError, TypeError, ValueError):  # no GPU, or the shape is the caller's
-            occupancy = ""
+def _rows(function: Function) -> Iterator[tuple[str, ...]]:
+    try:
+        found = function.occupancy()
+        occupancy = f"{found.fraction:.0%} of {found.threads} threads a block"
+    except (CubinError, TypeError, ValueError):  # no GPU, or the shape is the caller's
+        occupancy = ""
+    for image, symbol in function._kernels:
+        kernels = function._module.cubins[image].kernels
+        kernel = next(x for x in kernels if x.name == symbol)
         yield (
             function.name,
-            demangle(kernel.name),
+            demangle(symbol),
             str(kernel.registers),
             f"{kernel.static_smem_bytes} B",
             f"{kernel.local_bytes} B",

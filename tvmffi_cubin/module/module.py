@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from types import SimpleNamespace
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import tvm_ffi
 
-from ..errors import BuildError, CubinError, LaunchError, LaunchLimitError, ToolchainError
+from ..errors import BuildError, LaunchError, LaunchLimitError, ToolchainError
 from .function import Function
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class Module(tvm_ffi.Module):
             # It has only functions written in C++, which do not return it.
             from ..artifacts.artifact import manifest_of
 
-            return manifest_of(self.path) if os.path.exists(self.path) else {}
+            return manifest_of(self.path)
         from ..launches import check_schema
 
         known: Mapping[str, Any] = json.loads(str(text))
@@ -88,14 +89,11 @@ class Module(tvm_ffi.Module):
 
     @cached_property
     def cubins(self) -> Mapping[str, Cubin]:
-        """The embedded images by name, read from the file; a CubinError if it has changed."""
+        """The embedded images by name, read from the file; a ValueError if it has changed."""
         from ..artifacts.artifact import open_artifact
 
-        try:
-            with open_artifact(self.path) as artifact:
-                return artifact.cubins(self.manifest.get("images", {}))
-        except (OSError, ValueError) as error:
-            raise CubinError(f"the images of {self.path} cannot be read: {error}") from None
+        with open_artifact(self.path) as artifact:
+            return artifact.cubins(self.manifest.get("images", {}))
 
     def preload(self, device: Any = None) -> None:
         """Load images and kernels on a device ahead of the first launch or graph capture.
@@ -104,19 +102,9 @@ class Module(tvm_ffi.Module):
         ----------
         device : int, torch.device or the like, optional
             Default: the current device, 0 in a thread that has none.
-
-        Raises
-        ------
-        LaunchError
-            The driver refuses, as it would at a launch.
         """
         from .stream import device_ordinal
 
-        if not self.functions:
-            raise TypeError(
-                "preload: the module has C++ functions alone: one of them can call "
-                "CubinKernel::Preload(device)"
-            )
         self._entry("preload")(device_ordinal(device))
 
     def unload(self) -> None:
@@ -132,7 +120,8 @@ class Module(tvm_ffi.Module):
     def bind(self, function: str | None = None, /, *, device: Any = None, **values: Any) -> None:
         """Set kernel parameters that callers do not pass (see `Bound`).
 
-        The change is atomic: a launch sees either all old values or all new ones.
+        The change is atomic: a launch sees either all old values or all new ones, and if one is
+        wrong nothing is changed.
 
         Parameters
         ----------
@@ -142,50 +131,27 @@ class Module(tvm_ffi.Module):
             The device whose launches get the values. Default: a tensor's own; for other values all.
         **values : tensor, int, float, bool, bytes or None
             By parameter name, what a call could pass; None unbinds. Tensors are kept alive.
-
-        Raises
-        ------
-        TypeError, ValueError
-            A function or name is unknown, or a value does not fit; nothing is changed.
         """
         from .stream import device_ordinal
 
-        slots = [(x, i) for i, (owner, x) in enumerate(self._slots) if function in (None, owner)]
+        facts = self.manifest
+        owners = [*facts.get("functions", {}).items(), (None, facts)]  # None: C++ functions
+        slots = [(owner, row[0]) for owner, x in owners for row in x.get("bound", ())]
         args: list[Any] = [None if device is None else device_ordinal(device)]
         for name, value in values.items():
-            numbers = [number for slot, number in slots if slot == name]
-            if not numbers:
+            found = [i for i, x in enumerate(slots) if x[1] == name and function in (None, x[0])]
+            if not found:
                 what = f"the generated function {function!r}" if function else "the module"
-                names = ", ".join(dict(slots)) or "none (see Bound)"
-                raise ValueError(f"bind: {what} has no bound parameter {name!r}; there are {names}")
+                names = dict.fromkeys(slot for owner, slot in slots if function in (None, owner))
+                there = f"there are {', '.join(names) or 'none (see Bound)'}"
+                raise ValueError(f"bind: {what} has no bound parameter {name!r}; {there}")
             # The tensor itself may let go of its memory, as torch's do that are resized.
             memory = tvm_ffi.from_dlpack(value) if hasattr(value, "__dlpack__") else value
             # In an object that tvm-ffi passes on as it is.
             kept = None if value is None else SimpleNamespace(value=value, memory=memory)
-            for number in numbers:
+            for number in found:
                 args += [number, memory, kept]
         self._entry("bind")(*args)
-
-    def bound(self, device: Any = None) -> dict[str | None, dict[str, Any]]:
-        """Return the objects bound for launches on a device, by function and name.
-
-        Unbound values are None; the function None stands for C++ functions. Default: the current
-        device.
-        """
-        from .stream import device_ordinal
-
-        found: dict[str | None, dict[str, Any]] = {}
-        for number, (owner, name) in enumerate(self._slots):
-            kept = self._entry("bound")(device_ordinal(device), number)
-            found.setdefault(owner, {})[name] = None if kept is None else kept.value
-        return found
-
-    @property
-    def _slots(self) -> list[tuple[str | None, str]]:
-        """The bound parameters, by number: function (None: C++ functions) and name."""
-        facts = self.manifest
-        owners = [*facts.get("functions", {}).items(), (None, facts)]
-        return [(owner, row[0]) for owner, x in owners for row in x.get("bound", ())]
 
     def _entry(self, name: str) -> tvm_ffi.Function:
         """Return one of the launcher's own entries; raises AttributeError where there is none."""
@@ -212,7 +178,7 @@ class Module(tvm_ffi.Module):
     def _repr_html_(self) -> str | None:
         from .html import table
 
-        return table(self, self.functions) if self.functions else None
+        return table(map(self.get_function, self.functions)) if self.functions else None
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
@@ -220,9 +186,6 @@ class Module(tvm_ffi.Module):
         from ..artifacts.artifact import exported_names
 
         return (*self.functions, *sorted(exported_names(self.path).difference(self.functions)))
-
-    def _ipython_key_completions_(self) -> list[str]:
-        return list(self._names)
 
 
 def load_module(
@@ -251,10 +214,8 @@ def load_module(
         It is not a shared object, or lacks a symbol or a library.
     ToolchainError
         The installed tvm-ffi is too old.
-    OSError
-        The file does not exist.
-    ValueError
-        `generate` names an image that is not in a file.
+    OSError, ValueError
+        The file does not exist; `generate` names an image that is not in a file.
     """
     check_tvm_ffi()
     name = os.path.abspath(path)
@@ -262,7 +223,13 @@ def load_module(
     try:
         raw = tvm_ffi.load_module(spelled, keep_module_alive=keep_module_alive)
     except RuntimeError as error:
-        raise _load_error(str(error), name) from None
+        message = f"{name} does not load: {error}"
+        if os.statvfs(name).f_flag & os.ST_NOEXEC:
+            message += "\nIts file system is mounted noexec: set TVMFFI_CUBIN_CACHE_DIR to another"
+        where = os.path.dirname(name)
+        raise BuildError(
+            message, command=f"dlopen {name}", output=str(error), directory=where
+        ) from None
     module = Module.__new__(Module)
     module.__move_handle_from__(raw)
     module.path = name
@@ -288,22 +255,10 @@ def _spelled(name: str) -> str:
     return known.setdefault((info.st_dev, info.st_ino), spelled)
 
 
-def _load_error(message: str, path: str) -> BuildError:
-    remedy = "Build it again, with the libraries that it lacks in extra_ldflags"
-    if os.statvfs(path).f_flag & os.ST_NOEXEC:
-        remedy = "Its file system is mounted noexec: use another for TVMFFI_CUBIN_CACHE_DIR"
-    return BuildError(
-        f"{path} does not load: {message}\n{remedy}",
-        command=f"dlopen {path}",
-        output=message,
-        directory=os.path.dirname(path),
-    )
-
-
 def check_tvm_ffi() -> None:
     """Raise ToolchainError where tvm-ffi is too old; other packages pin old ones."""
-    major, minor, patch = tvm_ffi.__version__.split(".")[:3]
-    if (int(major), int(minor), int("".join(filter(str.isdigit, patch)))) < (0, 1, 15):
+    numbers = re.findall(r"\d+", tvm_ffi.__version__)[:3]
+    if [*map(int, numbers)] < [0, 1, 15]:
         raise ToolchainError(
             f"tvm-ffi {tvm_ffi.__version__} is too old, 0.1.15 or newer is needed: "
             "pip install --upgrade apache-tvm-ffi"

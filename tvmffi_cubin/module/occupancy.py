@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .configured import Options, dimensions, integer
+from .configured import Options, dimensions
 from .stream import device_ordinal
 
 if TYPE_CHECKING:
@@ -56,20 +57,22 @@ class Occupancy(NamedTuple):
         return self.blocks_per_sm * self.threads / self.threads_per_sm
 
 
-def occupancy(
-    function: Function, given: Mapping[str, Any], kernel: str | None, device: Any
-) -> Occupancy:
+def occupancy(function: Function, given: Mapping[str, Any], device: Any) -> Occupancy:
     """Return what `Function.occupancy` documents; what of `given` is None is the launch's."""
-    number, launches = _launches(function, kernel)
+    kernels = function._kernels
+    if len(kernels) != 1:
+        raise ValueError(f"{function.name}.occupancy: the function launches {len(kernels)} kernels")
+    rows = function._module.manifest["kernels"]
+    number = [(image, symbol) for symbol, _, image in rows].index(kernels[0])
     options = function._options or Options()
     cluster = dict(options.attributes).get(_CLUSTER)
     own = {**options._asdict(), "cluster": cluster and struct.unpack_from("<3I", cluster)}
     known = {}
     for name, value in given.items():
         value = own[name] if value is None else value
-        known[name] = _constant(function, name, launches) if value is None else value
+        known[name] = _constant(function, name) if value is None else value
     block, clusters = (dimensions(name, known[name]) for name in ("block", "cluster"))
-    smem = integer("dynamic_smem_bytes", known["dynamic_smem_bytes"])
+    smem = operator.index(known["dynamic_smem_bytes"])
     shape = [*block, smem, *clusters]
     wanted = block if clusters[0] == 0 else (*block, *clusters)
     # The launcher divides by the dimensions, and takes all for 32 bits without a sign.
@@ -78,34 +81,15 @@ def occupancy(
             f"block is {block}, dynamic_smem_bytes is {smem}, cluster is {clusters}: wanted 1 or "
             "more in each dimension, and 0 bytes or more"
         )
-    ask = function._module._entry("occupancy")
-    text = ask(number, device_ordinal(device), *shape)
+    text = function._module._entry("occupancy")(number, device_ordinal(device), *shape)
     where, *figures = json.loads(str(text))
     return Occupancy(where, math.prod(block), *figures)
 
 
-def _launches(function: Function, wanted: str | None) -> tuple[int, list[Mapping[str, Any]]]:
-    """Return the launcher's number of a function's kernel, and how it is launched."""
-    launched: dict[int, list[Mapping[str, Any]]] = {}
-    every = [launch for facts in function._instances for launch in facts["launches"]]
-    names = []
-    for number, (symbol, name, image) in enumerate(function._module.manifest["kernels"]):
-        # Two images may have kernels of one symbol.
-        found = [x for x in every if (x["kernel"], x["image"]) == (symbol, image)]
-        names += [name] if found else []
-        if found and wanted in (None, symbol, name):
-            launched[number] = found
-    if len(launched) != 1:
-        raise ValueError(
-            f"{function.name}.occupancy: the function launches {', '.join(names)}: give one as "
-            "kernel="
-        )
-    return launched.popitem()
-
-
-def _constant(function: Function, name: str, launches: Sequence[Mapping[str, Any]]) -> Any:
-    """Return the constant that launches of a kernel have all."""
+def _constant(function: Function, name: str) -> Any:
+    """Return the constant that all launches of a function's kernel have."""
     default = None if name == "block" else 0
+    launches = [launch for instance in function._instances for launch in instance["launches"]]
     first, *others = (launch.get(name, default) for launch in launches)
     figures = first if isinstance(first, list) else [first]
     if not all(isinstance(x, int) for x in figures) or any(x != first for x in others):

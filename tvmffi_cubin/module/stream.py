@@ -15,41 +15,24 @@ _DEFAULT_STREAMS = (0, _LEGACY, 2)  # null, legacy, per thread: those of whichev
 def stream_handle(stream: Any) -> int:
     """Return the ``cudaStream_t`` of any library's stream; 0 for None."""
     handle = 0 if stream is None else stream
-    protocol = getattr(stream, "__cuda_stream__", None)
-    if protocol is not None:
-        # The protocol began as an attribute and became a method.
-        _, handle = protocol() if callable(protocol) else protocol
-    else:
-        for name in ("cuda_stream", "ptr"):  # torch's name, CuPy's name
-            handle = getattr(handle, name, handle)
-    try:
-        number = operator.index(handle)
-    except TypeError:
-        raise TypeError(
-            f"got a {type(stream).__name__} as a stream, wanted an int, a torch or CuPy stream, or "
-            "an object with __cuda_stream__"
-        ) from None
+    if hasattr(stream, "__cuda_stream__"):
+        _, handle = stream.__cuda_stream__()
+    for name in ("cuda_stream", "ptr"):  # torch's name, CuPy's name
+        handle = getattr(handle, name, handle)
+    handle = operator.index(handle)
     # The driver reads at any address that it is given.
-    if number not in _DEFAULT_STREAMS and not 4096 <= number < 2**63:
-        raise ValueError(f"got {number} as a stream, which is no handle: an address, or 0, 1 or 2")
-    return number
+    if handle not in _DEFAULT_STREAMS and not 4096 <= handle < 2**63:
+        raise ValueError(f"got {handle} as a stream, which is no handle: an address, or 0, 1 or 2")
+    return handle
 
 
 def device_ordinal(device: Any) -> int:
     """Return the ordinal of any library's device; -1 for None, the current one."""
     if getattr(device, "type", "cuda") != "cuda":
         raise ValueError(f"device is {device}, wanted a CUDA device")
-    names = ("index", "id", "device_id")
-    found = next((getattr(device, name) for name in names if hasattr(device, name)), device)
-    if found is None:
-        return -1
-    try:
-        ordinal = operator.index(found)
-    except TypeError:
-        raise TypeError(f"got {device!r} as a device, wanted an int or a torch.device") from None
-    if ordinal < 0:
-        raise ValueError(f"device is {ordinal}, which is no device's number")
-    return ordinal
+    for name in ("index", "id", "device_id"):  # torch's name, CuPy's, cuda.core's
+        device = getattr(device, name, device)
+    return -1 if device is None else operator.index(device)
 
 
 @contextlib.contextmanager
@@ -66,11 +49,6 @@ def use_stream(stream: Any, *, device: Any = None) -> Iterator[None]:
         legacy default stream.
     device : int, torch.device or the like, optional
         The stream's device. Default: the stream's own, or the current one for a default stream.
-
-    Raises
-    ------
-    TypeError, ValueError
-        `stream` is not a stream.
     """
     import tvm_ffi
 

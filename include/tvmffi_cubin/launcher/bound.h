@@ -92,16 +92,4 @@ TVMFFI_CUBIN_COLD int Bind(BoundTable* table, const TVMFFIAny* args, int num_arg
   return result;
 }
 
-// What is bound: the object that keeps it alive, or None. The arguments: the device, as for Bind,
-// and the slot's number.
-TVMFFI_CUBIN_COLD int ReadBound(BoundTable* table, const TVMFFIAny* args, TVMFFIAny* result) {
-  const GateUse use(&table->gate);
-  const BoundCell* cell = table->slots[args[1].v_int64].FindCell(BoundDevice(args[0]));
-  if (cell == nullptr) return 0;
-  TVMFFIObjectIncRef(cell->keep);
-  result->v_obj = static_cast<TVMFFIObject*>(cell->keep);
-  result->type_index = result->v_obj->type_index;
-  return 0;
-}
-
 TVMFFI_CUBIN_END

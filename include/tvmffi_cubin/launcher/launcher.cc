@@ -173,6 +173,4 @@ TVMFFI_CUBIN_ENTRY(occupancy, ModulePlan) {
 
 TVMFFI_CUBIN_ENTRY(bind, ModulePlan) { return Bind(table.bound, args, num_args); }
 
-TVMFFI_CUBIN_ENTRY(bound, ModulePlan) { return ReadBound(table.bound, args, result); }
-
 TVMFFI_CUBIN_ENTRY(set_image_file, ModulePlan) { return SetImageFile(table, args); }
