@@ -122,14 +122,3 @@ def test_a_module_of_tvm_is_loaded_from_its_files_and_bytes(cubin, driver_stub, 
     assert tc.tvm.load("k-1.cubin").manifest["name"] == "k-1"
     with pytest.raises(ValueError, match=r"^tvm_module: it is damaged"):
         tc.tvm.load(module_bytes(cubin, [info])[:-3])
-
-
-def test_names_in_a_source_do_not_change_what_an_argument_is(driver_stub, here):
-    # As TVM sorts them: arg10 before arg2; and what the table calls the launch's own.
-    source = 'extern "C" __global__ void k(int arg1, int arg0, long long threadIdx_x) {}'
-    info = FunctionInfo("k", ("int32", "int32", "int64"), ("threadIdx.x",))
-    (here / "k.cu").write_text(source)
-    (here / "k.tvm_meta.json").write_text(json.dumps(table_json(info)))
-    tc.tvm.load(here / "k.cu", arch="sm_90").k(1, 2, 3, 32)
-    (launch,) = driver_stub.launches()
-    assert (launch.values("iiq"), launch.block) == ((1, 2, 3), (32, 1, 1))

@@ -88,8 +88,8 @@ class Description(Mapping[str, Launched]):
 
         Raises
         ------
-        OSError, TypeError, ValueError
-            The file cannot be read, or is no description; the message names the place in it.
+        TypeError, ValueError
+            It is no description; the message names the place in it.
         """
         label, values, path = read_source(source, "description")
         with told(label):
@@ -105,11 +105,6 @@ class Description(Mapping[str, Launched]):
         ----------
         source : Module or path
             A loaded module, or a shared object or object file of one.
-
-        Raises
-        ------
-        OSError, ValueError
-            The file cannot be read, or this package did not build it.
         """
         path = getattr(source, "path", source)
         if not (manifest := manifest_of(path)):
@@ -219,15 +214,9 @@ def load_description(
     name : str, optional
         The module's name. Default: the description's, else its file's without suffix.
     cuda_sources, keep_module_alive, **options
-        As in `load_inline`; they override the description. An image in `embed_cubin` replaces that
-        of its name, one without a name the only one. Sources become the image ``kernels``.
-
-    Raises
-    ------
-    OSError, TypeError, ValueError
-        The description or an image cannot be read, or an argument is wrong.
-    CompileError, BuildError, ToolchainError
-        As in `load_inline`.
+        As in `load_inline`, as is what it raises; they override the description. An image in
+        `embed_cubin` replaces that of its name, one without a name the only one. Sources become the
+        image ``kernels``.
     """
     arguments = _arguments(description, name, {"cuda_sources": cuda_sources, **options})
     return load_inline(keep_module_alive=keep_module_alive, **arguments)

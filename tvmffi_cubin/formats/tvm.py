@@ -7,7 +7,6 @@ a table alone, whose launches go with any image. TVM itself is never imported.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,8 +70,8 @@ def load(
     Parameters
     ----------
     source : path or bytes
-        The file of an image (``k.cubin``, or ``.ptx``, ``.fatbin``, ``.cu``), beside which its
-        table lies, ``k.tvm_meta.json``; or a module as TVM saves it to bytes, or a file of such.
+        The file of an image (``k.cubin``, or ``.ptx``, ``.fatbin``), beside which its table lies,
+        ``k.tvm_meta.json``; or a module as TVM saves it to bytes, or a file of such.
     name : str, optional
         The module's name. Default: the file's, without its suffix.
     keep_module_alive, **options
@@ -80,16 +79,11 @@ def load(
     """
     path = Path("tvm_module" if isinstance(source, bytes) else os.fsdecode(source))
     code = source if isinstance(source, bytes) else path.read_bytes()
-    is_source, stem = path.suffix == ".cu", path.stem
-    if path.suffix in (".cubin", ".ptx", ".fatbin", ".cu"):
+    if path.suffix in (".cubin", ".ptx", ".fatbin"):
         rows = _rows(path.with_suffix(".tvm_meta.json"))
     else:
         with told(str(path)):
-            format_, code, rows = binary_module(code)
-        is_source = format_ == "cuda"
-    # A source's parameters are found by their names, a table's are told by their places.
-    taken = set(re.findall(r"\w+", code.decode(), flags=re.ASCII)) if is_source else ()
-    kernels = {"cuda_sources": code.decode()} if is_source else {"embed_cubin": {"kernels": code}}
-    functions = make_launches(rows, taken)
-    given: dict[str, Any] = {**options, **kernels, "functions": functions}
-    return load_inline(name or stem, keep_module_alive=keep_module_alive, **given)
+            code, rows = binary_module(code)
+    made = {"functions": make_launches(rows), "embed_cubin": {"kernels": code}}
+    given: dict[str, Any] = {**options, **made, "keep_module_alive": keep_module_alive}
+    return load_inline(name or path.stem, **given)

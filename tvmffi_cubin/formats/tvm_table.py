@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from io import BytesIO
 from typing import Any, Final, NamedTuple
 
 from ..launches.launch import Launch
@@ -81,22 +82,17 @@ def _json_row(name: str, row: Mapping[str, Any]) -> FunctionInfo:
     return FunctionInfo(name, tuple(row["arg_types"]), tuple(tags), **others)
 
 
-def make_launches(rows: Iterable[FunctionInfo], taken: Collection[str] = ()) -> dict[str, Launch]:
-    """Return how functions launch; their parameters have other names than those `taken`.
+def make_launches(rows: Iterable[FunctionInfo]) -> dict[str, Launch]:
+    """Return how functions launch.
 
     They take the kernel's arguments and then the values of the launch, in the order of the tags or
     fields; flags take none. A ValueError names what a `Launch` has no counterpart of.
     """
-    return {row.name: _launch(row, taken) for row in rows}
+    return {row.name: _launch(row) for row in rows}
 
 
-def _launch(info: FunctionInfo, taken: Collection[str]) -> Launch:
-    def free(name: str) -> str:
-        while name in taken:
-            name += "_"
-        return name
-
-    params = [f"{_c_type(info, i)} {free(f'arg{i}')}" for i in range(len(info.arg_types))]
+def _launch(info: FunctionInfo) -> Launch:
+    params = [f"{_c_type(info, i)} arg{i}" for i in range(len(info.arg_types))]
     conditions: list[str] = []
     fields: dict[str, Any] = {}
     sizes: dict[str, dict[str, str]] = {"grid": {}, "block": {}}
@@ -108,7 +104,7 @@ def _launch(info: FunctionInfo, taken: Collection[str]) -> Launch:
             continue
         if word == "use_required_block_dimension":  # the image says it, and is asked
             continue
-        name = free(word.removeprefix("use_").replace(".", "_"))
+        name = word.removeprefix("use_").replace(".", "_")
         params.append(f"{'void*' if word == 'stream' else 'int64_t'} {name}")
         field_, _, axis = word.replace("cluster_dim_", "cluster_dim.").partition(".")
         field_ = _AXES.get(field_, field_)
@@ -180,55 +176,41 @@ def binary_rows(data: bytes) -> list[FunctionInfo]:
     return rows
 
 
-def binary_module(data: bytes) -> tuple[str, bytes, list[FunctionInfo]]:
-    """Read a module; raises ValueError where it is none.
-
-    Returns a format (``"cubin"``, ``"ptx"``, ``"fatbin"`` or ``"cuda"``), the code, and its table.
-    """
+def binary_module(data: bytes) -> tuple[bytes, list[FunctionInfo]]:
+    """Read a module's image and table; raises ValueError where it is none, or has source."""
     (*_, format_), rows, (code, *_) = _read(data, _MODULES)
-    if format_ not in ("cubin", "ptx", "fatbin", "cuda"):
-        raise ValueError(f"the format is {format_[:80]!r}, wanted cubin, ptx, fatbin or cuda")
-    return format_, code, rows
+    if format_ not in ("cubin", "ptx", "fatbin"):
+        raise ValueError(f"the format is {format_[:80]!r}, wanted cubin, ptx or fatbin")
+    return code, rows
 
 
 def _read(data: bytes, wholes: tuple[tuple[Any, Any], ...]) -> tuple[Any, list[FunctionInfo], Any]:
     """Return what is before a table, its rows, and what is behind, by the layout that fits."""
     for function in _FUNCTIONS:
         for before, after in wholes:
-            reader = _Reader(data)
+            rest = BytesIO(data)
             try:
-                head = reader.read(before)
-                found = head, [_row(x) for x in reader.read([function])], reader.read(after)
-            except ValueError:
+                head, rows, tail = _parsed((before, [function], after), rest)
+                found = head, [*map(_row, rows)], tail
+            except (ValueError, OverflowError, struct.error):
                 continue
-            if reader.at == len(data):
+            if not rest.read(1):
                 return found
     raise ValueError("it is damaged, or in none of TVM's binary forms, versions 0 to 2")
 
 
-class _Reader:
-    """Reads one layout after the other; raises ValueError where the data ends or is no text."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data, self.at = data, 0
-
-    def read(self, layout: Any) -> Any:
-        if isinstance(layout, list):
-            return tuple(self.read(layout[0]) for _ in range(self.read(_SIZE)))
-        if isinstance(layout, tuple):
-            return tuple(map(self.read, layout))
-        if layout in ("text", "bytes"):
-            data = self._take(self.read(_SIZE))
-            return data if layout == "bytes" else data.decode()
-        found = struct.unpack(layout, self._take(struct.calcsize(layout)))
-        return found if layout == _DTYPE else found[0]
-
-    def _take(self, size: int) -> bytes:
-        data = self.data[self.at : self.at + size]
-        if len(data) < size:
+def _parsed(layout: Any, data: BytesIO) -> Any:
+    if isinstance(layout, list):
+        return [_parsed(layout[0], data) for _ in range(_parsed(_SIZE, data))]
+    if isinstance(layout, tuple):
+        return tuple(_parsed(x, data) for x in layout)
+    if layout in ("text", "bytes"):
+        found = data.read(size := _parsed(_SIZE, data))
+        if len(found) < size:
             raise ValueError("the data ends")
-        self.at += size
-        return data
+        return found if layout == "bytes" else found.decode()
+    values = struct.unpack(layout, data.read(struct.calcsize(layout)))
+    return values if layout == _DTYPE else values[0]
 
 
 def _row(values: tuple[Any, ...]) -> FunctionInfo:
@@ -237,8 +219,8 @@ def _row(values: tuple[Any, ...]) -> FunctionInfo:
     inner = rest.pop(0) if is_newest else name
     if (name == _MARKER) != is_newest or inner not in (key, ""):  # older TVMs leave it empty
         raise ValueError(f"function {key!r} is of another version")
-    types, tags, extra, fields, *_ = (*rest, (), ())
-    return FunctionInfo(key, tuple(map(_type_name, types)), tags, extra, fields)
+    types, *others = rest[:4]
+    return FunctionInfo(key, tuple(map(_type_name, types)), *map(tuple, others))
 
 
 def _type_name(dtype: tuple[int, int, int]) -> str:

@@ -135,8 +135,5 @@ def kernel_type(type_: str) -> str:
     is_pointer, const = type_.startswith("*"), type_.startswith("*k")
     name = type_.removeprefix("*k" if const else "*")
     if name not in (POINTEES if is_pointer else SCALARS):
-        raise ValueError(
-            f"{type_!r} is no type of Triton's that a kernel is launched with; there are "
-            f"{', '.join(SCALARS)}, pointers to them (*fp32) and tensordesc<fp16[64,64]>"
-        )
+        raise ValueError(f"{type_!r} is no type of Triton's; there are {', '.join(SCALARS)}, *fp32")
     return f"{'const ' if const else ''}{POINTEES[name]}*" if is_pointer else SCALARS[name]
