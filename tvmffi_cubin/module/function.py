@@ -69,11 +69,8 @@ class Function(tvm_ffi.Function):
     def configure(self, **options: Any) -> Function:
         """Set launch options by name; None keeps what was set before.
 
-        Parameters
-        ----------
-        **options
-            `stream`, `grid` (in blocks), `block`, `dynamic_smem_bytes`, and the attributes of a
-            `Launch` (``cluster``, ``programmatic_dependent_launch``, ``priority``, ...), as values.
+        `stream`, `grid` (in blocks), `block`, `dynamic_smem_bytes`, and the attributes of a
+        `Launch` (``cluster``, ``programmatic_dependent_launch``, ``priority``, ...), as values.
         """
         from .configured import configured
 

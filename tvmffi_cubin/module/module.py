@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -28,10 +28,7 @@ _spellings: dict[str, dict[tuple[int, int], str]] = {}
 
 
 class Module(tvm_ffi.Module):
-    """A loaded shared object; ``mod.k`` and ``mod["k"]`` are its functions.
-
-    Iterating yields the names of those that were generated.
-    """
+    """A loaded shared object; ``mod.k`` and ``mod["k"]`` are its functions."""
 
     path: str
     """Where it was loaded from. Pickles of the module, or of a function, hold it, not the file."""
@@ -96,12 +93,10 @@ class Module(tvm_ffi.Module):
             return artifact.cubins(self.manifest.get("images", {}))
 
     def preload(self, device: Any = None) -> None:
-        """Load images and kernels on a device ahead of the first launch or graph capture.
+        """Load images and kernels ahead of the first launch or graph capture.
 
-        Parameters
-        ----------
-        device : int, torch.device or the like, optional
-            Default: the current device, 0 in a thread that has none.
+        `device` is an int, a torch.device or the like; by default the current one, 0 in a thread
+        that has none.
         """
         from .stream import device_ordinal
 
@@ -156,10 +151,6 @@ class Module(tvm_ffi.Module):
     def _entry(self, name: str) -> tvm_ffi.Function:
         """Return one of the launcher's own entries; raises AttributeError where there is none."""
         return super().get_function(f"_tvmffi_cubin_{name}")
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the generated functions' names."""
-        return iter(self.functions)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle its path: it is loaded where it is unpickled."""
