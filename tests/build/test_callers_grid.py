@@ -14,7 +14,6 @@ extern "C" __global__ void named(int function, int grid) {}
 FUNCTIONS = {
     "fixed": Launch(kernel="k", block=128, meta={"BLOCK": 64, "MODE": "fast"}),
     "named": Launch(block=32),
-    "clusters": Launch(kernel="k", block=32, cluster=2, blocks_per_program=2),
     "either": Dispatch(
         [Launch(kernel="k", block=32, when="n < 10"), Launch(kernel="k", block=64)],
     ),
@@ -73,15 +72,6 @@ def test_a_grid_s_function_is_called_at_each_call_and_goes_with_other_options(mo
 def test_a_kernel_s_parameters_may_have_any_name(mod, driver_stub):
     mod.named[lambda meta: meta["grid"]](function=3, grid=5)
     assert shape(driver_stub) == ((5, 1, 1), (32, 1, 1))
-
-
-def test_a_grid_may_count_several_blocks_as_one(mod, driver_stub, x):
-    mod.clusters[3, 2](x, 1)
-    assert shape(driver_stub) == ((6, 2, 1), (32, 1, 1))
-    mod.clusters[lambda meta: 5](x, 1)
-    assert shape(driver_stub) == ((10, 1, 1), (32, 1, 1))
-    mod.clusters.configure(grid=4)(x, 1)
-    assert shape(driver_stub) == ((4, 1, 1), (32, 1, 1))
 
 
 def test_instances_take_a_grid_together(mod, driver_stub, x):

@@ -32,7 +32,7 @@ SHAPE = {"grid": 1, "block": 32}
 FUNCTIONS = {
     "saxpy": Launch(grid="ceil_div(n, 256)", block=256, args={"n": "x.numel"}, strided="y"),
     "called": Launch(kernel="saxpy"),
-    "blocks": Launch(kernel="assumed", block=64, meta={"BLOCK": 64}, blocks_per_program=2),
+    "blocks": Launch(kernel="assumed", block=64, meta={"BLOCK": 64}),
     "tiles": Launch(
         grid=("ceil_div(n, 8)", 2),
         block=32,

@@ -57,16 +57,17 @@ def test_a_grid_is_an_expression_or_a_function_that_is_traced(driver_stub, grid,
 
 
 def test_a_grid_counts_programs_which_may_be_clusters(driver_stub):
-    grids = {"function": lambda meta: (meta["n"], 2), "text": "n", "number": 3, "free": None}
+    grids = {"function": lambda meta: (meta["n"], 2), "text": "n", "number": 3}
     made = {name: compiled(grid, num_ctas=2) for name, grid in grids.items()}
     mod = load("triton_clusters", **made)
     x = cuda_array(driver_stub, 64)
-    free = (mod.free[4], mod.free[lambda meta: (meta["n"], 3)])
-    for function in (mod.function, mod.text, mod.number, *free):
+    for function in (mod.function, mod.text, mod.number):
         function(x, x, 1, 5)
     grids = [launch.grid for launch in driver_stub.launches()]
-    assert grids == [(10, 2, 1), (10, 1, 1), (6, 1, 1), (8, 1, 1), (10, 3, 1)]
+    assert grids == [(10, 2, 1), (10, 1, 1), (6, 1, 1)]
     assert {launch.cluster for launch in driver_stub.launches()} == {(2, 1, 1)}
+    with pytest.raises(ValueError, match="give grid="):
+        compiled(None, num_ctas=2)
 
 
 def test_without_a_grid_callers_give_it_as_they_do_to_triton(driver_stub):

@@ -78,7 +78,6 @@ _CHECKS: Checks = {
     "multiple_of": partial(_each, check=power_of_two),
     "equal_to": partial(_each, check=integer),
     "meta": lambda _, value: dict(value),
-    "blocks_per_program": integer,
     "stream": figure,
     "device": figure,
 }
@@ -143,8 +142,6 @@ class Launch(Record, checks=_CHECKS):
     meta : mapping of str to int, float, bool, str or None, optional
         What a caller's grid function, ``mod.k[lambda meta: ...](...)``, finds in its mapping beside
         the arguments.
-    blocks_per_program : int
-        Blocks in x for each program that a caller's ``mod.k[grid]`` counts.
     stream : str or int, optional
         The handle of the ``CUstream`` to launch on, such as the name of an int64 or ``void*``
         parameter; 0 is CUDA's legacy default stream. ``k.on(stream)`` overrides it. Default: the
@@ -184,7 +181,6 @@ class Launch(Record, checks=_CHECKS):
     multiple_of: Mapping[str, int] | None = None
     equal_to: Mapping[str, int] | None = None
     meta: Mapping[str, Any] | None = None
-    blocks_per_program: int = 1
     stream: Figure | None = None
     device: Figure | None = None
 

@@ -39,12 +39,10 @@ def dimensions(what: str, value: Any) -> Dimensions:
 
 def shaped(function: Function, shape: Any) -> Callable[..., Any]:
     """Return ``function[shape]``, and keep it for next time."""
-    blocks = function._blocks_per_program
-    if blocks is not None and callable(shape):
+    if function._takes_grid and callable(shape):
         return partial(call_by_grid, function, shape)
-    if blocks is not None:
-        x, y, z = dimensions("grid", shape)
-        given: dict[str, Any] = {"grid": (x * blocks, y, z)}
+    if function._takes_grid:
+        given = {"grid": shape}
     elif isinstance(shape, tuple) and len(shape) in (2, 3):
         given = dict(zip(("grid", "block", "dynamic_smem_bytes"), shape, strict=False))
     else:
@@ -90,7 +88,7 @@ def with_options(function: Function, options: Options) -> Function:
     """Return a function with these options, made before or now."""
     made = function._kept.get(options)
     if made is None:
-        kind = Function if function._blocks_per_program is None else WithKeywords
+        kind = WithKeywords if function._takes_grid else Function
         stream, grid, block, smem, attributes = options
         packed = b"".join(_ATTRIBUTE.pack(*item) for item in attributes) or None
         none = (None, None, None)

@@ -189,12 +189,10 @@ class Function(tvm_ffi.Function):
         return known[0] if all(names == known[0] for names in known) else None
 
     @cached_property
-    def _blocks_per_program(self) -> int | None:
-        """What a caller's grid counts in x; None where callers do not give a grid alone."""
+    def _takes_grid(self) -> bool:
+        """Whether callers give it a grid alone."""
         firsts = [x["launches"][0] for x in self._instances]
-        found = {x.get("blocks_per_program", 1) for x in firsts}
-        is_callers = all("grid" not in x and "block" in x for x in firsts)
-        return found.pop() if is_callers and len(found) == 1 else None
+        return all("grid" not in x and "block" in x for x in firsts)
 
     def _ordered(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """Return arguments by position; keywords in their places."""

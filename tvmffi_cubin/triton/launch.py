@@ -55,11 +55,12 @@ def make_launch(
     special: dict[str, Any] = {}
     if ctas > 1:
         special |= {"cluster": ctas, "cluster_scheduling_policy": "spread"}
+    if grid is None and ctas > 1:
+        raise ValueError("with num_ctas a program is several blocks: give grid=")
     if grid is None:  # then callers' functions are told the constants
         constants = {name: plain(x) for name, x in kernel.constants.items()}
         plain_types = bool | int | float | str | None
         special["meta"] = {x: y for x, y in constants.items() if isinstance(y, plain_types)}
-        special["blocks_per_program"] = ctas
     else:
         special["grid"] = launch_grid(kernel, grid)
     signature = ", ".join(f"{type_} {name}" for name, type_, _ in slots)
