@@ -44,7 +44,8 @@ def main() -> None:
         return
     x = torch.rand(64 * 128, device="cuda")
     y = torch.empty_like(x)
-    largest = mod.add_next.occupancy(cluster=2).max_cluster_blocks  # 16 on an H100 or H200
+    found = mod.add_next.configure(cluster=2).occupancy()
+    largest = found.max_cluster_blocks  # 16 on an H100 or H200
     size = 2
     while size <= largest:  # more than 8 are not portable: opted into by itself
         mod.add_next(x, y, size)

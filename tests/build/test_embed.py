@@ -269,7 +269,7 @@ def test_without_functions_every_kernel_is_one(driver_stub: DriverStub):
     [
         ("none.cubin -o libk.so", "No such file"),
         ("k.cubin k.cubin -o libk.so", "are both 'k': write other=k.cubin"),
-        ("k.cubin -o libk.so --functions bad.json", "bad.json: it is no JSON"),
+        ("k.cubin -o libk.so --functions bad.json", "bad.json: Expecting property name"),
         ("k.cubin -o libk.so --functions odd.json", "odd.json: functions.saxpy: Launch: block[0]"),
     ],
 )

@@ -153,7 +153,7 @@ def test_what_the_build_could_not_see_is_read_from_the_file(loaded, driver_stub)
     with pytest.raises(tc.LaunchLimitError, match="small: .*128.*64"):
         loaded.small(x)
     loaded.paired(x)
-    assert loaded.small.occupancy(block=64).max_threads == 64
+    assert loaded.small[1, 64].occupancy().threads == 64
 
 
 def test_ptx_and_fatbins_do_as_well(copy, driver_stub):

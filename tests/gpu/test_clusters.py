@@ -60,7 +60,7 @@ def mod():
 
 @pytest.mark.parametrize("size", [2, 16])
 def test_a_block_reads_its_neighbour_s_shared_memory(mod, size):
-    if size > mod.add_next.occupancy(cluster=2).max_cluster_blocks:
+    if size > mod.add_next.configure(cluster=2).occupancy().max_cluster_blocks:
         pytest.skip(f"the GPU has no clusters of {size}")
     x = torch.rand(64 * 128, device="cuda")
     y = torch.empty_like(x)
@@ -103,9 +103,9 @@ def test_a_cluster_that_the_kernel_fixes(mod):
 
 def test_occupancy_is_torch_s(mod):
     properties = torch.cuda.get_device_properties(0)
-    found = mod.shape.occupancy(1024)
+    found = mod.shape[1, 1024].occupancy()
     assert found.threads_per_sm == properties.max_threads_per_multi_processor
     assert found.max_cooperative_blocks == found.blocks_per_sm * properties.multi_processor_count
     assert found.max_dynamic_smem_bytes <= properties.shared_memory_per_block_optin
     assert found.blocks_per_sm == found.threads_per_sm // 1024
-    assert mod.shape.occupancy(32, cluster=2).max_active_clusters > 0
+    assert mod.shape[1, 32].configure(cluster=2).occupancy().max_active_clusters > 0

@@ -80,29 +80,15 @@ class Function(tvm_ffi.Function):
         """Call with arguments by position or by name."""
         self(*self._ordered(args, kwargs))
 
-    def occupancy(
-        self,
-        block: Any = None,
-        dynamic_smem_bytes: int | None = None,
-        *,
-        cluster: Any = None,
-        device: Any = None,
-    ) -> Occupancy:
-        """Return how much of the function's only kernel fits on a device at once.
+    def occupancy(self, device: Any = None) -> Occupancy:
+        """Return how much of its one kernel fits on a device at once, the current one by default.
 
-        Parameters
-        ----------
-        block, cluster : int or sequence of up to three, optional
-            Threads per block, blocks per cluster. Default: the launch's own, if they are constant.
-        dynamic_smem_bytes : int, optional
-            Dynamic shared memory per block. Default: the launch's own.
-        device : int or torch.device, optional
-            Default: the current one.
+        What of block, shared memory and cluster the launch computes is set as for a call:
+        ``k[1, 256].configure(cluster=2).occupancy()``.
         """
         from .occupancy import occupancy
 
-        given = {"block": block, "dynamic_smem_bytes": dynamic_smem_bytes, "cluster": cluster}
-        return occupancy(self, given, device)
+        return occupancy(self, device)
 
     @property
     def params(self) -> tuple[tuple[str, str], ...]:

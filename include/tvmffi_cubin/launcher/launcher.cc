@@ -154,19 +154,14 @@ TVMFFI_CUBIN_ENTRY(occupancy, ModulePlan) {
   GateUse use(&kernel->image->gate);
   const Status status = OccupancyOf(kernel, device, config, &found);
   if (!status.ok()) return FailKernel("occupancy", *kernel, device, nullptr, status);
-  const auto kernels = [&](CUfunction_attribute attribute) {
-    return KernelAttribute(kernel->handle, device, attribute);
-  };
   const auto devices = [&](CUdevice_attribute attribute) {
     return DeviceAttribute(device, attribute);
   };
-  const int smem = kernels(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+  const int smem = KernelAttribute(kernel->handle, device, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
   Text text;
-  text.Add("[%d,%d,%d,%lld,%d,%d,%d,%d,%d,%d,%d]", device, found.blocks_per_sm,
+  text.Add("[%d,%d,%d,%lld,%d,%d,%d]", device, found.blocks_per_sm,
            devices(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR),
            static_cast<long long>(found.cooperative_blocks), found.cluster_blocks, found.clusters,
-           kernels(CU_FUNC_ATTRIBUTE_NUM_REGS), smem, kernels(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES),
-           kernels(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
            devices(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) - smem);
   return ReturnText(text.chars, text.used, result);
 }
