@@ -148,7 +148,7 @@ def test_no_device_and_no_arch_says_to_give_one(driver_stub):
 
 def test_a_tvm_ffi_that_is_too_old_says_what_is_needed(ops, monkeypatch):
     monkeypatch.setattr(tvm_ffi, "__version__", "0.1.9")
-    with pytest.raises(tc.ToolchainError, match=r"tvm-ffi 0\.1\.9 is too old, 0\.1\.15 or newer"):
+    with pytest.raises(tc.ToolchainError, match=r"tvm-ffi 0\.1\.9 is too old: pip install"):
         tc.load_module(ops.path)
 
 

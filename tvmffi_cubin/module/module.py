@@ -106,8 +106,7 @@ class Module(tvm_ffi.Module):
         """Unload the images and release the devices' contexts; the next launch loads them again.
 
         Waits for calls in progress, not for running kernels. Graphs with the kernels cannot be
-        replayed afterwards. What C++ functions have loaded stays. If the driver refuses, a
-        LaunchError, the rest is unloaded, and another call tries again.
+        replayed afterwards. What C++ functions have loaded stays.
         """
         if self.functions:
             self._entry("unload")()
@@ -201,12 +200,8 @@ def load_module(
 
     Raises
     ------
-    BuildError
-        It is not a shared object, or lacks a symbol or a library.
-    ToolchainError
-        The installed tvm-ffi is too old.
-    OSError, ValueError
-        The file does not exist; `generate` names an image that is not in a file.
+    BuildError, ToolchainError
+        It is not a shared object, or lacks a symbol or a library; tvm-ffi is too old.
     """
     check_tvm_ffi()
     name = os.path.abspath(path)
@@ -218,9 +213,8 @@ def load_module(
         if os.statvfs(name).f_flag & os.ST_NOEXEC:
             message += "\nIts file system is mounted noexec: set TVMFFI_CUBIN_CACHE_DIR to another"
         where = os.path.dirname(name)
-        raise BuildError(
-            message, command=f"dlopen {name}", output=str(error), directory=where
-        ) from None
+        told = {"command": f"dlopen {name}", "output": str(error), "directory": where}
+        raise BuildError(message, **told) from None
     module = Module.__new__(Module)
     module.__move_handle_from__(raw)
     module.path = name
@@ -250,7 +244,5 @@ def check_tvm_ffi() -> None:
     """Raise ToolchainError where tvm-ffi is too old; other packages pin old ones."""
     numbers = re.findall(r"\d+", tvm_ffi.__version__)[:3]
     if [*map(int, numbers)] < [0, 1, 15]:
-        raise ToolchainError(
-            f"tvm-ffi {tvm_ffi.__version__} is too old, 0.1.15 or newer is needed: "
-            "pip install --upgrade apache-tvm-ffi"
-        )
+        old = f"tvm-ffi {tvm_ffi.__version__} is too old"
+        raise ToolchainError(f"{old}: pip install --upgrade 'apache-tvm-ffi>=0.1.15'")

@@ -38,10 +38,7 @@ def schema(function: Function) -> str:
     Memory behind pointers to const is read, all other memory written.
     """
     if any("grid" not in x for i in function._instances for x in i["launches"]):
-        raise TypeError(
-            f"torch_library: {function.name} has no grid of its own, and torch's operators pass "
-            f"none: give functions={{{function.name!r}: Launch(grid=..., block=...)}}"
-        )
+        raise TypeError(f"torch_library: {function.name} has no grid of its own: give it a Launch")
     parameters = []
     for index, (name, text) in enumerate(function.params):
         types = [parse_type(x) for x in text.split(" | ")]
@@ -52,10 +49,8 @@ def schema(function: Function) -> str:
         elif kind in _SCALARS:
             declared = _SCALARS[kind]
         else:
-            raise TypeError(
-                f"torch_library: {function.name} takes {text} {name}, for which torch's operators "
-                "have no type: give it by Launch(args=...)"
-            )
+            what = f"{function.name} takes {text} {name}, for which torch's operators have no type"
+            raise TypeError(f"torch_library: {what}: give it by Launch(args=...)")
         is_usable = name.isidentifier() and not keyword.iskeyword(name)
         parameters.append(f"{declared} {name if is_usable else f'arg{index}'}")
     return f"({', '.join(parameters)}) -> ()"

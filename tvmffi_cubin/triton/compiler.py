@@ -70,8 +70,6 @@ def compile(  # noqa: A001 - as Triton's own is called
         Triton does not compile it; the message has Triton's text.
     ToolchainError
         Triton is missing or too old, or there is no GPU and no `arch`.
-    TypeError, ValueError
-        An argument is wrong; the message says how to fix it.
     """
     try:
         triton: Any = importlib.import_module("triton")

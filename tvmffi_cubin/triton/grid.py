@@ -14,8 +14,8 @@ from ..launches.values import plain
 from .kernel import Argument, CompiledKernel, tuple_like, unwrapped
 
 _REMEDY = (
-    "write the grid as an expression, such as grid='ceil_div(n, BLOCK)', or leave it to callers: "
-    "without grid=, mod.k[grid](...) takes any Python function at each call"
+    "write the grid as an expression, grid='ceil_div(n, BLOCK)', or leave it to callers: without "
+    "grid=, mod.k[grid](...) takes any Python function"
 )
 # What follows a dot is no name of its own: x.shape.
 _NAME = r"(?<![\w.])[^\W\d]\w*"
@@ -55,8 +55,8 @@ def _traced(kernel: CompiledKernel, function: Any) -> Any:
     try:
         return function({name: _symbols(x) for name, x in kernel.arguments.items()})
     except Exception as error:
-        what = f"no argument {error}" if isinstance(error, KeyError) else str(error)
-        raise TypeError(f"grid: the function cannot be traced: {what}\n{_REMEDY}") from error
+        what = f"grid: the function cannot be traced: {type(error).__name__}: {error}"
+        raise TypeError(f"{what}\n{_REMEDY}") from error
 
 
 def _symbols(value: Any) -> Any:

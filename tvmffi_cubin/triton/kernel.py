@@ -84,9 +84,7 @@ def supported_version(text: str) -> tuple[int, int]:
     """Return major and minor version of Triton's."""
     major, minor = map(int, text.split(".")[:2])
     if (major, minor) < (3, 6):
-        raise ToolchainError(
-            f"Triton {text} is too old, 3.6 or newer is wanted; run: pip install --upgrade triton"
-        )
+        raise ToolchainError(f"Triton {text} is too old; run: pip install --upgrade 'triton>=3.6'")
     return major, minor
 
 

@@ -99,8 +99,6 @@ def _example(triton: Any, value: Any) -> Any:
     """Return an example in a form that Triton takes."""
     if isinstance(value, tuple):
         return tuple_like(value, [_example(triton, item) for item in value])
-    if type(value).__module__ == "numpy" and hasattr(value, "item") and not value.shape:
-        return value.item()
     if hasattr(value, "dtype") and hasattr(value, "shape") and not hasattr(value, "data_ptr"):
         return triton.runtime.jit.MockTensor(value.dtype)
     return triton.runtime.jit.MockTensor.wrap_dtype(value)
