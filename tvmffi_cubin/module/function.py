@@ -149,9 +149,10 @@ class Function(tvm_ffi.Function):
     @cached_property
     def _facts(self) -> Mapping[str, Any]:
         """What the manifest says of it."""
-        facts: Mapping[str, Any] | None = self._module.manifest["functions"].get(self.name)
+        known = self._module.manifest.get("functions", {})
+        facts: Mapping[str, Any] | None = known.get(self.name)
         if facts is None:
-            raise TypeError(f"{self.name} is written in C++, which sets its launches itself")
+            raise TypeError(f"{self.name} is a C++ function, which sets its launches itself")
         return facts
 
     @property
