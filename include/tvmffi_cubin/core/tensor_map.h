@@ -15,21 +15,20 @@ struct TensorMapTypeFacts {
   const char* name;
   uint8_t code;  // DLPack's, of the types that tensors have
   uint8_t bits;
-  uint8_t align;         // of addresses and strides, in bytes
-  uint8_t inner_factor;  // of which the innermost dimension is a multiple
+  uint8_t align;  // of addresses and strides, in bytes
 };
 
 // What is known of a type, by CUDA's number: headers before 12.8 lack the packed ones.
 inline const TensorMapTypeFacts& FactsOf(int type) {
   static constexpr TensorMapTypeFacts kFacts[] = {
-      {"uint8", kDLUInt, 8, 16, 1},           {"uint16", kDLUInt, 16, 16, 1},
-      {"uint32", kDLUInt, 32, 16, 1},         {"int32", kDLInt, 32, 16, 1},
-      {"uint64", kDLUInt, 64, 16, 1},         {"int64", kDLInt, 64, 16, 1},
-      {"float16", kDLFloat, 16, 16, 1},       {"float32", kDLFloat, 32, 16, 1},
-      {"float64", kDLFloat, 64, 16, 1},       {"bfloat16", kDLBfloat, 16, 16, 1},
-      {"float32_ftz", kDLFloat, 32, 16, 1},   {"tfloat32", kDLFloat, 32, 16, 1},
-      {"tfloat32_ftz", kDLFloat, 32, 16, 1},  {"16u4_align8b", kDLUInt, 4, 16, 2},
-      {"16u4_align16b", kDLUInt, 4, 32, 128}, {"16u6_align16b", kDLUInt, 6, 32, 128},
+      {"uint8", kDLUInt, 8, 16},          {"uint16", kDLUInt, 16, 16},
+      {"uint32", kDLUInt, 32, 16},        {"int32", kDLInt, 32, 16},
+      {"uint64", kDLUInt, 64, 16},        {"int64", kDLInt, 64, 16},
+      {"float16", kDLFloat, 16, 16},      {"float32", kDLFloat, 32, 16},
+      {"float64", kDLFloat, 64, 16},      {"bfloat16", kDLBfloat, 16, 16},
+      {"float32_ftz", kDLFloat, 32, 16},  {"tfloat32", kDLFloat, 32, 16},
+      {"tfloat32_ftz", kDLFloat, 32, 16}, {"16u4_align8b", kDLUInt, 4, 16},
+      {"16u4_align16b", kDLUInt, 4, 32},  {"16u6_align16b", kDLUInt, 6, 32},
   };
   return kFacts[type];
 }
@@ -110,64 +109,41 @@ inline const char* DescribeMemory(const TensorMapOptions& options, const DLTenso
   return nullptr;
 }
 
-// Says what is wrong with a map that the driver refuses, which has one answer for all of it: the
-// first number that is none of those that it takes, else what it was asked for.
+// Says what a refused map was asked to be, and what the driver takes: it has one answer for all.
 TVMFFI_CUBIN_COLD const char* AddMapRefusal(const TensorMapOptions& options,
                                             const TensorMapMemory& memory, const Status& status,
                                             Text* text) {
   static constexpr const char* kSwizzles[] = {
       "none", "32B", "64B", "128B", "128B_atom_32B", "128B_atom_32B_flip_8B", "128B_atom_64B"};
   static constexpr const char* kInterleaves[] = {"none", "16B", "32B"};
-  const TensorMapTypeFacts& facts = FactsOf(memory.type);
-  const int swizzle = options.swizzle, inner = memory.rank - 1;
-  const bool is_tiled = !options.is_im2col, is_own = options.has_global_dim;
-  const bool is_plain = options.interleave == CU_TENSOR_MAP_INTERLEAVE_NONE;
-  const int64_t align = MapAlignment(options, memory.type);
-  // Whether a number is none that the driver takes.
-  const auto is_off = [&](const char* what, int index, int64_t value, int64_t least, int64_t most,
-                          int64_t unit = 1) {
-    if (value >= least && value <= most && value % unit == 0) return false;
-    text->Add("%s[%d] is %ld, the driver takes ", what, index, value);
-    if (unit != 1) text->Add("multiples of %ld, ", unit);
-    return text->Add("%ld to %ld", least, most);
+  const auto add = [text](const char* name, const int64_t* values, int count) {
+    text->Add(", %s [", name);
+    for (int i = 0; i < count; ++i) text->Add("%s%ld", i == 0 ? "" : ", ", values[i]);
+    text->Add("]");
   };
-  bool is_found = false;
-  for (int i = 0; i <= inner && !is_found; ++i) {
-    is_found = is_off(is_own ? "global_dim" : "shape", i, memory.shape[i], 1, INT64_C(1) << 32,
-                      i == inner ? facts.inner_factor : 1) ||
-               (i != inner && is_off(options.has_global_strides ? "global_strides" : "stride", i,
-                                     memory.strides[i], 0, (INT64_C(1) << 40) - align, align)) ||
-               (i != inner && is_tiled && is_off("box_dim", i, options.box_dim[i], 1, 256)) ||
-               is_off("element_strides", i, options.element_strides[i], 1, 8);
+  text->Add("%s: %s at %p", DescribeStatus(status).chars, FactsOf(memory.type).name,
+            memory.address);
+  add("shape", memory.shape, memory.rank);
+  add("strides in bytes", memory.strides, memory.rank - 1);
+  if (options.is_im2col) {
+    add("lower_corner", options.lower_corner, memory.rank - 2);
+    add("upper_corner", options.upper_corner, memory.rank - 2);
+    text->Add(", channels_per_pixel %ld, pixels_per_column %ld", options.channels_per_pixel,
+              options.pixels_per_column);
+  } else {
+    add("box_dim", options.box_dim, memory.rank);
   }
-  // Along the innermost dimension whole 16 bytes, within what a swizzle permutes.
-  const int permuted = swizzle > 3 ? 128 : 16 << swizzle;  // bytes
-  const int64_t span = is_plain && swizzle != 0 ? permuted * 8 / facts.bits : 256;
-  const bool is_whole = facts.inner_factor == 128;
-  const bool is_free = is_whole || options.interleave == CU_TENSOR_MAP_INTERLEAVE_32B;
-  is_found = is_found || is_off(is_tiled ? "box_dim" : "channels_per_pixel", is_tiled ? inner : 0,
-                                is_tiled ? options.box_dim[inner] : options.channels_per_pixel,
-                                is_whole ? 128 : 1, is_whole ? 128 : (span < 256 ? span : 256),
-                                is_free ? 1 : 128 / facts.bits);
-  if (!is_found && reinterpret_cast<uintptr_t>(memory.address) % static_cast<uintptr_t>(align)) {
-    text->Add("the data lies at %p, wanted an address that is a multiple of %ld", memory.address,
-              align);
-    is_found = true;
-  }
-  if (!is_found) text->Add("%s", DescribeStatus(status).chars);
-  text->Add(" (%s, swizzle '%s', interleave '%s')", facts.name, kSwizzles[swizzle],
-            kInterleaves[options.interleave]);
-  if (is_found) return "ValueError";
-  const int arch = DeviceArch(CurrentDevice());
-  const bool is_new = swizzle > CU_TENSOR_MAP_SWIZZLE_128B || facts.bits < 8;
-  if (arch < 90) {
-    text->Add(". Tensor maps need a device of compute capability 9.0");
-  } else if (arch < 100 && is_new) {
-    text->Add(
-        ". Packed data types and '128B_atom_*' swizzles need a device of compute capability 10.0, "
-        "and a driver of CUDA 12.8");
-  }
-  return "LaunchError";
+  add("element_strides", options.element_strides, memory.rank);
+  const int swizzle = options.swizzle;
+  text->Add(
+      ", swizzle '%s', interleave '%s'. The driver takes an address and strides that are multiples "
+      "of %ld bytes, shapes of 1 to 2**32, boxes of 1 to 256 elements, innermost of whole 16 bytes",
+      kSwizzles[swizzle], kInterleaves[options.interleave], MapAlignment(options, memory.type));
+  if (swizzle != 0) text->Add(" and up to the swizzle's %d", swizzle > 3 ? 128 : 16 << swizzle);
+  text->Add(
+      ", element_strides of 1 to 8; packed types and '128B_atom_*' need sm_100 and a driver of CUDA "
+      "12.8, all maps sm_90");
+  return status.result == CUDA_ERROR_INVALID_VALUE ? "ValueError" : "LaunchError";
 }
 
 // Makes a map of memory in the current context; the driver's order is made here. What is checked
