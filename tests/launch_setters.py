@@ -14,18 +14,19 @@ def _pack(layout: str) -> Callable[..., bytes]:
     return lambda *values: struct.pack("<" + layout, *values).ljust(64, b"\0")
 
 
-# Setter: its number in configure.h, the attribute's number, how its value is laid out.
+RAW = 11
+# Setter: its number in configure.h, the attribute's number, how its value is laid out. What has no
+# setter of its own goes through SetAttribute.
 ATTRIBUTES: dict[str, tuple[int, int, Callable[..., bytes]]] = {
     "cluster": (4, 4, _pack("3I")),
-    "preferred_cluster": (5, 11, _pack("3I")),
+    "preferred_cluster": (RAW, 11, _pack("3I")),
     "cluster_scheduling_policy": (6, 5, _pack("i")),
     "programmatic_dependent_launch": (7, 6, _pack("i")),
-    "programmatic_event": (8, 7, _pack("Qii")),
-    "launch_completion_event": (9, 12, _pack("Qi")),
+    "programmatic_event": (RAW, 7, _pack("Qii")),
+    "launch_completion_event": (RAW, 12, _pack("Qi")),
     "cooperative": (10, 2, _pack("i")),
 }
 SHAPE = {"grid": 0, "block": 1, "dynamic_smem_bytes": 2, "stream": 3, "device": 12}
-RAW = 11
 FLAGS = ("programmatic_dependent_launch", "cooperative")
 
 
@@ -33,7 +34,13 @@ def rows(setters: Iterable[Row]) -> np.ndarray:
     """The table that configure.h reads."""
     numbers = {**SHAPE, "raw": RAW}
     numbers |= {name: number for name, (number, _, _) in ATTRIBUTES.items()}
-    table = [[numbers[name], *values, *(0,) * (3 - len(values))] for name, values in setters]
+    table = []
+    for name, values in setters:
+        words = values
+        if numbers[name] == RAW and name != "raw":
+            _, attribute, pack = ATTRIBUTES[name]
+            words = (attribute, *struct.unpack_from("<qq", pack(*values)))
+        table.append([numbers[name], *words, *(0,) * (3 - len(words))])
     return np.array(table, dtype=np.int64).reshape(-1, 4)
 
 

@@ -65,12 +65,6 @@ class __attribute__((visibility("default"))) LaunchConfig {
     return Put(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, cluster);
   }
 
-  /// Blocks of the cluster that the device takes where it has room, a multiple of SetCluster's; for
-  /// devices and drivers that know it.
-  LaunchConfig& SetPreferredCluster(Dim3 cluster) {
-    return Put(kPreferredClusterDimension, cluster);
-  }
-
   /// Whether clusters' blocks are spread over multiprocessors or balanced among them.
   LaunchConfig& SetClusterSchedulingPolicy(CUclusterSchedulingPolicy policy) {
     return Put(CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, int{policy});
@@ -82,26 +76,12 @@ class __attribute__((visibility("default"))) LaunchConfig {
     return allowed ? Put(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, 1) : *this;
   }
 
-  /// Records an event once all blocks have triggered it.
-  /// \param event An event without timing (CU_EVENT_DISABLE_TIMING); a cudaEvent_t is one.
-  /// \param flags As for cuEventRecordWithFlags.
-  /// \param trigger_at_block_start Each block triggers it as it begins.
-  LaunchConfig& SetProgrammaticEvent(CUevent event, int flags = 0,
-                                     bool trigger_at_block_start = false) {
-    return PutEvent(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT, event, flags, trigger_at_block_start);
-  }
-
-  /// Records an event without timing once all blocks have begun.
-  LaunchConfig& SetLaunchCompletionEvent(CUevent event, int flags = 0) {
-    return PutEvent(kLaunchCompletionEvent, event, flags, false);
-  }
-
   /// All blocks are resident at once, so that the grid can synchronize; false leaves it out.
   LaunchConfig& SetCooperative(bool cooperative = true) {
     return cooperative ? Put(CU_LAUNCH_ATTRIBUTE_COOPERATIVE, 1) : *this;
   }
 
-  /// Any attribute, such as CU_LAUNCH_ATTRIBUTE_PRIORITY.
+  /// Any attribute: a priority, an event, a preferred cluster.
   LaunchConfig& SetAttribute(const CUlaunchAttribute& attribute) {
     const CUlaunchAttributeValue value = attribute.value;  // perhaps one of this object's
     return Put(attribute.id, value);
@@ -114,13 +94,6 @@ class __attribute__((visibility("default"))) LaunchConfig {
   int GetDevice() const { return device_; }
 
  private:
-  LaunchConfig& PutEvent(CUlaunchAttributeID id, CUevent event, int flags, bool at_start) {
-    CUlaunchAttributeValue value{};
-    // launchCompletionEvent begins as this one, which all headers have.
-    value.programmaticEvent = {event, flags, at_start};
-    return Put(id, value);
-  }
-
   /// Puts a value, whose members all begin where the value does, and zeros behind it.
   template <typename Value>
   LaunchConfig& Put(CUlaunchAttributeID id, const Value& value) {

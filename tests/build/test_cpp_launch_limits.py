@@ -79,7 +79,7 @@ class TestRefusals:
             with driver_stub.event(timed=False) as event:
                 setters = [("programmatic_event", (event, 0, 0))]
                 launching.run(rows(setters), *arrays)
-        wanted = "launch of add_one: its event may have been made with timing"
+        wanted = "launch of add_one: programmatic launches need sm_90, and events without timing"
         assert wanted in str(error.value)
 
 

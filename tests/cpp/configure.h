@@ -30,21 +30,11 @@ inline void Apply(tvmffi_cubin::LaunchConfig* config, const int64_t* row) {
     case 4:
       config->SetCluster(ToDim3(v));
       break;
-    case 5:
-      config->SetPreferredCluster(ToDim3(v));
-      break;
     case 6:
       config->SetClusterSchedulingPolicy(static_cast<CUclusterSchedulingPolicy>(v[0]));
       break;
     case 7:
       config->SetProgrammaticDependentLaunch(first != 0);
-      break;
-    case 8:
-      config->SetProgrammaticEvent(reinterpret_cast<CUevent>(v[0]), static_cast<int>(v[1]),
-                                   v[2] != 0);
-      break;
-    case 9:
-      config->SetLaunchCompletionEvent(reinterpret_cast<CUevent>(v[0]), static_cast<int>(v[1]));
       break;
     case 10:
       config->SetCooperative(first != 0);

@@ -36,13 +36,7 @@ static_assert(!std::is_move_constructible_v<LaunchConfig>);
 static_assert(std::is_trivially_destructible_v<LaunchConfig>);
 static_assert(
     std::is_same_v<decltype(std::declval<LaunchConfig&>().SetStream(nullptr)), LaunchConfig&>);
-// The attributes that are meant by number, where the header at hand names them.
-#if CUDA_VERSION >= 12080
-static_assert(tvmffi_cubin::kPreferredClusterDimension ==
-              CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION);
-static_assert(offsetof(CUlaunchAttributeValue, preferredClusterDim) ==
-              offsetof(CUlaunchAttributeValue, clusterDim));
-#endif
+// The attribute that is meant by number, where the header at hand names it.
 #if CUDA_VERSION >= 12050
 static_assert(tvmffi_cubin::kLaunchCompletionEvent == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT);
 #endif

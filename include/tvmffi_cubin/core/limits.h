@@ -5,16 +5,18 @@
 
 TVMFFI_CUBIN_BEGIN
 
-// By number: headers before CUDA 12.8 lack some of these, and what is built with them may meet a
-// newer driver. The preferred cluster's value is laid out as `clusterDim`.
-constexpr CUlaunchAttributeID kPreferredClusterDimension = static_cast<CUlaunchAttributeID>(11);
+// By number: the first headers of CUDA 12 lack it, and what is built with them may meet a newer
+// driver.
 constexpr CUlaunchAttributeID kLaunchCompletionEvent = static_cast<CUlaunchAttributeID>(12);
+
+// The figures of a launch's shape, the first words of its configuration.
+inline constexpr const char* kFigures[] = {
+    "grid.x", "grid.y", "grid.z", "block.x", "block.y", "block.z", "dynamic_smem_bytes"};
 
 // Adds what a refused launch did wrong: a limit, "grid.y is 70000, device 0 allows 65535", or what
 // the driver's answer tells of. False where that is not known.
 TVMFFI_CUBIN_COLD bool AddLimit(CUkernel kernel, int device, const CUlaunchConfig& config,
                                 CUresult answer, Text* text) {
-  constexpr const char* kNames[] = {"grid.x", "grid.y", "grid.z", "block.x", "block.y", "block.z"};
   constexpr CUdevice_attribute kLimits[] = {
       CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,  CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
       CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,  CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
@@ -22,9 +24,9 @@ TVMFFI_CUBIN_COLD bool AddLimit(CUkernel kernel, int device, const CUlaunchConfi
   const unsigned* const asked = &config.gridDimX;  // and the others behind it
   for (int i = 0; i < 6; ++i) {
     const int most = DeviceAttribute(device, kLimits[i]);
-    if (asked[i] == 0) return text->Add("%s is 0, the least is 1", kNames[i]);
+    if (asked[i] == 0) return text->Add("%s is 0, the least is 1", kFigures[i]);
     if (most >= 0 && asked[i] > static_cast<unsigned>(most)) {
-      return text->Add("%s is %u, device %d allows %d", kNames[i], asked[i], device, most);
+      return text->Add("%s is %u, device %d allows %d", kFigures[i], asked[i], device, most);
     }
   }
   const uint64_t threads = Volume(config.blockDimX, config.blockDimY, config.blockDimZ);
@@ -46,16 +48,15 @@ TVMFFI_CUBIN_COLD bool AddLimit(CUkernel kernel, int device, const CUlaunchConfi
     if (cluster.size[i] != 0 && asked[i] % cluster.size[i] != 0) {
       return text->Add(
           "%s is %u, wanted a multiple of cluster.%c, %u: a grid counts blocks, with clusters too",
-          kNames[i], asked[i], 'x' + i, cluster.size[i]);
+          kFigures[i], asked[i], 'x' + i, cluster.size[i]);
     }
   }
-  const int arch = DeviceArch(device);
   Occupancy room;
   if (FindOccupancy(kernel, device, config, &room).ok()) {
     const uint64_t blocks = cluster.Blocks(), grid = Volume(asked[0], asked[1], asked[2]);
     if (blocks > static_cast<uint64_t>(room.cluster_blocks)) {
-      return text->Add("the cluster has %lu blocks, device %d allows %d of this shape%s", blocks,
-                       device, room.cluster_blocks, arch < 90 ? ": clusters begin with sm_90" : "");
+      return text->Add("the cluster has %lu blocks, device %d allows %d of this shape", blocks,
+                       device, room.cluster_blocks);
     }
     const auto* cooperative = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
     if (cooperative != nullptr && cooperative->cooperative != 0 &&
@@ -65,18 +66,12 @@ TVMFFI_CUBIN_COLD bool AddLimit(CUkernel kernel, int device, const CUlaunchConfi
           device, room.cooperative_blocks);
     }
   }
-  if (answer != CUDA_ERROR_NOT_SUPPORTED) return false;
-  const bool has_event = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT) != nullptr ||
-                         FindAttribute(config, kLaunchCompletionEvent) != nullptr;
   const bool is_programmatic =
-      FindAttribute(config, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) != nullptr;
-  if (arch < 90 && (has_event || is_programmatic)) {
-    return text->Add("device %d (sm_%d) has no programmatic launches, which begin with sm_90",
-                     device, arch);
-  }
-  return has_event && text->Add(
-                          "its event may have been made with timing: it must be made without "
-                          "(CU_EVENT_DISABLE_TIMING; torch.cuda.Event() is)");
+      FindAttribute(config, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) != nullptr ||
+      FindAttribute(config, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT) != nullptr ||
+      FindAttribute(config, kLaunchCompletionEvent) != nullptr;
+  return answer == CUDA_ERROR_NOT_SUPPORTED && is_programmatic &&
+         text->Add("programmatic launches need sm_90, and events without timing");
 }
 
 // What a thread's last refused launch went over: "launch of k: grid.y is 70000, ...".

@@ -8,9 +8,7 @@
 
 TVMFFI_CUBIN_BEGIN
 
-// The figures of a launch's shape, the first words of its configuration.
-inline constexpr const char* kFigures[] = {
-    "grid.x", "grid.y", "grid.z", "block.x", "block.y", "block.z", "dynamic_smem_bytes"};
+// The figures that kFigures names.
 inline unsigned* FiguresOf(CUlaunchConfig* config) {
   static_assert(offsetof(CUlaunchConfig, gridDimX) == 0 &&
                 offsetof(CUlaunchConfig, blockDimX) == 12 &&
