@@ -126,21 +126,18 @@ TVMFFI_CUBIN_COLD Status FindOccupancy(CUkernel kernel, int device, const CUlaun
     config.hStream = nullptr;
     config.attrs = &attribute;
     config.numAttrs = 0;
+    // A refusal is no failure: of what the device cannot have, none fits.
     result = entry::cuOccupancyMaxPotentialClusterSize(&found->cluster_blocks, function, &config);
-    // What the driver says of a kernel whose own cluster is larger than it may be.
-    if (result == CUDA_ERROR_INVALID_CLUSTER_SIZE) found->cluster_blocks = 0, result = {};
-    if (result != CUDA_SUCCESS) return {result, "cuOccupancyMaxPotentialClusterSize"};
-    // Of any other such kernel it tells what would fit if its size were free.
+    if (result != CUDA_SUCCESS) found->cluster_blocks = 0;
+    // Of a kernel with a cluster of its own it tells what would fit if its size were free.
     if (fixed.Blocks() != 0 && fixed.Blocks() < static_cast<uint64_t>(found->cluster_blocks)) {
       found->cluster_blocks = static_cast<int>(fixed.Blocks());
     }
     config.numAttrs = 1;
     if (cluster.size[0] != 0) {
       result = entry::cuOccupancyMaxActiveClusters(&found->clusters, function, &config);
+      if (result != CUDA_SUCCESS) found->clusters = 0;
     }
-    // One that the device cannot have at all is no failure: none of them fits.
-    if (result == CUDA_ERROR_INVALID_CLUSTER_SIZE) found->clusters = 0, result = {};
-    if (result != CUDA_SUCCESS) return {result, "cuOccupancyMaxActiveClusters"};
   }
   if (DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH) > 0) {
     const int sms = DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);

@@ -228,4 +228,13 @@ inline bool IsOnDevice(const DLTensor& tensor, int* device) {
   return __builtin_expect(is_same, 1) || TakeDevice(tensor, device);
 }
 
+// Converts an argument and checks where a tensor lives.
+TVMFFI_CUBIN_COLD Problem ConvertOn(const Param& param, const TVMFFIAny& any, int* device,
+                                    Argument* out) {
+  const Problem problem = Convert(param, any, out);
+  const bool is_elsewhere =
+      problem == Problem::kNone && out->tensor != nullptr && !IsOnDevice(*out->tensor, device);
+  return is_elsewhere ? Problem::kDevice : problem;
+}
+
 TVMFFI_CUBIN_END

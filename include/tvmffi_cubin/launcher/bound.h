@@ -19,11 +19,7 @@ struct BoundValue {
 TVMFFI_CUBIN_COLD int ConvertBound(const BoundSlot& slot, const TVMFFIAny& value, BoundValue* out) {
   if (value.type_index == kTVMFFINone) return 0;
   const Param& param = *slot.param;
-  Problem problem = Convert(param, value, &out->argument);
-  const DLTensor* tensor = out->argument.tensor;
-  if (problem == Problem::kNone && tensor != nullptr && !IsOnDevice(*tensor, &out->device)) {
-    problem = Problem::kDevice;
-  }
+  const Problem problem = ConvertOn(param, value, &out->device, &out->argument);
   if (problem == Problem::kNone) return 0;
   Text reason;
   const char* kind = AddProblem(param, value, problem, out->device, &reason);

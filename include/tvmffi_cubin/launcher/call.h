@@ -8,43 +8,20 @@
 
 TVMFFI_CUBIN_BEGIN
 
-// Returned for an instance that the arguments do not fit.
-constexpr int kDoesNotFit = 1;
-
-// Adds what is wrong with an argument; returns the error's kind.
-TVMFFI_CUBIN_COLD const char* AddProblem(const Call& call, int number, const TVMFFIAny& any,
-                                         Problem problem, int device, Text* text) {
-  const Param& param = call.instance.params[number];
-  text->Add("argument %d (%s: %s): ", number + 1, param.name, param.type);
-  return AddProblem(param, any, problem, device, text);
-}
-
-// Raises that a tensor is on another device than those before it.
-TVMFFI_CUBIN_COLD int FailDevice(const Call& call, int number, const TVMFFIAny& any, int device) {
-  Text text;
-  const char* kind = AddProblem(call, number, any, Problem::kDevice, device, &text);
-  return Fail(kind, "%s: %s", call.function.name, text.chars);
-}
-
-// Converts the arguments of a call and checks where its tensors live: 0, kDoesNotFit, which raises
-// nothing, or -1 with an error raised.
-__attribute__((always_inline)) inline int TakeArguments(Call* call, const TVMFFIAny* args,
-                                                        int num_args) {
+// Converts the arguments of a call and checks where its tensors live; false where one does not fit.
+__attribute__((always_inline)) inline bool TakeArguments(Call* call, const TVMFFIAny* args,
+                                                         int num_args) {
   const Instance& instance = call->instance;
-  if (__builtin_expect(num_args != instance.num_params, 0)) return kDoesNotFit;
+  if (__builtin_expect(num_args != instance.num_params, 0)) return false;
   int device = -1;
   for (int i = 0; i < num_args; ++i) {
-    const Param& param = instance.params[i];
-    const Problem problem = Convert(param, args[i], &call->arguments[i]);
-    if (__builtin_expect(problem != Problem::kNone, 0)) return kDoesNotFit;
-    // Tensors of two devices are wrong whichever instance is taken.
+    const Problem problem = Convert(instance.params[i], args[i], &call->arguments[i]);
+    if (__builtin_expect(problem != Problem::kNone, 0)) return false;
     const DLTensor* tensor = call->arguments[i].tensor;
-    if (tensor != nullptr && !IsOnDevice(*tensor, &device)) {
-      return FailDevice(*call, i, args[i], device);
-    }
+    if (tensor != nullptr && !IsOnDevice(*tensor, &device)) return false;
   }
   call->device = device;
-  return 0;
+  return true;
 }
 
 // Whether the conditions of an instance hold; the call notes why not.
@@ -62,18 +39,6 @@ __attribute__((noinline)) inline bool HoldConditions(Call* call) {
   return true;
 }
 
-// Raises that a launch has no grid or no block.
-TVMFFI_CUBIN_COLD int FailShape(const Call& call, bool has_grid, bool has_block) {
-  return Fail("TypeError",
-              "%s: the launch has no %s: call %s%s(...), or give the function a Launch(grid=..., "
-              "block=...)",
-              call.Site().chars,
-              has_grid    ? "block"
-              : has_block ? "grid"
-                          : "shape",
-              call.function.name, has_block ? "[grid]" : "[grid, block]");
-}
-
 // Evaluates one launch into its configuration and its kernel's parameters; on the hot path, and
 // inlined by force.
 __attribute__((always_inline)) inline int Prepare(Call* call, Launch* launch) {
@@ -81,7 +46,13 @@ __attribute__((always_inline)) inline int Prepare(Call* call, Launch* launch) {
   const CallOptions& options = call->options;
   const bool has_grid = plan.has_grid || (options.given & 1) != 0;
   const bool has_block = plan.has_block || (options.given >> 3 & 1) != 0;
-  if (__builtin_expect(!has_grid || !has_block, 0)) return FailShape(*call, has_grid, has_block);
+  if (__builtin_expect(!has_grid || !has_block, 0)) {
+    return Fail("TypeError",
+                "%s: the launch has no %s: call %s%s(...), or give the function a Launch(grid=..., "
+                "block=...)",
+                call->Site().chars, has_grid ? "block" : has_block ? "grid" : "shape",
+                call->function.name, has_block ? "[grid]" : "[grid, block]");
+  }
   CUlaunchConfig* const config = &launch->config;
   *config = options.config;
   config->hStream = call->stream;
@@ -213,10 +184,13 @@ TVMFFI_CUBIN_COLD const char* AddMisfit(Call* call, const TVMFFIAny* args, int n
     return "TypeError";
   }
   for (int i = 0; i < num_args; ++i) {
-    const Problem problem = Convert(instance.params[i], args[i], &call->arguments[i]);
-    if (problem != Problem::kNone) return AddProblem(*call, i, args[i], problem, -1, text);
+    const Param& param = instance.params[i];
+    const Problem problem = ConvertOn(param, args[i], &call->device, &call->arguments[i]);
+    if (problem == Problem::kNone) continue;
+    text->Add("argument %d (%s: %s): ", i + 1, param.name, param.type);
+    return AddProblem(param, args[i], problem, call->device, text);
   }
-  if (TakeArguments(call, args, num_args) == 0 && FindDevice(call) == 0 && !HoldConditions(call)) {
+  if (FindDevice(call) == 0 && !HoldConditions(call)) {
     text->Add("the condition '%s' %s", call->where, call->failure);
   }
   return "ValueError";
@@ -251,9 +225,7 @@ __attribute__((noinline)) inline int CallFunction(const FunctionPlan& function,
       __builtin_alloca(sizeof(Argument) * static_cast<size_t>(function.most_params + 1)));
   for (int i = 0; i < function.num_instances; ++i) {
     Call call{function, function.instances[i], options, arguments};
-    const int code = TakeArguments(&call, args, num_args);
-    if (__builtin_expect(code < 0, 0)) return -1;
-    if (__builtin_expect(code == kDoesNotFit, 0)) continue;
+    if (!TakeArguments(&call, args, num_args)) continue;
     if (__builtin_expect(!OpenDriver(), 0)) {
       return Fail("LaunchError", "%s: %s", function.name, driver_state.problem);
     }

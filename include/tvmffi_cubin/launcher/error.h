@@ -1,10 +1,86 @@
-// How a generated launcher raises an error, and what may be wrong with an argument.
+// The values that tvm-ffi passes, and how a launcher raises what is wrong with one.
 #pragma once
 
+#include <string.h>
+
 #include "plan.h"
-#include "value.h"
 
 TVMFFI_CUBIN_BEGIN
+
+// The tensor in a value, however tvm-ffi carries it; null where it is none.
+inline const DLTensor* AsTensor(const TVMFFIAny& any) {
+  if (any.type_index == kTVMFFIDLTensorPtr) return static_cast<const DLTensor*>(any.v_ptr);
+  if (any.type_index == kTVMFFITensor) return TVMFFITensorGetDLTensorPtr(any.v_obj);
+  return nullptr;
+}
+
+// The bytes of a value, in whichever form tvm-ffi carries them; null: it has none.
+inline TVMFFIByteArray BytesIn(const TVMFFIAny& any) {
+  if (any.type_index == kTVMFFIBytes) return *TVMFFIBytesGetByteArrayPtr(any.v_obj);
+  if (any.type_index == kTVMFFISmallBytes) return TVMFFISmallBytesGetContentByteArray(&any);
+  if (any.type_index != kTVMFFIByteArrayPtr) return {nullptr, 0};
+  return *static_cast<const TVMFFIByteArray*>(any.v_ptr);
+}
+
+// The text of a value; null data where it is none.
+inline TVMFFIByteArray TextIn(const TVMFFIAny& any) {
+  if (any.type_index == kTVMFFIRawStr) return {any.v_c_str, strlen(any.v_c_str)};
+  if (any.type_index == kTVMFFISmallStr) return TVMFFISmallBytesGetContentByteArray(&any);
+  if (any.type_index == kTVMFFIStr) return *TVMFFIBytesGetByteArrayPtr(any.v_obj);
+  return {nullptr, 0};
+}
+
+// Whether a value's text is this one.
+inline bool IsText(const TVMFFIByteArray& text, const char* wanted) {
+  return strlen(wanted) == text.size && memcmp(wanted, text.data, text.size) == 0;
+}
+
+// Adds an element type: "float32".
+TVMFFI_CUBIN_COLD void AddDType(const DLDataType& dtype, Text* text) {
+  TVMFFIAny name{};
+  TVMFFIDataTypeToString(&dtype, &name);
+  const TVMFFIByteArray chars = TextIn(name);
+  text->Add("%.*s", static_cast<int>(chars.size), chars.data);
+  if (name.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(name.v_obj);
+}
+
+// What a value is, for "got ...".
+TVMFFI_CUBIN_COLD Text DescribeArgument(const TVMFFIAny& any) {
+  Text text;
+  const DLTensor* tensor = AsTensor(any);
+  if (tensor != nullptr) {
+    const int type = static_cast<int>(tensor->device.device_type);
+    text.Add("a tensor of dtype ");
+    AddDType(tensor->dtype, &text);
+    text.Add(" and rank %d on ", tensor->ndim);
+    text.Add(type == kDLCPU    ? "cpu"
+             : type == kDLCUDA ? "cuda:%d"
+                               : "device %d of DLPack type %d",
+             tensor->device.device_id, type);
+  } else if (any.type_index == kTVMFFINone) {
+    text.Add("None");
+  } else if (any.type_index == kTVMFFIInt) {
+    text.Add("the int %lld", static_cast<long long>(any.v_int64));
+  } else if (any.type_index == kTVMFFIBigInt) {
+    text.Add("an int beyond 64 bits signed");
+  } else if (any.type_index == kTVMFFIBool) {
+    text.Add("the bool %s", any.v_int64 ? "True" : "False");
+  } else if (any.type_index == kTVMFFIFloat) {
+    text.Add("the float %.17g", any.v_float64);
+  } else if (any.type_index == kTVMFFIOpaquePtr) {
+    text.Add("the address %p", any.v_ptr);
+  } else if (TextIn(any).data != nullptr) {
+    text.Add("a str");
+  } else if (BytesIn(any).data != nullptr) {
+    text.Add("%zu bytes", BytesIn(any).size);
+  } else if (any.type_index == kTVMFFIOpaquePyObject) {
+    text.Add("a Python object that is no tensor, number, bytes or None");
+  } else {
+    const TVMFFIByteArray key = TVMFFIGetTypeInfo(any.type_index)->type_key;
+    text.Add("an object of type %.*s", static_cast<int>(key.size), key.data);
+  }
+  return text;
+}
 
 // Raises `kind` with a printf-formatted text; returns -1, as a tvm-ffi callee does.
 __attribute__((noinline, cold, format(printf, 2, 3))) inline int Fail(const char* kind,
@@ -26,21 +102,8 @@ inline Status Raised(int) { return {CUDA_ERROR_UNKNOWN, kRaised}; }
 
 // What is wrong with an argument.
 enum class Problem : uint8_t {
-  kNone,
-  kType,
-  kRange,
-  kSize,
-  kDType,
-  kRank,
-  kContiguous,
-  kMultiple,
-  kValue,
-  kDevice,
+  kNone, kType, kRange, kSize, kDType, kRank, kContiguous, kMultiple, kValue, kDevice
 };
-
-inline constexpr char kWantedStream[] =
-    "a stream: an object with __cuda_stream__, its handle as ctypes.c_void_p (as an int where "
-    "params declares int64_t), or None, the default stream";
 
 // What a parameter takes, for "wanted ...".
 TVMFFI_CUBIN_COLD const char* DescribeWanted(const Param& param) {
@@ -56,7 +119,8 @@ TVMFFI_CUBIN_COLD const char* DescribeWanted(const Param& param) {
       "address. The image does not tell its type: declare it with params=",
       "bytes of a CUtensorMap, or the address of one in host memory as ctypes.c_void_p"};
   if (strcmp(param.type, "CUstream") == 0 || strcmp(param.type, "cudaStream_t") == 0) {
-    return kWantedStream;
+    return "a stream: an object with __cuda_stream__, its handle as ctypes.c_void_p (as an int "
+           "where params declares int64_t), or None, the default stream";
   }
   if (param.in_expression && param.kind == Kind::kRaw) {
     return "an int: an expression of the launch reads it";

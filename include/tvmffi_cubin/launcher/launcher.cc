@@ -104,36 +104,30 @@ TVMFFI_CUBIN_ENTRY(preload, ModulePlan) {
   return 0;
 }
 
-// Unloads images and releases contexts once no launch is under way, all of it, whatever is refused;
-// a later call loads and retains them again.
+// Unloads images and releases contexts once no launch is under way, and raises what was refused
+// first; a later call loads and retains them again.
 TVMFFI_CUBIN_ENTRY(unload, ModulePlan) {
   // In a fork the launches that other threads had begun never end, and the driver takes no calls.
   if (!IsDriverOpen() || InForkedChild()) return 0;
   CaptureScope relaxed;
   Status first;
-  const auto keep = [&](const Status& status) {
-    if (first.ok()) first = status;
-  };
   // All of them: a launch of any image may have any context current.
   for (int i = 0; i < table.num_images; ++i) table.images[i]->gate.Close();
   for (int i = 0; i < table.num_kernels; ++i) {
     __atomic_store_n(&table.kernels[i].handle, nullptr, __ATOMIC_SEQ_CST);
     __atomic_store_n(&table.kernels[i].opted_in.devices, 0, __ATOMIC_SEQ_CST);
   }
-  for (int i = 0; i < table.num_images; ++i) keep(table.images[i]->library.Unload());
+  for (int i = 0; i < table.num_images; ++i) {
+    const Status status = table.images[i]->library.Unload();
+    if (first.ok()) first = status;
+  }
   for (int i = 0; i < kMaxDevices; ++i) {
-    if (primary_contexts[i] == nullptr) continue;
-    const CUresult result = entry::cuDevicePrimaryCtxRelease(i);
-    // Nothing is left to release where another reset the device, or the driver is going away.
-    const bool is_gone = result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_CONTEXT ||
-                         result == CUDA_ERROR_DEINITIALIZED;
-    if (is_gone) __atomic_store_n(&primary_contexts[i], nullptr, __ATOMIC_RELEASE);
-    if (!is_gone) keep({result, "cuDevicePrimaryCtxRelease"});
+    // Refused where another has reset the device, or the driver is going away.
+    if (primary_contexts[i] != nullptr) entry::cuDevicePrimaryCtxRelease(i);
+    __atomic_store_n(&primary_contexts[i], nullptr, __ATOMIC_RELEASE);
   }
   for (int i = 0; i < table.num_images; ++i) table.images[i]->gate.Open();
-  if (first.ok()) return 0;
-  return Fail("LaunchError", "unload: %s. The rest is unloaded: call unload() once more",
-              DescribeStatus(first).chars);
+  return first.ok() ? 0 : Fail("LaunchError", "unload: %s", DescribeStatus(first).chars);
 }
 
 // What a kernel can have resident. The arguments: its row, device (-1: the current one), block x y
