@@ -13,12 +13,8 @@ TVMFFI_CUBIN_BEGIN
 inline CUresult AnswerNoDriver() { return CUDA_ERROR_NO_DEVICE; }
 inline CUresult AnswerNotFound() { return CUDA_ERROR_NOT_FOUND; }
 
-// Callers print these texts whatever comes back, so there is one without a driver, too.
-inline CUresult NameWithoutDriver(CUresult, const char** name) {
-  *name = "CUDA_ERROR_NO_DEVICE";
-  return CUDA_SUCCESS;
-}
-inline CUresult TextWithoutDriver(CUresult, const char** text) {
+// Callers print an error's name and text whatever comes back, so there is one without a driver, too.
+inline CUresult TellNoDriver(CUresult, const char** text) {
   *text = driver_state.problem;
   return CUDA_SUCCESS;
 }
@@ -30,9 +26,9 @@ extern "C" __attribute__((visibility("hidden"), used)) void* tvmffi_cubin_find_f
     const char* name, void** slot) {
   using namespace tvmffi_cubin;  // NOLINT
   if (!OpenDriver()) {
-    if (strcmp(name, "cuGetErrorName") == 0) return reinterpret_cast<void*>(&NameWithoutDriver);
-    if (strcmp(name, "cuGetErrorString") == 0) return reinterpret_cast<void*>(&TextWithoutDriver);
-    return reinterpret_cast<void*>(&AnswerNoDriver);
+    const bool is_text = strncmp(name, "cuGetError", 10) == 0;
+    return is_text ? reinterpret_cast<void*>(&TellNoDriver)
+                   : reinterpret_cast<void*>(&AnswerNoDriver);
   }
   void* found = dlsym(driver_state.shared_object, name);
   if (found == nullptr) return reinterpret_cast<void*>(&AnswerNotFound);
