@@ -116,7 +116,7 @@ CLAIMS = {
         static_assert(std::tuple_size_v<const Three> == 3 && std::tuple_size_v<std::tuple<>> == 0);
         static_assert(std::is_same_v<std::tuple_element_t<1, const Three>, const double>);
         static_assert(std::make_tuple(1, 2.0f) == std::tuple<int, float>(1, 2.0f));
-        static_assert(std::tuple(1, 'c') < std::tuple(2, 'b') && Three() != three);
+        static_assert(Three() != three);
         static_assert(std::is_same_v<decltype(std::tuple(1, 'c')), std::tuple<int, char>>);
         constexpr int tied() {
           int a = 0, b = 0;
@@ -150,9 +150,6 @@ CLAIMS = {
           template <class... T> constexpr double operator()(T... x) const { return (x + ...); }
         };
         static_assert(std::apply(Sum(), three) == 'a' + 5.5);
-        constexpr auto joined = std::tuple_cat(std::tuple(1), std::tuple(2, 3), std::tuple<>());
-        static_assert(std::get<2>(joined) == 3 && std::tuple_size_v<decltype(joined)> == 3);
-        static_assert(std::get<1>(std::forward_as_tuple(1, 2)) == 2);
         static_assert(std::tuple<long, double>(std::tuple(1, 2.5f)) == std::tuple(1L, 2.5));
         static_assert(std::get<1>(std::make_pair(1, 2)) == 2);
         static_assert(std::tuple_size_v<std::pair<int, int>> == 2);
@@ -202,8 +199,6 @@ CLAIMS = {
         static_assert(std::min(1, 2) == 1 && std::max(1, 2) == 2 && std::clamp(5, 1, 3) == 3);
         struct Greater { constexpr bool operator()(int a, int b) const { return a > b; } };
         static_assert(std::min(1, 2, Greater()) == 2 && std::max(1, 2, Greater()) == 1);
-        constexpr int one = 1, two = 2;
-        static_assert(std::minmax(two, one).first == 1);
         static_assert(std::min({3, 1, 2}) == 1 && std::max({sizeof(int), sizeof(char)}) == 4);
         """,
     "cstdint": """

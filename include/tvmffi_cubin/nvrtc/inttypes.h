@@ -2,16 +2,6 @@
 #pragma once
 #include "stdint.h"
 
-#define PRId8 "d"
-#define PRIi8 "i"
-#define PRIu8 "u"
-#define PRIx8 "x"
-#define PRIX8 "X"
-#define PRId16 "d"
-#define PRIi16 "i"
-#define PRIu16 "u"
-#define PRIx16 "x"
-#define PRIX16 "X"
 #define PRId32 "d"
 #define PRIi32 "i"
 #define PRIu32 "u"
