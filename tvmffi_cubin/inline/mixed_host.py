@@ -108,22 +108,21 @@ class HostCompiler(NamedTuple):
 
     def runtime(self, code: HostCode) -> str:
         """Return the path of the object that such code needs beside its own, compiled once."""
-        flags = ("-w", *self._flags(code))
-        name = "exports.cc" if code.uses_ffi else "runtime.cc"
+        exports = ("-DTVMFFI_CUBIN_EXPORTS",) if code.uses_ffi else ()
+        flags = ("-w", *exports, *self._flags(code))
         key = Key("mixed runtime").add("tools", self.tools.versions).add("flags", flags)
-        key.add("name", name)
         key.add("command", self.tools.compiler.command).add("machine", os.uname().machine)
         # It includes nothing of the user's unless a flag does.
         is_user_s = any(flag.startswith(("-include", "--include", "-imacros")) for flag in flags)
         folders = self.request.include_paths if is_user_s else ()
-        make = partial(self._compile_runtime, name, flags, folders)
+        make = partial(self._compile_runtime, flags, folders)
         key.add("folders", folders)
         return os.fspath(self.cache.obtain(key.hexdigest(), make, name=_RUNTIME).so)
 
     def _compile_runtime(
-        self, name: str, flags: tuple[str, ...], folders: tuple[str, ...], folder: Path
+        self, flags: tuple[str, ...], folders: tuple[str, ...], folder: Path
     ) -> Product:
-        source = os.fspath(self.tools.include / "tvmffi_cubin" / "mixed" / name)
+        source = os.fspath(self.tools.include / "tvmffi_cubin" / "mixed" / "runtime.cc")
         step = compilation(source, (*self.tools.compiler.command, *flags), folders)
         build.run([step._replace(made=_RUNTIME)], folder, {})
         return self.tools.product(_RUNTIME)

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "namespace.h"
+#include "text.h"
 
 TVMFFI_CUBIN_BEGIN
 

@@ -1,13 +1,25 @@
-// A text that grows up to a fixed size; the rest is cut off.
+// The namespace, how rare code is compiled, and texts.
 #pragma once
 
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "namespace.h"
+// Hidden, because an inline variable is otherwise one for the whole process (STB_GNU_UNIQUE), even
+// between objects loaded with RTLD_LOCAL and built from different versions of these headers.
+#define TVMFFI_CUBIN_BEGIN \
+  namespace tvmffi_cubin { \
+  inline namespace v0_1 __attribute__((visibility("hidden"))) {
+#define TVMFFI_CUBIN_END \
+  }                      \
+  }
+
+// What runs once a process, or after a failure, is compiled for size and never inlined.
+#define TVMFFI_CUBIN_SHARED __attribute__((noinline)) inline  // not rare, but long
+#define TVMFFI_CUBIN_COLD __attribute__((cold)) TVMFFI_CUBIN_SHARED
 
 TVMFFI_CUBIN_BEGIN
 
+// A text that grows up to a fixed size; the rest is cut off.
 struct Text {
   char chars[4096];
   size_t used = 0;
@@ -21,7 +33,7 @@ struct Text {
     if (used >= sizeof(chars)) used = sizeof(chars) - 1;
   }
 
-  // Returns true, with which those end that say whether they have found something.
+  // Returns true, for those that say whether they have found something.
   __attribute__((format(printf, 2, 3))) TVMFFI_CUBIN_COLD bool Add(const char* format, ...) {
     va_list values;
     va_start(values, format);

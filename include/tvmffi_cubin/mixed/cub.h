@@ -18,16 +18,4 @@ uint32_t get_sreg_lanemask_gt(), get_sreg_lanemask_ge();
 }  // namespace cuda::ptx
 #endif
 
-// clang looks at PTX wherever it stands, gcc only where it is called. What both may read is
-// `asm(...)`, and `asm volatile(...)`, of which only the second word can be a macro.
-#ifdef __clang__
-#pragma push_macro("asm")
-#pragma push_macro("volatile")
-#define asm(...) __asm__("")
-#define volatile(...) ("")
-#endif
 #include "../nvrtc/cub/cub.cuh"
-#ifdef __clang__
-#pragma pop_macro("volatile")
-#pragma pop_macro("asm")
-#endif

@@ -1,6 +1,6 @@
 // What the host text of a mixed source calls: stubs of kernels, launches, exports, throws.
 //
-// runtime.cc and exports.cc have what is declared here; they are compiled once.
+// runtime.cc has what is declared here; it is compiled once.
 #pragma once
 
 #include <driver_types.h>
@@ -12,7 +12,7 @@
 #include <typeinfo>
 #include <utility>
 
-#include "../core/namespace.h"
+#include "../core/text.h"
 #include "layout.h"
 
 namespace tvm::ffi::detail {

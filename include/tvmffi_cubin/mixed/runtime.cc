@@ -1,5 +1,9 @@
 // What mixed/launch.h declares: launches of mixed sources over CUDA's runtime. A refused launch is
 // thrown by the exported function that made it, unless somebody has asked for the error.
+#ifdef TVMFFI_CUBIN_EXPORTS
+#include <tvm/ffi/error.h>
+#endif
+
 #include "launch.h"
 
 #ifdef TVMFFI_CUBIN_BOUND_PARAMS
@@ -19,7 +23,6 @@ TVMFFI_CUBIN_LAUNCHES(TVMFFI_CUBIN_ORIGINAL)
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/text.h"
 #ifdef TVMFFI_CUBIN_BOUND_PARAMS
 #include "../launcher/plan.h"
 extern "C" __attribute__((visibility("hidden"))) tvmffi_cubin::BoundTable __tvmffi_cubin_bound;
@@ -119,14 +122,9 @@ __attribute__((noinline, cold)) static void NoteLaunch(cudaError_t error, const 
             cudaGetErrorString(error), cudaGetErrorName(error), grid.x, grid.y, grid.z, block.x,
             block.y, block.z, smem);
   cudaFuncAttributes allowed{};
-  const bool is_known = cudaFuncGetAttributes(&allowed, kernel) == cudaSuccess;
-  const uint64_t threads = uint64_t{block.x} * block.y * block.z;
-  const auto is_within = [](uint64_t count, uint64_t most) { return count - 1 < most; };
-  if (is_known && !(is_within(threads, allowed.maxThreadsPerBlock) && block.z <= 64 &&
-                    is_within(grid.x, INT32_MAX) && is_within(grid.y, 65535) &&
-                    is_within(grid.z, 65535) &&
-                    smem <= static_cast<size_t>(allowed.maxDynamicSharedSizeBytes))) {
-    refusal.is_limit = true;
+  refusal.is_limit = error == cudaErrorInvalidConfiguration || error == cudaErrorInvalidValue ||
+                     error == cudaErrorLaunchOutOfResources;
+  if (refusal.is_limit && cudaFuncGetAttributes(&allowed, kernel) == cudaSuccess) {
     text->Add("; the kernel allows 1 to %d threads a block (z to 64), grids to (2147483647, 65535, "
               "65535), and %d bytes of dynamic shared memory (cudaFuncSetAttribute: more)",
               allowed.maxThreadsPerBlock, allowed.maxDynamicSharedSizeBytes);
@@ -173,6 +171,46 @@ TVMFFI_CUBIN_ONCE void LaunchConfigured(const void* kernel, void** args) {
   launch_place.file = nullptr;
 }
 
+#ifdef TVMFFI_CUBIN_EXPORTS
+// ---- Exports and throws ----
+
+TVMFFI_CUBIN_ONCE int EndRefused(TVMFFIAny* result) {
+  has_refusal = false;
+  // Whoever has asked for the runtime's error knows of it.
+  if (refusal.error != cudaSuccess && cudaGetLastError() != refusal.error) return 0;
+  if (result->type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(result->v_obj);
+  *result = {};  // None
+  TVMFFIErrorSetRaisedFromCStr(refusal.is_limit ? "LaunchLimitError" : "LaunchError",
+                               refusal.text.chars);
+  return -1;
+}
+
+TVMFFI_CUBIN_ONCE int EndThrown() {
+  // An exception of the function's own goes before.
+  if (has_refusal) cudaGetLastError();
+  has_refusal = false;
+  try {
+    throw;
+  } catch (const tvm::ffi::Error& error) {
+    tvm::ffi::detail::SetSafeCallRaised(error);
+  } catch (const std::exception& error) {
+    TVMFFIErrorSetRaisedFromCStr("InternalError", error.what());
+  }
+  return -1;
+}
+
+TVMFFI_CUBIN_ONCE Thrower::Thrower(const char* kind, const TVMFFIByteArray* backtrace,
+                                   bool is_logged)
+    : builder_(new tvm::ffi::detail::ErrorBuilder(kind, backtrace, is_logged)) {}
+
+TVMFFI_CUBIN_ONCE Thrower::~Thrower() noexcept(false) {
+  delete builder_;  // which throws
+  __builtin_unreachable();
+}
+
+TVMFFI_CUBIN_ONCE std::ostringstream& Thrower::stream() { return builder_->stream(); }
+
+#endif
 TVMFFI_CUBIN_END
 
 extern "C" {

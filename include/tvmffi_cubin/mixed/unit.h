@@ -2,6 +2,8 @@
 //
 // The text sees itself compiled by a CUDA compiler, as with nvcc; headers included before do not.
 #pragma once
+// Words that CUDA's headers have defined may be defined again in a system header.
+#pragma GCC system_header
 
 #include "host.h"
 
@@ -35,22 +37,6 @@ TVMFFI_CUBIN_END
 #define TVMFFI_CUBIN_DEVICE_VARIABLE(name)                                        \
   template struct ::tvmffi_cubin::DeviceVariable<&name, tvmffi_cubin_layout::kOf< \
                                                             decltype(name)>>;
-
-#undef __host__
-#undef __device__
-#undef __global__
-#undef __shared__
-#undef __constant__
-#undef __managed__
-#undef __grid_constant__
-#undef __launch_bounds__
-#undef __cluster_dims__
-#undef __block_size__
-#undef __maxnreg__
-#undef __forceinline__
-#undef __noinline__
-#undef __inline_hint__
-#undef __align__
 
 #define __host__
 #define __device__
