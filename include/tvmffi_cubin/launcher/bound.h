@@ -9,20 +9,16 @@ TVMFFI_CUBIN_BEGIN
 
 constexpr int kAllDevices = -1;
 
-// A value that is about to be bound.
-struct BoundValue {
-  Argument argument;
-  int device;  // a tensor's own, where none is named
-};
-
-// Converts a value, as it would be converted for a call; None: nothing is bound.
-TVMFFI_CUBIN_COLD int ConvertBound(const BoundSlot& slot, const TVMFFIAny& value, BoundValue* out) {
+// Converts a value, as it would be converted for a call; None: nothing is bound. The device becomes
+// a tensor's own.
+TVMFFI_CUBIN_COLD int ConvertBound(const BoundSlot& slot, const TVMFFIAny& value, int* device,
+                                   Argument* out) {
   if (value.type_index == kTVMFFINone) return 0;
   const Param& param = *slot.param;
-  const Problem problem = ConvertOn(param, value, &out->device, &out->argument);
+  const Problem problem = ConvertOn(param, value, device, out);
   if (problem == Problem::kNone) return 0;
   Text reason;
-  const char* kind = AddProblem(param, value, problem, out->device, &reason);
+  const char* kind = AddProblem(param, value, problem, *device, &reason);
   return Fail(kind, "bind: %s%s%s (%s): %s", slot.function ? slot.function : "",
               slot.function ? ": " : "", param.name, param.type, reason.chars);
 }
@@ -51,41 +47,40 @@ TVMFFI_CUBIN_COLD int BoundDevice(const TVMFFIAny& any) {
 // new. The arguments: the device, -1 for the current one, None for all; for each value the slot's
 // number, the value (None: nothing is bound any more), and the object that keeps it alive.
 TVMFFI_CUBIN_COLD int Bind(BoundTable* table, const TVMFFIAny* args, int num_args) {
-  const int device = BoundDevice(args[0]);
-  const auto count = static_cast<size_t>(num_args / 3);
-  const auto slot_of = [&](size_t i) { return &table->slots[args[1 + 3 * i].v_int64]; };
-  auto* values = static_cast<BoundValue*>(calloc(count + 1, sizeof(BoundValue)));
-  int result = 0;
-  for (size_t i = 0; i < count && result == 0; ++i) {
-    values[i].device = device;
-    result = ConvertBound(*slot_of(i), args[2 + 3 * i], &values[i]);
+  const int chosen = BoundDevice(args[0]), count = num_args / 3;
+  Argument value;
+  for (int i = 0; i < count; ++i) {
+    int device = chosen;
+    const BoundSlot& slot = table->slots[args[1 + 3 * i].v_int64];
+    if (ConvertBound(slot, args[2 + 3 * i], &device, &value) != 0) return -1;
   }
-  auto* before = static_cast<BoundCell*>(calloc(count * kMaxDevices + 1, sizeof(BoundCell)));
-  if (result == 0) {
-    table->gate.Close();
-    for (size_t i = 0; i < count; ++i) {
-      BoundSlot* const slot = slot_of(i);
-      const bool is_none = args[2 + 3 * i].type_index == kTVMFFINone;
-      TVMFFIObject* const keep = is_none ? nullptr : args[3 + 3 * i].v_obj;
-      if (slot->cells == nullptr) {
-        slot->cells = static_cast<BoundCell*>(calloc(kMaxDevices, sizeof(BoundCell)));
-      }
-      for (int j = 0; j < kMaxDevices; ++j) {
-        if (values[i].device != kAllDevices && values[i].device != j) continue;
-        before[i * kMaxDevices + static_cast<size_t>(j)] = slot->cells[j];
-        slot->cells[j] = MakeCell(*slot->param, values[i].argument, keep);
-      }
+  const auto most = static_cast<size_t>(count) * kMaxDevices;
+  auto* const before = static_cast<BoundCell*>(calloc(most + 1, sizeof(BoundCell)));
+  BoundCell* end = before;
+  table->gate.Close();
+  for (int i = 0; i < count; ++i) {
+    int device = chosen;
+    BoundSlot* const slot = &table->slots[args[1 + 3 * i].v_int64];
+    ConvertBound(*slot, args[2 + 3 * i], &device, &value);
+    const bool is_none = args[2 + 3 * i].type_index == kTVMFFINone;
+    TVMFFIObject* const keep = is_none ? nullptr : args[3 + 3 * i].v_obj;
+    if (slot->cells == nullptr) {
+      slot->cells = static_cast<BoundCell*>(calloc(kMaxDevices, sizeof(BoundCell)));
     }
-    table->gate.Open();
+    for (int j = 0; j < kMaxDevices; ++j) {
+      if (device != kAllDevices && device != j) continue;
+      *end++ = slot->cells[j];
+      slot->cells[j] = MakeCell(*slot->param, value, keep);
+    }
   }
+  table->gate.Open();
   // That may run Python code.
-  for (size_t i = 0; i < count * kMaxDevices; ++i) {
-    if (before[i].keep != nullptr) TVMFFIObjectDecRef(before[i].keep);
-    free(before[i].copy);
+  for (BoundCell* cell = before; cell != end; ++cell) {
+    if (cell->keep != nullptr) TVMFFIObjectDecRef(cell->keep);
+    free(cell->copy);
   }
   free(before);
-  free(values);
-  return result;
+  return 0;
 }
 
 TVMFFI_CUBIN_END
