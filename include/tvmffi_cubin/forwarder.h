@@ -13,7 +13,7 @@ TVMFFI_CUBIN_BEGIN
 inline CUresult AnswerNoDriver() { return CUDA_ERROR_NO_DEVICE; }
 inline CUresult AnswerNotFound() { return CUDA_ERROR_NOT_FOUND; }
 
-// Callers print an error's name and text whatever comes back, so there is one without a driver, too.
+// Callers print an error's name and text whatever comes back, so both are told without a driver.
 inline CUresult TellNoDriver(CUresult, const char** text) {
   *text = driver_state.problem;
   return CUDA_SUCCESS;

@@ -13,8 +13,8 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuOccupancyMaxActiveClusters, 12000)
 
 // Loads a kernel on a device and lets its launches there have all the dynamic shared memory that
 // there is beside its static one, so that launches of different sizes from several threads never
-// lower each other's limit, and clusters of more than 8 blocks where the device has clusters. To set
-// an attribute loads the kernel as cuFuncLoad does.
+// lower each other's limit, and clusters of more than 8 blocks where the device has clusters.
+// Setting an attribute loads the kernel as cuFuncLoad does.
 TVMFFI_CUBIN_COLD Status OptIn(CUkernel kernel, int device) {
   CaptureScope relaxed;
   int own = 0;

@@ -141,8 +141,8 @@ TVMFFI_CUBIN_COLD const char* AddMapRefusal(const TensorMapOptions& options,
       kSwizzles[swizzle], kInterleaves[options.interleave], MapAlignment(options, memory.type));
   if (swizzle != 0) text->Add(" and up to the swizzle's %d", swizzle > 3 ? 128 : 16 << swizzle);
   text->Add(
-      ", element_strides of 1 to 8; packed types and '128B_atom_*' need sm_100 and a driver of CUDA "
-      "12.8, all maps sm_90");
+      ", element_strides of 1 to 8; packed types and '128B_atom_*' need sm_100 and CUDA 12.8's "
+      "driver, all maps sm_90");
   return status.result == CUDA_ERROR_INVALID_VALUE ? "ValueError" : "LaunchError";
 }
 

@@ -47,11 +47,12 @@ __attribute__((always_inline)) inline int Prepare(Call* call, Launch* launch) {
   const bool has_grid = plan.has_grid || (options.given & 1) != 0;
   const bool has_block = plan.has_block || (options.given >> 3 & 1) != 0;
   if (__builtin_expect(!has_grid || !has_block, 0)) {
+    const char* missing = has_grid ? "block" : has_block ? "grid" : "shape";
     return Fail("TypeError",
                 "%s: the launch has no %s: call %s%s(...), or give the function a Launch(grid=..., "
                 "block=...)",
-                call->Site().chars, has_grid ? "block" : has_block ? "grid" : "shape",
-                call->function.name, has_block ? "[grid]" : "[grid, block]");
+                call->Site().chars, missing, call->function.name,
+                has_block ? "[grid]" : "[grid, block]");
   }
   CUlaunchConfig* const config = &launch->config;
   *config = options.config;

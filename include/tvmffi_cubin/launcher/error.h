@@ -102,7 +102,16 @@ inline Status Raised(int) { return {CUDA_ERROR_UNKNOWN, kRaised}; }
 
 // What is wrong with an argument.
 enum class Problem : uint8_t {
-  kNone, kType, kRange, kSize, kDType, kRank, kContiguous, kMultiple, kValue, kDevice
+  kNone,
+  kType,
+  kRange,
+  kSize,
+  kDType,
+  kRank,
+  kContiguous,
+  kMultiple,
+  kValue,
+  kDevice,
 };
 
 // What a parameter takes, for "wanted ...".
