@@ -176,3 +176,10 @@ def test_the_wrong_number_of_arguments_is_refused_with_the_signature(count, scal
         TypeError, match=rf"many: got {count} arguments, wanted 6: many\(char a, Odd b"
     ):
         scalars.many[1, 1](*[0] * count)
+
+
+def test_cupy_s_call_shape_is_told_this_one(scalars):
+    with pytest.raises(
+        TypeError, match=r"The shape goes in brackets: many\[grid, block\]\(\.\.\.\)"
+    ):
+        scalars.many((1,), (32,), (1, 2, 3))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import struct
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from types import SimpleNamespace
@@ -207,6 +208,7 @@ def load_module(
     name = os.path.abspath(path)
     spelled = _spelled(name)
     try:
+        _check_length(name)
         raw = tvm_ffi.load_module(spelled, keep_module_alive=keep_module_alive)
     except RuntimeError as error:
         message = f"{name} does not load: {error}"
@@ -227,6 +229,18 @@ def load_module(
 
         register(module, torch_library)
     return module
+
+
+def _check_length(name: str) -> None:
+    """Refuse a file that was cut: the dynamic loader takes it, and the process dies of SIGBUS."""
+    with open(name, "rb") as file:
+        header = file.read(64)
+        if header.startswith(b"\x7fELF") and len(header) == 64:
+            # The table of sections, which linkers put last.
+            start, row, rows = struct.unpack_from("<40xQ10xHH", header)
+            size = os.fstat(file.fileno()).st_size
+            if start + row * rows > size:
+                raise RuntimeError(f"it was cut off after {size} bytes: copy it again")
 
 
 def _spelled(name: str) -> str:

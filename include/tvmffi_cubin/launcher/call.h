@@ -182,6 +182,9 @@ TVMFFI_CUBIN_COLD const char* AddMisfit(Call* call, const TVMFFIAny* args, int n
   if (num_args != instance.num_params) {
     text->Add("got %d arguments, wanted %d", num_args, instance.num_params);
     if (call->function.num_instances == 1) text->Add(": %s", instance.signature);
+    if (num_args > 0 && args[0].type_index == kTVMFFIArray) {  // as CuPy's kernels take it
+      text->Add(". The shape goes in brackets: %s[grid, block](...)", call->function.name);
+    }
     return "TypeError";
   }
   for (int i = 0; i < num_args; ++i) {

@@ -73,6 +73,8 @@ TVMFFI_CUBIN_COLD Text DescribeArgument(const TVMFFIAny& any) {
     text.Add("a str");
   } else if (BytesIn(any).data != nullptr) {
     text.Add("%zu bytes", BytesIn(any).size);
+  } else if (any.type_index == kTVMFFIArray) {
+    text.Add("a list or tuple");
   } else if (any.type_index == kTVMFFIOpaquePyObject) {
     text.Add("a Python object that is no tensor, number, bytes or None");
   } else {
