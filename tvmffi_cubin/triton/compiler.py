@@ -79,19 +79,25 @@ def compile(  # noqa: A001 - as Triton's own is called
     supported_version(triton.__version__)
     from .specialise import specialise
 
-    fn, configured = _unwrapped(fn, config)
+    fn, configured, computed = _unwrapped(fn, config)
     number = archs.number_of(archs.resolve_arch(arch))
     target = triton.backends.compiler.GPUTarget("cuda", number, 32)
     own = {"num_warps": num_warps, "num_stages": num_stages, "num_ctas": num_ctas}
     given = {name: x for name, x in {**own, **(options or {})}.items() if x is not None}
     settings = {**configured, **given}
     fixed = {name: settings.pop(name) for name in configured if name in fn.arg_names}
+    fixed |= constexprs or {}
+    if missing := computed - fixed.keys() - settings.keys():
+        raise TypeError(
+            f"{fn.__name__}: {min(missing)!r} is computed by a heuristic at each launch of Triton's; "
+            "give its value, among constexprs or options"
+        )
     settings["debug"] = bool(settings.get("debug", fn.debug) or triton.knobs.runtime.debug)
     backend = triton.compiler.make_backend(target)
     # Triton passes over those that it does not know.
     if unknown := settings.keys() - vars(backend.parse_options({})):
         raise TypeError(f"options: Triton {triton.__version__} has no option {min(unknown)!r}")
-    wanted = specialise(triton, fn, backend, signature, {**fixed, **(constexprs or {})})
+    wanted = specialise(triton, fn, backend, signature, fixed)
     source_class = triton.compiler.ASTSource
     if fn.is_gluon():
         gluon = importlib.import_module("triton.experimental.gluon._runtime")
@@ -120,9 +126,9 @@ def from_compiled(kernel: Any, *, grid: Any = None) -> Launch:
     return make_launch(read_kernel(kernel), grid, {})
 
 
-def _unwrapped(fn: Any, config: Any) -> tuple[Any, dict[str, Any]]:
-    """Return the function inside decorators, and what its configuration sets."""
-    given = fn
+def _unwrapped(fn: Any, config: Any) -> tuple[Any, dict[str, Any], set[str]]:
+    """Return the function inside decorators, its configuration, and the names heuristics set."""
+    given, computed = fn, set[str]()
     while not (hasattr(fn, "arg_names") and hasattr(fn, "params")):
         if not hasattr(fn, "fn"):
             raise TypeError(f"wanted a @triton.jit function, got {type(given).__name__}")
@@ -133,12 +139,13 @@ def _unwrapped(fn: Any, config: Any) -> tuple[Any, dict[str, Any]]:
                 "configurations, as in config=fn.configs[0]"
             )
         config = config or next(iter(configs), None)
+        computed |= getattr(fn, "values", {}).keys()
         fn = fn.fn
     if config is None:
-        return fn, {}
+        return fn, {}, computed
     if config.pre_hook is not None:
         raise ValueError(
             "the configuration has a pre_hook, Python that Triton runs before each launch: if the "
             "kernel does not depend on it, give a Config without it"
         )
-    return fn, config.all_kwargs()
+    return fn, config.all_kwargs(), computed
