@@ -201,7 +201,7 @@ def mixed(genuine) -> tc.Module:
 
 
 def test_kernels_and_host_functions_in_one_text_are_a_module(mixed, genuine):
-    assert mixed.runtime() // 1000 == genuine.major
+    assert mixed.runtime() // 1000 == int(genuine.version.partition(".")[0])
     assert mixed.run.__doc__ == "Runs."
     assert mixed.functions == ("one",)
     mixed.unload()

@@ -13,18 +13,17 @@ from .. import config
 from ..cache import memo
 from ..errors import ToolchainError
 from ..host import toolchain
+from ..host.flags import absolute
 from ..host.steps import Step, compilation
 from ..host.units import own_statics
 from .arch import is_ptx, resolve_archs
 from .libraries import TOOLKIT, find_program
-from .options import read
+from .options import read, values
 
 if TYPE_CHECKING:
     from ..inline.tools import Toolset
 
 _RUNTIME = "libcudart_static.a"
-_PATHS = ("-I", "-L", "-isystem", "-include", "-optf", "-ccbin")
-_ARCHS = {"-arch", "-code", "-gencode"}
 
 
 class Nvcc(NamedTuple):
@@ -38,11 +37,6 @@ class Nvcc(NamedTuple):
     libraries: str  # the folder of its runtime library, if there is one
     host: str = ""  # what its host compiler is, where that is not the build's own
 
-    @property
-    def major(self) -> int:
-        """The CUDA major version."""
-        return int(self.version.partition(".")[0])
-
 
 def locate() -> Path:
     """Return the path of nvcc: the variable's, else the first in the places below."""
@@ -51,13 +45,10 @@ def locate() -> Path:
     if path is not None:
         return path
     if named:
-        raise ToolchainError(
-            f"TVMFFI_CUBIN_NVCC={named!r}: there is no such program; unset it, or set it to an nvcc"
-        )
+        raise ToolchainError(f"TVMFFI_CUBIN_NVCC={named!r}: there is no such program")
     raise ToolchainError(
         "there is no nvcc, neither in CUDA_HOME nor CUDA_PATH, nor on PATH, nor among NVIDIA's "
-        f"wheels, nor in {TOOLKIT}; run: pip install 'tvmffi-cubin[nvcc]' (CUDA 13's; CUDA 12's "
-        "wheel of it has no nvcc in it)"
+        f"wheels, nor in {TOOLKIT}; run: pip install 'tvmffi-cubin[nvcc]' (CUDA 13's)"
     )
 
 
@@ -72,12 +63,7 @@ def find_nvcc() -> Nvcc:
 
 def _ask(path: Path) -> tuple[str, ...]:
     said = _run(str(path), "--version")
-    release = re.search(r"release (\d+\.\d+)", said)
-    if release is None:
-        raise ToolchainError(
-            f"{path} --version says no CUDA release, so it is no nvcc: {said.strip()[:200]!r}; set "
-            "TVMFFI_CUBIN_NVCC to one"
-        )
+    version = "".join(re.findall(r"release (\d+\.\d+)", said))
     build = [x for x in said.splitlines() if x.startswith(("Cuda compilation", "Build "))]
     # It says where it finds everything without compiling anything.
     dry = _run(str(path), "--dryrun", "-E", "-x", "cu", os.devnull)
@@ -89,7 +75,7 @@ def _ask(path: Path) -> tuple[str, ...]:
     libraries = [*(folder for name, folder in found if name == "-L"), f"{top}/lib64", f"{top}/lib"]
     folder = next((x for x in libraries if os.path.isfile(f"{x}/{_RUNTIME}")), "")
     root = "" if top in ("/", "/usr", "/usr/local") else top
-    return "\n".join(build), release[1], root, "\n".join(includes), folder
+    return "\n".join(build), version, root, "\n".join(includes), folder
 
 
 def _run(*command: str) -> str:
@@ -101,8 +87,7 @@ def _run(*command: str) -> str:
         status, text = -1, str(error)
     if status != 0:
         raise ToolchainError(
-            f"{' '.join(command)!r} failed: {text.strip()}; set TVMFFI_CUBIN_NVCC to an nvcc that "
-            "works"
+            f"{' '.join(command)!r} failed: {text.strip()}; set TVMFFI_CUBIN_NVCC to another nvcc"
         )
     return text
 
@@ -113,37 +98,34 @@ def _run(*command: str) -> str:
 def caller_flags(flags: Iterable[str]) -> tuple[str, ...]:
     """Return a caller's flags, with those of nvcc's own variables around them as nvcc puts them.
 
-    nvcc runs in a folder of the build, without these variables: paths that exist are made absolute.
+    nvcc runs in a folder of the build, without these variables: paths are made absolute.
     ``-arch=native`` is left out: it is the architecture by default.
     """
     variables = (f"NVCC_{name}" for name in ("CCBIN", "PREPEND_FLAGS", "APPEND_FLAGS"))
     host, *around = (os.environ.get(name, "") for name in variables)
     before, behind = map(shlex.split, around)
-    found = []
+    found: list[str] = []
     for name, value, items in read((*(["-ccbin", host] if host else ()), *before, *flags, *behind)):
         if name == "-dc":
             found.append("-rdc=true")
-        elif name in _PATHS and os.path.exists(value):
-            *option, last = items
-            found += (*option, last.removesuffix(value) + os.path.abspath(value))
         elif (name, value) != ("-arch", "native"):
             found += items
-    return tuple(found)
+    return absolute(found)
 
 
 def host_compiler(flags: Sequence[str]) -> str | None:
     """Return the host compiler that a caller's flags name; None where they name none."""
-    return next((x.value for x in reversed([*read(flags)]) if x.name == "-ccbin"), None)
+    return values(flags).get("-ccbin")
 
 
 def names_archs(flags: Sequence[str]) -> bool:
     """Whether a caller's flags name architectures, for which nothing is added then."""
-    return any(option.name in _ARCHS for option in read(flags))
+    return not values(flags).keys().isdisjoint(("-arch", "-gencode"))
 
 
 def _is_separate(flags: Sequence[str]) -> bool:
     """Whether device code is yet to be linked when it is compiled."""
-    return any(option[:2] == ("-rdc", "true") for option in read(flags))
+    return values(flags).get("-rdc") == "true"
 
 
 def _words(
@@ -151,7 +133,7 @@ def _words(
 ) -> tuple[str, ...]:
     """Return all flags of a compilation or a link: the caller's, and ours before them."""
     assert tools.nvcc is not None
-    names = {option.name for option in read(flags)}
+    names = values(flags).keys()
     host = (*own_statics(tools.host.compiler), *tools.compiler.options)
     ours = ["-ccbin", tools.compiler.programs[-1]]  # ccache cannot be named with what it starts
     if "-ccbin" in names:
@@ -159,9 +141,9 @@ def _words(
     ours += (f"-Xcompiler={_escaped(option)}" for option in (*host, "-fPIC"))
     if "-std" not in names:
         ours.append("-std=c++17")
-    if not names.intersection(("-O", "-optimize")):
+    if names.isdisjoint(("-O", "-optimize")):
         ours.append("-O2")
-    if not archs and not names & _ARCHS:
+    if not archs and not names_archs(flags):
         archs = resolve_archs()
     kind = "sm"
     if "-dlto" in names and archs and not is_link:  # beside -gencode nvcc takes no -dlto

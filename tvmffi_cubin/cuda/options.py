@@ -12,20 +12,14 @@ from .arch import check_archs
 
 _SHORT = {
     "-gpu-architecture": "-arch",
-    "-gpu-code": "-code",
     "-generate-code": "-gencode",
     "-compiler-bindir": "-ccbin",
     "-compiler-options": "-Xcompiler",
     "-ptxas-options": "-Xptxas",
     "-define-macro": "-D",
-    "-undefine-macro": "-U",
     "-include-path": "-I",
-    "-include-directory": "-I",
-    "-include-directory-after": "-idirafter",
-    "-library-path": "-L",
     "-pre-include": "-include",
     "-system-include": "-isystem",
-    "-options-file": "-optf",
     "-relocatable-device-code": "-rdc",
     "-device-c": "-dc",
     "-dlink-time-opt": "-dlto",
@@ -33,28 +27,25 @@ _SHORT = {
     "-device-debug": "-G",
     "-generate-line-info": "-lineinfo",
 }
+_FOLDERS = ("-iquote", "-I", "-isystem", "-idirafter")  # in the order of the search
+_PREPROCESSOR = ("-include", *_FOLDERS, "-D", "-U")
+# They concern nvcc or the host compiler, or are said by other arguments.
+_OF_NVCC = (
+    *("-arch", "-gencode", "-Xcompiler", "-Xfatbin", "-compress-mode", "-threads", "-t"),
+    *("-static-global-template-stub", "-optimize", "-machine"),
+)
+_NOT_FOR_NVRTC = {
+    *_OF_NVCC,
+    *("-O", "-m", "-expt-relaxed-constexpr", "-expt-extended-lambda", "-extended-lambda"),
+}
 # Their value may be the next item.
 _VALUED = {
-    *("-arch", "-code", "-gencode", "-ccbin", "-Xcompiler", "-Xptxas", "-Xlinker", "-Xnvlink"),
-    *("-Xfatbin", "-compress-mode", "-static-global-template-stub"),
-    *("-D", "-U", "-I", "-L", "-include", "-imacros", "-iquote", "-isystem", "-idirafter"),
-    *("-optf", "-rdc", "-std", "-maxrregcount", "-ftz", "-prec-div", "-prec-sqrt", "-fmad"),
-    *("-optimize", "-machine", "-threads", "-t"),
+    *_PREPROCESSOR,
+    *_OF_NVCC,
+    *("-ccbin", "-Xptxas", "-Xlinker", "-Xnvlink", "-L", "-rdc", "-std", "-maxrregcount"),
+    *("-ftz", "-prec-div", "-prec-sqrt", "-fmad"),
 }
-_JOINED = re.compile(
-    r"(-(?:[DUIL]|isystem|iquote|idirafter|imacros)(?![=\s])|-[Omt](?=\d))(.+)", re.DOTALL
-)
-# They set what NVRTC does anyway, concern the host compiler, or are said by other arguments.
-_NOT_FOR_NVRTC = {
-    *("-O", "-m", "-t", "-optimize", "-machine", "-threads", "-Xcompiler", "-arch", "-gencode"),
-    *("-expt-relaxed-constexpr", "-expt-extended-lambda", "-extended-lambda"),
-    *("-Xfatbin", "-compress-mode", "-static-global-template-stub"),
-}
-
-
-_FIRST = ("-include", "-imacros")
-_FOLDERS = ("-iquote", "-I", "-isystem", "-idirafter")  # in the order of the search
-_PREPROCESSOR = (*_FIRST, *_FOLDERS, "-D", "-U")
+_JOINED = re.compile(r"(-(?:[DUIL]|isystem|iquote|idirafter)(?![=\s])|-[Omt](?=\d))(.+)", re.DOTALL)
 
 
 class Option(NamedTuple):
@@ -68,22 +59,13 @@ class Option(NamedTuple):
 def items(what: str, given: object) -> tuple[Any, ...]:
     """Return what a caller gave in a list or the like."""
     if isinstance(given, str | bytes | os.PathLike) or not isinstance(given, Iterable):
-        raise TypeError(f"{what} must be a sequence, got {given!r}; pass a list")
+        raise TypeError(f"{what} must be a sequence, got {type(given).__name__}; pass a list")
     return tuple(given)
-
-
-def check_options(options: object) -> tuple[str, ...]:
-    """Return a caller's options, which are strings, one an item."""
-    given = items("options", options)
-    for option in given:
-        if not isinstance(option, str):
-            raise TypeError(f"options must hold strings, got {type(option).__name__} {option!r}")
-    return given
 
 
 def read(options: object) -> Iterator[Option]:
     """Iterate over a caller's options; an option and its value may be one item or two."""
-    rest = iter(check_options(options))
+    rest = iter(items("options", options))
     for item in rest:
         if joined := _JOINED.fullmatch(item):
             yield Option(joined[1], joined[2], (item,))
@@ -101,6 +83,11 @@ def read(options: object) -> Iterator[Option]:
             # NVRTC would take the option after it, or end the process.
             raise ValueError(f"the option {spelled!r} has no value: give it one, or leave it out")
         yield Option(name, value, given)
+
+
+def values(options: object) -> dict[str, str]:
+    """Return the values of options by their short spellings; the last of a name counts."""
+    return {option.name: option.value for option in read(options)}
 
 
 def named_archs(options: object, archs: object = None) -> tuple[str, ...]:
@@ -130,7 +117,7 @@ def nvrtc_options(options: object) -> tuple[str, ...]:
     of_both = (x for x in read(_host_options(options)) if x.name in _PREPROCESSOR)
     for name, value, given in (*read(options), *of_both):
         if name == "-Xptxas":  # NVRTC takes one at a time
-            kept += (f"-Xptxas={part}" for part in _at_commas(value))
+            kept += _ptxas_options(value)
         elif name == "-isystem":
             kept.append(f"-I{value}")
         elif name == "-std":
@@ -143,10 +130,8 @@ def nvrtc_options(options: object) -> tuple[str, ...]:
 def without_separation(options: object) -> tuple[tuple[str, ...], bool]:
     """Return options without those that ask for separate compilation, and whether for LTO."""
     # nvcc has to be told; here it follows from the sources.
-    given = [*read(options)]
-    asking = ("-rdc", "-dc", "-dlink", "-dlto")
-    kept = tuple(item for option in given if option.name not in asking for item in option.items)
-    return kept, any(option.name == "-dlto" for option in given)
+    kept = (x.items for x in read(options) if x.name not in ("-rdc", "-dc", "-dlto"))
+    return tuple(item for given in kept for item in given), "-dlto" in values(options)
 
 
 def link_options(options: object) -> tuple[str, ...]:
@@ -162,25 +147,26 @@ def link_options(options: object) -> tuple[str, ...]:
         elif name in ("-ftz", "-prec-div", "-prec-sqrt", "-fmad"):
             kept.append(f"{name.replace('fmad', 'fma')}={int(value == 'true')}")
         elif name == "-Xptxas":
-            kept += (f"-Xptxas={part}" for part in _at_commas(value))
+            kept += _ptxas_options(value)
     return tuple(kept)
+
+
+def _ptxas_options(value: str) -> list[str]:
+    return [f"-Xptxas={part}" for part in _at_commas(value)]
 
 
 def _host_options(options: object) -> list[str]:
     """Return what `-Xcompiler` hands to the host compiler, which a shell reads before."""
-    values = (x.value for x in read(options) if x.name == "-Xcompiler")
-    return [word for value in values for part in _at_commas(value) for word in shlex.split(part)]
+    given = (x.value for x in read(options) if x.name == "-Xcompiler")
+    return [word for value in given for part in _at_commas(value) for word in shlex.split(part)]
 
 
 def _at_commas(value: str) -> list[str]:
     return [part for part in re.split(r"(?<!\\),", value.strip()) if part]
 
 
-# What the preprocessor is told
-
-
 class PreprocessorFlags(NamedTuple):
-    """Pairs of gcc's spelling and value, in order; paths are absolute."""
+    """What the preprocessor is told: pairs of gcc's spelling and value; paths are absolute."""
 
     flags: tuple[tuple[str, str], ...]
 
@@ -204,7 +190,7 @@ class PreprocessorFlags(NamedTuple):
     @property
     def first(self) -> tuple[str, ...]:
         """The headers that come before the source."""
-        return tuple(value for name, value in self.flags if name in _FIRST)
+        return tuple(value for name, value in self.flags if name == "-include")
 
     @property
     def first_lines(self) -> str:
@@ -219,11 +205,10 @@ class PreprocessorFlags(NamedTuple):
 
 def preprocessor_flags(flags: Iterable[str]) -> PreprocessorFlags:
     """Return the preprocessor flags among `flags`, as nvcc, NVRTC or gcc spell them."""
-    found = []
-    given = tuple(flags)
+    given, found = tuple(flags), []
     for name, value, _ in (*read(given), *read(_host_options(given))):
         if name in _PREPROCESSOR:
             # A header that comes first is looked for in the current folder first.
-            is_path = name in _FOLDERS or (name in _FIRST and os.path.isfile(value))
+            is_path = name in _FOLDERS or (name == "-include" and os.path.isfile(value))
             found.append((name, os.path.abspath(value) if is_path else value))
     return PreprocessorFlags(tuple(found))
