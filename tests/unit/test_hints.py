@@ -8,7 +8,6 @@ from tvmffi_cubin.cuda import hints
 from tvmffi_cubin.cuda.libraries import Cuda
 
 MISSING = '{}(1): catastrophic error: cannot open source file "{}"'
-HOST = "error: A function explicitly marked as a __host__ function is not allowed in JIT mode"
 
 
 @pytest.fixture
@@ -22,8 +21,8 @@ def cuda(bare, tmp_path):
     return bare._replace(parts={**bare.parts, "cccl": f"{tmp_path}/cccl"})
 
 
-def explained(log, cuda, arch="sm_90", source=""):
-    more = hints.nvrtc_hints(log, source=source, arch=arch, cuda=cuda)
+def explained(log, cuda, arch="sm_90"):
+    more = hints.nvrtc_hints(log, arch=arch, cuda=cuda)
     return hints.explained(log, more)
 
 
@@ -48,23 +47,7 @@ def test_a_header_that_is_missing_is_told_with_its_wheel_or_as_the_host_s(bare, 
         assert explained(log, cuda) == log
 
 
-def test_headers_that_need_a_host_compiler_are_named(cuda):
-    source = "#include <cub/block/block_scan.cuh>\n # include <cub/cub.cuh>\n#include <thrust/x.h>"
-    for problem in (HOST, MISSING.format("x", "ostream")[1:]):
-        text = explained(f"\n{cuda.parts['cccl']}/thrust/y.h{problem}", cuda, source=source)
-        assert "Hint: <cub/cub.cuh>, <thrust/x.h> needs a host compiler" in text
-        assert "<cub/block/block_scan.cuh>" in text
-
-
-@pytest.mark.parametrize(
-    ("said", "hint"),
-    [
-        ("error: #error -- unsupported GNU version! gcc versions", "-allow-unsupported-compiler"),
-        ("sh: 1: cicc: not found", "tvmffi-cubin[nvcc]"),
-        ("a.cu:1:10: fatal error: cub/cub.cuh: No such file or directory", "tvmffi-cubin[nvcc]"),
-    ],
-)
-def test_what_nvcc_says_is_explained(said: str, hint: str):
-    (found,) = hints.hints(said)
-    assert hint in found
+def test_what_nvcc_says_is_explained():
+    (found,) = hints.hints("error: #error -- unsupported GNU version! gcc versions")
+    assert "-allow-unsupported-compiler" in found
     assert hints.hints('a.cu(3): error: identifier "x" is undefined') == []

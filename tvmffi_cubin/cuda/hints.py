@@ -14,20 +14,15 @@ _HINTS = {
         "kernels that launch kernels are linked with CUDA's device runtime: pass "
         'device_libraries=["cudadevrt"] to load_inline or load'
     ),
-    "NVVM_ERROR_NO_MODULE_IN_PROGRAM": (
-        'no input has LTO-IR: compile them with target_type="ltoir", or leave out lto'
-    ),
-    "is refused by nvJitLink": (
-        "a newer compiler may have made it: upgrade NVIDIA's wheel of nvJitLink, or install the "
-        'extra cu13 in place of cu12; ptx="keep" leaves an embedded image\'s PTX to the driver'
+    # Of what NVRTC says of headers for the host.
+    r"/(?:cub|thrust)/.*(?:a __host__ function is not allowed|cannot open source file)": (
+        "the device-wide algorithms of CUB and Thrust are host code, which nvcc compiles "
+        '(compiler="nvcc"); a kernel includes those of a block or a warp, such as '
+        "<cub/block/block_scan.cuh>"
     ),
     r"unsupported (?:GNU|clang) version|unsupported.*host compiler": (
         "nvcc does not support this host compiler: set CXX to an older one, or try this one, "
         "extra_cuda_cflags=['-allow-unsupported-compiler']"
-    ),
-    r"cicc: (?:not found|No such file)|nvvm/bin.*No such file"
-    r"|fatal error: (?:cub|cuda|thrust|nv|crt)/\S+: No such file": (
-        "parts of nvcc are wheels of their own; run: pip install 'tvmffi-cubin[nvcc]'"
     ),
 }
 _WHEELS = {
@@ -36,14 +31,6 @@ _WHEELS = {
     "curand": ("curand",),
     "runtime": ("cuda.h", "cuda_", "cooperative_groups", "mma.h"),
 }
-# Algorithms for the whole device, and how NVRTC says that a header is for the host.
-_DEVICE_WIDE = (
-    r"^[ \t]*#[ \t]*include[ \t]*[<\"]((?:thrust/|cub/(?!block/|warp/|thread/))[^>\"\n]*)"
-)
-_HOST_CODE = (
-    "__host__ function is not allowed|is not supported when compiling with NVRTC"
-    r'|namespace "std" has no member|open source file "[a-z_]+"'
-)
 
 
 def hints(log: str) -> list[str]:
@@ -53,7 +40,7 @@ def hints(log: str) -> list[str]:
 
 def explained(log: str, more: Iterable[str] = ()) -> str:
     """Return a log, and behind it its hints, and more of them."""
-    return "\n".join((log, *(f"Hint: {hint}" for hint in dict.fromkeys((*hints(log), *more)))))
+    return "\n".join((log, *(f"Hint: {hint}" for hint in (*hints(log), *more))))
 
 
 def wheel_hint(header: str, cuda: Cuda) -> str:
@@ -65,17 +52,8 @@ def wheel_hint(header: str, cuda: Cuda) -> str:
     return f"{header} comes with NVIDIA's wheel {wheel}; run: pip install {wheel}"
 
 
-def nvrtc_hints(log: str, *, source: str, arch: str, cuda: Cuda) -> Iterator[str]:
+def nvrtc_hints(log: str, *, arch: str, cuda: Cuda) -> Iterator[str]:
     """Yield what to do about what NVRTC says of a source."""
-    headers = dict.fromkeys(re.findall(_DEVICE_WIDE, source, re.MULTILINE))
-    folder = re.escape(f"{cuda.parts.get('cccl')}/")
-    if headers and re.search(rf"^{folder}.*(?:{_HOST_CODE})", log, re.MULTILINE):
-        yield (
-            f"{', '.join(f'<{header}>' for header in headers)} needs a host compiler: the "
-            "device-wide algorithms of CUB and Thrust are host code, which NVRTC does not compile; "
-            "include the header of a block's or a warp's algorithm, such as "
-            "<cub/block/block_scan.cuh>"
-        )
     number = number_of(arch)
     target = re.search(r"(?:not supported on|requires) \.target '?sm_\d", log)
     if target is not None and number >= 90 and arch[-1].isdigit():
