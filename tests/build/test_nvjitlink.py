@@ -8,7 +8,7 @@ import pytest
 
 from tvmffi_cubin import Cubin, nvjitlink, nvrtc
 from tvmffi_cubin.cuda import libraries
-from tvmffi_cubin.errors import CompileError
+from tvmffi_cubin.errors import CompileError, ToolchainError
 from tvmffi_cubin.kernels.image import read_image
 
 LIBRARY = "__device__ float add_one(float x) { return x + 1; }\n__device__ int counter;"
@@ -127,14 +127,12 @@ def test_what_cannot_be_linked_says_what_it_looks_like():
 def test_wrong_arguments_are_named():
     assert "inputs[0] is bytes, a Cubin or a path, got int" in refusal(3, error=TypeError)
     assert "inputs is empty" in refusal(error=ValueError)
-    with pytest.raises(TypeError, match="got one Cubin"):
+    with pytest.raises(TypeError, match="inputs must be a sequence, got Cubin"):
         nvjitlink.link(unit(LIBRARY))  # type: ignore[arg-type]
     with pytest.raises(FileNotFoundError, match=r"inputs\[0\]: No such file"):
         nvjitlink.link(["/nowhere/library.a"])
-    assert "arch='sm_150'" in refusal(unit(LIBRARY), error=ValueError, arch="sm_150")
-    for option, said in (
-        ("-nothing", "refuses an option"),
-        ("-arch=sm_80", "the option '-arch=sm_80' is said by an argument"),
-        ("-lto", "the option '-lto' is said by an argument"),
-    ):
-        assert said in refusal(unit(LIBRARY), error=ValueError, options=[option])
+    assert "sm_150 is no" in refusal(unit(LIBRARY), error=ToolchainError, arch="sm_150")
+    assert "-nothing" in refusal(unit(LIBRARY), options=["-nothing"])
+    for option in ("-arch=sm_80", "-lto"):
+        said = refusal(unit(LIBRARY), error=ValueError, options=[option])
+        assert f"the option '{option}' is said by an argument" in said

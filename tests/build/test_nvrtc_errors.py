@@ -33,8 +33,8 @@ def test_a_failure_shows_the_offending_lines_and_keeps_log_source_and_options(tm
 
 
 @pytest.mark.parametrize("header", ["cub/device/device_scan.cuh", "thrust/sort.h"])
-def test_a_header_of_host_algorithms_is_named(header):
-    with pytest.raises(CompileError, match=f"Hint: <{header}> needs a host compiler"):
+def test_a_header_of_host_algorithms_is_explained(header):
+    with pytest.raises(CompileError, match="Hint: the device-wide algorithms of CUB and"):
         compile_it(f"#include <{header}>\n" + KERNEL)
 
 
@@ -63,16 +63,10 @@ def test_what_the_compiler_says_goes_to_the_logger_and_into_the_cubin(caplog):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"source": " \n\t"}, ValueError, "source is empty"),
         ({"options": "abc"}, TypeError, "options must be a sequence"),
         ({"options": ["--no-such-thing"]}, ValueError, "unrecognized option --no-such-thing"),
         ({"target_type": "fatbin"}, ValueError, "'cubin', 'relocatable', 'ltoir', 'ptx'"),
-        (
-            {"arch": "sm_150"},
-            ToolchainError,
-            "sm_150 is no arch.*pip install --upgrade.*for .*sm_8",
-        ),
-        ({"arch": "sm_30"}, ToolchainError, "sm_30 is no arch.*tvmffi-cubin.cu12.*for .*sm_80"),
+        ({"arch": "sm_150"}, ToolchainError, "sm_150 is no arch.*for .*sm_8.*--upgrade"),
     ],
 )
 def test_a_bad_argument_is_named(arguments, error, message):

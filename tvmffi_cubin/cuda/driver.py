@@ -8,7 +8,6 @@ from functools import cache
 from .. import config
 from ..errors import ToolchainError
 
-_COMPUTE_CAPABILITY = (75, 76)  # the attributes of its major and of its minor number
 _NOT_INITIALIZED = 3
 
 
@@ -48,7 +47,8 @@ class Driver:
     def device_arch(self, ordinal: int) -> str:
         """Return a device's architecture without suffix, such as ``"sm_90"``."""
         device = self._device(ordinal)
-        numbers = (self._number("cuDeviceGetAttribute", x, device) for x in _COMPUTE_CAPABILITY)
+        # The attributes of the compute capability's major and minor number.
+        numbers = (self._number("cuDeviceGetAttribute", x, device) for x in (75, 76))
         return f"sm_{''.join(map(str, numbers))}"
 
     def device_name(self, ordinal: int) -> str:
@@ -60,9 +60,6 @@ class Driver:
     def _device(self, ordinal: int) -> int:
         # Not remembered: a forked child must see the driver's refusal, not its parent's success.
         self.call("cuInit", 0)
-        count = self._number("cuDeviceGetCount")
-        if not 0 <= ordinal < count:
-            raise ValueError(f"no CUDA device {ordinal}: the driver shows {count} device(s)")
         return self._number("cuDeviceGet", ordinal)
 
     def _number(self, function: str, *arguments: object) -> int:

@@ -208,12 +208,12 @@ class Library:
         """Call a function and return its result."""
         return int(getattr(self.calls, f"{self.title}{function}")(*arguments))
 
-    def read(self, function: str, handle: object) -> bytes:
-        """Return what a function gives, another of which tells the size."""
-        size = ctypes.c_size_t()
-        self.call(f"{function}Size", handle, ctypes.byref(size))
-        data = ctypes.create_string_buffer(size.value)
-        if size.value:
+    def read(self, function: str, handle: object, size: str = "") -> bytes:
+        """Return what a function gives, of which another tells the size."""
+        length = ctypes.c_size_t()
+        self.call(size or f"{function}Size", handle, ctypes.byref(length))
+        data = ctypes.create_string_buffer(length.value)
+        if length.value:
             self.call(function, handle, data)
         return data.raw
 

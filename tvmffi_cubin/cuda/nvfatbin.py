@@ -9,9 +9,6 @@ from ..kernels.cubin import Cubin
 from .arch import check_archs
 from .libraries import find_cuda, library
 
-# What is compressed can neither be inspected everywhere nor loaded without the time it takes.
-_OPTIONS = (b"-compress=false",)
-
 
 def join(cubins: Sequence[Cubin]) -> Cubin:
     """Return a fatbin of cubins and PTX, each for an architecture of its own, in one order."""
@@ -30,9 +27,10 @@ def join(cubins: Sequence[Cubin]) -> Cubin:
 
 def _joined(cubins: Sequence[Cubin]) -> bytes:
     nvfatbin = library("nvFatbin", find_cuda().require("nvfatbin"))
-    handle, size = ctypes.c_void_p(), ctypes.c_size_t()
-    options = (ctypes.c_char_p * len(_OPTIONS))(*_OPTIONS)
-    nvfatbin.call("Create", ctypes.byref(handle), options, ctypes.c_size_t(len(options)))
+    handle = ctypes.c_void_p()
+    # What is compressed can neither be inspected everywhere nor loaded without the time it takes.
+    options = (ctypes.c_char_p * 1)(b"-compress=false")
+    nvfatbin.call("Create", ctypes.byref(handle), options, ctypes.c_size_t(1))
     try:
         for cubin in cubins:
             name, number = cubin.arch.encode(), cubin.arch.partition("_")[2].encode()
@@ -42,9 +40,6 @@ def _joined(cubins: Sequence[Cubin]) -> bytes:
             else:
                 length = ctypes.c_size_t(len(cubin.image))
                 nvfatbin.call("AddCubin", handle, cubin.image, length, number, name)
-        nvfatbin.call("Size", handle, ctypes.byref(size))
-        buffer = ctypes.create_string_buffer(size.value)
-        nvfatbin.call("Get", handle, buffer)
-        return buffer.raw
+        return nvfatbin.read("Get", handle, size="Size")
     finally:
         nvfatbin.result("Destroy", ctypes.byref(handle))

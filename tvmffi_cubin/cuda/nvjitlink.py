@@ -18,7 +18,7 @@ from . import program
 from .arch import check_arch, is_ptx, number_of, resolve_arch
 from .hints import explained
 from .libraries import Library, find_cuda, library
-from .options import check_options
+from .options import items
 
 __all__ = ["link", "version"]
 
@@ -67,20 +67,18 @@ def link(
     Raises
     ------
     CompileError
-        They do not fit together: a symbol is defined nowhere, or twice.
+        They do not fit together: a symbol is defined nowhere, or twice; or an option is unknown.
     ToolchainError
-        nvJitLink is missing.
+        nvJitLink is missing or does not know the architecture.
     TypeError, ValueError, OSError
-        An input cannot be linked or is for another architecture, or an option is unknown.
+        An input cannot be linked or is for another architecture.
     """
-    if isinstance(inputs, str | bytes | bytearray | memoryview | os.PathLike | Cubin):
-        raise TypeError(f"inputs is a sequence of what to link, got one {type(inputs).__name__}")
-    options = check_options(options)
+    given, options = items("inputs", inputs), items("options", options)
     for option in options:
         # nvJitLink refuses an input beside a second architecture, and then blocks the next link.
         if re.match(r"--?(arch|gpu-architecture|gencode|generate-code|lto|dlto|ptx)\b", option):
             raise ValueError(f"the option {option!r} is said by an argument: arch or lto")
-    read = [linkable(take_image(f"inputs[{index}]", value)) for index, value in enumerate(inputs)]
+    read = [linkable(take_image(f"inputs[{index}]", value)) for index, value in enumerate(given)]
     if not read:
         raise ValueError("inputs is empty: there is nothing to link")
     known = {x.arch for x in read if x.kind in ("relocatable", "ltoir") and x.arch}
@@ -158,10 +156,7 @@ def link_inputs(
     cuda = find_cuda()
     nvjitlink = library("nvJitLink", cuda.require("nvjitlink"))
     # Newer releases end the process where they do not know the architecture.
-    supported = program.load(cuda.nvrtc).supported_archs()
-    if number_of(arch) not in supported:
-        known = ", ".join(f"sm_{number}" for number in supported)
-        raise ValueError(f"arch={arch!r}: CUDA {nvjitlink.release} links for {known}")
+    program.load(cuda.nvrtc).check_known(arch)
     for item in inputs:
         if item.kind in ("relocatable", "ltoir", "ptx") and item.arch and not _fits(item, arch):
             raise ValueError(
@@ -171,25 +166,22 @@ def link_inputs(
     as_ptx = is_ptx(arch)
     lto = lto or as_ptx or any(item.kind == "ltoir" for item in inputs)
     command = (f"-arch={arch}", *(["-lto"] * lto), *(["-ptx"] * as_ptx), *options)
-    if clashes := [*_clashes(inputs)]:
-        raise _failure(f"{what} for {arch}:", "\n".join(clashes), command)
-    image, log = program.Call(lambda _: _linked(nvjitlink, command, inputs)).result()
-    # Not the names themselves were given: they may hold anything, and the log is to be read.
-    log = re.sub(r"\binput(\d+)\b", lambda match: inputs[int(match[1])].name, log)
+    image, log = b"", "\n".join(_clashes(inputs))
+    if not log:
+        image, log = program.Call(lambda _: _linked(nvjitlink, command, inputs)).result()
+        # Not the names themselves were given: they may hold anything, and the log is to be read.
+        log = re.sub(r"\binput(\d+)\b", lambda match: inputs[int(match[1])].name, log)
     # Where LTO-IR is linked these are no errors to it: the image has a variable of its own.
     if not image or re.search("Unresolved extern|Multiple definition of", log):
-        raise _failure(f"{what} for {arch}:", log or "nvJitLink does not say why", command)
+        shown = re.sub(r"'(_Z\w+)'", lambda match: f"'{demangle(match[1])}'", log)
+        message = f"{what} for {arch}:\n{explained(shown)}"
+        raise CompileError(message, log=log, options=command)
     if log:
         level = logging.WARNING if "warning" in log.lower() else logging.INFO
         logging.getLogger("tvmffi_cubin").log(level, "nvJitLink for %s:\n%s", arch, log)
     kind = "ptx" if as_ptx else "cubin"
     image = image.rstrip(b"\0") if as_ptx else image
     return Cubin(image, arch, log=log, kind=kind, cuda_version=nvjitlink.release)
-
-
-def _failure(title: str, log: str, options: tuple[str, ...]) -> CompileError:
-    shown = re.sub(r"'(_Z\w+)'", lambda match: f"'{demangle(match[1])}'", log)
-    return CompileError(f"{title}\n{explained(shown)}", log=log, options=options)
 
 
 def _linked(
@@ -203,17 +195,14 @@ def _linked(
     try:
         if result != 0:
             log = nvjitlink.text("GetErrorLog", handle) if handle.value else f"error {result}"
-            raise ValueError(
-                f"nvJitLink {nvjitlink.release} refuses an option: {log}; "
-                f"the options were: {' '.join(command)}"
-            )
+            return b"", f"{log}; the options are: {' '.join(command)}"
         # Its messages read the names where they lie: it takes no copies.
         names = [b"input%d" % index for index in range(len(inputs))]
         for item, name in zip(inputs, names, strict=True):
             size = ctypes.c_size_t(len(item.image))
             if nvjitlink.result("AddData", handle, _TYPES[item.kind], item.image, size, name) != 0:
                 log = nvjitlink.text("GetErrorLog", handle)
-                return b"", f"{name.decode()} is refused by nvJitLink {nvjitlink.release}: {log}"
+                return b"", f"nvJitLink {nvjitlink.release} refuses {name.decode()}: {log}"
         failed = nvjitlink.result("Complete", handle) != 0
         logs = (nvjitlink.text(what, handle) for what in ("GetErrorLog", "GetInfoLog"))
         log = "\n".join(filter(None, logs))

@@ -7,12 +7,11 @@ import logging
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from .. import config
-from ..errors import CompileError, ToolchainError
+from ..errors import CompileError
 from ..host.toolchain import include_dir
 from ..kernels.cubin import KINDS, Cubin
 from . import program
@@ -141,10 +140,6 @@ def compile(  # noqa: A001
     TypeError, ValueError
         An argument has the wrong type or value; an option that NVRTC does not know.
     """
-    if not isinstance(source, str):
-        raise TypeError(f"source must be a string, got {type(source).__name__}")
-    if not source.strip():
-        raise ValueError("source is empty")
     if target_type not in KINDS:
         raise ValueError(f"target_type={target_type!r}: there are {', '.join(map(repr, KINDS))}")
     given = nvrtc_options(options)
@@ -153,79 +148,61 @@ def compile(  # noqa: A001
     uses_pch = config.wants_pch(use_pch)
     cuda = find_cuda()
     nvrtc = program.load(cuda.nvrtc)
-    targets = _targets(resolve_archs(arch, options), target_type, nvrtc, cuda)
+    targets = _targets(resolve_archs(arch, options), target_type, nvrtc)
     source = source.removeprefix("\ufeff")  # the mark that some editors put first
     # No name of a file needs to be UTF-8, as those in #line must be.
     has_name = source_include or source.startswith("#line ")
     text = source if has_name else line_directive(name) + source
-    words = tuple(_options(nvrtc, (name, text, *given, *names), given, folders, cuda))
-    # A kernel that is alone would wait for a thread, and gain nothing.
-    has_several = text.count("__global__") > 1 or len(names) > 2
-    is_said = any("split-compile" in option for option in given)
-    if nvrtc.version() >= (12, 9) and has_several and not is_said:
-        words += (program.SIDE_BY_SIDE,)
+    words = (*_options(nvrtc, name, text, given, names), *(f"-I{x}" for x in folders))
+    words += tuple(f"-I{x}" for x in cuda.include_dirs)
     shared = Program(name if source_include else _NOWHERE, text, words, target_type, names, HEADERS)
-    compilation = _Compilation(nvrtc, cuda, name, source, shared, uses_pch)
+    image = functools.partial(_image, nvrtc, cuda, name, source, shared, uses_pch)
     if len(targets) == 1:
-        return compilation.image(targets[0])
+        return image(targets[0])
     from .nvfatbin import join
 
     cuda.require("nvfatbin")
-    return join(program.in_parallel(compilation.image, targets))
+    return join(program.in_parallel(image, targets))
 
 
-class _Compilation(NamedTuple):
-    """A compilation for any architecture."""
+def _image(
+    nvrtc: Nvrtc, cuda: Cuda, title: str, source: str, shared: Program, uses_pch: bool, arch: str
+) -> Cubin:
+    """Compile for one architecture; of ``"compute_90"`` and the like PTX is made."""
+    kind = "ptx" if is_ptx(arch) else shared.kind
+    # PTX is assembled along the way: what its base architecture lacks comes to light now and not on
+    # some newer device.
+    target = f"sm_{number_of(arch)}" if is_ptx(arch) else arch
+    command = (f"-arch={target}", *_KIND_OPTIONS.get(kind, ()), *shared.options)
+    one = shared._replace(options=command, kind=kind)
+    foreign = tuple(map(os.fspath, cuda.include_dirs))
+    packages = tuple(f"{folder}/" for folder in (include_dir(), *foreign))
 
-    nvrtc: Nvrtc
-    cuda: Cuda
-    title: str
-    source: str
-    shared: Program  # but for what is of an architecture
-    uses_pch: bool
+    def compile_it(stop: Stop) -> Compiled:
+        return compile_with(nvrtc, one, stop, packages) if uses_pch else nvrtc.compile(one, stop)
 
-    def image(self, arch: str) -> Cubin:
-        """Compile for one architecture; of ``"compute_90"`` and the like PTX is made."""
-        nvrtc, title = self.nvrtc, self.title
-        kind = "ptx" if is_ptx(arch) else self.shared.kind
-        # PTX is assembled along the way: what its base architecture lacks comes to light now and
-        # not on some newer device.
-        target = f"sm_{number_of(arch)}" if is_ptx(arch) else arch
-        command = (f"-arch={target}", *_KIND_OPTIONS.get(kind, ()), *self.shared.options)
-        one = self.shared._replace(options=command, kind=kind)
-        foreign = [os.fspath(path) for path in self.cuda.include_dirs]
-        packages = [os.fspath(include_dir()), os.fspath(shim_dir()), *foreign]
+    done = program.Call(compile_it).result()
+    log = done.log.replace(_NOWHERE, title)
+    if done.result == INVALID_OPTION or (done.result == SUCCESS and not done.image):
+        log = log or "no image: leave out -dlto, -ptx and the like, and say target_type="
+        raise ValueError(f"an option for NVRTC {nvrtc.release}: {log} ({' '.join(command)})")
+    if done.result != SUCCESS:
+        from .hints import explained, nvrtc_hints
 
-        def compile_it(stop: Stop) -> Compiled:
-            if self.uses_pch:
-                return compile_with(nvrtc, one, stop, packages)
-            return nvrtc.compile(one, stop)
-
-        done = program.Call(compile_it).result()
-        log = done.log.replace(_NOWHERE, title)
-        given = " ".join(command)
-        if done.result == INVALID_OPTION:
-            raise ValueError(
-                f"NVRTC {nvrtc.release} refuses an option: {log}; the options were: {given}"
-            )
-        if done.result != SUCCESS:
-            from .hints import explained, nvrtc_hints
-
-            log = log or f"NVRTC fails with error {done.result}"
-            more = nvrtc_hints(log, source=self.source, arch=arch, cuda=self.cuda)
-            message = f"{title} does not compile for {arch}:\n{explained(log, more)}"
-            raise CompileError(message, log=log, source=self.source, options=command)
-        if not done.image:
-            raise ValueError(
-                "NVRTC made no image: one of the options asks for another kind of output "
-                f"({given}); leave out -dlto, -ptx and the like, and say target_type="
-            )
-        if log:
-            own = (line for line in log.splitlines() if not line.startswith(tuple(foreign)))
-            level = logging.WARNING if any(": warning" in line for line in own) else logging.INFO
-            logger = logging.getLogger("tvmffi_cubin")
-            logger.log(level, "NVRTC on %s for %s:\n%s", title, arch, log)
-        return Cubin(done.image, arch, done.lowered_names, log, kind, nvrtc.release)
+        log = log or f"NVRTC fails with error {done.result}"
+        message = explained(log, nvrtc_hints(log, arch=arch, cuda=cuda))
+        raise CompileError(
+            f"{title} does not compile for {arch}:\n{message}",
+            log=log,
+            source=source,
+            options=command,
+        )
+    if log:
+        own = (line for line in log.splitlines() if not line.startswith(foreign))
+        level = logging.WARNING if any(": warning" in line for line in own) else logging.INFO
+        logger = logging.getLogger("tvmffi_cubin")
+        logger.log(level, "NVRTC on %s for %s:\n%s", title, arch, log)
+    return Cubin(done.image, arch, done.lowered_names, log, kind, nvrtc.release)
 
 
 def nvrtc_compile(
@@ -266,55 +243,48 @@ def line_directive(name: str) -> str:
     return f'#line 1 "{escaped}"\n'
 
 
-def _targets(archs: tuple[str, ...], target_type: str, nvrtc: Nvrtc, cuda: Cuda) -> tuple[str, ...]:
+def _targets(archs: tuple[str, ...], target_type: str, nvrtc: Nvrtc) -> tuple[str, ...]:
     """Return the architectures to compile for, all of which NVRTC knows."""
     if target_type == "ptx":
         archs = tuple(dict.fromkeys(f"compute_{number_of(arch)}" for arch in archs))
-    elif target_type != "cubin" and is_ptx(archs[0]):
-        archs = ()
-    if target_type != "cubin" and len(archs) != 1:
+    if target_type != "cubin" and (len(archs) != 1 or is_ptx(archs[0]) != (target_type == "ptx")):
         raise ValueError(f"target_type={target_type!r} wants one architecture such as sm_90a")
-    known = nvrtc.supported_archs()
     for arch in archs:
-        if number_of(arch) not in known:
-            remedy = f"a newer one may: pip install --upgrade 'tvmffi-cubin[cu{cuda.major}]'"
-            if number_of(arch) < min(known):
-                remedy = "an older one may: set TVMFFI_CUBIN_CUDA=12, with tvmffi-cubin[cu12]"
-            raise ToolchainError(
-                f"{arch} is no architecture that NVRTC {nvrtc.release} knows, {remedy}; it "
-                f"compiles for {', '.join(f'sm_{number}' for number in known)}"
-            )
+        nvrtc.check_known(arch)
     return archs
 
 
 def _options(
-    nvrtc: Nvrtc,
-    said: tuple[str, ...],
-    given: tuple[str, ...],
-    folders: Iterable[str],
-    cuda: Cuda,
+    nvrtc: Nvrtc, name: str, text: str, given: tuple[str, ...], names: tuple[str, ...]
 ) -> Iterator[str]:
     """Yield the options of a compilation, whatever the architecture and the kind of image."""
-    # NVRTC calls hidden kernels after a seed, else after the time and the process, where nothing of
-    # a unit can be seen from outside. Before 12.9 precompiled headers are for one seed.
+    everything = "\n".join((name, text, *given, *names))
+
+    def is_said(option: str) -> bool:
+        return any(option in one for one in given)
+
     if nvrtc.version() >= (12, 9):
-        yield f"-frandom-seed={zlib.crc32(repr(said).encode()):08x}"
+        # NVRTC calls hidden kernels after a seed, else after the time and the process, where
+        # nothing of a unit can be seen from outside. Before, precompiled headers are for one seed.
+        yield f"-frandom-seed={zlib.crc32(everything.encode('utf-8', 'surrogateescape')):08x}"
+        # A kernel that is alone would wait for a thread, and gain nothing.
+        has_several = text.count("__global__") > 1 or len(names) > 2
+        if has_several and not is_said("split-compile"):
+            yield program.SIDE_BY_SIDE
     yield "-default-device"
-    if not any(option.startswith("-std=") for option in given):
+    if not is_said("-std="):
         yield "-std=c++17"
     shims = shim_dir()
     yield from (f"-I{shims}", f"--pre-include={shims}/tvmffi_cubin_prelude.h")
     # Two thirds of the time that cuda/std takes are lists of types of up to this length, which CCCL
     # spells out one by one: 16 for NVRTC, 10 for nvcc. It makes no difference to what they mean.
-    if not any("_CCCL_META_UNROLL_LIMIT" in option for option in given):
+    if not is_said("_CCCL_META_UNROLL_LIMIT"):
         yield "-D_CCCL_META_UNROLL_LIMIT=10"
     yield from given
-    everything = "\n".join(said)
     if _cmath_words().isdisjoint(re.findall(r"\w+", everything)):
         yield "-DTVMFFI_CUBIN_NO_CMATH"
     if nvrtc.has_minimal and not re.search(_NOT_MINIMAL, everything):
         yield "-minimal"
-    yield from (f"-I{folder}" for folder in (*folders, *cuda.include_dirs))
 
 
 @functools.cache

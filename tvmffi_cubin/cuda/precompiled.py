@@ -10,8 +10,7 @@ import os
 import re
 import shutil
 import threading
-from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from collections.abc import Iterator
 
 from .options import preprocessor_flags
 from .program import COMPILATION, SIDE_BY_SIDE, SUCCESS, Compiled, Nvrtc, Program, Stop
@@ -42,47 +41,47 @@ _PIECE = re.compile(
     r"(?:/\*.*?\*/|[^\n\\]|\\.)*",
     re.DOTALL,
 )
-_LINE = r"^#line (\d+) ?(.*)\n"
+_LINE = re.compile(r"^#line (\d+) ?(.*)\n", re.MULTILINE)
 
 
-def compile_with(nvrtc: Nvrtc, program: Program, stop: Stop, packages: Sequence[str]) -> Compiled:
+def compile_with(nvrtc: Nvrtc, program: Program, stop: Stop, packages: tuple[str, ...]) -> Compiled:
     """Compile a program, with precompiled headers where they are worth it.
 
-    `packages` are the folders of this package's headers and of CUDA's.
+    `packages` is how paths of this package's headers and of CUDA's begin.
     """
-    text = program.text
-    found = [*leading_includes(text)]
-    if nvrtc.version() < (12, 8) or not any(_HEAVY.match(header) for header, _ in found):
+    end = _stable_end(program, packages) if nvrtc.version() >= (12, 8) else 0
+    if end == 0:
         return nvrtc.compile(program, stop)
-    flags = preprocessor_flags(program.options)
-    # NVRTC searches the source's own folder first.
-    folders = {os.path.dirname(os.path.abspath(program.name)), *flags.folders}.difference(packages)
-
-    def is_stable(header: str) -> bool:
-        # One header of a library includes others of it.
-        first = header.partition("/")[0]
-        return first != "" and not any(os.path.exists(f"{folder}/{first}") for folder in folders)
-
-    stable = [*takewhile(lambda x: is_stable(x[0]), found)]
-    first = (header for header in flags.first if header not in program.headers)
-    has_own_first = any(not header.startswith(tuple(packages)) for header in first)
-    if has_own_first or not any(_HEAVY.match(header) for header, _ in stable):
-        return nvrtc.compile(program, stop)
-    prefix, rest = text[: stable[-1][1]], text[stable[-1][1] :]
-    line, name, start = 1, "", 0
-    for mark in re.finditer(_LINE, prefix, re.MULTILINE):
-        line, name, start = int(mark[1]), mark[2] or name, mark.end()
-    line += prefix.count("\n", start)
+    # The number and name of each #line, and the text behind it.
+    parts = ["1", "", *_LINE.split(program.text[:end])]
+    line, prefix = int(parts[-3]) + parts[-1].count("\n"), "".join(parts[2::3])
+    *_, name = ("", *filter(None, parts[1::3]))
     # NVRTC precompiles nothing where a #line comes before the end of the prefix, which is the first
     # token that is no directive: hence the semicolon.
-    prefix = re.sub(_LINE, "", prefix, flags=re.MULTILINE)
-    parted = program._replace(text=f"{prefix}\n;\n#line {line} {name}\n{rest}")
+    text = f"{prefix}\n;\n#line {line} {name}\n{program.text[end:]}"
     try:
-        done = _compile(nvrtc, parted, stop, prefix)
+        done = _compile(nvrtc, program._replace(text=text), stop, prefix)
     except OSError:
         return nvrtc.compile(program, stop)
     is_of_source = done.result == COMPILATION and not _BLAMED.search(done.log)
     return done if done.result == SUCCESS or is_of_source else nvrtc.compile(program, stop)
+
+
+def _stable_end(program: Program, packages: tuple[str, ...]) -> int:
+    """Return where the includes end that packages have; 0 where that is not worth it."""
+    flags = preprocessor_flags(program.options)
+    if not all(x in program.headers or x.startswith(packages) for x in flags.first):
+        return 0
+    # NVRTC searches the source's own folder first.
+    folders = {os.path.dirname(os.path.abspath(program.name)), *flags.folders}
+    own = [folder for folder in folders if not f"{folder}/".startswith(packages)]
+    end, is_heavy = 0, False
+    for header, behind in leading_includes(program.text):
+        library = header.partition("/")[0]  # one header of a library includes others of it
+        if not library or any(os.path.exists(f"{folder}/{library}") for folder in own):
+            break
+        end, is_heavy = behind, is_heavy or _HEAVY.match(header) is not None
+    return end if is_heavy else 0
 
 
 def leading_includes(source: str) -> Iterator[tuple[str, int]]:

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from ..errors import CubinError
+from ..errors import CubinError, ToolchainError
+from .arch import number_of
 from .libraries import Library
 
 SUCCESS = 0
@@ -36,7 +37,6 @@ _ACTION = 256
 
 _guard = threading.RLock()
 _running: set[Call[Any]] = set()
-_shared = threading.local()
 _is_broken = False
 _prepared: dict[Path, Call[Nvrtc]] = {}
 
@@ -60,7 +60,7 @@ class Call(threading.Thread, Generic[_T]):
         self._error: BaseException | None = None
         # Not `join`: before Python 3.13 a thread whose join Ctrl-C has left counts as ended.
         self.ended = threading.Event()
-        self.stop = _stop()
+        self.stop: Stop = ctypes.create_string_buffer(2)
         with _guard:
             before = threading.stack_size(_STACK)
             try:
@@ -93,20 +93,14 @@ class Call(threading.Thread, Generic[_T]):
         return self._made
 
 
-def _stop() -> Stop:
-    """Return what the calls of a thread of `in_parallel` have in common; elsewhere one anew."""
-    return getattr(_shared, "stop", None) or ctypes.create_string_buffer(2)
-
-
 def in_parallel(work: Callable[[_Input], _T], inputs: Sequence[_Input]) -> list[_T]:
     """Return `work` of each input, in order, from threads: compilers release Python's lock.
 
-    Of several failures the first input's is raised. This thread works as well; Ctrl-C ends its
-    part and tells the others, which an executor of Python's would go on waiting for.
+    Of several failures the first input's is raised. This thread works as well; Ctrl-C ends its part
+    and, like that of a terminal, all compilers, which an executor of Python's would wait for.
     """
-    stop = _stop()
     made: dict[int, _T] = {}
-    failed: dict[int, Exception] = {}
+    failed: dict[int, BaseException] = {}
     left = iter(range(len(inputs)))
 
     def run() -> None:
@@ -118,12 +112,8 @@ def in_parallel(work: Callable[[_Input], _T], inputs: Sequence[_Input]) -> list[
             if failed:
                 break
 
-    def run_elsewhere() -> None:
-        _shared.stop = stop
-        run()
-
     others = min(len(inputs), os.cpu_count() or 1) - 1
-    threads = [threading.Thread(target=run_elsewhere, daemon=True) for _ in range(others)]
+    threads = [threading.Thread(target=run, daemon=True) for _ in range(others)]
     for thread in threads:
         thread.start()
     try:
@@ -131,20 +121,28 @@ def in_parallel(work: Callable[[_Input], _T], inputs: Sequence[_Input]) -> list[
         for thread in threads:
             while thread.is_alive():
                 thread.join(0.5)
-    except BaseException:
-        stop[0] = b"\1"
+    except BaseException as error:
+        failed[-1] = error  # nobody begins anything else
+        _stop_all()
         raise
     if failed:
         raise failed[min(failed)]
     return [made[index] for index in range(len(inputs))]
 
 
+def _stop_all() -> tuple[Call[Any], ...]:
+    """Tell all calls under way to stop, and return them."""
+    calls = tuple(_running)
+    for call in calls:
+        call.stop[0] = b"\1"
+    return calls
+
+
 def _settle() -> None:
     """Stop what is under way as the process ends: C's exit would tear NVRTC down under it."""
     _guard.acquire()  # for good: no other thread begins a call from here on
     until = time.monotonic() + 1
-    for call in tuple(_running):
-        call.stop[0] = b"\1"
+    for call in _stop_all():
         call.ended.wait(max(0, until - time.monotonic()))
     if _running:  # the process ends before that, with the status that it has
         libc = ctypes.CDLL(None)
@@ -181,11 +179,7 @@ def prepare(path: Path) -> None:
 def load(path: Path) -> Nvrtc:
     """Return the NVRTC of a path."""
     prepare(path)
-    try:
-        return _prepared[path].result()
-    except Exception:
-        _prepared.pop(path, None)
-        raise
+    return _prepared[path].result()
 
 
 def _opened(path: Path) -> Nvrtc:
@@ -195,7 +189,7 @@ def _opened(path: Path) -> Nvrtc:
     if builtins.is_file():
         ctypes.CDLL(str(builtins))
     with _kept_signals() if nvrtc.version() < (13, 2) else contextlib.nullcontext():
-        nvrtc.compile(Program("empty.cu", "", ("-minimal",) if nvrtc.has_minimal else ()))
+        nvrtc.compile(Program("empty.cu", "", ("-minimal",) * nvrtc.has_minimal))
     return nvrtc
 
 
@@ -265,6 +259,17 @@ class Nvrtc(Library):
         found = (ctypes.c_int * count.value)()
         self.call("GetSupportedArchs", found)
         return tuple(found)
+
+    def check_known(self, arch: str) -> None:
+        """Raise a ToolchainError where this release compiles for no such architecture."""
+        known = self.supported_archs()
+        if number_of(arch) not in known:
+            raise ToolchainError(
+                f"{arch} is no architecture that NVRTC {self.release} knows: it compiles for "
+                f"{', '.join(f'sm_{number}' for number in known)}. A newer one may know it, run: "
+                "pip install --upgrade 'tvmffi-cubin[cu13]'; or an older one, "
+                "'tvmffi-cubin[cu12]' with TVMFFI_CUBIN_CUDA=12"
+            )
 
     def compile(self, program: Program, stop: Stop | None = None) -> Compiled:
         """Compile a program."""
