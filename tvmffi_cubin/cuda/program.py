@@ -80,13 +80,16 @@ class Call(threading.Thread, Generic[_T]):
             self.ended.set()
 
     def result(self) -> _T:
-        """Wait for the result, or for the error; where Ctrl-C ends the wait, the work is told."""
+        """Wait for the result, or for the error.
+
+        Where Ctrl-C ends the wait, all calls are told, as a terminal tells all compilers of it.
+        """
         try:
             # A signal that comes just before a wait begins does not end it.
             while not self.ended.wait(0.5):
                 pass
         except BaseException:
-            self.stop[0] = b"\1"
+            _stop_all()
             raise
         if self._error is not None:
             raise self._error
@@ -96,35 +99,25 @@ class Call(threading.Thread, Generic[_T]):
 def in_parallel(work: Callable[[_Input], _T], inputs: Sequence[_Input]) -> list[_T]:
     """Return `work` of each input, in order, from threads: compilers release Python's lock.
 
-    Of several failures the first input's is raised. This thread works as well; Ctrl-C ends its part
-    and, like that of a terminal, all compilers, which an executor of Python's would wait for.
+    Of several failures the first input's is raised.
     """
+    if len(inputs) == 1:
+        return [work(inputs[0])]
     made: dict[int, _T] = {}
-    failed: dict[int, BaseException] = {}
+    failed: dict[int, Exception] = {}
     left = iter(range(len(inputs)))
 
-    def run() -> None:
+    def run(stop: Stop) -> None:
         for index in left:
             try:
                 made[index] = work(inputs[index])
             except Exception as error:
                 failed[index] = error
-            if failed:
+            if failed or stop[0] != b"\0":
                 break
 
-    others = min(len(inputs), os.cpu_count() or 1) - 1
-    threads = [threading.Thread(target=run, daemon=True) for _ in range(others)]
-    for thread in threads:
-        thread.start()
-    try:
-        run()
-        for thread in threads:
-            while thread.is_alive():
-                thread.join(0.5)
-    except BaseException as error:
-        failed[-1] = error  # nobody begins anything else
-        _stop_all()
-        raise
+    for call in [Call(run) for _ in range(min(len(inputs), os.cpu_count() or 1))]:
+        call.result()
     if failed:
         raise failed[min(failed)]
     return [made[index] for index in range(len(inputs))]
