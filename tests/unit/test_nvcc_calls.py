@@ -115,7 +115,7 @@ def tools(*arguments: str) -> SimpleNamespace:
     return SimpleNamespace(
         compiler=HostCompiler(Path("/usr/bin/c++"), arguments),
         host=SimpleNamespace(compiler="gcc version 12.2.0"),
-        nvcc=SimpleNamespace(path="/opt/nvcc", host="clang version 17.0.6"),
+        nvcc=SimpleNamespace(path="/opt/nvcc"),
         include="/own",
         tvm_ffi=SimpleNamespace(include="/ffi"),
     )

@@ -35,7 +35,6 @@ class Nvcc(NamedTuple):
     root: str  # where it is installed, empty for a folder of the system's
     includes: tuple[str, ...]  # cuda.h's folder comes first
     libraries: str  # the folder of its runtime library, if there is one
-    host: str = ""  # what its host compiler is, where that is not the build's own
 
 
 def locate() -> Path:
@@ -113,11 +112,6 @@ def caller_flags(flags: Iterable[str]) -> tuple[str, ...]:
     return absolute(found)
 
 
-def host_compiler(flags: Sequence[str]) -> str | None:
-    """Return the host compiler that a caller's flags name; None where they name none."""
-    return values(flags).get("-ccbin")
-
-
 def names_archs(flags: Sequence[str]) -> bool:
     """Whether a caller's flags name architectures, for which nothing is added then."""
     return not values(flags).keys().isdisjoint(("-arch", "-gencode"))
@@ -134,10 +128,9 @@ def _words(
     """Return all flags of a compilation or a link: the caller's, and ours before them."""
     assert tools.nvcc is not None
     names = values(flags).keys()
-    host = (*own_statics(tools.host.compiler), *tools.compiler.options)
-    ours = ["-ccbin", tools.compiler.programs[-1]]  # ccache cannot be named with what it starts
-    if "-ccbin" in names:
-        ours, host = [], own_statics(tools.nvcc.host)
+    ours, host = [], own_statics(tools.host.compiler)
+    if "-ccbin" not in names:  # ccache cannot be named with what it starts
+        ours, host = ["-ccbin", tools.compiler.programs[-1]], (*host, *tools.compiler.options)
     ours += (f"-Xcompiler={_escaped(option)}" for option in (*host, "-fPIC"))
     if "-std" not in names:
         ours.append("-std=c++17")

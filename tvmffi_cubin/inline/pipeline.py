@@ -84,7 +84,7 @@ def _look_up(request: Request) -> Entry | Missed:
     tools = find_tools(
         needs_cuda=request.needs_cuda,
         needs_c=bool(request.files.c),
-        nvcc_flags=request.cuda_cflags if request.is_by_nvcc else None,
+        needs_nvcc=request.is_by_nvcc,
     )
     archs = _resolve_archs(request)
     tools = with_libraries(tools, request, archs)

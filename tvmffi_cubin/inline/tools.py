@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -96,7 +96,7 @@ class Toolset(NamedTuple):
             identities["c_compiler"] = "\n".join(self.c_host)
             identities["CC"] = "\n".join(self.c_compiler.options)
         if self.nvcc is not None:
-            identities["nvcc"] = "\n".join((self.nvcc.identity, self.nvcc.host))
+            identities["nvcc"] = self.nvcc.identity
         return identities
 
     @property
@@ -126,13 +126,12 @@ def find_tools(
     *,
     needs_cuda: bool,
     needs_c: bool = False,
-    nvcc_flags: Sequence[str] | None = None,
+    needs_nvcc: bool = False,
 ) -> Toolset:
     """Find the tools; spawns a process only where a tool is new to this user.
 
-    `needs_cuda` and `needs_c` say whether anything of CUDA's, and whether a C compiler is used;
-    `nvcc_flags` are the caller's for nvcc, None where it is not used. A ToolchainError where
-    tvm-ffi or this package's headers are missing, or ``CXX`` or ``CC`` names no compiler.
+    `needs_cuda` says whether anything of CUDA's is used. A ToolchainError where tvm-ffi or this
+    package's headers are missing, or ``CXX`` or ``CC`` names no compiler.
     """
     compiler = _found(toolchain.find_host_compiler, "CXX", "c++")
     c_compiler = _found(toolchain.find_c_compiler, "CC", "cc") if needs_c else None
@@ -140,7 +139,10 @@ def find_tools(
     cuda, nvcc, missing = None, None, None
     try:
         cuda = libraries.find_cuda() if needs_cuda else None
-        nvcc = None if nvcc_flags is None else _find_nvcc(nvcc_flags)
+        if needs_nvcc:
+            from ..cuda.nvcc import find_nvcc
+
+            nvcc = find_nvcc()
     except ToolchainError as error:
         missing = error
 
@@ -180,19 +182,6 @@ def _found(find: Callable[[], HostCompiler], variable: str, usual: str) -> HostC
         if config.get(variable):
             raise
         return HostCompiler(Path(usual), variable=variable, missing=str(error))
-
-
-def _find_nvcc(flags: Sequence[str]) -> Nvcc:
-    """Return nvcc, with the identity of a host compiler of its own."""
-    from ..cuda.nvcc import find_nvcc, host_compiler
-
-    found, named = find_nvcc(), host_compiler(flags)
-    if named is None:
-        return found
-    # A folder stands for the gcc in it. What is not there at all, nvcc complains of.
-    path = toolchain.on_path(f"{named}/gcc" if os.path.isdir(named) else named)
-    known = "" if path is None else "\n".join(identify(HostCompiler(path))[0])
-    return found._replace(host=known or named)
 
 
 def with_libraries(tools: Toolset, request: Request, archs: tuple[str, ...]) -> Toolset:
