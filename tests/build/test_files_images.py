@@ -217,7 +217,7 @@ def test_ptx_that_is_wrong_is_named(here):
             tc.load("broken", sources="broken.ptx", functions=["k"], arch=arch)
     with pytest.raises(ValueError, match=r"newer\.ptx is for compute_90 and .* for sm_80"):
         tc.load("newer", sources="newer.ptx", functions=["scale"], arch="sm_80")
-    with pytest.raises(tc.CompileError, match=r"embed_cubin\['lib'\].* is refused by nvJitLink"):
+    with pytest.raises(tc.CompileError, match=r"nvJitLink .* refuses embed_cubin\['lib'\]"):
         tc.load_inline("broken", embed_cubin={"lib": nonsense.encode()}, arch="sm_90")
     write("text.ptx", "text")
     with pytest.raises(ValueError, match=r"text\.ptx: it is no image: it begins with"):

@@ -46,7 +46,7 @@ def test_every_undefined_symbol_is_named():
         '__global__ void k(int* x) { x[0] = missing(1, "") + table[x[1]] + plain(); }'
     )
     message = refusal(unit(LIBRARY), user)
-    assert message.startswith("the inputs do not link for sm_90a:\n")
+    assert message.startswith("device code does not link for sm_90a:\n")
     for name in ("missing(int, char const*)", "table", "plain"):
         assert f"Undefined reference to '{name}' in 'inputs[1]'" in message
     user = unit("extern __device__ int v; __global__ void k(int* x) { x[0] = v; }", "ltoir")

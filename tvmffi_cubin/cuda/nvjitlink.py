@@ -78,7 +78,7 @@ def link(
         # nvJitLink refuses an input beside a second architecture, and then blocks the next link.
         if re.match(r"--?(arch|gpu-architecture|gencode|generate-code|lto|dlto|ptx)\b", option):
             raise ValueError(f"the option {option!r} is said by an argument: arch or lto")
-    read = [linkable(take_image(f"inputs[{index}]", value)) for index, value in enumerate(given)]
+    read = [linkable(take_image(f"inputs[{i}]", value)) for i, value in enumerate(given)]
     if not read:
         raise ValueError("inputs is empty: there is nothing to link")
     known = {x.arch for x in read if x.kind in ("relocatable", "ltoir") and x.arch}
@@ -150,9 +150,8 @@ def link_inputs(
     arch: str,
     lto: bool = False,
     options: Sequence[str] = (),
-    what: str = "the inputs do not link",
 ) -> Cubin:
-    """Link inputs to an image; raises what `link` does, saying `what` went wrong."""
+    """Link inputs to an image; raises what `link` does."""
     cuda = find_cuda()
     nvjitlink = library("nvJitLink", cuda.require("nvjitlink"))
     # Newer releases end the process where they do not know the architecture.
@@ -174,7 +173,7 @@ def link_inputs(
     # Where LTO-IR is linked these are no errors to it: the image has a variable of its own.
     if not image or re.search("Unresolved extern|Multiple definition of", log):
         shown = re.sub(r"'(_Z\w+)'", lambda match: f"'{demangle(match[1])}'", log)
-        message = f"{what} for {arch}:\n{explained(shown)}"
+        message = f"device code does not link for {arch}:\n{explained(shown)}"
         raise CompileError(message, log=log, options=command)
     if log:
         level = logging.WARNING if "warning" in log.lower() else logging.INFO
@@ -223,11 +222,8 @@ def assembled(given: Cubin, archs: tuple[str, ...]) -> Cubin:
     own = f"sm_{text.arch.removeprefix('compute_')}"
     archs = archs or (own, *([text.arch] if own[-1].isdigit() else ()))
     cubins = [arch for arch in archs if not is_ptx(arch)]
-    images = [
-        link_inputs([text], arch=arch, what=f"{text.name} cannot be assembled")
-        # Also where the text alone is wanted: to see whether it can be.
-        for arch in cubins or [f"sm_{number_of(archs[0])}"]
-    ]
+    # Also where the text alone is wanted: to see whether it can be assembled.
+    images = [link_inputs([text], arch=x) for x in cubins or [f"sm_{number_of(archs[0])}"]]
     if len(cubins) < len(archs):
         images = [*(images if cubins else ()), text]
     if len(images) == 1:

@@ -176,7 +176,6 @@ class _Compiler(NamedTuple):
             arch=self.arch,
             lto=self.request.lto,
             options=link_options(self.request.cuda_cflags),
-            what="the device sources do not link",
         )
         log = "\n".join(filter(None, (*(unit.log for unit in units), linked.log)))
         return dataclasses.replace(linked, log=log)
