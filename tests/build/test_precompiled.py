@@ -94,7 +94,7 @@ def test_another_option_architecture_or_include_has_its_own_and_few_are_kept(cal
     assert stored(source("MACRO"), options=["-DMACRO=2"]) == 2
     assert stored(source(3), arch="sm_80") == 3
     assert stored(source(4, include=INCLUDE + "#include <cuda/std/utility>\n")) == 4
-    assert stored(source("BEFORE", include=f"#define BEFORE 5\n{INCLUDE}")) == 5
+    assert stored(source(5, include=f"#include <cuda/std/utility>\n{INCLUDE}")) == 5
     assert calls == ["made"] * 5
     assert len(precompiled._made) == 4
     assert stored(source("MACRO + 4"), options=["-DMACRO=2"]) == 6
@@ -218,19 +218,17 @@ def test_a_forked_child_uses_what_its_parent_made():
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "headers"),
+    ("source", "headers"),
     [
-        ("#include <a>\n", "int x;", "a"),
-        ("#define X 1\n#include <a>\n#undef X\n# include <b>\n", "#define Y\nint x;", "ab"),
-        ('#line 1 "x"\n#include <a>\n#line 7 "y"\n#include <b>\n', '#line 3 "x"\nint x;', "ab"),
-        ("#include <a>\n", "#ifdef B\n#include <b>\n#endif\n", "a"),
-        ("#include <a>\n", "#include B\n#include <b>\n", "a"),
-        ("#include <a> /* one\n two */\n#include <b> // three \\\n four\n", "int x;", "ab"),
-        ("", "int x;\n#include <a>\n", ""),
-        ("", "#ifndef GUARD\n#define GUARD\n#include <a>\nint x;\n#endif\n", ""),
+        ("#include <a>\nint x;", "a"),
+        ("#pragma once\n#include <a>\n# include <b>\n#define X 1\n#include <c>\n", "ab"),
+        ('#line 1 "x"\n#include <a>\n#line 7 "y"\n#include <b>\n#line 3 "x"\nint x;', "ab"),
+        ("#include <a>\n#ifdef B\n#include <b>\n#endif\n", "a"),
+        ("#include <a>\n#include B\n#include <b>\n", "a"),
+        ("#include <a> /* one\n two */\n#include <b> // three \\\n four\nint x;", "ab"),
+        ("int x;\n#include <a>\n", ""),
+        ("#ifndef GUARD\n#define GUARD\n#include <a>\nint x;\n#endif\n", ""),
     ],
 )
-def test_leading_includes_end_before_code_and_conditions(before, after, headers):
-    found = [*leading_includes(before + after)]
-    assert "".join(header for header, _ in found) == headers
-    assert [end for _, end in found][-1:] == [len(before)] * bool(before)
+def test_leading_includes_end_before_code_conditions_and_macros(source, headers):
+    assert "".join(leading_includes(source)) == headers
