@@ -20,12 +20,10 @@ def check_arch(arch: object, *, what: str = "arch") -> str:
     # Without a regular expression, whose compilation would be a twentieth of a hit's time.
     kind, _, number = arch.partition("_")
     digits = number[:-1] if kind == "sm" and number.endswith(("a", "f")) else number
-    is_number = digits.isdecimal() and len(digits) in (2, 3) and digits[0] != "0"
-    if kind not in ("sm", "compute") or not is_number:
+    if kind not in ("sm", "compute") or not (digits.isdecimal() and len(digits) in (2, 3)):
         raise ValueError(
             f'{what}={arch!r} is no architecture: write "sm_80", "sm_90a" or, for PTX, '
-            '"compute_90", or nothing for the current device\'s; several are a list, or in the '
-            "variable separated by commas"
+            '"compute_90"; several are a list, or in the variable separated by commas'
         )
     return arch
 
@@ -79,10 +77,10 @@ def resolve_archs(arch: Archs = None, options: Sequence[str] = ()) -> tuple[str,
     try:
         device = driver.load()
         found = device.device_arch(device.current_device())
-    except (ToolchainError, ValueError) as error:
+    except ToolchainError as error:
         raise ToolchainError(
-            f"no GPU to compile for: {error}; building works without one: say which architecture "
-            f'you want, for example arch="sm_90a" or {_VARIABLE}=sm_90a'
+            f"no GPU to compile for: {error}; building works without one: say which architecture, "
+            f'such as arch="sm_90a" or {_VARIABLE}=sm_90a'
         ) from None
     return (f"{found}a" if number_of(found) >= 90 else found,)
 
