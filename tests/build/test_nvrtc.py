@@ -106,7 +106,6 @@ def test_threads_may_compile_at_once():
     }
 
 
-@pytest.mark.skipif(nvrtc.version() < (12, 4), reason="needs NVRTC 12.4 or newer")
 def test_a_small_source_is_compiled_without_what_it_does_not_use():
     source = "#ifndef __CUDACC_RTC_MINIMAL__\n#error no\n#endif\n" + KERNEL
     assert compile_it(source).image

@@ -216,7 +216,5 @@ class Library:
         return self.read(function, handle).rstrip(b"\0").decode("utf-8", "replace").strip("\n")
 
 
-@cache
-def library(title: str, path: Path) -> Library:
-    """Return a library, loaded once a process."""
-    return Library(title, path)
+library = cache(Library)
+"""A library, loaded once a process."""

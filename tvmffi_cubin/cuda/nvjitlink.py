@@ -15,7 +15,7 @@ from ..kernels.cubin import Cubin, SharedSymbol
 from ..kernels.demangle import demangle
 from ..kernels.image import read_image, take_image
 from . import program
-from .arch import check_arch, is_ptx, number_of, resolve_arch
+from .arch import is_ptx, number_of, resolve_arch
 from .hints import explained
 from .libraries import Library, find_cuda, library
 from .options import items
@@ -83,10 +83,7 @@ def link(
         raise ValueError("inputs is empty: there is nothing to link")
     known = {x.arch for x in read if x.kind in ("relocatable", "ltoir") and x.arch}
     common = known.pop() if len(known) == 1 else None
-    target = check_arch(arch) if arch is not None else resolve_arch(common)
-    linked = link_inputs(read, arch=target, lto=lto, options=options)
-    names = {name: symbol for x in read for name, symbol in x.lowered_names.items()}
-    return replace(linked, lowered_names=names)
+    return link_inputs(read, arch=resolve_arch(arch or common), lto=lto, options=options)
 
 
 def version() -> tuple[int, int]:
@@ -180,7 +177,8 @@ def link_inputs(
         logging.getLogger("tvmffi_cubin").log(level, "nvJitLink for %s:\n%s", arch, log)
     kind = "ptx" if as_ptx else "cubin"
     image = image.rstrip(b"\0") if as_ptx else image
-    return Cubin(image, arch, log=log, kind=kind, cuda_version=nvjitlink.release)
+    names = {name: symbol for x in inputs for name, symbol in x.lowered_names.items()}
+    return Cubin(image, arch, names, log, kind, nvjitlink.release)
 
 
 def _linked(

@@ -283,7 +283,7 @@ def _options(
     yield from given
     if _cmath_words().isdisjoint(re.findall(r"\w+", everything)):
         yield "-DTVMFFI_CUBIN_NO_CMATH"
-    if nvrtc.has_minimal and not re.search(_NOT_MINIMAL, everything):
+    if not re.search(_NOT_MINIMAL, everything):
         yield "-minimal"
 
 

@@ -182,7 +182,7 @@ def _opened(path: Path) -> Nvrtc:
     if builtins.is_file():
         ctypes.CDLL(str(builtins))
     with _kept_signals() if nvrtc.version() < (13, 2) else contextlib.nullcontext():
-        nvrtc.compile(Program("empty.cu", "", ("-minimal",) * nvrtc.has_minimal))
+        nvrtc.compile(Program("empty.cu", "", ("-minimal",)))
     return nvrtc
 
 
@@ -239,11 +239,6 @@ class Nvrtc(Library):
         # Everything else takes microseconds, and keeps Python's lock: among imports, who has given
         # it away waits 5 ms for it.
         self.calls = ctypes.PyDLL(str(path))
-
-    @property
-    def has_minimal(self) -> bool:
-        """Whether it can leave out what small programs do without."""
-        return self.version() >= (12, 4)
 
     def supported_archs(self) -> tuple[int, ...]:
         """Return the architecture numbers that it compiles for, in order."""
