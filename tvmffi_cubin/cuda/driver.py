@@ -8,8 +8,6 @@ from functools import cache
 from .. import config
 from ..errors import ToolchainError
 
-_NOT_INITIALIZED = 3
-
 
 class Driver:
     """A loaded driver library: its name, as the seam has it, and its handle."""
@@ -32,17 +30,17 @@ class Driver:
         self.call("cuInit", 0)
         return device.value if self.library.cuCtxGetDevice(ctypes.byref(device)) == 0 else 0
 
-    def stream_device(self, handle: int) -> int | None:
-        """Return the ordinal of the device of a stream that was created; None: it does not say."""
-        context, device = ctypes.c_void_p(), ctypes.c_int()
+    def stream_device(self, handle: int) -> int:
+        """Return the ordinal of a stream's device; of the current one where it does not say."""
+        context = ctypes.c_void_p()
         self.call("cuInit", 0)
         if self.library.cuStreamGetCtx(ctypes.c_void_p(handle), ctypes.byref(context)) != 0:
-            return None
-        if self.library.cuCtxPushCurrent_v2(context) != 0:
-            return None
-        result = self.library.cuCtxGetDevice(ctypes.byref(device))
-        self.library.cuCtxPopCurrent_v2(ctypes.byref(context))
-        return device.value if result == 0 else None
+            return self.current_device()
+        self.call("cuCtxPushCurrent_v2", context)
+        try:
+            return self._number("cuCtxGetDevice")
+        finally:
+            self.library.cuCtxPopCurrent_v2(ctypes.byref(context))
 
     def device_arch(self, ordinal: int) -> str:
         """Return a device's architecture without suffix, such as ``"sm_90"``."""
@@ -74,14 +72,14 @@ class Driver:
             return
         name = ctypes.c_char_p()
         self.library.cuGetErrorName(result, ctypes.byref(name))
-        text = f"{function} of the CUDA driver ({self.name}) failed: "
-        text += f"{(name.value or b'error').decode()} ({result})"
-        if function == "cuInit" and result == _NOT_INITIALIZED:
-            text += (
+        error = (name.value or b"error").decode()
+        remedy = ""
+        if function == "cuInit" and error == "CUDA_ERROR_NOT_INITIALIZED":
+            remedy = (
                 ". This process was forked from one that had already used CUDA: start it with "
                 "the multiprocessing method 'spawn' (or 'forkserver')"
             )
-        raise ToolchainError(text)
+        raise ToolchainError(f"{function} of the CUDA driver ({self.name}) fails: {error}{remedy}")
 
 
 _opened = cache(Driver)

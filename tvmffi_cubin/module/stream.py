@@ -60,7 +60,7 @@ def use_stream(stream: Any, *, device: Any = None) -> Iterator[None]:
         ordinal = max(getattr(stream, name, -1) for name in ("device_id", "device_index"))
     if ordinal < 0:
         found, is_own = driver.load(), handle not in _DEFAULT_STREAMS
-        ordinal = (found.stream_device(handle) if is_own else found.current_device()) or 0
+        ordinal = found.stream_device(handle) if is_own else found.current_device()
     torch = sys.modules.get("torch")
     with contextlib.ExitStack() as stack:
         if torch is not None and torch.cuda.is_available():
