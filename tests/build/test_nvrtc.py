@@ -140,6 +140,13 @@ def test_a_kernel_may_launch_another():
     assert compile_it(source, target_type="relocatable").image
 
 
+@pytest.mark.parametrize("option", ["-default-device", "--device-as-default-execution-space"])
+def test_what_is_the_default_may_be_said_and_is_passed_once(option):
+    with pytest.raises(CompileError) as caught:
+        compile_it("wrong", options=[option])
+    assert [x for x in caught.value.options if "-default-" in x] == [option]
+
+
 @needs_random_seed  # older ones' ptxas works on one kernel at a time
 def test_the_caller_may_say_how_many_kernels_are_assembled_side_by_side():
     source = KERNEL + KERNEL.replace("store", "other")

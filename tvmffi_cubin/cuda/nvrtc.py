@@ -260,8 +260,8 @@ def _options(
     """Yield the options of a compilation, whatever the architecture and the kind of image."""
     everything = "\n".join((name, text, *given, *names))
 
-    def is_said(option: str) -> bool:
-        return any(option in one for one in given)
+    def is_said(*options: str) -> bool:
+        return any(option in one for one in given for option in options)
 
     if nvrtc.version() >= (12, 9):
         # NVRTC calls hidden kernels after a seed, else after the time and the process, where
@@ -271,7 +271,9 @@ def _options(
         has_several = text.count("__global__") > 1 or len(names) > 2
         if has_several and not is_said("split-compile"):
             yield program.SIDE_BY_SIDE
-    yield "-default-device"
+    # NVRTC before 12.9 refuses to hear it twice.
+    if not is_said("-default-device", "-device-as-default-execution-space"):
+        yield "-default-device"
     if not is_said("-std="):
         yield "-std=c++17"
     shims = shim_dir()

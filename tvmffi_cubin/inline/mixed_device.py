@@ -29,13 +29,8 @@ from .request import Request
 from .tools import Toolset
 
 _IMAGE = "tvmffi_cubin.device"
-# Both sides mean the same types by int64_t and its like, and what has no qualifier is as good on
-# either side: host functions are cut out.
-_AS_HOST = (
-    "-DTVMFFI_CUBIN_HOST_INTEGERS",
-    "--device-int128",
-    "--device-as-default-execution-space",
-)
+# Both sides mean the same types by int64_t and its like.
+_AS_HOST = ("-DTVMFFI_CUBIN_HOST_INTEGERS", "--device-int128")
 # What the image itself tells of a kernel, and the module that it comes to be in.
 _TOLD_ELSEWHERE = ("kernel", "name", "image", "archs", "bound")
 _LINES = re.compile(r"(?:^| )(?:-G|-g|--device-debug|-?-(?:generate-)?line-?info|-lineinfo)\b")
