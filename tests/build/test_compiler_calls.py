@@ -158,8 +158,9 @@ def nvrtc_alone(tmp_path) -> str:
     """Code that leaves a process NVRTC's wheel alone of NVIDIA's."""
     cuda = find_cuda()
     wheel = cuda.nvrtc.parent.parent
-    (tmp_path / "nvidia").mkdir()
-    (tmp_path / "nvidia" / wheel.name).symlink_to(wheel)
+    # Its libraries alone: wheels of CUDA 13 share a folder.
+    (tmp_path / "nvidia" / wheel.name).mkdir(parents=True)
+    (tmp_path / "nvidia" / wheel.name / "lib").symlink_to(wheel / "lib")
     return f"""
 import os, sys
 import tvmffi_cubin as tc
