@@ -61,7 +61,7 @@ def test_where_there_is_no_gpu_to_compile_for_the_error_stands_alone(monkeypatch
     assert len(shown.splitlines()) < 18
     last = shown.splitlines()[-1]
     assert "no GPU to compile for: the CUDA driver could not be opened: /nonexistent/" in last
-    assert last.endswith('for example arch="sm_90a" or TVMFFI_CUBIN_ARCH=sm_90a')
+    assert last.endswith('such as arch="sm_90a" or TVMFFI_CUBIN_ARCH=sm_90a')
 
 
 def test_an_unknown_function_lists_those_there_are(ops):

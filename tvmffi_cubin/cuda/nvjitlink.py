@@ -142,11 +142,7 @@ def _clashes(inputs: Sequence[Cubin]) -> Iterator[str]:
 
 
 def link_inputs(
-    inputs: Sequence[Cubin],
-    *,
-    arch: str,
-    lto: bool = False,
-    options: Sequence[str] = (),
+    inputs: Sequence[Cubin], *, arch: str, lto: bool = False, options: Sequence[str] = ()
 ) -> Cubin:
     """Link inputs to an image; raises what `link` does."""
     cuda = find_cuda()

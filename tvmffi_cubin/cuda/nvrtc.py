@@ -21,14 +21,7 @@ from .options import items, nvrtc_options
 from .precompiled import compile_with
 from .program import INVALID_OPTION, SUCCESS, Compiled, Nvrtc, Program, Stop
 
-__all__ = [
-    "compile",
-    "nvrtc_compile",
-    "resolve_arch",
-    "resolve_archs",
-    "shim_dir",
-    "version",
-]
+__all__ = ["compile", "nvrtc_compile", "resolve_arch", "resolve_archs", "shim_dir", "version"]
 
 # NVRTC searches quoted headers in the folder of the source's name, and the current folder must not
 # decide what a source means. -no-source-include would stop headers from finding each other, too.
@@ -161,7 +154,6 @@ def compile(  # noqa: A001
         return image(targets[0])
     from .nvfatbin import join
 
-    cuda.require("nvfatbin")
     return join(program.in_parallel(image, targets))
 
 
@@ -184,19 +176,16 @@ def _image(
     done = program.Call(compile_it).result()
     log = done.log.replace(_NOWHERE, title)
     if done.result == INVALID_OPTION or (done.result == SUCCESS and not done.image):
-        log = log or "no image: leave out -dlto, -ptx and the like, and say target_type="
-        raise ValueError(f"an option for NVRTC {nvrtc.release}: {log} ({' '.join(command)})")
+        log = log or "for no image, such as -dlto and -ptx; say target_type= instead"
+        given = " ".join(command)
+        raise ValueError(f"NVRTC {nvrtc.release} refuses an option: {log}; they were: {given}")
     if done.result != SUCCESS:
         from .hints import explained, nvrtc_hints
 
         log = log or f"NVRTC fails with error {done.result}"
-        message = explained(log, nvrtc_hints(log, arch=arch, cuda=cuda))
-        raise CompileError(
-            f"{title} does not compile for {arch}:\n{message}",
-            log=log,
-            source=source,
-            options=command,
-        )
+        more = nvrtc_hints(log, arch=arch, cuda=cuda)
+        message = f"{title} does not compile for {arch}:\n{explained(log, more)}"
+        raise CompileError(message, log=log, source=source, options=command)
     if log:
         own = (line for line in log.splitlines() if not line.startswith(foreign))
         level = logging.WARNING if any(": warning" in line for line in own) else logging.INFO
