@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .folder import make_folder, share
+from .folder import make_folder
 
 ABSENT = "-"
 """Stands for the digest and the stamp of a path that does not exist."""
@@ -158,7 +158,6 @@ def write_sealed(path: str, content: Mapping[str, Any]) -> None:
     body = json.dumps(content, separators=(",", ":")).encode()[:-1] + _SEAL
     make_folder(os.path.dirname(path))
     write_atomically(path, body + hashlib.sha256(body).hexdigest().encode() + b'"}')
-    share(path)
 
 
 def read_rows(path: str) -> list[Any]:

@@ -61,57 +61,34 @@ def _absolute(folder: str) -> str:
 def _check(folder: str, *, is_layer: bool) -> None:
     """Raise CacheError where others may write to a folder: who can, runs code here.
 
-    A layer may belong to another user. A folder that a group shares may belong to, and be written
-    by, its members.
+    A layer may belong to another user.
     """
     try:
         info = os.stat(folder)
     except OSError:
         return  # the cache folder is made, or something stands in for it
-    shared = is_shared()
     mode = stat.S_IMODE(info.st_mode)
-    is_ours = is_layer or shared or info.st_uid in (os.geteuid(), 0)
-    if is_ours and not mode & (stat.S_IWOTH if shared else stat.S_IWOTH | stat.S_IWGRP):
+    is_ours = is_layer or info.st_uid in (os.geteuid(), 0)
+    if is_ours and not mode & (stat.S_IWOTH | stat.S_IWGRP):
         return
     what = f"layer {folder} of TVMFFI_CUBIN_CACHE_PATH" if is_layer else f"cache folder {folder}"
     chown = "" if is_layer else f"chown -R {os.geteuid()} {folder}; "
     raise CacheError(
         f"{what} is not used: it is owned by user {info.st_uid}, this is user {os.geteuid()}, its "
         f"mode is {mode:04o}, and who can write it can run code here. If you trust all that is in "
-        f"it, run: {chown}chmod -R go-w {folder}\n"
-        "Else name another folder; or, where a group shares it, set TVMFFI_CUBIN_CACHE_SHARED=1"
+        f"it, run: {chown}chmod -R go-w {folder}; else name another folder"
     )
 
 
-# Who may read and write
-
-
-def is_shared() -> bool:
-    """Whether others of the group may write to the cache folder (``TVMFFI_CUBIN_CACHE_SHARED``)."""
-    value = config.get("TVMFFI_CUBIN_CACHE_SHARED")
-    if value not in (None, "0", "1"):
-        raise ValueError(f"TVMFFI_CUBIN_CACHE_SHARED={value!r}: wanted '0' or '1'; or unset it")
-    return value == "1"
-
-
-def share(path: str | int) -> None:
-    """Let the group read and write a file or folder, where it shares the cache."""
-    if is_shared():
-        with contextlib.suppress(OSError):
-            os.chmod(path, 0o2770 if os.path.isdir(path) else 0o660)
-
-
 def make_folder(path: str) -> None:
-    """Make a folder for its user alone, or a group that shares it, with those above it.
+    """Make a folder for its user alone, with those above it; raises OSError.
 
-    So whatever the mode of the cache folder itself, nobody else reaches what is below. Raises
-    OSError.
+    So whatever the mode of the cache folder itself, nobody else reaches what is below.
     """
     if not os.path.isdir(path):
         make_folder(os.path.dirname(path))
         with contextlib.suppress(FileExistsError):  # made meanwhile by another
             os.mkdir(path, 0o700)
-            share(path)
 
 
 # What stands in for a folder that cannot be written

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 
 from .files import remove
-from .folder import make_folder, share
+from .folder import make_folder
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.05
 # After how many seconds those who wait are told for what.
@@ -66,9 +66,8 @@ def _acquire(path: str, patience: float, name: str) -> int:
         descriptor, is_locked = -1, False
         try:
             make_folder(os.path.dirname(path))
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
             _held.add(descriptor)
-            share(descriptor)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # Who held it before has removed it: to lock a file that nobody finds excludes nobody.
             is_locked = os.fstat(descriptor).st_nlink > 0

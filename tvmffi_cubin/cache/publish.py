@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import BuildError
 from .entry import Damaged, Product, check_entry, entry_path, stamps_of, verify, write_manifest
 from .files import changed_ns, remove, temporary_name
-from .folder import is_shared, make_folder, share
+from .folder import make_folder
 from .record import Files, Reads, write_record
 
 # Where others remove, or cannot be kept from damaging, what is published.
@@ -121,9 +121,6 @@ def _place(
 ) -> str:
     """Move a folder into place; what is there already is used, never replaced."""
     target = entry_path(root, made.entry)
-    if is_shared():
-        for path in (directory, *(f"{directory}/{name}" for name in os.listdir(directory))):
-            share(path)
     verified = stamps_of(directory, made.loaded)
     make_folder(os.path.dirname(target))
     for attempt in range(_TRIES):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from .. import config
 from .entry import Damaged, check_entry, entry_path, read_manifest
 from .files import remove, temporary_name
-from .folder import make_folder, share
+from .folder import make_folder
 from .record import read_record
 
 _SIZE = "TVMFFI_CUBIN_CACHE_SIZE"
@@ -123,7 +123,6 @@ def keep_below_limit(root: str) -> None:
     limit = capacity()
     with contextlib.suppress(OSError):
         with open(f"{root}/looked", "w"):
-            share(f"{root}/looked")
             os.utime(f"{root}/looked")
         removed = prune(root, limit, least_age=_RECENT)
         if removed.entries:
