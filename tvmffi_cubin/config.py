@@ -25,7 +25,6 @@ DEFAULTS: dict[str, str | None] = {
     "TVMFFI_CUBIN_PCH": "on",
     "TVMFFI_CUBIN_VERBOSE": None,
     "CXX": None,
-    "CC": None,
     "CUDA_HOME": None,
     "CUDA_PATH": None,
     "MAX_JOBS": None,

@@ -33,12 +33,12 @@ def late(here) -> Path:
     return header("late/answer.h", "#define ANSWER 1\n").parent.absolute()
 
 
-@pytest.mark.parametrize("way", ["CPATH", "CC", "-iquote"])
+@pytest.mark.parametrize("way", ["CPATH", "CXX", "-iquote"])
 def test_a_header_that_would_come_before_the_one_that_was_read_builds_anew(way, late, monkeypatch):
     early = str(late.parent / "early")
     options = {"extra_include_paths": [late]}
-    if way == "CC":
-        monkeypatch.setenv("CC", f"cc -I{early}")
+    if way == "CXX":
+        monkeypatch.setenv("CXX", f"c++ -I{early}")
     elif way.startswith("-"):
         write("answer.c", ANSWER.replace("<answer.h>", '"answer.h"'))
         options = {"extra_cflags": [way, early, f"-idirafter{late}"]}

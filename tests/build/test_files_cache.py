@@ -66,11 +66,11 @@ def test_c_files_count_with_their_headers_and_compiler(here, monkeypatch):
     write("answer.c", '#include "answer.h"\nint get(void) { return ANSWER + MORE; }\n')
     write("ops.cc", CALLER)
     for more, answer in (("0", 1), ("1", 1), ("1", 2)):
-        monkeypatch.setenv("CC", f"cc -DMORE={more}")
+        monkeypatch.setenv("CXX", f"c++ -DMORE={more}")
         write("answer.h", f"#define ANSWER {answer}\n")
         assert tc.load("c", sources=["answer.c", "ops.cc"]).answer() == answer + int(more)
-    monkeypatch.setenv("CC", "no-such-compiler")
-    with pytest.raises(tc.ToolchainError, match="CC='no-such-compiler'"):
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    with pytest.raises(tc.ToolchainError, match="CXX='no-such-compiler'"):
         tc.load("c", sources=["answer.c", "ops.cc"])
 
 

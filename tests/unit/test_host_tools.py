@@ -51,7 +51,7 @@ def bin_dir(tmp_path, monkeypatch) -> Path:
 
 def test_the_first_compiler_on_path_is_taken_or_cxx_with_a_launcher(bin_dir, monkeypatch):
     with pytest.raises(ToolchainError, match=r"apt install g\+\+.*conda install"):
-        find_host_compiler()
+        find_host_compiler().require()
     clang = program(bin_dir / "clang++")
     assert find_host_compiler().command == (str(clang),)
     gxx = program(bin_dir / "g++")

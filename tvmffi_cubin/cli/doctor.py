@@ -108,6 +108,7 @@ def _tvm_ffi() -> str:
 
 def _compiler() -> str:
     compiler = toolchain.find_host_compiler()
+    compiler.require()
     version = compiler_version(compiler).splitlines()[-1].strip()
     return f"{version}, {' '.join(compiler.command)}"
 

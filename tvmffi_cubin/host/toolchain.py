@@ -14,16 +14,15 @@ from ..errors import ToolchainError
 
 
 class HostCompiler(NamedTuple):
-    """A host compiler, of C++ or of C.
+    """The host compiler.
 
     `path` is the program to run: the compiler, or a launcher such as ccache. `arguments` come
-    before any other: the compiler itself after a launcher. `variable` names another, ``CXX`` or
-    ``CC``. `missing` says, where there is none, why, and how to install it.
+    before any other: the compiler itself after a launcher. `missing` says, where there is none,
+    how to install one.
     """
 
     path: Path
     arguments: tuple[str, ...] = ()
-    variable: str = "CXX"
     missing: str = ""
 
     def require(self) -> None:
@@ -66,41 +65,26 @@ class TvmFfiPaths(NamedTuple):
 def find_host_compiler() -> HostCompiler:
     """Return the C++ compiler: ``$CXX`` with its arguments, else the first on PATH.
 
-    A ToolchainError where there is none, or ``$CXX`` names one that does not exist.
+    Where PATH has none, that is in it; a ToolchainError where ``$CXX`` names one that does not
+    exist.
     """
-    install = "apt install g++ (or: conda install -c conda-forge gxx)"
-    return _find_compiler("CXX", ("c++", "g++", "clang++"), f"C++ compiler; run: {install}")
-
-
-def find_c_compiler() -> HostCompiler:
-    """Return the C compiler, by ``$CC``, as `find_host_compiler` does that of C++."""
-    install = "apt install gcc (or: conda install -c conda-forge gcc)"
-    return _find_compiler("CC", ("cc", "gcc", "clang"), f"C compiler; run: {install}")
-
-
-def _find_compiler(variable: str, compilers: tuple[str, ...], missing: str) -> HostCompiler:
-    text = config.get(variable)
+    text = config.get("CXX")
     if text is None:
-        found = next(filter(None, map(on_path, compilers)), None)
-        if found is None:
-            raise ToolchainError(f"{variable} is not set, and PATH has no {missing}")
-        return HostCompiler(found, variable=variable)
+        for name in ("c++", "g++", "clang++"):
+            if (found := on_path(name)) is not None:
+                return HostCompiler(found)
+        install = "apt install g++ (or: conda install -c conda-forge gxx)"
+        missing = f"CXX is not set, and PATH has no C++ compiler; run: {install}"
+        return HostCompiler(_path("c++"), missing=missing)
     import shlex
 
-    try:
-        program, *arguments = shlex.split(text) or [""]
-    except ValueError as error:
-        raise ToolchainError(
-            f"{variable}={text!r} is no command line ({error}); quote it as for a shell, or unset "
-            "it"
-        ) from None
+    program, *arguments = shlex.split(text) or [""]
     found = on_path(program)
     if found is None:
         raise ToolchainError(
-            f"{variable}={text!r}: no program {program!r} was found; unset {variable}, or name "
-            "another"
+            f"CXX={text!r}: no program {program!r} was found; unset CXX, or name another"
         )
-    return HostCompiler(found, tuple(arguments), variable)
+    return HostCompiler(found, tuple(arguments))
 
 
 def find_linker() -> Path:

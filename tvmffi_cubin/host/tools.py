@@ -92,7 +92,7 @@ def compiler_version(compiler: HostCompiler) -> str:
     if status != 0:
         raise ToolchainError(
             f"{' '.join(command)!r} failed with status {status}: "
-            f"{text.strip() or 'it printed nothing'}; set {compiler.variable} to a compiler"
+            f"{text.strip() or 'it printed nothing'}; set CXX to a compiler"
         )
     lines = text.splitlines()
     kept = [line for line in lines if line.startswith("Target:") or " version " in line]

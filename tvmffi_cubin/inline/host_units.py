@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _FORWARDERS = "forwarders.cc"
 # What nvcc includes by itself.
 _OF_CUDA = "cuda_runtime.h"
-# The user's flags are for C and C++; a standard of the one is an error to some compilers of the
+# The user's flags are for C and C++; a standard of the one is an error of some compilers for the
 # other.
 _STANDARD = {"c++": r"-std=(?:c|gnu|iso9899:)\d", "c": r"-std=(?:c|gnu)\+\+"}
 
@@ -101,10 +101,11 @@ def _unit(
         own += HeaderSearch(request, tools).cuda_flags
     else:
         own += (x for x in request.cflags if not re.match(_STANDARD[language], x))
-    command = (*tools.compiler.command, *options, *host.host_flags(tools, own))
-    if language == "c" and tools.c_compiler is not None:
-        own = ["-fPIC", "-O2", *host.header_folders(tools), *own]
-        command = (*tools.c_compiler.command, *options, *own)
+    if language == "c":
+        flags = ("-fPIC", "-O2", *host.header_folders(tools), *own)
+    else:
+        flags = host.host_flags(tools, own)
+    command = (*tools.compiler.command, *options, *flags)
     return compilation(source, command, request.include_paths, name=name, prefix=prefix)
 
 

@@ -83,7 +83,6 @@ def _look_up(request: Request) -> Entry | Missed:
     start = time.perf_counter()
     tools = find_tools(
         needs_cuda=request.needs_cuda,
-        needs_c=bool(request.files.c),
         needs_nvcc=request.is_by_nvcc,
     )
     archs = _resolve_archs(request)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,10 +25,7 @@ if TYPE_CHECKING:
     from .request import Request
 
 TOOLS = frozenset(
-    (
-        *("assembler", "c_compiler", "cuda", "host_compiler", "linker", "nvcc", "nvfatbin"),
-        "nvjitlink",
-    )
+    (*("assembler", "cuda", "host_compiler", "linker", "nvcc", "nvfatbin", "nvjitlink"),)
 )
 """The fields of a key that say by which tools something is built, and not what."""
 
@@ -44,8 +41,6 @@ class Toolset(NamedTuple):
     include: Path
     cuda: Cuda | None = None
     libraries: tuple[str, ...] = ()  # further parts of CUDA's wheels: "nvfatbin", "nvjitlink"
-    c_compiler: HostCompiler | None = None
-    c_host: HostTools | None = None
     nvcc: Nvcc | None = None
     missing: ToolchainError | None = None  # why nothing can be built; the cache may be of use
 
@@ -92,9 +87,6 @@ class Toolset(NamedTuple):
             "own_files": self.package_identity,
             "cuda": "" if self.cuda is None else self.cuda.identity("nvrtc"),
         }
-        if self.c_compiler is not None and self.c_host is not None:
-            identities["c_compiler"] = "\n".join(self.c_host)
-            identities["CC"] = "\n".join(self.c_compiler.options)
         if self.nvcc is not None:
             identities["nvcc"] = self.nvcc.identity
         return identities
@@ -111,8 +103,8 @@ class Toolset(NamedTuple):
 
     @property
     def options(self) -> tuple[str, ...]:
-        """What ``CXX`` and ``CC`` say after the compilers."""
-        return (*self.compiler.options, *(self.c_compiler.options if self.c_compiler else ()))
+        """What ``CXX`` says after the compiler."""
+        return self.compiler.options
 
     @property
     def cuda_include_dirs(self) -> tuple[str, ...]:
@@ -122,19 +114,13 @@ class Toolset(NamedTuple):
         return () if self.cuda is None else tuple(map(str, self.cuda.include_dirs))
 
 
-def find_tools(
-    *,
-    needs_cuda: bool,
-    needs_c: bool = False,
-    needs_nvcc: bool = False,
-) -> Toolset:
+def find_tools(*, needs_cuda: bool, needs_nvcc: bool = False) -> Toolset:
     """Find the tools; spawns a process only where a tool is new to this user.
 
     `needs_cuda` says whether anything of CUDA's is used. A ToolchainError where tvm-ffi or this
-    package's headers are missing, or ``CXX`` or ``CC`` names no compiler.
+    package's headers are missing, or ``CXX`` names no compiler.
     """
-    compiler = _found(toolchain.find_host_compiler, "CXX", "c++")
-    c_compiler = _found(toolchain.find_c_compiler, "CC", "cc") if needs_c else None
+    compiler = toolchain.find_host_compiler()
     paths = toolchain.tvm_ffi_paths()
     cuda, nvcc, missing = None, None, None
     try:
@@ -156,7 +142,7 @@ def find_tools(
         return identity_of(paths.library)
 
     host, tvm_ffi = identify(compiler, more=describe, files=(paths.library,))
-    tools = Toolset(
+    return Toolset(
         compiler=compiler,
         host=host,
         tvm_ffi=paths,
@@ -164,24 +150,9 @@ def find_tools(
         package_identity=package.package_identity(),
         include=toolchain.include_dir(),
         cuda=cuda,
-        c_compiler=c_compiler,
-        c_host=identify(c_compiler)[0] if c_compiler else None,
         nvcc=nvcc,
         missing=missing,
     )
-    if missing is None and c_compiler is not None and c_compiler.missing:
-        tools = tools._replace(missing=ToolchainError(c_compiler.missing))
-    return tools
-
-
-def _found(find: Callable[[], HostCompiler], variable: str, usual: str) -> HostCompiler:
-    """Return a host compiler; where there is none and no variable names one, as a missing one."""
-    try:
-        return find()
-    except ToolchainError as error:
-        if config.get(variable):
-            raise
-        return HostCompiler(Path(usual), variable=variable, missing=str(error))
 
 
 def with_libraries(tools: Toolset, request: Request, archs: tuple[str, ...]) -> Toolset:
