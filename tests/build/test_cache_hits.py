@@ -46,7 +46,6 @@ print(*sorted(name for name in sys.modules if "." in name or "_" in name))
         *("cuda.driver", "cuda.nvrtc", "cuda.program"),
         *("host.steps", "host.ninja", "host.build", "host.process"),
         *("cache.history", "cache.lock", "cache.publish", "cache.upkeep", "cache.remote"),
-        "cache.sharing",
         *("module.occupancy", "module.configured"),
     }
     imported = set(names.split())

@@ -7,7 +7,7 @@ import pytest
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.cache import sharing
+from tvmffi_cubin.cache import remote
 from tvmffi_cubin.inline import assemble
 
 PREFIX = "TVMFFI_CUBIN_CACHE_REMOTE"
@@ -25,12 +25,14 @@ pytest.importorskip("fsspec", reason="the remote cache needs the extra 'remote'"
 def machine(tmp_path, monkeypatch):
     """Become another machine, or a new process of one that was there before."""
     monkeypatch.setenv(PREFIX, str(tmp_path / "remote"))
-    monkeypatch.setenv(f"{PREFIX}_KEY", "a secret of 16+ bytes")
+    (tmp_path / "key").write_text("a secret of 16+ bytes")
+    (tmp_path / "key").chmod(0o600)
+    monkeypatch.setenv(f"{PREFIX}_KEY_FILE", str(tmp_path / "key"))
     monkeypatch.setenv(f"{PREFIX}_BUDGET", "60")
 
     def become(name):
         finish_uploads()
-        sharing._known.clear()
+        remote._known.clear()
         monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / name))
 
     yield become
@@ -38,7 +40,7 @@ def machine(tmp_path, monkeypatch):
 
 
 def finish_uploads():
-    for each in sharing._known.values():
+    for each in remote._known.values():
         assert each.finish(60)
 
 

@@ -14,7 +14,7 @@ import pytest
 from cache_builder import BASE, Builder
 from remote_servers import folder_server
 
-from tvmffi_cubin.cache import sharing
+from tvmffi_cubin.cache import remote as of_remote
 from tvmffi_cubin.cache.store import Cache
 
 KEY = "a secret of 16+ bytes"
@@ -25,9 +25,11 @@ pytest.importorskip("aiohttp", reason="fsspec needs aiohttp for HTTP")
 
 
 @pytest.fixture
-def remote(monkeypatch):
+def remote(monkeypatch, tmp_path):
     """Set the remote: a URL, and how long to wait for it."""
-    monkeypatch.setenv(f"{PREFIX}_KEY", KEY)
+    (tmp_path / "key").write_text(KEY)
+    (tmp_path / "key").chmod(0o600)
+    monkeypatch.setenv(f"{PREFIX}_KEY_FILE", str(tmp_path / "key"))
     monkeypatch.setenv("no_proxy", "127.0.0.1,::1")
 
     def set_to(url, budget="60"):
@@ -42,13 +44,13 @@ def builds(tmp_path):
     """Says whether a machine, as a new process, builds a key; uploads are done then."""
 
     def call(machine, *base_keys):
-        sharing._known.clear()
+        of_remote._known.clear()
         runs = []
         for base_key in base_keys or (BASE,):
             builder = Builder()
             Cache(tmp_path / machine).obtain(base_key, builder, is_shared=True)
             runs.append(bool(builder.runs))
-            for each in sharing._known.values():
+            for each in of_remote._known.values():
                 assert each.finish(60)
         return runs if base_keys else runs[0]
 

@@ -1,24 +1,56 @@
-"""The remote that the environment names: where it is, its key, and its files by path."""
+"""The second level of the cache that machines share; all in it is signed.
+
+Below the remote's URL::
+
+    v2/records/<base key>       what builds of this key read → entry keys
+    v2/entries/<2 hex>/<key>    an entry, as a tar file
+
+All is compressed and begins with a tag (HMAC-SHA256) over the rest and its name, so that none
+serves as another; nothing is unpacked before that is right. The last writer of a record wins: what
+is lost so costs one build. Whatever the remote does, a build goes on without it: a call waits for
+`budget` seconds at most, and after a failure the remote is left alone for a minute.
+"""
 
 from __future__ import annotations
 
 import functools
+import hmac
+import io
+import json
+import logging
 import os
 import re
 import stat
+import tarfile
+import threading
+import time
+import zlib
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import thread as threads
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from .. import config
-from ..errors import CacheError, ToolchainError
+from ..errors import CacheError
+from .entry import Entry, check_entry
 from .files import write_atomically
+from .publish import adopt, cleared, root_of
+from .record import MOST, Files, Reads, read_record
+from .store import Cache
 
 _URL = "TVMFFI_CUBIN_CACHE_REMOTE"
-_KEY, _KEY_FILE = f"{_URL}_KEY", f"{_URL}_KEY_FILE"
-_MODE, _BUDGET = f"{_URL}_MODE", f"{_URL}_BUDGET"
+_KEY_FILE, _MODE, _BUDGET = f"{_URL}_KEY_FILE", f"{_URL}_MODE", f"{_URL}_BUDGET"
 _MAKE_KEY = f"make one with: (umask 077; openssl rand -hex 32 > FILE), and set {_KEY_FILE}=FILE"
-# How many bytes a key has at least.
-_LEAST_KEY = 16
+# How many bytes a key has at least, and how many the tag before what is signed has.
+_LEAST_KEY, _TAG = 16, 32
+# Seconds for which a remote that failed is left alone.
+_PAUSE = 60.0
+
+_T = TypeVar("_T")
+
+
+# What the environment names
 
 
 class Remote(NamedTuple):
@@ -39,31 +71,35 @@ def configured() -> Remote | None:
     url = config.get(_URL)
     if url is None:
         return None
-    mode, budget = config.get(_MODE) or "readwrite", config.get(_BUDGET) or "1.0"
+    mode, budget = config.get(_MODE) or "", config.get(_BUDGET) or ""
     if mode not in ("readwrite", "read"):
         raise CacheError(f"{_MODE} is {mode!r}; set it to 'readwrite' or 'read'")
-    if not re.fullmatch(r"\d+(\.\d*)?|\.\d+", budget) or not float(budget):
-        raise CacheError(
-            f"{_BUDGET} is {budget!r}; set it to how many seconds a call may wait, such as 1.0"
-        )
-    text, path = config.get(_KEY), config.get(_KEY_FILE)
-    if not text and not path:
-        raise CacheError(
-            f"{_URL} is set and no key: what lies where others can write is only taken when it is "
-            f"signed; {_MAKE_KEY} on every machine"
-        )
-    key = (text or "").encode("utf-8", "surrogateescape").strip()
-    if path:
-        file = Path(path).expanduser()
-        try:
-            key = file.read_bytes().strip()
-            if file.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-                raise CacheError(f"{_KEY_FILE}: others can write {file}; run: chmod go-w {file}")
-        except OSError as error:
-            raise CacheError(f"{_KEY_FILE} is {path!r}: {error}; {_MAKE_KEY}") from None
+    if not re.fullmatch(r"\d+(\.\d*)?|\.\d+", budget):
+        raise CacheError(f"{_BUDGET} is {budget!r}; set it to how many seconds a call may wait")
+    file = Path(config.get(_KEY_FILE) or os.devnull).expanduser()
+    try:
+        key = file.read_bytes().strip()
+    except OSError as error:
+        raise CacheError(f"{_KEY_FILE}: {error}; {_MAKE_KEY}") from None
     if len(key) < _LEAST_KEY:
-        raise CacheError(f"the remote's key has {len(key)} bytes, wanted {_LEAST_KEY}; {_MAKE_KEY}")
-    return Remote(url.removeprefix("file://").rstrip("/"), key, float(budget), mode == "readwrite")
+        raise CacheError(
+            f"{_URL} is set, and its key has {len(key)} bytes, wanted {_LEAST_KEY}: what lies "
+            f"where others can write is only taken when it is signed; {_MAKE_KEY} on every machine"
+        )
+    if file.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise CacheError(f"{_KEY_FILE}: others can write {file}; run: chmod go-w {file}")
+    url = url.removeprefix("file://").rstrip("/")
+    if "://" in url:
+        try:
+            import fsspec
+
+            fsspec.get_filesystem_class(url.partition("://")[0])
+        except (ImportError, ValueError) as error:
+            raise CacheError(
+                f"{_URL} is {without_secrets(url)}: {error}; set it to a folder or an address of "
+                "fsspec's, which pip install 'tvmffi-cubin[remote]' brings"
+            ) from None
+    return Remote(url, key, float(budget), mode == "readwrite")
 
 
 def without_secrets(url: str) -> str:
@@ -72,57 +108,182 @@ def without_secrets(url: str) -> str:
     return re.sub(r"(?<=//)(?:[^/]*|[^/@]*:(?!\d*/).*)@", "", url)
 
 
-def check_package(url: str) -> None:
-    """Raise ToolchainError where a package for a URL is missing, CacheError where it is none."""
-    if "://" not in url:
-        return
-    place = without_secrets(url)
-    try:
-        import fsspec
-
-        fsspec.get_filesystem_class(url.partition("://")[0])
-    except ImportError as error:
-        raise ToolchainError(
-            f"{_URL} is {place}: {error}; run: pip install 'tvmffi-cubin[remote]'"
-        ) from None
-    except ValueError as error:
-        raise CacheError(
-            f"{_URL} is {place}: {error}; set it to an address of fsspec's, such as "
-            "s3://bucket/folder or https://host/folder, or to a folder"
-        ) from None
+# What it gives and takes
 
 
-class Storage:
-    """The files under one URL; each access blocks."""
+class Sharing:
+    """The remote of this process, and what is being put there."""
 
-    def __init__(self, url: str) -> None:
-        self._url = url
+    def __init__(self, remote: Remote) -> None:
+        self.remote = remote
+        # Until when it is left alone, by `time.monotonic`.
+        self._reads_after = self._writes_after = 0.0
+        self._has_warned = False
+        self._uploads: list[threading.Thread] = []
 
-    @functools.cached_property
-    def _fs(self) -> tuple[Any, str]:
-        import fsspec
-
-        kind = fsspec.get_filesystem_class(self._url.partition("://")[0])
-        # Not by `url_to_fs`, to which "::" separates file systems: addresses have it, too.
-        options = kind._get_kwargs_from_urls(self._url)
-        return kind(**options, skip_instance_cache=True), kind._strip_protocol(self._url)
-
-    def get(self, path: str) -> bytes | None:
-        """Return the content of a file, None where there is none."""
+    def take(self, base_key: str, cache: Cache) -> Entry | None:
+        """Return an entry that was built elsewhere from files as they are here; else None."""
+        start = time.monotonic()
+        if start < self._reads_after:
+            return None
+        end = start + self.remote.budget
         try:
-            if "://" not in self._url:
-                return Path(self._url, path).read_bytes()
-            fs, root = self._fs
-            data: bytes = fs.cat_file(f"{root}/{path}")
-            return data
+            files = Files(cache.roots)
+            rows = _in_time(end, lambda: self._reads(base_key))
+            made = next((x for x in rows if isinstance(x.check(files), Reads)), None)
+            if made is None:
+                return None
+            data = _in_time(end, lambda: self._get(_entry_name(made.entry)))
+            if data is None:
+                return None
+            folder = cache.make_directory()
+            with cleared(folder):
+                with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+                    tar.extractall(folder, filter="data")
+                so = Path(adopt(root_of(folder), folder, base_key))
+            return Entry(so.parent, so, "remote")
+        except ValueError as error:
+            self._tell("holds what cannot be verified", error)
+        # Whatever libraries raise: the call goes on without.
+        except Exception as error:
+            self._reads_after = self._writes_after = time.monotonic() + _PAUSE
+            self._tell("did not answer as it should", error)
+        return None
+
+    def offer(self, base_key: str, entry: Entry) -> None:
+        """Have an entry that was built here uploaded in the background."""
+        if self.remote.writes and time.monotonic() >= self._writes_after:
+            self._uploads = [thread for thread in self._uploads if thread.is_alive()]
+            self._uploads.append(_thread(lambda: self._upload(base_key, entry)))
+
+    def finish(self, seconds: float) -> bool:
+        """Wait for uploads for at most so many seconds, and say whether they are done."""
+        end = time.monotonic() + seconds
+        for thread in self._uploads:
+            thread.join(max(0.0, end - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._uploads)
+
+    def _upload(self, base_key: str, entry: Entry) -> None:
+        root = os.fspath(entry.path.parents[2])
+        # Where a file changed while it was built, nothing leads to the entry.
+        known = [x for x in read_record(root, base_key) if x.entry == entry.key]
+        try:
+            for made in known:
+                check_entry(os.fspath(entry.path))
+                packed = io.BytesIO()
+                with tarfile.open(fileobj=packed, mode="w") as tar:
+                    tar.add(entry.path, arcname=".")
+                try:
+                    there = self._reads(base_key)
+                except ValueError:
+                    there = []  # it is written anew
+                self._put(_entry_name(made.entry), packed.getvalue())
+                rows = [made, *(x for x in there if x.entry != made.entry)][:MOST]
+                # After the entry: who reads the record finds that.
+                record = json.dumps([(x.read, x.loaded) for x in rows]).encode()
+                self._put(f"records/{base_key}", record)
+        except Exception as error:
+            self._writes_after = time.monotonic() + _PAUSE
+            self._tell(f"cannot be written; where that is meant, set {_MODE}=read", error)
+
+    def _reads(self, base_key: str) -> list[Reads]:
+        data = self._get(f"records/{base_key}") or b"[]"
+        return [Reads.elsewhere(base_key, *row) for row in json.loads(data)]
+
+    # Files; each access blocks
+
+    def _get(self, name: str) -> bytes | None:
+        """Return what was signed under a name; a ValueError says why it is not taken."""
+        fs, root = self._place
+        try:
+            path = f"{root}/v2/{name}"
+            data: bytes = Path(path).read_bytes() if fs is None else fs.cat_file(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
+        if not hmac.compare_digest(data[:_TAG], self._tag(name, data[_TAG:])):
+            raise ValueError("it is damaged, or was signed with another key")
+        return zlib.decompress(data[_TAG:])
 
-    def put(self, path: str, data: bytes) -> None:
-        """Write a file as a whole; what is there is replaced."""
-        if "://" in self._url:
-            fs, root = self._fs
-            fs.pipe_file(f"{root}/{path}", data)
+    def _put(self, name: str, data: bytes) -> None:
+        fs, root = self._place
+        path, body = f"{root}/v2/{name}", zlib.compress(data, 1)
+        signed = self._tag(name, body) + body
+        if fs is None:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            write_atomically(path, signed)
         else:
-            os.makedirs(os.path.dirname(f"{self._url}/{path}"), exist_ok=True)
-            write_atomically(f"{self._url}/{path}", data)
+            fs.pipe_file(path, signed)
+
+    def _tag(self, name: str, body: bytes) -> bytes:
+        return hmac.digest(self.remote.key, name.encode() + b"\n" + body, "sha256")
+
+    @functools.cached_property
+    def _place(self) -> tuple[Any, str]:
+        """Fsspec's file system, None where it is a folder; and the path there."""
+        url = self.remote.url
+        if "://" not in url:
+            return None, url
+        import fsspec
+
+        kind = fsspec.get_filesystem_class(url.partition("://")[0])
+        # Not by `url_to_fs`, to which "::" separates file systems: addresses have it, too.
+        options = kind._get_kwargs_from_urls(url)
+        return kind(**options, skip_instance_cache=True), kind._strip_protocol(url)
+
+    def _tell(self, what: str, error: Exception) -> None:
+        level = logging.DEBUG if self._has_warned else logging.WARNING
+        self._has_warned = True
+        url = without_secrets(self.remote.url)
+        text = (str(error) or repr(error)).replace(self.remote.url, url)
+        logging.getLogger("tvmffi_cubin").log(level, "remote cache %s %s: %.300s", url, what, text)
+
+
+def _entry_name(key: str) -> str:
+    return f"entries/{key[:2]}/{key}"
+
+
+def _thread(work: Callable[[], None]) -> threading.Thread:
+    made = threading.Thread(target=work, name="tvmffi_cubin", daemon=True)
+    made.start()
+    return made
+
+
+def _in_time(end: float, work: Callable[[], _T]) -> _T:
+    """Return what some work returns, in a thread that no process waits for."""
+    future: Future[_T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+
+    _thread(run)
+    return future.result(max(0.0, end - time.monotonic()))
+
+
+_known: dict[tuple[Remote, int], Sharing] = {}
+
+
+def sharing() -> Sharing | None:
+    """Return the remote that the environment names, None where it names none."""
+    remote = configured()
+    if remote is None:
+        return None
+    # A forked child has neither the threads of its parent nor its connections.
+    name = remote, os.getpid()
+    if name not in _known:
+        _known[name] = Sharing(remote)
+    return _known[name]
+
+
+def _finish() -> None:
+    for (remote, owner), each in _known.items():
+        if os.getpid() == owner:
+            each.finish(remote.budget)
+
+
+# Not by `atexit`: by then the threads in which fsspec looks up names are shut down. It was imported
+# before, so that it is called after this.
+assert threads
+threading._register_atexit(_finish)  # type: ignore[attr-defined]

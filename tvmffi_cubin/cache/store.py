@@ -162,7 +162,7 @@ class Cache:
                 return found
             remote = None
             if is_shared and self.mode != "off" and config.get("TVMFFI_CUBIN_CACHE_REMOTE"):
-                from .sharing import sharing
+                from .remote import sharing
 
                 remote = sharing()
             entry = remote.take(base_key, self) if remote else None

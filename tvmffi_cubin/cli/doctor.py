@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from .. import __version__, config
 from ..cache.folder import places
-from ..cache.remote import check_package, configured, without_secrets
+from ..cache.remote import configured, without_secrets
 from ..cache.upkeep import capacity
 from ..cuda import driver, libraries, nvcc, program
 from ..cuda.arch import check_archs, number_of, split
@@ -22,7 +22,6 @@ from ..host.build import jobs
 from ..host.tools import compiler_version
 
 _OLDEST_DRIVER = 12000
-_SECRETS = ("TVMFFI_CUBIN_CACHE_REMOTE_KEY",)
 _USES = {
     "CCCL": "cuda/std, cub and thrust",
     "nvFatbin": "several architectures in one image",
@@ -82,8 +81,7 @@ def _findings() -> Iterator[Finding]:
         if value := os.environ.get(name):
             try:
                 checks.get(name, str)(value)
-                shown = "(not shown)" if name in _SECRETS else without_secrets(value)
-                yield Finding("environment", f"{name}={shown}")
+                yield Finding("environment", f"{name}={without_secrets(value)}")
             except ValueError as error:
                 yield Finding("environment", str(error), "problem")
 
@@ -202,6 +200,5 @@ def _remote() -> str:
     found = configured()
     if found is None:
         return "none"
-    check_package(found.url)
     use = "read and written" if found.writes else "only read"
     return f"{without_secrets(found.url)}, {use}, {found.budget:g} s"
