@@ -226,6 +226,6 @@ class TestABuild:
             )  # fmt: skip
         for name in ("cuLaunchKernel", "cudaGraphKernelNodeSetParams"):
             assert (
-                f"__wrap_{name}: {name} would pass kernels less than they take, since the module "
+                f"{name} would pass kernels less than they take, since the module "
                 "has bound_params: launch by CubinKernel"
             ) in str(error.value)

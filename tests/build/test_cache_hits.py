@@ -44,7 +44,7 @@ print(*sorted(name for name in sys.modules if "." in name or "_" in name))
         *("sources.facts", "device", "kernels", "functions", "formats", "triton"),
         *("inline.build", "inline.assemble", "inline.images", "commands"),
         *("cuda.driver", "cuda.nvrtc", "cuda.program"),
-        *("host.steps", "host.ninja", "host.build", "host.process"),
+        *("host.steps", "host.build", "host.process"),
         *("cache.history", "cache.lock", "cache.publish", "cache.upkeep", "cache.remote"),
         *("module.occupancy", "module.configured"),
     }

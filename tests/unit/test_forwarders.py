@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tvmffi_cubin.host import forwarders, undefined
+from tvmffi_cubin.host import build, forwarders
 
 CUDA_H = """
 #define __CUDA_API_PTSZ(api) api ## _ptsz
@@ -38,52 +38,17 @@ def test_the_linker_is_given_neither_cuda_s_own_libraries_nor_a_runtime_that_not
     assert flags == ("-Wl,--as-needed", "/a b/libcudart.so.12", "-Wl,--no-as-needed")
 
 
-OUTPUTS = {
-    "bfd": """\
-/usr/bin/ld: a.o: in function `f()':
-a.cc:(.text+0x28): undefined reference to `ns::g(int, char const*)'
-/usr/bin/ld: a.cc:(.text+0x2f): undefined reference to `plain'
-/usr/bin/ld: a.cc:(.text+0x31): undefined reference to `plain'
-collect2: error: ld returned 1 exit status
-""",
-    "gold": """\
-a.o:a.cc:function f(): error: undefined reference to 'ns::g(int, char const*)'
-a.o:a.cc:function f(): error: undefined reference to 'plain'
-""",
-    "lld": """\
-ld.lld: error: undefined symbol: ns::g(int, char const*)
->>> referenced by a.cc
->>>               a.o:(f())
-
-ld.lld: error: undefined hidden symbol: plain
-""",
-    "mold": """\
-mold: error: undefined symbol: _ZN2ns1gEiPKc
->>> referenced by a.o
-mold: error: undefined symbol: plain
-""",
-    "none": "/usr/bin/ld: cannot find -lfoo",
-}
-
-
-@pytest.mark.parametrize("linker", OUTPUTS)
-def test_undefined_symbols_are_found_once_each_in_every_linker_s_output(linker):
-    wanted = [] if linker == "none" else ["ns::g(int, char const*)", "plain"]
-    lines = undefined.explain_undefined(OUTPUTS[linker])
-    assert [line.partition(": ")[0] for line in lines] == wanted
-
-
 @pytest.mark.parametrize(
     ("name", "remedy"),
     [
-        ("__tvm_ffi__cubin_k_end", "no image is embedded under 'k'"),
+        ("__tvm_ffi__cubin_k_end", "no image is embedded under 'k'; pass it as embed_cubin={'k'"),
+        ("__tvm_ffi_add", "no kernel is called 'add' and no file exports such a function"),
+        ("__wrap_cuLaunchKernel", "cuLaunchKernel would pass kernels less than they take"),
         ("__cudaRegisterLinkedBinary_1f_4_a_cu_2", 'compiler="nvcc"'),
-        ("cuFrobnicate", "cuda.h declares no such function"),
-        ("PyObject_GetAttrString", "extra_ldflags=['-Wl,-z,undefs']"),
-        ("ns::g(int)", "add its source to cpp_sources"),
     ],
 )
-def test_an_undefined_symbol_comes_with_a_remedy(name, remedy):
-    (line,) = undefined.explain_undefined(f"ld: undefined symbol: {name}")
-    assert line.startswith(f"{name}: ")
-    assert remedy in line
+@pytest.mark.parametrize("said", ["ld: undefined symbol: {}", "a.cc: undefined reference to `{}'"])
+def test_an_undefined_symbol_that_is_ours_comes_with_a_remedy(said, name, remedy):
+    (hint,) = build._hints("g++", f"{said.format(name)}\n" * 2)
+    assert remedy in hint
+    assert build._hints("g++", said.format("plain")) == []

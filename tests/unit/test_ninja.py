@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tvmffi_cubin.host import ninja, steps
+from tvmffi_cubin.host import steps
 
 GOLDEN = Path(__file__).parent / "golden"
 BUILDS = {
@@ -32,9 +32,9 @@ BUILDS = {
 
 @pytest.mark.parametrize("name", BUILDS)
 def test_text_is_the_golden_file(name):
-    assert ninja.text(BUILDS[name]) == (GOLDEN / f"{name}.ninja").read_text()
+    assert steps.ninja_text(BUILDS[name]) == (GOLDEN / f"{name}.ninja").read_text()
 
 
 def test_what_no_build_file_can_say_is_refused():
     with pytest.raises(ValueError, match="a build file cannot express"):
-        ninja.text([steps.compilation("a\n.cc", ("g++",))])
+        steps.ninja_text([steps.compilation("a\n.cc", ("g++",))])

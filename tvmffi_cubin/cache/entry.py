@@ -33,12 +33,8 @@ class Product(NamedTuple):
         Every file that the build read, headers above all. What lies in its folder is left out.
     absent : tuple of str
         Absolute paths that the build would have read instead, had they existed.
-    unknown : tuple of str
-        What names files that the build read and that are not among its dependencies. Where there
-        is any, nothing leads to the entry but the call that built it.
-    outdated : str
-        Why the tools that made it are not those that its key names, and what to do; empty where
-        they are. Else nothing leads to it, either.
+    unfit : str
+        Why it may not be found again, such as a file that was read and is not known; mostly empty.
     facts : mapping
         JSON values for those who find the entry, such as lowered names.
     history : tuple, optional
@@ -50,8 +46,7 @@ class Product(NamedTuple):
     used: tuple[str, ...] = ()
     dependencies: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
-    unknown: tuple[str, ...] = ()
-    outdated: str = ""
+    unfit: str = ""
     facts: Mapping[str, Any] = MappingProxyType({})
     history: tuple[str, Built] | None = None
 
@@ -59,8 +54,8 @@ class Product(NamedTuple):
 class Entry(NamedTuple):
     """One published folder of the cache, and the shared object in it; nothing in it ever changes.
 
-    `level` is where it comes from: ``"cache"``, ``"layer"``, ``"private"`` to this process, or
-    ``"remote"``, taken from there by this call.
+    `level` is where it comes from: ``"cache"``, ``"layer"``, ``"remote"``, or ``"private"`` to this
+    process.
     """
 
     path: Path

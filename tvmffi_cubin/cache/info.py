@@ -121,11 +121,12 @@ def cache_info() -> CacheInfo:
     from .remote import configured, without_secrets
 
     folders, remote = places(), configured()
+    url = None if remote is None else without_secrets(remote.url)
     with seen.guard:
         return CacheInfo(
             folder=folders.root,
             layers=folders.layers,
-            remote=None if remote is None else without_secrets(remote.url),
+            remote=url,
             mode=folders.mode,
             hits=seen.counts["hits"],
             misses=seen.counts["misses"],

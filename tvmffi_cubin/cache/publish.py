@@ -79,25 +79,19 @@ def build(
         read = outside((*product.dependencies, *product.absent), directory)
         loaded = (product.so, *product.used)
         made = Reads.observe(base_key, map(files.portable, read), files, loaded)
-        problem = product.outdated
+        unfit = product.unfit
         for name in made.read:
             if changed_ns(files.stamp(name)) >= started_ns:
-                problem = f"{files.path(name)} changed while it was read"
-        if product.unknown:
-            problem = (
-                f"a header is included by {product.unknown[0]}(...): which it is, only the "
-                "compiler knows; write its name, or a macro without arguments that is one"
-            )
-        if problem:
-            logging.getLogger("tvmffi_cubin").warning(
-                "%s; what was built serves this call alone", problem
-            )
+                unfit = f"{files.path(name)} changed while it was read"
+        if unfit:
+            logger = logging.getLogger("tvmffi_cubin")
+            logger.warning("%s; what was built serves this call alone", unfit)
             made = made._replace(entry=os.urandom(32).hex())
         for other in {*os.listdir(directory)} - {product.so, *product.keep}:
             remove(f"{directory}/{other}")
         write_manifest(directory, product, made, base_key)
-        where = root_of(directory), base_key, made, directory
-        return _place(*where, product.history, is_found=not problem)
+        root, history = root_of(directory), product.history
+        return _place(root, base_key, made, directory, history, is_found=not unfit)
 
 
 def adopt(root: str, directory: str, base_key: str | None = None) -> str:

@@ -14,14 +14,24 @@ from ..config import build_environment
 from ..errors import BuildError
 from . import process
 from .later import Later
-from .steps import LOCAL_SYMBOLS, VERSION_SCRIPT, Step
+from .steps import LOCAL_SYMBOLS, VERSION_SCRIPT, Step, ninja_text
 
 # How much of a compiler's output an error's text shows; the attribute has all of it.
 _SHOWN = 16_000
-# How many undefined symbols an error's text explains.
-_NAMED = 8
-
 _NINJA_FILE = "build.ninja"
+# What a linker calls undefined or wants defined, and what it takes. The first is what
+# `forwarders.refusing_flags` makes of a name.
+_UNDEFINED = {
+    r"__wrap_(\w+)": "{0} would pass kernels less than they take, since the module has "
+    "bound_params: launch by CubinKernel",
+    r"__tvm(?:_ffi__cubin|ffi_cubin_image)_(\w+?)(?:_end)?\b": "no image is embedded under {0!r}; "
+    "pass it as embed_cubin={{{0!r}: ...}}",
+    r"__tvm_ffi_(?!_cubin_)(\w+)": "no kernel is called {0!r} and no file exports such a function; "
+    "write TVM_FFI_DLL_EXPORT_TYPED_FUNC({0}, {0}); after its definition, or leave it out of "
+    "functions",
+    r"(__cudaRegisterLinkedBinary)": "an object has nvcc's relocatable device code, which nvcc "
+    "alone links: pass compiler=\"nvcc\" and extra_cuda_cflags=['-rdc=true'], or give its source",
+}
 _DEVICE_WIDE = (
     r"(?m)^[^\n:]*/(?:thrust|cub|cutlass|cute)/[^\n:]*:[\d:]+ (?:fatal )?error:"
     r"|error: [^\n]*\b(?:thrust|cub|cutlass|cute|nvcuda|cooperative_groups)\b"
@@ -34,12 +44,11 @@ def run(steps: Sequence[Step], directory: Path, files: Mapping[str, bytes | str]
     `directory` exists, and nobody else uses it; it is kept when the build fails. A BuildError where
     a command fails or nothing is made, a ToolchainError where there is no ninja.
     """
-    from . import ninja
     from .toolchain import find_ninja
 
     verbose = ["-v"] if process.is_shown() else []
     command = [os.fspath(find_ninja()), *jobs(), *verbose]
-    more = {VERSION_SCRIPT: LOCAL_SYMBOLS, _NINJA_FILE: ninja.text(steps)}
+    more = {VERSION_SCRIPT: LOCAL_SYMBOLS, _NINJA_FILE: ninja_text(steps)}
     write_files(directory, {**files, **more})
     ended = process.run(command, environment=build_environment(), folder=directory, is_long=True)
     _check(steps, directory, command, *ended)
@@ -84,15 +93,12 @@ def _check(
         return
     found = re.search(r"(?m)^FAILED: .*\n(.*)\n", output)
     failed, printed = (found[1], output[found.end() :]) if found else (" ".join(command), output)
+    reason = f"building {made} failed (exit status {status})"
     if status == 0:
-        reasons = [f"no command failed, and none made {made}: set CXX to a compiler"]
-    else:
-        reasons = [f"building {made} failed (exit status {status})", *_undefined(printed)]
-    from . import ninja
-
-    write_files(directory, {_NINJA_FILE: ninja.text(steps)})
+        reason = f"no command failed, and none made {made}: set CXX to a compiler"
+    write_files(directory, {_NINJA_FILE: ninja_text(steps)})
     text = (
-        *(*reasons, f"command: {failed}", "output:", shortened(printed).strip() or "nothing"),
+        *(reason, f"command: {failed}", "output:", shortened(printed).strip() or "nothing"),
         *(*_hints(failed, printed), f"folder (kept): {directory}"),
         f"again, by hand: cd {shlex.quote(os.fspath(directory))} && ninja -v",
     )
@@ -131,17 +137,15 @@ def shortened(output: str) -> str:
     return f"{output[:half]}\n... ({left_out} characters left out) ...\n{output[-half:]}"
 
 
-def _undefined(printed: str) -> list[str]:
-    from .undefined import explain_undefined
-
-    lines = explain_undefined(printed)[:_NAMED]
-    return ["undefined symbols:", *(f"  {line}" for line in lines)] if lines else []
-
-
 def _hints(command: str, printed: str) -> list[str]:
     from ..sources.torch import torch_hints
 
-    found = []
+    said = "\n".join(re.findall(r"(?m)^.*(?:undefined|required symbol).*$", printed))
+    found = [
+        remedy.format(name)
+        for pattern, remedy in _UNDEFINED.items()
+        for name in dict.fromkeys(re.findall(pattern, said))
+    ]
     if "nvcc" in command:
         from ..cuda.hints import hints
 

@@ -1,4 +1,4 @@
-"""`Step`: one command of a build; the last of several makes the shared object, or the object."""
+"""`Step`: a command of a build; the last of several makes what is wanted; and ninja's text."""
 
 from __future__ import annotations
 
@@ -26,6 +26,15 @@ LOCAL_SYMBOLS = """\
 };
 """
 """Its text."""
+
+# ninja has no escape for "|" in a path, but does not look for it in a variable's value.
+_NINJA_HEADER = """\
+ninja_required_version = 1.5
+pipe = |
+
+rule make
+  command = $run
+"""
 
 
 class Step(NamedTuple):
@@ -117,3 +126,22 @@ def _options(is_local: bool) -> list[str]:
     # Lazy binding would end the process at the first call of a symbol that is missing; "now" makes
     # it an error at load.
     return ["-z,now", *([f"--version-script={VERSION_SCRIPT}"] if is_local else [])]
+
+
+def ninja_text(steps: Sequence[Step]) -> str:
+    """Return the ninja file of a build; paths in it are relative to the build folder.
+
+    Commands are written out whole rather than with ninja's ``$in``: ninja rewrites paths there
+    (``a/../b`` becomes ``b``, which is another file where ``a`` is a symbolic link).
+    """
+    parts = [_NINJA_HEADER]
+    for step in steps:
+        inputs, run = " ".join(map(_ninja_path, step.inputs)), step.line.replace("$", "$$")
+        parts.append(f"build {_ninja_path(step.made)}: make {inputs}\n  run = {run}\n")
+    parts.append(f"default {_ninja_path(steps[-1].made)}\n")
+    return "\n".join(parts)
+
+
+def _ninja_path(word: str) -> str:
+    word = word.replace("$", "$$").replace(" ", "$ ").replace(":", "$:")
+    return word.replace("|", "${pipe}")

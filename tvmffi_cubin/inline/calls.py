@@ -130,7 +130,7 @@ def build_inline(
     Parameters
     ----------
     name, cuda_sources, **options
-        As in `load_inline`.
+        As in `load_inline`, which says what is raised, too.
     output : path, optional
         The file to make, relative to `build_directory` if given, else to the current folder. With
         the suffix ``.o`` or ``.obj`` it is an object, to be linked with tvm-ffi's library, and with
@@ -141,13 +141,6 @@ def build_inline(
     str
         Path of the shared object or object: that of the copy if `output` or `build_directory` is
         given, else its place in the cache, where it never changes.
-
-    Raises
-    ------
-    CompileError, BuildError, ToolchainError, TypeError, ValueError
-        As in `load_inline`.
-    OSError
-        `output` cannot be written; missing folders are made.
     """
     place = _place(output, options.get("build_directory"))
     called = place[1] if place else None
@@ -177,26 +170,16 @@ def load(
         Relative paths start at the current folder.
     cpp_files, cuda_files : path or sequence of path, optional
         The same as `sources`.
-    torch_library : str, optional
-        As in `load_inline`.
-    keep_module_alive : bool
-        Keep the module loaded until the process ends, even without references to it.
-    **options
-        As in `load_inline`. `functions` names kernels; C++ files export their functions
-        themselves, with ``TVM_FFI_DLL_EXPORT_TYPED_FUNC(name, function)``, also those named here.
+    torch_library, keep_module_alive, **options
+        As in `load_inline`, which says what is raised, too. `functions` names kernels; C++ files
+        export their functions themselves, with ``TVM_FFI_DLL_EXPORT_TYPED_FUNC(name, function)``,
+        also those named here.
         Default: all kernels of the ``.cu`` files, if there is no host code.
 
     Returns
     -------
     Module
         The functions as attributes and items.
-
-    Raises
-    ------
-    CompileError, BuildError, ToolchainError, TypeError, ValueError
-        As in `load_inline`.
-    OSError
-        A file is missing or cannot be read.
     """
     request = _file_request(name, options)
     return _loaded(request, options.get("build_directory"), torch_library, keep_module_alive)
@@ -213,18 +196,12 @@ def build(
     name, sources, cpp_files, cuda_files, **options
         As in `load`.
     output : path, optional
-        The file to make, as in `build_inline`; with the suffix ``.o`` an object to be linked.
+        The file to make; this and what is returned are as in `build_inline`.
 
     Returns
     -------
     str
-        Path of the shared object or object: that of the copy if `output` or `build_directory` is
-        given, else its place in the cache, where it never changes.
-
-    Raises
-    ------
-    CompileError, BuildError, ToolchainError, OSError, TypeError, ValueError
-        As in `load`.
+        Path of the shared object or object.
     """
     place = _place(output, options.get("build_directory"))
     request = _file_request(name, options, place[1] if place else None)

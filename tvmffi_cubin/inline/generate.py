@@ -31,33 +31,18 @@ def once(what: str) -> Iterator[None]:
 def call_generate(generate: Callable[..., Any], folder: Path) -> Any:
     """Return what `generate` returns; where that is a file in the folder, its path.
 
-    It is called without arguments, or with the empty folder, if it takes one. One that got the
-    folder and returns None has left one file there: else that is a ValueError.
+    It is called without arguments, or with the empty folder, if it must be given one.
     """
-    if not _takes_folder(generate):
-        return generate()
-    value = generate(folder)
-    if isinstance(value, str | os.PathLike):
-        return folder / value
-    if value is not None:
-        return value
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    if len(files) != 1:
-        names = ", ".join(path.name for path in files) or "none"
-        raise ValueError(
-            f"generate returned None and left {len(files)} files in its folder ({names}): wanted "
-            "one, the image; or return its path"
-        )
-    return files[0]
-
-
-def _takes_folder(generate: Callable[..., Any]) -> bool:
+    is_bare = True
     try:
-        parameters = inspect.signature(generate).parameters.values()
-    except (TypeError, ValueError):
-        return False  # of a callable written in C, which does not say
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return any(p.kind in positional and p.default is p.empty for p in parameters)
+        inspect.signature(generate).bind()
+    except TypeError:
+        is_bare = False
+    except ValueError:
+        pass  # a callable written in C, which does not say what it takes
+    value = generate() if is_bare else generate(folder)
+    is_file = isinstance(value, str | os.PathLike) and not is_bare
+    return folder / value if is_file else value
 
 
 def checked_image(what: str, value: Any) -> Cubin:

@@ -34,8 +34,8 @@ class ImageFile:
     generate : callable, optional
         Makes the image if the file is missing, once across processes: ``generate()``, or
         ``generate(folder)`` with an empty folder, a ``pathlib.Path``, for its files. It returns the
-        image, as bytes, a `Cubin` or a path, or leaves the one file in the folder. A shared object
-        does not contain it: pass it again to ``load_module(path, generate=...)``.
+        image, as bytes, a `Cubin` or a path. A shared object does not contain it: pass it again to
+        ``load_module(path, generate=...)``.
 
     Raises
     ------

@@ -56,14 +56,14 @@ class Toolset(NamedTuple):
         from ..cache.entry import Product
 
         read, absent, unknown = inputs or ((), (), ())
-        return Product(
-            so,
-            dependencies=package.others(read),
-            absent=absent,
-            unknown=unknown,
-            outdated=package.change(),
-            **more,
-        )
+        unfit = package.change()
+        if unknown:
+            unfit = (
+                f"a header is included by {unknown[0]}(...): which it is, only the compiler knows; "
+                "write its name, or a macro without arguments that is one"
+            )
+        files = package.others(read)
+        return Product(so, dependencies=files, absent=absent, unfit=unfit, **more)
 
     @property
     def roots(self) -> Mapping[str, str]:
