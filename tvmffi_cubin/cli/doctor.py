@@ -59,38 +59,25 @@ def run(_: argparse.Namespace) -> int:
 def _findings() -> Iterator[Finding]:
     yield Finding("tvmffi_cubin", f"{__version__}, {os.path.dirname(os.path.dirname(__file__))}")
     yield Finding("python", f"{sys.version.split()[0]}, {sys.executable}")
-    yield _checked("headers", lambda: str(toolchain.include_dir()))
+    yield _checked("headers", toolchain.include_dir)
     yield _checked("tvm-ffi", _tvm_ffi)
-    yield _checked("ninja", lambda: str(toolchain.find_ninja()))
+    yield _checked("ninja", toolchain.find_ninja)
     yield _checked("C++ compiler", _compiler)
-    yield _checked("assembler", lambda: str(toolchain.find_assembler()))
-    yield _checked("linker", lambda: str(toolchain.find_linker()))
+    yield _checked("assembler", toolchain.find_assembler)
+    yield _checked("linker", toolchain.find_linker)
     yield from _cuda()
-    yield _nvcc()
+    yield _checked("nvcc", _nvcc, "note" if config.get("TVMFFI_CUBIN_NVCC") is None else "problem")
     yield _checked("cache", _cache)
     if config.get("TVMFFI_CUBIN_CACHE_REMOTE"):
         yield _checked("remote cache", _remote)
-    # What builds may refuse, and no other finding is about.
-    checks: dict[str, Callable[[str], object]] = {
-        "TVMFFI_CUBIN_ARCH": lambda value: check_archs(split(value), what="TVMFFI_CUBIN_ARCH"),
-        "TVMFFI_CUBIN_CACHE_SIZE": lambda _: capacity(),
-        "TVMFFI_CUBIN_PCH": lambda _: config.wants_pch(None),
-        "MAX_JOBS": lambda _: jobs(),
-    }
-    for name in config.DEFAULTS:
-        if value := os.environ.get(name):
-            try:
-                checks.get(name, str)(value)
-                yield Finding("environment", f"{name}={without_secrets(value)}")
-            except ValueError as error:
-                yield Finding("environment", str(error), "problem")
+    yield _checked("environment", _environment)
 
 
-def _checked(what: str, find: Callable[[], str]) -> Finding:
+def _checked(what: str, find: Callable[[], object], mark: str = "problem") -> Finding:
     try:
-        return Finding(what, find())
+        return Finding(what, str(find()))
     except (CubinError, ValueError, OSError, ImportError) as error:
-        return Finding(what, str(error), "problem")
+        return Finding(what, str(error), mark)
 
 
 def _tvm_ffi() -> str:
@@ -133,10 +120,9 @@ def _cuda() -> Iterator[Finding]:
         yield Finding("driver", f"none, so kernels build and cannot be launched ({error})", "note")
         return
     yield _checked("driver", lambda: _driver(found.version(), cuda))
-    count = found.device_count()
-    if count == 0:
+    if found.device_count() == 0:
         yield Finding("devices", "none that this process may use (CUDA_VISIBLE_DEVICES?)", "note")
-    for ordinal in range(count):
+    for ordinal in range(found.device_count()):
         yield _checked(f"device {ordinal}", partial(_device, ordinal, cuda))
 
 
@@ -151,10 +137,8 @@ def _device(ordinal: int, cuda: Cuda | None) -> str:
     text = f"{device.device_name(ordinal)}, {arch}"
     if cuda is None or number_of(arch) in program.load(cuda.nvrtc).supported_archs():
         return text
-    raise ValueError(
-        f"{text}: NVRTC cannot compile for it; run: "
-        f"pip install --upgrade 'tvmffi-cubin[cu{cuda.major}]'"
-    )
+    remedy = f"pip install --upgrade 'tvmffi-cubin[cu{cuda.major}]'"
+    raise ValueError(f"{text}: NVRTC cannot compile for it; run: {remedy}")
 
 
 def _driver(version: int, cuda: Cuda | None) -> str:
@@ -169,36 +153,41 @@ def _driver(version: int, cuda: Cuda | None) -> str:
     return text
 
 
-def _nvcc() -> Finding:
-    try:
-        found = nvcc.find_nvcc()
-    except CubinError as error:
-        is_named = config.get("TVMFFI_CUBIN_NVCC") is not None
-        return Finding("nvcc", str(error), "problem" if is_named else "note")
-    return Finding("nvcc", f'{found.version}, {found.path}; for compiler="nvcc" or "auto"')
+def _nvcc() -> str:
+    found = nvcc.find_nvcc()
+    return f'{found.version}, {found.path}; for compiler="nvcc" or "auto"'
 
 
 def _cache() -> str:
     named = places()
-    folder = named.root
     layers = "".join(f", after layer {layer}" for layer in named.layers)
     if named.mode != "on":
         kept = "nothing is built" if named.mode == "require" else "what is built is not kept"
-        return f"{folder}{layers}, TVMFFI_CUBIN_CACHE={named.mode}: {kept}"
-    existing = folder
+        return f"{named.root}{layers}, TVMFFI_CUBIN_CACHE={named.mode}: {kept}"
+    existing = named.root
     while not os.path.lexists(existing):
         existing = os.path.dirname(existing)
-    if os.path.isdir(existing) and os.access(existing, os.W_OK | os.X_OK):
-        return f"{folder}{layers}"
-    raise ValueError(
-        f"{folder} cannot be written, so every process builds anew; set TVMFFI_CUBIN_CACHE_DIR to "
-        "another folder"
-    )
+    if not (os.path.isdir(existing) and os.access(existing, os.W_OK | os.X_OK)):
+        raise ValueError(
+            f"{named.root} cannot be written, so every process builds anew; set "
+            "TVMFFI_CUBIN_CACHE_DIR to another folder"
+        )
+    return f"{named.root}{layers}"
 
 
 def _remote() -> str:
     found = configured()
-    if found is None:
-        return "none"
+    assert found is not None
     use = "read and written" if found.writes else "only read"
     return f"{without_secrets(found.url)}, {use}, {found.budget:g} s"
+
+
+def _environment() -> str:
+    """Return the variables that are set; a ValueError where builds would refuse one."""
+    if archs := config.get("TVMFFI_CUBIN_ARCH"):
+        check_archs(split(archs), what="TVMFFI_CUBIN_ARCH")
+    capacity()
+    config.wants_pch(None)
+    jobs()
+    known = {name: os.environ.get(name) for name in config.DEFAULTS}
+    return ", ".join(f"{x}={without_secrets(y)}" for x, y in known.items() if y) or "nothing set"
