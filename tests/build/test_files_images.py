@@ -224,7 +224,7 @@ def test_ptx_that_is_wrong_is_named(here):
         tc.load("text", sources="text.ptx", functions=["k"], arch="sm_90")
 
 
-def test_without_nvjitlink_ptx_names_what_to_install_and_how_to_do_without(
+def test_without_nvjitlink_ptx_names_what_to_install_and_may_be_kept(
     here, driver_stub, monkeypatch
 ):
     write_ptx("lib.ptx")
@@ -234,6 +234,5 @@ def test_without_nvjitlink_ptx_names_what_to_install_and_how_to_do_without(
     monkeypatch.setattr(libraries, "_find", lambda *_: cuda)
     with pytest.raises(tc.ToolchainError) as error:
         tc.load("none", sources="lib.ptx", arch="sm_90")
-    for text in ("pip install nvidia-nvjitlink", 'give ptx="keep"'):
-        assert text in str(error.value)
+    assert "pip install nvidia-nvjitlink" in str(error.value)
     assert tc.load("none", sources="lib.ptx", ptx="keep").functions == ("scale",)

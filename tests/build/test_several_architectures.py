@@ -53,7 +53,7 @@ def test_without_nvfatbin_the_package_is_named_and_one_architecture_is_still_bui
     cuda = libraries.find_cuda()
     parts = {part: path for part, path in cuda.parts.items() if part != "nvfatbin"}
     bare = cuda._replace(parts=parts)
-    monkeypatch.setattr(libraries, "find_cuda", lambda: bare)
+    monkeypatch.setattr(libraries, "_find", lambda *_: bare)
     with pytest.raises(ToolchainError, match=f"pip install {cuda.wheels['nvfatbin']}"):
         load(["sm_80", "sm_89"])
     assert load("sm_89").functions

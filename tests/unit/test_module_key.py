@@ -171,7 +171,6 @@ def test_every_field_of_a_launch_is_in_the_key(field, tools):
         {"tvm_ffi_identity": "e" * 64},
         {"package_identity": "8" * 64},
         {"cuda": None},
-        {"libraries": ("nvjitlink",)},
     ],
     ids=str,
 )

@@ -71,7 +71,7 @@ class DeviceCompiler(NamedTuple):
 
     def _key(self, request: Request, code: DeviceCode) -> str:
         key = Key("device image")
-        key.add("tools", {**self.tools.versions, **self.tools.library_versions})
+        key.add("tools", self.tools.versions)
         has_lines = _LINES.search(" ".join(request.cuda_cflags))
         texts = [
             (arch, x.text if has_lines else _MARKERS.sub("", x.text), x.path, x.label)

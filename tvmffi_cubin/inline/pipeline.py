@@ -13,7 +13,7 @@ from ..cache.key import Key
 from ..cuda.arch import resolve_archs
 from ..errors import BuildError, CompileError, ToolchainError
 from .request import Request
-from .tools import TOOLS, Toolset, find_tools, module_key, with_libraries
+from .tools import TOOLS, Toolset, find_tools, module_key
 
 _logger = logging.getLogger("tvmffi_cubin")
 
@@ -86,7 +86,6 @@ def _look_up(request: Request) -> Entry | Missed:
         needs_nvcc=request.is_by_nvcc,
     )
     archs = _resolve_archs(request)
-    tools = with_libraries(tools, request, archs)
     key = module_key(request, archs, tools)
     cache = store.default(tools.roots)
     found, why = cache.find(key.hexdigest()), ""

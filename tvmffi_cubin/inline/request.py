@@ -177,16 +177,6 @@ class Request(NamedTuple):
         return any(looks_like_ptx(x.image) for x in self.images.values())
 
     @property
-    def may_link(self) -> bool:
-        """Whether there may be several units of device code."""
-        if self.device_libraries:
-            return True
-        if self.is_by_nvcc:
-            return False
-        unsure = [source for source in self.cuda_sources if source.may_be_device]
-        return len((*self.kernel_sources, *self.files.cuda, *unsure)) > 1
-
-    @property
     def may_read_files(self) -> bool:
         """Whether the build may read files of the user's beside the sources themselves."""
         if self.files or self.host_flags or self.cuda_cflags:

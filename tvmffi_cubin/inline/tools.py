@@ -24,10 +24,9 @@ if TYPE_CHECKING:
     from ..host.inputs import Inputs
     from .request import Request
 
-TOOLS = frozenset(
-    (*("assembler", "cuda", "host_compiler", "linker", "nvcc", "nvfatbin", "nvjitlink"),)
-)
+TOOLS = frozenset(("assembler", "cuda", "host_compiler", "linker", "nvcc"))
 """The fields of a key that say by which tools something is built, and not what."""
+_LIBRARIES = ("nvrtc", "nvjitlink", "nvfatbin")
 
 
 class Toolset(NamedTuple):
@@ -40,7 +39,6 @@ class Toolset(NamedTuple):
     package_identity: str
     include: Path
     cuda: Cuda | None = None
-    libraries: tuple[str, ...] = ()  # further parts of CUDA's wheels: "nvfatbin", "nvjitlink"
     nvcc: Nvcc | None = None
     missing: ToolchainError | None = None  # why nothing can be built; the cache may be of use
 
@@ -85,16 +83,18 @@ class Toolset(NamedTuple):
             "CXX": "\n".join(self.compiler.options),
             "tvm_ffi": self.tvm_ffi_identity,
             "own_files": self.package_identity,
-            "cuda": "" if self.cuda is None else self.cuda.identity("nvrtc"),
+            "cuda": self._cuda_identity,
         }
         if self.nvcc is not None:
             identities["nvcc"] = self.nvcc.identity
         return identities
 
     @property
-    def library_versions(self) -> dict[str, str]:
-        """The builds of the further parts of the CUDA wheels."""
-        return {} if self.cuda is None else {x: self.cuda.identity(x) for x in self.libraries}
+    def _cuda_identity(self) -> str:
+        cuda = self.cuda
+        if cuda is None:
+            return ""
+        return "\n".join(cuda.identity(x) for x in _LIBRARIES if x in cuda.parts)
 
     @property
     def versions(self) -> dict[str, str]:
@@ -155,33 +155,13 @@ def find_tools(*, needs_cuda: bool, needs_nvcc: bool = False) -> Toolset:
     )
 
 
-def with_libraries(tools: Toolset, request: Request, archs: tuple[str, ...]) -> Toolset:
-    """Return the tools with the further parts of the CUDA wheels that a build of a request uses."""
-    cuda = tools.cuda
-    if cuda is None:
-        return tools
-    wanted = set()
-    # Of PTX that is assembled without an architecture, the text is embedded, too.
-    if (len(archs) > 1 and request.needs_arch) or (request.assembles and not archs):
-        wanted.add("nvfatbin")
-    if request.assembles or (request.may_link and "nvjitlink" in cuda.parts):
-        wanted.add("nvjitlink")
-    for part in sorted(wanted - cuda.parts.keys()):
-        hint = '; or give ptx="keep", and the driver compiles PTX' if request.assembles else ""
-        try:
-            cuda.require(part)
-        except ToolchainError as error:
-            tools = tools._replace(missing=ToolchainError(f"{error}{hint}"))
-    return tools._replace(libraries=tuple(sorted(wanted & cuda.parts.keys())))
-
-
 def module_key(request: Request, archs: tuple[str, ...], tools: Toolset) -> Key:
     """Return the key of a module: of everything but the content of the files that a build finds."""
     from .. import __version__
 
     key = Key("module").add("package", __version__).add("machine", os.uname().machine)
     request.add_to(key.add("archs", archs))
-    for label, text in {**tools.identities, **tools.library_versions}.items():
+    for label, text in tools.identities.items():
         key.add(label, text)
     key.add("environment", compiler_environment())
     key.add("cudart", config.get("TVMFFI_CUBIN_CUDART") or "")
