@@ -250,8 +250,7 @@ def _loaded(
     if request.image_files:
         from .images import check_place
 
-        check_place(request.image_files, folder)
-        if any(x.is_relative for x in request.image_files.values()):
+        if check_place(request.image_files, folder):
             request = request._replace(image_folder=folder or "")
     so = obtain(request, is_loaded=True).so
     from ..module import load_module

@@ -14,8 +14,7 @@ import tvm_ffi
 
 from ..cache.lock import builder_lock
 from ..errors import LaunchError
-from .generate import call_generate, checked_image, once
-from .images import ImageFile
+from .images import ImageFile, call_generate, checked_image, once
 
 if TYPE_CHECKING:
     from ..module import Module

@@ -1,10 +1,14 @@
-"""What a request embeds, or expects in files: images with names, and those that launches carry."""
+"""What a request embeds, or expects in files: images with names, carried by launches, or made."""
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import os
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..kernels.cubin import Cubin
@@ -47,20 +51,13 @@ class ImageFile:
     generate: Callable[..., Any] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        file = os.fspath(self.file) if isinstance(self.file, str | os.PathLike) else None
-        if not isinstance(file, str):
-            raise TypeError(f"ImageFile: file is a path, got {type(self.file).__name__}")
+        file = os.fspath(self.file)
         if os.path.basename(file) in ("", ".", "..") or "\0" in file:
             raise ValueError(f"ImageFile: file {file!r} names no file; give one such as 'k.cubin'")
         if self.generate is not None and not callable(self.generate):
             kind = type(self.generate).__name__
             raise TypeError(f"ImageFile: generate is a callable, got {kind}")
         object.__setattr__(self, "file", file)
-
-    @property
-    def is_relative(self) -> bool:
-        """Whether it lies beside the shared object."""
-        return not os.path.isabs(self.file)
 
 
 def embed(
@@ -171,11 +168,56 @@ def check_files(request: Request) -> None:
             )
 
 
-def check_place(files: Mapping[str, ImageFile], folder: str | None) -> None:
-    """Refuse files beside a shared object of which nobody says where it is; raises ValueError."""
-    lost = next((x.file for x in files.values() if x.is_relative), None)
-    if folder is None and lost is not None:
+def check_place(files: Mapping[str, ImageFile], folder: str | None) -> bool:
+    """Whether some file lies beside the shared object; a ValueError where that is nowhere."""
+    beside = [x.file for x in files.values() if not os.path.isabs(x.file)]
+    if folder is None and beside:
         raise ValueError(
-            f"ImageFile({lost!r}) lies beside the shared object: say where that is, by "
+            f"ImageFile({beside[0]!r}) lies beside the shared object: say where that is, by "
             "build_directory= (or, of what is only built, output=), or give its absolute path"
         )
+    return bool(beside)
+
+
+# What callers make
+
+_at_work: set[tuple[int, str]] = set()
+
+
+@contextlib.contextmanager
+def once(what: str) -> Iterator[None]:
+    """Raise RuntimeError where this thread is making `what` already, and would wait for itself."""
+    work = (threading.get_ident(), what)
+    if work in _at_work:
+        raise RuntimeError(f"generate uses what it is to make: {what}")
+    _at_work.add(work)
+    try:
+        yield
+    finally:
+        _at_work.discard(work)
+
+
+def call_generate(generate: Callable[..., Any], folder: Path) -> Any:
+    """Return what `generate` returns; where that is a file in the folder, its path.
+
+    It is called without arguments, or with the empty folder, if it must be given one.
+    """
+    is_bare = True
+    try:
+        inspect.signature(generate).bind()
+    except TypeError:
+        is_bare = False
+    except ValueError:
+        pass  # a callable written in C, which does not say what it takes
+    value = generate() if is_bare else generate(folder)
+    is_file = isinstance(value, str | os.PathLike) and not is_bare
+    return folder / value if is_file else value
+
+
+def checked_image(what: str, value: Any) -> Cubin:
+    """Return an image that `generate` made; what is wrong with it is found before it is kept."""
+    from ..device.image import given_image
+
+    cubin = take_image(what, value)
+    given_image("image", cubin)
+    return cubin

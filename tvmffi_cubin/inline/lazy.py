@@ -18,8 +18,7 @@ from ..launches import SCHEMA
 from ..launches.dispatch import Dispatch
 from ..launches.export import identifier, read_functions
 from ..launches.launch import Launch
-from .generate import call_generate, checked_image, once
-from .images import embed
+from .images import call_generate, checked_image, embed, once
 from .options import TextOptions, Texts, file_name, spelled_out
 
 if TYPE_CHECKING:
