@@ -31,7 +31,7 @@ def axpy() -> tc.Module:
 def build(layer: Path) -> None:
     # [docs:build]
     axpy()  # every module that the application will load
-    command = [sys.executable, "-m", "tvmffi_cubin", "cache", "export", "--layer", str(layer)]
+    command = [sys.executable, "-m", "tvmffi_cubin", "cache", "export", str(layer)]
     subprocess.run([*command, "--name", "axpy"], check=True)
     # [docs:end]
 

@@ -1,4 +1,4 @@
-"""``tvmffi-cubin cache``: what it prints and what it does, the size limit, archives and layers."""
+"""``tvmffi-cubin cache``: what it prints and what it does, the size limit, and copies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import stat
-import tarfile
 import time
 from pathlib import Path
 
@@ -167,17 +166,17 @@ def test_a_folder_of_other_things_keeps_its_own(cache, run, action):
 
 
 @pytest.fixture
-def archive(cache: Cache, tmp_path: Path, run) -> Path:
-    """Two entries."""
+def exported(cache: Cache, tmp_path: Path, run) -> Path:
+    """A folder with two entries."""
     for number in (1, 2):
         build(cache, number, size=number * 1000)
-    path = tmp_path / "entries.tar"
-    run("export", str(path))
-    return path
+    folder = tmp_path / "image" / "layer"
+    run("export", str(folder))
+    return folder
 
 
 @pytest.fixture
-def elsewhere(archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
+def elsewhere(exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
     """An empty cache, from now on the user's."""
     other = Cache(tmp_path / "elsewhere")
     monkeypatch.setenv(FOLDER, str(other.root))
@@ -189,43 +188,40 @@ def sizes(cache: Cache) -> list[int | None]:
     return [None if entry is None else len(entry.so.read_bytes()) for entry in found]
 
 
-def test_what_was_exported_is_found_where_it_is_imported(archive, elsewhere, run):
+def test_what_was_exported_is_found_where_it_is_imported(exported, elsewhere, run):
     for _ in range(2):
-        assert run("import", str(archive)) == f"{elsewhere.root}: 2 entries of {archive} taken\n"
+        assert run("import", str(exported)) == f"{elsewhere.root}: 2 entries of {exported} taken\n"
     assert sizes(elsewhere) == [1000, 2000]
     assert list((elsewhere.root / "tmp").iterdir()) == []
 
 
-def test_one_may_be_chosen(cache, archive, run, capsys, monkeypatch):
-    assert run("export", str(archive), "--name", "m2") == f"{archive}: 1 entry\n"
-    monkeypatch.setenv(FOLDER, f"{cache.root}2")
-    run("import", str(archive))
-    assert sizes(Cache(f"{cache.root}2")) == [None, 2000]
-    assert main(["cache", "export", str(archive), "--name", "none"]) == 1
+def test_one_may_be_chosen(cache, run, capsys, tmp_path, exported):
+    layer = tmp_path / "one"
+    assert run("export", str(layer), "--name", "m2") == f"{layer}: 1 entry\n"
+    assert sizes(Cache(layer)) == [None, 2000]
+    assert main(["cache", "export", str(layer), "--name", "none"]) == 1
     assert "'none'; see tvmffi-cubin cache list" in capsys.readouterr().err
+    assert main(["cache", "import", "/nowhere"]) == 1
+    assert "/nowhere is no folder that" in capsys.readouterr().err
 
 
-def test_whatever_byte_is_changed_nothing_else_than_was_built_comes_in(archive, elsewhere, capsys):
-    data = archive.read_bytes()
-    for at in range(0, len(data), 97):
-        archive.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
-        main(["cache", "import", str(archive)])
-        assert set(sizes(elsewhere)) <= {None, 1000, 2000}
-    archive.write_bytes(data[: len(data) // 2])
-    assert main(["cache", "import", str(archive)]) == 1
-    assert f"{archive} is no archive of entries, or is damaged" in capsys.readouterr().err
+def test_whatever_byte_is_changed_nothing_else_than_was_built_comes_in(exported, elsewhere):
+    for path in list(exported.rglob("entries/*/*/*")):
+        data = path.read_bytes()
+        for at in range(0, len(data), 97):
+            path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+            assert main(["cache", "import", str(exported)]) == 1
+            assert set(sizes(elsewhere)) <= {None, 1000, 2000}
+        path.write_bytes(data)
 
 
-def test_an_entry_that_is_not_of_its_key_is_refused(cache, elsewhere, run, tmp_path):
+def test_an_entry_that_is_not_of_its_key_is_refused(exported, elsewhere, run):
     """A whole entry under the key of another would be found in its place."""
-    (path,) = (x.path for x in upkeep.listed(str(cache.root), ["m1"]))
+    (path,) = (x.path for x in upkeep.listed(str(exported), ["m1"]))
     manifest = {**upkeep.read_manifest(path), "base_key": BASE}
     write_sealed(f"{path}/manifest.json", manifest)
-    with tarfile.open(tmp_path / "false.tar", "w") as tar:
-        tar.add(cache.root, arcname=".")
-    assert "was refused: it is not found by its key" in run(
-        "import", str(tmp_path / "false.tar"), status=1
-    )
+    said = run("import", str(exported), status=1)
+    assert "was refused: it is not found by its key" in said
     assert sizes(elsewhere) == [None, 2000]
 
 
@@ -235,7 +231,7 @@ def test_a_layer_has_entries_and_records_and_everybody_may_read_it(cache, run, t
     try:
         for number in (1, 2):
             build(cache, number, size=number * 1000)
-            run("export", "--layer", str(layer), "--name", f"m{number}")
+            run("export", str(layer), "--name", f"m{number}")
     finally:
         os.umask(before)
     assert sorted(path.name for path in layer.iterdir()) == ["entries", "records"]

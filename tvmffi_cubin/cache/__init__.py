@@ -2,7 +2,7 @@
 
 Takes keys and finished build folders, gives published ones. Never builds anything itself. A look-up
 imports `store` and what that needs; what publishes, shares, tidies and carries entries (`publish`,
-`remote`, `upkeep`, `archive`) is imported where it is used.
+`remote`, `upkeep`) is imported where it is used.
 
 Layout of a cache folder::
 

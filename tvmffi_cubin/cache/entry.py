@@ -21,24 +21,12 @@ MANIFEST = "manifest.json"
 class Product(NamedTuple):
     """What a build made in its private folder, and from which files.
 
-    Attributes
-    ----------
-    so : str
-        File name of the shared object.
-    keep : tuple of str
-        Other names in the folder that are published with it: images, generated sources.
-    used : tuple of str
-        Those of them that users of the entry read: a look-up sees that they are whole, too.
-    dependencies : tuple of str
-        Every file that the build read, headers above all. What lies in its folder is left out.
-    absent : tuple of str
-        Absolute paths that the build would have read instead, had they existed.
-    unfit : str
-        Why it may not be found again, such as a file that was read and is not known; mostly empty.
-    facts : mapping
-        JSON values for those who find the entry, such as lowered names.
-    history : tuple, optional
-        The module's name, and the fields of its key: see `history.note`.
+    `keep` is published with the shared object `so`: images, generated sources; `used` of it is read
+    by users of the entry, so that a look-up sees that it is whole. `dependencies` are the files
+    that the build read (what lies in its folder is left out), and `absent` absolute paths that it
+    would have read instead. `unfit` says why it may not be found again, such as a file that was
+    read and is not known. `facts` are JSON values for those who find the entry, `history` the
+    module's name and the fields of its key: see `history.note`.
     """
 
     so: str
@@ -74,7 +62,7 @@ class Entry(NamedTuple):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """What the builder of this entry wanted its users to know, as JSON values."""
+        """`Product.facts`."""
         facts: Mapping[str, Any] = self.manifest["facts"]
         return facts
 
@@ -119,10 +107,9 @@ def check_entry(path: str) -> dict[str, Any]:
 
 
 def verify(path: str, names: Sequence[str], known: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Return the stamps of an entry's manifest and files once these are what was published.
+    """Return the stamps of an entry's files, which are compared where they are not those `known`.
 
-    Where the stamps are those that are `known`, nothing is read. Raises `Damaged`, or
-    FileNotFoundError where there is no entry.
+    Raises `Damaged`, or FileNotFoundError where there is no entry.
     """
     # Before the content: a change in between then makes the stamp old, not the digest.
     stamps = stamps_of(path, names)

@@ -32,12 +32,10 @@ os.register_at_fork(after_in_child=_close_inherited)
 
 @contextlib.contextmanager
 def builder_lock(path: str, *, patience: float, name: str = "a file") -> Iterator[bool]:
-    """Hold the lock file at `path`, or go on without it when that takes too long or fails.
+    """Hold the lock file at `path`, or after `patience` seconds go on without; yields which.
 
-    The lock saves work and guards nothing: what two builders publish is the same. The kernel drops
-    it with the process that holds it, so that none is ever left behind; hence `flock` and not a
-    file whose existence locks. Yields whether it is held. `patience` is in seconds; `name` says
-    what is built, for those who wait.
+    The lock saves work and guards nothing: what two builders publish is the same. It is a `flock`,
+    which the kernel drops with the process that holds it. `name` says what is built.
     """
     owner, descriptor = os.getpid(), _acquire(path, patience, name)
     try:

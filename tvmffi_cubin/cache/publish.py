@@ -52,10 +52,7 @@ def cleared(directory: str) -> Iterator[Path]:
 
 
 def says_no(error: OSError | BuildError, root: str) -> str:
-    """Return how an error, or what a compiler printed, says that a cache folder takes nothing.
-
-    Nothing where it says something else.
-    """
+    """Return how an error, or what a compiler printed, says that a cache folder takes nothing."""
     if isinstance(error, PermissionError):
         return str(error) if str(error.filename).startswith(f"{root}/") else ""
     if isinstance(error, OSError):

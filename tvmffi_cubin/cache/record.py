@@ -82,13 +82,11 @@ class Files:
 
 
 class Reads(NamedTuple):
-    """The files that a build read, each with digest and stamp, and the entry that was made of them.
+    """The files that a build read, and the entry that was made of them.
 
-    `read` has the digests by portable name. A path that the build looked for and did not find is
-    one of them, with `ABSENT` as its digest: should it appear, it would be read instead of another.
-    `stamps` are in the same order. `loaded` are the names of the entry's own files that its users
-    load, the shared object first; `verified` their stamps when they were last compared with what
-    was published.
+    `read` has their digests by portable name, `ABSENT` of a path that would be read, should it
+    appear; `stamps` are in the same order. `loaded` are the entry's files that its users load, the
+    shared object first; `verified` their stamps when they were last found to be whole.
     """
 
     entry: str

@@ -41,10 +41,9 @@ def default(roots: Mapping[str, str] | None = None) -> Cache:
 class Cache:
     """One cache folder, with others that are looked through before it.
 
-    Making one touches no file; folders are made when something is published. `roots` are folders
-    by token, such as ``"$CUDA"``: files under these are known by token, so that the same header
-    elsewhere gives the same entry. `layers` are absolute paths of cache folders that are looked
-    through before this one and never written. `mode` is one of `folder.MODES`.
+    Folders are made when something is published. Files under `roots`, folders by token such as
+    ``"$CUDA"``, are known by token, so that the same header elsewhere gives the same entry.
+    `layers` and `mode` are those of `folder.Places`.
     """
 
     def __init__(
@@ -62,7 +61,7 @@ class Cache:
 
     @property
     def root(self) -> Path:
-        """The folder."""
+        """The folder that is written."""
         return Path(self._root)
 
     @property
@@ -137,15 +136,10 @@ class Cache:
     ) -> Entry:
         """Return the entry of a key, building and publishing it where there is none.
 
-        Of several processes one builds and the others wait for it, for `patience` seconds. Where
-        the cache folder cannot be written or is full, a folder that lives as long as this process
-        takes its place. `make` builds in the empty folder that it is given; what it raises is
-        passed on. `name` says what is built, for those who wait for it. With `is_shared` it may
-        come from, and goes to, the remote. `reason` says why the caller has just found nothing,
-        where it has looked.
-
-        A CacheError where there is no room anywhere, the remote is not as it must be set, or there
-        is no entry and the mode is ``"require"``.
+        `make` builds in the empty folder that it is given. Of several processes one does, and the
+        others wait for `patience` seconds; `name` tells them for what. With `is_shared` it may come
+        from, and goes to, the remote. `reason` says why the caller has just found nothing. Raises
+        what `make` does, and CacheError.
         """
         from .lock import builder_lock
 

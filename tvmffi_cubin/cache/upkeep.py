@@ -1,4 +1,4 @@
-"""What a cache folder holds, and less of it: its size limit, `prune`, `clear`, `verify`."""
+"""What a cache folder holds: its size limit, `prune`, `clear`, `verify`; and copies of entries."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ import glob
 import logging
 import os
 import re
+import shutil
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from .. import config
 from .entry import Damaged, check_entry, entry_path, read_manifest
 from .files import remove, temporary_name
 from .folder import make_folder
+from .publish import adopt, cleared, make_directory
 from .record import read_record
 
 _SIZE = "TVMFFI_CUBIN_CACHE_SIZE"
@@ -39,10 +42,9 @@ _PLACES = {
 
 
 class Item(NamedTuple):
-    """A file or folder that the cache made and that is removed as a whole.
+    """What the cache made and removes as a whole; `kind` is one of `_PLACES`, `size` in bytes.
 
-    `kind` is one of `_PLACES`; `size` is in bytes, and `used` when it was last used, to an hour, in
-    seconds since the epoch.
+    `used` is when it was last used, to an hour, in seconds since the epoch.
     """
 
     kind: str
@@ -88,21 +90,14 @@ def capacity() -> int | None:
 
 
 def read_size(text: str, *, what: str) -> int | None:
-    """Return the bytes that a text such as ``500MB`` or ``2GiB`` says, None of ``unlimited``.
-
-    `what` is whose value it is, for the ValueError where it says none.
-    """
+    """Return the bytes that the value of `what` says, such as ``2GiB``; None of ``unlimited``."""
     if text.strip().lower() == _UNLIMITED:
         return None
-    match = re.fullmatch(r"\s*(\d{1,18}(?:\.\d{1,9})?)\s*([kmgt]?)(i?)b?\s*", text.lower())
-    unit = 1024 if match and match[3] else 1000
-    size = int(float(match[1]) * unit ** " kmgt".index(match[2] or " ")) if match else 0
-    if size <= 0:
-        raise ValueError(
-            f"{what}={text!r}: wanted a number of bytes above 0, such as 500MB, 2GiB or 5000000000,"
-            f" or {_UNLIMITED}; to keep nothing at all, set TVMFFI_CUBIN_CACHE=off"
-        )
-    return size
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", text.lower())
+    if match is None:
+        raise ValueError(f"{what}={text!r}: wanted bytes, such as 500MB or 2GiB, or {_UNLIMITED}")
+    unit = 1024 if match[3] else 1000
+    return int(float(match[1]) * unit ** " kmgt".index(match[2] or " "))
 
 
 def size_text(size: float) -> str:
@@ -117,8 +112,7 @@ def size_text(size: float) -> str:
 def keep_below_limit(root: str) -> None:
     """Remove what was used least recently where a cache folder holds too much, and say so.
 
-    Its file ``looked`` says when this was done for the last time. A disk that takes no more is
-    fine.
+    Its file ``looked`` says when that was looked at for the last time.
     """
     limit = capacity()
     with contextlib.suppress(OSError):
@@ -136,10 +130,9 @@ def keep_below_limit(root: str) -> None:
 
 
 def prune(root: str, limit: int | None, *, least_age: float = 0.0) -> Removed:
-    """Remove what was used least recently until a folder holds at most `limit` bytes.
+    """Remove what was used least recently, and `least_age` seconds ago, down to `limit` bytes.
 
-    What was used in the last `least_age` seconds is spared. What builds left, and records that lead
-    nowhere, go, too. Raises OSError.
+    What builds left, and records that lead nowhere, go, too. Raises OSError.
     """
     found, moment = contents(root), time.time()
     left = ("build", "lock", "leftover")
@@ -166,11 +159,7 @@ def _leads_nowhere(root: str, record: Item) -> bool:
 
 
 def clear(root: str) -> Removed:
-    """Remove all that the cache has made in a folder, but for builds that run.
-
-    Other processes may use the cache meanwhile: they find an entry whole or not at all. Raises
-    OSError.
-    """
+    """Remove all that the cache has made in a folder, but for builds that run; raises OSError."""
     recent = time.time() - _RECENT
     return _remove(root, (x for x in contents(root) if x.kind != "build" or x.used < recent))
 
@@ -190,10 +179,7 @@ def _remove(root: str, items: Iterable[Item]) -> Removed:
 
 
 def verify(root: str) -> Iterator[tuple[str, str]]:
-    """Compare every byte of the entries with what was published, and remove what is damaged.
-
-    Yields for each its path, and what is wrong with it.
-    """
+    """Remove entries that are not what was published; yield each one's path, and what is wrong."""
     for item in contents(root, "entry"):
         problem = ""
         try:
@@ -207,11 +193,9 @@ def verify(root: str) -> Iterator[tuple[str, str]]:
 
 
 class Listed(NamedTuple):
-    """An entry as people see it.
+    """An entry as people see it; `built` and `used` are seconds since the epoch.
 
-    `name` is the module's, empty of what is no module's own; `file` is what the entry is for: a
-    shared object, or a part of a build. `size` is in bytes; `built` and `used` are seconds since
-    the epoch.
+    `name` is the module's, empty of what is no module's own; `file` is what the entry is for.
     """
 
     key: str
@@ -225,10 +209,7 @@ class Listed(NamedTuple):
 
 
 def listed(root: str, names: Collection[str] = ()) -> list[Listed]:
-    """Return what is known of entries, of some names or all, the least recently used first.
-
-    A ValueError where no entry has one of the names.
-    """
+    """Return the entries of some names or all, the least recently used first."""
     found = []
     for item in contents(root, "entry"):
         try:
@@ -242,3 +223,34 @@ def listed(root: str, names: Collection[str] = ()) -> list[Listed]:
         if not any(x.name == name for x in found):
             raise ValueError(f"no entry of {root} is called {name!r}; see tvmffi-cubin cache list")
     return [x for x in found if not names or x.name in names]
+
+
+# Elsewhere
+
+
+def copy(entries: Sequence[str], root: str) -> Iterator[tuple[str, str]]:
+    """Copy entries to a cache folder, each once it was verified.
+
+    Yields for each its key, and what is wrong with it where it did not arrive.
+    """
+    for path in entries:
+        problem = ""
+        try:
+            folder = make_directory(root)
+            with cleared(folder):
+                shutil.copytree(path, folder, dirs_exist_ok=True)
+                adopt(root, folder)
+        except (shutil.Error, ValueError) as error:
+            problem = str(error)
+        yield os.path.basename(path), problem
+
+
+def let_all_read(layer: Path) -> None:
+    """Make a folder of copies one for ``TVMFFI_CUBIN_CACHE_PATH``, which everybody may read."""
+    remove(layer / "tmp")
+    layer.chmod(0o755)
+    for name in ("entries", "history", "records"):
+        for parent, _, files in os.walk(layer / name):
+            os.chmod(parent, 0o755)
+            for file in files:
+                os.chmod(f"{parent}/{file}", 0o644)

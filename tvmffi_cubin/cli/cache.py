@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from ..cache import archive, upkeep
+from ..cache import upkeep
 from ..cache.folder import cache_folder, places
 from ..cache.remote import without_secrets
 from ..cache.upkeep import capacity, contents, listed, read_size, size_text
@@ -33,18 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     help_ = "the limit to prune to, such as 500MB; default: TVMFFI_CUBIN_CACHE_SIZE"
     prune.add_argument("--max-size", metavar="SIZE", help=help_)
     action(_clear, "remove everything but running builds")
-    export = action(
-        _export,
-        "write entries to a tar file for `import`, or to a folder for TVMFFI_CUBIN_CACHE_PATH",
-    )
-    where = export.add_mutually_exclusive_group(required=True)
-    where.add_argument("file", nargs="?", type=Path, metavar="FILE", help="the tar file to write")
-    help_ = "the folder to write or add to instead"
-    where.add_argument("--layer", type=Path, metavar="FOLDER", help=help_)
+    text = "copy entries to a folder for TVMFFI_CUBIN_CACHE_PATH, or for `import` elsewhere"
+    export = action(_export, text)
+    export.add_argument("folder", type=Path, metavar="FOLDER", help="what to write or add to")
     help_ = "only modules of this name; may be repeated"
     export.add_argument("--name", action="append", default=[], metavar="NAME", help=help_)
     import_ = action(_import, "add what `export` wrote: code that you will run")
-    import_.add_argument("file", type=Path, metavar="FILE", help="the tar file")
+    import_.add_argument("folder", type=Path, metavar="FOLDER", help="what `export` wrote")
 
 
 def _path(_: argparse.Namespace) -> int:
@@ -107,20 +103,21 @@ def _tell(folder: str, removed: upkeep.Removed) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
-    entries = [x for x in listed(places().root, options.name) if x.name]
-    if options.layer is not None:
-        moved = archive.export_layer(entries, options.layer)
-    else:
-        moved = archive.export(entries, options.file)
-    done = _watch(moved, "was left out")
-    print(f"{options.layer or options.file}: {_entries(sum(done))}")
+    entries = [x.path for x in listed(places().root, options.name) if x.name]
+    options.folder.mkdir(parents=True, exist_ok=True)
+    done = _watch(upkeep.copy(entries, os.path.abspath(options.folder)), "was left out")
+    upkeep.let_all_read(options.folder)
+    print(f"{options.folder}: {_entries(sum(done))}")
     return 0
 
 
 def _import(options: argparse.Namespace) -> int:
-    root = places().root
-    done = _watch(archive.import_(options.file, root), "was refused")
-    print(f"{root}: {_entries(sum(done))} of {options.file} taken")
+    root, folder = places().root, options.folder
+    if not folder.is_dir():
+        raise ValueError(f"{folder} is no folder that `tvmffi-cubin cache export` wrote")
+    entries = [x.path for x in contents(os.fspath(folder), "entry")]
+    done = _watch(upkeep.copy(entries, root), "was refused")
+    print(f"{root}: {_entries(sum(done))} of {folder} taken")
     return 0 if all(done) else 1
 
 
