@@ -27,6 +27,12 @@ _CUDA_INCLUDE = r"(?m)^[ \t]*#[ \t]*include[ \t]*[<\"][^>\"\n]*cu(?:da|bin)"
 _CUDA_LIBRARIES = ("-lcuda", "-lcudart")
 # What makes a compiler or an assembler read a file, wherever it stands.
 _READS = ("include", "embed", "incbin", "import ")
+# What is in a key as it is. Images are the same with precompiled headers and without, but for a
+# compiler's faults: who goes around those wants no entry that was built with them.
+_LABELS = (
+    *("name", "output", "name_expressions", "extra_cflags", "extra_cuda_cflags", "extra_ldflags"),
+    *("extra_include_paths", "compiler", "use_pch", "lto", "ptx", "bound_params"),
+)
 _OF_NVRTC = ("kernel_sources", "name_expressions", "device_libraries", "lto", "bound_params")
 
 
@@ -186,8 +192,8 @@ class Request(NamedTuple):
 
     def add_to(self, key: Key) -> None:
         """Add everything here to a key, by the names that callers know."""
-        key.add("name", self.name)
-        key.add("output", self.output)
+        for label in _LABELS:
+            key.add(label, getattr(self, label.removeprefix("extra_")))
         for what in ("cpp_sources", "cuda_sources", "kernel_sources"):
             sources = getattr(self, what)
             # With what __FILE__ says of them.
@@ -201,68 +207,32 @@ class Request(NamedTuple):
         key.add("binaries", binaries)
         functions = self.functions
         key.add("functions", None if functions is None else key_text(functions))
-        key.add("name_expressions", self.name_expressions)
-        key.add("extra_cflags", self.cflags)
-        key.add("compiler", self.compiler)
-        key.add("extra_cuda_cflags", self.cuda_cflags)
         if self.cuda_cflags and not self.is_by_nvcc:
             from ..cuda.options import preprocessor_flags
 
             # Relative paths in them are other paths in another current folder.
             key.add("cuda_preprocessor", preprocessor_flags(self.cuda_cflags).words)
-        key.add("extra_ldflags", self.ldflags)
-        key.add("extra_include_paths", self.include_paths)
         images = self.images.items()
         key.add(
             "embed_cubin",
             [[name, x.image, x.arch, x.lowered_names, x.signatures] for name, x in images],
         )
-        # Images are the same either way, but for a compiler's faults: who goes around those wants
-        # no entry that was built with them.
-        key.add("use_pch", self.use_pch)
         key.add("device_libraries", [[x.image, x.arch] for x in self.device_libraries])
-        key.add("lto", self.lto)
-        key.add("ptx", self.ptx)
-        key.add("bound_params", self.bound_params)
         # Of one shared object that is loaded, all such files lie in one folder.
         files = [[name, os.fspath(x.file)] for name, x in self.image_files.items()]
         key.add("image_files", [files, self.image_folder] if files else [])
 
 
-def make_request(
-    name: str,
-    *,
-    cpp_sources: Any = None,
-    cuda_sources: Any = None,
-    kernel_sources: Any = None,
-    functions: Any = None,
-    name_expressions: Any = None,
-    extra_cflags: Any = None,
-    extra_cuda_cflags: Any = None,
-    extra_ldflags: Any = None,
-    extra_include_paths: Any = None,
-    embed_cubin: Any = None,
-    device_libraries: Any = None,
-    lto: Any = None,
-    ptx: Any = None,
-    bound_params: Any = None,
-    use_pch: Any = None,
-    output: Any = None,
-    compiler: Any = None,
-    verbose: Any = None,
-    backend: Any = None,
-    arch: Any = None,
-    build_directory: Any = None,
-    files: SourceFiles | None = None,
-) -> Request:
-    """Check the arguments and bring them into one form; `build_directory` is no part of it.
+def make_request(name: str, *, files: SourceFiles | None = None, **given: Any) -> Request:
+    """Check the arguments of `load_inline` and its siblings, and bring them into one form.
 
-    A TypeError or ValueError names the one that is wrong.
+    Those are `given`, the `files` read. A TypeError or ValueError names the one that is wrong.
     """
-    choice("backend", backend, ("cuda",))
-    compiler = choice("compiler", compiler, ("nvrtc", "nvcc", "auto"))
-    lto = choice("lto", lto, (None, False, True))
-    given_flags = cuda_cflags = flags("extra_cuda_cflags", extra_cuda_cflags)
+    get = given.get
+    choice("backend", get("backend"), ("cuda",))
+    compiler = choice("compiler", get("compiler"), ("nvrtc", "nvcc", "auto"))
+    lto = choice("lto", get("lto"), (None, False, True))
+    given_flags = cuda_cflags = flags("extra_cuda_cflags", get("extra_cuda_cflags"))
     # What most requests do not have is imported where there is some: a hit is mostly imports.
     if compiler == "nvcc":  # its own variables may hold flags
         from ..cuda.nvcc import caller_flags
@@ -274,46 +244,48 @@ def make_request(
         cuda_cflags, asks_for_lto = without_separation(cuda_cflags)
         lto = asks_for_lto if lto is None else lto
     name, files = file_name("name", name), files or SourceFiles()
-    exports = read_functions(functions)
+    exports = read_functions(get("functions"))
     images: dict[str, Cubin] = {}
     image_files: dict[str, ImageFile] = {}
     launches = [launch for export in exports or () for launch in export.launches]
     carried = any(not isinstance(launch.image, str | None) for launch in launches)
-    if embed_cubin is not None or files.images or carried:
+    if get("embed_cubin") is not None or files.images or carried:
         from .images import embed
 
-        exports, images, image_files = embed(embed_cubin, exports, files.images, name)
-    if device_libraries is not None:
-        from . import images as given
+        exports, images, image_files = embed(get("embed_cubin"), exports, files.images, name)
+    device_libraries: tuple[Cubin, ...] = ()
+    if get("device_libraries") is not None:
+        from . import images as of_images
 
-        device_libraries = given.device_libraries(device_libraries)
-    bound_params = strings("bound_params", bound_params)
+        device_libraries = of_images.device_libraries(get("device_libraries"))
+    bound_params = strings("bound_params", get("bound_params"))
     for text in bound_params:
         bound_param(text)  # raises what is wrong
+    output = get("output")
     request = Request(
         name=name,
-        cpp_sources=texts("cpp_sources", cpp_sources),
-        cuda_sources=texts("cuda_sources", cuda_sources),
-        kernel_sources=texts("kernel_sources", kernel_sources),
+        cpp_sources=texts("cpp_sources", get("cpp_sources")),
+        cuda_sources=texts("cuda_sources", get("cuda_sources")),
+        kernel_sources=texts("kernel_sources", get("kernel_sources")),
         functions=exports,
-        name_expressions=strings("name_expressions", name_expressions),
-        cflags=host_flags("extra_cflags", extra_cflags),
+        name_expressions=strings("name_expressions", get("name_expressions")),
+        cflags=host_flags("extra_cflags", get("extra_cflags")),
         cuda_cflags=cuda_cflags,
-        ldflags=host_flags("extra_ldflags", extra_ldflags),
-        include_paths=paths("extra_include_paths", extra_include_paths),
+        ldflags=host_flags("extra_ldflags", get("extra_ldflags")),
+        include_paths=paths("extra_include_paths", get("extra_include_paths")),
         images=images,
         image_files=image_files,
-        device_libraries=device_libraries or (),
+        device_libraries=device_libraries,
         lto=bool(lto),
-        ptx=choice("ptx", ptx, ("assemble", "keep")),
+        ptx=choice("ptx", get("ptx"), ("assemble", "keep")),
         bound_params=bound_params,
         output=f"{name}.so" if output is None else file_name("output", output),
         files=files,
-        use_pch=config.wants_pch(use_pch),
+        use_pch=config.wants_pch(get("use_pch")),
         compiler="nvcc" if compiler == "nvcc" else "nvrtc",
         nvcc_flags=given_flags if compiler == "auto" else None,
-        verbose=bool(verbose),
-        arch=arch,
+        verbose=bool(get("verbose")),
+        arch=get("arch"),
     )
     _check(request)
     return request
