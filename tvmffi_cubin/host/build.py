@@ -39,10 +39,9 @@ _DEVICE_WIDE = (
 
 
 def run(steps: Sequence[Step], directory: Path, files: Mapping[str, bytes | str]) -> Path:
-    """Write the files, go the steps, and return the path of what the last one makes.
+    """Write the files to a folder, go the steps, and return the path of what the last one makes.
 
-    `directory` exists, and nobody else uses it; it is kept when the build fails. A BuildError where
-    a command fails or nothing is made, a ToolchainError where there is no ninja.
+    Raises BuildError, and ToolchainError where there is no ninja.
     """
     from .toolchain import find_ninja
 

@@ -21,8 +21,7 @@ _NAMES = {"soname", "h", "u", "e", "l", "x", "D", "U", "o", "Map", "MF"}
 def absolute(flags: Iterable[str]) -> tuple[str, ...]:
     """Return flags of gcc, clang or a linker, the relative paths in them made absolute.
 
-    Builds run in folders of their own, while relative paths start at the current one. Those are
-    header and library folders; where they are files that exist, headers that come first, objects,
+    Those are header and library folders; and files that exist: headers that come first, objects,
     libraries, scripts of the linker, and files of flags (``@file``; not what is in them).
     """
     made: list[str] = []
@@ -65,10 +64,9 @@ def _split(flags: Iterable[str]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
 
 
 def find_for(flags: Sequence[str]) -> Inputs:
-    """Find the objects, libraries, scripts and other files that flags name by absolute paths.
+    """Find the files that flags name by absolute paths, and libraries in the user's folders.
 
-    A library counts in every folder of the user's where the linker may look for it, shared and
-    static, whichever is taken: those of the flags, then those of ``LIBRARY_PATH``.
+    Those are the folders of flags and of ``LIBRARY_PATH``; a library counts in each of them.
     """
     files: dict[str, None] = {}
     absent: dict[str, None] = {}
@@ -98,8 +96,7 @@ def find_for(flags: Sequence[str]) -> Inputs:
 def incbin_files(texts: Iterable[str]) -> Inputs:
     """Return the files that sources may embed by ``.incbin``.
 
-    Every absolute path between quotes is one, in a text that speaks of ``incbin`` at all: macros
-    make the directive of it. Relative paths would start at a folder that nobody else knows.
+    Macros may make that: in a text that speaks of it, every absolute path between quotes is one.
     """
     texts = [text for text in texts if "incbin" in text.lower()]
     found = [path for text in texts for path in re.findall(r'"(/[^"\\\n]+)\\?"', text)]

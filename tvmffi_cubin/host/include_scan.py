@@ -22,13 +22,11 @@ def scan(
     defines: Mapping[str, str] | None = None,
     texts: Mapping[str, str] | None = None,
 ) -> Inputs:
-    """Find what source texts include, directly or not, by absolute folders.
+    """Find what source texts include, directly or not: too much, since conditions are ignored.
 
-    Conditions are ignored, so that the answer holds too much rather than too little; files are in
-    the order in which they were met. `directory` is where ``#include "x"`` in the sources
-    themselves looks first. `system_dirs` are searched after the user's `include_dirs` and belong to
-    packages: what is absent there is not watched. `defines` are macros from the command line, name
-    to text; `texts` headers that come before any file.
+    `directory` is where ``#include "x"`` in the sources themselves looks first. `system_dirs` are
+    searched after the user's `include_dirs`; what is absent there is not watched. `defines` are
+    macros from the command line, name to text; `texts` headers that come before any file.
     """
     scanner = _Scanner(include_dirs, system_dirs, texts or {})
     for name, text in (defines or {}).items():
@@ -42,11 +40,10 @@ def scan(
 def hidden_by(
     folders: Sequence[str], files: Iterable[str], sources: Iterable[tuple[str, str | None]] = ()
 ) -> tuple[str, ...]:
-    """Return paths that do not exist and would be read in place of what a compiler has read.
+    """Return paths that do not exist and would be read in place of the `files` that were.
 
-    The `folders` are searched before those that the headers are found in; the `files` are those
-    that were read; `sources` are the texts that include them, each with the folder that is searched
-    first.
+    The `folders` are searched before those that the headers are found in; `sources` are the texts
+    that include them, each with the folder that is searched first.
     """
     found: set[str | None] = set()
     parts: list[tuple[_Directives, str | None]]

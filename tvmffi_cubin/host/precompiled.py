@@ -91,10 +91,7 @@ def settle() -> None:
 
 
 def _find(cache: Cache, tools: Toolset, step: Step, folders: Sequence[str]) -> Entry | None:
-    """Return the precompiled headers of a step; where there are none, begin to make them.
-
-    Nobody waits for them: making them takes longer than a whole unit does.
-    """
+    """Return the precompiled headers of a step; where there are none, begin to make them."""
     if "gcc version " not in tools.host.compiler:
         return None
     if any(word.startswith(_UNSUITED) for word in step.command[1:]):

@@ -78,7 +78,6 @@ def run(
     """Run a program to its end; return its exit status, and what it printed to either stream.
 
     What `is_long` is a compilation: it is shown, and stopped when this process is killed (1.5 ms).
-    An OSError where it cannot be started.
     """
     words = [*(_tied() if is_long else ()), *command]
     with Program(words, environment, folder, command if is_long and is_shown() else ()) as program:

@@ -38,19 +38,14 @@ rule make
 
 
 class Step(NamedTuple):
-    """A command that makes a file of others; paths are absolute, or of the build folder.
-
-    It is `command`, then ``-o`` with what is made, the inputs, and what comes `after` them. A
-    compiler of C or C++ writes what it has read to the file `depfile`; `prefix` is what its source
-    begins with that stays the same from build to build (includes).
-    """
+    """A command that makes a file of others; paths are absolute, or of the build folder."""
 
     made: str
     command: tuple[str, ...]
     inputs: tuple[str, ...]
-    after: tuple[str, ...] = ()
-    depfile: str = ""
-    prefix: str = ""
+    after: tuple[str, ...] = ()  # words that come after the inputs
+    depfile: str = ""  # where a compiler of C or C++ writes what it has read
+    prefix: str = ""  # what a source begins with that stays the same from build to build
 
     @property
     def line(self) -> str:

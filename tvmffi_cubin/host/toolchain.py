@@ -14,16 +14,11 @@ from ..errors import ToolchainError
 
 
 class HostCompiler(NamedTuple):
-    """The host compiler.
+    """The host compiler."""
 
-    `path` is the program to run: the compiler, or a launcher such as ccache. `arguments` come
-    before any other: the compiler itself after a launcher. `missing` says, where there is none,
-    how to install one.
-    """
-
-    path: Path
-    arguments: tuple[str, ...] = ()
-    missing: str = ""
+    path: Path  # the program to run: the compiler, or a launcher such as ccache
+    arguments: tuple[str, ...] = ()  # before any other: the compiler itself after a launcher
+    missing: str = ""  # where there is none, how to install one
 
     def require(self) -> None:
         """Raise ToolchainError where there is no compiler."""

@@ -28,14 +28,10 @@ _PROCESSOR = (
 
 
 class HostTools(NamedTuple):
-    """What the tools of the host are; the same texts on every machine that has them.
+    """What the tools of the host are; the same texts on every machine that has them."""
 
-    `compiler` is its target and version, the names that it is called by, and the digests of scripts
-    before it. `assembler` and `linker` are the builds of those on PATH.
-    """
-
-    compiler: str
-    assembler: str
+    compiler: str  # target, version, the names that it is called by, digests of scripts before it
+    assembler: str  # the builds of those on PATH
     linker: str
 
 
@@ -47,8 +43,7 @@ def identify(
 ) -> tuple[HostTools, str]:
     """Return what tools are, from memory or disk while their programs are unchanged.
 
-    A compiler behind a script or a launcher such as ccache is asked again when that changes. `more`
-    gives a text about further `files`, remembered with the tools; it is called while the compiler
+    `more` gives a text about further `files`, remembered with them; it is called while the compiler
     answers.
     """
     programs = [toolchain.on_path(name) for name in ("as", "ld")]

@@ -157,9 +157,8 @@ def _check_exports(request: Request, built: Path) -> None:
             f"{request.name}.o, which a linker makes a program of"
         )
     raise NothingExportedError(
-        f"{request.name}: nothing would be exported: no kernel is in the sources (it is "
-        "declared __global__; the kernels of an included file need a source that uses them, "
-        "and those that nvcc compiles are none of the module), and no C++ function is: name it "
-        "in functions=, or export it with TVM_FFI_DLL_EXPORT_TYPED_FUNC; functions=[] builds a "
-        "module of none"
+        f"{request.name}: nothing would be exported: the sources have no kernel (__global__; those "
+        "of an included file need a source that uses them), and no C++ function is named in "
+        "functions= or exported with TVM_FFI_DLL_EXPORT_TYPED_FUNC; functions=[] builds such a "
+        "module"
     )

@@ -33,20 +33,16 @@ _VERSION_SCRIPT = r"(?:^|,)--?version-script(?:[=,]|$)"
 
 
 class Job(NamedTuple):
-    """A request, its tools, and what the device part turned out to hold.
-
-    `host_functions` are the C++ functions to export, with docstrings, `plan` the generated ones;
-    `archs` is what nvcc compiles for, where it does; `mixed` what mixed sources were compiled to.
-    """
+    """A request, its tools, and what the device part turned out to hold."""
 
     request: Request
     tools: Toolset
     sources: Sources
     images: tuple[Image, ...]
-    host_functions: tuple[tuple[str, str], ...]
-    plan: Plan
-    archs: tuple[str, ...] = ()
-    mixed: MixedModule | None = None
+    host_functions: tuple[tuple[str, str], ...]  # C++ functions to export, and their docstrings
+    plan: Plan  # the generated functions
+    archs: tuple[str, ...] = ()  # what nvcc compiles for, where it does
+    mixed: MixedModule | None = None  # what mixed sources were compiled to
 
     def files_and_units(self) -> tuple[dict[str, bytes | str], list[Step]]:
         """Return the files to write, by name, and the steps that make objects of them."""

@@ -36,9 +36,8 @@ _FORM = 3
 class LazyModule:
     """A module that is made on first use; see `lazy`.
 
-    ``mod.k`` and ``mod["k"]`` are the `Function` objects of the module; any other attribute is that
-    of the `Module`. Use ``mod["_k"]`` for names that begin with an underscore and for functions
-    named like an attribute of this class.
+    ``mod.k`` and ``mod["k"]`` are the module's `Function` objects, the latter also for names that
+    begin with an underscore; any other attribute is that of the `Module`.
     """
 
     module: Module
@@ -65,13 +64,8 @@ class LazyModule:
         Raises
         ------
         Exception
-            Whatever `generate` raises, as it is. Nothing is kept then; the next use tries again.
-        TypeError, ValueError, OSError
-            What it returns is neither images nor functions with their images.
-        RuntimeError
-            `generate` uses the module that it is to make.
-        CubinError, TypeError, ValueError
-            As `load_inline` of these images.
+            What `generate` or `load_inline` raises; nothing is kept then, and the next use tries
+            again. A TypeError or ValueError says what is wrong with what `generate` returned.
         """
         self._load()
 
