@@ -46,9 +46,13 @@ class Entry(NamedTuple):
     process.
     """
 
-    path: Path
     so: Path
     level: str = "cache"
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return self.so.parent
 
     @property
     def key(self) -> str:

@@ -29,9 +29,7 @@ class Built(NamedTuple):
     @classmethod
     def of(cls, key: Key, tools: Collection[str]) -> Built:
         """Return those of a key; `tools` are the labels that say by which tools."""
-        texts = key.texts()
-        fields = {label: (digest, texts[label]) for label, digest in key.digests.items()}
-        return cls(key.hexdigest(), key.hexdigest(without=tools), fields)
+        return cls(key.hexdigest(), key.hexdigest(without=tools), key.fields())
 
     def explain(self, others: Iterable[Built], *, without: Collection[str] = ()) -> str:
         """Return how this differs from the nearest of others, for people."""

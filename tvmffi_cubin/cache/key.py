@@ -1,4 +1,4 @@
-"""`Key`: a digest over labelled fields, with a digest and a short text of each."""
+"""`Key`: a digest over labelled fields."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Union
 Value = Union[None, bool, int, float, str, bytes, "Sequence[Value]", "Mapping[str, Value]"]
 
 # Part of every key: a change of the encoding must change it.
-_ENCODING = "tvmffi_cubin 3"
+_ENCODING = b"tvmffi_cubin 4"
 # How many characters of a field people are shown.
 LONGEST_TEXT = 200
 
@@ -24,37 +24,44 @@ class Key:
 
     def __init__(self, purpose: str) -> None:
         self._purpose = purpose
-        self._values: dict[str, Value] = {}
-        self.digests: dict[str, str] = {}
+        self._shown: dict[str, Value] = {}
+        self._encoded: dict[str, bytes] = {}
 
     def add(self, label: str, value: Value, *, shown: Value = None) -> Key:
         """Add a field and return this key; people see `shown` in place of the value."""
-        if not label.isidentifier() or label in self._values:
+        if not label.isidentifier() or label in self._encoded:
             raise ValueError(f"key field {label!r} is no identifier, or there are two of it")
-        self._values[label] = value if shown is None else shown
         if not isinstance(value, (list, tuple, dict)) or value:
             try:
-                self.digests[label] = digest_of(value)
+                self._encoded[label] = _encode(value)
             except TypeError as error:
                 raise TypeError(f"key field {label!r}: {error}") from None
+            self._shown[label] = value if shown is None else shown
         return self
 
-    def texts(self) -> dict[str, str]:
-        """Return what each field is, by label, in at most `LONGEST_TEXT` characters."""
-        return {label: _shown(self._values[label]) for label in self.digests}
+    def fields(self) -> dict[str, tuple[str, str]]:
+        """Return each field's digest, and what it is in at most `LONGEST_TEXT` characters."""
+        return {x: (_sha256(data), _shown(self._shown[x])) for x, data in self._encoded.items()}
 
     def hexdigest(self, *, without: Collection[str] = ()) -> str:
         """Return the digest of the fields, but for some: 64 hexadecimal digits."""
-        kept = {x: digest for x, digest in self.digests.items() if x not in without}
-        return digest_of((_ENCODING, self._purpose, kept))
+        parts = [_ENCODING, self._purpose.encode()]
+        for label, data in sorted(self._encoded.items()):
+            if label not in without:
+                parts += (b"%s %d" % (label.encode(), len(data)), data)
+        return _sha256(b"\n".join(parts))
 
 
 def digest_of(value: Value) -> str:
     """Return the digest of a value; a TypeError where it is none that a key may have."""
+    return _sha256(_encode(value))
+
+
+def _encode(value: Value) -> bytes:
     if isinstance(value, str):
         # As it is, since a source may have megabytes; no JSON begins with an s.
-        return _sha256(b"s" + value.encode("utf-8", "surrogatepass"))
-    return _sha256(_json(value).encode())
+        return b"s" + value.encode("utf-8", "surrogatepass")
+    return _json(value).encode()
 
 
 def _plain(value: Value) -> dict[str, Value]:

@@ -141,7 +141,7 @@ class Sharing:
                 with tarfile.open(fileobj=io.BytesIO(data)) as tar:
                     tar.extractall(folder, filter="data")
                 so = Path(adopt(root_of(folder), folder, base_key))
-            return Entry(so.parent, so, "remote")
+            return Entry(so, "remote")
         except ValueError as error:
             self._tell("holds what cannot be verified", error)
         # Whatever libraries raise: the call goes on without.

@@ -203,7 +203,7 @@ class Cache:
         """Return the entry that has a shared object."""
         root = so.rsplit("/", 4)[0]
         level = "layer" if root in self._layers else "private"
-        return Entry(Path(so).parent, Path(so), "cache" if root == self._root else level)
+        return Entry(Path(so), "cache" if root == self._root else level)
 
     def _keep_below_limit(self) -> None:
         """Once an hour, look whether the folder holds too much."""

@@ -46,7 +46,7 @@ class Cuda(NamedTuple):
 
     def identity(self, part: str) -> str:
         """Return the build of a library, the same text on every machine."""
-        path = self.require(part)
+        path = self.parts[part]
         info = os.stat(path)
         return f"{part} {self.major}{_build(path, info.st_mtime_ns, info.st_size)}"
 
@@ -67,7 +67,7 @@ class Cuda(NamedTuple):
 
 
 @lru_cache
-def _build(path: Path, _mtime_ns: int, size: int) -> str:
+def _build(path: str, _mtime_ns: int, size: int) -> str:
     """Return the build of a library that has these stamps."""
     found = build_id(path)
     return f", build {found}" if found else f" of {size} bytes"

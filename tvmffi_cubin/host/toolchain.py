@@ -184,10 +184,22 @@ def on_path(name: str) -> Path | None:
     if os.sep in name:
         return Path(os.path.abspath(name)) if _is_program(name) else None
     # Nor os.get_exec_path, which imports warnings.
-    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if name else ():
+    places = os.environ.get("PATH", os.defpath)
+    found = _found.get((name, places))
+    # What was found is asked for again alone: every cache hit wants three programs.
+    if found is not None and _is_program(found):
+        return found
+    for folder in places.split(os.pathsep) if name else ():
         if folder and _is_program(path := f"{folder}/{name}"):
-            return _path(path if path[0] == "/" else os.path.abspath(path))
+            if path[0] != "/":
+                return Path(os.path.abspath(path))
+            found = _found[name, places] = _path(path)
+            return found
     return None
+
+
+# By name and PATH.
+_found: dict[tuple[str, str], Path] = {}
 
 
 def _is_program(path: str | Path) -> bool:

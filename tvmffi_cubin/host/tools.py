@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -109,12 +109,13 @@ def _is_script(path: Path) -> bool:
         return False  # who may run a script may read it
 
 
-def native_cpu(flags: Iterable[str]) -> str:
+def native_cpu(flags: Iterable[str], environment: Mapping[str, str] | None = None) -> str:
     """Return what this machine's processor is where code for it is asked for, else nothing.
 
-    By flags, or by the variables that compilers read.
+    By flags, or by the variables that compilers read, the `environment`.
     """
-    said = " ".join(compiler_environment().values()).split()
+    environment = compiler_environment() if environment is None else environment
+    said = " ".join(environment.values()).split()
     # What is in a file of flags is not looked at. On Arm features may follow: -mcpu=native+crypto.
     if any("=native" in flag or flag.startswith("@") for flag in (*flags, *said)):
         return _processor()

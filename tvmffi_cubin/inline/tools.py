@@ -163,7 +163,8 @@ def module_key(request: Request, archs: tuple[str, ...], tools: Toolset) -> Key:
     request.add_to(key.add("archs", archs))
     for label, text in tools.identities.items():
         key.add(label, text)
-    key.add("environment", compiler_environment())
+    environment = compiler_environment()
+    key.add("environment", environment)
     key.add("cudart", config.get("TVMFFI_CUBIN_CUDART") or "")
-    key.add("cpu", native_cpu((*tools.options, *request.host_flags)))
+    key.add("cpu", native_cpu((*tools.options, *request.host_flags), environment))
     return key
