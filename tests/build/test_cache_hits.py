@@ -45,7 +45,7 @@ print(*sorted(name for name in sys.modules if "." in name or "_" in name))
         *("inline.build", "inline.assemble", "inline.images", "commands"),
         *("cuda.driver", "cuda.nvrtc", "cuda.program"),
         *("host.steps", "host.build", "host.process"),
-        *("cache.history", "cache.lock", "cache.publish", "cache.upkeep", "cache.remote"),
+        *("cache.history", "cache.publish", "cache.upkeep", "cache.remote"),
         *("module.occupancy", "module.configured"),
     }
     imported = set(names.split())

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from cache_builder import BASE, Builder, look_up, recorded
 
-from tvmffi_cubin.cache import files, lock
-from tvmffi_cubin.cache.lock import builder_lock
+from tvmffi_cubin.cache import files, publish
+from tvmffi_cubin.cache.publish import builder_lock
 from tvmffi_cubin.cache.store import Cache
 from tvmffi_cubin.cache.upkeep import prune
 from tvmffi_cubin.errors import BuildError
@@ -201,7 +201,7 @@ def test_a_builder_that_takes_too_long_is_not_waited_for(cache):
 
 
 def test_who_waits_long_is_told_for_what(cache, monkeypatch, caplog):
-    monkeypatch.setattr(lock, "_TOLD", 0.0)
+    monkeypatch.setattr(publish, "_TOLD", 0.0)
 
     def make(directory):
         # Another who wants the same meanwhile.

@@ -11,8 +11,8 @@ import struct
 import time
 from pathlib import Path
 
-from tvmffi_cubin.cache import lock
-from tvmffi_cubin.cache.lock import builder_lock
+from tvmffi_cubin.cache import publish
+from tvmffi_cubin.cache.publish import builder_lock
 
 WORKERS, ROUNDS, KILLED = 12, 60, 4
 
@@ -83,8 +83,8 @@ def start(path: str, board: mmap.mmap, number: int) -> int:
 def test_many_that_take_and_remove_one_lock_exclude_each_other_though_some_are_killed(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(lock, "_FIRST_PAUSE", 1e-4)
-    monkeypatch.setattr(lock, "_LONGEST_PAUSE", 5e-4)
+    monkeypatch.setattr(publish, "_FIRST_PAUSE", 1e-4)
+    monkeypatch.setattr(publish, "_LONGEST_PAUSE", 5e-4)
     board = mmap.mmap(-1, 8 * (WORKERS + 2))
     children = [start(at(tmp_path), board, number) for number in range(2, WORKERS + 2)]
     for child in children[:KILLED]:

@@ -14,13 +14,13 @@ import tvmffi_cubin
 CODE = """
 import sys
 from pathlib import Path
-from tvmffi_cubin.inline import package as own_files
+from tvmffi_cubin.inline import tools as own_files
 first = own_files.package_identity()
 print(first)
 if len(sys.argv) > 1:
     Path(sys.argv[1]).write_text("// changed\\n")
     assert own_files.package_identity() == first
-    print(own_files.change())
+    print(own_files.package_change())
 """
 
 

@@ -141,7 +141,7 @@ class Cache:
         from, and goes to, the remote. `reason` says why the caller has just found nothing. Raises
         what `make` does, and CacheError.
         """
-        from .lock import builder_lock
+        from .publish import builder_lock
 
         if not reason:
             found = self.find(base_key)

@@ -13,7 +13,7 @@ from .. import config
 from ..config import build_environment
 from ..errors import BuildError
 from . import process
-from .later import Later
+from .process import Later
 from .steps import LOCAL_SYMBOLS, VERSION_SCRIPT, Step, ninja_text
 
 # How much of a compiler's output an error's text shows; the attribute has all of it.

@@ -1,4 +1,4 @@
-"""Programs of a build: started, shown, waited for, and ended with the process that started them."""
+"""What a build does beside: programs, which end with their process, and work in threads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 from weakref import WeakSet
 
 from .. import config
@@ -26,6 +26,7 @@ _GRACE = 0.7
 # children running. Where Ctrl-C comes before Popen returns, there is no line, and no compilation.
 _GROUP = 'read line || exit; trap "trap - TERM; kill 0" TERM; "$@" & wait $!'
 
+_T = TypeVar("_T")
 _shown = 0
 _reserved = threading.local()
 _started: WeakSet[subprocess.Popen[bytes]] = WeakSet()
@@ -173,3 +174,38 @@ def _session(leader: int) -> Iterator[int]:
         with contextlib.suppress(ProcessLookupError):
             if os.getsid(int(name)) == leader:
                 yield int(name)
+
+
+# Threads
+
+
+class Later(Generic[_T]):
+    """Work that begins at once, in a thread of its own; for work that leaves Python alone.
+
+    Where no thread can be started, it is done before this returns. A process that ends does not
+    wait for it.
+    """
+
+    def __init__(self, work: Callable[[], _T]) -> None:
+        self._work = work
+        self._value: _T
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        try:
+            self._thread.start()
+        except RuntimeError:
+            self._run()
+
+    def _run(self) -> None:
+        try:
+            self._value = self._work()
+        except BaseException as error:
+            self._error = error
+
+    def result(self) -> _T:
+        """Wait for the result; raises what the work raised."""
+        if self._thread.ident is not None:
+            self._thread.join()
+        if self._error is not None:
+            raise self._error
+        return self._value

@@ -50,7 +50,7 @@ def identify(
     known = (*compiler.files, *filter(None, programs), *files)
 
     def ask() -> str:
-        from .later import Later
+        from .process import Later
 
         identity = Later(lambda: _compiler_identity(compiler))
         described = more()

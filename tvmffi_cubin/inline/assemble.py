@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..device.compile import compile_device
 from ..host.inputs import Inputs, joined
-from ..host.later import Later
+from ..host.process import Later
 from ..sources.facts import read
 from ..sources.sort import sort_sources
 from ..sources.source import DEVICE_IMAGE

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import tvm_ffi
 
-from ..cache.lock import builder_lock
+from ..cache.publish import builder_lock
 from ..errors import LaunchError
 from .images import ImageFile, call_generate, checked_image, once
 

@@ -13,7 +13,7 @@ from ..device.image import Image
 from ..device.units import of_names
 from ..functions.registration import registration
 from ..host.inputs import Inputs
-from ..host.later import Later
+from ..host.process import Later
 from ..sources.facts import read
 from ..sources.sort import Sources
 from ..sources.source import DEVICE_IMAGE

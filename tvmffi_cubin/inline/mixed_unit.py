@@ -13,7 +13,7 @@ from ..device.image import Image
 from ..device.units import of_names, with_hints
 from ..errors import BuildError, CompileError
 from ..host.inputs import Inputs
-from ..host.later import Later
+from ..host.process import Later
 from ..kernels.demangle import demangle
 from ..launches.values import bound_param
 from ..sources.device_side import DeviceSide, device_side

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import config
+from ..cache import memo
+from ..cache.files import ABSENT, file_digest, stamp_of
 from ..cache.key import Key
 from ..config import compiler_environment
 from ..cuda import libraries
@@ -16,7 +20,6 @@ from ..errors import ToolchainError
 from ..host import toolchain
 from ..host.toolchain import HostCompiler, TvmFfiPaths
 from ..host.tools import HostTools, identify, identity_of, native_cpu
-from . import package
 
 if TYPE_CHECKING:
     from ..cache.entry import Product
@@ -54,13 +57,13 @@ class Toolset(NamedTuple):
         from ..cache.entry import Product
 
         read, absent, unknown = inputs or ((), (), ())
-        unfit = package.change()
+        unfit = package_change()
         if unknown:
             unfit = (
                 f"a header is included by {unknown[0]}(...): which it is, only the compiler knows; "
                 "write its name, or a macro without arguments that is one"
             )
-        files = package.others(read)
+        files = tuple(path for path in read if path not in _imported)
         return Product(so, dependencies=files, absent=absent, unfit=unfit, **more)
 
     @property
@@ -138,7 +141,7 @@ def find_tools(*, needs_cuda: bool, needs_nvcc: bool = False) -> Toolset:
             from ..cuda import program
 
             program.prepare(cuda.nvrtc)
-        package.package_identity()  # while the compiler answers
+        package_identity()  # while the compiler answers
         return identity_of(paths.library)
 
     host, tvm_ffi = identify(compiler, more=describe, files=(paths.library,))
@@ -147,7 +150,7 @@ def find_tools(*, needs_cuda: bool, needs_nvcc: bool = False) -> Toolset:
         host=host,
         tvm_ffi=paths,
         tvm_ffi_identity=tvm_ffi,
-        package_identity=package.package_identity(),
+        package_identity=package_identity(),
         include=toolchain.include_dir(),
         cuda=cuda,
         nvcc=nvcc,
@@ -168,3 +171,56 @@ def module_key(request: Request, archs: tuple[str, ...], tools: Toolset) -> Key:
     key.add("cudart", config.get("TVMFFI_CUBIN_CUDART") or "")
     key.add("cpu", native_cpu((*tools.options, *request.host_flags), environment))
     return key
+
+
+# The package's own files, as this process found them
+
+_SUFFIXES = (".py", ".in", ".h", ".cc")
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def _look() -> dict[str, str]:
+    """Return the stamps of all files that text is generated from or compiled, by path."""
+    found, folders = {}, [_ROOT]
+    with contextlib.suppress(ToolchainError):  # who needs the headers says what is missing
+        headers = os.fspath(toolchain.include_dir())
+        folders += [] if headers.startswith(f"{_ROOT}/") else [headers]
+    while folders:
+        with os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                if entry.name.endswith(_SUFFIXES):
+                    found[entry.path] = _stamp(entry.path)
+                elif entry.name != "__pycache__" and entry.is_dir():
+                    folders.append(entry.path)
+    return dict(sorted(found.items()))
+
+
+def _stamp(path: str) -> str:
+    try:
+        return stamp_of(os.stat(path))
+    except OSError:
+        return ABSENT
+
+
+# When it is imported: the code in memory is what generates.
+_imported = _look()
+
+
+def _digest() -> str:
+    names = [path.removeprefix(os.path.dirname(_ROOT)) for path in _imported]
+    digests = list(map(file_digest, _imported))
+    return Key("package").add("names", names).add("files", digests).hexdigest()
+
+
+@cache
+def package_identity() -> str:
+    """Return the digest of the package's files; raises OSError."""
+    stamps = "\n".join(_imported.values())
+    return memo.remember(list(_imported), _digest, what="package", stamps=stamps)
+
+
+def package_change() -> str:
+    """Return what says that a file which builds read is not what it was; else nothing."""
+    if all(path.endswith(".py") or _stamp(path) == x for path, x in _imported.items()):
+        return ""
+    return "tvmffi_cubin itself changed while it was in use: start the process again"
