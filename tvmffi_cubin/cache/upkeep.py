@@ -58,11 +58,8 @@ class Item(NamedTuple):
         return os.path.basename(self.path)
 
 
-class Removed(NamedTuple):
-    """How many entries were removed, and how many bytes in all."""
-
-    entries: int
-    size: int
+Removed = tuple[int, int]
+"""How many entries were removed, and how many bytes in all."""
 
 
 def contents(root: str, *kinds: str) -> list[Item]:
@@ -118,11 +115,11 @@ def keep_below_limit(root: str) -> None:
     with contextlib.suppress(OSError):
         with open(f"{root}/looked", "w"):
             os.utime(f"{root}/looked")
-        removed = prune(root, limit, least_age=_RECENT)
-        if removed.entries:
+        entries, freed = prune(root, limit, least_age=_RECENT)
+        if entries:
             logging.getLogger("tvmffi_cubin").info(
                 "cache folder %s: %d entries that were not used for longest were removed, %s freed",
-                *(root, removed.entries, size_text(removed.size)),
+                *(root, entries, size_text(freed)),
             )
 
 
@@ -144,11 +141,11 @@ def prune(root: str, limit: int | None, *, least_age: float = 0.0) -> Removed:
         if item.kind == "entry" and item.used <= moment - least_age:
             chosen.append(item)
             size -= item.size
-    removed = _remove(root, chosen)
-    if removed.entries or not least_age:
-        rest = _remove(root, (x for x in found if x.kind == "record" and _leads_nowhere(root, x)))
-        removed = removed._replace(size=removed.size + rest.size)
-    return removed
+    entries, freed = _remove(root, chosen)
+    if entries or not least_age:
+        left_over = (x for x in found if x.kind == "record" and _leads_nowhere(root, x))
+        freed += _remove(root, left_over)[1]
+    return entries, freed
 
 
 def _leads_nowhere(root: str, record: Item) -> bool:
@@ -175,7 +172,7 @@ def _remove(root: str, items: Iterable[Item]) -> Removed:
             remove(grave)
             entries += item.kind == "entry"
             size += item.size
-    return Removed(entries, size)
+    return entries, size
 
 
 def verify(root: str) -> Iterator[tuple[str, str]]:

@@ -98,7 +98,7 @@ def _clear(_: argparse.Namespace) -> int:
 
 
 def _tell(folder: str, removed: upkeep.Removed) -> int:
-    print(f"{folder}: {_entries(removed.entries)} removed, {size_text(removed.size)} freed")
+    print(f"{folder}: {_entries(removed[0])} removed, {size_text(removed[1])} freed")
     return 0
 
 

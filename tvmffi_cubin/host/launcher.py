@@ -106,13 +106,10 @@ def _make(folder: Path, tools: Toolset) -> Product:
         words, environment=build_environment(), folder=folder, is_long=True
     )
     if status != 0 or not os.path.exists(folder / OBJECT):
-        raise BuildError(
-            f"the launcher does not compile with {' '.join(tools.compiler.command)}, which has to "
-            f"be a C++17 compiler (exit status {status}):\n{output.strip()}",
-            command=shlex.join(words),
-            output=output,
-            directory=os.fspath(folder),
-        )
+        said = f"the launcher does not compile with {' '.join(tools.compiler.command)}, which has "
+        said += f"to be a C++17 compiler (exit status {status}):\n{output.strip()}"
+        where = os.fspath(folder)
+        raise BuildError(said, command=shlex.join(words), output=output, directory=where)
     # A linker that cannot do this leaves the object as it is.
     process.run(
         merge_command(tools.compiler.command, tools.include),

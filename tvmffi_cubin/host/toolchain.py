@@ -84,36 +84,28 @@ def find_host_compiler() -> HostCompiler:
 
 def find_linker() -> Path:
     """Return ``ld``; raises ToolchainError where PATH has none."""
-    return _binutils("ld", "linker")
+    return _binutils("ld")
 
 
 def find_assembler() -> Path:
     """Return ``as``; raises ToolchainError where PATH has none."""
-    return _binutils("as", "assembler")
+    return _binutils("as")
 
 
-def _binutils(name: str, role: str) -> Path:
+def _binutils(name: str) -> Path:
     found = on_path(name)
     if found is None:
-        raise ToolchainError(
-            f"the {role} {name!r} is not on PATH; "
-            "run: apt install binutils (or: conda install -c conda-forge binutils)"
-        )
+        install = "apt install binutils (or: conda install -c conda-forge binutils)"
+        raise ToolchainError(f"{name!r} is not on PATH; run: {install}")
     return found
 
 
 def find_ninja() -> Path:
     """Return ninja: the PyPI package's, else the one on PATH; raises ToolchainError."""
     scripts = [Path(sys.executable or "/").parent / "ninja", Path(sys.prefix, "bin", "ninja")]
-    if (package := package_dir("ninja")) is not None:
-        # Where `pip install --target` puts scripts.
-        scripts.append(package.parent / "bin" / "ninja")
     found = next(filter(_is_program, scripts), None) or on_path("ninja")
     if found is None:
-        raise ToolchainError(
-            "ninja is missing: neither its Python package nor a program on PATH was found; "
-            "run: pip install ninja"
-        )
+        raise ToolchainError("ninja is missing; run: pip install ninja")
     return found
 
 

@@ -102,11 +102,8 @@ def run(command: Sequence[str]) -> tuple[int, str]:
 
 
 def _is_script(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(2) == b"#!"
-    except PermissionError:
-        return False  # who may run a script may read it
+    with path.open("rb") as file:
+        return file.read(2) == b"#!"
 
 
 def native_cpu(flags: Iterable[str], environment: Mapping[str, str] | None = None) -> str:

@@ -55,10 +55,7 @@ def _kind(path: str) -> str:
         if suffix.lower() in suffixes:
             return kind
     known = " ".join(suffix for suffixes in _KINDS.values() for suffix in suffixes)
-    raise ValueError(
-        f"{path} has the suffix {suffix!r}: known are {known}; headers are left out, since sources "
-        "include them from their own folders and from extra_include_paths"
-    )
+    raise ValueError(f"{path} is no source that can be built: known are {known}")
 
 
 def read_source(path: str, *, is_cuda: bool) -> Source:
