@@ -79,3 +79,17 @@ def test_a_cache_that_is_mounted_noexec_is_told_with_the_remedy(tmp_path, monkey
     told = r"(?s)noexec\.so does not load: .*mounted noexec.*TVMFFI_CUBIN_CACHE_DIR"
     with pytest.raises(tc.BuildError, match=told):
         mounts.with_mount(load, folder, flags=mounts.NOEXEC)
+
+
+@pytest.mark.parametrize("options", ["size=40k", "size=20m,nr_inodes=8"], ids=["bytes", "inodes"])
+def test_a_build_that_finds_no_room_is_made_elsewhere_with_one_warning(
+    options, disk, fresh_driver_stub, warnings
+):
+    def work() -> tuple[bool, list[str]]:
+        return is_right(load(2), 2, fresh_driver_stub), warnings()
+
+    is_made, said = mounts.with_mount(work, disk, options=options)
+    assert is_made
+    (line,) = said
+    assert "No space left on device" in line
+    assert "TVMFFI_CUBIN_CACHE_DIR" in line

@@ -76,3 +76,12 @@ def test_hits_of_layers_and_of_the_process_s_own_folder_are_told(info, here, mon
     built("more")
     assert [x.outcome for x in info().events] == ["built", "layer", "built", "private"]
     assert (info().layers, info().mode, info().hits) == ((str(here / "cache"),), "read", 2)
+
+
+def test_where_nothing_may_be_built_a_miss_is_an_error_that_says_what_differs(info, monkeypatch):
+    built(extra_cflags=["-O1"])
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "require")
+    built(extra_cflags=["-O1"])
+    with pytest.raises(tc.CacheError, match="extra_cflags is '-O3', was '-O1'"):
+        built(extra_cflags=["-O3"])
+    assert [x.outcome for x in info().events] == ["built", "hit", "failed"]

@@ -67,3 +67,13 @@ def test_what_was_built_while_a_header_changed_is_not_found_again(package, tmp_p
     (again,) = run(package, "two")
     assert again[::2] == (1, "built")
     assert again[1] != built[1]
+
+
+def test_a_cache_is_hit_by_the_same_environment_in_another_place(package, tmp_path):
+    folder, header, source = package
+    run(package, "moved=1")
+    ((_, path, outcome),) = run(package, "moved")
+    assert outcome == "built"
+    moved = folder.rename(tmp_path / "elsewhere")
+    elsewhere = moved, moved / header.relative_to(folder), source
+    assert run(elsewhere, "moved") == [(1, path, "hit")]

@@ -22,11 +22,6 @@ from ..host.build import jobs
 from ..host.tools import compiler_version
 
 _OLDEST_DRIVER = 12000
-_USES = {
-    "CCCL": "cuda/std, cub and thrust",
-    "nvFatbin": "several architectures in one image",
-    "nvJitLink": "linking device code",
-}
 
 
 class Finding(NamedTuple):
@@ -107,13 +102,9 @@ def _cuda() -> Iterator[Finding]:
     else:
         yield Finding("CUDA wheels", f"{cuda.major}: {', '.join(sorted(cuda.parts))}")
         yield _checked("NVRTC", lambda: f"{program.load(cuda.nvrtc).release}, {cuda.nvrtc}")
-        for title, use in _USES.items():
-            part = title.lower()
-            if part not in cuda.parts:
-                text = f"missing, for {use}; pip install {cuda.wheels[part]} brings it"
-                yield Finding(title, text, "note")
-            elif title != "CCCL":
-                yield _checked(title, partial(_library, title, cuda))
+        yield _checked("CCCL", lambda: cuda.require("cccl"), "note")
+        for title in ("nvFatbin", "nvJitLink"):
+            yield _checked(title, partial(_library, title, cuda), "note")
     try:
         found = driver.load()
     except CubinError as error:

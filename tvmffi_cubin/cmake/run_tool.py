@@ -4,21 +4,8 @@
 CUDA's runtime, and CUDA's header folders.
 """
 
-import importlib.util
 import sys
 from pathlib import Path
-
-
-def _load() -> None:
-    package = Path(__file__).resolve().parent.parent
-    spec = importlib.util.spec_from_file_location(
-        "tvmffi_cubin", package / "__init__.py", submodule_search_locations=[str(package)]
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["tvmffi_cubin"] = module
-    spec.loader.exec_module(module)
 
 
 def _print_paths() -> None:
@@ -35,7 +22,7 @@ def _print_paths() -> None:
 
 
 def _run() -> int:
-    _load()
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
     from tvmffi_cubin.__main__ import main
 
     if sys.argv[1:] != ["--paths"]:

@@ -142,9 +142,9 @@ def build_inline(
         Path of the shared object or object: that of the copy if `output` or `build_directory` is
         given, else its place in the cache, where it never changes.
     """
-    place = _place(output, options.get("build_directory"))
-    called = place[1] if place else None
-    return _built(make_request(name, cuda_sources=cuda_sources, output=called, **options), place)
+    called = _called(output)
+    request = make_request(name, cuda_sources=cuda_sources, output=called, **options)
+    return _built(request, output, options.get("build_directory"))
 
 
 @spelled_out(FileOptions)
@@ -203,9 +203,8 @@ def build(
     str
         Path of the shared object or object.
     """
-    place = _place(output, options.get("build_directory"))
-    request = _file_request(name, options, place[1] if place else None)
-    return _built(request, place)
+    request = _file_request(name, options, _called(output))
+    return _built(request, output, options.get("build_directory"))
 
 
 def _file_request(name: str, options: Mapping[str, Any], output: str | None = None) -> Request:
@@ -222,58 +221,51 @@ def _file_request(name: str, options: Mapping[str, Any], output: str | None = No
     return make_request(name, files=files, output=output, **rest)
 
 
-def _place(output: Any, directory: Any) -> tuple[str, str | None] | None:
-    """Return where a copy for people is put: folder, and name where one is said; mostly nowhere."""
-    if output is None:
-        return None if directory is None else (paths("build_directory", directory)[0], None)
-    (folder,) = paths("build_directory", directory) or (os.getcwd(),)
-    path = os.path.join(folder, os.path.expanduser(os.fspath(output)))
-    return os.path.dirname(path), os.path.basename(path)
+def _called(output: Any) -> str | None:
+    return None if output is None else os.path.basename(os.fspath(output))
 
 
-def _put(built: Path, place: tuple[str, str | None]) -> str:
-    """Put a copy there, in one step, and return its path."""
-    from ..cache.files import copy_atomically
+def _build(
+    request: Request, output: Any, directory: Any, *, is_loaded: bool = False
+) -> tuple[Path, str]:
+    """Return a module's place in the cache, and that of its copy for people, mostly empty."""
+    target = ""
+    if output is not None or directory is not None:
+        (folder,) = paths("build_directory", directory) or (os.getcwd(),)
+        name = request.output if output is None else os.path.expanduser(os.fspath(output))
+        target = os.path.join(folder, name)
+    if request.image_files:
+        from .images import check_place
 
-    folder, name = place
-    os.makedirs(folder, exist_ok=True)
-    target = os.path.join(folder, name or built.name)
-    copy_atomically(built, Path(target))
-    return target
+        folder = os.path.dirname(target)
+        if check_place(request.image_files, folder) and is_loaded:
+            request = request._replace(image_folder=folder)
+    for binary in request.files.binaries:
+        if os.path.exists(target) and os.path.samefile(target, binary.path):
+            raise ValueError(f"output {target} is one of the sources; name another file")
+    so = obtain(request, is_loaded=is_loaded).so
+    if target:
+        from ..cache.files import copy_atomically
+
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        copy_atomically(so, Path(target))
+    return so, target
 
 
 def _loaded(
     request: Request, directory: Any, torch_library: str | None, keep_module_alive: bool
 ) -> Module:
-    place = _place(None, directory)
-    folder = place[0] if place else None
-    if request.image_files:
-        from .images import check_place
-
-        if check_place(request.image_files, folder):
-            request = request._replace(image_folder=folder or "")
-    so = obtain(request, is_loaded=True).so
+    so, target = _build(request, None, directory, is_loaded=True)
     from ..module import load_module
 
-    if place is not None:
-        _put(so, place)
     module = load_module(so, torch_library=torch_library, keep_module_alive=keep_module_alive)
     if request.image_files:
         from .image_files import set_files
 
-        set_files(module, request.image_files, folder)
+        set_files(module, request.image_files, os.path.dirname(target) or None)
     return module
 
 
-def _built(request: Request, place: tuple[str, str | None] | None) -> str:
-    if request.image_files:
-        from .images import check_place
-
-        check_place(request.image_files, place[0] if place else None)
-    if place is not None:
-        target = os.path.join(place[0], request.output)
-        for binary in request.files.binaries:
-            if os.path.exists(target) and os.path.samefile(target, binary.path):
-                raise ValueError(f"output {target} is one of the sources; name another file")
-    so = obtain(request).so
-    return os.fspath(so) if place is None else _put(so, place)
+def _built(request: Request, output: Any, directory: Any) -> str:
+    so, target = _build(request, output, directory)
+    return target or os.fspath(so)

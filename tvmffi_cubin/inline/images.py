@@ -168,10 +168,10 @@ def check_files(request: Request) -> None:
             )
 
 
-def check_place(files: Mapping[str, ImageFile], folder: str | None) -> bool:
+def check_place(files: Mapping[str, ImageFile], folder: str) -> bool:
     """Whether some file lies beside the shared object; a ValueError where that is nowhere."""
     beside = [x.file for x in files.values() if not os.path.isabs(x.file)]
-    if folder is None and beside:
+    if beside and not folder:
         raise ValueError(
             f"ImageFile({beside[0]!r}) lies beside the shared object: say where that is, by "
             "build_directory= (or, of what is only built, output=), or give its absolute path"
