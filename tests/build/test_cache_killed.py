@@ -14,7 +14,7 @@ from stub.driver_stub import DriverStub
 
 from tvmffi_cubin.cache.upkeep import prune
 
-_MOMENTS = 100
+_MOMENTS = 200
 _PR_SET_CHILD_SUBREAPER = 36
 
 
