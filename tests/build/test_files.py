@@ -233,3 +233,11 @@ def test_an_output_that_cannot_be_is_refused(here, output, error, text):
     write("x.c", "int x;\n")
     with pytest.raises(error, match=text):
         tc.build("k", sources=[write("add.cc", ADD), compiled("cc", "x.c")], output=output)
+
+
+def test_verbose_prints_the_commands_of_a_build_and_nothing_on_a_hit(here, capfd):
+    write("loud.c", "int f(void) { return 1; }\n")
+    for printed in ("-c -MD", None):
+        tc.build("loud", sources="loud.c", verbose=True)
+        said = capfd.readouterr().err
+        assert (printed in said) if printed else said == ""
