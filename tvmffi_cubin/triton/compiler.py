@@ -89,8 +89,8 @@ def compile(  # noqa: A001 - as Triton's own is called
     fixed |= constexprs or {}
     if missing := computed - fixed.keys() - settings.keys():
         raise TypeError(
-            f"{fn.__name__}: {min(missing)!r} is computed by a heuristic at each launch of Triton's; "
-            "give its value, among constexprs or options"
+            f"{fn.__name__}: {min(missing)!r} is computed by a heuristic at each launch; give its "
+            "value, among constexprs or options"
         )
     settings["debug"] = bool(settings.get("debug", fn.debug) or triton.knobs.runtime.debug)
     backend = triton.compiler.make_backend(target)
