@@ -82,8 +82,14 @@ def test_kernels_that_are_functions_of_the_module_have_it_too(driver_stub):
 @pytest.mark.parametrize(
     ("bound_params", "message"),
     [
-        (["limit", "counters"], r"mixed_bound.cu:4: .*'limit' where kernel scale has 'counters'"),
-        (["a", "b", "counters", "limit"], r"mixed_bound.cu:11: .*last .* over has 3 parameters"),
+        (
+            ["limit", "counters"],
+            r"mixed_bound.cu:4: .*limit, counters, .* scale are \(x, by",
+        ),
+        (
+            ["a", "b", "counters", "limit"],
+            r"mixed_bound.cu:11: .*last .* over are \(x, c",
+        ),
         (["double counters", "limit"], r"declares 'double counters'"),
     ],
 )

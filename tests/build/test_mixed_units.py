@@ -145,7 +145,7 @@ def test_a_change_compiles_the_side_of_one_file_anew(mod, driver_stub, monkeypat
 
 def test_a_kernel_that_is_declared_and_nowhere_defined_is_named(here):
     sources = [x for x in write_sources() if x != "kernels.cu"]
-    with pytest.raises(ValueError, match=r"two\.cu:\d+: of_kernels<<<\.\.\.>>> launches a kernel"):
+    with pytest.raises(tc.BuildError, match=r"undefined symbols:\n  of_kernels\(int\)"):
         tc.load("units", sources=sources, arch="sm_90")
 
 
@@ -156,7 +156,7 @@ def test_a_kernel_that_is_declared_and_nowhere_defined_is_named(here):
             "extern __device__ int far(int); __global__ void k(int* x) { *x = far(*x); }\n"
             "int helper(int n) { k<<<1, 1>>>(nullptr); return n; }",
             tc.CompileError,
-            r"Unresolved extern function '_Z3fari'(?s:.*)define it in a header that both",
+            r"Unresolved extern function '_Z3fari'(?s:.*)define it .*, in a header if",
         ),
         (
             "__global__ void k(int* x) {}\nint helper(int n) { k<<<1, 1>>>(nullptr); return n; }\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tvmffi_cubin.sources.device_side import device_side
+from tvmffi_cubin.sources.device_side import DeviceCut, needs_device_runtime
 from tvmffi_cubin.sources.facts import KernelFact, LaunchSite, read
 
 
@@ -177,8 +177,8 @@ def test_the_kind_of_a_source(source, kind):
 def test_what_sets_a_graph_s_condition_needs_the_device_runtime():
     body = "{ cudaGraphSetConditional(graph, 1); }"
     for text, is_needed in ((body, True), ("{}", False)):
-        side = device_side(f"__global__ void k(cudaGraphConditionalHandle graph) {text}")
-        assert side.uses_runtime is is_needed
+        cut = DeviceCut(f"__global__ void k(cudaGraphConditionalHandle graph) {text}")
+        assert needs_device_runtime(cut.code()) is is_needed
 
 
 BRANCHES = """

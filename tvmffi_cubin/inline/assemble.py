@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,7 +73,7 @@ def make(wanted: Build, folder: Path) -> Product:
             host_functions=sources.host_functions,
             has_host=sources.has_host,
             exported_by_files=sources.exported_by_files,
-            device_sources=mixed.device_texts if mixed else [x.text for x in sources.device],
+            device_sources=[x.text for x in chain(sources.device, *sources.mixed)],
             bound_params=request.bound_params,
             image_files={name: os.fspath(x.file) for name, x in request.image_files.items()},
         )

@@ -22,31 +22,19 @@ from .mixed_unit import MixedParts, MixedUnit, UnitBuilder
 from .pipeline import Build
 from .request import Request
 
-_LAUNCHED = re.compile(r"(\w+)\s*(?:<.*>\s*)?<<<\.\.\.>>>\Z")
-
 
 class MixedModule(NamedTuple):
-    """What the mixed sources of a module were compiled to.
-
-    `device` is the image of the device sources that are linked with none of the units.
-    """
+    """What the mixed sources of a module were compiled to: units, images by name, files read."""
 
     units: tuple[MixedParts, ...]
-    device: Image | None
-    device_texts: tuple[str, ...]
+    images: dict[str, Image]
     files: tuple[Inputs, ...]
-
-    @property
-    def images(self) -> dict[str, Image]:
-        """The images, by name."""
-        own = {DEVICE_IMAGE: self.device, **{x.unit.image: x.device for x in self.units}}
-        return {name: image for name, image in own.items() if image is not None}
 
     @property
     def tables(self) -> dict[str, str]:
         """The texts of the units' tables, by the names of their images."""
         return {
-            x.unit.image: registration(x.tag, x.unit.image if x.device else None, x.symbols)
+            x.unit.image: registration(x.code.tag, x.unit.image if x.image else None, x.symbols)
             for x in self.units
         }
 
@@ -59,7 +47,7 @@ class MixedModule(NamedTuple):
     @property
     def exported(self) -> frozenset[str]:
         """The functions that they export."""
-        return frozenset(name for parts in self.units for name in parts.exported)
+        return frozenset(name for parts in self.units for name, _ in parts.code.exports)
 
 
 def compile_mixed(wanted: Build, sources: Sources, given: Sequence[Image]) -> MixedModule:
@@ -74,30 +62,20 @@ def compile_mixed(wanted: Build, sources: Sources, given: Sequence[Image]) -> Mi
     signatures = [x for image in given for x in image.signatures]
     known = frozenset(name for x in signatures for name in (x.name.short, x.kernel.name))
     units = _units(request, sources)
-
-    def build(unit: MixedUnit) -> MixedParts:
-        return UnitBuilder(*wanted, known, unit).run()
-
-    if len(units) == 1:
-        one = build(units[0])
-        return MixedModule((one,), None, one.device_texts, one.files)
-    names = frozenset(x.name for one in sources.device for x in read(one.text).kernels)
     device = None
-    if sources.device:
+    if sources.device and len(units) > 1:
+        names = frozenset(x.name for one in sources.device for x in read(one.text).kernels)
         compiler = DeviceCompiler(of_names(request, names), wanted.tools, wanted.cache)
-        last = sources.device[-1]
-        code = DeviceCode(dict.fromkeys(wanted.archs, last), sources.device[:-1])
+        *others, last = sources.device
+        code = DeviceCode(dict.fromkeys(wanted.archs, last), tuple(others))
         device = Later(partial(compiler.obtain, code, ()))
-    parts = tuple(in_parallel(build, units))
-    if not (request.is_object or request.files.binaries):
-        _check_launches(parts)
-    image, files = device.result() if device else (None, None)
-    return MixedModule(
-        parts,
-        image,
-        (*(x.text for x in sources.device), *(text for x in parts for text in x.device_texts)),
-        (*((files,) if files else ()), *(read for x in parts for read in x.files)),
-    )
+    parts = tuple(in_parallel(lambda unit: UnitBuilder(*wanted, known, unit).run(), units))
+    images = {x.unit.image: x.image for x in parts if x.image is not None}
+    files = [read for x in parts for read in x.files]
+    if device is not None:
+        image, read_by_it = device.result()
+        images, files = {DEVICE_IMAGE: image, **images}, [read_by_it, *files]
+    return MixedModule(parts, images, tuple(files))
 
 
 def _units(request: Request, sources: Sources) -> tuple[MixedUnit, ...]:
@@ -121,16 +99,3 @@ def _image_name(request: Request, sources: Sources) -> str:
     if not request.is_object or named or request.names_images:
         return DEVICE_IMAGE
     return f"{DEVICE_IMAGE}_{re.sub(r'[^0-9A-Za-z_]', '_', request.output.rpartition('.')[0])}"
-
-
-def _check_launches(parts: Sequence[MixedParts]) -> None:
-    """Refuse launches of kernels that no unit defines."""
-    defined = {name.rpartition("::")[2] for x in parts for name in x.defined}
-    for unit in parts:
-        for launch in unit.launches:
-            match = _LAUNCHED.search(launch)
-            if match and match[1] in unit.names and match[1] not in defined:
-                raise ValueError(
-                    f"{launch} launches a kernel that is declared, and none of the files defines "
-                    "it: add the one that does to sources"
-                )

@@ -14,7 +14,6 @@ from ..cache.store import Cache
 from ..cuda import nvrtc
 from ..cuda.options import preprocessor_flags
 from ..cuda.program import in_parallel
-from ..cuda.std_headers import headers_for
 from ..device.compile import compile_device, joined
 from ..device.image import Image
 from ..device.signature import KernelSignature
@@ -23,18 +22,24 @@ from ..host.inputs import Inputs
 from ..kernels.cubin import Cubin
 from ..kernels.demangle import function_name
 from ..kernels.types import CxxType, Param
+from ..sources.expansion import without_marks
 from ..sources.source import DEVICE_IMAGE, Source
 from .headers import HeaderSearch
 from .request import Request
 from .tools import Toolset
 
 _IMAGE = "tvmffi_cubin.device"
+# Our headers of the C++ library, 16 ms for NVRTC.
+_STD = (
+    *("float.h", "stdint.h", "algorithm", "array", "cstddef", "limits", "tuple", "type_traits"),
+    "utility",
+)
+_RANGES = ("begin", "end", "cbegin", "cend", "data", "empty", "size", "ssize")
 # Both sides mean the same types by int64_t and its like.
 _AS_HOST = ("-DTVMFFI_CUBIN_HOST_INTEGERS", "--device-int128")
 # What the image itself tells of a kernel, and the module that it comes to be in.
 _TOLD_ELSEWHERE = ("kernel", "name", "image", "archs", "bound")
 _LINES = re.compile(r"(?:^| )(?:-G|-g|--device-debug|-?-(?:generate-)?line-?info|-lineinfo)\b")
-_MARKERS = re.compile(r"(?m)^#line .*\n|^[ \t]*\n")
 
 
 class DeviceCode(NamedTuple):
@@ -74,7 +79,7 @@ class DeviceCompiler(NamedTuple):
         key.add("tools", self.tools.versions)
         has_lines = _LINES.search(" ".join(request.cuda_cflags))
         texts = [
-            (arch, x.text if has_lines else _MARKERS.sub("", x.text), x.path, x.label)
+            (arch, x.text if has_lines else without_marks(x.text), x.path, x.label)
             for arch, x in code.own.items()
         ]
         key.add("texts", texts)
@@ -101,14 +106,35 @@ class DeviceCompiler(NamedTuple):
 
     def _image(self, request: Request, code: DeviceCode, archs: tuple[str, ...]) -> Image:
         own = code.own[archs[0]]
-        first: list[str | Path] = [self.tools.include / "tvmffi_cubin" / "mixed" / "device.h"]
-        texts = (own.text, *(source.text for source in code.others))
-        for header in headers_for(texts, self.tools.cuda_include_dirs):
-            first.append(header if header in nvrtc.HEADERS else nvrtc.shim_dir() / header)
-        flags = (*_AS_HOST, *(f"--pre-include={os.fspath(x)}" for x in first))
+        texts = "\n".join((own.text, *(source.text for source in code.others)))
+        first = [os.fspath(self.tools.include / "tvmffi_cubin" / "mixed" / "device.h")]
+        for header in std_headers(texts, self.tools.cuda_include_dirs):
+            is_file = header not in nvrtc.HEADERS
+            first.append(os.fspath(nvrtc.shim_dir() / header) if is_file else header)
+        flags = (*_AS_HOST, *(f"--pre-include={x}" for x in first))
         request = request._replace(cuda_cflags=(*flags, *request.cuda_cflags))
         source = own._replace(text=f"{own.text}{code.checks}")
         return compile_device(request, (*code.others, source), archs)
+
+
+def std_headers(text: str, folders: Sequence[str]) -> list[str]:
+    """Return the headers of the C++ library that device code wants to have been included before it.
+
+    Those of the host that a source includes bring names that NVRTC does not have. All of ours that
+    are cheap are there; those that stand for CCCL's only where their names are used.
+    """
+    used = {*re.findall(r"\bstd\s*::\s*(\w+)", text)}
+    if re.search(r"\busing\s+namespace\s+(?:::\s*)?std\b", text):
+        used |= {*re.findall(r"\b(\w+)\s*<(?!<)", text)}
+    include = r"^[ \t]*#[ \t]*include[ \t]*[<\"](?:cuda/std/)?(\w+)[>\"]"
+    # A source that includes one of CCCL's itself may say before how it wants it.
+    included = {*re.findall(include, text, re.MULTILINE)}
+    found = {x for x, names in nvrtc.BY_CCCL.items() if not used.isdisjoint(names.split())}
+    paths = {x: [f"{folder}/cuda/std/{x}" for folder in folders] for x in found - included}
+    found = {x for x in paths if any(map(os.path.isfile, paths[x]))}
+    # What stands for CCCL's <iterator> has functions that are named as variables often are.
+    has_ranges = "iterator" not in found | included and not used.isdisjoint(_RANGES)
+    return [*_STD, *(["range_access.h"] if has_ranges else ()), *sorted(found)]
 
 
 # An image in the cache

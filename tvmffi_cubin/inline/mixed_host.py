@@ -16,6 +16,7 @@ from ..host import build, forwarders, precompiled
 from ..host import units as host_unit
 from ..host.steps import compilation
 from ..host.tools import native_cpu
+from ..sources.expansion import without_marks
 from ..sources.source import Source
 from ..sources.stubs import stubs
 from .headers import HeaderSearch
@@ -34,7 +35,6 @@ _UNIT = "mixed_host.cc"
 _TEXT = "mixed_host.cu"
 # Flags with which an object says which line its code is of.
 _LINES = re.compile(r"(?:^| )(?:-g(?!0)|--coverage|-fprofile|-ftest-coverage|-fsanitize)")
-_MARKERS = re.compile(r"(?m)^#line .*\n|^[ \t]*\n")
 # CUB, CUTLASS and others give a member of a class the name of what it is: `using T = T`. nvcc takes
 # that, g++ from 13 on where it is silenced, and older ones with a flag that allows little else.
 _LEAVE = ("-fms-extensions", "-Wno-changes-meaning")
@@ -58,7 +58,7 @@ class HostCode(NamedTuple):
     @property
     def plain(self) -> str:
         """The text without what says where its lines come from."""
-        return _MARKERS.sub("", self.text)
+        return without_marks(self.text)
 
     @property
     def tag(self) -> str:
@@ -86,11 +86,6 @@ class HostCompiler(NamedTuple):
     request: Request
     tools: Toolset
     cache: Cache
-
-    def find(self, code: HostCode) -> Entry | None:
-        """Return the entry of what was compiled before, None where there is none."""
-        found = self.cache.find(self._key(code))
-        return found if isinstance(found, Entry) else None
 
     def obtain(self, code: HostCode) -> Entry:
         """Return the entry of the object, compiling it where there is none.

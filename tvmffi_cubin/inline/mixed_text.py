@@ -24,7 +24,7 @@ from ..host.inputs import Inputs, parse_depfile
 from ..host.tools import native_cpu
 from ..sources.expansion import Expansion, expansion
 from ..sources.source import Source
-from ..sources.torch import TORCH_HEADER, TORCH_REMEDY
+from ..sources.torch import torch_hints
 from .headers import HeaderSearch
 from .request import Request
 from .tools import Toolset
@@ -175,19 +175,14 @@ def _check(request: Request, command: Sequence[str], errors: str, libraries: Seq
     ]
     if not found:
         return
-    missing = _MISSING.search(errors)
-    if missing and TORCH_HEADER.match(missing["header"]):
-        owner = "pybind11" if missing["header"].startswith("pybind11") else "torch"
-        raise ValueError(
-            f"{errors.splitlines()[0].partition(': fatal')[0]}: <{missing['header']}> is a header "
-            f"of {owner}'s\n{TORCH_REMEDY}"
-        )
-    lines = [f"{request.name}: the preprocessor fails:", shortened(errors.rstrip())]
-    if missing:
+    hints, missing = torch_hints(errors), _MISSING.search(errors)
+    if missing and not hints:
         from ..cuda.hints import wheel_hint
         from ..cuda.libraries import find_cuda
 
         header = missing["header"]
         where = f"name the folder of {header} in extra_include_paths"
-        lines.append(f"Hint: {wheel_hint(header, find_cuda()) or where}")
-    raise BuildError("\n".join(lines), command=" ".join(command), output=errors, directory="")
+        hints = [wheel_hint(header, find_cuda()) or where]
+    lines = (f"{request.name}: the preprocessor fails:", shortened(errors.rstrip()))
+    text = "\n".join((*lines, *(f"Hint: {hint}" for hint in hints)))
+    raise BuildError(text, command=" ".join(command), output=errors, directory="")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -11,18 +11,17 @@ from ..cache.entry import Entry
 from ..cache.store import Cache
 from ..device.image import Image
 from ..device.units import of_names, with_hints
-from ..errors import BuildError, CompileError
+from ..errors import CompileError
 from ..host.inputs import Inputs
 from ..host.process import Later
 from ..kernels.demangle import demangle
 from ..launches.values import bound_param
-from ..sources.device_side import DeviceSide, device_side
+from ..sources.device_side import DeviceCut, needs_device_runtime
 from ..sources.expansion import Expansion
 from ..sources.facts import read
 from ..sources.host_side import HostSide, host_side
 from ..sources.source import Source
 from ..sources.stubs import Instance, named
-from ..sources.torch import torch_hints
 from .mixed_device import DeviceCode, DeviceCompiler
 from .mixed_host import CUB, HostCode, HostCompiler
 from .mixed_text import expand
@@ -32,21 +31,15 @@ from .tools import Toolset
 _NVCC = 'nvcc takes some code that NVRTC refuses: if it takes this, compiler="nvcc" builds it'
 _OF_MMA = ("#include <cuda_fp16.h>", "#include <cuda_bf16.h>")
 _OF_FFI = re.compile(r"^(?!#line ).*(?:\btvm|TVM|\bk?DL[A-Z])", re.MULTILINE)
-_UNRESOLVED = re.compile(r"Unresolved extern \w+ '(\w+)'")
-_OWN_CODE = (
-    "each file with kernels and host functions has device code of its own: define it in a header "
-    "that both include, or compile with compiler=\"nvcc\" and extra_cuda_cflags=['-rdc=true']"
+_NO_CODE = (
+    "{} has no device code: define it as a __device__ function, in a header if several files call "
+    "it; or link device code with compiler=\"nvcc\" and extra_cuda_cflags=['-rdc=true']"
 )
+_UNRESOLVED = re.compile(r"Unresolved extern \w+ '(\w+)'")
 # How often device code is compiled with less, each time of what the last time has brought up.
 _TRIES = 8
 _NVRTC_ERROR = re.compile(r"^(.+?)\((\d+)\): (?:catastrophic )?error\b", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_NO_FUNCTION = re.compile(
-    r"^mixed_host\.cc:[\d:]+ error: (?:['\u2018](?:::)?(\w+)['\u2019] was not declared"
-    r"|use of undeclared identifier '(\w+)')",
-    re.MULTILINE,
-)
-_LAYOUT = re.compile(r"tvmffi_cubin: (?P<what>[^\n\"]*?) is laid out")
 
 
 class MixedUnit(NamedTuple):
@@ -65,17 +58,12 @@ class MixedParts(NamedTuple):
     """What a mixed unit was compiled to."""
 
     unit: MixedUnit
-    device: Image | None  # None where the unit has no kernel
-    host: Entry  # the object of the host side
+    code: HostCode
+    host: Entry  # the object of that
     runtime: str  # the path of the one that it needs beside
-    exported: tuple[str, ...]
-    tag: str  # the end of its table's symbol, which no other unit's has
+    image: Image | None  # None where the unit has no kernel
     symbols: dict[str, str]  # see `registration`
     files: tuple[Inputs, ...]
-    device_texts: tuple[str, ...]
-    names: frozenset[str]  # what its sources declare
-    defined: tuple[str, ...]  # kernels
-    launches: tuple[str, ...]  # as messages name them
 
 
 class UnitBuilder(NamedTuple):
@@ -100,45 +88,24 @@ class UnitBuilder(NamedTuple):
         host_text = self._expand("")
         texts = {arch: later.result() for arch, later in zip(self.archs, expanding, strict=True)}
         host = host_side(host_text.text, [bound_param(x).name for x in self.request.bound_params])
-        sides = {arch: device_side(text.text) for arch, text in texts.items()}
-        first = sides[self.archs[0]]
         code = self._host_code(host, host_text)
-        runtime = Later(partial(HostCompiler(self.request, self.tools, self.cache).runtime, code))
-        compiled, early = self._compile_host(code, host, sides)
-        if host.launches and not (first.has_code or self._may_be_elsewhere):
-            raise ValueError(
-                f"{host.launches[0]} launches a kernel, and none of the sources and of the headers "
-                "beside them and in extra_include_paths defines one"
-            )
-        instances = named(compiled.facts["stubs"])
-        asked = self._asked(instances, host)
-        image, files = None, Inputs()
-        device_texts = tuple(x.text for x in self.unit.device)
-        if asked or first.has_code or not self._may_be_elsewhere:
-            if early is not None and not instances:
-                image, files = early.result()
-            else:
-                sides, image, files = self._without_accidents(texts, asked)
-            device_texts += tuple(dict.fromkeys(x.text for x in sides.values()))
-        lowered = {} if image is None else image.cubin.lowered_names
-        return MixedParts(
-            unit=self.unit,
-            device=image,
-            host=compiled,
-            runtime=runtime.result(),
-            exported=tuple(name for name, _ in code.exports),
-            tag=code.tag,
-            symbols={x.stub: lowered[name] for x, name in asked.items() if name in lowered},
-            files=(
-                files,
-                Inputs.of(compiled, self.tools.roots),
-                self._read(host_text, *texts.values()),
-            ),
-            device_texts=device_texts,
-            names=first.names,
-            defined=tuple(host.kernels),
-            launches=host.launches,
+        compiler = HostCompiler(self.request, self.tools, self.cache)
+        runtime = Later(partial(compiler.runtime, code))
+        compiling = Later(partial(compiler.obtain, code))
+        cuts = {arch: DeviceCut(text.text) for arch, text in texts.items()}
+        compiled = compiling.result()
+        asked = {x: _name(x, host) for x in named(compiled.facts["stubs"])}
+        image, files, symbols = None, Inputs(), {}
+        if asked or any(x.has_code for x in cuts.values()) or not self._may_be_elsewhere:
+            image, files = self._without_accidents(cuts, asked)
+            lowered = image.cubin.lowered_names
+            symbols = {x.stub: lowered[name] for x, name in asked.items() if name in lowered}
+        read = (
+            files,
+            Inputs.of(compiled, self.tools.roots),
+            self._read(host_text, *texts.values()),
         )
+        return MixedParts(self.unit, code, compiled, runtime.result(), image, symbols, read)
 
     # ---- Texts ----
 
@@ -193,32 +160,6 @@ class UnitBuilder(NamedTuple):
             if export.instances is None and export.name not in none
         )
 
-    def _compile_host(
-        self, code: HostCode, host: HostSide, sides: Mapping[str, DeviceSide]
-    ) -> tuple[Entry, Later[tuple[Image, Inputs]] | None]:
-        """Return the host's object, and what NVRTC does meanwhile, if it need not wait for that."""
-        compiler = HostCompiler(self.request, self.tools, self.cache)
-        if (known := compiler.find(code)) is not None:
-            return known, None
-        early = None
-        if not host.kernels and not host.variables and sides[self.archs[0]].has_code:
-            early = Later(partial(self._compile_device, sides, {}))
-        try:
-            return compiler.obtain(code), early
-        except BuildError as error:
-            raise self._host_error(error) from None
-
-    def _host_error(self, error: BuildError) -> BuildError:
-        hints = dict.fromkeys(
-            f"functions names {name!r}, and the source has no function {name}"
-            for found in _NO_FUNCTION.findall(error.output)
-            for name in filter(None, found)
-        )
-        text = "\n".join((str(error), *(f"Hint: {hint}" for hint in hints)))
-        return BuildError(
-            text, command=error.command, output=error.output, directory=error.directory
-        )
-
     # ---- The device's side ----
 
     @property
@@ -227,82 +168,66 @@ class UnitBuilder(NamedTuple):
         linked = self.request.is_object or self.request.files.binaries
         return bool(linked) or not self.unit.is_alone
 
-    def _asked(self, instances: Sequence[Instance], host: HostSide) -> dict[Instance, str]:
-        """Return the kernels and variables that host code uses, and how NVRTC is asked for each."""
-        names = {}
-        for instance in instances:
-            name = instance.expression
-            if not instance.is_variable:
-                qualified = instance.qualified
-                if host.kernels.get(qualified, 0) > 1 and instance.params is not None:
-                    params = (*instance.params, *host.bound.get(qualified, ()))
-                    name = instance._replace(params=params).cast
-            names[instance] = name
-        return names
-
     def _without_accidents(
-        self, texts: Mapping[str, Expansion], asked: Mapping[Instance, str]
-    ) -> tuple[dict[str, DeviceSide], Image, Inputs]:
+        self, cuts: Mapping[str, DeviceCut], asked: Mapping[Instance, str]
+    ) -> tuple[Image, Inputs]:
         """Compile the device side; again without what it may have got by accident."""
         words = _WORD.findall(" ".join(asked.values()))
-        sides = {arch: device_side(text.text, words) for arch, text in texts.items()}
+        sides = {arch: cut.code(words) for arch, cut in cuts.items()}
         found: set[tuple[str, int]] = set()
         first: CompileError | None = None
         for rest in reversed(range(_TRIES)):
             try:
-                return sides, *self._compile_device(sides, asked)
+                return self._compile_device(cuts, sides, asked)
             except CompileError as error:
                 first = first or error
                 found |= _places(error)
-                less = {arch: device_side(text.text, words, found) for arch, text in texts.items()}
-                if less == sides or rest == 0:
+                before, sides = sides, {x: cut.code(words, found) for x, cut in cuts.items()}
+                if sides == before or rest == 0:
                     # An error elsewhere is one of what was left out, which was no accident.
                     told = error if _places(error) <= _places(first) else first
-                    raise self._device_error(told) from None
-                sides = less
+                    raise _explained(told) from None
         raise AssertionError
 
     def _compile_device(
-        self, sides: Mapping[str, DeviceSide], asked: Mapping[Instance, str]
+        self,
+        cuts: Mapping[str, DeviceCut],
+        sides: Mapping[str, str],
+        asked: Mapping[Instance, str],
     ) -> tuple[Image, Inputs]:
         request = self.request
         if not self.unit.is_alone:
-            request = of_names(request, sides[self.archs[0]].names)
-        if any(side.uses_runtime for side in sides.values()):
+            request = of_names(request, cuts[self.archs[0]].names)
+        if any(map(needs_device_runtime, sides.values())):
             request = _with_device_runtime(request)
-        first = self.unit.sources[0]
-        label = self._name(first)
-        own = {
-            arch: Source(_named_in_utf_8(side.text), first.path, first.real_folder, label)
-            for arch, side in sides.items()
-        }
+        first = self.unit.sources[0]._replace(label=self._name(self.unit.sources[0]))
+        own = {arch: first._replace(text=text) for arch, text in sides.items()}
         code = DeviceCode(own, self.unit.device, "".join(map(_check, asked, asked.values())))
         compiler = DeviceCompiler(request, self.tools, self.cache)
         return compiler.obtain(code, tuple(asked.values()))
 
-    def _device_error(self, error: CompileError) -> CompileError:
-        hints = torch_hints(error.log)
-        if missing := _UNRESOLVED.search(error.log):
-            name = demangle(missing[1])
-            hints.append(
-                f"{name} has no device code: define it, as a __device__ function if it is one"
-                if self.unit.is_alone
-                else _OWN_CODE
-            )
-        if "\nHint: " not in str(error) and not hints and not _LAYOUT.search(error.log):
-            hints = [_NVCC]
-        return with_hints(error, hints)
+
+def _name(instance: Instance, host: HostSide) -> str:
+    """Return how NVRTC is asked for a kernel or a variable that host code uses."""
+    if instance.is_variable or instance.params is None:
+        return instance.expression
+    qualified = instance.qualified
+    if host.kernels.get(qualified, 0) < 2:
+        return instance.expression
+    return instance._replace(params=(*instance.params, *host.bound.get(qualified, ()))).cast
+
+
+def _explained(error: CompileError) -> CompileError:
+    missing = _UNRESOLVED.search(error.log)
+    if missing is None and ("\nHint: " in str(error) or "tvmffi_cubin: " in error.log):
+        return error
+    hint = _NVCC if missing is None else _NO_CODE.format(demangle(missing[1]))
+    return with_hints(error, [hint])
 
 
 def _places(error: CompileError) -> set[tuple[str, int]]:
     """Return the files and lines that NVRTC names as those of errors."""
     return {(match[1], int(match[2])) for match in _NVRTC_ERROR.finditer(error.log)}
-
-
-def _named_in_utf_8(text: str) -> str:
-    """Return a text whose marks of lines NVRTC takes; no name of a file needs to be UTF-8."""
-    plain = re.compile("(?m)^#line .*[\udc80-\udcff].*$")
-    return plain.sub(lambda match: match[0].encode("utf-8", "replace").decode(), text)
 
 
 def _with_device_runtime(request: Request) -> Request:

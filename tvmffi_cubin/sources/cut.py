@@ -42,14 +42,13 @@ class Text:
         """Return the words of an item without its body."""
         return self.tokens.words(item.first, self.head_end(item))
 
-    def class_words(
-        self, item: Item, of_member: Callable[[Item], set[str]], members: Iterable[Item]
-    ) -> set[str]:
-        """Return the words of a class: its own, and of some members what a function tells."""
-        assert item.body is not None
+    def words(self, item: Item, end_of: Callable[[Item], int]) -> set[str]:
+        """Return the words of an item up to where `end_of` says; of a class, by its members."""
+        if item.kind != "class" or item.body is None or not item.children:
+            return self.tokens.words(item.first, end_of(item))
         words = self.tokens.words(item.first, item.body[0])
         words |= self.tokens.words(item.body[1], item.end)
-        return words.union(*map(of_member, members))
+        return words.union(*(self.words(child, end_of) for child in item.children))
 
     def head_end(self, item: Item) -> int:
         """Return the number of the token where a function's body or initialisers begin."""
@@ -58,31 +57,21 @@ class Text:
         return item.initialisers if item.initialisers is not None else item.body[0]
 
     def reached(
-        self, roots: Iterable[Item], words: Callable[[Item], set[str]], names: Iterable[str] = ()
+        self, roots: Iterable[Item], end_of: Callable[[Item], int], names: Iterable[str] = ()
     ) -> set[int]:
-        """Return the identities of all items that some roots name, directly or not."""
-        found: dict[int, Item] = {}
+        """Return the identities of all items that roots and names lead to, by their `words`."""
+        found: set[int] = set()
         seen: set[str] = set()
-        pending: list[Item] = []
-
-        def add(item: Item) -> None:
-            if id(item) not in found:
-                found[id(item)] = item
-                pending.append(item)
-
-        def add_named(more: Iterable[str]) -> None:
-            for name in more:
-                if name not in seen:
-                    seen.add(name)
-                    for item in self.by_name.get(name, ()):
-                        add(item)
-
-        for item in roots:
-            add(item)
-        add_named(names)
-        while pending:
-            add_named(words(pending.pop()))
-        return {*found}
+        pending: list[Item] = [*roots]
+        new = {*names}
+        while pending or new:
+            seen |= new
+            pending += (item for name in new for item in self.by_name.get(name, ()))
+            new = set()
+            if pending and id(item := pending.pop()) not in found:
+                found.add(id(item))
+                new = self.words(item, end_of) - seen
+        return found
 
     def edit_of(self, first: int, end: int, text: str = "") -> Edit:
         """Return the edit that puts a text in the place of some tokens."""

@@ -48,6 +48,11 @@ def expansion(
     return _Reader(is_kept, folders, tuple(f"{folder}/" for folder in own_folders)).read(output)
 
 
+def without_marks(text: str) -> str:
+    """Return a text without what only says where its lines come from."""
+    return re.sub(r"(?m)^#line .*\n|^[ \t]*\n", "", text)
+
+
 class _Reader:
     def __init__(
         self,

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from .cut import Edit, Text, applied
 from .declarations import Item, top
 from .parameters import Parameter, parameters
-from .torch import TORCH_REMEDY, TORCH_USE
 
-_NVCC = 'Only nvcc compiles that: pass compiler="nvcc"'
 _DEVICE_ONLY = "TVMFFI_CUBIN_DEVICE_ONLY "
 
 
@@ -24,7 +21,6 @@ class HostSide(NamedTuple):
     kernels: dict[str, int]
     bound: dict[str, tuple[str, ...]]  # by kernel: types of parameters that only device code has
     variables: tuple[str, ...]  # the device variables that host code names, qualified
-    launches: tuple[str, ...]  # as messages name them: "ops.cu:12: scale<<<...>>>"
 
 
 def host_side(source: str, bound: Sequence[str] = ()) -> HostSide:
@@ -42,32 +38,7 @@ def host_side(source: str, bound: Sequence[str] = ()) -> HostSide:
     ValueError
         A kernel does not have them; or only nvcc compiles the source.
     """
-    text = Text(source)
-    faults = dict.fromkeys(_faults(text))
-    if faults:
-        raise ValueError("\n".join((*faults, _NVCC)))
-    match = TORCH_USE.search(source)
-    if match and not re.search(rf"\bnamespace\s+{match[2] or match[3]}\b", source):
-        name = "".join(match[1].split())
-        raise ValueError(f"{name} is a name of torch's\n{TORCH_REMEDY}")
-    return _HostCut(text, tuple(bound)).run()
-
-
-def _faults(text: Text) -> Iterator[str]:
-    """Iterate over what only nvcc compiles in host code, with files and lines."""
-    tokens, texts = text.tokens, text.tokens.texts
-
-    def place(number: int) -> str:
-        file, line = tokens.line(number)
-        return f"{file}:{line}"
-
-    for item in text.walk():
-        if item.kind == "variable" and "__managed__" in item.words:
-            yield f"{place(item.first)}: {item.name} is a __managed__ variable"
-        elif item.kind == "function" and item.body and not item.is_for_device:
-            for number in range(item.body[0], item.body[1]):
-                if texts[number] == "]" and texts[number + 1] in ("__device__", "__host__"):
-                    yield f"{place(number)}: a lambda of host code is __device__ code"
+    return _HostCut(Text(source), tuple(bound)).run()
 
 
 class _HostCut:
@@ -78,11 +49,17 @@ class _HostCut:
         self.types: dict[str, set[tuple[str, ...]]] = {}  # of their parameters, by kernel
         self.bound_types: dict[str, tuple[str, ...]] = {}
         self.variables: list[str] = []
-        self.launches: list[str] = []
 
     def run(self) -> HostSide:
         text = self.text
-        kept = text.reached(filter(self._is_root, top(text.items)), self._words)
+        for item in text.walk():
+            if item.kind == "variable" and "__managed__" in item.words:
+                file, line = text.tokens.line(item.first)
+                raise ValueError(
+                    f"{file}:{line}: {item.name} is a __managed__ variable: only nvcc compiles "
+                    'that, pass compiler="nvcc"'
+                )
+        kept = text.reached(filter(self._is_root, top(text.items)), self._end)
         for item in top(text.items):
             if id(item) in kept:
                 self._keep(item)
@@ -94,7 +71,6 @@ class _HostCut:
             {name: max(count, len(self.types[name])) for name, count in self.kernels.items()},
             self.bound_types,
             tuple(dict.fromkeys(self.variables)),
-            tuple(self.launches),
         )
 
     def _bounds(self) -> Iterator[Edit]:
@@ -120,16 +96,13 @@ class _HostCut:
             return not (item.is_device_variable or item.words & {"const", "constexpr"})
         return item.kind in ("using namespace", "other")
 
-    def _words(self, item: Item) -> set[str]:
-        """Return the words that are left of an item."""
-        if item.kind == "class" and item.children:
-            return self.text.class_words(item, self._words, item.children)
-        if item.params and (item.is_kernel or item.is_device_only):
-            return self.text.head(item)
-        return self.text.tokens.words(item.first, item.end)
+    def _end(self, item: Item) -> int:
+        """Return where an item ends as far as host code has it."""
+        is_cut = item.params is not None and (item.is_kernel or item.is_device_only)
+        return self.text.head_end(item) if is_cut else item.end
 
     def _keep(self, item: Item) -> None:
-        if item.kind == "class" and item.children:
+        if item.children:
             for child in item.children:
                 self._keep(child)
         elif item.is_kernel:
@@ -210,24 +183,20 @@ class _HostCut:
         return (param.name or name) + ("..." if param.pack else "")
 
     def _without_bound(self, item: Item, params: list[Parameter]) -> list[Parameter]:
-        if not self.bound:
-            return params
-        file, line = self.text.tokens.line(item.first)
         count = len(self.bound)
-        if len(params) < count:
+        if not count:
+            return params
+        own, rest = params[:-count], params[-count:]
+        names = [param.name for param in rest]
+        # One of another name may be meant: declarations need not name their parameters.
+        pairs = zip(names, self.bound, strict=False)
+        if len(rest) < count or any(x != name and name in names for x, name in pairs):
+            file, line = self.text.tokens.line(item.first)
             raise ValueError(
-                f"{file}:{line}: bound_params are the last parameters of every kernel, "
-                f"{', '.join(self.bound)}, and kernel {item.name} has {len(params)} "
-                f"parameter{'' if len(params) == 1 else 's'}"
+                f"{file}:{line}: bound_params are the last parameters of every kernel, in order, "
+                f"{', '.join(self.bound)}, and those of kernel {item.name} are "
+                f"({', '.join(param.name for param in params)})"
             )
-        own, rest = params[: len(params) - count], params[len(params) - count :]
-        last = [param.name for param in rest]
-        for name, wanted in zip(last, self.bound, strict=True):
-            if name != wanted and wanted in last:
-                raise ValueError(
-                    f"{file}:{line}: bound_params names {wanted!r} where kernel {item.name} has "
-                    f"{name!r}: give them in the kernel's order, {', '.join(last)}"
-                )
         first = own[-1].end if own else rest[0].first
         self.edits.append(self.text.edit_of(first, rest[-1].end))
         qualified = "::".join((*item.namespaces, item.name))
@@ -249,13 +218,10 @@ class _HostCut:
             return
         begin = self._callee(at, first)
         arguments = tokens.close(close + 3)
-        callee = tokens.span(begin, at)
         configuration = tokens.source[tokens.ends[at] : tokens.starts[close]]
-        call = f"(::tvmffi_cubin::Configure({configuration}) ? (void)0 : {callee}"
+        call = f"(::tvmffi_cubin::Configure({configuration}) ? (void)0 : {tokens.span(begin, at)}"
         self.edits.append(Edit(tokens.starts[begin], tokens.ends[close + 2], call))
         self.edits.append(Edit(tokens.ends[arguments], tokens.ends[arguments], ")"))
-        file, line = tokens.line(at)
-        self.launches.append(f"{file}:{line}: {callee}<<<...>>>")
 
     def _configuration_end(self, at: int, end: int) -> int | None:
         """Return the first of the three tokens of ``>>>``."""

@@ -4,17 +4,6 @@ from __future__ import annotations
 
 import re
 
-TORCH_HEADER = re.compile(r"(torch|ATen|c10|pybind11)/")
-"""Paths of its headers, and of the bindings that come with it."""
-
-TORCH_USE = re.compile(
-    r"(?<![\w:.>])((?:(torch|c10)\s*::\s*|(at)\s*::\s*(?=Tensor\b|cuda\b|Half\b|BFloat16\b))\w+"
-    r"|PYBIND11_MODULE\b|(?:STABLE_)?TORCH_LIBRARY(?:_IMPL|_FRAGMENT)?\b)"
-)
-"""Uses of its names, which torch's load_inline declares by itself; groups two and three are
-the namespace.
-"""
-
 TORCH_REMEDY = (
     "Sources written for torch are not taken: take tvm::ffi::TensorView arguments instead of "
     "torch::Tensor, include <tvm/ffi/container/tensor.h>, and leave out PYBIND11_MODULE or "
@@ -31,5 +20,5 @@ _UNKNOWN = re.compile(
 
 
 def torch_hints(log: str) -> list[str]:
-    """Return what to do where NVRTC or a host compiler does not know torch's headers and names."""
+    """Return what to do where a compiler does not know torch's headers and names."""
     return [TORCH_REMEDY] if _UNKNOWN.search(log) else []
