@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from .module import Function, Module, load_module
     from .module.occupancy import Occupancy
     from .module.stream import use_stream
-    from .sources.kernels import KernelText, find_kernels
+    from .sources.facts import KernelText, find_kernels
 
 __version__ = "0.1.0"
 
@@ -93,7 +93,7 @@ _LAZY = {
     "Description": "formats.description",
     "Function": "module",
     "Kernel": "kernels.cubin",
-    "KernelText": "sources.kernels",
+    "KernelText": "sources.facts",
     "ImageFile": "inline.images",
     "Inspection": "artifacts.inspection",
     "LazyModule": "inline.lazy",
@@ -102,7 +102,7 @@ _LAZY = {
     "Occupancy": "module.occupancy",
     "build_description": "formats.description",
     "cache_info": "cache.info",
-    "find_kernels": "sources.kernels",
+    "find_kernels": "sources.facts",
     "lazy": "inline.lazy",
     "load_description": "formats.description",
     "load_ipython_extension": "cli.notebook",

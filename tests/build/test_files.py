@@ -186,7 +186,7 @@ def test_headers_are_searched_beside_a_file_and_beside_what_a_link_leads_to(here
         ("pipe.cu", ValueError, "pipe.cu is no regular file"),
         ("notes.txt", ValueError, r"notes.txt is no source that can be built: known are .cu .cpp"),
         ("ops.cuh", ValueError, r"ops.cuh is no source that can be built"),
-        ("latin.cu", ValueError, r"latin.cu is no UTF-8 text: line 2 holds the byte 0xe9: convert"),
+        ("latin.cu", ValueError, r"latin.cu:2: the byte 0xe9 is no UTF-8: convert"),
     ],
     ids=str,
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..cuda.nvrtc import line_directive
 from ..errors import CompileError
 from ..sources.facts import SourceFacts, read
-from ..sources.headers import header_code
+from ..sources.sort import header_code
 from ..sources.source import Source
 
 if TYPE_CHECKING:

@@ -97,13 +97,20 @@ class Item:
         )
 
     @property
-    def namespaces(self) -> list[str]:
-        """The names of what is around it, outermost first."""
-        names, around = [], self.parent
+    def namespaces(self) -> tuple[str, ...]:
+        """The names of what is around it, outermost first; "" for what has none."""
+        names: list[str] = []
+        around = self.parent
         while around is not None:
-            names += [x for x in reversed(around.names) if x]
+            if "extern" not in around.words:
+                names = [*(around.names or [""]), *names]
             around = around.parent
-        return names[::-1]
+        return tuple(names)
+
+    @property
+    def qualified(self) -> str:
+        """Its name as code at global scope would write it."""
+        return "::".join([*filter(None, self.namespaces), self.name])
 
     def walk(self) -> Iterator[Item]:
         """Iterate over it and all that is in it."""

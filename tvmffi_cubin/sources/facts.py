@@ -1,4 +1,7 @@
-"""`read`: what a CUDA source contains: kernels, host functions, definitions, launches."""
+"""`read`: what a CUDA source contains: kernels, host functions, definitions, launches.
+
+`find_kernels` is the part of it that users may ask for.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,6 @@ _INLINE = frozenset(
         *("__inline__", "__inline"),
     )
 )
-_Lists = dict[tuple[str, ...], tuple[Parameter, ...]]
 
 
 class KernelFact(NamedTuple):
@@ -97,12 +99,11 @@ def read(source: str) -> SourceFacts:
     items = read_items(tokens)
     kernels, functions, definitions = [], [], []
     has_variables = False
-    lists: _Lists = {}
     for item in top(items):
         if "friend" in item.words:
             continue
         if "__global__" in item.words:
-            kernels += _kernel(tokens, item, lists)
+            kernels += _kernel(tokens, item)
         elif item.kind in ("function", "instance") and item.name:
             found = _declared(tokens, item, item.name)
             if item.body is not None:
@@ -137,7 +138,7 @@ def read(source: str) -> SourceFacts:
     )
 
 
-def _kernel(tokens: Tokens, item: Item, lists: _Lists) -> list[KernelFact]:
+def _kernel(tokens: Tokens, item: Item) -> list[KernelFact]:
     line = tokens.line(item.first)[1]
     if item.params is None:  # a macro has its parameters
         if not item.name:
@@ -154,8 +155,8 @@ def _kernel(tokens: Tokens, item: Item, lists: _Lists) -> list[KernelFact]:
     body = None if item.body is None else tokens.ends[item.body[0]]
     span = (tokens.ends[start], tokens.starts[end], body) if is_spelled else None
     # Of a list that a conditional divides, one part is compiled.
-    params = None if "line" in tokens.kinds[start:end] else _listed(tokens, item.params, lists)
-    spaces = _namespaces(item)
+    is_plain = "line" not in tokens.kinds[start:end]
+    spaces = item.namespaces
     given = tuple(x.name for brackets in item.templates for x in parameters(tokens, brackets))
     return [
         KernelFact(
@@ -164,31 +165,13 @@ def _kernel(tokens: Tokens, item: Item, lists: _Lists) -> list[KernelFact]:
             extern_c=_is_c(tokens, item),
             # `template <>` begins a specialisation, which is no template itself.
             template_params=given or None,
-            params=params,
+            params=tuple(parameters(tokens, item.params)) if is_plain else None,
             line=tokens.line(at)[1],
             defined=item.body is not None or item.kind == "instance",
             internal="static" in item.words or "" in spaces,
             span=span,
         )
     ]
-
-
-def _listed(tokens: Tokens, brackets: tuple[int, int], lists: _Lists) -> tuple[Parameter, ...]:
-    """Return what a kernel takes; many take the same, which is read once."""
-    words = tuple(tokens.texts[brackets[0] : brackets[1]])
-    if words not in lists:
-        lists[words] = tuple(parameters(tokens, brackets))
-    return lists[words]
-
-
-def _namespaces(item: Item) -> tuple[str, ...]:
-    names: list[str] = []
-    around = item.parent
-    while around is not None:
-        if "extern" not in around.words:
-            names = [*(around.names or [""]), *names]
-        around = around.parent
-    return tuple(names)
 
 
 def _is_c(tokens: Tokens, item: Item) -> bool:
@@ -204,7 +187,7 @@ def _is_c(tokens: Tokens, item: Item) -> bool:
 
 
 def _declared(tokens: Tokens, item: Item, name: str) -> Declared:
-    spaces = _namespaces(item)
+    spaces = item.namespaces
     is_template = any(close > opening + 1 for opening, close in item.templates)
     is_own = "static" in item.words or "" in spaces
     is_own = is_own or (item.kind == "variable" and "const" in item.words)
@@ -254,3 +237,73 @@ def _exports(tokens: Tokens) -> Iterator[str]:
             yield from tokens.texts[number + 2 : number + 3]
         elif text.startswith(_EXPORT_SYMBOL):
             yield text.removeprefix(_EXPORT_SYMBOL)
+
+
+# For tools that change a source
+
+
+class KernelText(NamedTuple):
+    """A kernel as a source writes it: defined, declared, or an instance of a template.
+
+    Positions are offsets in the source, such as ``source[k.params_start : k.params_end]``.
+
+    Attributes
+    ----------
+    name : str
+        With namespaces, and with the arguments of an explicit instantiation or specialization.
+    params : tuple of (str, str)
+        Each parameter's type and name as written; an unnamed one has an empty name.
+    line : int
+        The line of the name, from 1.
+    is_template : bool
+        Whether it is a template, and not an instance of one.
+    params_start, params_end : int
+        The text between the parentheses of the parameters.
+    body_start : int or None
+        After the brace that opens the body; None without a body.
+    """
+
+    name: str
+    params: tuple[tuple[str, str], ...]
+    line: int
+    is_template: bool
+    params_start: int
+    params_end: int
+    body_start: int | None
+
+
+def find_kernels(source: str) -> tuple[KernelText, ...]:
+    """Return the kernels in a CUDA source, in order: for tools that change its text.
+
+    Branches that NVRTC never sees are skipped. For any other ``#if``, all branches count.
+
+    Parameters
+    ----------
+    source : str
+        CUDA C++ source text.
+
+    Raises
+    ------
+    ValueError
+        A kernel cannot be located: a macro spells its declaration, or the text cannot be parsed.
+        The message names kernel and line.
+    """
+    return tuple(_kernel_text(kernel) for kernel in read(source).kernels)
+
+
+def _kernel_text(kernel: KernelFact) -> KernelText:
+    if kernel.params is None or kernel.span is None:
+        raise ValueError(
+            f"line {kernel.line}: the declaration of kernel {kernel.qualified!r} is spelled by a "
+            "macro, or cannot be parsed: write it out"
+        )
+    start, end, body = kernel.span
+    return KernelText(
+        name=kernel.qualified,
+        params=tuple((param.type_text, param.name) for param in kernel.params),
+        line=kernel.line,
+        is_template=kernel.template_params is not None,
+        params_start=start,
+        params_end=end,
+        body_start=body,
+    )

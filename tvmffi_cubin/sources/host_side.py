@@ -131,8 +131,8 @@ class _HostCut:
         """Leave a variable's shadow, without the value that only the device has."""
         text, tokens = self.text, self.text.tokens
         if not (item.is_member or item.templates or "extern" in item.words):
-            prefix = "::".join(item.namespaces)
-            self.variables += [f"{prefix}::{x}" if prefix else x for x in item.names]
+            prefix = [*filter(None, item.namespaces)]
+            self.variables += ["::".join((*prefix, x)) for x in item.names]
             others = (x for name in item.names for x in text.by_name[name])
             if not item.words & {"static", "inline"} and all(
                 "extern" not in x.words for x in others
@@ -154,7 +154,7 @@ class _HostCut:
         text, tokens = self.text, self.text.tokens
         params = parameters(text.tokens, item.params)
         own = self._without_bound(item, params)
-        qualified = "::".join((*item.namespaces, item.name))
+        qualified = item.qualified
         self.types.setdefault(qualified, set()).add(tuple(x.type_text for x in own))
         if item.body is None:
             return
@@ -163,7 +163,7 @@ class _HostCut:
         arguments = [self._named(x, f"tvmffi_cubin_t{i}") for i, x in enumerate(given)]
         kernel = item.name
         if kernel in {name.removesuffix("...") for name in names}:
-            kernel = "::" + "::".join((*item.namespaces, kernel))
+            kernel = f"::{item.qualified}"
         if item.arguments:
             kernel += tokens.span(item.arguments[0], item.arguments[1] + 1)
         elif arguments:
@@ -199,7 +199,7 @@ class _HostCut:
             )
         first = own[-1].end if own else rest[0].first
         self.edits.append(self.text.edit_of(first, rest[-1].end))
-        qualified = "::".join((*item.namespaces, item.name))
+        qualified = item.qualified
         self.bound_types[qualified] = tuple(param.type_text for param in rest)
         return own
 

@@ -24,7 +24,7 @@ _INCLUDE = r'[<"]([^>"]+)[>"]'
 _DEFINE = r"(?s)(\w+)(?:\(([^)]*)\))?\s*(.*)"
 _CONDITION = r"(!?)\s*defined\s*\(?\s*(\w+)\s*\)?\Z"
 _CONDITIONALS = ("if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif")
-_BRACKETS = {"(": (0, 1), ")": (0, -1), "[": (1, 1), "]": (1, -1), "{": (2, 1), "}": (2, -1)}
+_BRACKETS = {"(": 1, "[": 1, "[[": 2, "{": 1, ")": -1, "]": -1, "}": -1}
 
 # NVRTC defines it, so what is inside `#ifndef __CUDACC_RTC__` is no part of a device source.
 _DEFINED = "__CUDACC_RTC__"
@@ -36,7 +36,6 @@ _TELLING = (
     r'|<<<|\bextern\s*"C|\bTVM_FFI_|\btvm\s*::\s*ffi\b'
 )
 _IN_BODY = r'"(?:[^"\\]|\\.)*"|(?P<quoted>(?<!#)#(?!#)\s*\w+)|\s*##\s*|[A-Za-z_]\w*'
-_NAME = r"[A-Za-z_]\w*"
 
 
 class _Macro(NamedTuple):
@@ -47,20 +46,20 @@ class _Macro(NamedTuple):
 class _Conditional:
     """A conditional that is open, and the branch of it that is read."""
 
-    def __init__(self, *, is_around_live: bool) -> None:
+    def __init__(self, depth: int, *, is_around_live: bool) -> None:
         self.is_around_live = is_around_live
         self.is_chosen = False  # no further branch is compiled
         self.is_live = False
         self.first = 0  # token of the branch
-        self.before: tuple[int, ...] = (0, 0, 0)  # brackets that are open before it
-        self.branches: list[tuple[int, int, tuple[int, ...]]] = []
+        self.before = depth  # brackets that are open before it
+        self.after = depth  # and behind it, as the first branch says that changes it
 
 
 def read_raw(source: str) -> tuple[Tokens, list[str]]:
     """Return the tokens of a text, and the paths that it includes as written.
 
-    Where the branches of a conditional leave different brackets open, one branch counts. Directives
-    of conditionals are tokens, too.
+    Of the branches of a conditional that leave brackets open, the first counts. Directives of
+    conditionals are tokens, too.
     """
     reader = _Reader()
     found, place = lex(source), 0
@@ -71,11 +70,10 @@ def read_raw(source: str) -> tuple[Tokens, list[str]]:
             place = number + 1
     reader.add(found[place:])
     while reader.open:
-        reader.end()
-    tokens = reader.tokens
-    telling = _telling(reader.macros)
-    if telling:
-        tokens = _Expander(telling).run(tokens, frozenset())
+        reader.end_branch()
+        reader.open.pop()
+    expander = _Expander(_telling(reader.macros))
+    tokens = expander.run(reader.tokens, frozenset()) if expander.macros else reader.tokens
     return Tokens(source, tokens), reader.includes
 
 
@@ -85,17 +83,18 @@ class _Reader:
         self.macros: dict[str, _Macro] = {}
         self.includes: list[str] = []
         self.open: list[_Conditional] = []
-        self.brackets = [0, 0, 0]
+        self.depth = 0  # of brackets
+
+    @property
+    def is_live(self) -> bool:
+        """Whether what comes is read."""
+        return not self.open or self.open[-1].is_live
 
     def add(self, tokens: Sequence[Token]) -> None:
         """Add tokens without a directive."""
-        if self.open and not self.open[-1].is_live:
-            return
-        self.tokens += tokens
-        for _, text, *_ in tokens if self.open else ():
-            if text in _BRACKETS:
-                index, change = _BRACKETS[text]
-                self.brackets[index] += change
+        if self.is_live:
+            self.tokens += tokens
+            self.depth += sum(_BRACKETS.get(text, 0) for _, text, *_ in tokens if self.open)
 
     def directive(self, token: Token) -> None:
         """Follow a directive."""
@@ -108,53 +107,42 @@ class _Reader:
             self._conditional(word, rest)
             if not self.open or self.open[-1].is_around_live:
                 self.tokens.append(token)
-        elif self.open and not self.open[-1].is_live:
+        elif not self.is_live:
             return
         elif word == "include" and (include := re.match(_INCLUDE, rest)):
             self.includes.append(include[1])
         elif word == "define" and (define := re.match(_DEFINE, rest)):
-            self._define(*define.groups())
-
-    def _define(self, name: str, listed: str | None, body: str) -> None:
-        # Of conditional variants the one with a qualifier counts, if any has one.
-        if name not in self.macros or re.search(_TELLING, body):
-            names = None if listed is None else tuple(x.strip() for x in listed.split(","))
-            self.macros[name] = _Macro(() if names == ("",) else names, body)
+            name, listed, body = define.groups()
+            # Of conditional variants the one with a qualifier counts, if any has one.
+            if name not in self.macros or re.search(_TELLING, body):
+                names = None if listed is None else tuple(x.strip() for x in listed.split(","))
+                self.macros[name] = _Macro(() if names == ("",) else names, body)
 
     def _conditional(self, word: str, rest: str) -> None:
         if word in ("if", "ifdef", "ifndef"):
-            is_live = not self.open or self.open[-1].is_live
-            self.open.append(_Conditional(is_around_live=is_live))
+            self.open.append(_Conditional(self.depth, is_around_live=self.is_live))
         elif not self.open:
             return
-        elif word == "endif":
-            self.end()
-            return
         else:
-            self._end_branch()
+            self.end_branch()
         this = self.open[-1]
+        if word == "endif":
+            self.depth = self.open.pop().after
+            return
         value = True if word == "else" else _evaluate(word.removeprefix("el"), rest)
         this.is_live = this.is_around_live and not this.is_chosen and value is not False
         this.is_chosen = this.is_chosen or value is True
-        this.first, this.before = len(self.tokens), tuple(self.brackets)
+        this.first = len(self.tokens)
 
-    def _end_branch(self) -> None:
+    def end_branch(self) -> None:
+        """Leave out the last branch where another before it has opened or closed brackets."""
         this = self.open[-1]
-        if this.is_live:
-            change = tuple(b - a for a, b in zip(this.before, self.brackets, strict=True))
-            this.branches.append((this.first, len(self.tokens), change))
-            self.brackets = [*this.before]
-
-    def end(self) -> None:
-        """Close the last conditional; go on with the brackets of one branch."""
-        self._end_branch()
-        branches = self.open.pop().branches
-        changed = next((branch for branch in branches if any(branch[2])), None)
-        if changed is not None:
-            for branch in reversed(branches):
-                if branch is not changed:
-                    del self.tokens[branch[0] : branch[1]]
-            self.brackets = [a + b for a, b in zip(self.brackets, changed[2], strict=True)]
+        if this.is_live and self.depth != this.before:
+            if this.after != this.before:
+                del self.tokens[this.first :]
+            else:
+                this.after = self.depth
+        self.depth = this.before
 
 
 def _no_comment(match: re.Match[str]) -> str:
@@ -176,18 +164,15 @@ def _evaluate(word: str, rest: str) -> bool | None:
 def _telling(macros: Mapping[str, _Macro]) -> dict[str, _Macro]:
     """Return the macros that matter: with a telling body, or using another that matters."""
     found = {name: macro for name, macro in macros.items() if re.search(_TELLING, macro.body)}
-    if not found:
-        return found
     users: dict[str, list[str]] = {}
-    for name, macro in macros.items():
-        for word in re.findall(_NAME, macro.body):
+    for name, macro in macros.items() if found else ():
+        for word in re.findall(r"[A-Za-z_]\w*", macro.body):
             users.setdefault(word, []).append(name)
     work = [*found]
     while work:
-        for name in users.get(work.pop(), ()):
-            if name not in found:
-                found[name] = macros[name]
-                work.append(name)
+        new = [name for name in users.get(work.pop(), ()) if name not in found]
+        found.update((name, macros[name]) for name in new)
+        work += new
     return found
 
 
@@ -197,39 +182,37 @@ class _Expander:
         self.left = _MOST
 
     def run(self, tokens: Sequence[Token], hidden: frozenset[str]) -> list[Token]:
+        """Return tokens with macros expanded, but for those that are `hidden`."""
         made: list[Token] = []
+        values: list[str] = []
         at = 0
         while at < len(tokens):
             token = tokens[at]
+            _, name, place, _ = token
             at += 1
-            name = token[1]
-            if name not in self.macros or name in hidden or self.left < 0 or len(hidden) > _DEEPEST:
+            is_macro = name in self.macros and name not in hidden and len(hidden) <= _DEEPEST
+            values, behind = [], at
+            if is_macro and self.left >= 0 and self.macros[name].names is not None:
+                values, behind = self._arguments(tokens, at)
+                is_macro = behind > at
+            if not is_macro or self.left < 0:
                 made.append(token)
                 continue
-            names, body = self.macros[name]
-            given: list[str] = []
-            if names is not None:
-                found = self._arguments(tokens, at)
-                if found is None:
-                    made.append(token)
-                    continue
-                given, at = found
-            place = token[2]
-            inner = lex(_substitute(names or (), body, given))
+            at = behind
+            inner = lex(_substitute(self.macros[name], values))
             self.left -= len(inner) + 1
             made += self.run([(*x[:2], place, place) for x in inner], hidden | {name})
         return made
 
-    def _arguments(self, tokens: Sequence[Token], at: int) -> tuple[list[str], int] | None:
-        """Return the arguments in the bracket that opens here, and the number of what follows."""
+    def _arguments(self, tokens: Sequence[Token], at: int) -> tuple[list[str], int]:
+        """Return the arguments in parentheses, and the number of what follows; else `at`."""
         values: list[list[str]] = [[]]
         depth = 0
         for number in range(at, len(tokens)):
             text = tokens[number][1]
-            change = _BRACKETS.get(text, (0, 0))[1]
             if number == at and text != "(":
-                return None
-            depth += change
+                return [], at
+            depth += _BRACKETS.get(text, 0)
             if depth == 0:
                 return [" ".join(value) for value in values], number + 1
             if text == "," and depth == 1:
@@ -237,10 +220,11 @@ class _Expander:
             elif number > at:
                 values[-1].append(text)
         self.left -= len(tokens) - at
-        return None
+        return [], at
 
 
-def _substitute(names: tuple[str, ...], body: str, values: list[str]) -> str:
+def _substitute(macro: _Macro, values: list[str]) -> str:
+    names = macro.names or ()
     if names and names[-1] == "...":
         count = len(names) - 1
         values = [*values[:count], ", ".join(values[count:])]
@@ -252,4 +236,4 @@ def _substitute(names: tuple[str, ...], body: str, values: list[str]) -> str:
             return '""'
         return "" if match[0].strip() == "##" else given.get(match[0], match[0])
 
-    return re.sub(_IN_BODY, replaced, body)
+    return re.sub(_IN_BODY, replaced, macro.body)

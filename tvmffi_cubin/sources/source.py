@@ -50,17 +50,12 @@ def source_text(path: str, data: bytes) -> str:
     Raises
     ------
     ValueError
-        It is no UTF-8 or holds a NUL; the message has the file and the line.
+        It is no UTF-8; the message has the file and the line.
     """
     try:
-        text = data.decode().removeprefix("\ufeff")
-        end = text.find("\0")
-        problem = "a NUL character" if end >= 0 else ""
-        before = text[: max(end, 0)]
+        return data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        problem = f"the byte {data[error.start]:#04x}: convert the file to UTF-8 with iconv"
-        before = data[: error.start].decode()
-    if problem:
-        line = before.count("\n") + 1
-        raise ValueError(f"{path} is no UTF-8 text: line {line} holds {problem}")
-    return text
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"{path}:{line}: the byte {data[error.start]:#04x} is no UTF-8: convert the file"
+        ) from None

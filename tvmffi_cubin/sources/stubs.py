@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ..kernels.demangle import FunctionName, demangle, split_list, take_apart
+from ..kernels.demangle import demangle, split_list, take_apart
 from ..kernels.elf import Elf
 
 # A static member of KernelStub<&kernel, 8ull>, or the name of that type: whichever is left.
@@ -24,10 +24,8 @@ _SELF = re.compile(
 )
 _ADDRESS = re.compile(r"KernelStubIXadL_(Z\w*)EE(?=J(?:Ly\d+E)*EEE\Z)")
 _UNNAMED = "(anonymous namespace)::"
-_ABI_TAG = re.compile(r"\[abi:\w+\]")
-_LAMBDA = re.compile(r"\{lambda\(|'lambda")
-_NAMELESS = re.compile(r"\{unnamed|'unnamed")
-_LOCAL = re.compile(r"\)(?:\s*(?:const|volatile|&&?))*::")
+# In template arguments: what only its own function, or nobody, can name.
+_NAMELESS = re.compile(r"\{lambda\(|'lambda|\{unnamed|'unnamed|\)(?:\s*(?:const|volatile|&&?))*::")
 
 # What follows the parameters of a member function.
 _OF_MEMBER = re.compile(r"\)(?:\s*(?:const|volatile|&&?))+\Z")
@@ -102,32 +100,20 @@ def _instance(stub: str) -> Instance:
     if match["kind"] == "DeviceVariable":
         return Instance(stub, f"&{named_outside(kernel)}", None, layouts, True)
     name = take_apart(kernel)
-    _refuse_local(name)
+    for argument in split_list(name.display[len(name.qualified) + 1 : -1]):
+        if _NAMELESS.search(argument):
+            raise ValueError(
+                f"kernel {name.qualified!r} is launched for {argument}, a type that device code "
+                "has no name for: define it with a name outside of functions (a lambda as a struct "
+                'with operator()), or compile with compiler="nvcc"'
+            )
     params = None if name.params is None else tuple(map(named_outside, name.params))
     return Instance(stub, named_outside(name.display), params, layouts)
 
 
-def _refuse_local(name: FunctionName) -> None:
-    """Refuse an instance that NVRTC cannot be asked for, since its arguments have no name there."""
-    for argument in split_list(name.display[len(name.qualified) + 1 : -1]):
-        if _LAMBDA.search(argument):
-            what = "a lambda, which has no name: write it as a struct with operator()"
-        elif _NAMELESS.search(argument):
-            what = "a type without a name: give it one, and define it"
-        elif _LOCAL.search(argument):
-            what = "a type of that function alone: define it"
-        else:
-            continue
-        raise ValueError(
-            f"kernel {name.qualified!r} is launched for {argument}, {what} outside of functions, "
-            "so that the device compiler can be asked for the instance; or compile with "
-            'compiler="nvcc"'
-        )
-
-
 def named_outside(text: str) -> str:
     """Return a demangled type or name as code at global scope can write it."""
-    return _functions(_ABI_TAG.sub("", text.replace(_UNNAMED, "")))
+    return _functions(text.replace(_UNNAMED, ""))
 
 
 def _functions(text: str) -> str:
