@@ -17,7 +17,7 @@ from ..host.process import Later
 from ..sources.facts import read
 from ..sources.sort import Sources
 from ..sources.source import DEVICE_IMAGE
-from .mixed_device import DeviceCode, DeviceCompiler
+from .mixed_device import DeviceCompiler
 from .mixed_unit import MixedParts, MixedUnit, UnitBuilder
 from .pipeline import Build
 from .request import Request
@@ -67,8 +67,8 @@ def compile_mixed(wanted: Build, sources: Sources, given: Sequence[Image]) -> Mi
         names = frozenset(x.name for one in sources.device for x in read(one.text).kernels)
         compiler = DeviceCompiler(of_names(request, names), wanted.tools, wanted.cache)
         *others, last = sources.device
-        code = DeviceCode(dict.fromkeys(wanted.archs, last), tuple(others))
-        device = Later(partial(compiler.obtain, code, ()))
+        own = dict.fromkeys(wanted.archs, last)
+        device = Later(partial(compiler.obtain, own, others))
     parts = tuple(in_parallel(lambda unit: UnitBuilder(*wanted, known, unit).run(), units))
     images = {x.unit.image: x.image for x in parts if x.image is not None}
     files = [read for x in parts for read in x.files]

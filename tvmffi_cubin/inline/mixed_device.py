@@ -42,16 +42,6 @@ _TOLD_ELSEWHERE = ("kernel", "name", "image", "archs", "bound")
 _LINES = re.compile(r"(?:^| )(?:-G|-g|--device-debug|-?-(?:generate-)?line-?info|-lineinfo)\b")
 
 
-class DeviceCode(NamedTuple):
-    """Device code to compile: a unit's text for each architecture, what is linked with it, and
-    assertions about the layouts of what the host hands over.
-    """
-
-    own: Mapping[str, Source]
-    others: tuple[Source, ...]
-    checks: str = ""
-
-
 class DeviceCompiler(NamedTuple):
     """What a request's device code is compiled with, and the cache for it."""
 
@@ -59,32 +49,34 @@ class DeviceCompiler(NamedTuple):
     tools: Toolset
     cache: Cache
 
-    def obtain(self, code: DeviceCode, instances: Sequence[str]) -> tuple[Image, Inputs]:
-        """Return the image, compiling it where there is none.
+    def obtain(
+        self, own: Mapping[str, Source], others: Sequence[Source], instances: Sequence[str] = ()
+    ) -> tuple[Image, Inputs]:
+        """Return the image of device code, a fatbin, compiling it where there is none.
 
-        `instances` are kernels and variables that are wanted beside those of the request.
+        `own` is what each architecture has; `others` are linked with it, `instances` are kernels
+        and variables that are wanted beside those of the request.
         """
         names = tuple(dict.fromkeys((*self.request.name_expressions, *instances)))
-        request = self.request._replace(name_expressions=names)
+        builder = self._replace(request=self.request._replace(name_expressions=names))
         entry = self.cache.obtain(
-            self._key(request, code),
-            lambda folder: self._compile(request, code, folder),
-            name=f"{request.name} (device code)",
+            builder._key(own, others),
+            lambda folder: builder._compile(own, others, folder),
+            name=f"{self.request.name} (device code)",
         )
         device = _recorded(entry.so.read_bytes(), entry.facts["device"])
         return device, Inputs.of(entry, self.tools.roots)
 
-    def _key(self, request: Request, code: DeviceCode) -> str:
-        key = Key("device image")
+    def _key(self, own: Mapping[str, Source], others: Sequence[Source]) -> str:
+        request, key = self.request, Key("device image")
         key.add("tools", self.tools.versions)
         has_lines = _LINES.search(" ".join(request.cuda_cflags))
         texts = [
             (arch, x.text if has_lines else without_marks(x.text), x.path, x.label)
-            for arch, x in code.own.items()
+            for arch, x in own.items()
         ]
-        key.add("texts", texts)
-        key.add("others", [[x.text, x.path, x.label] for x in code.others])
-        key.add("checks", code.checks).add("name", request.name)
+        key.add("texts", texts).add("others", [[x.text, x.path, x.label] for x in others])
+        key.add("name", request.name)
         key.add("instances", wanted_instances(request)).add("flags", request.cuda_cflags)
         # Relative paths in them are other paths in another current folder.
         key.add("preprocessor", preprocessor_flags(request.cuda_cflags).words)
@@ -92,29 +84,24 @@ class DeviceCompiler(NamedTuple):
         key.add("libraries", [[x.image, x.arch] for x in request.device_libraries])
         return key.add("use_pch", request.use_pch).hexdigest()
 
-    def _compile(self, request: Request, code: DeviceCode, folder: Path) -> Product:
-        found = HeaderSearch(request, self.tools).device((*code.own.values(), *code.others))
-        texts = {source.text for source in code.own.values()}
-        groups = [(*code.own,)] if len(texts) == 1 else [(arch,) for arch in code.own]
-        images = in_parallel(lambda archs: self._image(request, code, archs), groups)
-        device = images[0]
-        if len(images) > 1 or device.cubin.kind != "fatbin":  # which is what the runtime registers
-            device = joined(images)
+    def _compile(
+        self, own: Mapping[str, Source], others: Sequence[Source], folder: Path
+    ) -> Product:
+        found = HeaderSearch(self.request, self.tools).device((*own.values(), *others))
+        images = in_parallel(lambda arch: self._image((*others, own[arch]), arch), [*own])
+        device = joined(images)
         (folder / _IMAGE).write_bytes(device.cubin.image)
-        facts = {"name": request.name, "unknown": found.unknown, "device": _record(device)}
+        facts = {"name": self.request.name, "unknown": found.unknown, "device": _record(device)}
         return self.tools.product(_IMAGE, found, facts=facts)
 
-    def _image(self, request: Request, code: DeviceCode, archs: tuple[str, ...]) -> Image:
-        own = code.own[archs[0]]
-        texts = "\n".join((own.text, *(source.text for source in code.others)))
+    def _image(self, sources: tuple[Source, ...], arch: str) -> Image:
+        text = "\n".join(source.text for source in sources)
         first = [os.fspath(self.tools.include / "tvmffi_cubin" / "mixed" / "device.h")]
-        for header in std_headers(texts, self.tools.cuda_include_dirs):
+        for header in std_headers(text, self.tools.cuda_include_dirs):
             is_file = header not in nvrtc.HEADERS
             first.append(os.fspath(nvrtc.shim_dir() / header) if is_file else header)
-        flags = (*_AS_HOST, *(f"--pre-include={x}" for x in first))
-        request = request._replace(cuda_cflags=(*flags, *request.cuda_cflags))
-        source = own._replace(text=f"{own.text}{code.checks}")
-        return compile_device(request, (*code.others, source), archs)
+        flags = (*_AS_HOST, *(f"--pre-include={x}" for x in first), *self.request.cuda_cflags)
+        return compile_device(self.request._replace(cuda_cflags=flags), sources, (arch,))
 
 
 def std_headers(text: str, folders: Sequence[str]) -> list[str]:

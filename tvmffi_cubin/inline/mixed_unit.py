@@ -22,7 +22,7 @@ from ..sources.facts import read
 from ..sources.host_side import HostSide, host_side
 from ..sources.source import Source
 from ..sources.stubs import Instance, named
-from .mixed_device import DeviceCode, DeviceCompiler
+from .mixed_device import DeviceCompiler
 from .mixed_host import CUB, HostCode, HostCompiler
 from .mixed_text import expand
 from .request import Request
@@ -201,10 +201,10 @@ class UnitBuilder(NamedTuple):
         if any(map(needs_device_runtime, sides.values())):
             request = _with_device_runtime(request)
         first = self.unit.sources[0]._replace(label=self._name(self.unit.sources[0]))
-        own = {arch: first._replace(text=text) for arch, text in sides.items()}
-        code = DeviceCode(own, self.unit.device, "".join(map(_check, asked, asked.values())))
+        checks = "".join(map(_check, asked, asked.values()))
+        own = {arch: first._replace(text=f"{text}{checks}") for arch, text in sides.items()}
         compiler = DeviceCompiler(request, self.tools, self.cache)
-        return compiler.obtain(code, tuple(asked.values()))
+        return compiler.obtain(own, self.unit.device, tuple(asked.values()))
 
 
 def _name(instance: Instance, host: HostSide) -> str:
