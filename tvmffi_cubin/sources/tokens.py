@@ -23,7 +23,7 @@ _PIECE = re.compile(
     re.MULTILINE,
 )
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
-_BRACKETS = frozenset(("(", ")", "[", "]", "{", "}", "[["))
+_BRACKETS = frozenset(("(", ")", "[", "]", "{", "}", "[[", "<", "<<<", ">", ";"))
 _LINE = r'#line (\d+) "(.*)"'
 
 Token = tuple[str, str, int, int]
@@ -80,22 +80,34 @@ class Tokens:
         self.ends = [token[3] for token in found]
         self.partner: dict[int, int] = {}  # of opening brackets
         self.opening: dict[int, int] = {}  # of closing ones
-        self.angles: dict[int, int] = {}  # as far as `angle` was asked: what closes a `<`, or -1
+        self.angles: dict[int, int] = {}  # where they are brackets
+        self.angles_back: dict[int, int] = {}
         self._match()
 
     def _match(self) -> None:
         opened: list[tuple[str, int]] = []
         waiting = {")": 0, "]": 0, "}": 0}
+        angles: list[list[int]] = [[]]  # that are open, in each bracket that is
         brackets = [pair for pair in enumerate(self.texts) if pair[1] in _BRACKETS]
         for number, text in brackets:
-            if text not in waiting:
+            if text in ("<", "<<<"):
+                angles[-1] += [number] * len(text)
+            elif text == ">":
+                if angles[-1]:
+                    begin = angles[-1].pop()
+                    self.angles[begin], self.angles_back[number] = number, begin
+            elif text == ";":
+                angles[-1].clear()
+            elif text not in waiting:
                 for sign in text:
                     opened.append((_CLOSING[sign], number))
                     waiting[_CLOSING[sign]] += 1
+                    angles.append([])
             else:
                 wanted = ""
                 while waiting[text] and wanted != text:
                     wanted, begin = opened.pop()
+                    angles.pop()
                     waiting[wanted] -= 1
                     self.partner[begin], self.opening[number] = number, begin
 
@@ -108,41 +120,13 @@ class Tokens:
 
     def angle(self, number: int, end: int) -> int:
         """Return the number of the ``>`` that closes a ``<``; -1 where it is no bracket."""
-        if number not in self.angles:
-            self._match_angles(number)
-        close = self.angles[number]
+        close = self.angles.get(number, -1)
         return close if close < end else -1
-
-    def _match_angles(self, number: int) -> None:
-        """Note what closes a ``<`` and those behind it, so that each is looked at once."""
-        opened: list[int] = []
-        while number < len(self.texts):
-            text = self.texts[number]
-            if text == "<":
-                opened.append(number)
-            elif text == "<<<":
-                opened += [number] * 3
-            elif text == ">":
-                self.angles[opened.pop()] = number
-                if not opened:
-                    return
-            elif text in ("(", "[", "{", "[["):
-                number = self.close(number)
-            elif text in (";", "}", ")"):
-                break
-            number += 1
-        self.angles.update(dict.fromkeys(opened, -1))
 
     def angle_back(self, number: int, first: int) -> int:
         """Return the number of the ``<`` that a ``>`` closes; -1 where there is none."""
-        depth = 0
-        while number >= first:
-            text = self.texts[number]
-            depth += {">": 1, "<": -1}.get(text, 0)
-            if depth == 0:
-                return number
-            number = self.opening.get(number, number) - 1
-        return -1
+        begin = self.angles_back.get(number, -1)
+        return begin if begin >= first else -1
 
     def words(self, first: int, end: int) -> set[str]:
         """Return the words from one token up to another."""
