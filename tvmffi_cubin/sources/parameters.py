@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from .tokens import Tokens
@@ -24,41 +23,46 @@ _TYPES = _QUALIFIERS | {
     *("void", "bool", "char", "short", "int", "long", "float", "double", "signed"),
     *("unsigned", "auto", "size_t", "wchar_t", "__restrict__", "__restrict"),
 }
-_NO_TYPES = frozenset(("__restrict__", "__restrict", "__grid_constant__", "__extension__"))
 _ATTRIBUTES = ("__attribute__", "alignas", "__align__")
+_NO_TYPES = ("__restrict__", "__restrict", "__grid_constant__", "__extension__", *_ATTRIBUTES)
 
 
 def parameters(tokens: Tokens, brackets: tuple[int, int]) -> list[Parameter]:
     """Return the parameters between two brackets."""
     texts = tokens.texts
-    groups: list[list[int]] = [[]]
+    groups: list[list[range]] = [[]]  # of tokens, those in brackets together
     at, end = brackets[0] + 1, brackets[1]
     while at < end:
         last = at
         if texts[at] in ("(", "[", "{", "[["):
             last = min(tokens.close(at), end - 1)
         elif texts[at] == "<" and tokens.kinds[at - 1] == "word":
-            close = tokens.angle(at, end)
-            last = close if close > 0 else at
+            last = max(tokens.angle(at, end), at)
         if texts[at] == ",":
             groups.append([])
         elif tokens.kinds[at] != "line":
-            groups[-1] += range(at, last + 1)
+            groups[-1].append(range(at, last + 1))
         at = last + 1
     is_template = texts[brackets[0]] == "<"
     found = [_parameter(tokens, group, is_template) for group in groups if group]
     return [] if [(x.name, x.type_text) for x in found] == [("", "void")] else found
 
 
-def _parameter(tokens: Tokens, group: list[int], is_template: bool) -> Parameter:
+def _parameter(tokens: Tokens, pieces: list[range], is_template: bool) -> Parameter:
     texts, kinds = tokens.texts, tokens.kinds
-    outer = _outside_arguments(tokens, group)
-    equals = next((n for n, i in enumerate(group) if texts[i] == "=" and i in outer), len(group))
-    own = _without_attributes(tokens, group[:equals])
+    starts = [texts[piece.start] for piece in pieces]
+    own: list[int] = []
+    plain: list[int] = []  # before the bounds of an array
+    has_bounds = False
+    for piece, text in zip(pieces, starts[: [*starts, "="].index("=")], strict=False):
+        if text in (*_NO_TYPES, "[[") or (text == "(" and texts[piece.start - 1] in _ATTRIBUTES):
+            continue
+        has_bounds = has_bounds or (text == "[" and bool(own))
+        own += piece
+        plain += () if has_bounds else piece
     is_pack = any(texts[i] == "." for i in own)
     own = [i for i in own if texts[i] != "."]
-    bounds = next((n for n, i in enumerate(own) if n and texts[i] == "[" and i in outer), len(own))
-    plain = own[:bounds] or group[:1]
+    plain = [i for i in plain if texts[i] != "."] or [pieces[0].start]
     last, name = plain[-1], -1
     place = tokens.ends[own[-1]] if own else 0
     if texts[last] == ")":  # int (&x)[3], void (*f)(int)
@@ -71,35 +75,5 @@ def _parameter(tokens: Tokens, group: list[int], is_template: bool) -> Parameter
         if is_name and is_typed and len(plain) > 1:
             name = last
     type_text = tokens.joined([i for i in own if i != name])
-    return Parameter(
-        texts[name] if name >= 0 else "", type_text, is_pack, group[0], group[-1] + 1, place
-    )
-
-
-def _outside_arguments(tokens: Tokens, group: Sequence[int]) -> set[int]:
-    """Return the tokens that are in no template arguments."""
-    outer: set[int] = set()
-    behind = 0
-    for number in group:
-        if number < behind:
-            continue
-        outer.add(number)
-        if tokens.texts[number] == "<" and tokens.kinds[number - 1] == "word":
-            behind = tokens.angle(number, group[-1] + 1)
-    return outer
-
-
-def _without_attributes(tokens: Tokens, group: Sequence[int]) -> list[int]:
-    own: list[int] = []
-    behind = 0
-    for number in group:
-        text = tokens.texts[number]
-        if number < behind or text in _NO_TYPES:
-            continue
-        if text in _ATTRIBUTES and tokens.texts[number + 1] == "(":
-            behind = tokens.close(number + 1) + 1
-        elif text == "[[":
-            behind = tokens.close(number) + 1
-        else:
-            own.append(number)
-    return own
+    first, end = pieces[0].start, pieces[-1].stop
+    return Parameter(texts[name] if name >= 0 else "", type_text, is_pack, first, end, place)
