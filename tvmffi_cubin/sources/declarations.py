@@ -238,62 +238,46 @@ class _Reader:
         at = item.head
         skipped: set[int] = set()
         while at < end:
-            text = texts[at]
+            text, last = texts[at], at  # and the last token of what belongs to it
             is_open = item.params is None and item.equals is None
-            if text == ";":
-                at += 1
-                break
             if text == "}" or (text in _BEGINNINGS and self._is_behind_word(item, at)):
                 break
             if text in _WITH_PARENTHESES and self._at(at + 1) == "(":
-                close = tokens.close(at + 1)
-                skipped.update(range(at, close + 1))
-                at = close + 1
+                last = tokens.close(at + 1)
+                skipped.update(range(at, last + 1))
             elif text == "operator" and is_open:
                 item.names = ["operator"]
-                at = at + 3 if self._at(at + 1) == "(" else at + 1
-                while at < end and texts[at] not in ("(", ";"):
-                    at += 1
+                last = at + 2 if self._at(at + 1) == "(" else at
+                while last + 1 < end and texts[last + 1] not in ("(", ";"):
+                    last += 1
             elif text == "=":
                 item.equals = at if item.equals is None else item.equals
-                at += 1
             elif text == "<" and is_open and self.kinds[at - 1] == "word":
-                close = tokens.angle(at, end)
-                at = close + 1 if close > 0 else at + 1
+                last = max(tokens.angle(at, end), at)
             elif text == "(":
-                close = tokens.close(at)
+                last = tokens.close(at)
                 is_function = is_open or self._is_behind_macro(item, at)
-                if is_function and not self._is_pointer(at, close):
-                    item.params = (at, close)
-                at = close + 1
+                if is_function and not self._is_pointer(at, last):
+                    item.params = (at, last)
             elif text in ("[", "[["):
-                if text == "[[":
-                    skipped.update(range(at, tokens.close(at) + 1))
-                at = tokens.close(at) + 1
+                last = tokens.close(at)
+                skipped.update(range(at, last + 1) if text == "[[" else ())
             elif text == ":" and item.params and item.initialisers is None and not item.equals:
                 item.initialisers = at
-                at += 1
             elif text == "{":
-                close = tokens.close(at)
-                if item.equals is not None:
-                    at = close + 1
-                elif key is not None and item.params is None:
-                    item.kind, item.body = "class", (at, close)
-                    at = close + 1
-                elif item.params is not None:
-                    if item.initialisers is not None and self._is_member_value(item, at):
-                        at = close + 1
-                        continue
-                    item.kind, item.body = "function", (at, close)
-                    at = close + 1
-                    break
-                else:
-                    item.equals = at
-                    at = close + 1
-            else:
-                if text in _CLASSES and is_open and key is None:
-                    key = at
-                at += 1
+                last = tokens.close(at)
+                if item.equals is None and item.params is None:
+                    if key is None:
+                        item.equals = at
+                    else:
+                        item.kind, item.body = "class", (at, last)
+                elif item.equals is None and not self._is_member_value(item, at):
+                    item.kind, item.body = "function", (at, last)
+            elif text in _CLASSES and is_open and key is None:
+                key = at
+            at = last + 1
+            if text == ";" or item.kind == "function":
+                break
         item.end = min(max(at, item.first + 1), len(texts))
         self._name(item, key, skipped)
         return item
@@ -317,8 +301,9 @@ class _Reader:
         return is_name and self.texts[behind] not in _WORDS_AFTER_PARAMETERS
 
     def _is_member_value(self, item: Item, brace: int) -> bool:
+        """Whether a brace behind a constructor's colon is the value of a member."""
         before = brace - 1
-        if before <= (item.initialisers or 0):
+        if item.initialisers is None or before <= item.initialisers:
             return False
         text = self.texts[before]
         is_name = self.kinds[before] == "word" or text == ">"
@@ -419,14 +404,12 @@ class _Reader:
         at, last, is_value = item.head, "", False
         while at < item.end:
             text = self.texts[at]
-            if at in skipped:
+            close = self.tokens.angle(at, item.end) if text == "<" and not is_value else -1
+            if close > 0:
+                at = close
+            if at in skipped or close > 0:
                 at += 1
                 continue
-            if text == "<" and not is_value:
-                close = self.tokens.angle(at, item.end)
-                if close > 0:
-                    at = close + 1
-                    continue
             if text in ("=", "{", ",", ";", "[", ":"):
                 if last and not is_value:
                     names.append(last)

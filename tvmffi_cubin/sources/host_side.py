@@ -56,8 +56,8 @@ class _HostCut:
             if item.kind == "variable" and "__managed__" in item.words:
                 file, line = text.tokens.line(item.first)
                 raise ValueError(
-                    f"{file}:{line}: {item.name} is a __managed__ variable: only nvcc compiles "
-                    'that, pass compiler="nvcc"'
+                    f"{file}:{line}: {item.name} is a __managed__ variable\n"
+                    'Only nvcc compiles that: pass compiler="nvcc"'
                 )
         kept = text.reached(filter(self._is_root, top(text.items)), self._end)
         for item in top(text.items):
