@@ -81,7 +81,10 @@ def compile_mixed(wanted: Build, sources: Sources, given: Sequence[Image]) -> Mi
 def _units(request: Request, sources: Sources) -> tuple[MixedUnit, ...]:
     image = _image_name(request, sources)
     if len(sources.mixed) == 1:
-        return (MixedUnit(sources.mixed[0], sources.device, image, True),)
+        unit = sources.mixed[0]
+        if len((*unit, *sources.device)) == 1:  # messages call it as any source that is alone
+            unit = (unit[0]._replace(label=f"{request.name}.cu"),)
+        return (MixedUnit(unit, sources.device, image, True),)
     first = 2 if sources.device else 1
     return tuple(
         MixedUnit(unit, (), image if number == 1 else f"{image}_{number}", False)

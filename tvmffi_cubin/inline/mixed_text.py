@@ -59,13 +59,11 @@ def expand(
     tools: Toolset,
     cache: Cache,
     sources: Sequence[Source],
-    names: Sequence[str],
     arch: str,
 ) -> Expansion:
     """Run the host compiler's preprocessor over the sources of a unit, in order.
 
-    `names` is what messages call them; `arch` the architecture of the device's side, empty for the
-    host's.
+    `arch` is the architecture of the device's side, empty for the host's.
     """
     search = HeaderSearch(request, tools)
     folders = [x for source in sources for x in (source.folder, *source.further_folders) if x]
@@ -78,9 +76,7 @@ def expand(
     headers = _headers(request, tools, cache, command)
     command += ["-dI", "-imacros", os.fspath(headers.so)]
     command += [word for folder in dict.fromkeys(folders) for word in ("-iquote", folder)]
-    text = ""
-    for source, name in zip(sources, names, strict=True):
-        text += line_directive(name) + source.text.removeprefix("\ufeff") + "\n"
+    text = "".join(f"{line_directive(source.name)}{source.text}\n" for source in sources)
     with tempfile.TemporaryDirectory() as folder:
         unit, made = os.path.join(folder, "unit.cu"), os.path.join(folder, "unit.ii")
         with open(unit, "w", encoding="utf-8", errors="surrogateescape") as file:

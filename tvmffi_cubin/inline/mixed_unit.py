@@ -1,4 +1,4 @@
-"""`UnitBuilder`: a mixed unit preprocessed, cut, and compiled, one side beside the other."""
+"""`UnitBuilder`: a mixed unit preprocessed, cut, and compiled, first the host's side."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class UnitBuilder(NamedTuple):
     unit: MixedUnit
 
     def run(self) -> MixedParts:
-        """Preprocess both sides, cut them, and compile one beside the other.
+        """Preprocess both sides, cut them, and compile each.
 
         Raises
         ------
@@ -110,21 +110,13 @@ class UnitBuilder(NamedTuple):
     # ---- Texts ----
 
     def _expand(self, arch: str) -> Expansion:
-        names = [self._name(source) for source in self.unit.sources]
-        return expand(self.request, self.tools, self.cache, self.unit.sources, names, arch)
-
-    def _name(self, source: Source) -> str:
-        if source.path is not None:
-            return source.path
-        # As a source that is alone is called.
-        alone = len((*self.unit.sources, *self.unit.device)) == 1
-        return f"{self.request.name}.cu" if alone else source.name
+        return expand(self.request, self.tools, self.cache, self.unit.sources, arch)
 
     def _read(self, *texts: Expansion) -> Inputs:
         from .headers import HeaderSearch
 
         search = HeaderSearch(self.request, self.tools)
-        own = {self._name(source) for source in self.unit.sources if source.path is None}
+        own = {source.name for source in self.unit.sources if source.path is None}
         read = dict.fromkeys(file for text in texts for file in text.read if file not in own)
         return Inputs(tuple(read), search.hiding(read, self.unit.sources))
 
@@ -142,7 +134,7 @@ class UnitBuilder(NamedTuple):
         if any(name == "mma.h" for name, _ in text.libraries):
             headers += _OF_MMA  # which is not for the host, and brings them
         output = self.request.output if self.request.is_object else ""
-        shown = {self._name(x): x.text for x in self.unit.sources if x.path is None}
+        shown = {x.name: x.text for x in self.unit.sources if x.path is None}
         return HostCode(host.text, uses_ffi, headers, exports, host.variables, output, shown)
 
     def _exports(self, host: HostSide) -> tuple[tuple[str, str], ...]:
@@ -200,8 +192,7 @@ class UnitBuilder(NamedTuple):
             request = of_names(request, cuts[self.archs[0]].names)
         if any(map(needs_device_runtime, sides.values())):
             request = _with_device_runtime(request)
-        first = self.unit.sources[0]._replace(label=self._name(self.unit.sources[0]))
-        checks = "".join(map(_check, asked, asked.values()))
+        first, checks = self.unit.sources[0], "".join(map(_check, asked, asked.values()))
         own = {arch: first._replace(text=f"{text}{checks}") for arch, text in sides.items()}
         compiler = DeviceCompiler(request, self.tools, self.cache)
         return compiler.obtain(own, self.unit.device, tuple(asked.values()))
