@@ -53,7 +53,7 @@ def test_what_headers_have_is_found_whoever_includes_them(here, text, found):
     (here / "deep.hpp").write_text(text)
     (here / "k.h").write_text('#include "deep.hpp"\n')
     made, _ = inline(here, "int f();")
-    assert header_code([Source('#include "k.h"\n')], made) == found
+    assert header_code(Source('#include "k.h"\n'), made) == found
 
 
 def test_a_source_that_hands_its_kernels_to_a_header_s_launch_is_mixed(here):

@@ -16,8 +16,7 @@ def cccl(tmp_path):
     return str(tmp_path)
 
 
-OWN = {"float.h", "stdint.h", "algorithm", "array", "cstddef", "limits", "tuple"}
-OWN |= {"type_traits", "utility"}
+OWN = {"float.h", "stdint.h", "algorithm", "array", "cstddef", "limits", "type_traits", "utility"}
 
 
 @pytest.mark.parametrize(
@@ -29,7 +28,8 @@ OWN |= {"type_traits", "utility"}
         ("std::optional<int> x; std::plus<int> y; std::span<int> z;", ["functional", "optional"]),
         ("#include <cuda/std/optional>\nstd::optional<int> x;", []),
         # Templates by name alone: with all of CCCL's in std, what ours have would be ambiguous.
-        ("using namespace std; int next, size; optional<int> x;", ["optional"]),
+        ("using namespace std; int next, size; optional<int> x;", ["optional", "tuple"]),
+        ("auto t = std::make_tuple(1);", ["tuple"]),
     ],
 )
 def test_headers_are_those_that_declare_what_is_named(text, headers, cccl):

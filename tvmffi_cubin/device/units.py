@@ -83,7 +83,7 @@ def _is_header(source: Source, request: Request) -> bool:
         return False
     if any(found.is_shared for found in facts.definitions):
         return False
-    return not header_code((source,), request).kernels
+    return not header_code(source, request).kernels
 
 
 # Instances

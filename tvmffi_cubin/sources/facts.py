@@ -219,19 +219,12 @@ def _launches(tokens: Tokens, items: list[Item]) -> Iterator[LaunchSite]:
 def _uses_host(tokens: Tokens, words: frozenset[str]) -> bool:
     if "EMBED_CUBIN" in words or any(word.startswith(_HOST_NAMES) for word in words):
         return True
-    if words.isdisjoint(scope[0] for scope in _HOST_SCOPES):
-        return False
     texts = tokens.texts
-    return any(
-        texts[number : number + len(scope)] == scope
-        for number in range(len(texts))
-        for scope in _HOST_SCOPES
-    )
+    starts = [number for number, text in enumerate(texts) if text in ("torch", "tvm", "at")]
+    return any(texts[x : x + len(scope)] == scope for x in starts for scope in _HOST_SCOPES)
 
 
 def _exports(tokens: Tokens) -> Iterator[str]:
-    if not ("TVM_FFI_DLL" in tokens.source or _EXPORT_SYMBOL in tokens.source):
-        return
     for number, text in enumerate(tokens.texts):
         if text == _EXPORT_MACRO and tokens.texts[number + 1 : number + 2] == ["("]:
             yield from tokens.texts[number + 2 : number + 3]

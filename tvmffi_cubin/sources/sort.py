@@ -105,8 +105,9 @@ def sort_sources(request: Request) -> Sources:
     if wrappers or own or not (device or mixed):
         wrappers += _of_kinds(request.files.cuda, files, ["preamble"])
     own += [HostFile(source, "cuda") for source in wrappers]
-    hosts = [x for x in map(_facts, request.cuda_sources) if is_mixed or x.kind == "host"]
-    hosts += map(_facts, request.cpp_sources)
+    found = [read(source.text) for source in request.cuda_sources]
+    hosts = [facts for facts in found if is_mixed or facts.kind == "host"]
+    hosts += (read(source.text) for source in request.cpp_sources)
     return Sources(
         device=tuple(device),
         cuda_host=tuple(host),
@@ -116,10 +117,6 @@ def sort_sources(request: Request) -> Sources:
         has_binaries=bool(request.files.binaries),
         host_functions=tuple(x.qualified for facts in hosts for x in facts.functions),
     )
-
-
-def _facts(source: Source) -> SourceFacts:
-    return read(source.text)
 
 
 def _numbered(file: str, sources: Sequence[Source]) -> tuple[HostSource, ...]:
@@ -138,7 +135,7 @@ def _kinds(sources: Sequence[Source], request: Request, *, has_kernels: bool) ->
     """
     if request.is_by_nvcc:  # which takes the kernels out of host code
         return ["host"] * len(sources)
-    found = [*map(_facts, sources)]
+    found = [read(source.text) for source in sources]
     # Where something else brings kernels, launches tell: a wrapper may share a header with the
     # kernels that it launches as `CubinKernel`, for NVRTC's sake.
     is_all = not (has_kernels or request.images) and all(x.kind == "host" for x in found)
@@ -151,7 +148,7 @@ def _kinds(sources: Sequence[Source], request: Request, *, has_kernels: bool) ->
     for source, facts in zip(sources, found, strict=True):
         kind = facts.kind
         is_asked = kind == "host" or any(function.defined for function in facts.functions)
-        headers = header_code((source,), request) if is_asked else HeaderCode()
+        headers = header_code(source, request) if is_asked else HeaderCode()
         if kind == "host" and not (facts.kernels or facts.functions or facts.uses_host):
             # Of a file that includes kernels, these are all.
             has_own = headers.kernels and source.path is not None
@@ -177,7 +174,7 @@ def _is_for_others(source: Source, facts: SourceFacts, request: Request) -> bool
     if facts.kind != "device" or not request.is_object or request.functions is not None:
         return False
     kernels = any(kernel.defined and not kernel.template_params for kernel in facts.kernels)
-    return not (kernels or header_code((source,), request).kernels)
+    return not (kernels or header_code(source, request).kernels)
 
 
 def _is_mixed(facts: SourceFacts, wanted: set[str]) -> bool:
@@ -200,32 +197,29 @@ class HeaderCode(NamedTuple):
     launches: bool = False  # in host functions
 
 
-def header_code(sources: Sequence[Source], request: Request) -> HeaderCode:
-    """Return what is in the headers that sources include, directly or not, in any branch."""
-    has_includes = request.cuda_cflags or any("include" in source.text for source in sources)
-    if not (sources and has_includes):
+def header_code(source: Source, request: Request) -> HeaderCode:
+    """Return what is in the headers that a source includes, directly or not, in any branch."""
+    if not (request.cuda_cflags or "include" in source.text):
         return HeaderCode()
     from ..cuda.options import preprocessor_flags
     from ..host import include_scan
 
     flags = preprocessor_flags(request.cuda_cflags)
-    texts: dict[str, str] = {}
-    for source in sources:
-        found = include_scan.scan(
-            (flags.first_lines, source.text),
-            (*flags.folders, *request.include_paths, *source.further_folders),
-            directory=source.folder,
-            defines=flags.macros,
-        )
-        texts.update((path, _text(path)) for path in found.read if path not in texts)
-    own = (re.findall(_MACRO, text) for text in texts.values() if _KERNEL in text)
+    found = include_scan.scan(
+        (flags.first_lines, source.text),
+        (*flags.folders, *request.include_paths, *source.further_folders),
+        directory=source.folder,
+        defines=flags.macros,
+    )
+    texts = [*map(_text, found.read)]
+    own = (re.findall(_MACRO, text) for text in texts if _KERNEL in text)
     names = {_KERNEL}.union(*own)
     kernel = re.compile(rf"\b(?:{'|'.join(names)})\b")
     return HeaderCode(
-        any(kernel.search(text) and names & read(text).words for text in texts.values()),
+        any(kernel.search(text) and names & read(text).words for text in texts),
         any(
             "<<<" in text and any(launch.in_host for launch in read(text).launches)
-            for text in texts.values()
+            for text in texts
         ),
     )
 
