@@ -91,9 +91,8 @@ class UnitBuilder(NamedTuple):
         code = self._host_code(host, host_text)
         compiler = HostCompiler(self.request, self.tools, self.cache)
         runtime = Later(partial(compiler.runtime, code))
-        compiling = Later(partial(compiler.obtain, code))
-        cuts = {arch: DeviceCut(text.text) for arch, text in texts.items()}
-        compiled = compiling.result()
+        reading = Later(lambda: {arch: DeviceCut(text.text) for arch, text in texts.items()})
+        compiled, cuts = compiler.obtain(code), reading.result()
         asked = {x: _name(x, host) for x in named(compiled.facts["stubs"])}
         image, files, symbols = None, Inputs(), {}
         if asked or any(x.has_code for x in cuts.values()) or not self._may_be_elsewhere:
