@@ -184,34 +184,31 @@ class _Expander:
     def run(self, tokens: Sequence[Token], hidden: frozenset[str]) -> list[Token]:
         """Return tokens with macros expanded, but for those that are `hidden`."""
         made: list[Token] = []
-        values: list[str] = []
         at = 0
         while at < len(tokens):
-            token = tokens[at]
-            _, name, place, _ = token
+            _, name, place, _ = token = tokens[at]
             at += 1
-            is_macro = name in self.macros and name not in hidden and len(hidden) <= _DEEPEST
-            values, behind = [], at
-            if is_macro and self.left >= 0 and self.macros[name].names is not None:
-                values, behind = self._arguments(tokens, at)
-                is_macro = behind > at
-            if not is_macro or self.left < 0:
+            macro = None if name in hidden or len(hidden) > _DEEPEST else self.macros.get(name)
+            found = None
+            if macro is not None and self.left >= 0:
+                found = ([], at) if macro.names is None else self._arguments(tokens, at)
+            if macro is None or found is None:
                 made.append(token)
                 continue
-            at = behind
-            inner = lex(_substitute(self.macros[name], values))
+            values, at = found
+            inner = lex(_substitute(macro, values))
             self.left -= len(inner) + 1
             made += self.run([(*x[:2], place, place) for x in inner], hidden | {name})
         return made
 
-    def _arguments(self, tokens: Sequence[Token], at: int) -> tuple[list[str], int]:
-        """Return the arguments in parentheses, and the number of what follows; else `at`."""
+    def _arguments(self, tokens: Sequence[Token], at: int) -> tuple[list[str], int] | None:
+        """Return the arguments in parentheses, and the number of what follows."""
         values: list[list[str]] = [[]]
         depth = 0
         for number in range(at, len(tokens)):
             text = tokens[number][1]
             if number == at and text != "(":
-                return [], at
+                return None
             depth += _BRACKETS.get(text, 0)
             if depth == 0:
                 return [" ".join(value) for value in values], number + 1
@@ -220,7 +217,7 @@ class _Expander:
             elif number > at:
                 values[-1].append(text)
         self.left -= len(tokens) - at
-        return [], at
+        return None
 
 
 def _substitute(macro: _Macro, values: list[str]) -> str:
