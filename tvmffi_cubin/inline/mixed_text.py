@@ -44,7 +44,6 @@ _HOST_ONLY = re.compile(
     r"(?:nvtx|nvToolsExt|npp|nccl|cuda_profiler|cuda[A-Z]|cuda_\w+_interop|cuda_runtime|cuda\.h"
     r"|thrust/(?:device|host)_vector|nvrtc|nvJitLink|cudnn|nvml)"
 )
-_ERROR = re.compile(r"^(?P<file>[^\s:][^\n:]*):\d+:(?:\d+:)? (?P<fatal>fatal )?error: ", re.M)
 _MISSING = re.compile(r"error: '?(?P<header>[^\s':]+)(?:: No such file|' file not found)")
 _ARCH = re.compile(r"(?:sm|compute)_(\d+)([af]?)\Z")
 
@@ -81,8 +80,7 @@ def expand(
         unit, made = os.path.join(folder, "unit.cu"), os.path.join(folder, "unit.ii")
         with open(unit, "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(text)
-        _run(request, tools, [*command, unit, "-o", made])
-        output = _read(made)
+        output = _preprocessed(request, [*command, unit], made)
     cuda = tuple(f"{x}/" for x in tools.cuda_include_dirs)
 
     def is_kept(name: str, path: str) -> bool:
@@ -96,13 +94,10 @@ def expand(
     # The unit's own folder is none of the user's.
     # nvcc cuts what -isystem names, too; gcc knows /usr/include before anybody names it.
     own = {*preprocessor_flags(search.cuda_flags).folders} - {"/usr/include"}
-    found = expansion(output, is_kept, (*_libraries(tools), folder), own)
+    libraries = (*tools.cuda_include_dirs, str(tools.tvm_ffi.include), str(tools.include), folder)
+    found = expansion(output, is_kept, libraries, own)
     read = (path for path in found.read if path not in (unit, os.fspath(headers.so)))
     return found._replace(read=(*Inputs.of(headers, tools.roots).read, *read))
-
-
-def _libraries(tools: Toolset) -> tuple[str, ...]:
-    return (*tools.cuda_include_dirs, str(tools.tvm_ffi.include), str(tools.include))
 
 
 def _headers(request: Request, tools: Toolset, cache: Cache, command: Sequence[str]) -> Entry:
@@ -118,8 +113,8 @@ def _define(request: Request, tools: Toolset, command: Sequence[str], folder: Pa
         (folder / "headers").write_text(text)
         made = os.fspath(folder / _MACROS)
         unit = os.fspath(folder / "headers")
-        _run(request, tools, [*command, "-dM", *options, unit, "-o", made])
-        return dict.fromkeys(_read(made).splitlines())
+        text = _preprocessed(request, [*command, "-dM", *options, unit], made)
+        return dict.fromkeys(text.splitlines())
 
     depfile = folder / "headers.d"
     predefined = macros("")
@@ -130,17 +125,24 @@ def _define(request: Request, tools: Toolset, command: Sequence[str], folder: Pa
     return tools.product(_MACROS, Inputs(read, hidden_by(request.include_paths, read)))
 
 
-def _run(request: Request, tools: Toolset, command: Sequence[str]) -> None:
+def _preprocessed(request: Request, command: Sequence[str], made: str) -> str:
+    """Run a preprocessor, and return what it has written to a file."""
+    command = [*command, "-o", made]
     status, errors = process.run(command, environment=build_environment(), is_long=True)
-    if status != 0:
-        _check(request, command, errors, _libraries(tools))
+    if status == 0:
+        with open(made, encoding="utf-8", errors="surrogateescape") as opened:
+            return opened.read()
+    hints, missing = torch_hints(errors), _MISSING.search(errors)
+    if missing and not hints:
+        from ..cuda.hints import wheel_hint
+        from ..cuda.libraries import find_cuda
 
-
-def _read(file: str) -> str:
-    if not os.path.exists(file):
-        return ""
-    with open(file, encoding="utf-8", errors="surrogateescape") as opened:
-        return opened.read()
+        header = missing["header"]
+        where = f"name the folder of {header} in extra_include_paths"
+        hints = [wheel_hint(header, find_cuda()) or where]
+    lines = (f"{request.name}: the preprocessor fails:", shortened(errors.rstrip()))
+    text = "\n".join((*lines, *(f"Hint: {hint}" for hint in hints)))
+    raise BuildError(text, command=" ".join(command), output=errors, directory="")
 
 
 def _macros(arch: str) -> list[str]:
@@ -160,25 +162,3 @@ def _macros(arch: str) -> list[str]:
         if kind:
             macros.append(f"__CUDA_ARCH_FAMILY_SPECIFIC__={number}0")
     return macros
-
-
-def _check(request: Request, command: Sequence[str], errors: str, libraries: Sequence[str]) -> None:
-    """Raise the errors of a preprocessor, but for those that libraries make of our macros."""
-    found = [
-        match
-        for match in _ERROR.finditer(errors)
-        if match["fatal"] or not match["file"].startswith(tuple(libraries))
-    ]
-    if not found:
-        return
-    hints, missing = torch_hints(errors), _MISSING.search(errors)
-    if missing and not hints:
-        from ..cuda.hints import wheel_hint
-        from ..cuda.libraries import find_cuda
-
-        header = missing["header"]
-        where = f"name the folder of {header} in extra_include_paths"
-        hints = [wheel_hint(header, find_cuda()) or where]
-    lines = (f"{request.name}: the preprocessor fails:", shortened(errors.rstrip()))
-    text = "\n".join((*lines, *(f"Hint: {hint}" for hint in hints)))
-    raise BuildError(text, command=" ".join(command), output=errors, directory="")
