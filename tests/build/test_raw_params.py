@@ -184,12 +184,12 @@ def test_types_that_a_symbol_spells_are_known(overloads, driver_stub):
         "f(const float* arg0, Some arg1, Color arg2, unsigned char arg3, bool arg4)"
     )
     x = cuda_array(driver_stub, 4)
-    f(x, struct.pack("ii", 1, 2), 1, 255, True)
+    f(x, struct.pack("ii", 1, 2), struct.pack("i", 1), 255, True)
     assert driver_stub.launches()[0].values("PqIB?") == (x.data_ptr, 1 + (2 << 32), 1, 255, True)
     with pytest.raises(TypeError, match="got a tensor of dtype int32 .*, wanted float32"):
-        f(cuda_array(driver_stub, 4, "int32"), bytes(8), 1, 255, True)
+        f(cuda_array(driver_stub, 4, "int32"), bytes(8), bytes(4), 255, True)
     with pytest.raises(TypeError, match="arg3: unsigned char.: got None, wanted an int"):
-        f(x, bytes(8), 1, None, True)
+        f(x, bytes(8), bytes(4), None, True)
     assert loaded(overloads, "ns::t<double>").signature == "f(double arg0)"
 
 

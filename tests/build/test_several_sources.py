@@ -184,10 +184,10 @@ def test_of_broken_units_the_first_ones_own_log_is_shown(lto):
     assert caught.value.source.endswith(f"\n{broken}")
 
 
-def test_a_unit_that_needs_a_declaration_is_told_which():
+def test_a_unit_that_needs_a_declaration_is_told_so():
     message = refusal(HEADER, SCALE, USE.replace("__device__ Real scaled(Real x);", ""))
     assert 'identifier "scaled" is undefined' in message
-    assert "Hint: cuda_sources[1] has scaled, but sources of a list are compiled" in message
+    assert "Hint: sources of a list are compiled separately: declare here" in message
 
 
 # Units that do not link

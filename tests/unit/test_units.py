@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tvmffi_cubin.device.units import Unit, make_units, other_units_hints
+from tvmffi_cubin.device.units import Unit, make_units
 from tvmffi_cubin.inline.request import make_request
 from tvmffi_cubin.sources.source import Source
 
@@ -57,19 +57,6 @@ def test_what_others_could_refer_to_is_a_unit(text: str):
     assert [unit.text for unit in units(text, FUNCTION)] == [text, FUNCTION]
 
 
-def test_headers_behind_all_units_or_alone_are_compiled_once():
-    (only,) = units(KERNEL, "#define A 1")
-    assert only.text == f'#line 1 "s0"\n{KERNEL}\n#line 1 "s1"\n#define A 1'
+def test_headers_alone_are_compiled_once():
     (only,) = units("#define A 1", FUNCTION.replace("int", "static int"))
     assert (only.name, only.text.count("#line")) == ("s1", 2)
-
-
-def test_a_name_that_another_unit_has_gets_a_hint():
-    first, second = units(FUNCTION + "\n#define WIDTH 3", KERNEL)
-    log = (
-        's1(1): error: identifier "one" is undefined\ns1(1): error: identifier "WIDTH" is undefined'
-    )
-    declare, move = other_units_hints(log, second, (first, second))
-    assert declare.startswith("s0 has one, but sources of a list are compiled separately")
-    assert move.startswith("s0 has WIDTH, but sources of a list are compiled separately")
-    assert other_units_hints(log, first, (first, second)) == []

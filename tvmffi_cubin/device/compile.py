@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..cuda import nvrtc
 from ..cuda.arch import is_ptx, number_of
@@ -17,15 +17,13 @@ from ..kernels.cubin import Cubin
 from ..kernels.demangle import squeeze
 from ..sources.facts import KernelFact
 from ..sources.source import DEVICE_IMAGE, Source
-from .probe import Probe, Types, is_own, plan
-from .units import Unit, make_units, other_units_hints, wanted_instances, with_hints
+from .probe import Probe, plan
+from .units import SEPARATE, Unit, make_units, wanted_instances, with_hints
 
 if TYPE_CHECKING:
     from ..inline.request import Request
     from .image import Image
     from .signature import KernelSignature
-
-_Value = TypeVar("_Value")
 
 
 def compile_device(request: Request, sources: tuple[Source, ...], archs: tuple[str, ...]) -> Image:
@@ -42,13 +40,11 @@ def compile_device(request: Request, sources: tuple[Source, ...], archs: tuple[s
 
 
 def joined(images: Sequence[Image]) -> Image:
-    """Return the fatbin of images; of a kernel's parameters says the first that knows them."""
+    """Return the fatbin of images, each of which may have kernels of its own."""
     from ..cuda.nvfatbin import join
 
     cubin = join([image.cubin for image in images])
-    every = [signature for image in reversed(images) for signature in image.signatures]
-    found = {x.kernel.name: x for x in every}
-    found.update({x.kernel.name: x for x in every if not x.problem})
+    found = {x.kernel.name: x for image in reversed(images) for x in image.signatures}
     signatures = tuple(found[x.name]._replace(kernel=x) for x in cubin.kernels)
     return images[0]._replace(cubin=cubin, signatures=signatures)
 
@@ -95,8 +91,7 @@ class _Compiler(NamedTuple):
         done = in_parallel(build, self.units)
         is_linked = self.target_type in ("relocatable", "ltoir")
         cubin = self._link(done) if is_linked else done[0].cubin
-        names = _agreed([one.cubin.lowered_names for one in done])
-        names = {name: symbol for name, symbol in names.items() if not is_own(name)}
+        names = {x: y.cubin.lowered_names[x] for y in done for x in homes.get(y.unit.name, ())}
         cubin = dataclasses.replace(cubin, lowered_names=names)
         # NVRTC has worked meanwhile without what only its result needs.
         from .image import Image
@@ -122,17 +117,17 @@ class _Compiler(NamedTuple):
     ) -> CompileError | ValueError:
         """Return the error for a unit that does not compile, or of which an instance is none."""
         if not wanted:
-            return with_hints(error, other_units_hints(error.log, unit, self.units))
+            is_missing = len(self.units) > 1 and "is undefined" in error.log
+            return with_hints(error, [SEPARATE]) if is_missing else error
         self._build(unit, Probe())  # raises the unit's own errors
         if "detected during" in error.log or "nv_mangled_name" not in error.log:
             return error  # NVRTC found the template, and something wrong in its body
-        kernels = (kernel.qualified for unit in self.units for kernel in unit.facts.kernels)
+        kernels = dict.fromkeys(x.qualified for unit in self.units for x in unit.facts.kernels)
         # NVRTC quotes what it cannot read, and not what it can.
         failed = [name for name in wanted if f"nv_mangled_name {name}\n" in error.log] or wanted
         return ValueError(
             f"{', '.join(map(repr, failed))}: no instance of the source's kernels, which are: "
-            f"{', '.join(dict.fromkeys(kernels)) or 'none'}; that of an embedded image is named "
-            f"with it, Launch(image=...). NVRTC says:\n{error.log}"
+            f"{', '.join(kernels) or 'none'}. NVRTC says:\n{error.log}"
         )
 
     def _compile(
@@ -184,26 +179,25 @@ class _Compiler(NamedTuple):
         """Return the kernels of an image; NVRTC is asked once more where types are not known."""
         from .signature import resolve
 
-        facts, types = _facts(self.units), _types(done)
-        has_libraries = bool(self.request.device_libraries)
-        own = {*cubin.lowered_names.values()}
-        if has_libraries and self.target_type == "relocatable":
-            own |= {kernel.name for one in done for kernel in one.cubin.kernels}
-
-        def found() -> list[KernelSignature]:
-            return [
-                x._replace(from_library=has_libraries and not (x.line or x.kernel.name in own))
-                for x in resolve(cubin, facts, types)
-            ]
-
-        signatures = found()
+        facts = _facts(self.units)
+        types = {k: v for one in done for k, v in one.probe.types(one.cubin.lowered_names).items()}
+        signatures = resolve(cubin, facts, types)
+        if self.request.device_libraries:
+            own = {*cubin.lowered_names.values(), *(x.kernel.name for x in signatures if x.line)}
+            if self.target_type == "relocatable":
+                own |= {kernel.name for one in done for kernel in one.cubin.kernels}
+            signatures = [x._replace(from_library=x.kernel.name not in own) for x in signatures]
         unknown = [x.name.display for x in signatures if x.problem and not x.from_library]
         if not unknown:
             return signatures
         qualified = {fact.name: fact.qualified for fact in facts if fact.extern_c}
-        more = Probe({qualified.get(name, name): squeeze(name) for name in unknown})
-        types = {**_types([self._build(unit, more) for unit in self.units]), **types}
-        return found()
+        more = Probe(tuple(qualified.get(name, name) for name in unknown))
+        for one in [self._build(unit, more) for unit in self.units]:
+            types |= one.probe.types(one.cubin.lowered_names)
+        known = resolve(cubin, facts, types)
+        return [
+            x._replace(from_library=y.from_library) for x, y in zip(known, signatures, strict=True)
+        ]
 
 
 def _facts(units: Sequence[Unit]) -> list[KernelFact]:
@@ -213,18 +207,3 @@ def _facts(units: Sequence[Unit]) -> list[KernelFact]:
         facts += [kernel._replace(line=lines + kernel.line) for kernel in unit.facts.kernels]
         lines += len(unit.text) + 1
     return facts
-
-
-def _types(done: Sequence[_Compiled]) -> Types:
-    """Return what the units' compilers told; not by a name that is one of kernels in several."""
-    homes: Counter[str] = Counter()
-    for one in done:
-        homes.update({squeeze(x.qualified) for x in one.unit.facts.kernels if x.defined})
-    known = _agreed([one.probe.types(one.cubin.lowered_names) for one in done])
-    return {name: types for name, types in known.items() if homes[name] < 2}
-
-
-def _agreed(several: Sequence[Mapping[str, _Value]]) -> dict[str, _Value]:
-    """Return one mapping of several, without what is not the same in each that has it."""
-    every = {name: value for one in several for name, value in one.items()}
-    return {k: v for k, v in every.items() if all(one.get(k, v) == v for one in several)}

@@ -59,16 +59,8 @@ def given_images(request: Request, archs: tuple[str, ...]) -> tuple[Image, ...]:
     return tuple(images)
 
 
-def with_own(
-    images: Sequence[Image], request: Request, compiled: Mapping[str, Image]
-) -> tuple[Image, ...]:
+def with_own(images: Sequence[Image], compiled: Mapping[str, Image]) -> tuple[Image, ...]:
     """Return the images of the device sources, by their names, and those that were given."""
-    for name in compiled:
-        if name in request.images:
-            raise ValueError(
-                f"{request.images[name].name} is an image called {name!r}, the name that the "
-                "device sources' own image has: rename it"
-            )
     return (*(image._replace(name=name) for name, image in compiled.items()), *images)
 
 
@@ -95,10 +87,6 @@ def given_image(name: str, given: Cubin) -> Image:
 
 def _signatures(cubin: Cubin, kernels: Sequence[Kernel]) -> tuple[KernelSignature, ...]:
     """Return the kernels of an image, as far as they are known."""
-    symbols = [kernel.name for kernel in kernels]
-    if unknown := sorted(cubin.signatures.keys() - symbols):
-        raise ValueError(
-            f"Cubin.signatures has {unknown[0]!r}, which is no kernel of the image; it has: "
-            f"{', '.join(symbols) or 'none'}"
-        )
+    if unknown := cubin.signatures.keys() - {kernel.name for kernel in kernels}:
+        raise ValueError(f"Cubin.signatures has {min(unknown)!r}, which is no kernel of the image")
     return tuple(given_signature(kernel, cubin.signatures.get(kernel.name)) for kernel in kernels)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from ..kernels.demangle import demangle, split_list, squeeze
+from ..kernels.demangle import demangle, split_list
 from ..sources.facts import KernelFact
 
 # A probe is a variable template over the kernel's function type: its mangled name spells the type
@@ -30,18 +30,13 @@ _EXPRESSION = "&tvmffi_cubin_probe<tvmffi_cubin_function<decltype({})>::tvmffi_c
 _LOWERED = "tvmffi_cubin_probe<void ("
 
 Types = dict[str, tuple[str, ...]]
-"""What kernels take, by symbol or by squeezed expression."""
+"""What kernels take, by symbol."""
 
 
 class Probe(NamedTuple):
-    """Kernels to ask about, as code at the end of the source names them.
+    """Kernels to ask about, as code at the end of the source names them."""
 
-    Each comes with its symbol, where that is known before, or its squeezed expression. Those that
-    are `hidden` NVRTC drops unless it is asked for their names.
-    """
-
-    kernels: Mapping[str, str] = {}
-    hidden: tuple[str, ...] = ()
+    kernels: tuple[str, ...] = ()
 
     @property
     def epilogue(self) -> str:
@@ -50,18 +45,17 @@ class Probe(NamedTuple):
 
     @property
     def name_expressions(self) -> tuple[str, ...]:
-        """What is to be lowered."""
-        return (*self.hidden, *map(_EXPRESSION.format, self.kernels))
+        """What is to be lowered: kernels, which NVRTC may drop otherwise, and their types."""
+        return (*self.kernels, *map(_EXPRESSION.format, self.kernels))
 
     def types(self, lowered_names: Mapping[str, str]) -> Types:
         """Return what NVRTC told."""
         found: Types = {}
-        for kernel, key in self.kernels.items():
+        for kernel in self.kernels:
             text = demangle(lowered_names.get(_EXPRESSION.format(kernel), ""))
             if text.startswith(_LOWERED):
                 types = tuple(split_list(text[len(_LOWERED) : -len(")>")]))
-                key = lowered_names.get(kernel, key)
-                found[key] = () if types == ("void",) else types
+                found[lowered_names[kernel]] = () if types == ("void",) else types
         return found
 
     def surviving(self, log: str) -> Probe:
@@ -69,44 +63,27 @@ class Probe(NamedTuple):
 
         NVRTC quotes every name expression that fails. Where it quotes none, nothing is left.
         """
-        failed = {
-            kernel
-            for kernel in self.kernels
-            if _EXPRESSION.format(kernel) in log or f"nv_mangled_name {kernel}\n" in log
-        }
-        if not failed:
-            return Probe()
-        return Probe(
-            {kernel: key for kernel, key in self.kernels.items() if kernel not in failed},
-            tuple(name for name in self.hidden if name not in failed),
-        )
 
+        def has_failed(kernel: str) -> bool:
+            return _EXPRESSION.format(kernel) in log or f"nv_mangled_name {kernel}\n" in log
 
-def is_own(name: str) -> bool:
-    """Whether a name expression is a probe's."""
-    return name.startswith(_EXPRESSION[:20])
+        left = tuple(kernel for kernel in self.kernels if not has_failed(kernel))
+        return Probe(left if left != self.kernels else ())
 
 
 def plan(kernels: Iterable[KernelFact], wanted: Iterable[str]) -> Probe:
     """Return the probe for a source's kernels and for the template instances that are wanted."""
-    kernels = [*kernels]
-    counts = Counter(kernel.qualified for kernel in kernels if kernel.defined)
-    templates = {kernel.qualified for kernel in kernels if kernel.template_params}
-
-    def can_be_named(kernel: KernelFact) -> bool:
-        if not kernel.defined or kernel.template_params:
-            return False
-        if "<" in kernel.name:
-            # Inside a namespace the arguments may be names that only mean something there.
-            return not kernel.namespaces
-        # The name of overloads, or of a function beside a template, stands for no single type.
-        return kernel.extern_c or (
-            counts[kernel.qualified] == 1 and kernel.qualified not in templates
-        )
-
-    named = [*filter(can_be_named, kernels)]
+    defined = [kernel for kernel in kernels if kernel.defined]
+    # A name that others have too stands for no single type. Inside a namespace the arguments of an
+    # instance may be names that only mean something there.
+    counts = Counter(kernel.qualified for kernel in defined)
+    named = [
+        kernel.qualified
+        for kernel in defined
+        if not kernel.template_params
+        and (kernel.extern_c or counts[kernel.qualified] == 1)
+        and not ("<" in kernel.name and kernel.namespaces)
+    ]
     # `&x` and casts are of variables or overloads.
-    asked = {x: squeeze(x) for x in wanted if x.strip()[:1] not in ("&", "(")}
-    asked |= {x.qualified: x.name if x.extern_c else squeeze(x.qualified) for x in named}
-    hidden = dict.fromkeys(x.qualified for x in named if x.internal or "<" in x.name)
-    return Probe(asked, tuple(hidden))
+    asked = [name for name in wanted if name.strip()[:1] not in ("&", "(")]
+    return Probe(tuple(dict.fromkeys((*asked, *named))))

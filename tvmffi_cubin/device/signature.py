@@ -1,8 +1,7 @@
 """`KernelSignature`: a kernel of an image with what is known of its parameters.
 
 Types are those that NVRTC tells, that a symbol spells, or that somebody declares; names are the
-source's or declared ones. What cannot be known is no guess: the signature then carries a `problem`
-that says what to declare.
+source's or declared ones. Where the types are not known, a `problem` says so.
 """
 
 from __future__ import annotations
@@ -10,17 +9,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from itertools import zip_longest
 from typing import NamedTuple
 
 from ..kernels.cubin import Cubin, Kernel
 from ..kernels.demangle import FunctionName, function_name, spelled_types, squeeze
 from ..kernels.types import CxxType, Param, parse_params, parse_type, sized_type
 from ..sources.facts import KernelFact
-from ..sources.parameters import Parameter
 from .probe import Types
-
-_BY_SIZE = {1: "int8_t", 2: "int16_t", 4: "int", 8: "void*"}
 
 
 class KernelSignature(NamedTuple):
@@ -71,63 +66,50 @@ def _resolved(
     kernel: Kernel, declared: Mapping[str, Sequence[KernelFact]], known: Types
 ) -> KernelSignature:
     name = function_name(kernel.name)
-    types = known.get(kernel.name, known.get(squeeze(name.display), spelled_types(name)))
-    fact = _fact(kernel, name, types, declared)
-    written = (fact.params if fact else None) or ()
-    texts = [param.type_text for param in written] if types is None else types
-    names = [f"arg{i}" for i in range(max(len(texts), len(kernel.param_sizes)))]
-    names = [x.name if x and _is_named(x) else name for x, name in zip_longest(written, names)]
-    is_named = len(written) == len(names) and all(map(_is_named, written))
-    made = KernelSignature(kernel, name, names_known=is_named, line=fact.line if fact else None)
-    try:
-        if types is None and fact is None:
-            raise ValueError("neither the compiler nor the source tells its parameters' types")
-        params = [Param(name, parse_type(text)) for name, text in zip(names, texts, strict=False)]
-        unknown = next((x.type.text for x in params if x.type.size is None), None)
-        if types is None and unknown:
-            raise ValueError(f"{unknown!r} may be any type (the source names it only)")
-        return made._replace(params=check(params, made, f"kernel {name.display!r}"))
-    except ValueError as error:
-        pairs = zip(kernel.param_sizes, names, strict=False)
-        suggested = ", ".join(f"{_BY_SIZE.get(size, 'MyStruct')} {x}" for size, x in pairs)
+    types = known.get(kernel.name, spelled_types(name))
+    if types is None:
         problem = (
-            f"the parameters of kernel {name.display!r} are not known: {error}\n"
-            f'declare them, such as params="{suggested}"'
+            f"the parameters of kernel {name.display!r} are not known; declare them by params=, "
+            f"in bytes they are: {', '.join(map(str, kernel.param_sizes))}"
         )
-        return made._replace(problem=problem)
+        return KernelSignature(kernel, name, names_known=False, problem=problem)
+    fact = _fact(name, kernel.name, types, declared)
+    written = [param.name for param in (fact.params if fact else None) or ()]
+    names = [text if text.isascii() else "" for text in written] or [""] * len(types)
+    params = [
+        Param(text or f"arg{index}", parse_type(type_))
+        for index, (text, type_) in enumerate(zip(names, types, strict=True))
+    ]
+    line = fact.line if fact else None
+    made = KernelSignature(kernel, name, names_known=all(names), line=line)
+    return made._replace(params=check(params, made, f"kernel {name.display!r}"))
 
 
 def _fact(
-    kernel: Kernel,
     name: FunctionName,
-    types: Sequence[str] | None,
+    symbol: str,
+    types: Sequence[str],
     declared: Mapping[str, Sequence[KernelFact]],
 ) -> KernelFact | None:
-    """Return the declaration of a kernel of the image: one with all names, and its definition."""
+    """Return the declaration of a kernel of the image that names its parameters best."""
     # Only the symbols of functions without C linkage have parameters.
     is_c = name.params is None
-    spellings = [kernel.name] if is_c else [squeeze(name.display), name.qualified]
+    spellings = (symbol,) if is_c else (squeeze(name.display), name.qualified)
     found = [
         fact
         for spelling in dict.fromkeys(spellings)
         for fact in declared.get(spelling, ())
-        if fact.extern_c == is_c and len(fact.params or ()) == len(kernel.param_sizes)
+        if fact.extern_c == is_c
+        and len(fact.params or ()) == len(types)
+        and not any(param.pack for param in fact.params or ())
     ]
-
-    def rank(fact: KernelFact) -> tuple[bool, ...]:
-        has_names = all(map(_is_named, fact.params or ()))
-        return has_names, types is not None and _takes(fact, types), fact.defined
-
     if len(found) > 1:
-        best = max(map(rank, found))
-        found = [fact for fact in found if rank(fact) == best]
-    # Overloads may differ only in types that are spelled in a way that we cannot follow.
+        found = [fact for fact in found if all(x.name for x in fact.params or ())] or found
+        # Overloads may differ only in types that are spelled in a way that we cannot follow.
+        found = [fact for fact in found if _takes(fact, types)] or found
+        found = [fact for fact in found if fact.defined] or found
     names = {tuple(param.name for param in fact.params or ()) for fact in found}
     return found[0] if len(names) == 1 else None
-
-
-def _is_named(param: Parameter) -> bool:
-    return param.name.isidentifier() and param.name.isascii() and not param.pack
 
 
 def _takes(fact: KernelFact, types: Sequence[str]) -> bool:
@@ -153,22 +135,14 @@ def given_signature(kernel: Kernel, declared: str | None) -> KernelSignature:
             return made._replace(params=declared_params(declared, made))
         except ValueError as error:
             raise ValueError(f"Cubin.signatures[{kernel.name!r}]: {error}") from None
-    sizes = [*kernel.param_sizes]
-    spelled = spelled_types(name) or ()
-    types = [_spelled_type(text, size) for text, size in zip(spelled, sizes, strict=False)]
-    if len(spelled) != len(sizes) or [type_.size for type_ in types] != sizes:
-        types = [sized_type(size) for size in sizes]
-    params = tuple(Param(f"arg{index}", type_) for index, type_ in enumerate(types))
-    # Where there is none, nothing is left to declare.
-    return made._replace(params=params, names_known=not params, opaque=True)
-
-
-def _spelled_type(text: str, size: int) -> CxxType:
+    sizes = kernel.param_sizes
+    params = [Param(f"arg{index}", sized_type(size)) for index, size in enumerate(sizes)]
     with suppress(ValueError):
-        known = parse_type(text)
-        # A class of somebody's own, or an enumeration: a number may do as well as bytes.
-        return known if known.size is not None else CxxType(known.text, "raw", size)
-    return sized_type(size)
+        types = map(parse_type, spelled_types(name) or ())
+        spelled = [x._replace(type=type_) for x, type_ in zip(params, types, strict=True)]
+        params = [*check(spelled, made, "its symbol")]
+    # Where there is none, nothing is left to declare.
+    return made._replace(params=tuple(params), names_known=not params, opaque=True)
 
 
 # Of declared ones
@@ -217,19 +191,12 @@ def declared_params(text: str, kernel: KernelSignature) -> tuple[Param, ...]:
 
 
 def known_signatures(signatures: Iterable[KernelSignature]) -> dict[str, str]:
-    """Return what a source told of kernels' parameters, by symbol, as `Cubin.signatures` has it.
-
-    Those are left out that this form cannot say.
-    """
+    """Return what a source told of kernels' parameters, by symbol, as `Cubin.signatures` has it."""
     found = {}
     for signature in signatures:
         if not (signature.opaque or signature.problem):
-            text = ", ".join(f"{_declarable(p.type)} {p.name}" for p in signature.params)
-            with suppress(ValueError):
+            text = ", ".join(map(_text, signature.params))
+            with suppress(ValueError):  # a pointer to an array or a function has no such form
                 declared_params(text, signature)
                 found[signature.kernel.name] = text
     return found
-
-
-def _declarable(declared: CxxType) -> str:
-    return "void*" if declared.kind == "pointer" and "(" in declared.text else declared.text

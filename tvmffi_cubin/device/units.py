@@ -17,19 +17,20 @@ if TYPE_CHECKING:
 
 # Of a name expression: what may be before the name, such as a cast, and its namespaces.
 _NAME = r"(?:\s|&|\((?:[^()]|\([^()]*\))*\))*(?:::)?(?:\w+\s*::\s*)*(\w+)"
-_UNKNOWN = (
-    r'(?:identifier|name) "(\w+)" is undefined'
-    r'|"(\w+)" is not a (?:template|type name|class or namespace name)'
-    r'|has no (?:\w+ )*"(\w+)"'
+
+SEPARATE = (
+    "sources of a list are compiled separately: declare here what another defines; or put it into "
+    "a source of its own before both (types, macros, inline functions and templates are seen by "
+    'all that follow); or join the sources with "\\n".join(...)'
 )
-_MOST_HINTS = 3
+"""What to do about a name that another unit has."""
 
 
 class Unit(NamedTuple):
     """One source with those that belong to every unit, as NVRTC takes them."""
 
     name: str  # what messages call it
-    text: str  # between those of which every unit has a copy: macros, types, inline functions
+    text: str  # behind those of which every unit has a copy: macros, types, inline functions
     include_paths: tuple[str, ...]
     is_file: bool  # headers are searched beside it first
     facts: SourceFacts
@@ -44,29 +45,21 @@ def make_units(sources: Sequence[Source], request: Request) -> tuple[Unit, ...]:
     if len(sources) == 1:
         only = _unit(request, sources[0])
         return (only if only.is_file else only._replace(name=f"{request.name}.cu"),)
-    units: list[tuple[Source, tuple[Source, ...]]] = []
+    units: list[Unit] = []
     headers: list[Source] = []
-    seen = 0  # the headers before the last unit
-    for source in sources:
-        if _is_header(source, request):
+    for number, source in enumerate(sources, 1):
+        is_last = number == len(sources) and not units  # of headers alone
+        if not is_last and _is_header(source, request):
             headers.append(source)
         else:
-            units.append((source, tuple(headers)))
-            seen = len(headers)
-    if not units:
-        return (_unit(request, headers[-1], headers[:-1]),)
-    *first, (last, before) = units
-    made = [_unit(request, source, headers) for source, headers in first]
-    return (*made, _unit(request, last, before, headers[seen:]))
+            units.append(_unit(request, source, headers))
+    return tuple(units)
 
 
-def _unit(
-    request: Request, source: Source, before: Sequence[Source] = (), after: Sequence[Source] = ()
-) -> Unit:
+def _unit(request: Request, source: Source, before: Sequence[Source] = ()) -> Unit:
     text = source.text
-    if before or after:
-        parts = (line_directive(x.name) + x.text for x in (*before, source, *after))
-        text = "\n".join(parts)
+    if before:
+        text = "\n".join(line_directive(x.name) + x.text for x in (*before, source))
     return Unit(
         name=source.name,
         text=text,
@@ -109,25 +102,6 @@ def of_names(request: Request, names: Collection[str]) -> Request:
     """Return a request that asks for the instances of some templates alone, by their names."""
     wanted = tuple(x for x in wanted_instances(request) if base_name(x) in names)
     return request._replace(functions=None, name_expressions=wanted)
-
-
-# What a unit lacks
-
-
-def other_units_hints(log: str, unit: Unit, units: Sequence[Unit]) -> list[str]:
-    """Return where the names that a unit lacks, as NVRTC's log says, are to be had."""
-    hints = []
-    names = (name for groups in re.findall(_UNKNOWN, log) for name in groups if name)
-    for name in dict.fromkeys(names):
-        others = (x for x in units if x is not unit and re.search(rf"\b{name}\b", x.text))
-        if (other := next(others, None)) is not None:
-            hints.append(
-                f"{other.name} has {name}, but sources of a list are compiled separately: declare "
-                "it here as well; or put it into a source of its own before both (types, macros, "
-                "inline functions and templates are seen by all that follow); or join the sources "
-                'with "\\n".join(...)'
-            )
-    return hints[:_MOST_HINTS]
 
 
 def with_hints(error: CompileError, hints: Iterable[str]) -> CompileError:

@@ -66,7 +66,7 @@ def make(wanted: Build, folder: Path) -> Product:
 
             mixed = compile_mixed(wanted, sources, given)
         own = mixed.images if mixed else {DEVICE_IMAGE: device.result()} if device else {}
-        images = with_own(given, request, own)
+        images = with_own(given, own)
         host_functions, plan = exports.resolve(
             request.functions,
             images,
