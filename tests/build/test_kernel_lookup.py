@@ -20,7 +20,8 @@ def test_a_part_of_a_name_launches_the_kernel_that_has_it(driver_stub):
         "first": tc.Launch(kernel="main", **ONE),
         "both": [tc.Launch(kernel="main", **ONE), tc.Launch(kernel="kernel_2", **ONE)],
     }
-    mod = tc.load_inline("lookup", GENERATED, functions=functions, arch="sm_90")
+    image = tc.nvrtc.compile(GENERATED, arch="sm_90")
+    mod = tc.load_inline("lookup", embed_cubin=image, functions=functions, arch="sm_90")
     x = cuda_array(driver_stub, 4)
     mod.first(x)
     mod.both(x)

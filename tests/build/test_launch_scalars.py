@@ -12,7 +12,7 @@ from launch_kernels import SCALAR_TYPES
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.functions.constant import encode
+from tvmffi_cubin.functions.given import constant
 from tvmffi_cubin.kernels.types import parse_type
 
 INTEGERS = [name for name, (_, code) in SCALAR_TYPES.items() if code in "bBhHiIqQ" and name != "bf"]
@@ -82,7 +82,7 @@ def test_a_number_reaches_a_floating_parameter_as_a_constant_would(
 ):
     type_ = parse_type(SCALAR_TYPES[name][0])
     try:
-        wanted = encode(value, type_, "")
+        wanted = constant(value, type_, "")
     except ValueError:
         with pytest.raises(ValueError, match=f"{title(name)}.*wanted a finite number"):
             scalars[name][1, 1](value)

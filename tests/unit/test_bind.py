@@ -114,8 +114,8 @@ def test_params_that_do_not_fit_the_kernel_are_refused(params, text):
     ("declaration", "value", "error", "text"),
     [
         ("k(int v)", 2**31, ValueError, "2147483648 is out of the range of int"),
-        ("k(float* v)", 0, TypeError, "got 0, but float* takes None"),
-        ("k(Pair v)", b"abc", ValueError, "got 3 bytes, wanted 4"),
+        ("k(float* v)", 0, TypeError, "got 0, no constant for 'float*' of 8 bytes"),
+        ("k(Pair v)", b"abc", TypeError, "got b'abc', no constant for 'Pair' of 4 bytes"),
         ("k(float* v, int* x)", "x", ValueError, "'float*' takes a parameter of the same type or"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tvmffi_cubin.functions.constant import encode
+from tvmffi_cubin.functions.given import constant
 from tvmffi_cubin.kernels.types import parse_type
 
 INTEGERS = [
@@ -22,7 +22,7 @@ INTEGERS = [
 def encoded(value, text, size=None):
     type_ = parse_type(text)
     type_ = type_._replace(size=size or type_.size)
-    return encode(value, type_, "function 'f': args['v']")
+    return constant(value, type_, "function 'f': args['v']")
 
 
 @pytest.mark.parametrize(("text", "code"), INTEGERS)
@@ -77,18 +77,18 @@ def test_a_constant_is_its_parameter_s_bytes(value, text, data):
 
 
 @pytest.mark.parametrize(
-    ("values", "text", "wanted"),
+    ("values", "text"),
     [
-        ((1, 0, 1.0, None), "bool", "bool takes a bool"),
-        ((1.0, None, b"\0\0\0\0"), "int", "int takes an int"),
-        ((True, None, b"\0\0\0\0"), "float", "takes a number"),
-        ((0, 4096, b"12345678"), "const float*", r"const float\* takes None"),
-        ((3, None), "Pair", "Pair takes bytes of its own layout"),
+        ((1, 0, 1.0, None), "bool"),
+        ((1.0, None, b"\0\0\0\0"), "int"),
+        ((True, None, b"\0\0\0\0"), "float"),
+        ((0, 4096, b"12345678"), "const float*"),
+        ((3, None, b"12345"), "Pair"),
     ],
 )
-def test_what_a_type_does_not_take_is_refused(values, text, wanted):
+def test_what_a_type_does_not_take_is_refused(values, text):
     for value in values:
-        with pytest.raises(TypeError, match=rf"function 'f': args\['v'\]: got .* {wanted}"):
+        with pytest.raises(TypeError, match=r"function 'f': args\['v'\]: got .* no constant for '"):
             encoded(value, text, 4 if text == "Pair" else None)
 
 
@@ -97,5 +97,3 @@ def test_what_is_out_of_range_is_refused():
         encoded(10**400, "double")
     with pytest.raises(ValueError, match="out of the range of __nv_bfloat16"):
         encoded(3.397e38, "__nv_bfloat16")
-    with pytest.raises(ValueError, match="got 2 bytes, wanted 3"):
-        encoded(b"ab", "Pair", 3)

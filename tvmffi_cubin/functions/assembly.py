@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 
 from ..kernels.cubin import Cubin
@@ -26,8 +26,14 @@ _CALLS = {
     "x86_64": "lea \\table(%rip),%rdi\n    jmp \\entry",
     "aarch64": "adrp x0,\\table\n    add x0,x0,:lo12:\\table\n    b \\entry",
 }
-
-
+# As nvcc writes it: what __cudaRegisterFatBinary takes.
+_WRAPPER = """\
+    .section .nvFatBinSegment,"aw",%progbits
+    .balign 8
+.Lwrapper:
+    .long 0x466243b1,1
+    .quad .Lcubin_{},0
+"""
 _DIRECTIVES = {1: ".byte", 2: ".short", 4: ".long", 8: ".quad"}
 
 
@@ -185,6 +191,26 @@ def manifest_text(file: str, content: str) -> str:
 2:
     .balign 4
 """
+
+
+def registration(tag: str, image: str | None, symbols: Mapping[str, str]) -> str:
+    """Return the text of a mixed unit's table; that of its image, `image_text`, goes behind it.
+
+    Parameters
+    ----------
+    tag : str
+        Of the unit whose table it is, as its ``TVMFFI_CUBIN_MIXED_UNIT`` has it.
+    image : str or None
+        The name of the image that has the kernels, a fatbin, if there is any.
+    symbols : mapping of str to str
+        What the stubs of kernels and variables are called, and their symbols in the image.
+    """
+    text, row = Text(), Layout("P P")
+    text.named(".Lrows", [row.row(text.string(x), text.string(y)) for x, y in symbols.items()])
+    wrapper = None if image is None else ".Lwrapper"
+    table = Layout("P P q").row(wrapper, ".Lrows", len(symbols))  # `Table` in mixed/launch.h
+    text.hidden(f"tvmffi_cubin_mixed_table_{tag}", table)
+    return text.finished(*([] if image is None else [_WRAPPER.format(image)]))
 
 
 def quoted(text: str) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from ..device.signature import KernelSignature
 from ..launches.launch import Launch
 from ..launches.values import bound_param, told
-from ..sources.source import DEVICE_IMAGE
 from .bind import bind
 from .exported import Exported
 from .kernels import Kernels, listed
@@ -29,7 +28,7 @@ def resolve(
     host_functions: Sequence[str],
     has_host: bool,
     exported_by_files: Sequence[str] | None = None,
-    device_sources: Sequence[str] = (),
+    has_device_sources: bool = False,
     bound_params: Sequence[str] = (),
     image_files: Mapping[str, str],
 ) -> tuple[tuple[tuple[str, str], ...], Plan]:
@@ -41,11 +40,11 @@ def resolve(
         A function is neither, or a launch does not go with its kernel.
     """
     bound = [Exported(x.name, x.type) for x in map(bound_param, bound_params)]
-    kernels = Kernels(images, sources=device_sources, files=image_files, bound=bound)
+    kernels = Kernels(images, has_sources=has_device_sources, files=image_files, bound=bound)
     host: list[tuple[str, str]] = []
     plan = Plan(image_files)
     if functions is None and not has_host:
-        for kernel in _all_kernels(kernels):
+        for kernel in _all_kernels(kernels, has_sources=has_device_sources):
             bind(plan, kernel.name.short, [[(_AS_CALLED, kernel)]])
     elif not functions and not has_host:
         raise ValueError(
@@ -74,11 +73,11 @@ def resolve(
     return tuple(host), plan
 
 
-def _all_kernels(kernels: Kernels) -> list[KernelSignature]:
+def _all_kernels(kernels: Kernels, *, has_sources: bool) -> list[KernelSignature]:
     """Return every kernel of the device sources or, where there are none, of all images."""
-    found = kernels.every
-    if kernels.sources:
-        found = [x for x in found if x.image == DEVICE_IMAGE and not x.from_library]
+    found = kernels.given
+    if has_sources:
+        found = [x for x in kernels.own if not x.from_library]
     if not found:
         problems = [f"image {i.name!r}: {i.problem}" for i in kernels.images if i.problem]
         raise ValueError(

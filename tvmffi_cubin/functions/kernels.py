@@ -13,6 +13,7 @@ from ..kernels.demangle import function_name, squeeze
 from ..kernels.types import Param, parse_params
 from ..launches.launch import Launch
 from ..launches.values import told
+from ..sources.source import DEVICE_IMAGE
 from .exported import Exported
 from .launch import as_map
 
@@ -25,8 +26,8 @@ _MOST_LISTED = 20
 class Kernels:
     """The kernels of all images by every way of naming them.
 
-    `sources` are the texts that the device's own image was compiled from, `files` the names of
-    images that lie in files, and `bound` the last parameters of every kernel, which the module
+    `has_sources` says whether one of the images is the device sources' own, `files` are the names
+    of images that lie in files, and `bound` the last parameters of every kernel, which the module
     binds.
     """
 
@@ -34,28 +35,35 @@ class Kernels:
         self,
         images: Sequence[Image],
         *,
-        sources: Sequence[str] = (),
+        has_sources: bool = False,
         files: Collection[str] = (),
         bound: Sequence[Exported] = (),
     ) -> None:
-        self.images, self.sources, self.files, self.bound = images, sources, files, bound
-        self.every: list[KernelSignature] = []
-        # By symbol, by whole name, by its end: the first that has a name says what is meant.
-        self._named: list[dict[str, list[KernelSignature]]] = [defaultdict(list) for _ in range(3)]
+        self.images, self.files, self.bound = images, files, bound
+        self.own: list[KernelSignature] = []  # of the sources
+        self.given: list[KernelSignature] = []
+        # By symbol and whole name, by its end: the first that has a name says what is meant.
+        self._named: list[dict[str, list[KernelSignature]]] = [defaultdict(list) for _ in range(2)]
         for image in images:
             archs, expressions = image.archs(), defaultdict(list)
             for expression, symbol in image.cubin.lowered_names.items():
                 expressions[symbol].append(squeeze(expression))
+            is_own = has_sources and image.name == DEVICE_IMAGE
             for signature in image.signatures:
                 symbol = signature.kernel.name
                 kernel = signature._replace(image=image.name, archs=archs.get(symbol, ()))
                 if bound and not signature.from_library:
                     kernel = _with_bound(kernel, bound)
-                self.every.append(kernel)
-                names = _names(kernel, expressions[symbol])
-                for named, those in zip(self._named, names, strict=True):
-                    for name in those:
+                (self.own if is_own else self.given).append(kernel)
+                whole, ends = _names(kernel, expressions[symbol])
+                for named, names in zip(self._named, (whole, ends - whole), strict=True):
+                    for name in names:
                         named[name].append(kernel)
+
+    @property
+    def every(self) -> list[KernelSignature]:
+        """All kernels."""
+        return [*self.own, *self.given]
 
     def find(self, function: str, launch: Launch) -> KernelSignature:
         """Return the kernel that a launch of a function stands for."""
@@ -65,21 +73,22 @@ class Kernels:
         if (name := launch.image or alone) in self.files:
             return _in_file(name, wanted, launch, declared or ())
         images = {x.name: x for x in self.images if launch.image in (None, x.name)}
-        if launch.image is not None and not images:
+        if not images and launch.image is not None:
             known = ", ".join(repr(image.name) for image in self.images) or "none"
             raise ValueError(f"there is no image {launch.image!r}; there are {known}")
         unread = "".join(f"; image {x.name!r}: {x.problem}" for x in images.values() if x.problem)
         name, found = squeeze(wanted).removeprefix("::"), list[KernelSignature]()
         for named in self._named:
             found = found or [x for x in named.get(name, ()) if x.image in images]
+        # Where images cannot be read, they may have a kernel of that very name.
+        if not found and launch.kernel and not unread:
+            found = _by_part([x for x in self.given if x.image in images], name)
         if not found:
-            candidates = [x for x in self.every if x.image in images]
-            # Where images cannot be read, they may have a kernel of that very name. A template that
-            # has no instance is not another kernel, in whose name its own is.
-            if launch.kernel and not unread and not self._in_sources(wanted):
-                found = _by_part(candidates, name)
-            if not found:
-                raise ValueError(_no_match(wanted, candidates) + unread)
+            names = sorted({x.name.display for x in self.every if x.image in images})
+            raise ValueError(
+                f"there is no kernel {wanted!r} in the image; it has: {_cut(names, ', ')}; of a "
+                f"template name an instance, such as {wanted + '<float>'!r}{unread}"
+            )
         if len(found) > 1 and declared is not None:
             fits = [_fits(x, declared) for x in found]
             found = [x for x, how in zip(found, fits, strict=True) if how == max(fits)]
@@ -91,21 +100,13 @@ class Kernels:
             )
         return found[0]
 
-    def _in_sources(self, name: str) -> bool:
-        from ..sources.facts import read
 
-        kernels = (kernel for text in self.sources for kernel in read(text).kernels)
-        return any(name in (kernel.name, kernel.qualified) for kernel in kernels)
-
-
-def _names(kernel: KernelSignature, expressions: Sequence[str]) -> tuple[set[str], ...]:
-    """Return a kernel's symbol, its whole names, and these without namespaces and arguments."""
+def _names(kernel: KernelSignature, expressions: Sequence[str]) -> tuple[set[str], set[str]]:
+    """Return a kernel's symbol and whole names, and these without namespaces and arguments."""
     whole, base = squeeze(kernel.name.display), squeeze(kernel.name.qualified)
     scopes = base.split("::")
     ends = {"::".join(scopes[number:]) for number in range(len(scopes))}
-    ends |= {end + whole[len(base) :] for end in ends}
-    exact = {whole, *expressions}
-    return {kernel.kernel.name}, exact, ends - exact
+    return {kernel.kernel.name, whole, *expressions}, ends | {x + whole[len(base) :] for x in ends}
 
 
 def listed(found: Sequence[KernelSignature]) -> str:
@@ -115,20 +116,7 @@ def listed(found: Sequence[KernelSignature]) -> str:
 
 def _cut(texts: Sequence[str], separator: str) -> str:
     rest = [f"... and {len(texts) - _MOST_LISTED} more"] if len(texts) > _MOST_LISTED else []
-    return separator.join([*texts[:_MOST_LISTED], *rest])
-
-
-def _no_match(wanted: str, kernels: Sequence[KernelSignature]) -> str:
-    import difflib
-
-    names = {x.name.display: x.name.short for x in kernels}
-    close = difflib.get_close_matches(wanted, [*names, *names.values()], 1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    return (
-        f"there is no kernel {wanted!r} in the image{hint}; it has: "
-        f"{_cut(sorted(names), ', ') or 'none'}; of a template name an instance, such as "
-        f"{wanted + '<float>'!r}"
-    )
+    return separator.join([*texts[:_MOST_LISTED], *rest]) or "none"
 
 
 def _with_bound(signature: KernelSignature, bound: Sequence[Exported]) -> KernelSignature:
@@ -176,16 +164,12 @@ def _by_part(kernels: Sequence[KernelSignature], part: str) -> list[KernelSignat
 
     Compilers number further kernels behind the name, ``main_kernel_1``: the first is meant.
     """
-    numbered = re.escape(part) + r"\w*?_[1-9]"
-    for names in (
-        [squeeze(x.name.display) for x in kernels],
-        [x.kernel.name for x in kernels],
-    ):
-        found = [(name, x) for name, x in zip(names, kernels, strict=True) if part in name]
-        plain = [x for name, x in found if not re.search(numbered, name)]
-        if found:
-            return plain if len(plain) == 1 else [x for _, x in found]
-    return []
+    named = [(squeeze(x.name.display), x) for x in kernels]
+    if not any(part in name for name, _ in named):
+        named = [(x.kernel.name, x) for x in kernels]
+    found = [(name, x) for name, x in named if part in name]
+    plain = [x for name, x in found if not re.search(re.escape(part) + r"\w*?_[1-9]", name)]
+    return plain if len(plain) == 1 else [x for _, x in found]
 
 
 def _fits(signature: KernelSignature, declared: Sequence[Param]) -> tuple[bool, bool]:

@@ -32,7 +32,7 @@ _ATTRIBUTES = {"dimensions": 2, "integer": 3, "flag": 4, "event": 5}
 _TENSOR = CxxType("void*", "raw", 8)
 
 
-class LaunchBinder:
+class LaunchBinder(Scope):
     """One launch of a function: first what it adds to `exported`, then all that reads of it.
 
     `params` are the kernel's, `args` give those that callers do not pass, and `passed` are the
@@ -50,22 +50,22 @@ class LaunchBinder:
         self.plan, self.function, self.launch, self.exported = plan, function, launch, exported
         self.passed: set[str] = set()
         self.num_attributes = 0
+        self._computed: list[str] = []
         declared = None if launch.params is None else parse_params(launch.params)
         self.params = _kernel_params(launch, kernel, declared)
         last = self.params[len(self.params) - len(kernel.bound) :]
         bound = {param.name: Bound(name) for param, name in zip(last, kernel.bound, strict=True)}
         self.args = {**bound, **(launch.args or {})}
-        types = {param.name: param.type for param in self.params}
-        if unknown := self.args.keys() - types.keys():
+        self.types = {param.name: param.type for param in self.params}
+        if unknown := self.args.keys() - self.types.keys():
             raise ValueError(
                 f"args gives {min(unknown)!r}, which is no parameter of the kernel; there are "
-                f"{_list(types)}"
+                f"{_list(self.types)}"
             )
-        self.scope = Scope(plan, exported, self.args, types)
         taken = self.params if declared is None else declared
         names = {param.name for param in taken}
         for name, type_, ndim in taken:
-            self._export(Exported(name, types.get(name, type_), ndim), type_, names)
+            self._export(Exported(name, self.types.get(name, type_), ndim), type_, names)
 
     def _export(self, param: Exported, declared: CxxType, names: set[str]) -> None:
         """Add to what the function takes what callers pass for a parameter, one of `names`."""
@@ -88,13 +88,12 @@ class LaunchBinder:
     def row(self) -> tuple[Any, ...]:
         """Return the members of the launch's `LaunchPlan` but for its kernel."""
         launch, plan = self.launch, self.plan
-        self._computed: list[str] = []
         sources = [_SOURCE.row(*self._source(param)) for param in self.params]
         steps = []
         for what, value, target, number, attribute in self._steps():
             # How many blocks can be resident depends on all but the grid.
             is_grid = target == _FIGURE and number < _BLOCK
-            figure = self.scope.figure(what, value, ONCE_SHAPED if is_grid else EVERYWHERE)
+            figure = self.figure(what, value, ONCE_SHAPED if is_grid else EVERYWHERE)
             option = number if target == _FIGURE else _option(attribute)
             steps.append(STEP.row(*figure, target, 0, number, attribute, option))
         steps += self._computed
@@ -116,14 +115,14 @@ class LaunchBinder:
             return self._argument(name)
         value, what = self.args[name], f"args[{name!r}]"
         if isinstance(value, TensorMap):
-            from .tensor_map import map_row
+            from .given import map_row
 
-            return _FROM_MAP, 0, map_row(self.scope, value, param)
+            return _FROM_MAP, 0, map_row(self, value, param)
         if isinstance(value, Scratch):
             if type_.kind not in ("pointer", "raw") or type_.size != 8:
                 raise ValueError(f"{what}: a Scratch is for a pointer, got '{type_.text} {name}'")
-            fixed = self.scope.figure(f"bytes of {what}", value.bytes)
-            each = self.scope.figure(f"bytes_per_block of {what}", value.bytes_per_block)
+            fixed = self.figure(f"bytes of {what}", value.bytes)
+            each = self.figure(f"bytes_per_block of {what}", value.bytes_per_block)
             row = _SCRATCH.row(self.plan.string(name), *fixed, *each, value.align)
             return _FROM_SCRATCH, 0, self.plan.table([row])
         if isinstance(value, Bound):
@@ -131,9 +130,9 @@ class LaunchBinder:
             slot = Exported(value.name or name, type_, ndim, is_strided, required=value.required)
             return _FROM_BOUND, self.plan.slot(self.function, slot), None
         if not isinstance(value, str):
-            from .constant import encode
+            from .given import constant
 
-            return _FROM_CONSTANT, 0, self.plan.data(encode(value, type_, what), align=16)
+            return _FROM_CONSTANT, 0, self.plan.data(constant(value, type_, what), align=16)
         other = lone_name(value)
         if other in self.exported and fits(self.exported[other].type, type_):
             return self._argument(other)
@@ -142,7 +141,7 @@ class LaunchBinder:
                 f"{what}: '{type_.text}' takes a parameter of the same type or a constant, got the "
                 f"expression {value!r}"
             )
-        figure = self.scope.figure(what, value, ONCE_SHAPED, arg=name)
+        figure = self.figure(what, value, ONCE_SHAPED, arg=name)
         number = len(self._computed)
         kind, size = kind_of(type_), type_.size or 0
         step = STEP.row(*figure, _COMPUTED, kind, number, size, NO_OPTION)
@@ -151,7 +150,7 @@ class LaunchBinder:
 
     def _argument(self, name: str) -> tuple[int, int, None]:
         self.passed.add(name)
-        return _FROM_ARGUMENT, self.scope.number(name), None
+        return _FROM_ARGUMENT, self.number(name), None
 
     def _steps(self) -> Iterator[tuple[str, int | str | bytes, int, int, int]]:
         """Yield what is evaluated: its name, value, target and number, and an attribute's id."""
@@ -200,10 +199,10 @@ class LaunchBinder:
         name, pointer = lone_name(stream), -1
         if name in self.exported and self.exported[name].type.kind == "pointer":
             # An object of a stream arrives as an address.
-            stream, pointer = f"{name}.data_ptr", self.scope.number(name)
+            stream, pointer = f"{name}.data_ptr", self.number(name)
         row = _TARGET.row(
-            *self.scope.figure("device", device or 0, of_device=()),
-            *self.scope.figure("stream", stream or 0, of_device=()),
+            *self.figure("device", device or 0, of_device=()),
+            *self.figure("stream", stream or 0, of_device=()),
             *(pointer, device is not None, stream is not None),
         )
         return self.plan.table([row])

@@ -28,10 +28,11 @@ ONCE_SHAPED = ("num_sms", "max_cooperative_blocks")
 _Code = tuple[bytes, int]
 
 
-class Scope(NamedTuple):
-    """The function's parameters first, then what the launch's `args` give, then the device's.
+class Scope:
+    """What expressions of a launch may read.
 
-    What expressions need of the former is noted in `exported`; `types` are the kernel parameters'.
+    First what the function takes, `exported`, where what they need of it is noted; then what the
+    launch's `args` give, which have the `types` of the kernel's parameters; then the device's.
     """
 
     plan: Plan

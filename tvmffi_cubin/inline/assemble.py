@@ -73,7 +73,7 @@ def make(wanted: Build, folder: Path) -> Product:
             host_functions=sources.host_functions,
             has_host=sources.has_host,
             exported_by_files=sources.exported_by_files,
-            device_sources=[x.text for x in chain(sources.device, *sources.mixed)],
+            has_device_sources=bool(sources.device or mixed),
             bound_params=request.bound_params,
             image_files={name: os.fspath(x.file) for name, x in request.image_files.items()},
         )

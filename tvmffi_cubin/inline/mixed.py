@@ -11,7 +11,7 @@ from ..cuda import nvrtc
 from ..cuda.program import in_parallel
 from ..device.image import Image
 from ..device.units import of_names
-from ..functions.registration import registration
+from ..functions.assembly import registration
 from ..host.inputs import Inputs
 from ..host.process import Later
 from ..sources.facts import read

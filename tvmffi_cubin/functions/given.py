@@ -1,20 +1,17 @@
-"""A kernel parameter that is a tensor's map: its row of the plan."""
+"""Kernel parameters that a launch gives by `args`: constants as bytes, tensor maps as rows."""
 
 from __future__ import annotations
 
-from ..kernels.types import Param
-from ..launches.tensor_map import (
-    DATA_TYPES,
-    INTERLEAVES,
-    L2_PROMOTIONS,
-    OOB_FILLS,
-    SWIZZLES,
-    TensorMap,
-)
+import math
+import struct
+
+from ..kernels.types import CxxType, Param
+from ..launches import tensor_map
 from .assembly import Layout
 from .plan import NO_OPTION, STEP
 from .postfix import Scope
 
+_FLOATS = {2: "<e", 4: "<f", 8: "<d"}
 _MAP_SIZE = 128
 _MAP = Layout("P P i i  B b B B B B B B i" + 27 * " q")
 _WORD = 8
@@ -26,7 +23,39 @@ _WORDS = {
 _NUM_WORDS = 27
 
 
-def map_row(scope: Scope, map_: TensorMap, param: Param) -> str | None:
+def constant(value: object, type_: CxxType, what: str) -> bytes:
+    """Return a constant for a parameter of a type whose size is known."""
+    kind, size = type_.kind, type_.size or 0
+    is_raw, is_bool = kind == "raw", isinstance(value, bool)
+    if isinstance(value, bytes) and kind in ("raw", "struct") and len(value) == size:
+        return value
+    if value is None and (kind == "pointer" or (is_raw and size == 8)):
+        return bytes(8)
+    if is_bool and kind == "bool":
+        return bytes([bool(value)])
+    try:
+        if isinstance(value, int | float) and not is_bool:
+            if kind == "bfloat":
+                return _bfloat16(float(value))
+            if kind == "float" or (is_raw and isinstance(value, float) and size in (4, 8)):
+                return struct.pack(_FLOATS[size], float(value))
+        if isinstance(value, int) and (kind in ("int", "uint") or (is_raw and size <= 8)):
+            signed = kind == "int" or (is_raw and value < 0)
+            return int(value).to_bytes(size, "little", signed=signed)
+    except OverflowError:
+        raise ValueError(f"{what}: {value} is out of the range of {type_.text}") from None
+    raise TypeError(f"{what}: got {value!r}, no constant for '{type_.text}' of {size} bytes")
+
+
+def _bfloat16(value: float) -> bytes:
+    if math.isfinite(value):
+        # It has 8 bits of mantissa and fp32's exponents. By way of fp32 it could be rounded twice.
+        bits = 8 - max(math.frexp(value)[1], -125)
+        value = math.copysign(math.ldexp(round(math.ldexp(value, bits)), -bits), value)
+    return struct.pack("<f", value)[2:]
+
+
+def map_row(scope: Scope, map_: tensor_map.TensorMap, param: Param) -> str | None:
     """Return the label of a parameter's map, and note what it asks of its tensor."""
     (name, type_, _), tensor = param, map_.tensor or param.name
     what = f"args[{name!r}]"
@@ -38,7 +67,7 @@ def map_row(scope: Scope, map_: TensorMap, param: Param) -> str | None:
     if tensor not in scope.exported:
         raise ValueError(
             f"{what}: the tensor {tensor!r} is none that callers pass; declare it, as in "
-            f'params="..., const float* {tensor}"; there are {", ".join(scope.exported) or "none"}'
+            f'params="..., const float* {tensor}"'
         )
     exported = scope.exported[tensor].as_tensor()
     if exported.type.kind != "pointer":
@@ -61,9 +90,11 @@ def map_row(scope: Scope, map_: TensorMap, param: Param) -> str | None:
     row = _MAP.row(
         *(scope.plan.string(name), scope.plan.table(steps), len(steps), scope.number(tensor)),
         map_.is_im2col,
-        -1 if map_.dtype is None else DATA_TYPES.index(map_.dtype),
-        *(SWIZZLES.index(map_.swizzle), INTERLEAVES.index(map_.interleave)),
-        *(L2_PROMOTIONS.index(map_.l2_promotion), OOB_FILLS.index(map_.oob_fill)),
+        -1 if map_.dtype is None else tensor_map.DATA_TYPES.index(map_.dtype),
+        tensor_map.SWIZZLES.index(map_.swizzle),
+        tensor_map.INTERLEAVES.index(map_.interleave),
+        tensor_map.L2_PROMOTIONS.index(map_.l2_promotion),
+        tensor_map.OOB_FILLS.index(map_.oob_fill),
         *(map_.global_dim is not None, map_.global_strides is not None, map_.rank),
         *words,
     )
