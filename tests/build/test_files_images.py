@@ -114,7 +114,7 @@ def test_a_cubin_with_signatures_needs_no_declaration(driver_stub, saxpy):
     ("signatures", "problem"),
     [
         ({"saxpy": "float a"}, "has 4 parameters .bytes: 4, 8, 8, 4., but 1 are declared"),
-        ({"nope": PARAMS}, "has 'nope', which is no kernel of the image"),
+        ({"nope": PARAMS}, "has 'nope', no kernel of the image"),
     ],
 )
 def test_signatures_that_do_not_fit_the_image_are_refused(saxpy, signatures, problem):

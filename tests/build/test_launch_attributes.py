@@ -148,10 +148,10 @@ def test_an_event_at_the_call_is_a_handle(attribute_module, driver_stub, x):
     [
         ({"clusters": 2}, TypeError, "plain: no option 'clusters'; there are stream, grid, block"),
         ({"cluster": 0}, ValueError, "plain: cluster is 0, wanted 1 or more in each dimension"),
-        ({"cluster": "n"}, TypeError, "plain: cluster: got 'n', at a call values are given"),
-        ({"priority": 2**31}, ValueError, "priority is 2147483648: "),
+        ({"cluster": "n"}, ValueError, "plain: cluster is 'n', at a call a number"),
+        ({"priority": 2**31}, ValueError, "priority is 2147483648, at a call"),
         ({"attributes": {0: b"x"}}, ValueError, r"attributes\[0\] is b'x', wanted 1 to 64 bytes"),
-        ({"attributes": [14]}, TypeError, "maps numbers of CUlaunchAttributeID"),
+        ({"attributes": [14]}, TypeError, "cannot convert dictionary"),
         ({"programmatic_event": object()}, TypeError, "object"),
     ],
 )

@@ -19,7 +19,6 @@ def kernel_ref(
     declaration: str,
     *,
     sizes: dict[str, int] | None = None,
-    known: bool = True,
     names_known: bool = True,
 ) -> KernelSignature:
     """Return the kernel of a declaration such as ``"copy(const float* x, float* y)"``.
@@ -28,18 +27,17 @@ def kernel_ref(
     ----------
     sizes : dict, optional
         Sizes of the parameters whose type does not say it.
-    known : bool
-        Whether its parameters are known from a source.
+    names_known : bool
+        Whether a source tells the names.
     """
     name, _, inner = declaration.partition("(")
     params = parse_params(inner.removesuffix(")"))
     filled = tuple(param.type.size or (sizes or {})[param.name] for param in params)
     symbol = name.replace("::", "_")
     kernel = Kernel(symbol, filled, 16, 0, 0, 1024)
-    problem = "" if known else "declare its parameters"
     spelled = FunctionName(name, symbol, None)
-    made = KernelSignature(kernel, spelled, (), names_known, 1, problem, image="kernels")
-    return made._replace(params=check(params, made, name)) if known else made
+    made = KernelSignature(kernel, spelled, (), names_known, 1, image="kernels")
+    return made._replace(params=check(params, made, name))
 
 
 def launched(declaration: str, *, sizes: dict[str, int] | None = None, **options: Any) -> Launches:

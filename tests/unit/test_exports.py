@@ -12,11 +12,10 @@ from tvmffi_cubin.kernels.types import parse_params
 from tvmffi_cubin.launches.export import Export
 
 
-def signature(symbol: str, params: str = "float* x", problem: str = "") -> KernelSignature:
+def signature(symbol: str, params: str = "float* x") -> KernelSignature:
     parsed = parse_params(params)
     kernel = Kernel(symbol, tuple(p.type.size or 0 for p in parsed), 16, 0, 0, 1024)
-    known = () if problem else parsed
-    return KernelSignature(kernel, function_name(symbol), known, line=1, problem=problem)
+    return KernelSignature(kernel, function_name(symbol), parsed, line=1)
 
 
 def image(*signatures: KernelSignature, name="kernels", problem="", lowered=()) -> Image:

@@ -95,7 +95,7 @@ def test_kernels_are_those_of_all_members_each_as_the_most_that_it_uses():
     assert (k.param_sizes, k.cluster) == ((8,), None)
     assert (only.name, only.cluster) == ("only", (2, 1, 1))
     more = image(Entry("k", kparam(0, 0, 8) + kparam(1, 8, 4)))
-    with pytest.raises(ValueError, match=r"'k' takes .*\[8\] bytes for sm_80 and .*\[8, 4\] for "):
+    with pytest.raises(ValueError, match="'k' takes other parameters for sm_90"):
         read(Row(80, image()), Row(90, more)).kernels  # noqa: B018
     fixed = image(Entry("k", cluster))
     counted = image(Entry("k", number_item(0x5B, 0, layout=1) + cluster))

@@ -3,7 +3,7 @@
 import dataclasses
 import enum
 import pickle
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from tvmffi_cubin import Cubin, Launch
         ({"grid": (1, 2, 3, 4), "block": 1}, ValueError, "grid has 1 to 3 dimensions, got 4"),
         ({"grid": (1.0,), "block": 1}, TypeError, r"grid\[0\] is an int, got float"),
         ({"grid": "n /2", "block": 1}, ValueError, r"grid\[0\]: use // .*\n  n /2\n     \^"),
-        ({"args": {"n": [1]}}, TypeError, r"args\['n'\] is an expression, .* got list"),
+        ({"args": {"n": [1]}}, TypeError, r"args\['n'\]: a list is no constant"),
         ({"multiple_of": {"n": 3}}, ValueError, r"multiple_of\['n'\] is 3, wanted a power of two"),
         ({"image": "k.cubin"}, ValueError, "image 'k.cubin' is no image's name: give a file as"),
         (
@@ -60,7 +60,6 @@ def test_numbers_and_texts_of_other_classes_are_kept_as_python_s_own():
         dynamic_smem_bytes=Size.FOUR,
         cluster=np.int32(2),
         priority=Size.FOUR,
-        cooperative=np.bool_(True),
         cluster_scheduling_policy=Text.N,
     )
     assert launch == Launch(
@@ -69,11 +68,10 @@ def test_numbers_and_texts_of_other_classes_are_kept_as_python_s_own():
         dynamic_smem_bytes=4,
         cluster=2,
         priority=4,
-        cooperative=True,
         cluster_scheduling_policy="n",
     )
-    values = (*launch.grid, *launch.block, *launch.cluster, launch.priority, launch.cooperative)
-    assert {type(value) for value in values} == {int, str, bool}
+    values = (*launch.grid, *launch.block, *launch.cluster, launch.priority)
+    assert {type(value) for value in values} == {int, str}
 
 
 def test_an_image_is_a_name_bytes_a_cubin_or_a_path():
@@ -85,7 +83,6 @@ def test_an_image_is_a_name_bytes_a_cubin_or_a_path():
         (memoryview(b"x"), b"x"),
         (cubin, cubin),
         (Path("k.cubin"), Path("k.cubin")),
-        (PurePosixPath("k.cubin"), Path("k.cubin")),
     ):
         launch = Launch(image=given)
         assert launch.image == kept

@@ -82,7 +82,7 @@ def test_flags_are_trimmed_and_folders_absolute(tmp_path, monkeypatch):
         ({"functions": ["a-b"]}, ValueError, "functions: 'a-b' is not a name that C can have"),
         ({"functions": [["k"]]}, TypeError, "functions: a name is a str, got list"),
         ({"bound_params": 3}, TypeError, "bound_params is str or a sequence of str, got 3"),
-        ({"bound_params": ["float* x, int n"]}, ValueError, "'float\\* x, int n' declares 2 param"),
+        ({"bound_params": ["float* x, int n"]}, ValueError, "it declares 2 parameters"),
         ({"functions": {"k": [Launch(), 3]}}, TypeError, r"functions\['k'\] is a Launch"),
         ({"functions": {"k": Launch(image="no")} | {"f": Launch(image=Path("no"))}}, OSError, "f'"),
     ],

@@ -14,10 +14,10 @@ from ..cuda.options import nvrtc_options
 from ..cuda.program import in_parallel
 from ..errors import CompileError
 from ..kernels.cubin import Cubin
-from ..kernels.demangle import squeeze
+from ..kernels.demangle import function_name, spelled_types, squeeze
 from ..sources.facts import KernelFact
 from ..sources.source import DEVICE_IMAGE, Source
-from .probe import Probe, plan
+from .probe import Probe, Types, plan
 from .units import SEPARATE, Unit, make_units, wanted_instances, with_hints
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class _Compiler(NamedTuple):
         # NVRTC has worked meanwhile without what only its result needs.
         from .image import Image
 
-        return Image(DEVICE_IMAGE, cubin, tuple(self._signatures(done, cubin)))
+        return Image(DEVICE_IMAGE, cubin, self._signatures(done, cubin))
 
     # One unit
 
@@ -175,29 +175,31 @@ class _Compiler(NamedTuple):
         log = "\n".join(filter(None, (*(unit.log for unit in units), linked.log)))
         return dataclasses.replace(linked, log=log)
 
-    def _signatures(self, done: Sequence[_Compiled], cubin: Cubin) -> list[KernelSignature]:
+    def _signatures(self, done: Sequence[_Compiled], cubin: Cubin) -> tuple[KernelSignature, ...]:
         """Return the kernels of an image; NVRTC is asked once more where types are not known."""
         from .signature import resolve
 
-        facts = _facts(self.units)
-        types = {k: v for one in done for k, v in one.probe.types(one.cubin.lowered_names).items()}
-        signatures = resolve(cubin, facts, types)
+        facts, types = _facts(self.units), _types(done)
         if self.request.device_libraries:
-            own = {*cubin.lowered_names.values(), *(x.kernel.name for x in signatures if x.line)}
+            own = {*cubin.lowered_names.values()}
             if self.target_type == "relocatable":
                 own |= {kernel.name for one in done for kernel in one.cubin.kernels}
-            signatures = [x._replace(from_library=x.kernel.name not in own) for x in signatures]
-        unknown = [x.name.display for x in signatures if x.problem and not x.from_library]
-        if not unknown:
-            return signatures
-        qualified = {fact.name: fact.qualified for fact in facts if fact.extern_c}
-        more = Probe(tuple(qualified.get(name, name) for name in unknown))
-        for one in [self._build(unit, more) for unit in self.units]:
-            types |= one.probe.types(one.cubin.lowered_names)
-        known = resolve(cubin, facts, types)
-        return [
-            x._replace(from_library=y.from_library) for x, y in zip(known, signatures, strict=True)
-        ]
+            return tuple(
+                x._replace(from_library=not (x.line or x.kernel.name in own))
+                for x in resolve(cubin, facts, types)
+            )
+        names = {x.name: function_name(x.name) for x in cubin.kernels if x.name not in types}
+        unknown = [name.display for name in names.values() if spelled_types(name) is None]
+        if unknown:
+            qualified = {fact.name: fact.qualified for fact in facts if fact.extern_c}
+            more = Probe(tuple(qualified.get(name, name) for name in unknown))
+            types |= _types([self._build(unit, more) for unit in self.units])
+        return resolve(cubin, facts, types)
+
+
+def _types(done: Sequence[_Compiled]) -> Types:
+    """Return what the units' compilers told."""
+    return {k: v for x in done for k, v in x.probe.types(x.cubin.lowered_names).items()}
 
 
 def _facts(units: Sequence[Unit]) -> list[KernelFact]:

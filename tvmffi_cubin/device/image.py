@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import ImageError
-from ..kernels.cubin import Cubin, Kernel
+from ..kernels.cubin import Cubin
 from ..kernels.image import UNLINKED, looks_like_ptx, read_image
-from .signature import KernelSignature, given_signature, known_signatures
+from .signature import KernelSignature, known_signatures, resolve
 
 if TYPE_CHECKING:
     from ..inline.request import Request
@@ -75,18 +75,13 @@ def given_image(name: str, given: Cubin) -> Image:
         if unlinked := [x.arch for x in cubin.members if x.kind == "relocatable"]:
             raise ImageError(f"its code for {', '.join(unlinked)} is yet to be linked; {UNLINKED}")
         try:
-            kernels = cubin.kernels
+            kernels = {kernel.name for kernel in cubin.kernels}
         except ValueError as error:
             if cubin.kind != "fatbin":
                 raise
             return Image(name, cubin, (), str(error))
-        return Image(name, cubin, _signatures(cubin, kernels), "; ".join(cubin.unreadable))
+        if unknown := cubin.signatures.keys() - kernels:
+            raise ValueError(f"Cubin.signatures has {min(unknown)!r}, no kernel of the image")
+        return Image(name, cubin, resolve(cubin), "; ".join(cubin.unreadable))
     except ValueError as error:
         raise ValueError(f"{given.name}: {error}") from None
-
-
-def _signatures(cubin: Cubin, kernels: Sequence[Kernel]) -> tuple[KernelSignature, ...]:
-    """Return the kernels of an image, as far as they are known."""
-    if unknown := cubin.signatures.keys() - {kernel.name for kernel in kernels}:
-        raise ValueError(f"Cubin.signatures has {min(unknown)!r}, which is no kernel of the image")
-    return tuple(given_signature(kernel, cubin.signatures.get(kernel.name)) for kernel in kernels)

@@ -83,10 +83,7 @@ def _instance(plan: Plan, name: str, launches: Launches) -> Instance:
     """Return an instance; of launches as before, of kernels that take the same, the one before."""
     values = [to_json(launch) for launch, _ in launches]
     # All that a launch depends on, but for names.
-    takes = [
-        (x.params, x.kernel.param_sizes, x.names_known, x.opaque, x.problem, x.bound)
-        for _, x in launches
-    ]
+    takes = [(x.params, x.names_known, x.bound) for _, x in launches]
     key = json.dumps(values), *takes
     if (known := plan.instances.get(key)) is not None:
         return known
@@ -132,13 +129,4 @@ def _described(launches: Launches, instance: Instance) -> str:
     if len(conditions) > 1:
         conditions = [f"({text})" for text in conditions]
     when = f" when {' and '.join(conditions)}" if conditions else ""
-    assumed = []
-    for param in instance.params:
-        if param.ndim is not None:
-            assumed.append(f"{param.name} has rank {param.ndim}")
-        if param.equal_to is not None:
-            assumed.append(f"{param.name} is {param.equal_to}")
-        elif param.multiple_of > 1:
-            assumed.append(f"{param.name} is a multiple of {param.multiple_of}")
-    where = f" where {', '.join(assumed)}" if assumed else ""
-    return f"{kernels}({instance.declared}){where}{when}"
+    return f"{kernels}({instance.declared}){when}"

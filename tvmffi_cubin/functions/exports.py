@@ -101,7 +101,7 @@ def _all_kernels(kernels: Kernels, *, has_sources: bool) -> list[KernelSignature
 
 def _add_slots(plan: Plan, kernels: Kernels) -> None:
     """Add what may be bound for kernels that C++ launches: of a type that does for all."""
-    known = [x for x in kernels.every if x.bound and x.params]
+    known = [x for x in kernels.every if x.bound]
     for number, param in enumerate(kernels.bound, -len(kernels.bound)):
         types = [x.params[number].type for x in known] or [param.type]
         if types[0].size is None:

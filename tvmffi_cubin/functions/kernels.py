@@ -135,8 +135,6 @@ def _with_bound(signature: KernelSignature, bound: Sequence[Exported]) -> Kernel
             f"{', '.join(x.name for x in last) or 'none'}"
         )
     signature = signature._replace(bound=tuple(x.name for x in bound))
-    if not signature.params:
-        return signature
     params = [*signature.params[:own]]
     for real, declared in zip(last, bound, strict=True):
         name = real.name if signature.names_known else declared.name
@@ -156,7 +154,7 @@ def _in_file(image: str, wanted: str, launch: Launch, declared: Sequence[Param])
             )
     sizes = tuple(param.type.size or 0 for param in params)
     kernel = Kernel(wanted, sizes, 0, 0, 0, 1024)
-    return KernelSignature(kernel, function_name(wanted), params, opaque=True, image=image)
+    return KernelSignature(kernel, function_name(wanted), params, image=image)
 
 
 def _by_part(kernels: Sequence[KernelSignature], part: str) -> list[KernelSignature]:

@@ -226,14 +226,12 @@ def _kernel_params(
 ) -> tuple[Param, ...]:
     """Return a kernel's parameters with the names and types that hold in a launch."""
     if declared is None:
-        if kernel.problem:
-            raise ValueError(kernel.problem)
         return kernel.params
     count = len(kernel.kernel.param_sizes)
     own = count - len(kernel.bound)
     by_name = {param.name: param for param in declared}
     needed = {param.name for param in kernel.params[:own]} - {*(launch.args or {})}
-    if kernel.params and kernel.names_known and needed <= {*by_name}:
+    if kernel.names_known and needed <= {*by_name}:
         params = [by_name.get(param.name, param) for param in kernel.params]
     else:
         last = kernel.params[own:]

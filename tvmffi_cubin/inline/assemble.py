@@ -6,7 +6,6 @@ import contextlib
 import os
 import re
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 

@@ -103,18 +103,18 @@ def in_host_file(content: bytes | mmap) -> Iterator[tuple[str, bytes]]:
 
 def merged_kernels(members: Iterable[Cubin]) -> tuple[Kernel, ...]:
     """Return the kernels of several images, each once, with the most that it uses in any."""
-    found: dict[str, tuple[str, Kernel]] = {}
+    found: dict[str, Kernel] = {}
     for member in members:
         for kernel in member.kernels:
-            arch, known = found.get(kernel.name, (member.arch, kernel))
-            one, other = [*known.param_sizes], [*kernel.param_sizes]
-            if one != other or known.grid_in_clusters != kernel.grid_in_clusters:
+            known = found.setdefault(kernel.name, kernel)
+            one, other = ((x.param_sizes, x.grid_in_clusters) for x in (known, kernel))
+            if one != other:
                 raise ValueError(
-                    f"kernel {kernel.name!r} takes parameters of {one} bytes for {arch} and of "
-                    f"{other} for {member.arch}, or counts its grid in clusters (__block_size__) "
-                    "for one of them: callers cannot tell; give it one declaration, or two names"
+                    f"kernel {kernel.name!r} takes other parameters for {member.arch}, or counts "
+                    "its grid in clusters (__block_size__) there alone: callers cannot tell; give "
+                    "it one declaration, or two names"
                 )
-            larger = known._replace(
+            found[kernel.name] = known._replace(
                 registers=max(known.registers, kernel.registers),
                 static_smem_bytes=max(known.static_smem_bytes, kernel.static_smem_bytes),
                 local_bytes=max(known.local_bytes, kernel.local_bytes),
@@ -122,8 +122,7 @@ def merged_kernels(members: Iterable[Cubin]) -> tuple[Kernel, ...]:
                 cluster=known.cluster if known.cluster == kernel.cluster else None,
                 max_threads=min(known.max_threads, kernel.max_threads),
             )
-            found[kernel.name] = (arch, larger)
-    return tuple(kernel for _, kernel in found.values())
+    return tuple(found.values())
 
 
 def _decompressed(entry: _Entry) -> bytes:

@@ -29,6 +29,15 @@ UNLINKED = (
     "nvjitlink.link, or given as device_libraries"
 )
 """What is said of anything that a module cannot launch."""
+_CALLED = {
+    "cubin": "a cubin, linked already",
+    "relocatable": "a relocatable cubin, yet to be linked",
+    "ltoir": "LTO-IR, yet to be linked",
+    "ptx": "PTX",
+    "library": "a static library",
+    "object": "an object of the host",
+    "program": "a shared object or program of the host",
+}
 
 
 def take_image(what: str, value: Any) -> Cubin:
@@ -60,23 +69,11 @@ def read_image(
     try:
         kind, arch = _kind_and_arch(given.image)
         if kind not in wanted:
-            raise ImageError(f"it is {_called(kind)}; {or_else}")
+            raise ImageError(f"it is {_CALLED.get(kind, f'a {kind}')}; {or_else}")
     except ImageError as error:
         named = f"{given.name}: " if given.name else ""
         raise ImageError(f"{named}{error}") from None
     return replace(given, kind=kind, arch=arch or given.arch)
-
-
-def _called(kind: str) -> str:
-    return {
-        "cubin": "a cubin, linked already",
-        "relocatable": "a relocatable cubin, yet to be linked",
-        "ltoir": "LTO-IR, yet to be linked",
-        "ptx": "PTX",
-        "library": "a static library",
-        "object": "an object of the host",
-        "program": "a shared object or program of the host",
-    }.get(kind, f"a {kind}")
 
 
 def _kind_and_arch(data: bytes) -> tuple[str, str]:

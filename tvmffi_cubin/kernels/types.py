@@ -138,9 +138,10 @@ def _builtin_name(words: list[str]) -> str:
 def _type(base: str, qualifiers: list[str], pointers: list[str]) -> CxxType:
     # The std namespaces, inline ones among them, are looked through.
     name = re.sub(r"^(?:::)?(?:(?:cuda::)?std::(?:__\w+::)?)?", "", base)
-    kind, size, align, dtypes = _known_types().get(name, _Known("struct", None, 1))
+    known = _known_types().get(name, CxxType(base, "struct", None))
     if not pointers:
-        return CxxType(base, kind, size)
+        return CxxType(base, known.kind, known.size)
+    dtypes, align = known.dtypes, known.align
     text = " ".join([*qualifiers, base])
     for inner in pointers[:-1]:
         text += " ".join(["*", *_qualifiers(inner.split())])
@@ -196,41 +197,43 @@ _NARROW: dict[str, tuple[Dtype, ...]] = {
 _VECTORS = "char uchar short ushort int uint long ulong longlong ulonglong float double"
 
 
-class _Known(NamedTuple):
-    """A type by its name: a value's kind and size; alignment and dtypes behind a pointer."""
-
-    kind: str
-    size: int | None
-    align: int
-    dtypes: tuple[Dtype, ...] = ()
-
-
 @cache
-def _known_types() -> dict[str, _Known]:
-    table: dict[str, _Known] = {}
+def _known_types() -> dict[str, CxxType]:
+    """Return types by their names: a value's kind and size; alignment and dtypes of tensors."""
+    table: dict[str, CxxType] = {}
+
+    def add(name: str, kind: str, size: int, align: int, dtypes: tuple[Dtype, ...] = ()) -> None:
+        table.setdefault(name, CxxType(name, kind, size, dtypes, align))
+
     for row in _TYPES.strip().splitlines():
         facts, _, names = row.partition(": ")
         kind, number, *named = facts.split()
-        size = int(number)
         found = (re.fullmatch(r"([a-z]+)(\d+)", dtype) for dtype in named)
-        known = tuple((_CODES[match[1]], int(match[2])) for match in found if match)
-        table.update(dict.fromkeys(names.split(", "), _Known(kind, size, size, known)))
+        dtypes = tuple((_CODES[match[1]], int(match[2])) for match in found if match)
+        for name in names.split(", "):
+            add(name, kind, int(number), int(number), dtypes)
     for name, dtypes in _NARROW.items():
         for lanes in (1, 2, 4):
             size = max(1, lanes // 2) if name.startswith("fp4") else lanes
-            full = "__nv_" + name.format("" if lanes == 1 else f"x{lanes}")
-            table[full] = _Known("struct", size, size, dtypes)
+            add(
+                "__nv_" + name.format("" if lanes == 1 else f"x{lanes}"),
+                "struct",
+                size,
+                size,
+                dtypes,
+            )
     for name in ("e4m3", "e5m2"):
-        table[f"cutlass::float_{name}_t"] = table[f"__nv_fp8_{name}"]
+        add(f"cutlass::float_{name}_t", "struct", 1, 1, _NARROW[f"fp8{{}}_{name}"])
     same = {"char": "signed char", "longlong": "long", "ulonglong": "ulong"}
     for vector in _VECTORS.split():
         element = table[same.get(vector, vector)]
         unit, dtypes = element.align, element.dtypes
         for lanes in (1, 2, 3, 4):
             align = unit if lanes == 3 else min(unit * lanes, 16)
-            table.setdefault(f"{vector}{lanes}", _Known("struct", unit * lanes, align, dtypes))
+            add(f"{vector}{lanes}", "struct", unit * lanes, align, dtypes)
         for align in (16, 32) if unit == 8 else ():
-            table[f"{vector}4_{align}a"] = _Known("struct", 32, align, dtypes)
-    table["dim3"] = _Known("struct", 12, 4)
-    table["CUtensorMap"] = table["CUtensorMap_st"] = _Known("struct", 128, 64)
+            add(f"{vector}4_{align}a", "struct", 32, align, dtypes)
+    add("dim3", "struct", 12, 4)
+    for name in ("CUtensorMap", "CUtensorMap_st"):
+        add(name, "struct", 128, 64)
     return table

@@ -44,14 +44,9 @@ def checked(what: str, value: Any, *, attribute: Attribute) -> Any:
     return attribute.choices.index(value) if value in attribute.choices else figure(what, value)
 
 
-def checked_raw(what: str, value: Any) -> dict[int, bytes]:
+def checked_raw(what: str, value: Mapping[int, bytes]) -> dict[int, bytes]:
     """Check attributes by number: the launcher has 64 bytes for each, and a bit for its number."""
-    if not isinstance(value, Mapping):
-        raise TypeError(
-            f"{what} maps numbers of CUlaunchAttributeID to the bytes of a value, got "
-            f"{type(value).__name__}"
-        )
-    found = {int(number): data for number, data in value.items()}
+    found = {int(number): data for number, data in dict(value).items()}
     for number, data in found.items():
         if not 0 < number < 64 or not isinstance(data, bytes) or not 0 < len(data) <= 64:
             raise ValueError(f"{what}[{number}] is {data!r}, wanted 1 to 64 bytes for 1 to 63")
@@ -68,14 +63,11 @@ def encode(name: str, value: Any, *, where: str) -> dict[int, bytes]:
         raise TypeError(f"{where}: no option {name!r}; there are {', '.join(known)}")
     attribute = ATTRIBUTES[name]
     given = checked(what, value, attribute=attribute)
-    is_dimensions = attribute.kind == "dimensions"
-    numbers = (*given, 1, 1)[:3] if is_dimensions else (given,)
-    if any(isinstance(x, str) for x in numbers):
-        raise TypeError(f"{what}: got {value!r}, at a call values are given")
-    if is_dimensions and min(numbers) < 1:  # which the launcher would divide by
+    numbers = (*given, 1, 1)[:3] if isinstance(given, tuple) else (given,)
+    if 0 in numbers and attribute.kind == "dimensions":  # which the launcher would divide by
         raise ValueError(f"{what} is {value!r}, wanted 1 or more in each dimension")
     layout = {"event": "<Q8x", "dimensions": "<3I"}.get(attribute.kind, "<i")
     try:
         return {attribute.id: struct.pack(layout, *numbers)}
     except struct.error as error:
-        raise ValueError(f"{what} is {value!r}: {error}") from None
+        raise ValueError(f"{what} is {value!r}, at a call a number: {error}") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -35,10 +34,7 @@ def _arg(what: str, value: Any) -> Any:
         return expression(what, value)
     if isinstance(value, bool | int | float | bytes | None | TensorMap | Scratch | Bound):
         return value
-    raise TypeError(
-        f"{what} is an expression, a constant, a TensorMap, a Scratch or a Bound, got "
-        f"{type(value).__name__}"
-    )
+    raise TypeError(f"{what}: a {type(value).__name__} is no constant; see Launch for what is")
 
 
 def _text(what: str, value: Any) -> str:
@@ -54,13 +50,7 @@ def _image(what: str, image: Any) -> Any:
             f"{what} {image!r:.80} is no image's name: give a file as pathlib.Path(...), text as "
             "bytes"
         )
-    if isinstance(image, bytearray | memoryview):
-        return bytes(image)
-    if isinstance(image, os.PathLike):
-        from pathlib import Path
-
-        return Path(os.fsdecode(image))
-    return image
+    return bytes(image) if isinstance(image, bytearray | memoryview) else image
 
 
 _CHECKS: Checks = {

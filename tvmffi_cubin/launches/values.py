@@ -71,16 +71,9 @@ def told(where: str) -> Iterator[None]:
 
 
 def plain(value: Any) -> Any:
-    """Return a number, bool or text of another class (NumPy's, an enumeration's) as Python's own.
-
-    Anything else is returned as it is.
-    """
+    """Return a number of another class (NumPy's, an enumeration's) as Python's own."""
     if type(value) in (bool, int, str):
         return value
-    if isinstance(value, str):
-        return str.__str__(value)
-    if type(value).__module__ == "numpy" and type(value).__name__ in ("bool", "bool_"):
-        return bool(value)
     try:
         return operator.index(value)
     except TypeError:
@@ -89,10 +82,9 @@ def plain(value: Any) -> Any:
 
 def expression(what: str, text: Any) -> str:
     """Check an expression; `what` is what messages call it, here and below."""
-    text = plain(text)
     with told(what):
         parse(text)
-    return str(text)
+    return str.__str__(text)  # that of an enumeration is its name
 
 
 def integer(what: str, value: Any) -> int:
@@ -123,7 +115,7 @@ def figures(what: str, value: Any, most: int = 3, *, least: int = 1) -> tuple[Fi
     value = plain(value)
     given = (value,) if isinstance(value, int | str) else value
     # Sets have no order, and an iterator may have no end.
-    if isinstance(given, bytes | dict) or not hasattr(given, "__getitem__"):
+    if not isinstance(given, list | tuple):
         got = type(value).__name__
         raise TypeError(f"{what} is an int, an expression or up to {most} of them, got {got}")
     if not least <= len(given) <= most:
@@ -188,8 +180,6 @@ def bound_param(text: str) -> Param:
         return Param(text, CxxType("", "raw", None))
     with told(f"bound_params: {text!r}"):
         declared = parse_params(text)
-    if len(declared) != 1:
-        raise ValueError(
-            f"bound_params: {text!r} declares {len(declared)} parameters: give each one by itself"
-        )
+        if len(declared) != 1:
+            raise ValueError(f"it declares {len(declared)} parameters: give each one by itself")
     return declared[0]
