@@ -6,7 +6,7 @@ from typing import Any
 
 from tvmffi_cubin import Launch
 from tvmffi_cubin.device.signature import KernelSignature, check
-from tvmffi_cubin.functions.bind import bind
+from tvmffi_cubin.functions.exports import bind
 from tvmffi_cubin.functions.plan import Plan
 from tvmffi_cubin.kernels.cubin import Kernel
 from tvmffi_cubin.kernels.demangle import FunctionName

@@ -9,7 +9,7 @@ from kernel_refs import Launches, kernel_ref, launched
 
 from tvmffi_cubin import Launch
 from tvmffi_cubin.functions.assembly import quoted
-from tvmffi_cubin.functions.bind import bind
+from tvmffi_cubin.functions.exports import bind
 from tvmffi_cubin.functions.plan import Plan
 
 SAXPY = "saxpy(float a, const float* x, float* y, int n)"

@@ -14,8 +14,8 @@ from ..kernels.types import Param, parse_params
 from ..launches.launch import Launch
 from ..launches.values import told
 from ..sources.source import DEVICE_IMAGE
-from .exported import Exported
 from .launch import as_map
+from .plan import Exported
 
 if TYPE_CHECKING:
     from ..device.image import Image
@@ -121,26 +121,25 @@ def _cut(texts: Sequence[str], separator: str) -> str:
 
 def _with_bound(signature: KernelSignature, bound: Sequence[Exported]) -> KernelSignature:
     """Return a kernel whose last parameters have the types that `bound_params` declares."""
-    own = len(signature.kernel.param_sizes) - len(bound)
+    every, names = [x.name for x in signature.params], tuple(x.name for x in bound)
+    own = len(every) - len(bound)
     last = signature.params[max(own, 0) :]
     # Of one type, those in another order would be mixed up.
     in_order = not signature.names_known or all(
-        declared.name == real.name or declared.name not in [x.name for x in signature.params]
-        for declared, real in zip(bound, last, strict=False)
+        name == real.name or name not in every for name, real in zip(names, last, strict=False)
     )
     if own < 0 or not in_order:
         raise ValueError(
             f"bound_params are the last parameters of every kernel, in order: got "
-            f"{', '.join(x.name for x in bound)}, kernel {signature.name.display} ends with "
-            f"{', '.join(x.name for x in last) or 'none'}"
+            f"{', '.join(names)}, kernel {signature.name.display} ends with "
+            f"{', '.join(every[max(own, 0) :]) or 'none'}"
         )
-    signature = signature._replace(bound=tuple(x.name for x in bound))
     params = [*signature.params[:own]]
     for real, declared in zip(last, bound, strict=True):
         name = real.name if signature.names_known else declared.name
         params.append(Param(name, declared.type if declared.type.text else real.type))
     with told(f"kernel {signature.name.display!r}"):
-        return signature._replace(params=check(params, signature, "bound_params"))
+        return signature._replace(params=check(params, signature, "bound_params"), bound=names)
 
 
 def _in_file(image: str, wanted: str, launch: Launch, declared: Sequence[Param]) -> KernelSignature:

@@ -13,8 +13,7 @@ from ..launches.launch import Launch
 from ..launches.tensor_map import TensorMap
 from ..launches.values import Bound, Scratch
 from .assembly import Layout
-from .exported import Exported, fits, is_integer
-from .plan import NO_OPTION, STEP, Plan, kind_of
+from .plan import NO_OPTION, STEP, Exported, Plan, fits, is_integer, kind_of
 from .postfix import EVERYWHERE, ONCE_SHAPED, Scope
 
 # As structs of launcher/plan.h, and its enumerations.

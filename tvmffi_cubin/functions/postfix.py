@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from ..kernels.types import CxxType
 from ..launches.expression import Number, Read, Tree, failure, lone_name, parse
-from .exported import Exported, is_integer
-from .plan import Plan
+from .plan import Exported, Plan, is_integer
 
 # In the order of `Op` in launcher/plan.h.
 _OPS = (
