@@ -89,7 +89,7 @@ def test_a_wrong_kernel_name_lists_those_there_are():
     with pytest.raises(ValueError) as error:
         load(SAXPY, ["sax"])
     assert "function 'sax': there is no kernel 'sax' in the image" in str(error.value)
-    assert "did you mean 'saxpy'?" in str(error.value)
+    assert "it has: saxpy" in str(error.value)
     with pytest.raises(ValueError, match="function 'f': there is no kernel 'g' .* it has: saxpy"):
         load(SAXPY, {"f": tc.Launch(kernel="g")})
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tvmffi_cubin import Description, Dispatch, Launch
-from tvmffi_cubin.launches.export import read_functions
+from tvmffi_cubin.launches.form import read_functions
 
 GOOD = {
     "schema": "2.0",

@@ -9,7 +9,7 @@ from tvmffi_cubin.functions.exports import resolve
 from tvmffi_cubin.kernels.cubin import Kernel
 from tvmffi_cubin.kernels.demangle import function_name
 from tvmffi_cubin.kernels.types import parse_params
-from tvmffi_cubin.launches.export import Export
+from tvmffi_cubin.launches.form import Export
 
 
 def signature(symbol: str, params: str = "float* x") -> KernelSignature:

@@ -109,26 +109,17 @@ class _Compiler(NamedTuple):
                 return _Compiled(unit, probe, self._compile(unit, names, probe.epilogue))
             except CompileError as error:
                 if not probe.name_expressions:
-                    raise self._explained(unit, wanted, error) from None
+                    raise self._explained(error) from None
                 probe = probe.surviving(error.log) if probe is whole else Probe()
 
-    def _explained(
-        self, unit: Unit, wanted: Sequence[str], error: CompileError
-    ) -> CompileError | ValueError:
-        """Return the error for a unit that does not compile, or of which an instance is none."""
-        if not wanted:
-            is_missing = len(self.units) > 1 and "is undefined" in error.log
-            return with_hints(error, [SEPARATE]) if is_missing else error
-        self._build(unit, Probe())  # raises the unit's own errors
-        if "detected during" in error.log or "nv_mangled_name" not in error.log:
-            return error  # NVRTC found the template, and something wrong in its body
-        kernels = dict.fromkeys(x.qualified for unit in self.units for x in unit.facts.kernels)
-        # NVRTC quotes what it cannot read, and not what it can.
-        failed = [name for name in wanted if f"nv_mangled_name {name}\n" in error.log] or wanted
-        return ValueError(
-            f"{', '.join(map(repr, failed))}: no instance of the source's kernels, which are: "
-            f"{', '.join(kernels) or 'none'}. NVRTC says:\n{error.log}"
-        )
+    def _explained(self, error: CompileError) -> CompileError:
+        hints = []
+        if "nv_mangled_name" in error.log:  # so NVRTC marks a name expression
+            kernels = dict.fromkeys(x.qualified for unit in self.units for x in unit.facts.kernels)
+            hints.append(f"the source's kernels are: {', '.join(kernels) or 'none'}")
+        elif len(self.units) > 1 and "is undefined" in error.log:
+            hints.append(SEPARATE)
+        return with_hints(error, hints)
 
     def _compile(
         self, unit: Unit, name_expressions: Sequence[str] = (), epilogue: str = ""

@@ -17,8 +17,7 @@ from ..inline.images import ImageFile
 from ..inline.options import TextOptions, Texts, spelled_out
 from ..kernels.image import take_image
 from ..launches import SCHEMA, check_schema
-from ..launches.export import identifier
-from ..launches.form import Launched, function_value, read_function, to_json
+from ..launches.form import Launched, function_value, identifier, read_function, to_json
 from ..launches.values import told
 from .tvm_table import json_rows, make_launches
 

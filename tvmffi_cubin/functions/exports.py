@@ -20,7 +20,7 @@ from .plan import BOUND_TABLE, Exported, Plan
 
 if TYPE_CHECKING:
     from ..device.image import Image
-    from ..launches.export import Export
+    from ..launches.form import Export
 
 _INSTANCE = Layout("P P P P P i i i i i i ?")
 Launches = Sequence[tuple[Launch, KernelSignature]]

@@ -103,10 +103,9 @@ class Kernels:
 
 def _names(kernel: KernelSignature, expressions: Sequence[str]) -> tuple[set[str], set[str]]:
     """Return a kernel's symbol and whole names, and these without namespaces and arguments."""
-    whole, base = squeeze(kernel.name.display), squeeze(kernel.name.qualified)
-    scopes = base.split("::")
-    ends = {"::".join(scopes[number:]) for number in range(len(scopes))}
-    return {kernel.kernel.name, whole, *expressions}, ends | {x + whole[len(base) :] for x in ends}
+    whole, base = squeeze(kernel.name.display), kernel.name.qualified
+    ends = {base, kernel.name.short, kernel.name.short + whole[len(base) :]}
+    return {kernel.kernel.name, whole, *expressions}, ends
 
 
 def listed(found: Sequence[KernelSignature]) -> str:

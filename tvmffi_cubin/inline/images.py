@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..kernels.cubin import Cubin
 from ..kernels.image import take_image
-from ..launches.export import Export, identifier
+from ..launches.form import Export, identifier
 from ..sources.source import DEVICE_IMAGE
 from .options import several
 

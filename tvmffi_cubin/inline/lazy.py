@@ -16,7 +16,7 @@ from ..cuda.arch import resolve_archs
 from ..kernels.cubin import Cubin
 from ..launches import SCHEMA
 from ..launches.dispatch import Dispatch
-from ..launches.export import identifier, read_functions
+from ..launches.form import identifier, read_functions
 from ..launches.launch import Launch
 from .images import call_generate, checked_image, embed, once
 from .options import TextOptions, Texts, file_name, spelled_out

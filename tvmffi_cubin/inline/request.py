@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import config
 from ..cache.key import Key
-from ..launches.export import Export, key_text, read_functions
+from ..launches.form import Export, key_text, read_functions
 from ..launches.values import bound_param
 from ..sources.source import Source
 from .options import choice, file_name, flags, host_flags, paths, strings, texts

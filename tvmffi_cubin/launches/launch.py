@@ -103,7 +103,8 @@ class Launch(Record, checks=_CHECKS):
         The integers that the kernel assumes to have one value: ``{"stride": 1}``.
     kernel : str, optional
         The kernel, if its name is not the function's: ``"fill<float>"``, ``"ns::add"``. If no
-        kernel has that name, the one whose name contains it: ``"main"`` for ``main_kernel``.
+        kernel has that name, the one of an image that came ready whose name contains it:
+        ``"main"`` for ``main_kernel``.
     cluster : int, str or a sequence of up to three, optional
         Blocks of a cluster in x, y, z; each divides the grid's. Above 8 with opt-in.
     preferred_cluster : int, str or a sequence of up to three, optional
