@@ -71,9 +71,7 @@ def test_a_kernel_that_takes_something_else_for_another_architecture_is_refused(
     #endif
     extern "C" __global__ void k(float* x, T t) { x[0] = t; }
     """
-    with pytest.raises(
-        ValueError, match=r"'k' takes .*\[8, 4\] bytes for sm_80 .*\[8, 8\] for sm_90"
-    ):
+    with pytest.raises(ValueError, match="'k' takes other parameters for sm_90"):
         load(["sm_80", "sm_90"], source, functions=None)
 
 

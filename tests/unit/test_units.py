@@ -57,6 +57,7 @@ def test_what_others_could_refer_to_is_a_unit(text: str):
     assert [unit.text for unit in units(text, FUNCTION)] == [text, FUNCTION]
 
 
-def test_headers_alone_are_compiled_once():
+def test_the_last_text_is_a_unit_whatever_it_is():
     (only,) = units("#define A 1", FUNCTION.replace("int", "static int"))
     assert (only.name, only.text.count("#line")) == ("s1", 2)
+    assert [unit.name for unit in units(KERNEL, "#define A 1")] == ["s0", "s1"]

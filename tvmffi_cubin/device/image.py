@@ -74,13 +74,7 @@ def given_image(name: str, given: Cubin) -> Image:
     try:
         if unlinked := [x.arch for x in cubin.members if x.kind == "relocatable"]:
             raise ImageError(f"its code for {', '.join(unlinked)} is yet to be linked; {UNLINKED}")
-        try:
-            kernels = {kernel.name for kernel in cubin.kernels}
-        except ValueError as error:
-            if cubin.kind != "fatbin":
-                raise
-            return Image(name, cubin, (), str(error))
-        if unknown := cubin.signatures.keys() - kernels:
+        if unknown := cubin.signatures.keys() - {kernel.name for kernel in cubin.kernels}:
             raise ValueError(f"Cubin.signatures has {min(unknown)!r}, no kernel of the image")
         return Image(name, cubin, resolve(cubin), "; ".join(cubin.unreadable))
     except ValueError as error:

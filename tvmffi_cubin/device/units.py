@@ -48,8 +48,7 @@ def make_units(sources: Sequence[Source], request: Request) -> tuple[Unit, ...]:
     units: list[Unit] = []
     headers: list[Source] = []
     for number, source in enumerate(sources, 1):
-        is_last = number == len(sources) and not units  # of headers alone
-        if not is_last and _is_header(source, request):
+        if number < len(sources) and _is_header(source, request):
             headers.append(source)
         else:
             units.append(_unit(request, source, headers))
