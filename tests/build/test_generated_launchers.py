@@ -28,7 +28,7 @@ FIRST, SECOND = "kernel_cutlass_main_kernel_f32_0", "kernel_cutlass_main_kernel_
 SMEM = 100 * 1024
 MAX_DYNAMIC, PDL = 8, 6
 PARAMS = "void* a, void* b, float* c, int m, int k, uint64_t stream, int device_id"
-COMMON = {"params": PARAMS, "stream": "stream", "device": "device_id", "dynamic_smem_bytes": SMEM}
+COMMON = {"stream": "stream", "device": "device_id", "dynamic_smem_bytes": SMEM}
 
 
 def matrix(tensor: str) -> TensorMap:
@@ -48,6 +48,7 @@ LAUNCHER = [
         kernel="main_kernel",
         grid=("ceil_div(m, 64)", 2),
         block=128,
+        params=PARAMS,
         args={"a": matrix("a"), "b": matrix("b")},
         **COMMON,
     ),
@@ -55,6 +56,7 @@ LAUNCHER = [
         kernel="main_kernel_1",
         grid=4,
         block=(32, 4),
+        params="CUtensorMap image, float* c, void* a, int m, int k, uint64_t stream, int device_id",
         args={
             "image": TensorMap(
                 "a",
@@ -74,7 +76,9 @@ LAUNCHER = [
 
 @pytest.fixture(scope="module")
 def mod(_own_environment: None) -> tc.Module:
-    return tc.load_inline("generated", SOURCE, functions={"launch": LAUNCHER}, arch="sm_90")
+    image = tc.nvrtc.compile(SOURCE, arch="sm_90")
+    functions = {"launch": LAUNCHER}
+    return tc.load_inline("generated", embed_cubin=image, functions=functions, arch="sm_90")
 
 
 def tensors(stub, device: int):
