@@ -142,7 +142,7 @@ def test_the_default_arch_is_the_current_device_s(driver_stub):
 
 def test_no_device_and_no_arch_says_to_give_one(driver_stub):
     driver_stub.set_devices()
-    with pytest.raises(tc.ToolchainError, match='for example arch="sm_90a"'):
+    with pytest.raises(tc.ToolchainError, match='such as arch="sm_90a"'):
         tc.load_inline("default", SAXPY)
 
 

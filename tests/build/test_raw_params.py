@@ -205,3 +205,14 @@ def test_scratch_memory_and_bound_values_go_to_what_is_known_by_its_size(image, 
     assert rest == [2**32 - 1, 0, 0, 0, 0.5]
     with pytest.raises(ValueError, match="wanted -2147483648 to 4294967295"):
         mod.bind(limit=2**32)
+
+
+def test_types_that_nvrtc_does_not_tell_are_to_be_declared():
+    source = 'extern "C" __global__ void k(float* x, float by) { *x = by; }'
+    options = {"arch": "sm_90a", "extra_cuda_cflags": ["-std=c++11"]}  # no variable templates
+    with pytest.raises(
+        ValueError, match=r"NVRTC does not tell the types of k\(8 bytes x, .*params="
+    ):
+        tc.build_inline("c11", source, **options)
+    launch = tc.Launch(params="float* x, float by")
+    assert tc.build_inline("c11", source, functions={"k": launch}, **options)

@@ -225,6 +225,12 @@ def _kernel_params(
 ) -> tuple[Param, ...]:
     """Return a kernel's parameters with the names and types that hold in a launch."""
     if declared is None:
+        # A number would be passed as bits of another type.
+        if kernel.line is not None and any(param.type.kind == "raw" for param in kernel.params):
+            raise ValueError(
+                f"NVRTC does not tell the types of {kernel}: declare them, as in "
+                'params="float* x, int n"'
+            )
         return kernel.params
     count = len(kernel.kernel.param_sizes)
     own = count - len(kernel.bound)

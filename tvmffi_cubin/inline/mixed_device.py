@@ -32,7 +32,7 @@ _IMAGE = "tvmffi_cubin.device"
 # Our headers of the C++ library, 10 ms for NVRTC. Two more, of 10 ms, come for their names alone.
 _STD = ("float.h", "stdint.h", "algorithm", "array", "cstddef", "limits", "type_traits", "utility")
 _RANGES = ("begin", "end", "cbegin", "cend", "data", "empty", "size", "ssize")
-_TUPLES = ("tuple", "apply", "forward_as_tuple", "ignore", "make_tuple", "tie", "tuple_cat")
+_TUPLES = ("tuple", "apply", "ignore", "make_tuple", "tie")
 # Both sides mean the same types by int64_t and its like.
 _AS_HOST = ("-DTVMFFI_CUBIN_HOST_INTEGERS", "--device-int128")
 # What the image itself tells of a kernel, and the module that it comes to be in.
