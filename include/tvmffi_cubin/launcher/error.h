@@ -163,7 +163,7 @@ TVMFFI_CUBIN_COLD const char* AddProblem(const Param& param, const TVMFFIAny& an
     case Problem::kRange:
       if (param.kind == Kind::kFloat || param.kind == Kind::kBfloat ||
           any.type_index == kTVMFFIFloat) {
-        text->Add("a finite number of %u bytes", param.size);
+        text->Add("a number that fits in %s", param.type);
         break;
       }
       text->Add("%lld to %llu%s", param.kind == Kind::kUint ? 0 : -(1LL << (bits - 2)) * 2,
