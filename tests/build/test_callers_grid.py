@@ -83,3 +83,9 @@ def test_instances_take_a_grid_together(mod, driver_stub, x):
     assert shape(driver_stub) == ((7, 1, 1), (32, 1, 1))
     with pytest.raises(TypeError, match="^differing: its instances differ in what the grid"):
         mod.differing[lambda meta: 1](x, 5)
+
+
+def test_a_missing_argument_is_not_the_grid_s_concern(mod, driver_stub, x):
+    with pytest.raises(TypeError, match="^fixed: got 1 arguments?, wanted 2"):
+        mod.fixed[lambda meta: (meta["n"],)](x)
+    assert not driver_stub.launches()

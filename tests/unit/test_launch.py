@@ -21,6 +21,8 @@ from tvmffi_cubin import Cubin, Launch
         ({"args": {"n": [1]}}, TypeError, r"args\['n'\]: a list is no constant"),
         ({"multiple_of": {"n": 3}}, ValueError, r"multiple_of\['n'\] is 3, wanted a power of two"),
         ({"image": "k.cubin"}, ValueError, "image 'k.cubin' is no image's name: give a file as"),
+        ({"args": ["rows"]}, TypeError, "args is a mapping of names, got list"),
+        ({"attributes": {"priority": b""}}, TypeError, "attributes maps numbers of .* got {'pri"),
         (
             {"attributes": {14: bytes(65)}},
             ValueError,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from .values import figure, figures, plain
@@ -46,7 +45,12 @@ def checked(what: str, value: Any, *, attribute: Attribute) -> Any:
 
 def checked_raw(what: str, value: Mapping[int, bytes]) -> dict[int, bytes]:
     """Check attributes by number: the launcher has 64 bytes for each, and a bit for its number."""
-    found = {int(number): data for number, data in dict(value).items()}
+    try:
+        found = {int(number): data for number, data in value.items()}
+    except (AttributeError, TypeError, ValueError):
+        raise TypeError(
+            f"{what} maps numbers of CUlaunchAttributeID to the bytes of a value, got {value!r:.80}"
+        ) from None
     for number, data in found.items():
         if not 0 < number < 64 or not isinstance(data, bytes) or not 0 < len(data) <= 64:
             raise ValueError(f"{what}[{number}] is {data!r}, wanted 1 to 64 bytes for 1 to 63")

@@ -25,7 +25,9 @@ from .values import (
 
 
 def _each(what: str, value: Any, *, check: Callable[[str, Any], Any]) -> dict[str, Any]:
-    return {name: check(f"{what}[{name!r}]", x) for name, x in dict(value).items()}
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{what} is a mapping of names, got {type(value).__name__}")
+    return {name: check(f"{what}[{name!r}]", x) for name, x in value.items()}
 
 
 def _arg(what: str, value: Any) -> Any:
@@ -67,7 +69,7 @@ _CHECKS: Checks = {
     "image": _image,
     "multiple_of": partial(_each, check=power_of_two),
     "equal_to": partial(_each, check=integer),
-    "meta": lambda _, value: dict(value),
+    "meta": partial(_each, check=lambda _, value: value),
     "stream": figure,
     "device": figure,
 }

@@ -118,4 +118,6 @@ def call_by_grid(
     meta, *others = (x["launches"][0].get("meta", {}) for x in function._instances)
     if names is None or any(x != meta for x in others):
         raise TypeError(f"{function.name}: its instances differ in what the grid would read")
-    function[grid({**meta, **dict(zip(names, args, strict=False))})](*args)
+    is_short = len(args) < len(names)  # which the call says
+    shape = 1 if is_short else grid({**meta, **dict(zip(names, args, strict=False))})
+    function[shape](*args)
