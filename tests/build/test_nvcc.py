@@ -53,6 +53,13 @@ def built(**options) -> str:
     return tc.build("one", **given)
 
 
+def test_a_module_of_kernels_alone_is_told_to_launch_them(fake):
+    with pytest.raises(ValueError, match="ops: kernels that nvcc compiles are not exported"):
+        tc.load_inline(
+            "ops", "#define __global__\n__global__ void k() {}", compiler="nvcc", arch=ARCH
+        )
+
+
 def test_texts_are_one_unit_in_order_and_a_hit_asks_nobody(fake, monkeypatch):
     functions = {"four": "Twice two.", "runtime": ""}
     sources = [SOURCES[0], "int four() { return two() + two(); }", "int runtime() { return f(); }"]

@@ -156,9 +156,10 @@ def _check_exports(request: Request, built: Path) -> None:
             "export functions of it with TVM_FFI_DLL_EXPORT_TYPED_FUNC, or name an output such as "
             f"{request.name}.o, which a linker makes a program of"
         )
+    remedy = "mark a kernel with __global__, or name C++ functions or an included file's kernels"
+    if request.is_by_nvcc:
+        remedy = "kernels that nvcc compiles are not exported: name C++ functions that launch them"
     raise NothingExportedError(
-        f"{request.name}: nothing would be exported: the sources have no kernel (__global__; those "
-        "of an included file need a source that uses them), and no C++ function is named in "
-        "functions= or exported with TVM_FFI_DLL_EXPORT_TYPED_FUNC; functions=[] builds such a "
-        "module"
+        f"{request.name}: {remedy} in functions=; as it is, nothing would be exported, which "
+        "functions=[] allows"
     )

@@ -42,8 +42,10 @@ class Module(tvm_ffi.Module):
             try:
                 raw = super().get_function(name, query_imports)
             except AttributeError:
+                there = ", ".join(self._names) or "none"
                 raise AttributeError(
-                    f"module has no function {name!r}; there are {', '.join(self._names) or 'none'}"
+                    f"module has no function {name!r}; there are {there} "
+                    f"(a template needs Launch(kernel='{name}<float>'))"
                 ) from None
             function = known[name] = Function._wrap(raw, self, name)
             function.__doc__ = self.get_function_doc(name)
