@@ -21,9 +21,9 @@ def main() -> None:
     if reason := no_launch():
         print(f"built, not launched: {reason}")
         return
+    # [docs:call]
     import torch
 
-    # [docs:call]
     x = torch.arange(1000.0, device="cuda")
     y = torch.empty_like(x)
 

@@ -4,12 +4,13 @@ from gpu import arch, no_launch
 
 import tvmffi_cubin as tc
 
+# [docs:kernels]
 KERNELS = r"""
 extern "C" __global__ void add_one(const float* x, float* y, long long n) {
   long long i = blockIdx.x * static_cast<long long>(blockDim.x) + threadIdx.x;
   if (i < n) y[i] = x[i] + 1;
-}
-"""
+}"""
+# [docs:end]
 
 WRAPPER = r"""
 // [docs:wrapper]
