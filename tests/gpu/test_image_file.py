@@ -83,10 +83,11 @@ def check(mod: tc.Module, device: int = 0) -> None:
 def test_a_cubin_is_made_at_the_first_call_and_found_by_others(so: Path, image: bytes):
     runs = []
 
-    def generate(folder: Path) -> None:
+    def generate(folder: Path) -> Path:
         # As a compiler would: it uses the GPU meanwhile.
         runs.append(float(torch.ones(8, device="cuda").sum()))
         (folder / "dumped.cubin").write_bytes(image)
+        return folder / "dumped.cubin"
 
     mod = tc.load_module(so, generate={"kernels": generate})
     run = mod.run
