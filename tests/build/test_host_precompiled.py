@@ -139,6 +139,16 @@ def test_what_is_compiled_beside_them_works_as_what_a_wrapper_compiles(
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
+def test_a_mistake_in_the_source_is_not_blamed_on_them(caplog):
+    source = "int64_t answer() { return 42; }"
+    tc.build_inline("mistake", cpp_sources=source, functions="answer")
+    precompiled.settle()
+    with pytest.raises(tc.BuildError, match="'answers' was not declared") as caught:
+        tc.build_inline("mistake", cpp_sources=source, functions="answers")
+    assert "-include" in caught.value.command  # they were used
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
 def test_a_header_that_changes_is_read_anew(build, shadow):
     for value in (1, 2):
         text = f"#include_next <string.h>\n#undef VALUE\n#define VALUE {value}\n"

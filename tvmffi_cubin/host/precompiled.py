@@ -73,8 +73,8 @@ def run(
     try:
         build.run(tried, directory, files)
     except BuildError as error:
-        # What gcc does not pass over, it dies of.
-        if not found or not re.search(r"precompiled|\bPCH\b|internal compiler", error.output):
+        # What gcc does not pass over, it dies of. The name of the file is in other messages, too.
+        if not found or not re.search(r"precompiled header|\bPCH\b|internal comp", error.output):
             raise
         _logger.warning("precompiled headers failed and were removed: %s", error)
         build.run(steps, directory, files)
