@@ -131,6 +131,13 @@ def test_compile_writes_to_standard_output(source: Path):
     assert os.listdir() == [source.name]
 
 
+@pytest.mark.parametrize("kind", ["ptx", "fatbin", "ltoir"])
+def test_compile_makes_what_the_suffix_says(kind, source: Path, capsys):
+    assert main(["compile", "add.cu", "--arch", "sm_90", "-o", f"x.{kind}"]) == 0
+    assert capsys.readouterr().out.startswith(f"x.{kind}: {kind}")
+    assert tc.inspect(f"x.{kind}").kind == kind
+
+
 def test_several_architectures_give_a_fatbin(source: Path, capsys):
     assert main(["compile", "add.cu", "--arch=sm_90a,compute_80", "--arch=sm_80"]) == 0
     title, *members = capsys.readouterr().out.split("\n\n")

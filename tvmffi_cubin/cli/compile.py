@@ -9,6 +9,8 @@ from pathlib import Path
 
 from ..kernels.cubin import KINDS
 
+_KINDS = (*KINDS, "fatbin")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what follows the command's name."""
@@ -41,9 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--target-type",
-        default="cubin",
-        choices=(*KINDS, "fatbin"),
-        help="what to make; relocatable cubins and LTO-IR are to be linked (default: cubin)",
+        choices=_KINDS,
+        help="what to make; relocatable cubins and LTO-IR are to be linked; default: what the "
+        "suffix of IMAGE says, else a cubin",
     )
     help_ = "write the headers that the sources may include to DEPFILE, as a make rule"
     parser.add_argument("--depfile", type=Path, metavar="DEPFILE", help=help_)
@@ -58,11 +60,12 @@ def run(options: argparse.Namespace) -> int:
     from ..inline.compile_files import compile_files, headers, make_rule
 
     paths = {"options": options.options, "include_paths": options.include_paths}
+    said = "" if options.output is None else options.output.suffix[1:]
     cubin = compile_files(
         options.files,
         arch=None if options.arch is None else split(",".join(options.arch)),
         name_expressions=options.name_expressions,
-        target_type=options.target_type,
+        target_type=options.target_type or (said if said in _KINDS else "cubin"),
         **paths,
     )
     suffix = "cubin" if cubin.kind == "relocatable" else cubin.kind
