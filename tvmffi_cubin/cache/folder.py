@@ -72,12 +72,14 @@ def _check(folder: str, *, is_layer: bool) -> None:
     if is_ours and not mode & (stat.S_IWOTH | stat.S_IWGRP):
         return
     what = f"layer {folder} of TVMFFI_CUBIN_CACHE_PATH" if is_layer else f"cache folder {folder}"
-    chown = "" if is_layer else f"chown -R {os.geteuid()} {folder}; "
-    raise CacheError(
-        f"{what} is not used: it is owned by user {info.st_uid}, this is user {os.geteuid()}, its "
-        f"mode is {mode:04o}, and who can write it can run code here. If you trust all that is in "
-        f"it, run: {chown}chmod -R go-w {folder}; else name another folder"
-    )
+    why, remedy = f"its mode is {mode:04o}", "name a folder of your own"
+    if not is_ours:
+        why = f"it belongs to user {info.st_uid}, this is user {os.geteuid()}"
+    elif mode & stat.S_ISVTX:  # /tmp, which is for everybody
+        remedy += f", such as {folder}/tvmffi_cubin"
+    else:
+        remedy = f"if you trust all that is in it, run chmod -R go-w {folder}; else {remedy}"
+    raise CacheError(f"{what} is not used: {why}, and who can write it can run code here; {remedy}")
 
 
 def make_folder(path: str) -> None:
