@@ -61,6 +61,27 @@ def test_a_header_that_changes_or_appears_builds_anew(ops, source):
     assert built(source, **options) == first
 
 
+@pytest.mark.parametrize(
+    "more", ["", "void f(int* x) { k<<<1, 1>>>(x); }\n"], ids=["host", "mixed"]
+)
+def test_a_header_that_is_only_asked_for_builds_anew_when_it_comes_and_goes(here, more):
+    ask = '#if __has_include("{}.h")\n#define {} 2\n#else\n#define {} 1\n#endif\n'
+    write("sub/inner.h", ask.format("b", "B", "B"))
+    own = '#include "sub/inner.h"\nint answer() { return A * 10 + B; }\n' + EXPORT.format("answer")
+    kernel = "__global__ void k(int* x) { *x = 1; }\n" if more else ""
+    write("ops.cu", ask.format("a", "A", "A") + kernel + more + own)
+    found = []
+    for path in ("a.h", "sub/b.h"):
+        for change in (
+            lambda: None,
+            lambda path=path: write(path, ""),
+            lambda path=path: os.unlink(path),
+        ):
+            change()
+            found.append(tc.load("ops", sources="ops.cu", arch="sm_90").answer())
+    assert found == [11, 21, 11, 11, 12, 11]
+
+
 def test_c_files_count_with_their_headers_and_compiler(here, monkeypatch):
     write("answer.h", "#define ANSWER 1\n")
     write("answer.c", '#include "answer.h"\nint get(void) { return ANSWER + MORE; }\n')

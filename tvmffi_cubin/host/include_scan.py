@@ -37,25 +37,35 @@ def scan(
     return scanner.finish()
 
 
-def hidden_by(
-    folders: Sequence[str], files: Iterable[str], sources: Iterable[tuple[str, str | None]] = ()
-) -> tuple[str, ...]:
-    """Return paths that do not exist and would be read in place of the `files` that were.
+def looked_for(
+    folders: Sequence[str],
+    read: Sequence[str],
+    sources: Iterable[tuple[str, str | None]] = (),
+    *,
+    libraries: tuple[str, ...] = ("/",),
+) -> Inputs:
+    """Return what a compiler has `read`, with what it has looked for and does not list.
 
-    The `folders` are searched before those that the headers are found in; `sources` are the texts
-    that include them, each with the folder that is searched first.
+    That is what would be read in place of another, should it appear, and what `__has_include` has
+    found. The `folders` are searched before those that the headers are found in; `sources` are the
+    texts that include them, each with the folder that is searched first. Headers of `libraries` ask
+    for nothing outside of the `folders`.
     """
-    found: set[str | None] = set()
-    parts: list[tuple[_Directives, str | None]]
+    found, absent = dict.fromkeys(read), dict[str, None]()
     parts = [(_parse(_bytes(text)), folder) for text, folder in sources]
-    parts += [(x, None) for path in files if folders and (x := _parse_file(path))]
-    for directives, own in parts:
-        for name in (os.fsdecode(operand.text) for operand in directives.includes):
+    own = read if folders else (path for path in read if not path.startswith(libraries))
+    parts += [(x, os.path.dirname(path)) for path in own if (x := _parse_file(path))]
+    for directives, beside in parts:
+        for operand in directives.operands:
+            name = os.fsdecode(operand.text)
+            first = (beside,) if beside and operand.kind == "quoted" else ()
             # What goes up from its includer is found beside that, and nowhere else.
-            if ".." not in name and not name.startswith("/"):
-                places = folders if own is None else (own, *folders)
-                found.update(first_missing(folder, name) for folder in places)
-    return tuple(sorted(filter(None, found)))
+            for folder in first if ".." in name else (*first, *folders):
+                if missing := first_missing(folder, name):
+                    absent[missing] = None
+                elif operand in directives.probes:
+                    found[os.path.join(folder, name)] = None
+    return Inputs(tuple(found), tuple(sorted(absent)))
 
 
 def first_missing(folder: str, relative: str) -> str | None:
@@ -92,7 +102,12 @@ class _Place(NamedTuple):
 
 class _Directives(NamedTuple):
     includes: tuple[_Operand, ...]
+    probes: tuple[_Operand, ...]  # what is only asked for: whether it is there
     defines: tuple[tuple[bytes, _Operand], ...]
+
+    @property
+    def operands(self) -> dict[_Operand, None]:
+        return dict.fromkeys((*self.includes, *self.probes))
 
 
 # A directive, and what is in it, may have comments on either side. The pattern begins with one
@@ -138,11 +153,9 @@ def _parse(text: bytes) -> _Directives:
             defines[name, _operand(quoted, angled, macro, call)] = None
         elif not (header[-2] and header[-1]) or _CALLED.search(text):
             includes[_operand(*header, every_folder=bool(after))] = None
-    # What is only asked for matters too: whether it is there.
-    if b"__has_include" in text:
-        for after, *header in _HAS_INCLUDE.findall(text):
-            includes[_operand(*header, every_folder=bool(after))] = None
-    return _Directives(tuple(includes), tuple(defines))
+    probes = _HAS_INCLUDE.findall(text) if b"__has_include" in text else ()
+    probed = (_operand(*header, every_folder=bool(after)) for after, *header in probes)
+    return _Directives(tuple(includes), tuple(probed), tuple(defines))
 
 
 def _parse_file(path: str) -> _Directives | None:
@@ -183,7 +196,7 @@ class _Scanner:
     def read(self, directives: _Directives, place: _Place) -> None:
         for name, operand in directives.defines:
             self.define(name, operand)
-        for operand in directives.includes:
+        for operand in directives.operands:
             self._push(operand, place)
 
     def finish(self) -> Inputs:

@@ -25,7 +25,7 @@ from ..cache.store import Cache
 from ..config import build_environment
 from ..errors import BuildError
 from . import build, process
-from .include_scan import hidden_by
+from .include_scan import looked_for
 from .inputs import Inputs, joined, parse_depfile
 from .steps import PRECOMPILED, Step
 from .tools import native_cpu
@@ -139,5 +139,5 @@ def _make(
         raise RuntimeError(f"exit status {status}: {' '.join(command)}\n{output}")
     listed = parse_depfile((folder / "headers.d").read_text())
     read = tuple(path for path in listed if os.path.isabs(path))
-    found = Inputs(read, hidden_by(folders, read))
+    found = looked_for(folders, read)
     return tools.product(PRECOMPILED, found, keep=(_MADE,), used=(_MADE,))

@@ -65,12 +65,14 @@ class HeaderSearch(NamedTuple):
             for (folder, further), texts in groups.items()
         )
 
-    def hiding(self, read: Iterable[str], sources: Iterable[Source]) -> tuple[str, ...]:
-        """Return what would hide a header that host sources have `read`, should it appear."""
+    def looked_for(self, read: Sequence[str], sources: Iterable[Source]) -> Inputs:
+        """Return what host sources have `read`, with what compilers do not list."""
         flags = (*self.tools.options, *self.cuda_flags, *header_folder_flags())
         folders = (*preprocessor_flags(flags).folders, *self.request.include_paths)
         others = dict.fromkeys(filter(os.path.isabs, folders))
-        return include_scan.hidden_by([*others], read, [(x.text, x.folder) for x in sources])
+        texts = [(x.text, own) for x in sources for own in (x.folder, *x.further_folders)]
+        libraries = ("/usr/", *self.tools.roots.values())
+        return include_scan.looked_for([*others], read, texts, libraries=libraries)
 
     def host(
         self, folder: Path, listed: Inputs, sources: Sequence[Source], flags: Sequence[str]
@@ -83,6 +85,6 @@ class HeaderSearch(NamedTuple):
         for path in folder.glob("*.d"):
             told += parse_depfile(path.read_text(errors="surrogateescape"))
         told = [x for x in outside(told, os.fspath(folder)) if os.path.basename(x) != PRECOMPILED]
-        read = Inputs(tuple(told), self.hiding(told, sources))
+        read = self.looked_for(told, sources)
         named = find_for((*self.tools.options, *flags))
         return joined((listed, read, named, incbin_files(source.text for source in sources)))

@@ -19,7 +19,7 @@ from ..errors import BuildError
 from ..host import process
 from ..host import units as host_unit
 from ..host.build import shortened
-from ..host.include_scan import hidden_by
+from ..host.include_scan import looked_for
 from ..host.inputs import Inputs, parse_depfile
 from ..host.tools import native_cpu
 from ..sources.expansion import Expansion, expansion
@@ -122,7 +122,7 @@ def _define(request: Request, tools: Toolset, command: Sequence[str], folder: Pa
     (folder / _MACROS).write_text("\n".join(x for x in defined if x not in predefined) + "\n")
     read = tuple(path for path in parse_depfile(depfile.read_text()) if path.startswith("/"))
     read = tuple(path for path in read if not path.startswith(f"{folder}/"))
-    return tools.product(_MACROS, Inputs(read, hidden_by(request.include_paths, read)))
+    return tools.product(_MACROS, looked_for(request.include_paths, read))
 
 
 def _preprocessed(request: Request, command: Sequence[str], made: str) -> str:

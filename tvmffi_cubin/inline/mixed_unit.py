@@ -117,7 +117,7 @@ class UnitBuilder(NamedTuple):
         search = HeaderSearch(self.request, self.tools)
         own = {source.name for source in self.unit.sources if source.path is None}
         read = dict.fromkeys(file for text in texts for file in text.read if file not in own)
-        return Inputs(tuple(read), search.hiding(read, self.unit.sources))
+        return search.looked_for(tuple(read), self.unit.sources)
 
     # ---- The host's side ----
 
