@@ -109,7 +109,14 @@ def test_an_image_that_nobody_embedded_says_how_to():
         tc.load_inline("w_no_image", wrapper_sources.DRIVER)
 
 
-def test_a_name_on_both_sides_is_an_error():
-    sources = [wrapper_sources.KERNELS, "int add_one() { return 1; }"]
+@pytest.mark.parametrize(
+    "host",
+    [
+        "int add_one() { return 1; }",
+        "int one() { return 1; }\nTVM_FFI_DLL_EXPORT_TYPED_FUNC(add_one, one);",
+    ],
+)
+def test_a_name_on_both_sides_is_an_error(host):
+    sources = [wrapper_sources.KERNELS, host]
     with pytest.raises(ValueError, match="both a kernel and a C\\+\\+ function"):
         tc.load_inline("w_both", sources, functions=["add_one"], arch="sm_90")

@@ -44,7 +44,8 @@ class Sources(NamedTuple):
     mixed: tuple[tuple[Source, ...], ...]
     files: tuple[HostFile, ...]  # for a host compiler
     has_binaries: bool  # there are files for the linker
-    host_functions: tuple[str, ...]  # qualified names of those that host sources declare
+    # Qualified names of those that host sources declare, and names that these export.
+    host_functions: tuple[str, ...]
 
     @property
     def has_host(self) -> bool:
@@ -115,7 +116,9 @@ def sort_sources(request: Request) -> Sources:
         mixed=tuple(mixed),
         files=tuple(own),
         has_binaries=bool(request.files.binaries),
-        host_functions=tuple(x.qualified for facts in hosts for x in facts.functions),
+        host_functions=tuple(
+            name for x in hosts for name in (*(y.qualified for y in x.functions), *x.exports)
+        ),
     )
 
 
