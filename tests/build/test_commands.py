@@ -191,6 +191,16 @@ def test_compile_says_in_a_line_what_it_cannot_take(arguments, message, source, 
     assert source.read_text() == SOURCE
 
 
+# describe
+
+
+@pytest.mark.parametrize("text", ["text", ""])
+def test_describe_names_a_file_that_is_no_module(text, here: Path, capsys):
+    Path("t.txt").write_text(text)
+    assert main(["describe", "t.txt"]) == 1
+    assert capsys.readouterr().err.startswith("tvmffi-cubin: error: t.txt: ")
+
+
 # doctor
 
 

@@ -15,6 +15,7 @@ from ..kernels.cubin import FACTS, Cubin
 from ..kernels.elf import DYNSYM, GLOBAL, SYMTAB, Elf
 from ..kernels.image import check_regular, read_image, reading
 from ..launches import check_schema
+from ..launches.values import told
 
 _OWNER = b"tvmffi_cubin"
 _MANIFEST, _IMAGE_PLACE = 0x101, 0x102
@@ -79,7 +80,11 @@ class Artifact(NamedTuple):
 def open_artifact(path: str | os.PathLike[str]) -> Iterator[Artifact]:
     """Read a file without loading it; its images can be read as long as it is open."""
     check_regular(path)
-    with open(path, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+    with (
+        told(os.fspath(path)),
+        open(path, "rb") as file,
+        mmap(file.fileno(), 0, access=ACCESS_READ) as content,
+    ):
         yield read_artifact(content)
 
 
