@@ -210,7 +210,7 @@ def load_module(
     name = os.path.abspath(path)
     spelled = _spelled(name)
     try:
-        _check_length(name)
+        _check(name)
         raw = tvm_ffi.load_module(spelled, keep_module_alive=keep_module_alive)
     except RuntimeError as error:
         message = f"{name} does not load: {error}"
@@ -233,9 +233,14 @@ def load_module(
     return module
 
 
-def _check_length(name: str) -> None:
-    """Refuse a file that was cut: the dynamic loader takes it, and the process dies of SIGBUS."""
+def _check(name: str) -> None:
+    """Refuse what tvm-ffi has no loader for, and a file that was cut.
+
+    The dynamic loader takes it, and the process dies of SIGBUS.
+    """
     with open(name, "rb") as file:
+        if not name.endswith(".so"):
+            raise RuntimeError("it is no shared object whose name ends in .so")
         header = file.read(64)
         if header.startswith(b"\x7fELF") and len(header) == 64:
             # The table of sections, which linkers put last.
