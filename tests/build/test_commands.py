@@ -125,10 +125,14 @@ def test_compile_writes_an_image_and_says_what_is_in_it(source: Path, capsys):
     assert rows["fill<float>"][-2:] == ["float*,", "float"]
 
 
-def test_compile_writes_to_standard_output(source: Path):
-    done = command_line("compile", "add.cu", "--arch", "sm_90", "-o", "-")
-    assert {kernel.name for kernel in tc.inspect(done.stdout).kernels} == {"add"}
-    assert os.listdir() == [source.name]
+@pytest.mark.parametrize("words", ["add.cu -o -", "- < add.cu"])
+def test_compile_and_inspect_are_parts_of_pipes(words: str, source: Path):
+    (source.parent / "value.h").write_text("#define VALUE 1\n")
+    source.write_text(f'#include "value.h"\n{SOURCE}')
+    command = f'"$1" -m tvmffi_cubin compile {words} --arch sm_90 | "$@"'
+    done = command_line("inspect", "-", shell=command)
+    assert "\nadd  " in done.stdout.decode()
+    assert sorted(os.listdir()) == ["add.cu", "value.h"]
 
 
 @pytest.mark.parametrize("kind", ["ptx", "fatbin", "ltoir"])

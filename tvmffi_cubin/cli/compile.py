@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..kernels.cubin import KINDS
 
+if TYPE_CHECKING:
+    from ..sources.source import Source
+
 _KINDS = (*KINDS, "fatbin")
+_PIPE = Path("-")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what follows the command's name."""
-    help_ = "the CUDA source; several are separate units, linked to one image"
+    help_ = "the CUDA source, - is standard input; several are separate units, linked to one image"
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help=help_)
-    help_ = "- is standard output; default: FILE with the suffix of its kind: .cubin, .ltoir, ..."
+    help_ = "- is standard output, the default for standard input; else default: FILE with the "
+    help_ += "suffix of its kind: .cubin, .ltoir, ..."
     parser.add_argument("-o", "--output", type=Path, metavar="IMAGE", help=help_)
     parser.add_argument(
         "--arch",
@@ -59,27 +66,40 @@ def run(options: argparse.Namespace) -> int:
     from ..cuda.arch import split
     from ..inline.compile_files import compile_files, headers, make_rule
 
+    files = [file for file in options.files if file != _PIPE]
+    sources = [_source(file) for file in options.files]
     paths = {"options": options.options, "include_paths": options.include_paths}
     said = "" if options.output is None else options.output.suffix[1:]
     cubin = compile_files(
-        options.files,
+        sources,
         arch=None if options.arch is None else split(",".join(options.arch)),
         name_expressions=options.name_expressions,
         target_type=options.target_type or (said if said in _KINDS else "cubin"),
         **paths,
     )
     suffix = "cubin" if cubin.kind == "relocatable" else cubin.kind
-    output = options.output or options.files[0].with_suffix(f".{suffix}")
+    first = options.files[0]
+    output = options.output or (first if first == _PIPE else first.with_suffix(f".{suffix}"))
     for path in filter(None, (output, options.depfile)):
-        if any(path.exists() and path.samefile(source) for source in options.files):
+        if any(path.exists() and path.samefile(source) for source in files):
             raise ValueError(f"{path} is the source itself; name another file")
-    if options.output == Path("-"):
+    if output == _PIPE:
         sys.stdout.buffer.write(cubin.image)
     else:
         write_output(output, cubin.image)
         print(inspect(replace(cubin, name=str(output))))
     if options.depfile is not None:
-        read = (*map(str, options.files), *headers(options.files, **paths))
+        read = (*map(str, files), *headers(sources, **paths))
         rule = make_rule(str(output), read).encode("utf-8", "surrogateescape")
         write_output(options.depfile, rule)
     return 0
+
+
+def _source(file: Path) -> Source:
+    from ..inline.files import read_source
+    from ..sources.source import Source
+
+    if file != _PIPE:
+        return read_source(os.path.abspath(file), is_cuda=True)
+    # As a file of the current folder, where its headers are.
+    return Source(read_source("/dev/stdin", is_cuda=True).text, os.path.abspath("stdin"))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what follows the command's name."""
-    help_ = "a module (.so), an object with images (.o), a cubin, a fatbin or PTX"
+    help_ = "a module (.so), an object with images (.o), a cubin, a fatbin or PTX; - is standard "
+    help_ += "input"
     parser.add_argument("file", type=Path, metavar="FILE", help=help_)
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
     parser.set_defaults(run=run)
@@ -19,6 +21,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
     from ..artifacts.inspection import inspect
 
-    found = inspect(options.file)
+    is_piped = options.file == Path("-")
+    found = inspect(sys.stdin.buffer.read() if is_piped else options.file)
     print(json.dumps(found.values(), indent=2) if options.json else found)
     return 0

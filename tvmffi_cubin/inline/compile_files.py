@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from pathlib import Path
 
 from ..cuda import nvrtc
 from ..cuda.arch import Archs
 from ..kernels.cubin import Cubin
-from .files import read_source
+from ..sources.source import Source
 from .request import Request, SourceFiles, make_request
 
 
 def compile_files(
-    files: Sequence[Path],
+    sources: Sequence[Source],
     *,
     arch: Archs = None,
     options: Sequence[str] = (),
@@ -23,12 +22,12 @@ def compile_files(
     include_paths: Sequence[str] = (),
     target_type: str = "cubin",
 ) -> Cubin:
-    """Compile CUDA source files; several are separate units, linked to a cubin or a fatbin.
+    """Compile CUDA sources; several are separate units, linked to a cubin or a fatbin.
 
     Arguments and errors are those of `nvrtc.compile`; `target_type` may be ``"fatbin"`` too, for
     one architecture. Several architectures make a fatbin in any case.
     """
-    request = _request(files, options, include_paths, name_expressions)
+    request = _request(sources, options, include_paths, name_expressions)
     if target_type in ("cubin", "fatbin"):
         from ..device.compile import compile_device
 
@@ -39,11 +38,11 @@ def compile_files(
 
             return join([cubin])
         return cubin
-    if len(files) > 1:
+    if len(sources) > 1:
         raise ValueError(f"{target_type} is made of one file; several are linked to a cubin")
     return nvrtc.compile(
-        request.files.cuda[0].text,
-        name=str(files[0]),
+        sources[0].text,
+        name=sources[0].name,
         arch=arch,
         options=options,
         name_expressions=name_expressions,
@@ -54,15 +53,14 @@ def compile_files(
 
 
 def _request(
-    files: Sequence[Path],
+    sources: Sequence[Source],
     options: Sequence[str],
     include_paths: Sequence[str],
     name_expressions: Sequence[str] = (),
 ) -> Request:
-    sources = tuple(read_source(os.path.abspath(file), is_cuda=True) for file in files)
     return make_request(
         "compiled",
-        files=SourceFiles(cuda=sources),
+        files=SourceFiles(cuda=tuple(sources)),
         name_expressions=name_expressions,
         extra_cuda_cflags=options,
         extra_include_paths=include_paths,
@@ -70,16 +68,16 @@ def _request(
 
 
 def headers(
-    files: Sequence[Path], *, options: Sequence[str] = (), include_paths: Sequence[str] = ()
+    sources: Sequence[Source], *, options: Sequence[str] = (), include_paths: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Return the user's headers that files may include, directly or not: too many, if any.
+    """Return the user's headers that sources may include, directly or not: too many, if any.
 
     Those of CUDA and of this package are left out.
     """
     from .headers import HeaderSearch
     from .tools import find_tools
 
-    request = _request(files, options, include_paths)
+    request = _request(sources, options, include_paths)
     search = HeaderSearch(request, find_tools(needs_cuda=True))
     found = dict.fromkeys(map(os.path.normpath, search.device(request.files.cuda).read))
     own = tuple(f"{folder}/" for folder in search.device_folders)
