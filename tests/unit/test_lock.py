@@ -8,8 +8,11 @@ import os
 import random
 import signal
 import struct
+import threading
 import time
 from pathlib import Path
+
+import pytest
 
 from tvmffi_cubin.cache import publish
 from tvmffi_cubin.cache.publish import builder_lock
@@ -39,6 +42,17 @@ def test_it_is_free_again_although_a_child_was_forked_meanwhile(tmp_path):
     finally:
         os.close(write)
         os.waitpid(child, 0)
+
+
+def test_ctrl_c_ends_the_wait_for_another_builder(tmp_path):
+    with builder_lock(at(tmp_path), patience=0) as held:
+        assert held
+        main, began = threading.get_ident(), time.monotonic()
+        threading.Timer(0.2, signal.pthread_kill, (main, signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt), builder_lock(at(tmp_path), patience=60):
+            pass
+        assert time.monotonic() - began < 10
+        assert len(publish._held) == 1
 
 
 def test_without_locks_one_goes_on_and_leaves_nothing(tmp_path, monkeypatch):
