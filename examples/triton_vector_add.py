@@ -36,7 +36,7 @@ def main() -> None:
             add,
             {"x": pointer, "y": pointer, "out": pointer, "n": "i32"},
             constexprs={"BLOCK": 1024},
-            grid=lambda meta: (triton.cdiv(meta["n"], meta["BLOCK"]),),
+            grid="cdiv(n, BLOCK)",
             arch=architecture,  # [docs:skip]
         )
         for pointer in ("*fp32:16", "*fp32")  # addresses that are multiples of 16, and any

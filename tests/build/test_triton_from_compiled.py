@@ -27,11 +27,11 @@ def kernel():
 
 
 def test_a_compiled_kernel_is_launched_as_one_compiled_here(driver_stub, kernel):
-    launch = tc.triton.from_compiled(kernel, grid=lambda meta: (meta["n"] // meta["BLOCK"],))
+    launch = tc.triton.from_compiled(kernel, grid="n // BLOCK")
     here = tc.triton.compile(
         kernels.strided,
         "*fp32:16, *fp32, i32:1, i32:16",
-        grid=lambda meta: (meta["n"] // meta["BLOCK"],),
+        grid="n // BLOCK",
         num_warps=2,
         arch="sm_90",
     )

@@ -28,7 +28,7 @@ def test_vector_add(driver_stub, array):
         kernels.add,
         "*fp32:16, *fp32:16, *fp32:16, i32",
         constexprs={"BLOCK": 1024},
-        grid=lambda meta: (kernels.triton.cdiv(meta["n"], meta["BLOCK"]),),
+        grid="cdiv(n, BLOCK)",
         num_warps=8,
         arch="sm_90",
     )

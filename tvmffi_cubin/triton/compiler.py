@@ -48,10 +48,9 @@ def compile(  # noqa: A001 - as Triton's own is called
         constexprs.
     constexprs : mapping of str to object, optional
         Values of constexprs without a default, and of other arguments to fix.
-    grid : int, str, a sequence of up to three, or a function, optional
-        Number of programs in x, y, z, as in Triton: expressions over arguments and constexprs, or a
-        function such as ``lambda meta: (triton.cdiv(meta["n"], meta["BLOCK"]),)``, which is called
-        once, now, with symbols. Without it callers give the grid: ``mod.k[grid](...)``.
+    grid : int, str, or a sequence of up to three, optional
+        Number of programs in x, y, z, as in Triton: expressions over arguments and constexprs,
+        ``"cdiv(n, BLOCK)"``. Without it callers give numbers or a function: ``mod.k[grid](...)``.
     arch : str, optional
         As in `tvmffi_cubin.load_inline`. Triton compiles for the ``a`` variant where there is one.
     config : triton.Config, optional

@@ -24,7 +24,6 @@ class CompiledKernel(NamedTuple):
     """A kernel that Triton has compiled."""
 
     image: bytes
-    arguments: Mapping[str, Any]  # by name an `Argument`, the constant, or a tuple of these
     passed: Sequence[Argument]  # what callers pass of them, in order
     constants: Mapping[str, Any]  # those of which callers pass nothing
     metadata: Any
@@ -45,27 +44,24 @@ def read_kernel(kernel: Any, fixed: Set[Path] = frozenset()) -> CompiledKernel:
             raise ValueError(f"Triton relied on {attribute} of an argument, which is not checked")
         multiples[path] = int(value)
     passed: list[Argument] = []
+    constants: dict[str, Any] = {}
 
-    def read(path: Path, name: str, type_: Any) -> Any:
+    def read(path: Path, name: str, type_: Any) -> None:
         if isinstance(type_, tuple):
-            items = [read((*path, i), f"{name}_{i}", inner) for i, inner in enumerate(type_)]
-            return tuple_like(type_, items)
+            for index, inner in enumerate(type_):
+                read((*path, index), f"{name}_{index}", inner)
+            return
         if type_ == "constexpr":
             value = unwrapped(source.constants.get(path))
             if path in fixed or not (value is None or (type(value) is int and value == 1)):
-                return value
+                constants[name] = value
+                return
             type_ = "none" if value is None else "one"
         passed.append(Argument(name, type_, multiples.get(path, 1)))
-        return passed[-1]
 
-    arguments, constants = {}, {}
     for index, (name, type_) in enumerate(source.signature.items()):
-        before = len(passed)
-        arguments[name] = read((index,), name, type_)
-        if len(passed) == before:
-            constants[name] = arguments[name]
-    image = bytes(kernel.asm["cubin"])
-    return CompiledKernel(image, arguments, passed, constants, metadata, version)
+        read((index,), name, type_)
+    return CompiledKernel(bytes(kernel.asm["cubin"]), passed, constants, metadata, version)
 
 
 def unwrapped(value: Any) -> Any:
@@ -73,11 +69,6 @@ def unwrapped(value: Any) -> Any:
     while type(value).__name__ == "constexpr":
         value = value.value
     return value
-
-
-def tuple_like(value: Any, items: list[Any]) -> Any:
-    """Return a tuple of the class of another."""
-    return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
 
 
 def supported_version(text: str) -> tuple[int, int]:

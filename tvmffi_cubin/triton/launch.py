@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,8 +11,7 @@ from ..kernels.image import read_image
 from ..launches.launch import Launch
 from ..launches.tensor_map import DATA_TYPES, SWIZZLES, TensorMap
 from ..launches.values import Scratch, plain
-from .grid import launch_grid
-from .kernel import CompiledKernel, Descriptor, descriptor, kernel_type
+from .kernel import CompiledKernel, Descriptor, descriptor, kernel_type, unwrapped
 
 # Triton's numbers of element types in kernels are the driver's, but for these.
 _TO_DRIVER = {8: 10, 9: 8, 10: 9}
@@ -80,6 +80,32 @@ def make_launch(
         cooperative=bool(metadata.launch_cooperative_grid),
         **special,
     )
+
+
+def launch_grid(kernel: CompiledKernel, grid: Any) -> Any:
+    """Return a grid in blocks, as `Launch` takes it; constexprs in it are their values."""
+    grid = unwrapped(grid)
+    if callable(grid):
+        raise TypeError(
+            "grid is a function: write it as an expression, grid='ceil_div(n, BLOCK)', or leave it "
+            "to callers: without grid=, mod.k[grid](...) takes any Python function"
+        )
+
+    def value(name: re.Match[str]) -> str:
+        found = plain(kernel.constants.get(name[0]))
+        return str(int(found)) if isinstance(found, int) else name[0]
+
+    items = grid if isinstance(grid, tuple | list) else (grid,)
+    # What follows a dot is no name of its own: x.shape.
+    figures = [
+        re.sub(r"(?<![\w.])[^\W\d]\w*", value, x) if isinstance(x, str) else unwrapped(x)
+        for x in items
+    ]
+    ctas = int(kernel.metadata.num_ctas)
+    if ctas > 1 and figures:
+        x = figures[0]
+        figures[0] = x * ctas if isinstance(x, int) else f"({x}) * {ctas}"
+    return figures
 
 
 def _of_descriptor(

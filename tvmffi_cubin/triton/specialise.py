@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ..launches.values import told
-from .kernel import Path, descriptor, kernel_type, tuple_like
+from .kernel import Path, descriptor, kernel_type
 
 
 class Specialisation(NamedTuple):
@@ -98,7 +98,8 @@ def _typed(text: str, what: str) -> tuple[str, str | None]:
 def _example(triton: Any, value: Any) -> Any:
     """Return an example in a form that Triton takes."""
     if isinstance(value, tuple):
-        return tuple_like(value, [_example(triton, item) for item in value])
+        items = [_example(triton, item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if hasattr(value, "dtype") and hasattr(value, "shape") and not hasattr(value, "data_ptr"):
         return triton.runtime.jit.MockTensor(value.dtype)
     return triton.runtime.jit.MockTensor.wrap_dtype(value)
