@@ -84,6 +84,5 @@ def load(
     else:
         with told(str(path)):
             code, rows = binary_module(code)
-    made = {"functions": make_launches(rows), "embed_cubin": {"kernels": code}}
-    given: dict[str, Any] = {**options, **made, "keep_module_alive": keep_module_alive}
-    return load_inline(name or path.stem, **given)
+    made: dict[str, Any] = {"functions": make_launches(rows), "embed_cubin": {"kernels": code}}
+    return load_inline(name or path.stem, keep_module_alive=keep_module_alive, **made, **options)

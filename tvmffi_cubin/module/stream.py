@@ -28,6 +28,10 @@ def stream_handle(stream: Any) -> int:
 
 def device_ordinal(device: Any) -> int:
     """Return the ordinal of any library's device; -1 for None, the current one."""
+    if isinstance(device, str):
+        import tvm_ffi
+
+        device = tvm_ffi.device(device)
     if getattr(device, "type", "cuda") != "cuda":
         raise ValueError(f"device is {device}, wanted a CUDA device")
     for name in ("index", "id", "device_id"):  # torch's name, CuPy's, cuda.core's
