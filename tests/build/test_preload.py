@@ -48,7 +48,9 @@ class CupyDevice:
         self.id = ordinal
 
 
-@pytest.mark.parametrize("device", [1, Device(1), CupyDevice(1), "cuda:1", tvm_ffi.device("cuda:1")])
+@pytest.mark.parametrize(
+    "device", [1, Device(1), CupyDevice(1), "cuda:1", tvm_ffi.device("cuda:1")]
+)
 def test_the_kernels_that_are_launched_are_loaded_on_the_device(device, mod, driver_stub):
     mod.preload(device)
     assert loaded(driver_stub) == [("one", 1), ("two", 1)]

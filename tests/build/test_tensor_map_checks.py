@@ -121,26 +121,31 @@ TILED = [
     ({"box": (1, 2, 3)}, "the rank is 2, the map is for rank 3"),
     (
         {"address": (1 << 20) + 8},
-        ": float32 at 0x100008, shape [64, 128], strides in bytes [512], box_dim [16, 32]",
+        ": float32 at 0x100008 (wanted a multiple of 16), shape [64, 128], strides in bytes [512], "
+        "box_dim [16, 32], innermost in bytes [128], element_strides [1, 1], swizzle 'none'",
     ),
-    ({"shape": (0, 128)}, "shape [0, 128], strides"),
+    ({"shape": (0, 128)}, "shape [0, 128] (wanted 1 to 4294967296), strides"),
     (
         {"type": typed("16u4_align8b"), "shape": (64, 127)},
         ": 16u4_align8b at 0x100000, shape [64, 127]",
     ),
-    ({"strides": (520,)}, "The driver takes an address and strides that are multiples of 16 bytes"),
-    ({"box": (257, 32)}, "box_dim [257, 32], element_strides [1, 1], swizzle 'none', inter"),
-    ({"box": (1, 64), "swizzle": 3}, "innermost of whole 16 bytes and up to the swizzle's 128, el"),
+    ({"strides": (520,)}, "bytes [520] (wanted 0 to 1099511627776, multiples of 16), box_dim"),
+    ({"box": (257, 32)}, "box_dim [257, 32] (wanted 1 to 256), innermost in bytes [128], ele"),
+    ({"box": (1, 64), "swizzle": 3}, "in bytes [256] (wanted 16 to 128, multiples of 16), element"),
+    ({"box": (1, 64), "swizzle": 5}, "in bytes [256] (wanted 16 to 128, multiples of 16), element"),
+    ({"box": (1, 3)}, "innermost in bytes [12] (wanted 16 to 2048, multiples of 16), element"),
+    ({"steps": (9, 1)}, "element_strides [9, 1] (wanted 1 to 8), swizzle"),
     ({"steps": (1, 2)}, "element_strides[1], of the innermost dimension, is 2, wanted 1"),
     (
         {**IMAGE, "interleave": 2, "swizzle": 1, "strides": (8 * 256, 272)},
-        "strides in bytes [2048, 272], box_dim [1, 8, 32], element_strides [1, 1, 1], swizzle "
-        "'32B', interleave '32B'. The driver takes an address and strides that are multiples of 32",
+        "strides in bytes [2048, 272] (wanted 0 to 1099511627776, multiples of 32), box_dim "
+        "[1, 8, 32], element_strides [1, 1, 1], swizzle '32B', interleave '32B'. Packed types",
     ),
 ]
 IM2COL = [
     ({"shape": (2, 64), "strides": (256,)}, "the rank is 2, the map is for rank 4"),
-    ({"channels": 257}, "channels_per_pixel 257, pixels_per_column 64, element_strides [1,"),
+    ({"channels": 257}, "pixels_per_column [64], channels_per_pixel [257] (wanted 1 to 256), inn"),
+    ({"lower": (-129, 0)}, "lower_corner [-129, 0] (wanted -128 to 127), upper_corner ["),
 ]
 
 

@@ -109,40 +109,56 @@ inline const char* DescribeMemory(const TensorMapOptions& options, const DLTenso
   return nullptr;
 }
 
-// Says what a refused map was asked to be, and what the driver takes: it has one answer for all.
+// Says what a refused map was asked to be and, behind a field that is off, what the driver takes: it
+// has one answer for all.
 TVMFFI_CUBIN_COLD const char* AddMapRefusal(const TensorMapOptions& options,
                                             const TensorMapMemory& memory, const Status& status,
                                             Text* text) {
   static constexpr const char* kSwizzles[] = {
       "none", "32B", "64B", "128B", "128B_atom_32B", "128B_atom_32B_flip_8B", "128B_atom_64B"};
   static constexpr const char* kInterleaves[] = {"none", "16B", "32B"};
-  const auto add = [text](const char* name, const int64_t* values, int count) {
-    text->Add(", %s [", name);
-    for (int i = 0; i < count; ++i) text->Add("%s%ld", i == 0 ? "" : ", ", values[i]);
+  const auto add = [text](const char* field, const int64_t* values, int count, int64_t least,
+                          int64_t most, int64_t unit = 1) {
+    bool is_off = false;
+    text->Add(", %s [", field);
+    for (int i = 0; i < count; ++i) {
+      text->Add("%s%ld", i == 0 ? "" : ", ", values[i]);
+      is_off |= values[i] < least || values[i] > most || values[i] % unit != 0;
+    }
     text->Add("]");
+    const char* more = unit == 1 ? "" : unit == 16 ? ", multiples of 16" : ", multiples of 32";
+    if (is_off) text->Add(" (wanted %ld to %ld%s)", least, most, more);
   };
+  const int rank = memory.rank, swizzle = options.swizzle;
+  const int64_t align = MapAlignment(options, memory.type);
   text->Add("%s: %s at %p", DescribeStatus(status).chars, FactsOf(memory.type).name,
             memory.address);
-  add("shape", memory.shape, memory.rank);
-  add("strides in bytes", memory.strides, memory.rank - 1);
-  if (options.is_im2col) {
-    add("lower_corner", options.lower_corner, memory.rank - 2);
-    add("upper_corner", options.upper_corner, memory.rank - 2);
-    text->Add(", channels_per_pixel %ld, pixels_per_column %ld", options.channels_per_pixel,
-              options.pixels_per_column);
-  } else {
-    add("box_dim", options.box_dim, memory.rank);
+  if (reinterpret_cast<intptr_t>(memory.address) % align != 0) {
+    text->Add(" (wanted a multiple of %ld)", align);
   }
-  add("element_strides", options.element_strides, memory.rank);
-  const int swizzle = options.swizzle;
+  add("shape", memory.shape, rank, 1, INT64_C(1) << 32);
+  add("strides in bytes", memory.strides, rank - 1, 0, INT64_C(1) << 40, align);
+  const int64_t* along = &options.channels_per_pixel;
+  if (options.is_im2col) {
+    const int64_t far = rank == 3 ? 1 << 15 : rank == 4 ? 1 << 7 : 1 << 4;
+    add("lower_corner", options.lower_corner, rank - 2, -far, far - 1);
+    add("upper_corner", options.upper_corner, rank - 2, -far, far - 1);
+    add("pixels_per_column", &options.pixels_per_column, 1, 1, 1024);
+    add("channels_per_pixel", along, 1, 1, 256);
+  } else {
+    along = &options.box_dim[rank - 1];
+    add("box_dim", options.box_dim, rank, 1, 256);
+  }
+  if (options.interleave == CU_TENSOR_MAP_INTERLEAVE_NONE) {
+    const int64_t bytes = *along * FactsOf(memory.type).bits / 8;
+    const int64_t most = swizzle == 0 ? 2048 : swizzle > 3 ? 128 : 16 << swizzle;
+    add("innermost in bytes", &bytes, 1, 16, most, 16);
+  }
+  add("element_strides", options.element_strides, rank, 1, 8);
   text->Add(
-      ", swizzle '%s', interleave '%s'. The driver takes an address and strides that are multiples "
-      "of %ld bytes, shapes of 1 to 2**32, boxes of 1 to 256 elements, innermost of whole 16 bytes",
-      kSwizzles[swizzle], kInterleaves[options.interleave], MapAlignment(options, memory.type));
-  if (swizzle != 0) text->Add(" and up to the swizzle's %d", swizzle > 3 ? 128 : 16 << swizzle);
-  text->Add(
-      ", element_strides of 1 to 8; packed types and '128B_atom_*' need sm_100 and CUDA 12.8's "
-      "driver, all maps sm_90");
+      ", swizzle '%s', interleave '%s'. Packed types and '128B_atom_*' need sm_100 and CUDA 12.8's "
+      "driver, all maps sm_90",
+      kSwizzles[swizzle], kInterleaves[options.interleave]);
   return status.result == CUDA_ERROR_INVALID_VALUE ? "ValueError" : "LaunchError";
 }
 
