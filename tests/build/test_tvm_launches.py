@@ -123,5 +123,5 @@ def test_a_module_of_tvm_is_loaded_from_its_files_and_bytes(cubin, driver_stub, 
     with pytest.raises(ValueError, match=r"^tvm_module: it is damaged"):
         tc.tvm.load(module_bytes(cubin, [info])[:-3])
     for given in ({"functions": "block"}, {"embed_cubin": cubin}):  # they are the table's
-        with pytest.raises(TypeError, match=f"multiple values for keyword argument '{[*given][0]}"):
+        with pytest.raises(TypeError, match="got multiple values for keyword"):
             tc.tvm.load("k-1.cubin", **given)

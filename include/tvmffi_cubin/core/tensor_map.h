@@ -109,8 +109,8 @@ inline const char* DescribeMemory(const TensorMapOptions& options, const DLTenso
   return nullptr;
 }
 
-// Says what a refused map was asked to be and, behind a field that is off, what the driver takes: it
-// has one answer for all.
+// Says what a refused map was asked to be and, behind a field that is off, what the driver takes,
+// which has one answer for all.
 TVMFFI_CUBIN_COLD const char* AddMapRefusal(const TensorMapOptions& options,
                                             const TensorMapMemory& memory, const Status& status,
                                             Text* text) {
