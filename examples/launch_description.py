@@ -50,8 +50,7 @@ mod = tc.load_description(folder / "normalize.json")
 # [docs:end]
 
 # [docs:again]
-description = tc.Description.of(mod)  # or of the path of a .so
-values = description.to_json()
+values = tc.describe(mod)  # or the path of a .so
 values["functions"]["normalize"]["launches"][1]["block"] = 128
 again = tc.load_description(values, embed_cubin=mod.cubins)
 # [docs:end]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .cache.info import CacheInfo, cache_info
     from .cuda import nvjitlink, nvrtc
     from .formats import tvm
-    from .formats.description import Description, build_description, load_description
+    from .formats.description import build_description, describe, load_description
     from .inline.images import ImageFile
     from .inline.lazy import LazyModule, lazy
     from .kernels.cubin import Cubin, Kernel
@@ -50,7 +50,6 @@ __all__ = [
     "CompileError",
     "Cubin",
     "CubinError",
-    "Description",
     "Dispatch",
     "Function",
     "ImageError",
@@ -71,6 +70,7 @@ __all__ = [
     "build_description",
     "build_inline",
     "cache_info",
+    "describe",
     "find_kernels",
     "inspect",
     "lazy",
@@ -90,7 +90,6 @@ __all__ = [
 _LAZY = {
     "CacheInfo": "cache.info",
     "Cubin": "kernels.cubin",
-    "Description": "formats.description",
     "Function": "module",
     "Kernel": "kernels.cubin",
     "KernelText": "sources.facts",
@@ -102,6 +101,7 @@ _LAZY = {
     "Occupancy": "module.occupancy",
     "build_description": "formats.description",
     "cache_info": "cache.info",
+    "describe": "formats.description",
     "find_kernels": "sources.facts",
     "lazy": "inline.lazy",
     "load_description": "formats.description",

@@ -84,19 +84,14 @@ def told(mod: tc.Module) -> dict:
 
 
 def test_a_module_s_own_description_and_images_make_it_again(built: tc.Module, tmp_path: Path):
-    description = tc.Description.of(built)
+    description = tc.describe(built)
     again = tc.load_description(description, embed_cubin=built.cubins)
     assert told(again) == told(built)
     bare = {name: replace(x, signatures={}) for name, x in built.cubins.items()}
     assert told(tc.load_description(description, embed_cubin=bare)) == told(built)
-    # By way of load_inline, too; the image alone knows its kernels' parameters.
-    functions = tc.Description(functions=dict(description))
-    other = tc.load_inline("described", functions=functions, embed_cubin=built.cubins)
-    assert other.path == again.path
-    assert tc.Description.of(again) == tc.Description.of(built.path) == description
-    (tmp_path / "k.json").write_text(json.dumps(description.to_json()))
-    assert tc.Description.read(tmp_path / "k.json") == description
-    values = description.to_json()["functions"]
+    assert tc.describe(again) == tc.describe(built.path) == description
+    assert tc.describe(again.path) == json.loads(json.dumps(description))
+    values = description["functions"]
     assert values["tiles"]["launches"][0]["args"] == {
         "x": {"TensorMap": {"box_dim": [8, "n * 4"], "swizzle": "32B", "l2_promotion": "128B"}},
         "s": {"Scratch": {"bytes": 64, "bytes_per_block": "n"}},
@@ -162,8 +157,8 @@ def test_an_image_may_lie_beside_the_module(built: tc.Module, driver_stub: Drive
         "functions": {"saxpy": DESCRIPTION["functions"]["pipeline"]["launches"][1]},
     }
     so = tc.build_description(document, name="beside", output=here / "beside.so")
-    description = tc.Description.of(so)
-    assert description.images == {"k": {"file": "k.cubin"}}
+    description = tc.describe(so)
+    assert description["images"] == {"k": {"file": "k.cubin"}}
     again = tc.build_description(description, output=here / "again.so")
     assert told(tc.load_module(again)) == told(tc.load_module(so))
     Path("k.cubin").write_bytes(built.cubins["kernels"].image)

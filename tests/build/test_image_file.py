@@ -342,9 +342,8 @@ def test_load_inline_has_the_file_beside_the_copy_for_people(tmp_path, driver_st
 
 
 def test_a_description_has_the_file_and_a_module_tells_it_again(so, tmp_path, driver_stub, image):
-    described = tc.Description.of(so)
-    assert described.images == {"kernels": {"file": "k.cubin"}}
-    described = tc.Description.read(described.to_json())
+    described = tc.describe(so)
+    assert described["images"] == {"kernels": {"file": "k.cubin"}}
     path = tmp_path / "again.so"
     tc.build_description(described, output=path)
     (tmp_path / "k.cubin").write_bytes(image)

@@ -64,10 +64,10 @@ def test_a_module_shows_and_completes_its_functions_of_both_sides(mod: tc.Module
 
 
 def test_a_description_of_one_has_its_kernels_and_is_the_file_s_as_well(mod: tc.Module) -> None:
-    found = tc.Description.of(mod)
-    assert found.to_json() == tc.Description.of(mod.path).to_json()
-    assert [*found.functions] == ["mark"]
-    assert found.images["kernels"]["signatures"] == {
+    found = tc.describe(mod)
+    assert found == tc.describe(mod.path)
+    assert [*found["functions"]] == ["mark"]
+    assert found["images"]["kernels"]["signatures"] == {
         "_Z4fillIfEvPT_S0_": "float* x, float value",
         "mark": "int n",
     }

@@ -17,10 +17,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
-    from ..formats.description import Description, describe_module
+    from ..formats.description import describe, describe_module
 
     if options.output is None:
-        print(json.dumps(Description.of(options.file).to_json(), indent=2))
+        print(json.dumps(describe(options.file), indent=2))
         return 0
     print(*describe_module(options.file, options.output), sep="\n")
     return 0

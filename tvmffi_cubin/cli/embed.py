@@ -50,15 +50,17 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error("give an image and -o, or --cubin, --output-obj and --name")
     from ..artifacts.inspection import inspect
     from ..cuda.arch import split
-    from ..formats.description import Description, build_description
+    from ..formats.description import build_description, read_description
 
     named = _named(options.images)
-    description = Description.read(options.functions) if options.functions else Description()
+    given = options.functions or {}
+    description = read_description(given)
     if not (named or description.images):
         raise ValueError(f"{options.functions} names no image: give one beside it, as in k.cubin")
+    stem = options.output.name.partition(".")[0]
     made = build_description(
-        description,
-        name=options.name or description.name or options.output.name.partition(".")[0],
+        given,
+        name=options.name or description.options.get("name") or stem,
         embed_cubin=named or None,
         output=options.output,
         arch=None if options.arch is None else split(",".join(options.arch)),

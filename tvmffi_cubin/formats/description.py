@@ -1,14 +1,14 @@
-"""`Description`: how functions launch, and their images, as a JSON document; modules of one."""
+"""Descriptions: how functions launch, and their images, as a JSON document; modules of one."""
 
 from __future__ import annotations
 
 import base64
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..artifacts.artifact import manifest_of, open_artifact
 from ..cache.files import write_output
@@ -17,7 +17,7 @@ from ..inline.images import ImageFile
 from ..inline.options import TextOptions, Texts, spelled_out
 from ..kernels.image import take_image
 from ..launches import SCHEMA, check_schema
-from ..launches.form import Launched, function_value, identifier, read_function, to_json
+from ..launches.form import Launched, identifier, read_function
 from ..launches.values import told
 from .tvm_table import json_rows, make_launches
 
@@ -26,109 +26,62 @@ if TYPE_CHECKING:
 
     from ..module import Module
 
+Source = str | os.PathLike[str] | bytes | Mapping[str, Any]
+
 OPTIONS = ("name", "arch", "ptx", "bound_params")
 """Fields that `load_inline` takes as they are."""
 FACTS = ("signatures", "lowered_names")
 """Fields that say what an image's kernels take."""
 
 
-@dataclass(frozen=True)
-class Description(Mapping[str, Launched]):
-    """Everything that a module is made of, except its images' bytes.
+class Functions(dict[str, Launched]):
+    """Functions as `load_inline` takes them, with docstrings."""
 
-    Compilers write it as JSON. In Python it is a mapping from functions to their launches, which
-    ``load_inline(functions=description)`` takes.
+    def __init__(self, launched: Mapping[str, Launched], docs: Mapping[str, str]) -> None:
+        super().__init__(launched)
+        self.docs = docs
+
+
+class Description(NamedTuple):
+    """What a description says."""
+
+    functions: Functions
+    images: Mapping[str, Mapping[str, Any]]
+    options: Mapping[str, Any]
+    values: Mapping[str, Any]  # as they were written
+    path: str  # of the file, from whose folder the images' paths start
+
+
+def describe(source: Module | str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the description of a module, from which it can be built again.
+
+    ``load_description(describe(mod), embed_cubin=mod.cubins)`` has the same functions.
 
     Parameters
     ----------
-    functions : mapping of str to Launch, sequence of Launch or Dispatch
-        If empty, every kernel of the images is exported.
-    docs : mapping of str to str
-        Docstrings of functions.
-    images : mapping of str to mapping
-        By name, where the image is (``"path"``, ``"base64"`` or ``"file"``) and what its kernels
-        take (``"signatures"``, ``"lowered_names"``, see `Cubin`).
-    name, arch, ptx, bound_params
-        As in `load_inline`.
-    path : str
-        The file it was read from; relative paths of images start at its folder.
+    source : Module or path
+        A loaded module, or a shared object or object file of one.
     """
-
-    functions: Mapping[str, Launched] = field(default_factory=dict)
-    docs: Mapping[str, str] = field(default_factory=dict)
-    images: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    name: str = ""
-    arch: Any = None
-    ptx: str | None = None
-    bound_params: Any = ()
-    path: str = field(default="", compare=False)
-
-    def __getitem__(self, name: str) -> Launched:
-        """Return how a function launches."""
-        return self.functions[name]
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the functions' names."""
-        return iter(self.functions)
-
-    def __len__(self) -> int:
-        """Return the number of functions."""
-        return len(self.functions)
-
-    @classmethod
-    def read(cls, source: str | os.PathLike[str] | bytes | Mapping[str, Any]) -> Description:
-        """Read a description.
-
-        Parameters
-        ----------
-        source : path, str, bytes or mapping
-            A JSON file, JSON text (a str that begins with ``{``), or its values; also a table of
-            TVM's.
-
-        Raises
-        ------
-        TypeError, ValueError
-            It is no description; the message names the place in it.
-        """
-        label, values, path = read_source(source, "description")
-        with told(label):
-            return cls(**_read(values), path=path)
-
-    @classmethod
-    def of(cls, source: Module | str | os.PathLike[str]) -> Description:
-        """Return the description of a module, from which it can be built again.
-
-        ``load_description(Description.of(mod), embed_cubin=mod.cubins)`` has the same functions.
-
-        Parameters
-        ----------
-        source : Module or path
-            A loaded module, or a shared object or object file of one.
-        """
-        path = getattr(source, "path", source)
-        if not (manifest := manifest_of(path)):
-            raise ValueError(f"{path}: it has no manifest, tvmffi_cubin did not build it")
-        images = {
+    path = getattr(source, "path", source)
+    if not (manifest := manifest_of(path)):
+        raise ValueError(f"{path}: it has no manifest, tvmffi_cubin did not build it")
+    values = {
+        "schema": SCHEMA,
+        **{key: manifest.get(key) for key in OPTIONS},
+        "functions": {name: _launched(facts) for name, facts in manifest["functions"].items()},
+        "images": {
             name: {key: facts[key] for key in ("file", *FACTS) if facts.get(key)}
             for name, facts in manifest["images"].items()
-        }
-        functions = {name: _launched(facts) for name, facts in manifest["functions"].items()}
-        said = {key: manifest[key] for key in OPTIONS if key in manifest}
-        return cls(**_read({**said, "functions": functions, "images": images}))
+        },
+    }
+    return {name: value for name, value in values.items() if value}
 
-    def to_json(self) -> dict[str, Any]:
-        """Return JSON values, which `read` reads back."""
-        functions = {}
-        for name, given in self.functions.items():
-            doc = {"doc": self.docs[name]} if self.docs.get(name) else {}
-            functions[name] = {**doc, **function_value(given)}
-        values = {
-            "schema": SCHEMA,
-            **{name: to_json(getattr(self, name)) for name in OPTIONS},
-            "functions": functions,
-            "images": {name: dict(image) for name, image in self.images.items()},
-        }
-        return {name: value for name, value in values.items() if value}
+
+def read_description(source: Source) -> Description:
+    """Read a description, or a table of TVM's; the message of an error names the place in it."""
+    label, values, path = read_source(source, "description")
+    with told(label):
+        return _read(values, path)
 
 
 def read_source(source: Any, what: str) -> tuple[str, Any, str]:
@@ -149,11 +102,10 @@ def read_source(source: Any, what: str) -> tuple[str, Any, str]:
         return label, json.loads(data), path
 
 
-def _read(values: Any) -> dict[str, Any]:
-    """Return the fields of a description."""
-    values = _fields("the document", values)
+def _read(values: Any, path: str) -> Description:
+    values = written = _fields("the document", values)
     if "func_info" in values:
-        return {"functions": make_launches(json_rows(values))}
+        return Description(Functions(make_launches(json_rows(values)), {}), {}, {}, written, path)
     if values and values.keys().isdisjoint(("schema", "functions", "images")):
         values = {"functions": values}
     check_schema(values.get("schema", SCHEMA), "schema")
@@ -170,7 +122,7 @@ def _read(values: Any) -> dict[str, Any]:
         where = f"images.{identifier('images', name)}"
         images[name] = _fields(where, value, ("path", "base64", "file", *FACTS))
     options = {name: values[name] for name in OPTIONS if values.get(name)}
-    return {**options, "functions": functions, "docs": docs, "images": images}
+    return Description(Functions(functions, docs), images, options, written, path)
 
 
 def _fields(where: str, value: Any, known: Sequence[str] = ()) -> dict[str, Any]:
@@ -192,9 +144,6 @@ def _launched(facts: Mapping[str, Any]) -> dict[str, Any]:
     return {**told, "instances": instances} if instances else told
 
 
-Source = Description | str | os.PathLike[str] | bytes | Mapping[str, Any]
-
-
 @spelled_out(TextOptions)
 def load_description(
     description: Source,
@@ -208,8 +157,8 @@ def load_description(
 
     Parameters
     ----------
-    description : Description, path, bytes or mapping
-        A description, or anything that `Description.read` takes.
+    description : path, str, bytes or mapping
+        A JSON file, JSON text (a str that begins with ``{``), or its values; or a table of TVM's.
     name : str, optional
         The module's name. Default: the description's, else its file's without suffix.
     cuda_sources, keep_module_alive, **options
@@ -239,16 +188,15 @@ def _arguments(source: Source, name: str | None, options: Mapping[str, Any]) -> 
     """Return the arguments of `load_inline`."""
     if options.get("functions") is not None:
         raise TypeError("functions are the description's: leave the argument out")
-    description = source if isinstance(source, Description) else Description.read(source)
-    name = name or description.name or os.path.basename(description.path).partition(".")[0]
-    if not name:
+    description = read_description(source)
+    file = os.path.basename(description.path).partition(".")[0]
+    if not (name := name or description.options.get("name") or file):
         raise ValueError("the description has no name: give the module one, as name=")
-    said = {key: getattr(description, key) for key in OPTIONS}
     return {
-        **{key: value for key, value in said.items() if value},
+        **description.options,
         **{key: value for key, value in options.items() if value is not None},
         "name": name,
-        "functions": description or None,
+        "functions": description.functions or None,
         "embed_cubin": described_images(description, options.get("embed_cubin")),
     }
 
@@ -291,15 +239,14 @@ def describe_module(path: Path, output: Path) -> tuple[Path, ...]:
     """Write a module's description, ``k.json``, and its images beside it; return the files."""
     if output.exists() and output.samefile(path):
         raise ValueError(f"{output}: this is the module itself: name another file, such as k.json")
-    description = Description.of(path)
+    values = describe(path)
     with open_artifact(path) as artifact:
         cubins = artifact.cubins(artifact.manifest.get("images", {}))
-    images, files = dict(description.images), [output]
+    images, files = values.setdefault("images", {}), [output]
     for name, cubin in cubins.items():
         suffix = {"fatbin": "fatbin", "ptx": "ptx"}.get(cubin.kind, "cubin")
         files.append(output.with_name(f"{output.stem}.{name}.{suffix}"))
         images[name] = {"path": files[-1].name, **images.get(name, {})}
         write_output(files[-1], cubin.image)
-    values = {**description.to_json(), "images": images}
     write_output(output, f"{json.dumps(values, indent=2)}\n".encode())
     return tuple(files)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from ..cuda.arch import resolve_archs
 from ..kernels.cubin import Cubin
 from ..launches import SCHEMA
 from ..launches.dispatch import Dispatch
-from ..launches.form import identifier, read_functions
+from ..launches.form import function_value, identifier, read_functions
 from ..launches.launch import Launch
 from .images import call_generate, checked_image, embed, once
 from .options import TextOptions, Texts, file_name, spelled_out
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ..cache.key import Value
-    from ..formats.description import Description
     from ..module import Function, Module
 
 _INDEX = "generated.json"
@@ -152,35 +152,34 @@ class LazyModule:
         return load_inline(self._name, **options)
 
 
-def _read(what: str, module: str, value: Any) -> tuple[dict[str, Cubin], Description | None]:
-    """Return the images, and how functions launch, of what `generate` returned."""
-    from ..formats.description import Description, described_images
+def _read(what: str, module: str, value: Any) -> tuple[dict[str, Cubin], dict[str, Any] | None]:
+    """Return the images, and a description without, of what `generate` returned."""
+    given, said = value, None
+    if isinstance(value, str | os.PathLike) and os.fsdecode(value).endswith(".json"):
+        from ..formats.description import described_images, read_description
 
-    given, description = value, None
-    if isinstance(value, Description):
-        given, description = described_images(value) or {}, value
+        description = read_description(value)
+        given = described_images(description) or {}
+        # The images that are kept beside it know what it says of them.
+        said = {key: x for key, x in description.values.items() if key != "images"}
     else:
         if not isinstance(value, Mapping):
             is_name = module.isascii() and module.isidentifier()
             given = {module if is_name else "image": value}
         if any(isinstance(x, Launch | Dispatch | list | tuple) for x in given.values()):
             exports, given, _ = embed(None, read_functions(given), {}, "")
-            functions = {x.name: Dispatch(x.instances or ()) for x in exports or ()}
-            description = Description(functions)
+            made = {x.name: function_value(Dispatch(x.instances or ())) for x in exports or ()}
+            said = {"schema": SCHEMA, "functions": made}
     if not given:
         raise ValueError(f"{what} has no image: give one, or a Launch with its image, at least")
     images = {
         identifier(what, name): checked_image(f"{what}[{name!r}]", x) for name, x in given.items()
     }
-    return images, description
+    return images, said
 
 
-def _stored(folder: Path, images: Mapping[str, Cubin], description: Description | None) -> Product:
+def _stored(folder: Path, images: Mapping[str, Cubin], said: dict[str, Any] | None) -> Product:
     """Write into a folder what is to be published."""
-    said = None
-    if description is not None:
-        # The images that are kept beside it know what it says of them.
-        said = {key: x for key, x in description.to_json().items() if key != "images"}
     facts = {name: cubin.facts for name, cubin in images.items()}
     for name, cubin in images.items():
         (folder / _file(name)).write_bytes(cubin.image)
@@ -219,7 +218,8 @@ def lazy(
         files, returns an image (bytes, a `Cubin`, or the path of a file) or a mapping of
         names to images; or functions, which are kept with their images: a `Launch` that carries
         its image, as `triton.compile` returns it, a list of them, a `Dispatch`, or a mapping of
-        names to those; or a `Description`. What has no name gets the module's.
+        names to those; or the path of a description, ``k.json``. What has no name gets the
+        module's.
     key : None, bool, int, float, str, bytes, or a list, tuple or mapping of those
         Whatever changes the images: the compiler's version and options, and the source or its hash.
         `arch` is added if it is given.

@@ -157,7 +157,7 @@ def read_functions(value: Any) -> tuple[Export, ...] | None:
     if not isinstance(value, Mapping):
         names = (value,) if isinstance(value, str) else value
         value = {identifier("functions", name): None for name in names}
-    docs = getattr(value, "docs", {})  # a Description's
+    docs = getattr(value, "docs", {})  # a description's
     exports = []
     for name, given in value.items():
         doc, instances = docs.get(identifier("functions", name), ""), None
