@@ -10,11 +10,12 @@ void FourthPowers(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
   int n = static_cast<int>(x.size(0));
   DLDevice device = x.device();
   tvmffi_cubin::LaunchConfig config((n + 255) / 256, 256);
-  config.SetStream(static_cast<CUstream>(TVMFFIEnvGetStream(device.device_type, device.device_id)));
+  config.SetDevice(device.device_id)
+      .SetStream(static_cast<CUstream>(TVMFFIEnvGetStream(device.device_type, device.device_id)));
   void* first[] = {&in, &out, &n};
-  tvmffi_cubin::CheckDriver(kernel.Launch(first, config, device.device_id));
+  tvmffi_cubin::CheckDriver(kernel.Launch(first, config));
   void* second[] = {&out, &out, &n};
-  tvmffi_cubin::CheckDriver(kernel.Launch(second, config, device.device_id));
+  tvmffi_cubin::CheckDriver(kernel.Launch(second, config));
 }
 
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(fourth_powers, FourthPowers);

@@ -72,13 +72,9 @@ class __attribute__((visibility("default"))) CubinKernel {
                sizeof...(Args));
   }
 
-  /// Launches with pointers to the arguments.
-  /// \param args Pointers to the kernel's arguments, in order.
-  /// \param config Shape, dynamic shared memory, stream, attributes.
-  /// \param device The device, the configuration's unless given. -1: the stream's; on the default
-  /// stream the current one, 0 in a thread that has none. The thread's own is left as it was.
-  [[nodiscard]] Status Launch(void** args, const LaunchConfig& config, int device = -1) {
-    return Run(args, config.Get(), device >= 0 ? device : config.GetDevice());
+  /// Launches with pointers to the arguments, in order.
+  [[nodiscard]] Status Launch(void** args, const LaunchConfig& config) {
+    return Run(args, config.Get(), config.GetDevice());
   }
 
   /// The same with everything given singly; attributes with their number, or neither.
@@ -104,25 +100,16 @@ class __attribute__((visibility("default"))) CubinKernel {
 
   /// How much of a launch fits a device at once: blocks on a multiprocessor, the largest
   /// cooperative grid, the largest cluster.
-  /// \param config Of which block, dynamic shared memory and cluster count.
-  /// \param device The device, the configuration's unless given; -1 as for Launch.
+  /// \param config Of which device, block, dynamic shared memory and cluster count.
   /// \throws LaunchError The driver does not say.
-  Occupancy GetOccupancy(const LaunchConfig& config, int device = -1) {
+  Occupancy GetOccupancy(const LaunchConfig& config) {
     if (state_ == nullptr) CheckDriver(CUDA_ERROR_INVALID_HANDLE, "the occupancy of no kernel");
     DeviceScope scope;
     Occupancy occupancy;
-    if (device < 0) device = config.GetDevice();
+    int device = config.GetDevice();
     CheckDriver(EnterLaunch(config.Get().hStream, &device, &scope));
     CheckDriver(FindOccupancy(state_->handle, device, config.Get(), &occupancy));
     return occupancy;
-  }
-
-  /// Loads the kernel on a device, which else its first launch there does; -1: the current device.
-  [[nodiscard]] Status Preload(int device = -1) {
-    if (state_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuKernelSetAttribute"};
-    DeviceScope scope;
-    const Status status = EnterLaunch(nullptr, &device, &scope);
-    return status.ok() ? state_->opted_in.Ensure(state_->handle, device) : status;
   }
 
   /// The driver's handle; null where there is no kernel.

@@ -54,7 +54,8 @@ class __attribute__((visibility("default"))) LaunchConfig {
     return *this;
   }
 
-  /// The device; unless set, -1: the stream's, as CubinKernel::Launch has it.
+  /// The device; -1, unless set: the stream's, on a default stream the current one, 0 in a thread
+  /// that has none. A launch leaves the thread's own as it was.
   LaunchConfig& SetDevice(int device) {
     device_ = device;
     return *this;

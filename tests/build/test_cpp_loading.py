@@ -1,7 +1,5 @@
 """C++ functions that load by themselves: beside unloading, and where a driver call is refused."""
 
-import ctypes
-
 import pytest
 from stub.cuda_array import cuda_array
 
@@ -19,7 +17,8 @@ void own(tvm::ffi::TensorView x, int device) {
   static auto kernel = EMBED_CUBIN_GET_KERNEL(kernels, "k");
   void* data = x.data_ptr();
   void* args[] = {&data};
-  tvmffi_cubin::CheckDriver(kernel.Launch(args, tvmffi_cubin::LaunchConfig(1, 1), device));
+  tvmffi_cubin::LaunchConfig config(1, 1);
+  tvmffi_cubin::CheckDriver(kernel.Launch(args, config.SetDevice(device)));
 }
 // Loads and unloads with every call.
 void fresh(tvm::ffi::TensorView x, int device) {
@@ -28,13 +27,8 @@ void fresh(tvm::ffi::TensorView x, int device) {
   void* data = x.data_ptr();
   void* args[] = {&data};
   tvmffi_cubin::LaunchConfig config(1, 1);
-  config.SetDynamicSmemBytes(100000);
-  tvmffi_cubin::CheckDriver(kernel.Launch(args, config, device));
-}
-void preload_own(int device) {
-  static auto kernel = EMBED_CUBIN_GET_KERNEL(kernels, "k");
-  tvmffi_cubin::CheckDriver(kernel.Preload(device));
-  if (tvmffi_cubin::CubinKernel().Preload().ok()) TVM_FFI_THROW(ValueError) << "no kernel";
+  config.SetDynamicSmemBytes(100000).SetDevice(device);
+  tvmffi_cubin::CheckDriver(kernel.Launch(args, config));
 }
 void set_device(int device) {
   TVM_FFI_ICHECK(cudaSetDevice(device) == cudaSuccess);
@@ -45,7 +39,6 @@ FUNCTIONS = {
     "k": tc.Launch(grid=1, block=1),
     "own": "Launches in C++.",
     "fresh": "",
-    "preload_own": "",
     "set_device": "",
     "synchronize": "",
 }
@@ -69,20 +62,6 @@ def test_what_generated_functions_hold_goes_and_the_wrapper_keeps_its_image(mod,
         mod.unload()
         assert driver_stub.object_counts() == before
     assert [launch.device for launch in driver_stub.launches()] == [1, 1, 0, 1, 0]
-
-
-def test_a_wrapper_preloads_its_kernels(mod, driver_stub):
-    driver_stub.fail("cuKernelSetAttribute", 2)
-    with pytest.raises(tc.LaunchError, match="cuKernelSetAttribute failed: CUDA_ERROR_OUT_OF_MEM"):
-        mod.preload_own(0)
-    mod.preload_own(0)
-    with driver_stub.current_device(1) as context:
-        mod.preload_own(-1)
-        current = ctypes.c_void_p()
-        driver_stub.call("cuCtxGetCurrent", ctypes.byref(current))
-        assert current.value == context
-    calls = [x for x in driver_stub.calls("cuKernelSetAttribute") if x.result == 0]
-    assert {(x.args["name"], x.args["device"]) for x in calls} == {("k", 0), ("k", 1)}
 
 
 def test_an_image_that_the_driver_reads_late_is_told_to_be_none(mod, driver_stub):

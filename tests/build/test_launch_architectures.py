@@ -109,7 +109,7 @@ void Run(tvm::ffi::TensorView x, tvm::ffi::String name) {
   int n = 5;
   void* args[] = {&data, &n};
   tvmffi_cubin::LaunchConfig config(1, 32);
-  tvmffi_cubin::CheckDriver(kernel.Launch(args, config, x.device().device_id));
+  tvmffi_cubin::CheckDriver(kernel.Launch(args, config.SetDevice(x.device().device_id)));
 }
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, Run);
 """

@@ -107,7 +107,8 @@ void Typed(int way, TensorView y) {
 Array<int64_t> Occupancy(TensorView rows, tvm::ffi::String name, int device) {
   LaunchConfig config(1, 32);
   Configure(&config, rows);
-  const tvmffi_cubin::Occupancy found = Kernel(name).GetOccupancy(config, device);
+  config.SetDevice(device);
+  const tvmffi_cubin::Occupancy found = Kernel(name).GetOccupancy(config);
   return {found.blocks_per_sm, found.cooperative_blocks, found.cluster_blocks, found.clusters};
 }
 

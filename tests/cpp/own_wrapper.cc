@@ -22,7 +22,8 @@ void AddOneOn(TensorView x, TensorView y, int64_t stream, int device) {
   int64_t n = x.size(0);
   void* args[] = {&in, &out, &n};
   LaunchConfig config((n + 127) / 128, 128);
-  CheckDriver(kernel.Launch(args, config.SetStream(reinterpret_cast<CUstream>(stream)), device));
+  config.SetStream(reinterpret_cast<CUstream>(stream)).SetDevice(device);
+  CheckDriver(kernel.Launch(args, config));
 }
 
 void Shared(TensorView y, int64_t smem) {

@@ -52,7 +52,6 @@ using tvmffi_cubin::Dim3;
 using tvmffi_cubin::Status;
 using Pointers = void**;
 static_assert(kLaunches<Status, Pointers, const LaunchConfig&>);
-static_assert(kLaunches<Status, Pointers, const LaunchConfig&, int>);
 static_assert(kLaunches<Status, Pointers, Dim3, Dim3, CUstream>);
 static_assert(kLaunches<Status, Pointers, int, int, cudaStream_t>);
 static_assert(kLaunches<Status, Pointers, Dim3, Dim3, std::nullptr_t, int>);

@@ -72,7 +72,8 @@ tvm::ffi::Array<int64_t> Occupancy(tvm::ffi::String name, TensorView rows, int d
   auto kernel = EMBED_CUBIN_GET_KERNEL(kernels, name.c_str());
   LaunchConfig config(1, 32);
   Configure(&config, rows);
-  const tvmffi_cubin::Occupancy found = kernel.GetOccupancy(config, device);
+  config.SetDevice(device);
+  const tvmffi_cubin::Occupancy found = kernel.GetOccupancy(config);
   return {found.blocks_per_sm, found.cooperative_blocks, found.cluster_blocks, found.clusters};
 }
 

@@ -168,7 +168,7 @@ void Copy(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
                        static_cast<uint32_t>(x.size(0) / 32)}, 32);
   config.SetDynamicSmemBytes(5120).SetStream(static_cast<CUstream>(
       TVMFFIEnvGetStream(x.device().device_type, x.device().device_id)));
-  CheckDriver(kernel.Launch(args, config, x.device().device_id));
+  CheckDriver(kernel.Launch(args, config.SetDevice(x.device().device_id)));
 }
 tvm::ffi::Bytes Make(tvm::ffi::TensorView x) {
   const auto options = TensorMapOptions::Tiled({32, 32}).SetSwizzle(CU_TENSOR_MAP_SWIZZLE_128B);
