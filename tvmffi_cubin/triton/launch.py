@@ -33,9 +33,9 @@ def make_launch(
         if kind := descriptor(type_):
             params.append(f"{kind.pointer} {name}: ndim={kind.rank}")
             meta, how = next(maps, None), descriptors.get(name, (False, False))
-            slots += _of_descriptor(kernel.version, name, kind, meta, *how)
             if meta is None:
-                conditions.append(f"{name}.stride[{kind.rank - 1}] == 1")
+                raise ValueError(f"{name}: a tensor descriptor of the host's needs sm_90 or newer")
+            slots += _of_descriptor(kernel.version, name, kind, meta, *how)
         elif type_ == "one":
             params.append(f"int64_t {name}")
         elif type_ == "none":
@@ -111,27 +111,19 @@ def launch_grid(kernel: CompiledKernel, grid: Any) -> Any:
 def _of_descriptor(
     version: tuple[int, int], name: str, kind: Descriptor, meta: Any, nan: bool, tf32: bool
 ) -> Iterator[tuple[str, str, Any]]:
-    """Yield the parameters of a descriptor: its map, or what stands for it; shape and strides."""
+    """Yield the parameters of a descriptor: its map, shape and strides."""
     shape = [f"{name}.shape[{i}]" for i in range(kind.rank)]
     strides = [f"{name}.stride[{i}]" for i in range(kind.rank)]
-    if meta is None:  # the device has no tensor maps
-        yield name, kind.pointer, None
-        yield from ((f"{name}_size_{i}", "int64_t", x) for i, x in enumerate(shape))
-        yield from ((f"{name}_step_{i}", "int64_t", x) for i, x in enumerate(strides))
-        yield f"{name}_nan", "bool", nan
-        if version >= (3, 7):
-            yield f"{name}_tf32", "bool", tf32
-    else:
-        number = int(meta["elem_type"])
-        map_ = TensorMap(
-            box_dim=tuple(meta["block_size"]),
-            swizzle=tuple(SWIZZLES)[meta["swizzle"]],
-            l2_promotion="128B",
-            oob_fill="nan" if nan else "zeros",
-            dtype="tfloat32" if tf32 else tuple(DATA_TYPES)[_TO_DRIVER.get(number, number)],
-        )
-        yield name, "CUtensorMap", map_
-        # Before 3.7 the shape that a kernel got was the map's, which counts values and not bytes.
-        shape[-1] += " * 2" if meta["fp4_padded"] and version < (3, 7) else ""
+    number = int(meta["elem_type"])
+    map_ = TensorMap(
+        box_dim=tuple(meta["block_size"]),
+        swizzle=tuple(SWIZZLES)[meta["swizzle"]],
+        l2_promotion="128B",
+        oob_fill="nan" if nan else "zeros",
+        dtype="tfloat32" if tf32 else tuple(DATA_TYPES)[_TO_DRIVER.get(number, number)],
+    )
+    yield name, "CUtensorMap", map_
+    # Before 3.7 the shape that a kernel got was the map's, which counts values and not bytes.
+    shape[-1] += " * 2" if meta["fp4_padded"] and version < (3, 7) else ""
     yield from ((f"{name}_shape_{i}", "int32_t", x) for i, x in enumerate(shape))
     yield from ((f"{name}_stride_{i}", "int64_t", x) for i, x in enumerate(strides))
