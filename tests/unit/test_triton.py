@@ -4,11 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tvmffi_cubin.triton.kernel import (
-    CompiledKernel,
-    descriptor,
-)
-from tvmffi_cubin.triton.launch import _of_descriptor, launch_grid
+from tvmffi_cubin.triton.launch import CompiledKernel, _of_descriptor, descriptor, launch_grid
 
 
 def compiled(**constants):

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..cuda import arch as archs
 from ..errors import CompileError, ToolchainError
-from .kernel import read_kernel, supported_version
-from .launch import make_launch
+from .launch import make_launch, read_kernel, supported_version
 
 if TYPE_CHECKING:
     from ..launches.launch import Launch

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ..launches.values import told
-from .kernel import Path, descriptor, kernel_type
+from .launch import Path, descriptor, kernel_type
 
 
 class Specialisation(NamedTuple):
