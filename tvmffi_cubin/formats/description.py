@@ -139,9 +139,9 @@ def _fields(where: str, value: Any, known: Sequence[str] = ()) -> dict[str, Any]
 
 def _launched(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return how a function launches, of what a manifest says of it."""
-    told = {key: facts[key] for key in ("doc", "launches") if key in facts}
+    kept = {key: facts[key] for key in ("doc", "launches") if key in facts}
     instances = [_launched(x) for x in facts.get("instances", ())]
-    return {**told, "instances": instances} if instances else told
+    return {**kept, "instances": instances} if instances else kept
 
 
 @spelled_out(TextOptions)
