@@ -31,12 +31,14 @@ def _rows(function: Function) -> Iterator[tuple[str, ...]]:
         occupancy = f"{found.fraction:.0%} of {found.threads} threads a block"
     except (CubinError, TypeError, ValueError):  # no GPU, or the shape is the caller's
         occupancy = ""
-    for image, symbol in function._kernels:
-        kernels = function._module.cubins[image].kernels
-        kernel = next(x for x in kernels if x.name == symbol)
+    images = function._module.cubins.items()
+    kernels = {(name, x.name): x for name, image in images for x in image.kernels}
+    for place in function._kernels:
+        if (kernel := kernels.get(place)) is None:  # its image lies in a file
+            continue
         yield (
             function.name,
-            demangle(symbol),
+            demangle(kernel.name),
             str(kernel.registers),
             f"{kernel.static_smem_bytes} B",
             f"{kernel.local_bytes} B",
