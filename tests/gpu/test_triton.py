@@ -31,16 +31,12 @@ def blocks(meta):
     return (triton.cdiv(meta["n"], meta["BLOCK"]),)
 
 
-def tiles(meta):
-    return (triton.cdiv(meta["m"], meta["BLOCK_M"]) * triton.cdiv(meta["n"], meta["BLOCK_N"]),)
-
-
 @pytest.fixture(scope="module")
 def add() -> tc.Module:
     """The same addition, specialised and not, and with its grid left to callers."""
     constexprs = {"BLOCK": 1024}
     launches = [
-        tc.triton.compile(kernels.add, text, constexprs=constexprs, grid=blocks)
+        tc.triton.compile(kernels.add, text, constexprs=constexprs, grid="cdiv(n, BLOCK)")
         for text in ("*fp32:16, *fp32:16, *fp32:16, i32:16", "*fp32, *fp32, *fp32, i32")
     ]
     free = tc.triton.compile(kernels.add, "*fp32, *fp32, *fp32, i32", constexprs=constexprs)
@@ -66,7 +62,7 @@ def test_matmul_in_groups(m, n, k):
         | dict.fromkeys(("m", "n", "k", "stride_am", "stride_bk", "stride_cm"), "i32")
         | dict.fromkeys(("stride_ak", "stride_bn", "stride_cn"), "i32:1"),
         constexprs=TILES,
-        grid=tiles,
+        grid="cdiv(m, BLOCK_M) * cdiv(n, BLOCK_N)",
         num_warps=8,
         num_stages=3,
     )
@@ -149,7 +145,7 @@ def test_a_kernel_that_triton_has_launched_is_launched_from_here():
     x, y = torch.rand(2, 5000, device="cuda")
     out, again = torch.empty_like(x), torch.empty_like(x)
     kernel = kernels.add[blocks](x, y, out, 5000, BLOCK=1024)
-    launch = tc.triton.from_compiled(kernel, grid=blocks)
+    launch = tc.triton.from_compiled(kernel, grid="cdiv(n, BLOCK)")
     load(add=launch).add(x, y, again, 5000)
     assert torch.equal(again, out)
     one = kernels.strided[(1,)](x, out, 1, 64)
