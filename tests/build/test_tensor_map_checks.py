@@ -129,7 +129,7 @@ TILED = [
         {"type": typed("16u4_align8b"), "shape": (64, 127)},
         ": 16u4_align8b at 0x100000, shape [64, 127]",
     ),
-    ({"strides": (520,)}, "bytes [520] (wanted 0 to 1099511627776, multiples of 16), box_dim"),
+    ({"strides": (520,)}, "bytes [520] (wanted 0 to 1099511627760, multiples of 16), box_dim"),
     ({"box": (257, 32)}, "box_dim [257, 32] (wanted 1 to 256), innermost in bytes [128], ele"),
     ({"box": (1, 64), "swizzle": 3}, "in bytes [256] (wanted 16 to 128, multiples of 16), element"),
     ({"box": (1, 64), "swizzle": 5}, "in bytes [256] (wanted 16 to 128, multiples of 16), element"),
@@ -138,7 +138,7 @@ TILED = [
     ({"steps": (1, 2)}, "element_strides[1], of the innermost dimension, is 2, wanted 1"),
     (
         {**IMAGE, "interleave": 2, "swizzle": 1, "strides": (8 * 256, 272)},
-        "strides in bytes [2048, 272] (wanted 0 to 1099511627776, multiples of 32), box_dim "
+        "strides in bytes [2048, 272] (wanted 0 to 1099511627744, multiples of 32), box_dim "
         "[1, 8, 32], element_strides [1, 1, 1], swizzle '32B', interleave '32B'. Packed types",
     ),
 ]

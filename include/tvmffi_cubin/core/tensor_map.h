@@ -137,7 +137,7 @@ TVMFFI_CUBIN_COLD const char* AddMapRefusal(const TensorMapOptions& options,
     text->Add(" (wanted a multiple of %ld)", align);
   }
   add("shape", memory.shape, rank, 1, INT64_C(1) << 32);
-  add("strides in bytes", memory.strides, rank - 1, 0, INT64_C(1) << 40, align);
+  add("strides in bytes", memory.strides, rank - 1, 0, (INT64_C(1) << 40) - align, align);
   const int64_t* along = &options.channels_per_pixel;
   if (options.is_im2col) {
     const int64_t far = rank == 3 ? 1 << 15 : rank == 4 ? 1 << 7 : 1 << 4;
