@@ -32,6 +32,7 @@ def test_the_quick_start(driver_stub):
 def test_without_functions_every_kernel_is_exported():
     mod = load(SAXPY + 'extern "C" __global__ void other() {}\n__global__ void mangled(int n) {}')
     assert mod.functions == ("saxpy", "other", "mangled")
+    assert tuple(mod) == mod.functions
     assert mod.mangled.signature == "mangled(int n)"
 
 

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -153,6 +153,10 @@ class Module(tvm_ffi.Module):
     def _entry(self, name: str) -> tvm_ffi.Function:
         """Return one of the launcher's own entries; raises AttributeError where there is none."""
         return super().get_function(f"_tvmffi_cubin_{name}")
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the generated functions' names."""
+        return iter(self.functions)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle its path: it is loaded where it is unpickled."""
