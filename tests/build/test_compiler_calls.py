@@ -112,6 +112,17 @@ print([action(number) for number in signals] == before)
 """
 
 
+def test_ctrl_c_leaves_alone_what_others_wait_for():
+    ended, main = threading.Event(), threading.get_ident()
+    other = program.Call(lambda stop: ended.wait() and stop[0])
+    call = program.Call(lambda _: ended.wait())
+    threading.Timer(0.2, signal.pthread_kill, (main, signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        call.result()
+    ended.set()
+    assert other.result() == b"\0"
+
+
 def test_a_compilation_leaves_the_callers_signals_as_they_were():
     assert in_new_process(ACTIONS) == "True"
 

@@ -47,7 +47,7 @@ _prepared: dict[Path, Call[Nvrtc]] = {}
 class Call(threading.Thread, Generic[_T]):
     """Some work under way in a thread with a large stack."""
 
-    def __init__(self, work: Callable[[Stop], _T]) -> None:
+    def __init__(self, work: Callable[[Stop], _T], stop: Stop | None = None) -> None:
         if _is_broken:
             raise CubinError(
                 "this process was forked while another of its threads compiled: what CUDA's "
@@ -60,7 +60,7 @@ class Call(threading.Thread, Generic[_T]):
         self._error: BaseException | None = None
         # Not `join`: before Python 3.13 a thread whose join Ctrl-C has left counts as ended.
         self.ended = threading.Event()
-        self.stop: Stop = ctypes.create_string_buffer(2)
+        self.stop = stop or _stop()
         with _guard:
             before = threading.stack_size(_STACK)
             try:
@@ -80,20 +80,23 @@ class Call(threading.Thread, Generic[_T]):
             self.ended.set()
 
     def result(self) -> _T:
-        """Wait for the result, or for the error.
-
-        Where Ctrl-C ends the wait, all calls are told, as a terminal tells all compilers of it.
-        """
+        """Wait for the result, or for the error; where Ctrl-C ends the wait, the work is told."""
         try:
             # A signal that comes just before a wait begins does not end it.
             while not self.ended.wait(0.5):
                 pass
         except BaseException:
-            _stop_all()
+            self.stop[0] = b"\1"
             raise
         if self._error is not None:
             raise self._error
         return self._made
+
+
+def _stop() -> Stop:
+    """Return what stops the call that this thread works for, and with it what that begins."""
+    call = threading.current_thread()
+    return call.stop if isinstance(call, Call) else ctypes.create_string_buffer(2)
 
 
 def in_parallel(work: Callable[[_Input], _T], inputs: Sequence[_Input]) -> list[_T]:
@@ -116,26 +119,22 @@ def in_parallel(work: Callable[[_Input], _T], inputs: Sequence[_Input]) -> list[
             if failed or stop[0] != b"\0":
                 break
 
-    for call in [Call(run) for _ in range(min(len(inputs), os.cpu_count() or 1))]:
+    stop = _stop()
+    for call in [Call(run, stop) for _ in range(min(len(inputs), os.cpu_count() or 1))]:
         call.result()
     if failed:
         raise failed[min(failed)]
     return [made[index] for index in range(len(inputs))]
 
 
-def _stop_all() -> tuple[Call[Any], ...]:
-    """Tell all calls under way to stop, and return them."""
-    calls = tuple(_running)
-    for call in calls:
-        call.stop[0] = b"\1"
-    return calls
-
-
 def _settle() -> None:
     """Stop what is under way as the process ends: C's exit would tear NVRTC down under it."""
     _guard.acquire()  # for good: no other thread begins a call from here on
     until = time.monotonic() + 1
-    for call in _stop_all():
+    calls = tuple(_running)
+    for call in calls:
+        call.stop[0] = b"\1"
+    for call in calls:
         call.ended.wait(max(0, until - time.monotonic()))
     if _running:  # the process ends before that, with the status that it has
         libc = ctypes.CDLL(None)
