@@ -47,12 +47,13 @@ def compile_with(nvrtc: Nvrtc, program: Program, stop: Stop, packages: tuple[str
 
     `packages` is how paths of this package's headers and of CUDA's begin.
     """
-    headers = [*_stable(program, packages)] if nvrtc.version() >= (12, 8) else []
-    if any(map(_HEAVY.match, headers)):
-        options = (*program.options, *(f"--pre-include={header}" for header in headers), *_QUIET)
-        # What is precompiled ends at the first token that is no directive, and has no #line.
-        text = f";\n#line 1\n{program.text}"
-        with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError):  # no room for them; the current folder is deleted
+        headers = [*_stable(program, packages)] if nvrtc.version() >= (12, 8) else []
+        if any(map(_HEAVY.match, headers)):
+            first = (f"--pre-include={header}" for header in headers)
+            options = (*program.options, *first, *_QUIET)
+            # What is precompiled ends at the first token that is no directive, and has no #line.
+            text = f";\n#line 1\n{program.text}"
             done = _compile(nvrtc, program._replace(text=text, options=options), stop)
             is_of_source = done.result == COMPILATION and not re.search(_BLAMED, done.log)
             if done.result == SUCCESS or is_of_source:
