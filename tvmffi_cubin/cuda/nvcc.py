@@ -13,7 +13,6 @@ from .. import config
 from ..cache import memo
 from ..errors import ToolchainError
 from ..host import toolchain
-from ..host.flags import absolute
 from ..host.steps import Step, compilation
 from ..host.units import own_statics
 from .arch import is_ptx, resolve_archs
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from ..inline.tools import Toolset
 
 _RUNTIME = "libcudart_static.a"
+_PATHS = ("-I", "-isystem", "-include", "-L", "-ccbin", "-optf")
 
 
 class Nvcc(NamedTuple):
@@ -97,7 +97,7 @@ def _run(*command: str) -> str:
 def caller_flags(flags: Iterable[str]) -> tuple[str, ...]:
     """Return a caller's flags, with those of nvcc's own variables around them as nvcc puts them.
 
-    nvcc runs in a folder of the build, without these variables: paths are made absolute.
+    nvcc runs in a folder of the build, without these variables: paths that exist are made absolute.
     ``-arch=native`` is left out: it is the architecture by default.
     """
     variables = (f"NVCC_{name}" for name in ("CCBIN", "PREPEND_FLAGS", "APPEND_FLAGS"))
@@ -107,9 +107,11 @@ def caller_flags(flags: Iterable[str]) -> tuple[str, ...]:
     for name, value, items in read((*(["-ccbin", host] if host else ()), *before, *flags, *behind)):
         if name == "-dc":
             found.append("-rdc=true")
+        elif name in _PATHS and os.path.exists(value):
+            found += (name, os.path.abspath(value))
         elif (name, value) != ("-arch", "native"):
             found += items
-    return absolute(found)
+    return tuple(found)
 
 
 def names_archs(flags: Sequence[str]) -> bool:

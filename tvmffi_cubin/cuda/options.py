@@ -20,6 +20,7 @@ _SHORT = {
     "-include-path": "-I",
     "-pre-include": "-include",
     "-system-include": "-isystem",
+    "-options-file": "-optf",
     "-relocatable-device-code": "-rdc",
     "-device-c": "-dc",
     "-dlink-time-opt": "-dlto",
@@ -42,8 +43,8 @@ _NOT_FOR_NVRTC = {
 _VALUED = {
     *_PREPROCESSOR,
     *_OF_NVCC,
-    *("-ccbin", "-Xptxas", "-Xlinker", "-Xnvlink", "-L", "-rdc", "-std", "-maxrregcount"),
-    *("-ftz", "-prec-div", "-prec-sqrt", "-fmad"),
+    *("-ccbin", "-optf", "-Xptxas", "-Xlinker", "-Xnvlink", "-L", "-rdc", "-std"),
+    *("-maxrregcount", "-ftz", "-prec-div", "-prec-sqrt", "-fmad"),
 }
 _JOINED = re.compile(r"(-(?:[DUIL]|isystem|iquote|idirafter)(?![=\s])|-[Omt](?=\d))(.+)", re.DOTALL)
 
