@@ -63,6 +63,7 @@ def test_what_the_compiler_says_goes_to_the_logger_and_into_the_cubin(caplog):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
+        ({"source": b""}, TypeError, "source is a string, got bytes"),
         ({"options": "abc"}, TypeError, "options must be a sequence"),
         ({"options": ["--no-such-thing"]}, ValueError, "unrecognized option --no-such-thing"),
         ({"target_type": "fatbin"}, ValueError, "'cubin', 'relocatable', 'ltoir', 'ptx'"),

@@ -133,8 +133,11 @@ def compile(  # noqa: A001
     TypeError, ValueError
         An argument has the wrong type or value; an option that NVRTC does not know.
     """
+    if not isinstance(source, str):
+        raise TypeError(f"source is a string, got {type(source).__name__}")
     if target_type not in KINDS:
         raise ValueError(f"target_type={target_type!r}: there are {', '.join(map(repr, KINDS))}")
+    options = items("options", options)
     given = nvrtc_options(options)
     folders = map(os.fspath, items("include_paths", include_paths))
     names = items("name_expressions", name_expressions)
