@@ -14,7 +14,7 @@ from ..cache.folder import places
 from ..cache.remote import configured, without_secrets
 from ..cache.upkeep import capacity
 from ..cuda import driver, libraries, nvcc, program
-from ..cuda.arch import check_archs, number_of, split
+from ..cuda.arch import check_archs, split
 from ..cuda.libraries import Cuda, library
 from ..errors import CubinError
 from ..host import toolchain
@@ -125,11 +125,9 @@ def _library(title: str, cuda: Cuda) -> str:
 def _device(ordinal: int, cuda: Cuda | None) -> str:
     device = driver.load()
     arch = device.device_arch(ordinal)
-    text = f"{device.device_name(ordinal)}, {arch}"
-    if cuda is None or number_of(arch) in program.load(cuda.nvrtc).supported_archs():
-        return text
-    remedy = f"pip install --upgrade 'tvmffi-cubin[cu{cuda.major}]'"
-    raise ValueError(f"{text}: NVRTC cannot compile for it; run: {remedy}")
+    if cuda is not None:
+        program.load(cuda.nvrtc).check_known(arch)
+    return f"{device.device_name(ordinal)}, {arch}"
 
 
 def _driver(version: int, cuda: Cuda | None) -> str:

@@ -89,7 +89,7 @@ def resolve_arch(arch: str | None = None, options: Sequence[str] = ()) -> str:
     """Return the one architecture that `resolve_archs` returns; a ValueError if there are more."""
     found = resolve_archs(arch, options)
     if len(found) > 1:
-        raise ValueError(f"there are several architectures, {', '.join(found)}: use resolve_archs")
+        raise ValueError(f"one architecture is wanted here, and there are {', '.join(found)}")
     return found[0]
 
 
