@@ -86,6 +86,10 @@ def test_params_declare_what_no_source_tells():
     made = kernel_ref("k(float* arg0, int arg1)", names_known=False)
     launch = Launch(1, 1, params="float* x, int n", args={"n": "x.numel"})
     assert taken([(launch, made)]) == "float* x"
+    launch = Launch(1, 1, params="float* x, float n")
+    with pytest.raises(ValueError, match="declares 'float n', the source has 'int'"):
+        taken([(launch, made)])
+    assert taken([(launch, made._replace(sourceless=True))]) == "float* x, float n"
 
 
 @pytest.mark.parametrize(

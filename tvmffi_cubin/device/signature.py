@@ -28,6 +28,8 @@ class KernelSignature(NamedTuple):
     names_known: bool = True  # else some are ``arg0``, ``arg1``, ...
     line: int | None = None  # where the source declares it, None where that is not known
     from_library: bool = False  # it came with a device library: exported only where it is named
+    # Whether its types are its symbol's alone: who declares others is believed.
+    sourceless: bool = False
     # Of one in a module: the name of its image; the architectures of that which have it, empty
     # where all do; by which names its last parameters are bound.
     image: str = ""
@@ -57,14 +59,14 @@ def resolve(
             declared[fact.name if fact.extern_c else squeeze(fact.qualified)].append(fact)
     found = []
     for kernel in cubin.kernels:
-        if (text := cubin.signatures.get(kernel.name)) is None:
-            known = _types(kernel, types or {})
-            found.append(_named(kernel, known, _fact(kernel, known, declared)))
-            continue
-        made = _named(kernel, _types(kernel, {}), None)
-        with told(f"Cubin.signatures[{kernel.name!r}]"):
-            params = check(parse_params(text), made, f"kernel {kernel.name!r}")
-        found.append(made._replace(params=params, names_known=True))
+        known = _types(kernel, types or {})
+        made = _named(kernel, known, _fact(kernel, known, declared))
+        made = made._replace(sourceless=types is None)
+        if (text := cubin.signatures.get(kernel.name)) is not None:
+            with told(f"Cubin.signatures[{kernel.name!r}]"):
+                params = check(parse_params(text), made, f"kernel {kernel.name!r}")
+            made = made._replace(params=params, names_known=True, sourceless=False)
+        found.append(made)
     return tuple(found)
 
 
@@ -139,8 +141,7 @@ def check(params: Sequence[Param], kernel: KernelSignature, title: str) -> tuple
                 f"which has {param.type.size} bytes, but the image's has {size}"
             )
         checked.append(param._replace(type=param.type._replace(size=size)))
-    # Of an image without a source, those who declare other types are believed.
-    for param, known in zip(checked, kernel.params if kernel.names_known else (), strict=False):
+    for param, known in zip(checked, () if kernel.sourceless else kernel.params, strict=False):
         if contradicts(param.type, known.type):
             raise ValueError(
                 f"{title} declares '{_texts([param])}', the source has '{known.type.text}'"
