@@ -239,17 +239,12 @@ class Nvrtc(Library):
         # it away waits 5 ms for it.
         self.calls = ctypes.PyDLL(str(path))
 
-    def supported_archs(self) -> tuple[int, ...]:
-        """Return the architecture numbers that it compiles for, in order."""
-        count = ctypes.c_int()
-        self.call("GetNumSupportedArchs", ctypes.byref(count))
-        found = (ctypes.c_int * count.value)()
-        self.call("GetSupportedArchs", found)
-        return tuple(found)
-
     def check_known(self, arch: str) -> None:
         """Raise a ToolchainError where this release compiles for no such architecture."""
-        known = self.supported_archs()
+        count = ctypes.c_int()
+        self.call("GetNumSupportedArchs", ctypes.byref(count))
+        known = (ctypes.c_int * count.value)()
+        self.call("GetSupportedArchs", known)
         if number_of(arch) not in known:
             raise ToolchainError(
                 f"{arch} is no architecture that NVRTC {self.release} knows: it compiles for "

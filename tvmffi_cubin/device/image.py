@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import ImageError
@@ -57,11 +56,6 @@ def given_images(request: Request, archs: tuple[str, ...]) -> tuple[Image, ...]:
             given = assembled(given, archs)
         images.append(given_image(name, given))
     return tuple(images)
-
-
-def with_own(images: Sequence[Image], compiled: Mapping[str, Image]) -> tuple[Image, ...]:
-    """Return the images of the device sources, by their names, and those that were given."""
-    return (*(image._replace(name=name) for name, image in compiled.items()), *images)
 
 
 def given_image(name: str, given: Cubin) -> Image:

@@ -49,7 +49,7 @@ def make(wanted: Build, folder: Path) -> Product:
     generates = not sources.has_host or any(export.launches for export in request.functions or ())
     generates = generates or bool(request.bound_params)
     body = Later(partial(launcher.obtain, cache, tools)) if generates else None
-    from ..device.image import given_images, with_own
+    from ..device.image import given_images
     from ..functions import exports
     from ..host.build import Assembling
     from .job import Job, assembled
@@ -65,7 +65,7 @@ def make(wanted: Build, folder: Path) -> Product:
 
             mixed = compile_mixed(wanted, sources, given)
         own = mixed.images if mixed else {DEVICE_IMAGE: device.result()} if device else {}
-        images = with_own(given, own)
+        images = (*(image._replace(name=name) for name, image in own.items()), *given)
         host_functions, plan = exports.resolve(
             request.functions,
             images,

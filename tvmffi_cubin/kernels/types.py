@@ -213,15 +213,9 @@ def _known_types() -> dict[str, CxxType]:
         for name in names.split(", "):
             add(name, kind, int(number), int(number), dtypes)
     for name, dtypes in _NARROW.items():
-        for lanes in (1, 2, 4):
+        for lanes, suffix in ((1, ""), (2, "x2"), (4, "x4")):
             size = max(1, lanes // 2) if name.startswith("fp4") else lanes
-            add(
-                "__nv_" + name.format("" if lanes == 1 else f"x{lanes}"),
-                "struct",
-                size,
-                size,
-                dtypes,
-            )
+            add(f"__nv_{name.format(suffix)}", "struct", size, size, dtypes)
     for name in ("e4m3", "e5m2"):
         add(f"cutlass::float_{name}_t", "struct", 1, 1, _NARROW[f"fp8{{}}_{name}"])
     same = {"char": "signed char", "longlong": "long", "ulonglong": "ulong"}
