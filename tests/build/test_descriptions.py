@@ -151,6 +151,22 @@ def test_a_module_of_json_launches_as_it_is_written(
     assert list(mod.cubins) == ["k"]
 
 
+def test_parameters_of_every_form_are_told():
+    source = """extern "C" {
+    __global__ void rows(double x, const float y[][4], void (*f)(int)) {}
+    __global__ void unnamed(float*, int) {}
+    __global__ void nothing() {}
+    }"""
+    mod = tc.load_inline("forms", source, arch="sm_90")
+    again = tc.load_description(tc.Description.of(mod), embed_cubin=mod.cubins)
+    assert again.manifest["functions"] == mod.manifest["functions"]
+    assert again.manifest["images"]["kernels"]["signatures"] == {
+        "rows": "double x, const float (*y)[], void (*f)[]",
+        "unnamed": "float* arg0, int arg1",
+        "nothing": "",
+    }
+
+
 def test_an_image_may_lie_beside_the_module(built: tc.Module, driver_stub: DriverStub, here: Path):
     document = {
         "images": {"k": {"file": "k.cubin"}},

@@ -42,7 +42,14 @@ class KernelSignature(NamedTuple):
 
 
 def _texts(params: Iterable[Param]) -> str:
-    return ", ".join(f"{param.type.text} {param.name}" for param in params)
+    return ", ".join(map(_text, params))
+
+
+def _text(param: Param) -> str:
+    text = param.type.text
+    if text.endswith("(*)[]"):  # a pointer to arrays, or to a function
+        return f"{text[:-3]}{param.name})[]"
+    return f"{text} {param.name}"
 
 
 def resolve(
@@ -144,7 +151,7 @@ def check(params: Sequence[Param], kernel: KernelSignature, title: str) -> tuple
     for param, known in zip(checked, () if kernel.sourceless else kernel.params, strict=False):
         if contradicts(param.type, known.type):
             raise ValueError(
-                f"{title} declares '{_texts([param])}', the source has '{known.type.text}'"
+                f"{title} declares '{_text(param)}', the source has '{known.type.text}'"
             )
     return tuple(checked)
 
@@ -162,11 +169,11 @@ def contradicts(declared: CxxType, real: CxxType) -> bool:
 
 
 def known_signatures(signatures: Iterable[KernelSignature]) -> dict[str, str]:
-    """Return what is known of kernels' parameters, by symbol, as `Cubin.signatures` has it."""
+    """Return what a source told of kernels' parameters, by symbol, as `Cubin.signatures` has it."""
     found = {}
-    for signature in signatures:
+    for signature in (x for x in signatures if not x.sourceless):
         text = _texts(signature.params)
-        with suppress(ValueError):  # a pointer to an array or a function has no such form
-            if signature.names_known and parse_params(text):
-                found[signature.kernel.name] = text
+        with suppress(ValueError):  # of some the size alone is known
+            parse_params(text)
+            found[signature.kernel.name] = text
     return found
