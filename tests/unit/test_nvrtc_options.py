@@ -2,7 +2,12 @@
 
 import pytest
 
-from tvmffi_cubin.cuda.options import link_options, nvrtc_options, without_separation
+from tvmffi_cubin.cuda.options import (
+    link_options,
+    nvrtc_options,
+    preprocessor_flags,
+    without_separation,
+)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +47,13 @@ def test_options_are_passed_as_nvrtc_takes_them(given, passed):
 def test_an_option_without_its_value_ends_no_process_and_takes_none_of_ours(option):
     with pytest.raises(ValueError, match="has no value: give it one, or leave it out"):
         nvrtc_options(["-lineinfo", option])
+
+
+def test_macros_are_told_to_both_sides_however_nvrtc_s_options_are_spelled():
+    flags = ["--define-macro=A=2", "-DB", "-Xcompiler=-DC", "--define-macro", "D", "-UB"]
+    assert preprocessor_flags(flags).macros == {"A": "2", "C": "1", "D": "1"}
+    for undefined in (["--undefine-macro=A"], ["--undefine-macro", "A"]):
+        assert preprocessor_flags([*flags, *undefined]).macros == {"C": "1", "D": "1"}
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ _SHORT = {
     "-compiler-options": "-Xcompiler",
     "-ptxas-options": "-Xptxas",
     "-define-macro": "-D",
+    "-undefine-macro": "-U",
     "-include-path": "-I",
     "-pre-include": "-include",
     "-system-include": "-isystem",
