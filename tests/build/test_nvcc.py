@@ -115,7 +115,7 @@ def test_its_host_compiler_and_variables_count(fake, monkeypatch, tmp_path):
     assert by_variable == by_flag
     assert len({path, by_flag, built()}) == 3
     (command,) = fake.commands()
-    assert f" -DMINE -I{os.path.abspath('inc')} " in command
+    assert f" -DMINE -I {os.path.abspath('inc')} " in command
 
 
 def test_a_header_that_changes_is_read_again(fake):
