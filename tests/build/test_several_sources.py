@@ -91,6 +91,15 @@ def test_one_function_launches_kernels_of_two_units(driver_stub):
     assert mod.cubins["kernels"].lowered_names == {"fill<float>": "_Z4fillIfEvPT_S0_"}
 
 
+def test_an_instance_of_a_header_s_template_is_the_unit_s_that_includes_it(tmp_path: Path):
+    header = "template <class T> __global__ void fill(T* x, T value) { x[0] = value; }"
+    (tmp_path / "fill.cuh").write_text(header)
+    launch = tc.Launch(1, 1, kernel="fill<double>")
+    sources = [f'#include "fill.cuh"\n{CALLER}', LIBRARY]
+    mod = load(sources, {"fill": launch}, extra_include_paths=[tmp_path])
+    assert mod.fill.signature == "fill(double* arg0, double arg1)"
+
+
 def test_files_are_units_with_their_own_folders(tmp_path: Path):
     for name, text in (("a", SCALE), ("b", USE)):
         (tmp_path / name).mkdir()

@@ -144,3 +144,7 @@ def test_architectures_are_those_of_the_flags_or_of_the_variable(monkeypatch):
         "-gencode=arch=compute_80,code=compute_80",
         *("-std=c++20", "-O3"),
     )
+    assert words("-dlto", "-rdc=true", archs=("sm_90", "compute_80")) == (
+        *("-std=c++17", "-O2", "-gencode=arch=compute_90,code=lto_90"),
+        *("-gencode=arch=compute_80,code=compute_80", "-rdc=true"),
+    )
