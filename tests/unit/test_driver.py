@@ -23,7 +23,7 @@ def test_the_variable_names_the_driver_and_without_one_who_needs_it_is_told(
 def test_devices_are_counted_and_described_without_a_context(driver_stub):
     driver_stub.set_devices(90, 80, 120)
     found = driver.load()
-    assert found.device_count() == 3
+    assert driver.device_count() == 3
     assert [found.device_arch(i) for i in range(3)] == ["sm_90", "sm_80", "sm_120"]
     assert found.device_name(0)
     assert found.current_device() == 0

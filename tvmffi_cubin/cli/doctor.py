@@ -106,14 +106,14 @@ def _cuda() -> Iterator[Finding]:
         for title in ("nvFatbin", "nvJitLink"):
             yield _checked(title, partial(_library, title, cuda), "note")
     try:
-        found = driver.load()
+        driver.load()
     except CubinError as error:
         yield Finding("driver", f"none, so kernels build and cannot be launched ({error})", "note")
         return
-    yield _checked("driver", lambda: _driver(found.version(), cuda))
-    if found.device_count() == 0:
+    yield _checked("driver", lambda: _driver(driver.version() or 0, cuda))
+    if driver.device_count() == 0:
         yield Finding("devices", "none that this process may use (CUDA_VISIBLE_DEVICES?)", "note")
-    for ordinal in range(found.device_count()):
+    for ordinal in range(driver.device_count()):
         yield _checked(f"device {ordinal}", partial(_device, ordinal, cuda))
 
 

@@ -16,14 +16,6 @@ class Driver:
         self.name = name
         self.library = ctypes.CDLL(name)
 
-    def version(self) -> int:
-        """Return the newest CUDA version that the driver supports, 12040 for 12.4; no cuInit."""
-        return self._number("cuDriverGetVersion")
-
-    def device_count(self) -> int:
-        """Return the number of devices visible to this process; 0 where the driver finds none."""
-        return self._number("cuDeviceGetCount") if self.library.cuInit(0) == 0 else 0
-
     def current_device(self) -> int:
         """Return the ordinal of the calling thread's current context, 0 where it has none."""
         device = ctypes.c_int()
@@ -38,7 +30,7 @@ class Driver:
             return self.current_device()
         self.call("cuCtxPushCurrent_v2", context)
         try:
-            return self._number("cuCtxGetDevice")
+            return self.number("cuCtxGetDevice")
         finally:
             self.library.cuCtxPopCurrent_v2(ctypes.byref(context))
 
@@ -46,7 +38,7 @@ class Driver:
         """Return a device's architecture without suffix, such as ``"sm_90"``."""
         device = self._device(ordinal)
         # The attributes of the compute capability's major and minor number.
-        numbers = (self._number("cuDeviceGetAttribute", x, device) for x in (75, 76))
+        numbers = (self.number("cuDeviceGetAttribute", x, device) for x in (75, 76))
         return f"sm_{''.join(map(str, numbers))}"
 
     def device_name(self, ordinal: int) -> str:
@@ -58,9 +50,10 @@ class Driver:
     def _device(self, ordinal: int) -> int:
         # Not remembered: a forked child must see the driver's refusal, not its parent's success.
         self.call("cuInit", 0)
-        return self._number("cuDeviceGet", ordinal)
+        return self.number("cuDeviceGet", ordinal)
 
-    def _number(self, function: str, *arguments: object) -> int:
+    def number(self, function: str, *arguments: object) -> int:
+        """Return the number that an entry point tells first; raises as `call` does."""
         value = ctypes.c_int()
         self.call(function, ctypes.byref(value), *arguments)
         return value.value
@@ -97,9 +90,9 @@ def load() -> Driver:
 
 
 def version() -> int | None:
-    """Return what `Driver.version` does; None without a driver."""
+    """Return the newest CUDA version of the driver, 12040 for 12.4; None without one; no cuInit."""
     try:
-        return load().version()
+        return load().number("cuDriverGetVersion")
     except ToolchainError:
         return None
 
@@ -107,6 +100,7 @@ def version() -> int | None:
 def device_count() -> int:
     """Return how many devices this process can use, 0 without a driver."""
     try:
-        return load().device_count()
+        load().call("cuInit", 0)
+        return load().number("cuDeviceGetCount")
     except ToolchainError:
         return 0
