@@ -93,6 +93,13 @@ def test_the_first_build_has_them_made_and_the_next_uses_them(build):
     assert len(build.kept) == 1
 
 
+def test_a_mistake_that_shows_in_the_headers_does_not_remove_them(build):
+    build.settled()
+    with pytest.raises(tc.BuildError, match="precompiled"):
+        build("std::vector<int&> mistaken;" + VALUE)
+    assert len(build.kept) == 1
+
+
 def test_a_wrapper_gives_the_same_results_and_the_same_dependencies(tmp_path, monkeypatch):
     def built(value, **options):
         source = f"#include <memory>\nint64_t answer(int64_t x) {{ return x + {value}; }}"
