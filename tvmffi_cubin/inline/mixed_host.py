@@ -36,8 +36,8 @@ _TEXT = "mixed_host.cu"
 # Flags with which an object says which line its code is of.
 _LINES = re.compile(r"(?:^| )(?:-g(?!0)|--coverage|-fprofile|-ftest-coverage|-fsanitize)")
 # CUB, CUTLASS and others give a member of a class the name of what it is: `using T = T`. nvcc takes
-# that, g++ from 13 on where it is silenced, and older ones with a flag that allows little else.
-_LEAVE = ("-fms-extensions", "-Wno-changes-meaning")
+# that, g++ with a flag that allows little else.
+_LEAVE = "-fms-extensions"
 _NEEDS_LEAVE = re.compile(r"^gcc version", re.MULTILINE)
 # Kinds of template parameters are in the names since clang 18, and few C++ runtimes read them.
 _PLAIN_NAMES = "-fclang-abi-compat=17"
@@ -130,7 +130,7 @@ class HostCompiler(NamedTuple):
         if self.request.bound_params:
             cflags = (host_unit.BOUND_PARAMS, *cflags)
         if _NEEDS_LEAVE.search(self.tools.host.compiler):
-            cflags = (*_LEAVE, *cflags)
+            cflags = (_LEAVE, *cflags)
         if _NEEDS_PLAIN_NAMES.search(self.tools.host.compiler):
             cflags = (_PLAIN_NAMES, *cflags)
         return host_unit.host_flags(self.tools, cflags)
