@@ -13,15 +13,27 @@ import tvmffi_cubin as tc
     [
         ("x[i] + y[i]", "x[i] + z[i]", tc.CompileError, r"mixed\.cu\(6\): .*\"z\" is undefined"),
         ("x.numel()", "x.nummel()", tc.BuildError, r"mixed\.cu:10:30: error: .*nummel"),
-        (", n);\n}", ", &n);\n}", tc.BuildError, r"mixed\.cu:15:\d+: error: .*int\*"),
-        (", n);\n}", ");\n}", tc.BuildError, r"mixed\.cu:13:\d+: error: too few arguments"),
-        (", 0, stream", ", stream", tc.BuildError, r"mixed\.cu:13:\d+: error: .*CUstream_st"),
+        (", n);\n}", ", &n);\n}", tc.BuildError, r"mixed\.cu:15:44: error: .*int\*"),
+        (", n);\n}", ");\n}", tc.BuildError, r"mixed\.cu:13:62: error: too few arguments"),
+        (", 0, stream", ", stream", tc.BuildError, r"mixed\.cu:13:50: error: .*CUstream_st"),
+        ("  add<<<", "\tadd_up<<<", tc.BuildError, r"mixed\.cu:13:9: error: 'add_up' was not"),
+        ("__global__ void add", "void add", ValueError, r"mixed\.cu:13: add is launched, and not"),
     ],
 )
 def test_a_mistake_is_shown_where_the_user_made_it(old, new, kind, where):
     assert old in ADD
-    with pytest.raises(kind, match=where):
+    with pytest.raises(kind, match=where) as caught:
         load(ADD.replace(old, new), ["vec_add"])
+    assert "unrecognized" not in str(caught.value)
+
+
+def test_a_local_name_that_hides_a_function_s_may_be_launched(driver_stub):
+    source = """
+void run(int n) {}
+__global__ void one(int n) {}
+template <typename Kernel> void launch(Kernel run) { run<<<1, 1>>>(2); }
+void f() { launch(one); }"""
+    load(source, ["f"]).f()
 
 
 def test_a_mistake_that_only_an_instance_has_is_shown_in_the_kernel_with_its_types():

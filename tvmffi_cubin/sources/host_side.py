@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -36,7 +37,7 @@ def host_side(source: str, bound: Sequence[str] = ()) -> HostSide:
     Raises
     ------
     ValueError
-        A kernel does not have them; or only nvcc compiles the source.
+        A kernel does not have them; what is no kernel is launched; only nvcc compiles the source.
     """
     return _HostCut(Text(source), tuple(bound)).run()
 
@@ -112,7 +113,7 @@ class _HostCut:
         elif item.is_device_variable:
             self._variable(item)
         elif item.kind != "line":
-            self._launches(item.first, item.end)
+            self._launches(item)
 
     def _declaration(self, item: Item) -> None:
         """Leave a device function without its body: host code may name it, and not call it."""
@@ -205,23 +206,48 @@ class _HostCut:
 
     # ---- Launches ----
 
-    def _launches(self, first: int, end: int) -> None:
+    def _launches(self, item: Item) -> None:
         texts = self.text.tokens.texts
-        for at in range(first, end):
+        for at in range(item.first, item.end):
             if texts[at] == "<<<":
-                self._launch(at, first, end)
+                self._launch(at, item)
 
-    def _launch(self, at: int, first: int, end: int) -> None:
+    def _launch(self, at: int, item: Item) -> None:
         tokens = self.text.tokens
-        close = self._configuration_end(at + 1, end)
+        close = self._configuration_end(at + 1, item.end)
         if close is None:
             return
-        begin = self._callee(at, first)
+        begin = self._callee(at, item.first)
+        self._check_callee(at, item)
         arguments = tokens.close(close + 3)
         configuration = tokens.source[tokens.ends[at] : tokens.starts[close]]
-        call = f"(::tvmffi_cubin::Configure({configuration}) ? (void)0 : {tokens.span(begin, at)}"
-        self.edits.append(Edit(tokens.starts[begin], tokens.ends[close + 2], call))
+        call = (
+            f"(::tvmffi_cubin::Configure({self._place(at + 1)}{configuration}) ? (void)0 : "
+            f"{self._place(begin)}{tokens.span(begin, at)}{self._place(close + 3)}"
+        )
+        self.edits.append(Edit(tokens.starts[begin], tokens.starts[close + 3], call))
         self.edits.append(Edit(tokens.ends[arguments], tokens.ends[arguments], ")"))
+
+    def _place(self, number: int) -> str:
+        """Return what has the text behind it stand where a token does, as messages tell it."""
+        tokens = self.text.tokens
+        file, line = tokens.line(number)
+        start = tokens.starts[number]
+        before = tokens.source[tokens.source.rfind("\n", 0, start) + 1 : start]
+        indent = re.sub(r"[^\t]", " ", before)
+        return f'\n#line {line} "{file}"\n{indent}'
+
+    def _check_callee(self, at: int, item: Item) -> None:
+        """Refuse the launch of a function that is no kernel: it would run on the host."""
+        tokens, texts = self.text.tokens, self.text.tokens.texts
+        last = at - 1 if texts[at - 1] != ">" else tokens.angle_back(at - 1, item.first) - 1
+        name, named = texts[last], self.text.by_name.get(texts[last], [])
+        if item.is_member or not named or any(x.kind != "function" or x.is_kernel for x in named):
+            return
+        behind = {texts[i + 1] for i in range(item.first, item.end - 1) if texts[i] == name}
+        if behind <= {"<<<", "<", "("}:  # else it may be a local name
+            file, line = tokens.line(at)
+            raise ValueError(f"{file}:{line}: {name} is launched, and not declared __global__")
 
     def _configuration_end(self, at: int, end: int) -> int | None:
         """Return the first of the three tokens of ``>>>``."""
