@@ -1,10 +1,10 @@
-"""What is said of sources that still have something of torch's."""
+"""What is said of mistakes in host code, by what compilers and linkers print."""
 
 from __future__ import annotations
 
 import pytest
 
-from tvmffi_cubin.sources.torch import TORCH_REMEDY, torch_hints
+from tvmffi_cubin.sources.mistakes import mistakes
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,8 @@ from tvmffi_cubin.sources.torch import TORCH_REMEDY, torch_hints
     ],
 )
 def test_what_to_do_is_told_where_a_name_of_torch_s_is_unknown(log):
-    assert torch_hints(log) == [TORCH_REMEDY]
+    (told,) = mistakes(log)
+    assert told.startswith("Sources written for torch are not taken")
 
 
 def test_words_that_are_not_torch_s_are_not_spoken_of():
@@ -27,4 +28,31 @@ def test_words_that_are_not_torch_s_are_not_spoken_of():
         "a.cu:4: error: 'TORCH' was not declared in this scope\n"
         "a.cu:5: note: 'TORCH_CHECK' was not declared in this scope\n"
     )
-    assert torch_hints(log) == []
+    assert mistakes(log) == []
+
+
+@pytest.mark.parametrize(
+    ("log", "told"),
+    [
+        ("a.cu:1:3: error: 'threadIdx' was not declared in this scope\n" * 2, "threadIdx in host"),
+        ("a.cu:1:3: error: use of undeclared identifier 'blockIdx'", "blockIdx in host code"),
+        ("a.cu:1:3: error: '__globl__' does not name a type", "__globl__ in host code: declare a"),
+        ("a.cu:1:3: error: unknown type name '_global_'", "_global_ in host code"),
+        ("a.cc:(.text+0xa3): undefined reference to `threadIdx'", "threadIdx"),
+        (
+            "a.cc:8:34: error: 'g' was not declared in this scope; did you mean 'f'?\n"
+            "    8 | TVM_FFI_DLL_EXPORT_TYPED_FUNC(g, g);\n"
+            "a.cc:8:1: error: 'FuncInfo' was not declared in this scope\n"
+            "    8 | TVM_FFI_DLL_EXPORT_TYPED_FUNC(g, g);\n",
+            "g is to be exported, and the source has no such function",
+        ),
+        (
+            "a.h:218:27: error: static assertion failed: The function signature do not support "
+            "unpacked",
+            "a tensor is a tvm::ffi::TensorView",
+        ),
+    ],
+)
+def test_a_slip_is_told_once(log, told):
+    (found,) = mistakes(log)
+    assert told in found

@@ -86,8 +86,9 @@ class Kernels:
         if not found:
             names = sorted({x.name.display for x in self.every if x.image in images})
             raise ValueError(
-                f"there is no kernel {wanted!r} in the image; it has: {_cut(names, ', ')}; of a "
-                f"template name an instance, such as {wanted + '<float>'!r}{unread}"
+                f"there is no kernel {wanted!r} in the image; it has: {_cut(names, ', ')}; declare "
+                f"it __global__, of a template name an instance, such as {wanted + '<float>'!r}"
+                f"{unread}"
             )
         if len(found) > 1 and declared is not None:
             fits = [_fits(x, declared) for x in found]

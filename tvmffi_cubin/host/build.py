@@ -32,10 +32,6 @@ _UNDEFINED = {
     r"(__cudaRegisterLinkedBinary)": "an object has nvcc's relocatable device code, which nvcc "
     "alone links: pass compiler=\"nvcc\" and extra_cuda_cflags=['-rdc=true'], or give its source",
 }
-_DEVICE_WIDE = (
-    r"(?m)^[^\n:]*/(?:thrust|cub|cutlass|cute)/[^\n:]*:[\d:]+ (?:fatal )?error:"
-    r"|error: [^\n]*\b(?:thrust|cub|cutlass|cute|nvcuda|cooperative_groups)\b"
-)
 
 
 def run(steps: Sequence[Step], directory: Path, files: Mapping[str, bytes | str]) -> Path:
@@ -137,7 +133,7 @@ def shortened(output: str) -> str:
 
 
 def _hints(command: str, printed: str) -> list[str]:
-    from ..sources.torch import torch_hints
+    from ..sources.mistakes import mistakes
 
     said = "\n".join(re.findall(r"(?m)^.*(?:undefined|required symbol).*$", printed))
     found = [
@@ -149,9 +145,4 @@ def _hints(command: str, printed: str) -> list[str]:
         from ..cuda.hints import hints
 
         found += hints(printed)
-    elif re.search(_DEVICE_WIDE, printed):
-        found.append(
-            "only nvcc compiles the algorithms of Thrust, CUB and CUTLASS for the whole device: "
-            'compiler="nvcc"'
-        )
-    return [f"Hint: {hint}" for hint in (*found, *torch_hints(printed))]
+    return [f"Hint: {hint}" for hint in (*found, *mistakes(printed))]

@@ -23,8 +23,8 @@ from ..host.include_scan import looked_for
 from ..host.inputs import Inputs, parse_depfile
 from ..host.tools import native_cpu
 from ..sources.expansion import Expansion, expansion
+from ..sources.mistakes import mistakes
 from ..sources.source import Source
-from ..sources.torch import torch_hints
 from .headers import HeaderSearch
 from .request import Request
 from .tools import Toolset
@@ -132,7 +132,7 @@ def _preprocessed(request: Request, command: Sequence[str], made: str) -> str:
     if status == 0:
         with open(made, encoding="utf-8", errors="surrogateescape") as opened:
             return opened.read()
-    hints, missing = torch_hints(errors), _MISSING.search(errors)
+    hints, missing = mistakes(errors), _MISSING.search(errors)
     if missing and not hints:
         from ..cuda.hints import wheel_hint
         from ..cuda.libraries import find_cuda

@@ -1,24 +1,46 @@
-"""Sources that were written for torch's C++ API: what gives them away, and what to do instead."""
+"""`mistakes`: what a host compiler's or linker's messages say of a source, and what to do."""
 
 from __future__ import annotations
 
 import re
 
-TORCH_REMEDY = (
+_TORCH = (
     "Sources written for torch are not taken: take tvm::ffi::TensorView arguments instead of "
     "torch::Tensor, include <tvm/ffi/container/tensor.h>, and leave out PYBIND11_MODULE or "
     "TORCH_LIBRARY; docs/mixed_sources.md lists what changes"
 )
-"""What to do."""
-
-_QUOTE = "['\"\u2018\u2019]"
-_UNKNOWN = re.compile(
-    rf"error: (?:(?:identifier|use of undeclared identifier) )?{_QUOTE}"
-    rf"(?:torch|at|c10|(?:TORCH|AT|C10)_\w+|gpuAtomicAdd\w*){_QUOTE}"
-    rf"|error: {_QUOTE}?(?:torch|ATen|c10|pybind11)/\S+(?: file not found|: No such)"
+_QUOTE = "[`'\"\u2018\u2019]"
+_UNKNOWN = (
+    "(?:error: (?:identifier |use of undeclared identifier |unknown type name )?"
+    f"|undefined reference to ){_QUOTE}"
 )
+_REMEDIES = {
+    rf"{_UNKNOWN}(?:torch|at|c10|(?:TORCH|AT|C10)_\w+|gpuAtomicAdd\w*){_QUOTE}"
+    rf"|error: {_QUOTE}?(?:torch|ATen|c10|pybind11)/\S+(?: file not found|: No such)": _TORCH,
+    rf"{_UNKNOWN}((?:block|thread)Idx|(?:block|grid)Dim|__syncthreads|_+[Gg]l\w+){_QUOTE}": (
+        "{0} in host code: declare a kernel __global__, and a function that it calls __device__; "
+        "a source without a kernel goes to the C++ compiler"
+    ),
+    rf"error: .*?{_QUOTE}(\w+){_QUOTE}.*\n.*\bTVM_FFI_DLL_EXPORT_TYPED_FUNC\(\1, \1\)": (
+        "{0} is to be exported, and the source has no such function"
+    ),
+    "function signature do not support unpacked": (
+        "an exported function takes or returns what tvm-ffi does not convert, such as float*: a "
+        "tensor is a tvm::ffi::TensorView"
+    ),
+    r"(?m)^[^\n:]*/(?:thrust|cub|cutlass|cute)/[^\n:]*:[\d:]+ (?:fatal )?error:"
+    r"|error: [^\n]*\b(?:thrust|cub|cutlass|cute|nvcuda|cooperative_groups)\b": (
+        "only nvcc compiles the algorithms of Thrust, CUB and CUTLASS for the whole device: "
+        'compiler="nvcc"'
+    ),
+}
 
 
-def torch_hints(log: str) -> list[str]:
-    """Return what to do where a compiler does not know torch's headers and names."""
-    return [TORCH_REMEDY] if _UNKNOWN.search(log) else []
+def mistakes(log: str) -> list[str]:
+    """Return what to do about the mistakes that a log tells of."""
+    found = (
+        remedy.format(name)
+        for pattern, remedy in _REMEDIES.items()
+        for name in re.findall(pattern, log)
+    )
+    return [*dict.fromkeys(found)]
