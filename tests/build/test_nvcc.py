@@ -143,7 +143,7 @@ def test_separate_device_code_is_linked_before_host_code(fake):
 
 
 def test_a_mistake_is_a_build_error_at_the_users_own_line(fake):
-    with pytest.raises(tc.BuildError, match=r"cuda_sources_0\.cu:3:") as failed:
+    with pytest.raises(tc.BuildError, match=r"cuda_sources\.cu:3:") as failed:
         tc.load_inline(
             "bad", "\n\nint f() { return nothing; }", functions="f", compiler="nvcc", arch=ARCH
         )

@@ -100,7 +100,7 @@ def test_a_changed_header_is_noticed(tmp_path):
 
 
 def test_an_error_in_host_code_shows_the_user_s_own_line():
-    with pytest.raises(tc.BuildError, match=r"cpp_sources_0\.cpp:2:\d+: error: .*nonsense"):
+    with pytest.raises(tc.BuildError, match=r"cpp_sources\.cpp:2:\d+: error: .*nonsense"):
         tc.load_inline("w_error", cpp_sources="int f() {\n  return nonsense;\n}", functions="f")
 
 

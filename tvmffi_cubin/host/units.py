@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..inline.tools import Toolset
-    from ..sources.sort import HostSource
+    from ..sources.source import Source
 
 # What tvm-ffi's load_inline puts before every source, and code written for it relies on.
 _HEADERS = (
@@ -40,7 +40,7 @@ def prefix(exports: Exports, *first: str) -> str:
     return metadata + "\n".join(f"#include <{header}>" for header in (*first, *_HEADERS))
 
 
-def host_unit(head: str, sources: Sequence[HostSource], exports: Exports) -> str:
+def host_unit(head: str, sources: Sequence[Source], exports: Exports) -> str:
     """Return the text of the unit that begins with a `prefix`, includes sources and exports.
 
     The sources are included by file name, so that the compiler's messages show the user's own

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from ..host import forwarders
 from ..host import units as host
 from ..host.steps import Step, compilation
-from ..sources.sort import HostFile, HostSource
+from ..sources.sort import HostFile
+from ..sources.source import Source
 from .headers import HeaderSearch
 
 if TYPE_CHECKING:
@@ -32,13 +33,13 @@ def host_units(job: Job) -> tuple[dict[str, bytes | str], list[Step]]:
     done = job.mixed.exported if job.mixed else ()
     exported = [export for export in job.host_functions if export[0] not in done]
 
-    def add(language: str, group: Sequence[HostSource], exports: host.Exports) -> None:
+    def add(language: str, group: Sequence[Source], exports: host.Exports) -> None:
         """Add the unit that includes some sources."""
         is_cuda = language == "cuda"
         suffix = "cu" if is_cuda and tools.nvcc is not None else "cc"
         name = f"{'cuda_host' if is_cuda else 'cpp'}.{suffix}"
         prefix = host.prefix(exports, *([_OF_CUDA] if is_cuda else []))
-        files.update((source.file, source.source.text) for source in group)
+        files.update((source.file, source.text) for source in group)
         files[name] = host.host_unit(prefix, group, exports)
         units.append(_unit(job, name, language, prefix=prefix))
 

@@ -41,7 +41,6 @@ class KernelFact(NamedTuple):
     params: tuple[Parameter, ...] | None  # None where the declaration could not be read
     line: int
     defined: bool  # it has a body, or is an explicit instantiation
-    internal: bool = False  # static, or in an unnamed namespace: NVRTC drops it unless asked
     # Where in the source the parameters begin and end, inside of their parentheses, and where the
     # body begins, behind its brace, if it has one. None where a macro spells them.
     span: tuple[int, int, int | None] | None = None
@@ -60,13 +59,6 @@ class Declared(NamedTuple):
     is_shared: bool  # other sources can refer to it, and must not define it too
 
 
-class LaunchSite(NamedTuple):
-    """A ``<<<...>>>`` launch."""
-
-    kernel: str
-    in_host: bool  # the function around it is the host's
-
-
 class SourceFacts(NamedTuple):
     """What a source contains.
 
@@ -78,7 +70,7 @@ class SourceFacts(NamedTuple):
     kind: str
     kernels: tuple[KernelFact, ...]
     functions: tuple[Declared, ...]  # without __global__ and __device__
-    launches: tuple[LaunchSite, ...]
+    launches: frozenset[str]  # the kernels that host functions launch by ``<<<...>>>``
     uses_host: bool  # tvm-ffi, torch, pybind11 or Python
     definitions: tuple[Declared, ...]  # on either side, kernels aside
     has_variables: bool  # of device memory
@@ -116,9 +108,9 @@ def read(source: str) -> SourceFacts:
             has_variables = True
             definitions += [_declared(tokens, item, name) for name in item.names]
     words = frozenset(tokens.texts)
-    launches = tuple(_launches(tokens, items)) if "<<<" in words else ()
+    launches = frozenset(_launches(tokens, items) if "<<<" in words else ())
     uses_host = any(re.match(_HOST_INCLUDE, x) for x in includes) or _uses_host(tokens, words)
-    is_host = uses_host or any(launch.in_host for launch in launches)
+    is_host = uses_host or bool(launches)
     if any(kernel.defined for kernel in kernels):
         kind = "mixed" if is_host else "device"
     elif is_host or functions or "__host__" in words:
@@ -156,19 +148,17 @@ def _kernel(tokens: Tokens, item: Item) -> list[KernelFact]:
     span = (tokens.ends[start], tokens.starts[end], body) if is_spelled else None
     # Of a list that a conditional divides, one part is compiled.
     is_plain = "line" not in tokens.kinds[start:end]
-    spaces = item.namespaces
     given = tuple(x.name for brackets in item.templates for x in parameters(tokens, brackets))
     return [
         KernelFact(
             name=name,
-            namespaces=spaces,
+            namespaces=item.namespaces,
             extern_c=_is_c(tokens, item),
             # `template <>` begins a specialisation, which is no template itself.
             template_params=given or None,
             params=tuple(parameters(tokens, item.params)) if is_plain else None,
             line=tokens.line(at)[1],
             defined=item.body is not None or item.kind == "instance",
-            internal="static" in item.words or "" in spaces,
             span=span,
         )
     ]
@@ -199,7 +189,7 @@ def _declared(tokens: Tokens, item: Item, name: str) -> Declared:
     )
 
 
-def _launches(tokens: Tokens, items: list[Item]) -> Iterator[LaunchSite]:
+def _launches(tokens: Tokens, items: list[Item]) -> Iterator[str]:
     bodies = sorted(
         (*inside.body, bool(inside.words & {"__global__", "__device__"}))
         for item in items
@@ -210,10 +200,11 @@ def _launches(tokens: Tokens, items: list[Item]) -> Iterator[LaunchSite]:
         if text == "<<<":
             index = bisect_right(bodies, (number,)) - 1
             _, end, on_device = bodies[index] if index >= 0 else (0, 0, False)
-            at = number - 1
-            if tokens.texts[at] == ">":
-                at = tokens.angle_back(at, 0) - 1
-            yield LaunchSite(tokens.texts[max(at, 0)], number > end or not on_device)
+            if number > end or not on_device:
+                at = number - 1
+                if tokens.texts[at] == ">":
+                    at = tokens.angle_back(at, 0) - 1
+                yield tokens.texts[max(at, 0)]
 
 
 def _uses_host(tokens: Tokens, words: frozenset[str]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from .facts import SourceFacts, read
 from .source import Source
@@ -12,18 +12,9 @@ from .source import Source
 if TYPE_CHECKING:
     from ..inline.request import Request
 
-T = TypeVar("T")
-
 _KERNEL = "__global__"
 # A macro that stands for the word, or for a whole kernel; lines may be continued.
 _MACRO = rf"(?m)^[ \t]*#[ \t]*define[ \t]+(\w+)(?:[^\n\\]|\\.|\\\n)*?\b{_KERNEL}\b"
-
-
-class HostSource(NamedTuple):
-    """A source for the host compiler and the file that holds it in the build folder."""
-
-    file: str
-    source: Source
 
 
 class HostFile(NamedTuple):
@@ -37,8 +28,8 @@ class Sources(NamedTuple):
     """A request's sources, sorted."""
 
     device: tuple[Source, ...]  # for NVRTC, in order
-    cuda_host: tuple[HostSource, ...]  # those of the CUDA sources for the host compiler
-    cpp: tuple[HostSource, ...]
+    cuda_host: tuple[Source, ...]  # those of the CUDA sources for the host compiler
+    cpp: tuple[Source, ...]
     # Those with kernels and host functions, by units: the CUDA sources, where one of them is such;
     # each file that is.
     mixed: tuple[tuple[Source, ...], ...]
@@ -81,7 +72,7 @@ def sort_sources(request: Request) -> Sources:
     has_kernels = is_mixed or bool(request.kernel_sources)
     files = _kinds(request.files.cuda, request, has_kernels=has_kernels)
     mixed: list[tuple[Source, ...]] = []
-    host: list[HostSource] = []
+    host: list[Source] = []
     device = [*request.kernel_sources]
     if is_mixed:
         mixed.append(request.cuda_sources)
@@ -90,8 +81,7 @@ def sort_sources(request: Request) -> Sources:
         both = ["preamble"] if device or "device" in texts else []
         device += _of_kinds(request.cuda_sources, texts, ["device", *both])
         if not {*both, "device"}.issuperset(texts):
-            numbered = _numbered("cuda_sources_{}.cu", request.cuda_sources)
-            host = _of_kinds(numbered, texts, ["host", "preamble"])
+            host = _of_kinds(request.cuda_sources, texts, ["host", "preamble"])
     mixed += ((x,) for x in _of_kinds(request.files.cuda, files, ["mixed"]))
     device += _of_kinds(request.files.cuda, files, ["device"])
     if request.device_libraries and not (device or mixed):
@@ -112,7 +102,7 @@ def sort_sources(request: Request) -> Sources:
     return Sources(
         device=tuple(device),
         cuda_host=tuple(host),
-        cpp=_numbered("cpp_sources_{}.cpp", request.cpp_sources),
+        cpp=request.cpp_sources,
         mixed=tuple(mixed),
         files=tuple(own),
         has_binaries=bool(request.files.binaries),
@@ -122,11 +112,9 @@ def sort_sources(request: Request) -> Sources:
     )
 
 
-def _numbered(file: str, sources: Sequence[Source]) -> tuple[HostSource, ...]:
-    return tuple(HostSource(file.format(i), source) for i, source in enumerate(sources))
-
-
-def _of_kinds(sources: Sequence[T], kinds: Sequence[str], wanted: Sequence[str]) -> list[T]:
+def _of_kinds(
+    sources: Sequence[Source], kinds: Sequence[str], wanted: Sequence[str]
+) -> list[Source]:
     return [source for source, kind in zip(sources, kinds, strict=True) if kind in wanted]
 
 
@@ -146,7 +134,7 @@ def _kinds(sources: Sequence[Source], request: Request, *, has_kernels: bool) ->
     # Kernels that a source launches and another defines need stubs there.
     launched: set[str] = set()
     for facts in found:
-        launched |= {x.kernel for x in facts.launches if x.in_host} - _defined(facts)
+        launched |= facts.launches - _defined(facts)
     kinds = []
     for source, facts in zip(sources, found, strict=True):
         kind = facts.kind
@@ -184,7 +172,7 @@ def _is_mixed(facts: SourceFacts, wanted: set[str]) -> bool:
     """Whether a source has kernels and host code."""
     if facts.kind == "host":
         # Its kernels are elsewhere, or nowhere; a host compiler knows no such launch or variable.
-        return facts.has_variables or any(launch.in_host for launch in facts.launches)
+        return facts.has_variables or bool(facts.launches)
     exported = any(f.defined and f.qualified in wanted for f in facts.functions)
     return facts.kind == "mixed" or exported
 
@@ -220,10 +208,7 @@ def header_code(source: Source, request: Request) -> HeaderCode:
     kernel = re.compile(rf"\b(?:{'|'.join(names)})\b")
     return HeaderCode(
         any(kernel.search(text) and names & read(text).words for text in texts),
-        any(
-            "<<<" in text and any(launch.in_host for launch in read(text).launches)
-            for text in texts
-        ),
+        any("<<<" in text and read(text).launches for text in texts),
     )
 
 

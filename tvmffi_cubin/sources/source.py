@@ -27,6 +27,12 @@ class Source(NamedTuple):
         return self.path or self.label
 
     @property
+    def file(self) -> str:
+        """What a build calls it, if it has no path."""
+        suffix = "cpp" if self.label.startswith("cpp") else "cu"
+        return f"{self.label.replace('[', '_').rstrip(']')}.{suffix}"
+
+    @property
     def folder(self) -> str | None:
         """Where its quoted includes are searched first; None for text without a file."""
         return None if self.path is None else os.path.dirname(self.path)
