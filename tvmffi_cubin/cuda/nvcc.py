@@ -163,16 +163,14 @@ def unit(
     tools: Toolset,
     *,
     name: str = "",
-    folders: Sequence[str] = (),
     archs: Sequence[str],
     flags: Sequence[str],
     include_paths: Sequence[str],
 ) -> Step:
-    """Return how a source is compiled; in `folders` are quoted headers, `name` is its object's."""
+    """Return how a source is compiled; `name` is its object's."""
     assert tools.nvcc is not None
     headers = ("-I", str(tools.include), "-isystem", str(tools.tvm_ffi.include))
-    further = (f"-Xcompiler=-iquote,{_escaped(folder)}" for folder in folders)
-    words = ("-x", "cu", *_words(tools, flags, archs), *headers, *further)
+    words = ("-x", "cu", *_words(tools, flags, archs), *headers)
     return compilation(source, (tools.nvcc.path, *words), include_paths, name=name)
 
 

@@ -130,7 +130,7 @@ class _Compiler(NamedTuple):
             arch=self.unit_arch,
             options=nvrtc_options(self.request.cuda_cflags),
             name_expressions=name_expressions,
-            include_paths=unit.include_paths,
+            include_paths=self.request.include_paths,
             source_include=unit.is_file,
             target_type=self.target_type,
             use_pch=self.request.use_pch,

@@ -31,7 +31,6 @@ class Unit(NamedTuple):
 
     name: str  # what messages call it
     text: str  # behind those of which every unit has a copy: macros, types, inline functions
-    include_paths: tuple[str, ...]
     is_file: bool  # headers are searched beside it first
     facts: SourceFacts
 
@@ -43,7 +42,7 @@ def make_units(sources: Sequence[Source], request: Request) -> tuple[Unit, ...]:
     it, as a header is. Files include each other as they want it, and are units.
     """
     if len(sources) == 1:
-        only = _unit(request, sources[0])
+        only = _unit(sources[0])
         return (only if only.is_file else only._replace(name=f"{request.name}.cu"),)
     units: list[Unit] = []
     headers: list[Source] = []
@@ -51,18 +50,17 @@ def make_units(sources: Sequence[Source], request: Request) -> tuple[Unit, ...]:
         if number < len(sources) and _is_header(source, request):
             headers.append(source)
         else:
-            units.append(_unit(request, source, headers))
+            units.append(_unit(source, headers))
     return tuple(units)
 
 
-def _unit(request: Request, source: Source, before: Sequence[Source] = ()) -> Unit:
+def _unit(source: Source, before: Sequence[Source] = ()) -> Unit:
     text = source.text
     if before:
         text = "\n".join(line_directive(x.name) + x.text for x in (*before, source))
     return Unit(
         name=source.name,
         text=text,
-        include_paths=(*request.include_paths, *source.further_folders),
         is_file=source.path is not None,
         facts=read(text),
     )

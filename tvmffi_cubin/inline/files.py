@@ -62,10 +62,9 @@ def read_source(path: str, *, is_cuda: bool) -> Source:
     """Return a file of text, as its compiler will read it."""
     with open(path, "rb") as file:
         data = file.read()
-    real_folder = os.path.dirname(os.path.realpath(path)) if os.path.islink(path) else None
     # The host compiler reads the file itself; what encodings it takes is its own affair.
     text = source_text(path, data) if is_cuda else data.decode("utf-8", "surrogateescape")
-    return Source(text, path, real_folder)
+    return Source(text, path)
 
 
 def _read_binary(path: str) -> Binary:

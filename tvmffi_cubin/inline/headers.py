@@ -49,20 +49,19 @@ class HeaderSearch(NamedTuple):
         """Return the headers that device sources may include, and those that would come first."""
         flags = preprocessor_flags(self.request.cuda_cflags)
         # Those that are searched for alike may define macros for each other.
-        groups: dict[tuple[str | None, tuple[str, ...]], list[str]] = {}
+        groups: dict[str | None, list[str]] = {}
         for x in sources:
-            texts = groups.setdefault((x.folder, x.further_folders), [flags.first_lines])
-            texts.append(x.text)
+            groups.setdefault(x.folder, [flags.first_lines]).append(x.text)
         return joined(
             include_scan.scan(
                 texts,
-                (*flags.folders, *self.request.include_paths, *further),
+                (*flags.folders, *self.request.include_paths),
                 system_dirs=self.device_folders,
                 directory=folder,
                 defines=flags.macros,
                 texts=nvrtc.HEADERS,
             )
-            for (folder, further), texts in groups.items()
+            for folder, texts in groups.items()
         )
 
     def looked_for(self, read: Sequence[str], sources: Iterable[Source]) -> Inputs:

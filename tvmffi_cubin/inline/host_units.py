@@ -67,12 +67,11 @@ def host_units(job: Job) -> tuple[dict[str, bytes | str], list[Step]]:
 
 def _file_unit(job: Job, file: HostFile, name: str) -> Step:
     """Return how a file is compiled where it lies."""
-    path, language, folders = file.source.path or "", file.language, file.source.further_folders
+    language = file.language
     options = ["-x", "c" if language == "c" else "c++"]
-    options += (word for folder in folders for word in ("-iquote", folder))
     if language == "cuda":
         options += ("-include", _OF_CUDA)
-    return _unit(job, path, language, name=name, options=options, folders=folders)
+    return _unit(job, file.source.name, language, name=name, options=options)
 
 
 def _unit(
@@ -83,12 +82,10 @@ def _unit(
     name: str = "",
     prefix: str = "",
     options: Sequence[str] = (),
-    folders: Sequence[str] = (),
 ) -> Step:
     """Return how a source is compiled, to an object of a name.
 
-    For the host compiler it begins with a `prefix`, and there are further `options`; for nvcc
-    `folders` have quoted headers.
+    For the host compiler it begins with a `prefix`, and there are further `options`.
     """
     request, tools, archs = job.request, job.tools, job.archs
     if language == "cuda" and tools.nvcc is not None:
@@ -96,7 +93,7 @@ def _unit(
 
         flags, paths = request.cuda_cflags, request.include_paths
         more = {"flags": flags, "archs": archs, "include_paths": paths}
-        return nvcc.unit(source, tools, name=name, folders=folders, **more)
+        return nvcc.unit(source, tools, name=name, **more)
     own = [host.BOUND_PARAMS] if job.plan.has_cpp_slots else []
     if language == "cuda":
         own += HeaderSearch(request, tools).cuda_flags

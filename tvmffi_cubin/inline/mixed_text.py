@@ -65,7 +65,7 @@ def expand(
     `arch` is the architecture of the device's side, empty for the host's.
     """
     search = HeaderSearch(request, tools)
-    folders = [x for source in sources for x in (source.folder, *source.further_folders) if x]
+    folders = dict.fromkeys(source.folder for source in sources if source.folder)
     command = [
         *(*tools.compiler.command, "-E", "-x", "c++"),
         *host_unit.host_flags(tools, search.cuda_flags),
@@ -74,7 +74,7 @@ def expand(
     ]
     headers = _headers(request, tools, cache, command)
     command += ["-dI", "-imacros", os.fspath(headers.so)]
-    command += [word for folder in dict.fromkeys(folders) for word in ("-iquote", folder)]
+    command += [word for folder in folders for word in ("-iquote", folder)]
     text = "".join(f"{line_directive(source.name)}{source.text}\n" for source in sources)
     with tempfile.TemporaryDirectory() as folder:
         unit, made = os.path.join(folder, "unit.cu"), os.path.join(folder, "unit.ii")

@@ -198,7 +198,7 @@ def header_code(source: Source, request: Request) -> HeaderCode:
     flags = preprocessor_flags(request.cuda_cflags)
     found = include_scan.scan(
         (flags.first_lines, source.text),
-        (*flags.folders, *request.include_paths, *source.further_folders),
+        (*flags.folders, *request.include_paths),
         directory=source.folder,
         defines=flags.macros,
     )

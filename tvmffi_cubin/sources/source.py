@@ -18,7 +18,6 @@ class Source(NamedTuple):
 
     text: str
     path: str | None = None  # absolute; None for text that came as an argument
-    real_folder: str | None = None  # where the file is a symbolic link: the folder it leads to
     label: str = ""  # what messages call it without a path, such as "cuda_sources[1]"
 
     @property
@@ -36,13 +35,6 @@ class Source(NamedTuple):
     def folder(self) -> str | None:
         """Where its quoted includes are searched first; None for text without a file."""
         return None if self.path is None else os.path.dirname(self.path)
-
-    @property
-    def further_folders(self) -> tuple[str, ...]:
-        """Where its quoted includes are searched last: beside the file that a link leads to."""
-        if self.real_folder is None or self.real_folder == self.folder:
-            return ()
-        return (self.real_folder,)
 
     @property
     def may_be_device(self) -> bool:
