@@ -122,7 +122,7 @@ def _build(
         inputs.append(search.host(folder, listed, request.host_sources, request.host_flags))
     if request.functions is None and job.sources.has_host and not request.is_object:
         _check_exports(request, folder / request.output)
-    inputs += mixed.files if mixed else ()
+    inputs += mixed.inputs if mixed else ()
     # The scan is not even imported where nothing is included.
     if request.may_read_files:
         from .headers import HeaderSearch

@@ -24,11 +24,11 @@ from .request import Request
 
 
 class MixedModule(NamedTuple):
-    """What the mixed sources of a module were compiled to: units, images by name, files read."""
+    """What the mixed sources of a module were compiled to, and what was read."""
 
     units: tuple[MixedParts, ...]
-    images: dict[str, Image]
-    files: tuple[Inputs, ...]
+    images: dict[str, Image]  # by name
+    inputs: tuple[Inputs, ...]
 
     @property
     def tables(self) -> dict[str, str]:
@@ -71,11 +71,11 @@ def compile_mixed(wanted: Build, sources: Sources, given: Sequence[Image]) -> Mi
         device = Later(partial(compiler.obtain, own, others))
     parts = tuple(in_parallel(lambda unit: UnitBuilder(*wanted, known, unit).run(), units))
     images = {x.unit.image: x.image for x in parts if x.image is not None}
-    files = [read for x in parts for read in x.files]
+    inputs = [found for x in parts for found in x.inputs]
     if device is not None:
-        image, read_by_it = device.result()
-        images, files = {DEVICE_IMAGE: image, **images}, [read_by_it, *files]
-    return MixedModule(parts, images, tuple(files))
+        image, of_device = device.result()
+        images, inputs = {DEVICE_IMAGE: image, **images}, [of_device, *inputs]
+    return MixedModule(parts, images, tuple(inputs))
 
 
 def _units(request: Request, sources: Sources) -> tuple[MixedUnit, ...]:

@@ -63,7 +63,7 @@ class MixedParts(NamedTuple):
     runtime: str  # the path of the one that it needs beside
     image: Image | None  # None where the unit has no kernel
     symbols: dict[str, str]  # see `registration`
-    files: tuple[Inputs, ...]
+    inputs: tuple[Inputs, ...]
 
 
 class UnitBuilder(NamedTuple):
@@ -94,30 +94,27 @@ class UnitBuilder(NamedTuple):
         reading = Later(lambda: {arch: DeviceCut(text.text) for arch, text in texts.items()})
         compiled, cuts = compiler.obtain(code), reading.result()
         asked = {x: _name(x, host) for x in named(compiled.facts["stubs"])}
-        image, files, symbols = None, Inputs(), {}
+        image, of_device, symbols = None, Inputs(), {}
         if asked or any(x.has_code for x in cuts.values()) or not self._may_be_elsewhere:
-            image, files = self._without_accidents(cuts, asked)
+            image, of_device = self._without_accidents(cuts, asked)
             lowered = image.cubin.lowered_names
             symbols = {x.stub: lowered[name] for x, name in asked.items() if name in lowered}
-        read = (
-            files,
-            Inputs.of(compiled, self.tools.roots),
-            self._read(host_text, *texts.values()),
-        )
-        return MixedParts(self.unit, code, compiled, runtime.result(), image, symbols, read)
+        of_host = Inputs.of(compiled, self.tools.roots)
+        inputs = (of_device, of_host, self._inputs(host_text, *texts.values()))
+        return MixedParts(self.unit, code, compiled, runtime.result(), image, symbols, inputs)
 
     # ---- Texts ----
 
     def _expand(self, arch: str) -> Expansion:
         return expand(self.request, self.tools, self.cache, self.unit.sources, arch)
 
-    def _read(self, *texts: Expansion) -> Inputs:
+    def _inputs(self, *texts: Expansion) -> Inputs:
         from .headers import HeaderSearch
 
         search = HeaderSearch(self.request, self.tools)
         own = {source.name for source in self.unit.sources if source.path is None}
-        read = dict.fromkeys(file for text in texts for file in text.read if file not in own)
-        return search.looked_for(tuple(read), self.unit.sources)
+        files = dict.fromkeys(file for text in texts for file in text.read if file not in own)
+        return search.looked_for(tuple(files), self.unit.sources)
 
     # ---- The host's side ----
 
@@ -126,15 +123,13 @@ class UnitBuilder(NamedTuple):
         # tvm-ffi's own load_inline has its headers before every string.
         is_text = self.unit.sources[0].path is None
         uses_ffi = is_text or _OF_FFI.search(text.text) is not None
-        headers: tuple[str, ...] = ()
-        has_cub = any(name.startswith("cub/") for name, _ in text.libraries)
-        if has_cub and re.search(r"\bcub\b", host.text):
-            headers = (CUB,)
-        if any(name == "mma.h" for name, _ in text.libraries):
+        has_cub = any(name.startswith("cub/") for name in text.libraries)
+        headers = [CUB] if has_cub and re.search(r"\bcub\b", host.text) else []
+        if "mma.h" in text.libraries:
             headers += _OF_MMA  # which is not for the host, and brings them
         output = self.request.output if self.request.is_object else ""
         shown = {x.name: x.text for x in self.unit.sources if x.path is None}
-        return HostCode(host.text, uses_ffi, headers, exports, host.variables, output, shown)
+        return HostCode(host.text, uses_ffi, tuple(headers), exports, host.variables, output, shown)
 
     def _exports(self, host: HostSide) -> tuple[tuple[str, str], ...]:
         """Return the functions that mixed sources export, with docstrings."""
@@ -166,19 +161,18 @@ class UnitBuilder(NamedTuple):
         words = _WORD.findall(" ".join(asked.values()))
         sides = {arch: cut.code(words) for arch, cut in cuts.items()}
         found: set[tuple[str, int]] = set()
-        first: CompileError | None = None
-        for rest in reversed(range(_TRIES)):
+        errors: list[CompileError] = []
+        while True:
             try:
                 return self._compile_device(cuts, sides, asked)
             except CompileError as error:
-                first = first or error
+                errors.append(error)
                 found |= _places(error)
                 before, sides = sides, {x: cut.code(words, found) for x, cut in cuts.items()}
-                if sides == before or rest == 0:
+                if sides == before or len(errors) == _TRIES:
                     # An error elsewhere is one of what was left out, which was no accident.
-                    told = error if _places(error) <= _places(first) else first
+                    told = error if _places(error) <= _places(errors[0]) else errors[0]
                     raise _explained(told) from None
-        raise AssertionError
 
     def _compile_device(
         self,

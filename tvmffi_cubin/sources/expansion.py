@@ -21,7 +21,7 @@ class Expansion(NamedTuple):
     # holds is an `#include` of it.
     text: str
     read: tuple[str, ...]  # files
-    libraries: tuple[tuple[str, str], ...]  # headers of theirs: as written, and the path
+    libraries: tuple[str, ...]  # headers of theirs, as written
 
 
 def expansion(
@@ -48,7 +48,7 @@ def expansion(
     own = tuple(f"{folder}/" for folder in own_folders)
     lines: list[str] = []
     is_library: dict[str, bool] = {}  # by files
-    libraries: dict[tuple[str, str], None] = {}
+    libraries: dict[str, None] = {}
     is_user = False
     name, place = "", 0  # of the header that the last line includes, and where that line is
 
@@ -56,7 +56,7 @@ def expansion(
         """Write the last directive again, where it was for a library's header."""
         end = "/" + name.replace("../", "").replace("./", "")
         if name and (path or not any(x.endswith(end) and not is_library[x] for x in is_library)):
-            libraries[name, path] = None
+            libraries[name] = None
             if is_kept(name, path):
                 lines[place] = f'#include "{path}"' if name == path else f"#include <{name}>"
 

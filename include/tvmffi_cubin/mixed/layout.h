@@ -49,7 +49,6 @@ struct Kernel<void (*)(Params...)> {
     constexpr Word kDevice[] = {kOf<Params>..., 0};
     return AreSame(kDevice[index], host);
   }
-  static constexpr int kCount = sizeof...(Params);
 };
 
 }  // namespace tvmffi_cubin_layout
