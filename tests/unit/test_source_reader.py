@@ -29,7 +29,7 @@ def test_parameters_of_every_shape():
         "  const float* __restrict__ x, unsigned long long n = 3, float, const Own, struct B b,\n"
         "  [[maybe_unused]] alignas(16) A a, Ts... ts) {}"
     ).kernels
-    assert kernel.template_params == ("T", "N", "Ts")
+    assert kernel.is_template
     assert params(kernel) == [
         *("int (*)[16]|p", "void (*)(int)|f", "T[N]|q", "S<T, 2>*|s", "const CUtensorMap|m"),
         *("const T (&)[3]|r", "const float*|x", "unsigned long long|n", "float|", "const Own|"),

@@ -80,7 +80,7 @@ def plan(kernels: Iterable[KernelFact], wanted: Iterable[str]) -> Probe:
     named = [
         kernel.qualified
         for kernel in defined
-        if not kernel.template_params
+        if not kernel.is_template
         and (kernel.extern_c or counts[kernel.qualified] == 1)
         and not ("<" in kernel.name and kernel.namespaces)
     ]

@@ -70,6 +70,11 @@ class Item:
         return self.parent is not None and self.parent.kind == "class"
 
     @property
+    def is_template(self) -> bool:
+        """Whether it is a template; ``template <>`` begins a specialisation, which is none."""
+        return any(close > opening + 1 for opening, close in self.templates)
+
+    @property
     def is_kernel(self) -> bool:
         """Whether it is a kernel, defined or declared."""
         return "__global__" in self.words and self.params is not None

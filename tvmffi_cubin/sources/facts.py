@@ -37,7 +37,7 @@ class KernelFact(NamedTuple):
     name: str  # with template arguments where it is an explicit instance or specialisation
     namespaces: tuple[str, ...]  # outermost first; "" for an unnamed one
     extern_c: bool
-    template_params: tuple[str, ...] | None  # names; None where it is no template
+    is_template: bool
     params: tuple[Parameter, ...] | None  # None where the declaration could not be read
     line: int
     defined: bool  # it has a body, or is an explicit instantiation
@@ -95,7 +95,8 @@ def read(source: str) -> SourceFacts:
         if "friend" in item.words:
             continue
         if "__global__" in item.words:
-            kernels += _kernel(tokens, item)
+            if item.params or item.name:
+                kernels.append(_kernel(tokens, item))
         elif item.kind in ("function", "instance") and item.name:
             found = _declared(tokens, item, item.name)
             if item.body is not None:
@@ -130,12 +131,10 @@ def read(source: str) -> SourceFacts:
     )
 
 
-def _kernel(tokens: Tokens, item: Item) -> list[KernelFact]:
-    line = tokens.line(item.first)[1]
+def _kernel(tokens: Tokens, item: Item) -> KernelFact:
     if item.params is None:  # a macro has its parameters
-        if not item.name:
-            return []
-        return [KernelFact(item.name, (), False, None, None, line, True)]
+        line = tokens.line(item.first)[1]
+        return KernelFact(item.name, (), False, False, None, line, True)
     start, end = item.params
     at = start - 1
     name = item.name
@@ -148,20 +147,16 @@ def _kernel(tokens: Tokens, item: Item) -> list[KernelFact]:
     span = (tokens.ends[start], tokens.starts[end], body) if is_spelled else None
     # Of a list that a conditional divides, one part is compiled.
     is_plain = "line" not in tokens.kinds[start:end]
-    given = tuple(x.name for brackets in item.templates for x in parameters(tokens, brackets))
-    return [
-        KernelFact(
-            name=name,
-            namespaces=item.namespaces,
-            extern_c=_is_c(tokens, item),
-            # `template <>` begins a specialisation, which is no template itself.
-            template_params=given or None,
-            params=tuple(parameters(tokens, item.params)) if is_plain else None,
-            line=tokens.line(at)[1],
-            defined=item.body is not None or item.kind == "instance",
-            span=span,
-        )
-    ]
+    return KernelFact(
+        name=name,
+        namespaces=item.namespaces,
+        extern_c=_is_c(tokens, item),
+        is_template=item.is_template,
+        params=tuple(parameters(tokens, item.params)) if is_plain else None,
+        line=tokens.line(at)[1],
+        defined=item.body is not None or item.kind == "instance",
+        span=span,
+    )
 
 
 def _is_c(tokens: Tokens, item: Item) -> bool:
@@ -178,14 +173,13 @@ def _is_c(tokens: Tokens, item: Item) -> bool:
 
 def _declared(tokens: Tokens, item: Item, name: str) -> Declared:
     spaces = item.namespaces
-    is_template = any(close > opening + 1 for opening, close in item.templates)
     is_own = "static" in item.words or "" in spaces
     is_own = is_own or (item.kind == "variable" and "const" in item.words)
     scope = item.scope.split("::") if item.scope else []
     return Declared(
         "::".join([*filter(None, spaces), *scope, name]),
         item.body is not None or item.kind == "variable",
-        not (is_template or is_own or item.words & _INLINE),
+        not (item.is_template or is_own or item.words & _INLINE),
     )
 
 
@@ -286,7 +280,7 @@ def _kernel_text(kernel: KernelFact) -> KernelText:
         name=kernel.qualified,
         params=tuple((param.type_text, param.name) for param in kernel.params),
         line=kernel.line,
-        is_template=kernel.template_params is not None,
+        is_template=kernel.is_template,
         params_start=start,
         params_end=end,
         body_start=body,

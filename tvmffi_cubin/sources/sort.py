@@ -164,7 +164,7 @@ def _is_for_others(source: Source, facts: SourceFacts, request: Request) -> bool
     """Whether an object of a source holds no kernel, as where other files include the source."""
     if facts.kind != "device" or not request.is_object or request.functions is not None:
         return False
-    kernels = any(kernel.defined and not kernel.template_params for kernel in facts.kernels)
+    kernels = any(kernel.defined and not kernel.is_template for kernel in facts.kernels)
     return not (kernels or header_code(source, request).kernels)
 
 
