@@ -124,7 +124,7 @@ def tools(*arguments: str) -> SimpleNamespace:
 
 
 def unit(*flags: str, archs=("sm_90",), by: SimpleNamespace | None = None) -> Step:
-    options = {"archs": archs, "include_paths": ["/mine"], "folders": ["/a,b"]}
+    options = {"archs": archs, "include_paths": ["/mine"]}
     return nvcc.unit("a.cu", by or tools(), flags=flags, **options)
 
 
