@@ -42,6 +42,14 @@ def test_a_mistake_that_only_an_instance_has_is_shown_in_the_kernel_with_its_typ
         load(source, ["thrice"])
 
 
+def test_a_host_function_that_a_kernel_calls_wants_to_be_declared_for_the_device():
+    source = """int twice(int n) { return 2 * n; }
+__global__ void k(int* x) { *x = twice(*x); }
+void f() { k<<<1, 1>>>(nullptr); }"""
+    with pytest.raises(tc.CompileError, match=r"Hint: twice has no device code: .*__device__"):
+        load(source, ["f"])
+
+
 def test_a_mistake_behind_what_was_cut_is_shown_at_its_line():
     skipped = "#if 0\n" + "\n" * 20 + "#endif\n"
     source = f"""int helper(int n) {{

@@ -56,3 +56,12 @@ def test_words_that_are_not_torch_s_are_not_spoken_of():
 def test_a_slip_is_told_once(log, told):
     (found,) = mistakes(log)
     assert told in found
+
+
+def test_a_function_that_another_error_hides_is_not_called_missing():
+    log = (
+        "a.cu:2:8: error: variable or field 'f' declared void\n"
+        "a.cc:8:34: error: 'f' was not declared in this scope\n"
+        "    8 | TVM_FFI_DLL_EXPORT_TYPED_FUNC(f, f);\n"
+    )
+    assert mistakes(log) == []

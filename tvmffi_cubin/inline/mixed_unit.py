@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -36,6 +36,7 @@ _NO_CODE = (
     "it; or link device code with compiler=\"nvcc\" and extra_cuda_cflags=['-rdc=true']"
 )
 _UNRESOLVED = re.compile(r"Unresolved extern \w+ '(\w+)'")
+_UNDEFINED = re.compile(r'error: identifier "(\w+)" is undefined')
 # How often device code is compiled with less, each time of what the last time has brought up.
 _TRIES = 8
 _NVRTC_ERROR = re.compile(r"^(.+?)\((\d+)\): (?:catastrophic )?error\b", re.MULTILINE)
@@ -172,7 +173,7 @@ class UnitBuilder(NamedTuple):
                 if sides == before or len(errors) == _TRIES:
                     # An error elsewhere is one of what was left out, which was no accident.
                     told = error if _places(error) <= _places(errors[0]) else errors[0]
-                    raise _explained(told) from None
+                    raise _explained(told, cuts[self.archs[0]].host_functions) from None
 
     def _compile_device(
         self,
@@ -201,12 +202,12 @@ def _name(instance: Instance, host: HostSide) -> str:
     return instance._replace(params=(*instance.params, *host.bound.get(qualified, ()))).cast
 
 
-def _explained(error: CompileError) -> CompileError:
-    missing = _UNRESOLVED.search(error.log)
-    if missing is None and ("\nHint: " in str(error) or "tvmffi_cubin: " in error.log):
+def _explained(error: CompileError, host_functions: Container[str]) -> CompileError:
+    missing = [demangle(name) for name in _UNRESOLVED.findall(error.log)]
+    missing += (name for name in _UNDEFINED.findall(error.log) if name in host_functions)
+    if not missing and ("\nHint: " in str(error) or "tvmffi_cubin: " in error.log):
         return error
-    hint = _NVCC if missing is None else _NO_CODE.format(demangle(missing[1]))
-    return with_hints(error, [hint])
+    return with_hints(error, [_NO_CODE.format(missing[0]) if missing else _NVCC])
 
 
 def _places(error: CompileError) -> set[tuple[str, int]]:

@@ -49,6 +49,12 @@ class DeviceCut:
         """All that the source declares, of either side."""
         return frozenset(self.text.by_name)
 
+    @property
+    def host_functions(self) -> frozenset[str]:
+        """The functions that are for the host alone."""
+        found = (x for x in top(self.text.items) if x.kind == "function" and self._is_host(x))
+        return frozenset(x.name for x in found)
+
     def code(self, names: Iterable[str] = (), without: Container[tuple[str, int]] = ()) -> str:
         """Return the text of the device side.
 

@@ -21,7 +21,9 @@ _REMEDIES = {
         "{0} in host code: declare a kernel __global__, and a function that it calls __device__; "
         "a source without a kernel goes to the C++ compiler"
     ),
-    rf"error: .*?{_QUOTE}(\w+){_QUOTE}.*\n.*\bTVM_FFI_DLL_EXPORT_TYPED_FUNC\(\1, \1\)": (
+    # As the first error: another may be why the function is not known.
+    rf"\A(?:(?!error: )[\s\S])*error: .*?{_QUOTE}(\w+){_QUOTE}.*"
+    r"\n.*\bTVM_FFI_DLL_EXPORT_TYPED_FUNC\(\1, \1\)": (
         "{0} is to be exported, and the source has no such function"
     ),
     "function signature do not support unpacked": (
