@@ -27,13 +27,15 @@ def test_a_mistake_is_shown_where_the_user_made_it(old, new, kind, where):
     assert "unrecognized" not in str(caught.value)
 
 
-def test_a_local_name_that_hides_a_function_s_may_be_launched(driver_stub):
-    source = """
-void run(int n) {}
+def test_a_launch_of_what_is_called_as_a_host_function_is_no_mistake(tmp_path, driver_stub):
+    (tmp_path / "cutlass").mkdir()
+    (tmp_path / "cutlass" / "k.h").write_text("namespace lib { __global__ void run(int) {} }\n")
+    source = """#include <cutlass/k.h>
+void run(int n) { lib::run<<<1, 1>>>(n); }
 __global__ void one(int n) {}
 template <typename Kernel> void launch(Kernel run) { run<<<1, 1>>>(2); }
-void f() { launch(one); }"""
-    load(source, ["f"]).f()
+void f() { launch(one); run(3); }"""
+    load(source, ["f"], extra_include_paths=[str(tmp_path)]).f()
 
 
 def test_a_mistake_that_only_an_instance_has_is_shown_in_the_kernel_with_its_types():

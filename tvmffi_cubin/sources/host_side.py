@@ -234,7 +234,8 @@ class _HostCut:
         file, line = tokens.line(number)
         start = tokens.starts[number]
         before = tokens.source[tokens.source.rfind("\n", 0, start) + 1 : start]
-        indent = re.sub(r"[^\t]", " ", before)
+        # Of a line that a macro has made no column means anything.
+        indent = re.sub(r"[^\t]", " ", before) if len(before) < 200 else ""
         return f'\n#line {line} "{file}"\n{indent}'
 
     def _check_callee(self, at: int, item: Item) -> None:
@@ -242,7 +243,9 @@ class _HostCut:
         tokens, texts = self.text.tokens, self.text.tokens.texts
         last = at - 1 if texts[at - 1] != ">" else tokens.angle_back(at - 1, item.first) - 1
         name, named = texts[last], self.text.by_name.get(texts[last], [])
-        if item.is_member or not named or any(x.kind != "function" or x.is_kernel for x in named):
+        if not named or any(x.kind != "function" or x.is_kernel for x in named):
+            return
+        if item.is_member or texts[last - 1] == "::":  # of a class or a library, maybe
             return
         behind = {texts[i + 1] for i in range(item.first, item.end - 1) if texts[i] == name}
         if behind <= {"<<<", "<", "("}:  # else it may be a local name
