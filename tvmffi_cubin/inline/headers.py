@@ -69,7 +69,7 @@ class HeaderSearch(NamedTuple):
         flags = (*self.tools.options, *self.cuda_flags, *header_folder_flags())
         folders = (*preprocessor_flags(flags).folders, *self.request.include_paths)
         others = dict.fromkeys(filter(os.path.isabs, folders))
-        texts = [(x.text, own) for x in sources for own in (x.folder, *x.further_folders)]
+        texts = [(x.text, x.folder) for x in sources]
         libraries = ("/usr/", *self.tools.roots.values())
         return include_scan.looked_for([*others], read, texts, libraries=libraries)
 
