@@ -17,7 +17,7 @@ from .plan import NO_OPTION, STEP, Exported, Plan, fits, is_integer, kind_of
 from .postfix import EVERYWHERE, ONCE_SHAPED, Scope
 
 # As structs of launcher/plan.h, and its enumerations.
-LAUNCH = Layout("P P P i i i i i ? ?")
+LAUNCH = Layout("P P P i i i i i")
 _SOURCE = Layout("B i P")
 _SCRATCH = Layout("P  P P q  P P q  I")
 _TARGET = Layout("P P q  P P q  i ? ?")
@@ -103,8 +103,8 @@ class LaunchBinder(Scope):
         self._assume("equal_to", launch.equal_to or {}, ("int", "uint"))
         return (
             *(plan.table(sources), plan.table(steps), len(sources), len(steps)),
-            *(launch.when is not None, len(self._computed), self.num_attributes),
-            *(launch.grid is not None, launch.block is not None),
+            *(launch.when is not None, len(self._computed)),
+            (launch.grid is None) + 8 * (launch.block is None),
         )
 
     def _source(self, param: Param) -> tuple[int, int, str | None]:

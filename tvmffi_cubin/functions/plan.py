@@ -223,16 +223,17 @@ class Plan(Text):
 
     def close(self) -> None:
         """Write the module's own tables."""
-        images = [self._image(name) for name in dict.fromkeys((*self._images, *self.files))]
+        for name in self.files:
+            self._image(name)
         self.named(".Limages", self._images.values(), is_writable=True)
         self.named(".Lkernels", self._kernels, is_writable=True)
         self.named(".Lfunctions", self._functions)
         if self.slots:
             self._close_slots()
         row = _MODULE.row(
-            *(self.table(f"    .quad {x}" for x in images), ".Lkernels", ".Lfunctions"),
-            *(BOUND_TABLE if self.slots else None, ".Lmanifest", ".Lmanifest_end"),
-            *(len(images), len(self._kernels), len(self._functions)),
+            *(".Limages", ".Lkernels", ".Lfunctions", BOUND_TABLE if self.slots else None),
+            *(".Lmanifest", ".Lmanifest_end"),
+            *(len(self._images), len(self._kernels), len(self._functions)),
         )
         self.hidden(_MODULE_NAME, row)
         others = {"bind": self.slots, "set_image_file": self.files}

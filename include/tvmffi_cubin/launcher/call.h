@@ -44,15 +44,13 @@ __attribute__((noinline)) inline bool HoldConditions(Call* call) {
 __attribute__((always_inline)) inline int Prepare(Call* call, Launch* launch) {
   const LaunchPlan& plan = *launch->plan;
   const CallOptions& options = call->options;
-  const bool has_grid = plan.has_grid || (options.given & 1) != 0;
-  const bool has_block = plan.has_block || (options.given >> 3 & 1) != 0;
-  if (__builtin_expect(!has_grid || !has_block, 0)) {
-    const char* missing = has_grid ? "block" : has_block ? "grid" : "shape";
+  const uint64_t missing = static_cast<uint64_t>(plan.from_caller) & ~options.given;
+  if (__builtin_expect(missing != 0, 0)) {
     return Fail("TypeError",
                 "%s: the launch has no %s: call %s%s(...), or give the function a Launch(grid=..., "
                 "block=...)",
-                call->Site().chars, missing, call->function.name,
-                has_block ? "[grid]" : "[grid, block]");
+                call->Site().chars, missing == 1 ? "grid" : missing == 8 ? "block" : "shape",
+                call->function.name, missing == 1 ? "[grid]" : "[grid, block]");
   }
   CUlaunchConfig* const config = &launch->config;
   *config = options.config;

@@ -169,7 +169,7 @@ TVMFFI_CUBIN_COLD Status OccupancyOf(EmbeddedKernel* kernel, int device,
 TVMFFI_CUBIN_COLD int SetImageFile(const ModulePlan& module, const TVMFFIAny* args) {
   const TVMFFIByteArray name = TextIn(args[0]), folder = TextIn(args[1]);
   for (int i = 0; i < module.num_images; ++i) {
-    EmbeddedImage* const image = module.images[i];
+    EmbeddedImage* const image = &module.images[i];
     if (image->path == nullptr || !IsText(name, image->name)) continue;
     const char* told = folder.data != nullptr ? strndup(folder.data, folder.size) : nullptr;
     __atomic_store_n(&image->folder, told, __ATOMIC_RELEASE);

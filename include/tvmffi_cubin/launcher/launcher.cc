@@ -112,13 +112,13 @@ TVMFFI_CUBIN_ENTRY(unload, ModulePlan) {
   CaptureScope relaxed;
   Status first;
   // All of them: a launch of any image may have any context current.
-  for (int i = 0; i < table.num_images; ++i) table.images[i]->gate.Close();
+  for (int i = 0; i < table.num_images; ++i) table.images[i].gate.Close();
   for (int i = 0; i < table.num_kernels; ++i) {
     __atomic_store_n(&table.kernels[i].handle, nullptr, __ATOMIC_SEQ_CST);
     __atomic_store_n(&table.kernels[i].opted_in.devices, 0, __ATOMIC_SEQ_CST);
   }
   for (int i = 0; i < table.num_images; ++i) {
-    const Status status = table.images[i]->library.Unload();
+    const Status status = table.images[i].library.Unload();
     if (first.ok()) first = status;
   }
   for (int i = 0; i < kMaxDevices; ++i) {
@@ -126,7 +126,7 @@ TVMFFI_CUBIN_ENTRY(unload, ModulePlan) {
     if (primary_contexts[i] != nullptr) entry::cuDevicePrimaryCtxRelease(i);
     __atomic_store_n(&primary_contexts[i], nullptr, __ATOMIC_RELEASE);
   }
-  for (int i = 0; i < table.num_images; ++i) table.images[i]->gate.Open();
+  for (int i = 0; i < table.num_images; ++i) table.images[i].gate.Open();
   return first.ok() ? 0 : Fail("LaunchError", "unload: %s", DescribeStatus(first).chars);
 }
 

@@ -137,9 +137,7 @@ struct LaunchPlan {
   int32_t num_steps;
   int32_t num_conditions;  // of the steps, the first ones
   int32_t num_computed;
-  int32_t num_attributes;  // the most that the steps set
-  bool has_grid;           // else the caller gives it
-  bool has_block;          // likewise
+  int32_t from_caller;  // 1: the grid, 8: the block, which the launch lacks (CallOptions::given)
 };
 
 // A kernel parameter that is a tensor's map.
@@ -184,17 +182,11 @@ struct BoundSlot {
   bool required;               // which then is an error
   BoundCell* cells = nullptr;  // from calloc: one a device
 
-  // What a device has; null where nothing is bound for it.
-  const BoundCell* FindCell(int device) const {
-    if (cells == nullptr || device < 0 || device >= kMaxDevices) return nullptr;
-    return cells[device].keep != nullptr ? &cells[device] : nullptr;
-  }
-
   // What is passed on a device; null where a required value is missing.
   const void* Find(int device) const {
-    const BoundCell* cell = FindCell(device);
-    if (cell == nullptr) return required ? nullptr : zeros;
-    return cell->copy != nullptr ? cell->copy : &cell->value;
+    const bool has_cell = cells != nullptr && device >= 0 && device < kMaxDevices;
+    if (!has_cell || cells[device].keep == nullptr) return required ? nullptr : zeros;
+    return cells[device].copy != nullptr ? cells[device].copy : &cells[device].value;
   }
 };
 
@@ -236,7 +228,7 @@ struct FunctionPlan {
 
 // A module.
 struct ModulePlan {
-  EmbeddedImage* const* images;
+  EmbeddedImage* images;
   EmbeddedKernel* kernels;
   const FunctionPlan* functions;
   BoundTable* bound;     // null where nothing can be bound

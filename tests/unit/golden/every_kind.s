@@ -120,19 +120,17 @@ __tvm_ffi_\name:
     .quad .L30,.L31,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 24,1,0,-1;.byte 6,0,0,0,0;.zero 3
     .quad .L32,.L33,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,1,0,-1;.byte 1,0,0,0,0;.zero 3
 .L38:
-    .quad .Lkernels+0,.L14,.L15;.long 12,7,0,2,0;.byte 1,1;.zero 2
+    .quad .Lkernels+0,.L14,.L15;.long 12,7,0,2,0;.zero 4
 .L42:
     .quad .L39,.L38,.L34,0,0;.long 9,1,12,0,0,0;.byte 0;.zero 7
 .Lfunctions:
     .quad .L40,.L41,.L42;.long 1,9
-.L43:
-    .quad .Limages+0
     .balign 16
     .globl __tvmffi_cubin_module
     .hidden __tvmffi_cubin_module
     .type __tvmffi_cubin_module,%object
 __tvmffi_cubin_module:
-    .quad .L43,.Lkernels,.Lfunctions,0,.Lmanifest,.Lmanifest_end;.long 1,1,1;.zero 4
+    .quad .Limages,.Lkernels,.Lfunctions,0,.Lmanifest,.Lmanifest_end;.long 1,1,1;.zero 4
     .section .data
     .balign 16
 .Limages:

@@ -76,7 +76,7 @@ __tvm_ffi_\name:
     .quad .L6,.L7,0;.byte 2,32;.short 1;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 8,16,0,-1;.byte 0,0,1,0,0;.zero 3
     .quad .L8,.L9,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 4,1,0,-1;.byte 1,0,0,0,1;.zero 3
 .L13:
-    .quad .Lkernels+0,.L4,.L5;.long 2,3,1,0,0;.byte 1,1;.zero 2
+    .quad .Lkernels+0,.L4,.L5;.long 2,3,1,0,0;.zero 4
 .L18:
     .quad .L15,.L16,0;.byte 0,0;.short 0,0;.byte 63;.zero 1
     .quad 0,0,64;.byte 1,0;.short 3,0;.byte 3;.zero 1
@@ -92,10 +92,10 @@ __tvm_ffi_\name:
     .quad .L8,.L9,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 4,1,0,-1;.byte 1,0,0,0,1;.zero 3
     .quad .L24,.L25,0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.byte 0,0;.short 0;.long 1,1,0,-1;.byte 5,0,0,0,1;.zero 3
 .L29:
-    .quad .Lkernels+72,.L4,.L18;.long 2,3,1,0,0;.byte 1,1;.zero 2
-    .quad .Lkernels+144,.L21,.L22;.long 1,3,1,0,0;.byte 1,1;.zero 2
+    .quad .Lkernels+72,.L4,.L18;.long 2,3,1,0,0;.zero 4
+    .quad .Lkernels+144,.L21,.L22;.long 1,3,1,0,0;.zero 4
 .L32:
-    .quad .Lkernels+216,0,0;.long 0,0,0,0,0;.byte 0,0;.zero 2
+    .quad .Lkernels+216,0,0;.long 0,0,0,0,9;.zero 4
 .L35:
     .quad .L14,.L13,.L10,0,0;.long 2,1,2,0,0,0;.byte 1;.zero 7
     .quad .L30,.L29,.L26,0,0;.long 3,2,3,0,0,0;.byte 1;.zero 7
@@ -105,14 +105,12 @@ __tvm_ffi_\name:
 .Lfunctions:
     .quad .L24,.L34,.L35;.long 3,3
     .quad .L37,.L36,.L38;.long 1,2
-.L39:
-    .quad .Limages+0
     .balign 16
     .globl __tvmffi_cubin_module
     .hidden __tvmffi_cubin_module
     .type __tvmffi_cubin_module,%object
 __tvmffi_cubin_module:
-    .quad .L39,.Lkernels,.Lfunctions,0,.Lmanifest,.Lmanifest_end;.long 1,4,2;.zero 4
+    .quad .Limages,.Lkernels,.Lfunctions,0,.Lmanifest,.Lmanifest_end;.long 1,4,2;.zero 4
     .section .data
     .balign 16
 .Limages:
