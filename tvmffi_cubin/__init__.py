@@ -20,8 +20,7 @@ from .errors import (
     ToolchainError,
 )
 from .inline.calls import build, build_inline, load, load_inline
-from .launches.dispatch import Dispatch
-from .launches.launch import Launch
+from .launches.launch import Dispatch, Launch
 from .launches.tensor_map import TensorMap
 from .launches.values import Bound, Scratch
 

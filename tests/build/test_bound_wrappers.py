@@ -148,6 +148,11 @@ class TestAGeneratedFunction:
         mod.axpy(2.0, *arrays, 3)
         assert values(driver_stub)[0][3:] == (3, 0, 4, 0.5)
 
+    def test_takes_tensors_of_the_rank_that_is_declared(self, driver_stub):
+        mod = build(bound_params=["unsigned long long* counters: ndim=2", *NAMES[1:]])
+        with pytest.raises(ValueError, match="bind: axpy: counters .* wanted rank 2"):
+            mod.bind(counters=cuda_array(driver_stub, 8, "uint64"))
+
 
 @pytest.fixture(scope="module")
 def image(_own_environment):

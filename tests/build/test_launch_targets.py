@@ -30,6 +30,7 @@ FUNCTIONS = {
     "handle": Launch(
         kernel="two", params="float* x, cudaStream_t stream", stream="stream", **SHAPE
     ),
+    "pointer": Launch(kernel="two", params="float* x, void* stream", stream="stream", **SHAPE),
     "free": Launch(
         kernel="tick",
         grid="num_sms",
@@ -94,11 +95,10 @@ def test_a_stream_may_be_passed_as_a_handle_or_as_an_object(module, driver_stub,
         module.handle(x, ctypes.c_void_p(stream))
         module.handle(x, Stream(stream))
         assert went(driver_stub) == [("two", 0, stream)] * 2
-    with pytest.raises(
-        TypeError,
-        match=r"handle: argument 2 \(stream: cudaStream_t\): got a tensor, wanted a stream",
-    ):
-        module.handle(x, x)
+    for name, type_ in (("handle", "cudaStream_t"), ("pointer", r"void\*")):
+        match = rf"{name}: argument 2 \(stream: {type_}\): got a tensor, wanted a stream"
+        with pytest.raises(TypeError, match=match):
+            module[name](x, x)
     with pytest.raises(
         TypeError, match="got the int 5, wanted a stream: .*where params declares int64_t"
     ):

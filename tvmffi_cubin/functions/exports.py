@@ -47,7 +47,7 @@ def resolve(
     TypeError, ValueError
         A function is neither, or a launch does not go with its kernel.
     """
-    bound = [Exported(x.name, x.type) for x in map(bound_param, bound_params)]
+    bound = [bound_param(text) for text in bound_params]
     kernels = Kernels(images, has_sources=has_device_sources, files=image_files, bound=bound)
     host: list[tuple[str, str]] = []
     plan = Plan(image_files)
@@ -119,7 +119,7 @@ def _add_slots(plan: Plan, kernels: Kernels) -> None:
             )
         with told("bound_params"):
             for type_ in types:
-                plan.slot(None, param._replace(type=type_))
+                plan.slot(None, Exported(param.name, type_, param.ndim))
 
 
 # One function
@@ -185,7 +185,7 @@ def _instance(plan: Plan, name: str, launches: Launches) -> Instance:
     """Return an instance; of launches as before, of kernels that take the same, the one before."""
     values = [to_json(launch) for launch, _ in launches]
     # All that a launch depends on, but for names.
-    takes = [(x.params, x.names_known, x.bound) for _, x in launches]
+    takes = [(x.params, x.names_known, x.line is None, x.bound) for _, x in launches]
     key = json.dumps(values), *takes
     if (known := plan.instances.get(key)) is not None:
         return known

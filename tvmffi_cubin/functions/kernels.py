@@ -15,7 +15,6 @@ from ..launches.launch import Launch
 from ..launches.values import told
 from ..sources.source import DEVICE_IMAGE
 from .launch import as_map
-from .plan import Exported
 
 if TYPE_CHECKING:
     from ..device.image import Image
@@ -37,7 +36,7 @@ class Kernels:
         *,
         has_sources: bool = False,
         files: Collection[str] = (),
-        bound: Sequence[Exported] = (),
+        bound: Sequence[Param] = (),
     ) -> None:
         self.images, self.files, self.bound = images, files, bound
         self.own: list[KernelSignature] = []  # of the sources
@@ -119,7 +118,7 @@ def _cut(texts: Sequence[str], separator: str) -> str:
     return separator.join([*texts[:_MOST_LISTED], *rest]) or "none"
 
 
-def _with_bound(signature: KernelSignature, bound: Sequence[Exported]) -> KernelSignature:
+def _with_bound(signature: KernelSignature, bound: Sequence[Param]) -> KernelSignature:
     """Return a kernel whose last parameters have the types that `bound_params` declares."""
     every, names = [x.name for x in signature.params], tuple(x.name for x in bound)
     own = len(every) - len(bound)
@@ -137,7 +136,8 @@ def _with_bound(signature: KernelSignature, bound: Sequence[Exported]) -> Kernel
     params = [*signature.params[:own]]
     for real, declared in zip(last, bound, strict=True):
         name = real.name if signature.names_known else declared.name
-        params.append(Param(name, declared.type if declared.type.text else real.type))
+        type_ = declared.type if declared.type.text else real.type
+        params.append(Param(name, type_, declared.ndim))
     with told(f"kernel {signature.name.display!r}"):
         return signature._replace(params=check(params, signature, "bound_params"), bound=names)
 
@@ -148,8 +148,8 @@ def _in_file(image: str, wanted: str, launch: Launch, declared: Sequence[Param])
     for param in params:
         if param.type.size is None:
             raise ValueError(
-                f"params declares '{param.type.text} {param.name}', a type of unknown size, and "
-                f"image {image!r} is a file of its own, which is seen only when it is loaded"
+                f"params declares '{param.type.text} {param.name}', a type of unknown size, for a "
+                f"kernel in the file of image {image!r}"
             )
     sizes = tuple(param.type.size or 0 for param in params)
     kernel = Kernel(wanted, sizes, 0, 0, 0, 1024)

@@ -16,9 +16,8 @@ from ..cache.key import Key
 from ..cuda.arch import resolve_archs
 from ..kernels.cubin import Cubin
 from ..launches import SCHEMA
-from ..launches.dispatch import Dispatch
 from ..launches.form import function_value, identifier, read_functions
-from ..launches.launch import Launch
+from ..launches.launch import Dispatch, Launch
 from .images import call_generate, checked_image, embed, once
 from .options import TextOptions, Texts, file_name, spelled_out
 

@@ -13,8 +13,7 @@ from ..errors import BuildError, CompileError, ToolchainError
 from ..sources.source import Source
 
 if TYPE_CHECKING:
-    from ..launches.dispatch import Dispatch
-    from ..launches.launch import Launch
+    from ..launches.launch import Dispatch, Launch
 
 Texts = Sequence[str] | str | None
 Paths = Sequence[str | os.PathLike[str]] | str | os.PathLike[str] | None

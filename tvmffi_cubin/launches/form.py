@@ -13,8 +13,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .dispatch import Dispatch, Instances, instances_of
-from .launch import Launch
+from .launch import Dispatch, Instances, Launch, instances_of
 from .tensor_map import TensorMap
 from .values import Bound, Record, Scratch, plain, told
 

@@ -31,9 +31,8 @@ __attribute__((noinline)) inline int TakeTargetStream(Call* call) {
   const TargetPlan& plan = *call->instance.target;
   if (plan.pointer >= 0 && call->arguments[plan.pointer].tensor != nullptr) {
     const Param& param = call->instance.params[plan.pointer];
-    return Fail("TypeError", "%s: argument %d (%s: %s): got a tensor, wanted %s",
-                call->function.name, plan.pointer + 1, param.name, param.type,
-                DescribeWanted(param));
+    return Fail("TypeError", "%s: argument %d (%s: %s): got a tensor, wanted a stream",
+                call->function.name, plan.pointer + 1, param.name, param.type);
   }
   call->stream = reinterpret_cast<CUstream>(Value(call, plan.stream));
   call->has_stream = true;
