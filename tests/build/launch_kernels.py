@@ -113,6 +113,7 @@ OPS_FUNCTIONS: dict[str, str | Launch | list[Launch] | None] = {
         params="long gx, long gy, long gz, long bx, long by, long bz, long smem",
     ),
     "nothing": None,
+    "blockless": Launch(kernel="nothing", grid=2),
     "fraction": Launch(
         kernel="nothing", grid="64 // n", block="n", dynamic_smem_bytes="4 % n", params="int n"
     ),

@@ -151,6 +151,7 @@ def test_an_event_at_the_call_is_a_handle(attribute_module, driver_stub, x):
         ({"cluster": "n"}, ValueError, "plain: cluster is 'n', at a call a number"),
         ({"priority": 2**31}, ValueError, "priority is 2147483648, at a call"),
         ({"attributes": {0: b"x"}}, ValueError, r"attributes\[0\] is b'x', wanted 1 to 64 bytes"),
+        ({"attributes": {55: b"x"}}, ValueError, "wanted 1 to 64 bytes for 1 to 54"),
         ({"attributes": [14]}, TypeError, "maps numbers of CUlaunchAttributeID"),
         ({"programmatic_event": object()}, TypeError, "object"),
     ],

@@ -98,6 +98,8 @@ def test_a_function_without_a_shape_asks_for_one(ops, driver_stub):
         ops.nothing()
     with pytest.raises(TypeError, match="the launch has no shape"):
         ops.nothing.on(0)()
+    with pytest.raises(TypeError, match=r"the launch has no block: call blockless\[grid, block\]"):
+        ops.blockless()
 
 
 @pytest.mark.parametrize(

@@ -57,8 +57,8 @@ def test_a_document_is_read(tmp_path: Path):
     assert read_description(path) == description._replace(path=str(path))
     with pytest.raises(FileNotFoundError):
         read_description(tmp_path / "none.json")
-    path.write_text('{"functions": {"k": {"grid": 1}}}')
-    with pytest.raises(ValueError, match=r"ops\.json: functions\.k: Launch: a grid goes"):
+    path.write_text('{"functions": {"k": {"grid": []}}}')
+    with pytest.raises(ValueError, match=r"ops\.json: functions\.k: Launch: grid has 1 to 3"):
         read_description(path)
 
 

@@ -14,7 +14,6 @@ from tvmffi_cubin import Cubin, Launch
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
-        ({"grid": 1}, ValueError, "a grid goes together with a block"),
         ({"grid": (1, 2, 3, 4), "block": 1}, ValueError, "grid has 1 to 3 dimensions, got 4"),
         ({"grid": (1.0,), "block": 1}, TypeError, r"grid\[0\] is an int, got float"),
         ({"grid": "n /2", "block": 1}, ValueError, r"grid\[0\]: use // .*\n  n /2\n     \^"),

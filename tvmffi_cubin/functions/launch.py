@@ -93,7 +93,8 @@ class LaunchBinder(Scope):
             # How many blocks can be resident depends on all but the grid.
             is_grid = target == _FIGURE and number < _BLOCK
             figure = self.figure(what, value, ONCE_SHAPED if is_grid else EVERYWHERE)
-            option = number if target == _FIGURE else _option(attribute)
+            # By the bits of `CallOptions::given`.
+            option = number if target == _FIGURE else 8 + attribute if attribute else NO_OPTION
             steps.append(STEP.row(*figure, target, 0, number, attribute, option))
         steps += self._computed
         # What is beside the expressions is said of the parameters that they made tensors.
@@ -205,11 +206,6 @@ class LaunchBinder(Scope):
             *(pointer, device is not None, stream is not None),
         )
         return self.plan.table([row])
-
-
-def _option(attribute: int) -> int:
-    """Return the number of an attribute among the options of a call (`CallOptions::given`)."""
-    return 8 + attribute % 56 if attribute else NO_OPTION
 
 
 def as_map(launch: Launch, param: Param) -> Param:

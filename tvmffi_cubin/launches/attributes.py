@@ -53,8 +53,8 @@ def checked_raw(what: str, value: Mapping[int, bytes]) -> dict[int, bytes]:
             f"{what} maps numbers of CUlaunchAttributeID to the bytes of a value, got {value!r:.80}"
         ) from None
     for number, data in found.items():
-        if not 0 < number < 64 or not isinstance(data, bytes) or not 0 < len(data) <= 64:
-            raise ValueError(f"{what}[{number}] is {data!r}, wanted 1 to 64 bytes for 1 to 63")
+        if not 0 < number < 55 or not isinstance(data, bytes) or not 0 < len(data) <= 64:
+            raise ValueError(f"{what}[{number}] is {data!r}, wanted 1 to 64 bytes for 1 to 54")
     return found
 
 

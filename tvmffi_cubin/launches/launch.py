@@ -177,14 +177,6 @@ class Launch(Record, checks=_CHECKS):
     stream: Figure | None = None
     device: Figure | None = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.grid is not None and self.block is None:
-            raise ValueError(
-                "Launch: a grid goes together with a block: give both, or neither and call "
-                "k[grid, block]"
-            )
-
 
 Instances = tuple[tuple[Launch, ...], ...]
 """The launches of each instance of a function."""

@@ -71,7 +71,7 @@ TVMFFI_CUBIN_ENTRY(configure, ModulePlan) {
   for (size_t at = 0; at < bytes.size; at += sizeof(CUlaunchAttribute)) {
     CUlaunchAttribute* const given = &made->attributes[options.config.numAttrs];
     memcpy(given, bytes.data + at, sizeof(CUlaunchAttribute));
-    options.given |= UINT64_C(1) << (8 + given->id % 56);
+    options.given |= UINT64_C(1) << (8 + given->id);
     // An event of 0 takes the function's own away, as in a Launch.
     const bool is_event =
         given->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT || given->id == kLaunchCompletionEvent;
