@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.launches.expression import Number, Read, Tree, parse
+from tvmffi_cubin.launches.expression import Code, Read, parse
 
 SOURCE = 'extern "C" __global__ void probe(const float* x, long long value) {}'
 PARAMS = "const float* x, long a, long b, int c, unsigned d"
@@ -71,27 +71,32 @@ class Undefined(Exception):
     """The expression divides by zero, or some step of it leaves 64 bits."""
 
 
-def value_of(tree: Tree, values: dict[str, int]) -> int:
+def value_of(code: Code, values: dict[str, int]) -> int:
     """The value by Python's integers; every step must fit 64 bits, as the guide says."""
-    if isinstance(tree, Number):
-        return tree.value
-    if isinstance(tree, Read):
-        if not tree.field:
-            return values[tree.name]
-        if tree.dim is None:
-            return values[f"x.{tree.field}"]
-        return values[tree.field][tree.dim]
-    if tree.op in ("and", "or"):
-        for part in tree.parts:
-            found = value_of(part, values)
-            if bool(found) == (tree.op == "or"):
-                break
-        return found
-    if tree.op == "not":
-        return int(not value_of(tree.parts[0], values))
-    left, right, *more = [value_of(part, values) for part in tree.parts]
-    if tree.op in COMPARISONS:
-        return int(COMPARISONS[tree.op](left, right))
+    stack: list[int] = []
+    for token in code:
+        if isinstance(token, int):
+            stack.append(token)
+        elif isinstance(token, Read):
+            field, dim = token.field, token.dim
+            value = values[f"x.{field}" if field and dim is None else field or token.name]
+            stack.append(value if dim is None else value[dim])
+        elif isinstance(token, tuple):
+            op, second = token
+            if bool(stack[-1]) == (op == "and"):
+                stack[-1] = value_of(second, values)
+        elif token == "not":
+            stack[-1] = int(not stack[-1])
+        else:
+            right, left = stack.pop(), stack.pop()
+            stack.append(result_of(token, left, right))
+    (value,) = stack
+    return value
+
+
+def result_of(op: str, left: int, right: int) -> int:
+    if op in COMPARISONS:
+        return int(COMPARISONS[op](left, right))
     return checked(
         {
             "+": lambda: left + right,
@@ -100,9 +105,9 @@ def value_of(tree: Tree, values: dict[str, int]) -> int:
             "//": lambda: left // right,
             "%": lambda: left % right,
             "ceil_div": lambda: -(-left // right),
-            "min": lambda: min(left, right, *more),
-            "max": lambda: max(left, right, *more),
-        }[tree.op]
+            "min": lambda: min(left, right),
+            "max": lambda: max(left, right),
+        }[op]
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ..kernels.types import CxxType
-from ..launches.expression import Number, Read, Tree, failure, lone_name, parse
+from ..launches.expression import Code, Read, failure, lone_name, parse
 from .plan import Exported, Plan, is_integer
 
 # In the order of `Op` in launcher/plan.h.
@@ -23,8 +23,8 @@ _MAX_STACK = 32
 EVERYWHERE = ("num_sms",)
 ONCE_SHAPED = ("num_sms", "max_cooperative_blocks")
 
-# Code without its end, and how deep its stack becomes.
-_Code = tuple[bytes, int]
+# The launcher's code without its end, and how deep its stack becomes.
+_Bytes = tuple[bytes, int]
 
 
 class Scope:
@@ -73,33 +73,32 @@ class _Expression(NamedTuple):
     reading: tuple[str, ...]  # the args whose expressions lead here, which may not be read again
     of_device: tuple[str, ...]
 
-    def code(self) -> _Code:
+    def code(self) -> _Bytes:
         """Return the code; that of an argument that is a bool gives 0 or 1."""
         code, depth = self._code(parse(self.text))
         is_bool = self.reading and self.scope.types[self.reading[-1]].kind == "bool"
         return code + 2 * _op("not") if is_bool else code, depth
 
-    def _code(self, tree: Tree) -> _Code:
-        if isinstance(tree, Number):
-            return _push(tree.value)
-        if isinstance(tree, Read):
-            return self._read(tree)
-        parts = [self._code(part) for part in tree.parts]
-        code, depth = parts[0]
-        if tree.op == "not":
-            return code + _op("not"), depth
-        if tree.op in ("and", "or"):
-            # The first part that decides is the value: it skips all that follow.
-            code = parts[-1][0]
-            for part, _ in reversed(parts[:-1]):
-                code = part + _op(tree.op) + struct.pack("<H", len(code)) + code
-            return code, max(depth for _, depth in parts)
-        for right, right_depth in parts[1:]:
-            code += right + _op(tree.op)
-            depth = max(depth, 1 + right_depth)
-        return code, depth
+    def _code(self, tokens: Code) -> _Bytes:
+        code, depth, deepest = b"", 0, 0
+        for token in tokens:
+            if isinstance(token, str):
+                code += _op(token)
+                depth -= token != "not"
+                continue
+            if isinstance(token, int | Read):
+                part, needs = self._read(token) if isinstance(token, Read) else _push(token)
+            else:
+                op, second = token
+                part, needs = self._code(second)
+                part = _op(op) + struct.pack("<H", len(part)) + part
+                depth -= 1
+            code += part
+            deepest = max(deepest, depth + needs)
+            depth += 1
+        return code, deepest
 
-    def _read(self, read: Read) -> _Code:
+    def _read(self, read: Read) -> _Bytes:
         name, exported = read.name, self.scope.exported
         if name in exported:
             try:
@@ -119,7 +118,7 @@ class _Expression(NamedTuple):
             raise self._failure(read, f"{name} is not known yet where this is worked out")
         return _op(name), 1
 
-    def _read_arg(self, read: Read) -> _Code:
+    def _read_arg(self, read: Read) -> _Bytes:
         name = read.name
         value, type_ = self.scope.args[name], self.scope.types[name]
         if name in self.reading:
@@ -139,7 +138,7 @@ class _Expression(NamedTuple):
         return failure(self.text, read.column, f"{self.what}: {problem}")
 
 
-def _push(value: int) -> _Code:
+def _push(value: int) -> _Bytes:
     if -128 <= value < 128:
         return _op("push8") + struct.pack("b", value), 1
     return _op("push64") + struct.pack("<q", value), 1

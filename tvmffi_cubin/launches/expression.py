@@ -27,12 +27,6 @@ _LANGUAGE = (
 )
 
 
-class Number(NamedTuple):
-    """An integer; ``True`` is 1, ``False`` is 0."""
-
-    value: int
-
-
 class Read(NamedTuple):
     """What is read: a parameter, a figure of the device, or a `field` of a tensor.
 
@@ -45,27 +39,21 @@ class Read(NamedTuple):
     dim: int | None = None
 
 
-class Op(NamedTuple):
-    """An operation on one part or more.
+Code = tuple["int | Read | str | tuple[str, Code]", ...]
+"""An expression in postfix order: integers, what is read, and operations on what came before.
 
-    `op` is one of ``+ - * // %``, ``ceil_div``, ``min``, ``max``; of ``== != < <= > >=``; of
-    ``not``, ``and``, ``or``.
-    """
-
-    op: str
-    parts: tuple[Tree, ...]
-
-
-Tree = Number | Read | Op
+These are ``+ - * // %``, ``ceil_div``, ``min``, ``max``, ``== != < <= > >=`` and ``not``, and
+``("and", code)`` and ``("or", code)`` with the code of their second part.
+"""
 
 
 @lru_cache(maxsize=4096)
-def parse(text: str) -> Tree:
+def parse(text: str) -> Code:
     """Parse an expression; each text once."""
     if not isinstance(text, str):
         raise TypeError(f"an expression is a str, got {type(text).__name__}")
     try:
-        return _tree(ast.parse(text.strip(), mode="eval").body, text)
+        return _code(ast.parse(text.strip(), mode="eval").body, text)
     except SyntaxError as error:
         what = f"not an expression: {error.msg}"
         if words := [x for x in re.findall(r"\w+", text) if x in _PYTHONS]:
@@ -75,8 +63,8 @@ def parse(text: str) -> Tree:
 
 def lone_name(value: object) -> str:
     """Return the name that an expression is, "" where it is anything else."""
-    tree = parse(value) if isinstance(value, str) else None
-    return tree.name if isinstance(tree, Read) and not tree.field else ""
+    first, *rest = parse(value) if isinstance(value, str) else ("",)
+    return first.name if isinstance(first, Read) and not first.field and not rest else ""
 
 
 def failure(text: str, column: int, what: str) -> ValueError:
@@ -84,46 +72,54 @@ def failure(text: str, column: int, what: str) -> ValueError:
     return ValueError(f"{what}\n  {text.strip()}\n  {' ' * column}^")
 
 
-def _tree(node: ast.expr, text: str) -> Tree:
-    """Turn Python's tree into ours, refusing what the language lacks."""
+def _code(node: ast.expr, text: str) -> Code:
+    """Turn Python's tree into postfix order, refusing what the language lacks."""
     match node:
         case ast.Constant(value=int() as value) if value < 2**63:
-            return Number(int(value))
+            return (int(value),)
         case ast.Name(id=name):
-            return Read(name, node.col_offset)
+            return (Read(name, node.col_offset),)
         case ast.Attribute(ast.Name(tensor), field) | ast.Call(
             ast.Attribute(ast.Name(tensor), field), [], []
         ) if field in _FIELDS:
-            return Read(tensor, node.col_offset, field)
+            return (Read(tensor, node.col_offset, field),)
         case ast.Subscript(ast.Attribute(ast.Name(tensor), field), at) | ast.Call(
             ast.Attribute(ast.Name(tensor), field), [at], []
         ) if field in _INDEXED:
-            index = _tree(at, text)
-            if isinstance(index, Number) and -64 <= index.value < 64:
-                return Read(tensor, node.col_offset, _INDEXED[field], index.value)
+            dim, *rest = _code(at, text)
+            if isinstance(dim, int) and not rest and -64 <= dim < 64:
+                return (Read(tensor, node.col_offset, _INDEXED[field], dim),)
             raise failure(text, at.col_offset, "an index is an integer from -64 to 63")
         case ast.UnaryOp(op=ast.Not()):
-            return Op("not", (_tree(node.operand, text),))
+            return (*_code(node.operand, text), "not")
         case ast.UnaryOp(op=ast.UAdd()):
-            return _tree(node.operand, text)
+            return _code(node.operand, text)
         case ast.UnaryOp(op=ast.USub()):
-            part = _tree(node.operand, text)
-            return Number(-part.value) if isinstance(part, Number) else Op("-", (Number(0), part))
+            first, *rest = _code(node.operand, text)
+            return (-first,) if isinstance(first, int) and not rest else (0, first, *rest, "-")
         case ast.BinOp() if type(node.op) in _ARITHMETIC:
-            return Op(_ARITHMETIC[type(node.op)], (_tree(node.left, text), _tree(node.right, text)))
+            return (*_code(node.left, text), *_code(node.right, text), _ARITHMETIC[type(node.op)])
         case ast.BinOp(op=ast.Div()):
             raise failure(text, node.right.col_offset, "use // or ceil_div(a, b) in place of /")
         case ast.BoolOp():
             op = "and" if isinstance(node.op, ast.And) else "or"
-            return Op(op, tuple(_tree(part, text) for part in node.values))
+            return _chained(op, [_code(part, text) for part in node.values])
         case ast.Compare() if all(type(op) in _COMPARISONS for op in node.ops):
-            parts = [_tree(part, text) for part in (node.left, *node.comparators)]
+            parts = [_code(part, text) for part in (node.left, *node.comparators)]
             pairs = zip(node.ops, pairwise(parts), strict=True)
-            found = tuple(Op(_COMPARISONS[type(op)], pair) for op, pair in pairs)
-            return found[0] if len(found) == 1 else Op("and", found)
+            return _chained("and", [(*a, *b, _COMPARISONS[type(op)]) for op, (a, b) in pairs])
         case ast.Call(func=ast.Name(id=name), keywords=[]) if name in _FUNCTIONS:
             op = _FUNCTIONS[name]
             if len(node.args) < 2 or (op == "ceil_div" and len(node.args) > 2):
                 raise failure(text, node.col_offset, f"{name} has {len(node.args)} arguments")
-            return Op(op, tuple(_tree(part, text) for part in node.args))
+            parts = [_code(part, text) for part in node.args]
+            return (*parts[0], *(x for part in parts[1:] for x in (*part, op)))
     raise failure(text, node.col_offset, _LANGUAGE)
+
+
+def _chained(op: str, parts: list[Code]) -> Code:
+    """Join parts of which the first that decides is the value: it skips all that follow."""
+    code = parts.pop()
+    for part in reversed(parts):
+        code = (*part, (op, code))
+    return code
