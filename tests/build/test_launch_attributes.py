@@ -139,21 +139,22 @@ def test_clusters_beyond_the_portable_size_are_opted_into_once_a_device(driver_s
 
 
 def test_an_event_at_the_call_is_a_handle(attribute_module, driver_stub, x):
-    attribute_module.plain.configure(launch_completion_event=7)(x, 1)
-    assert only(driver_stub).attributes == {COMPLETION: value("<Qi", 7, 0)}
+    attribute_module.plain.configure(launch_completion_event=0x7700)(x, 1)
+    assert only(driver_stub).attributes == {COMPLETION: value("<Qi", 0x7700, 0)}
 
 
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
         ({"clusters": 2}, TypeError, "plain: no option 'clusters'; there are stream, grid, block"),
-        ({"cluster": 0}, ValueError, "plain: cluster is 0, wanted 1 or more in each dimension"),
+        ({"cluster": 0}, ValueError, "plain: cluster is 0, wanted 1 or more"),
         ({"cluster": "n"}, ValueError, "plain: cluster is 'n', at a call a number"),
         ({"priority": 2**31}, ValueError, "priority is 2147483648, at a call"),
         ({"attributes": {0: b"x"}}, ValueError, r"attributes\[0\] is b'x', wanted 1 to 64 bytes"),
         ({"attributes": {55: b"x"}}, ValueError, "wanted 1 to 64 bytes for 1 to 54"),
         ({"attributes": [14]}, TypeError, "maps numbers of CUlaunchAttributeID"),
         ({"programmatic_event": object()}, TypeError, "object"),
+        ({"launch_completion_event": 0}, ValueError, "completion_event is 0, wanted 4096 or more"),
     ],
 )
 def test_a_bad_option_is_an_error_that_names_it(attribute_module, options, error, message):

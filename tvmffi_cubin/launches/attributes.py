@@ -69,10 +69,14 @@ def encode(name: str, value: Any, *, where: str) -> dict[int, bytes]:
     attribute = ATTRIBUTES[name]
     given = checked(what, value, attribute=attribute)
     numbers = (*given, 1, 1)[:3] if isinstance(given, tuple) else (given,)
-    if 0 in numbers and attribute.kind == "dimensions":  # which the launcher would divide by
-        raise ValueError(f"{what} is {value!r}, wanted 1 or more in each dimension")
     layout = {"event": "<Q8x", "dimensions": "<3I"}.get(attribute.kind, "<i")
     try:
-        return {attribute.id: struct.pack(layout, *numbers)}
+        found = {attribute.id: struct.pack(layout, *numbers)}
     except struct.error as error:
         raise ValueError(f"{what} is {value!r}, at a call a number: {error}") from None
+    # The launcher would divide by 0; the driver reads an event at any address, also in the first
+    # page. A torch.cuda.Event has 0 until it is recorded.
+    least = {"event": 4096, "dimensions": 1}.get(attribute.kind)
+    if least is not None and min(numbers) < least:
+        raise ValueError(f"{what} is {value!r}, wanted {least} or more")
+    return found

@@ -68,15 +68,10 @@ TVMFFI_CUBIN_ENTRY(configure, ModulePlan) {
   }
   auto* made = static_cast<ConfiguredFunction*>(malloc(sizeof(ConfiguredFunction) + bytes.size));
   options.config.attrs = made->attributes;
-  for (size_t at = 0; at < bytes.size; at += sizeof(CUlaunchAttribute)) {
-    CUlaunchAttribute* const given = &made->attributes[options.config.numAttrs];
-    memcpy(given, bytes.data + at, sizeof(CUlaunchAttribute));
-    options.given |= UINT64_C(1) << (8 + given->id);
-    // An event of 0 takes the function's own away, as in a Launch.
-    const bool is_event =
-        given->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT || given->id == kLaunchCompletionEvent;
-    const bool is_none = is_event && given->value.programmaticEvent.event == nullptr;
-    options.config.numAttrs += is_none ? 0 : 1;
+  options.config.numAttrs = static_cast<unsigned>(bytes.size / sizeof(CUlaunchAttribute));
+  if (bytes.size != 0) memcpy(made->attributes, bytes.data, bytes.size);
+  for (unsigned i = 0; i < options.config.numAttrs; ++i) {
+    options.given |= UINT64_C(1) << (8 + made->attributes[i].id);
   }
   made->function = function;
   made->options = options;
