@@ -66,7 +66,7 @@ ONE, TWO = {"kernel": "one"}, {"kernel": "two"}
     ],
 )  # fmt: skip
 def test_short_forms_are_read(value, function):
-    assert read_function(value) == function
+    assert read_function(value, where="f") == function
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def to_json(value: Any) -> Any:
     )
 
 
-def read_function(value: Any, *, where: str = "function") -> Launched:
+def read_function(value: Any, *, where: str) -> Launched:
     """Return a function of JSON values; `where` is what messages call its place."""
     if isinstance(value, Mapping) and [*value] == ["instances"]:
         given = enumerate(value["instances"])
@@ -67,10 +67,10 @@ def read_function(value: Any, *, where: str = "function") -> Launched:
     return launches[0] if len(launches) == 1 else launches
 
 
-def read_argument(value: Any, *, where: str = "argument") -> Any:
+def _argument(value: Any, where: str) -> Any:
     """Return a value of ``Launch(args=...)`` of a JSON value."""
     if isinstance(value, list | tuple):
-        return [read_argument(x, where=where) for x in value]
+        return [_argument(x, where) for x in value]
     if not isinstance(value, Mapping):
         return value
     tag, inner = next(iter(value.items())) if len(value) == 1 else (None, None)
@@ -104,9 +104,9 @@ def _object(kind: type, value: Any, where: str) -> Any:
     for name, x in value.items():
         inner = f"{where}.{name}"
         if name in _MAPPINGS and isinstance(x, Mapping):
-            found[name] = {key: read_argument(y, where=f"{inner}.{key}") for key, y in x.items()}
+            found[name] = {key: _argument(y, f"{inner}.{key}") for key, y in x.items()}
         else:
-            found[name] = read_argument(x, where=inner)
+            found[name] = _argument(x, inner)
     with told(where):
         return kind(**found)
 
