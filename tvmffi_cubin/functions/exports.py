@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
@@ -183,10 +182,8 @@ def bind(plan: Plan, name: str, instances: Sequence[Launches], *, doc: str = "")
 
 def _instance(plan: Plan, name: str, launches: Launches) -> Instance:
     """Return an instance; of launches as before, of kernels that take the same, the one before."""
-    values = [to_json(launch) for launch, _ in launches]
-    # All that a launch depends on, but for names.
-    takes = [(x.params, x.names_known, x.line is None, x.bound) for _, x in launches]
-    key = json.dumps(values), *takes
+    # All that an instance depends on, but for names; the texts of 1 and True differ.
+    key = tuple((repr(x), y.params, y.names_known, y.line is None, y.bound) for x, y in launches)
     if (known := plan.instances.get(key)) is not None:
         return known
     exported: dict[str, Exported] = {}
@@ -218,7 +215,7 @@ def _instance(plan: Plan, name: str, launches: Launches) -> Instance:
         *(kinds[TensorMap], sum(x.num_attributes for x in binders), kinds[Scratch]),
         any(launch.when is not None for launch, _ in launches),
     )
-    instance = Instance(params, rows, columns, values)
+    instance = Instance(params, rows, columns, [to_json(launch) for launch, _ in launches])
     if not kinds[Bound]:  # slots are a function's own
         plan.instances[key] = instance
     return instance
