@@ -158,7 +158,7 @@ def test_parameters_of_every_form_are_told():
     __global__ void nothing() {}
     }"""
     mod = tc.load_inline("forms", source, arch="sm_90")
-    again = tc.load_description(tc.Description.of(mod), embed_cubin=mod.cubins)
+    again = tc.load_description(tc.describe(mod), embed_cubin=mod.cubins)
     assert again.manifest["functions"] == mod.manifest["functions"]
     assert again.manifest["images"]["kernels"]["signatures"] == {
         "rows": "double x, const float (*y)[], void (*f)[]",
