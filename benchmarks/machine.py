@@ -51,7 +51,7 @@ def driver_version() -> str:
     """Return the kernel driver's version and the CUDA version that it supports."""
     from tvmffi_cubin.cuda import driver
 
-    number = driver.load().version()
+    number = driver.version() or 0
     cuda = f"CUDA {number // 1000}.{number % 1000 // 10}"
     path = Path("/proc/driver/nvidia/version")
     found = re.search(r"\b\d{3,}\.\d+(\.\d+)?\b", path.read_text() if path.exists() else "")
