@@ -240,3 +240,12 @@ def test_a_layer_has_entries_and_records_and_everybody_may_read_it(cache, run, t
     empty = Cache(tmp_path / "empty", layers=[str(layer)])
     assert sizes(empty) == [1000, 2000]
     assert empty.find(base(1)).level == "layer"
+
+
+def test_files_of_others_in_the_folder_stay(cache, run, tmp_path):
+    build(cache, 1)
+    notes = tmp_path / "project" / "tmp" / "notes"
+    notes.parent.mkdir(parents=True)
+    notes.write_text("")
+    run("export", str(tmp_path / "project"))
+    assert notes.exists()

@@ -57,6 +57,7 @@ def test_includes_are_followed_through_files(tmp_path):
         '#include"x.h"',
         '/* why */ #include /* here */ "x.h" // yes',
         '#inc\\\nlude "x.h"',
+        '%:include "x.h"',
         '#if 0\n#include "x.h"\n#endif',
         'int a;\r\n#include "x.h"\r\n',
         '#define HEADER "x.h"\n#include HEADER',

@@ -113,11 +113,11 @@ def test_flags_are_words_with_absolute_paths(given, words, here):
     assert nvcc.caller_flags(given) == tuple(word.format(here) for word in words)
 
 
-def tools(*arguments: str) -> SimpleNamespace:
+def tools(*arguments: str, host: str = "") -> SimpleNamespace:
     return SimpleNamespace(
         compiler=HostCompiler(Path("/usr/bin/c++"), arguments),
         host=SimpleNamespace(compiler="gcc version 12.2.0"),
-        nvcc=SimpleNamespace(path="/opt/nvcc"),
+        nvcc=SimpleNamespace(path="/opt/nvcc", host=host),
         include="/own",
         tvm_ffi=SimpleNamespace(include="/ffi"),
     )
@@ -132,6 +132,13 @@ def words(*flags: str, **options) -> tuple[str, ...]:
     """Return what is between the host compiler and the headers."""
     made = unit(*flags, **options).command[1:]
     return made[made.index("-Xcompiler=-fPIC") + 1 : made.index("/own") - 1]
+
+
+def test_statics_are_a_modules_own_as_its_host_compiler_can():
+    """gcc alone knows the flag."""
+    flag, named = "-Xcompiler=-fno-gnu-unique", ("-ccbin", "clang++")
+    assert flag in unit().command
+    assert flag not in unit(*named, by=tools(host="clang version 17.0.6")).command
 
 
 def test_architectures_are_those_of_the_flags_or_of_the_variable(monkeypatch):

@@ -244,7 +244,8 @@ def copy(entries: Sequence[str], root: str) -> Iterator[tuple[str, str]]:
 
 def let_all_read(layer: Path) -> None:
     """Make a folder of copies one for ``TVMFFI_CUBIN_CACHE_PATH``, which everybody may read."""
-    remove(layer / "tmp")
+    with contextlib.suppress(OSError):
+        (layer / "tmp").rmdir()  # what is in it is not ours
     layer.chmod(0o755)
     for name in ("entries", "history", "records"):
         for parent, _, files in os.walk(layer / name):

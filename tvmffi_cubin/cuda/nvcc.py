@@ -35,6 +35,7 @@ class Nvcc(NamedTuple):
     root: str  # where it is installed, empty for a folder of the system's
     includes: tuple[str, ...]  # cuda.h's folder comes first
     libraries: str  # the folder of its runtime library, if there is one
+    host: str = ""  # what its host compiler is, where that is not the build's own
 
 
 def locate() -> Path:
@@ -130,7 +131,7 @@ def _words(
     """Return all flags of a compilation or a link: the caller's, and ours before them."""
     assert tools.nvcc is not None
     names = values(flags).keys()
-    ours, host = [], own_statics(tools.host.compiler)
+    ours, host = [], own_statics(tools.nvcc.host or tools.host.compiler)
     if "-ccbin" not in names:  # ccache cannot be named with what it starts
         ours, host = ["-ccbin", tools.compiler.programs[-1]], (*host, *tools.compiler.options)
     ours += (f"-Xcompiler={_escaped(option)}" for option in (*host, "-fPIC"))

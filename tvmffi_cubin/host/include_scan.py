@@ -146,6 +146,8 @@ def _parse(text: bytes) -> _Directives:
     # A directive may be continued anywhere, in the middle of its name too.
     if b"\\\n" in text or b"\r" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\\\n", b"")
+    if b"%:" in text:
+        text = text.replace(b"%:", b"#")
     includes: dict[_Operand, None] = {}
     defines: dict[tuple[bytes, _Operand], None] = {}
     for after, *header, name, quoted, angled, macro, call in _DIRECTIVE.findall(text):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +92,10 @@ class LazyModule:
     def __getitem__(self, name: str) -> Function:
         """Return a function by name."""
         return self._load()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the functions' names."""
+        return iter(self._load())
 
     def __dir__(self) -> list[str]:
         """List attributes, and the functions as far as they are known without making anything."""

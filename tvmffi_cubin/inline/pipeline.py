@@ -83,7 +83,7 @@ def _look_up(request: Request) -> Entry | Missed:
     start = time.perf_counter()
     tools = find_tools(
         needs_cuda=request.needs_cuda,
-        needs_nvcc=request.is_by_nvcc,
+        nvcc_flags=request.cuda_cflags if request.is_by_nvcc else None,
     )
     archs = _resolve_archs(request)
     key = module_key(request, archs, tools)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -89,7 +89,7 @@ class Toolset(NamedTuple):
             "cuda": self._cuda_identity,
         }
         if self.nvcc is not None:
-            identities["nvcc"] = self.nvcc.identity
+            identities["nvcc"] = "\n".join((self.nvcc.identity, self.nvcc.host))
         return identities
 
     @property
@@ -117,21 +117,19 @@ class Toolset(NamedTuple):
         return () if self.cuda is None else tuple(map(str, self.cuda.include_dirs))
 
 
-def find_tools(*, needs_cuda: bool, needs_nvcc: bool = False) -> Toolset:
+def find_tools(*, needs_cuda: bool, nvcc_flags: Sequence[str] | None = None) -> Toolset:
     """Find the tools; spawns a process only where a tool is new to this user.
 
-    `needs_cuda` says whether anything of CUDA's is used. A ToolchainError where tvm-ffi or this
-    package's headers are missing, or ``CXX`` names no compiler.
+    `needs_cuda` says whether anything of CUDA's is used, `nvcc_flags` are those for nvcc where it
+    is. A ToolchainError where tvm-ffi or this package's headers are missing, or ``CXX`` names no
+    compiler.
     """
     compiler = toolchain.find_host_compiler()
     paths = toolchain.tvm_ffi_paths()
     cuda, nvcc, missing = None, None, None
     try:
         cuda = libraries.find_cuda() if needs_cuda else None
-        if needs_nvcc:
-            from ..cuda.nvcc import find_nvcc
-
-            nvcc = find_nvcc()
+        nvcc = None if nvcc_flags is None else _find_nvcc(nvcc_flags)
     except ToolchainError as error:
         missing = error
 
@@ -156,6 +154,20 @@ def find_tools(*, needs_cuda: bool, needs_nvcc: bool = False) -> Toolset:
         nvcc=nvcc,
         missing=missing,
     )
+
+
+def _find_nvcc(flags: Sequence[str]) -> Nvcc:
+    """Return nvcc, with the identity of a host compiler that flags name."""
+    from ..cuda.nvcc import find_nvcc
+    from ..cuda.options import values
+
+    found, named = find_nvcc(), values(flags).get("-ccbin")
+    if named is None:
+        return found
+    # A folder stands for the gcc in it. What is not there at all, nvcc complains of.
+    path = toolchain.on_path(f"{named}/gcc" if os.path.isdir(named) else named)
+    known = "" if path is None else "\n".join(identify(HostCompiler(path))[0])
+    return found._replace(host=known or named)
 
 
 def module_key(request: Request, archs: tuple[str, ...], tools: Toolset) -> Key:
