@@ -42,6 +42,22 @@ def test_files_become_what_their_suffixes_say(here):
     assert (mod.add(5, 2), mod.two(), mod.three(), mod.four(), mod.all(1)) == (7, 2, 3, 4, 52)
 
 
+def test_c_is_not_given_the_standard_of_cxx(here, monkeypatch):
+    """clang refuses it."""
+    compiler = write(
+        "clang++",
+        """#!/bin/sh
+case " $* " in *" -x c "*) case "$*" in *-std=c++*) exit 1 ;; esac ;; esac
+exec g++ "$@"
+""",
+    )
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", f"{compiler.absolute()} -std=c++20 -DSIX=6")
+    write("six.c", "int six(void) { int class = SIX; return class; }\n")
+    write("add.cc", 'extern "C" int six();\n' + EXPORT.format("six"))
+    assert tc.load("standards", sources=["six.c", "add.cc"]).six() == 6
+
+
 def test_the_three_arguments_mean_the_same_and_a_file_counts_once(here):
     path = write("add.cc", ADD)
     given = [{"cpp_files": [path]}, {"cuda_files": str(path)}, {"sources": ["add.cc", path]}]

@@ -189,10 +189,14 @@ def sizes(cache: Cache) -> list[int | None]:
 
 
 def test_what_was_exported_is_found_where_it_is_imported(exported, elsewhere, run):
+    for path in exported.rglob("entries/*/*"):
+        path.chmod(0o555)
     for _ in range(2):
         assert run("import", str(exported)) == f"{elsewhere.root}: 2 entries of {exported} taken\n"
     assert sizes(elsewhere) == [1000, 2000]
     assert list((elsewhere.root / "tmp").iterdir()) == []
+    modes = {stat.S_IMODE(x.stat().st_mode) for x in elsewhere.root.rglob("entries/*/*")}
+    assert modes == {0o700}  # else who is not root cannot move it
 
 
 def test_one_may_be_chosen(cache, run, capsys, tmp_path, exported):

@@ -236,6 +236,7 @@ def copy(entries: Sequence[str], root: str) -> Iterator[tuple[str, str]]:
             folder = make_directory(root)
             with cleared(folder):
                 shutil.copytree(path, folder, dirs_exist_ok=True)
+                os.chmod(folder, 0o700)  # a folder that is read alone cannot be moved
                 adopt(root, folder)
         except (shutil.Error, ValueError) as error:
             problem = str(error)

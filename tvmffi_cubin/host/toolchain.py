@@ -73,7 +73,10 @@ def find_host_compiler() -> HostCompiler:
         return HostCompiler(_path("c++"), missing=missing)
     import shlex
 
-    program, *arguments = shlex.split(text) or [""]
+    try:
+        program, *arguments = shlex.split(text) or [""]
+    except ValueError as error:
+        raise ToolchainError(f"CXX={text!r}: {error}; quote it as for a shell") from None
     found = on_path(program)
     if found is None:
         raise ToolchainError(

@@ -101,9 +101,13 @@ def _unit(
         own += (x for x in request.cflags if not re.match(_STANDARD[language], x))
     if language == "c":
         flags = ("-fPIC", "-O2", *host.header_folders(tools), *own)
+        # CXX may say which C++ it is to take.
+        words = (x for x in tools.compiler.options if not re.match(_STANDARD["c"], x))
+        compiler = (*tools.compiler.programs, *words)
     else:
         flags = host.host_flags(tools, own)
-    command = (*tools.compiler.command, *options, *flags)
+        compiler = tools.compiler.command
+    command = (*compiler, *options, *flags)
     return compilation(source, command, request.include_paths, name=name, prefix=prefix)
 
 
