@@ -59,6 +59,16 @@ def test_without_nvfatbin_the_package_is_named_and_one_architecture_is_still_bui
     assert load("sm_89").functions
 
 
+def test_without_nvfatbin_what_was_built_with_it_is_found(monkeypatch):
+    """It does not come with torch, as the other libraries do."""
+    made = [load(archs).path for archs in ("sm_86", ["sm_80", "sm_86"])]
+    cuda = libraries.find_cuda()
+    parts = {part: path for part, path in cuda.parts.items() if part != "nvfatbin"}
+    bare = cuda._replace(parts=parts)
+    monkeypatch.setattr(libraries, "_find", lambda *_: bare)
+    assert [load(archs).path for archs in ("sm_86", ["sm_80", "sm_86"])] == made
+
+
 # What is wrong with the source
 
 

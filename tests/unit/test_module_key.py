@@ -171,6 +171,7 @@ def test_every_field_of_a_launch_is_in_the_key(field, tools):
         {"tvm_ffi_identity": "e" * 64},
         {"package_identity": "8" * 64},
         {"cuda": None},
+        {"nvfatbin": "nvfatbin 13"},
     ],
     ids=str,
 )

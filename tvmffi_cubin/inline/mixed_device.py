@@ -67,7 +67,7 @@ class DeviceCompiler(NamedTuple):
 
     def _key(self, own: Mapping[str, Source], others: Sequence[Source]) -> str:
         request, key = self.request, Key("device image")
-        key.add("tools", self.tools.versions)
+        key.add("tools", self.tools.versions).add("nvfatbin", self.tools.nvfatbin)
         has_lines = _LINES.search(" ".join(request.cuda_cflags))
         texts = [
             (arch, x.text if has_lines else without_marks(x.text), x.path, x.label)

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from ..host.inputs import Inputs
     from .request import Request
 
-TOOLS = frozenset(("assembler", "cuda", "host_compiler", "linker", "nvcc"))
+TOOLS = frozenset(("assembler", "cuda", "host_compiler", "linker", "nvcc", "nvfatbin"))
 """The fields of a key that say by which tools something is built, and not what."""
-_LIBRARIES = ("nvrtc", "nvjitlink", "nvfatbin")
+_LIBRARIES = ("nvrtc", "nvjitlink")
 
 
 class Toolset(NamedTuple):
@@ -42,6 +42,7 @@ class Toolset(NamedTuple):
     package_identity: str
     include: Path
     cuda: Cuda | None = None
+    nvfatbin: str = ""  # the build of nvFatbin where that is used, which torch does not bring
     nvcc: Nvcc | None = None
     missing: ToolchainError | None = None  # why nothing can be built; the cache may be of use
 
@@ -117,18 +118,23 @@ class Toolset(NamedTuple):
         return () if self.cuda is None else tuple(map(str, self.cuda.include_dirs))
 
 
-def find_tools(*, needs_cuda: bool, nvcc_flags: Sequence[str] | None = None) -> Toolset:
+def find_tools(
+    *, needs_cuda: bool, needs_fatbin: bool = False, nvcc_flags: Sequence[str] | None = None
+) -> Toolset:
     """Find the tools; spawns a process only where a tool is new to this user.
 
-    `needs_cuda` says whether anything of CUDA's is used, `nvcc_flags` are those for nvcc where it
-    is. A ToolchainError where tvm-ffi or this package's headers are missing, or ``CXX`` names no
-    compiler.
+    `needs_cuda` says whether anything of CUDA's is used, `needs_fatbin` whether nvFatbin is;
+    `nvcc_flags` are those for nvcc where it is. A ToolchainError where tvm-ffi or this package's
+    headers are missing, or ``CXX`` names no compiler.
     """
     compiler = toolchain.find_host_compiler()
     paths = toolchain.tvm_ffi_paths()
-    cuda, nvcc, missing = None, None, None
+    cuda, nvfatbin, nvcc, missing = None, "", None, None
     try:
         cuda = libraries.find_cuda() if needs_cuda else None
+        if cuda is not None and needs_fatbin:
+            cuda.require("nvfatbin")
+            nvfatbin = cuda.identity("nvfatbin")
         nvcc = None if nvcc_flags is None else _find_nvcc(nvcc_flags)
     except ToolchainError as error:
         missing = error
@@ -151,6 +157,7 @@ def find_tools(*, needs_cuda: bool, nvcc_flags: Sequence[str] | None = None) -> 
         package_identity=package_identity(),
         include=toolchain.include_dir(),
         cuda=cuda,
+        nvfatbin=nvfatbin,
         nvcc=nvcc,
         missing=missing,
     )
@@ -178,6 +185,7 @@ def module_key(request: Request, archs: tuple[str, ...], tools: Toolset) -> Key:
     request.add_to(key.add("archs", archs))
     for label, text in tools.identities.items():
         key.add(label, text)
+    key.add("nvfatbin", tools.nvfatbin)
     environment = compiler_environment()
     key.add("environment", environment)
     key.add("cudart", config.get("TVMFFI_CUBIN_CUDART") or "")
