@@ -33,6 +33,7 @@ def root(tmp_path, monkeypatch):
     for made in folder._roots.values():
         shutil.rmtree(made, ignore_errors=True)
     folder._roots.clear()
+    folder._refused.clear()
 
 
 @pytest.fixture
@@ -147,6 +148,14 @@ def test_off_looks_nothing_up_and_builds_once_a_process(root, layer, monkeypatch
     assert files(root) == before
     assert in_fork(lambda: default().obtain(BASE, Builder(b"child")).so.read_bytes()) == b"child"
     assert not caplog.records
+
+
+def test_what_is_built_once_the_cache_is_on_again_is_kept(root, monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "off")
+    assert default().obtain(BASE, Builder()).level == "private"
+    monkeypatch.delenv("TVMFFI_CUBIN_CACHE")
+    for base_key in (BASE, OTHER):
+        assert default().obtain(base_key, Builder()).level == "cache"
 
 
 def test_a_wrong_value_is_refused_by_name(monkeypatch):

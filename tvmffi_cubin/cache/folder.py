@@ -96,13 +96,15 @@ def make_folder(path: str) -> None:
 # What stands in for a folder that cannot be written
 
 _roots: dict[str, str] = {}
+# Those that took no files; others are only not written in a mode.
+_refused: set[str] = set()
 # A forked child must not rely on a folder that its parent removes.
 os.register_at_fork(after_in_child=_roots.clear)
 
 
-def known_root(root: str) -> str | None:
+def known_root(root: str, mode: str) -> str | None:
     """Return the folder that stands in for a cache folder in this process, if there is one."""
-    return _roots.get(root)
+    return _roots.get(root) if mode != "on" or root in _refused else None
 
 
 def temporary_root(root: str, error: object = None) -> str:
@@ -110,17 +112,18 @@ def temporary_root(root: str, error: object = None) -> str:
 
     Where one is needed because of an error, people are told. An OSError where none can be made.
     """
+    if error is not None and root not in _refused:
+        _refused.add(root)
+        logging.getLogger("tvmffi_cubin").warning(
+            "cache folder %s cannot be used (%s); this process keeps what it builds in a temporary "
+            "folder, and the next one will build again: set TVMFFI_CUBIN_CACHE_DIR to a folder "
+            "with room that can be written",
+            *(root, error),
+        )
     folder = _roots.get(root)
     if folder is None:
         import tempfile
 
-        if error is not None:
-            logging.getLogger("tvmffi_cubin").warning(
-                "cache folder %s cannot be used (%s); this process keeps what it builds in a "
-                "temporary folder, and the next one will build again: set TVMFFI_CUBIN_CACHE_DIR "
-                "to a folder with room that can be written",
-                *(root, error),
-            )
         folder = _roots[root] = tempfile.mkdtemp(prefix="tvmffi_cubin-")
         atexit.register(_remove_own, folder, os.getpid())
     return folder

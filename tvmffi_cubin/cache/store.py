@@ -67,7 +67,7 @@ class Cache:
     @property
     def folders(self) -> tuple[str, ...]:
         """The folders that are looked through, the first first."""
-        own = known_root(self._root)
+        own = known_root(self._root, self.mode)
         lasting = () if self.mode == "off" else (*self._layers, self._root)
         return (*lasting, own) if own else lasting
 
@@ -195,7 +195,7 @@ class Cache:
         if self.mode != "on":
             return make_directory(temporary_root(self._root))
         try:
-            return make_directory(known_root(self._root) or self._root)
+            return make_directory(known_root(self._root, self.mode) or self._root)
         except OSError as error:
             return make_directory(temporary_root(self._root, error))
 
