@@ -69,6 +69,18 @@ def test_the_first_compiler_on_path_is_taken_or_cxx_with_a_launcher(bin_dir, mon
         find_host_compiler()
 
 
+def test_one_that_appears_before_it_is_soon_taken(bin_dir, tmp_path, monkeypatch):
+    """As when packages are installed from a notebook."""
+    first = tmp_path / "first"
+    monkeypatch.setenv("PATH", f"{first}:{bin_dir}")
+    program(bin_dir / "g++")
+    found = find_host_compiler().path
+    first.mkdir()
+    better = program(first / "g++")
+    monkeypatch.setattr(toolchain, "_RECENT", 0.0)
+    assert (found, find_host_compiler().path) == (bin_dir / "g++", better)
+
+
 @pytest.mark.parametrize(
     ("find", "name", "package"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+import time
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -180,21 +181,24 @@ def on_path(name: str) -> Path | None:
         return Path(os.path.abspath(name)) if _is_program(name) else None
     # Nor os.get_exec_path, which imports warnings.
     places = os.environ.get("PATH", os.defpath)
-    found = _found.get((name, places))
-    # What was found is asked for again alone: every cache hit wants three programs.
-    if found is not None and _is_program(found):
+    found, moment = _found.get((name, places), (None, 0.0))
+    # What was just found is asked for again alone: every cache hit wants three programs.
+    if found is not None and time.monotonic() - moment < _RECENT and _is_program(found):
         return found
     for folder in places.split(os.pathsep) if name else ():
         if folder and _is_program(path := f"{folder}/{name}"):
             if path[0] != "/":
                 return Path(os.path.abspath(path))
-            found = _found[name, places] = _path(path)
+            found = _path(path)
+            _found[name, places] = found, time.monotonic()
             return found
     return None
 
 
-# By name and PATH.
-_found: dict[tuple[str, str], Path] = {}
+# By name and PATH; and when it was found, since another may appear before it.
+_found: dict[tuple[str, str], tuple[Path, float]] = {}
+# In seconds.
+_RECENT = 1.0
 
 
 def _is_program(path: str | Path) -> bool:
