@@ -49,7 +49,10 @@ __attribute__((always_inline)) inline int Prepare(Call* call, Launch* launch) {
     return Fail("TypeError",
                 "%s: the launch has no %s: call %s%s(...), or give the function a Launch(grid=..., "
                 "block=...)",
-                call->Site().chars, missing == 1 ? "grid" : missing == 8 ? "block" : "shape",
+                call->Site().chars,
+                missing == 1   ? "grid"
+                : missing == 8 ? "block"
+                               : "shape",
                 call->function.name, missing == 1 ? "[grid]" : "[grid, block]");
   }
   CUlaunchConfig* const config = &launch->config;
