@@ -354,3 +354,4 @@ def test_a_description_has_the_file_and_a_module_tells_it_again(so, tmp_path, dr
     assert (tmp_path / "made.cubin").exists()
     assert len(driver_stub.launches()) == 4
     assert mod._repr_html_().startswith("<table>")  # without rows: the image may not be there
+    assert (mod.run.sass, mod.run.ptx) == ("", "")

@@ -179,7 +179,7 @@ def _image(
     done = program.Call(compile_it).result()
     log = done.log.replace(_NOWHERE, title)
     if done.result == INVALID_OPTION or (done.result == SUCCESS and not done.image):
-        log = log or "for no image, such as -dlto and -ptx; say target_type= instead"
+        log = log or "-dlto, -ptx and the like are said by target_type="
         given = " ".join(command)
         raise ValueError(f"NVRTC {nvrtc.release} refuses an option: {log}; they were: {given}")
     if done.result != SUCCESS:

@@ -102,16 +102,19 @@ class Function(tvm_ffi.Function):
 
     @property
     def sass(self) -> str:
-        """The machine code of its kernels, by nvdisasm: a toolkit's or NVIDIA's wheel's."""
+        """The machine code of its embedded kernels, by a toolkit's or NVIDIA's wheel's nvdisasm."""
         from ..artifacts.disassembly import sass
 
-        found = {image: sass(self._module.cubins[image]) for image, _ in self._kernels}
-        return "\n\n".join(found[image][kernel] for image, kernel in self._kernels)
+        cubins = self._module.cubins
+        kernels = [x for x in self._kernels if x[0] in cubins]
+        found = {image: sass(cubins[image]) for image, _ in kernels}
+        return "\n\n".join(found[image][kernel] for image, kernel in kernels)
 
     @property
     def ptx(self) -> str:
-        """The PTX of its images; empty if they have none."""
-        cubins = [self._module.cubins[name] for name in dict.fromkeys(x for x, _ in self._kernels)]
+        """The PTX of its embedded images; empty if they have none."""
+        names = {image for image, _ in self._kernels}
+        cubins = [image for name, image in self._module.cubins.items() if name in names]
         images = [x for cubin in cubins for x in (*cubin.members, cubin)]
         return "\n\n".join(x.image.decode() for x in images if x.kind == "ptx")
 

@@ -240,7 +240,7 @@ def load_module(
 def _check(name: str) -> None:
     """Refuse what tvm-ffi has no loader for, and a file that was cut.
 
-    The dynamic loader takes it, and the process dies of SIGBUS.
+    The dynamic loader takes a cut file, and the process dies of SIGBUS.
     """
     with open(name, "rb") as file:
         if not name.endswith(".so"):
