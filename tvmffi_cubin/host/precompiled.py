@@ -60,16 +60,21 @@ def run(
     """Build as `build.run` does, faster; return the headers that no depfile there lists.
 
     With `use_pch` the headers that steps begin with are taken from the cache where they are there
-    precompiled, and begun to be made where they are not. `folders` are the user's, for headers.
+    precompiled; where they are not, they are made when the build is done.
+    `folders` are the user's, for headers.
     """
     found: list[Entry] = []
+    missing: list[threading.Thread] = []
     tried = list(steps)
     for at, step in enumerate(steps if use_pch else ()):
-        if step.prefix and (entry := _find(cache, tools, step, folders)) is not None:
+        entry = _find(cache, tools, step, folders) if step.prefix else None
+        if isinstance(entry, Entry):
             found.append(entry)
             # Where gcc cannot use what lies beside the header, it reads that itself.
             words = (*step.command, "-include", os.fspath(entry.so))
             tried[at] = step._replace(command=words)
+        elif entry is not None:
+            missing.append(entry)
     try:
         build.run(tried, directory, files)
     except BuildError as error:
@@ -81,6 +86,9 @@ def run(
         for entry in found:
             remove(entry.path)
         return Inputs()
+    finally:
+        for thread in missing:
+            thread.start()
     return joined(Inputs.of(entry, tools.roots) for entry in found)
 
 
@@ -90,8 +98,10 @@ def settle() -> None:
         thread.join()
 
 
-def _find(cache: Cache, tools: Toolset, step: Step, folders: Sequence[str]) -> Entry | None:
-    """Return the precompiled headers of a step; where there are none, begin to make them."""
+def _find(
+    cache: Cache, tools: Toolset, step: Step, folders: Sequence[str]
+) -> Entry | threading.Thread | None:
+    """Return the precompiled headers of a step; where there are none, what makes them."""
     if "gcc version " not in tools.host.compiler:
         return None
     if any(word.startswith(_UNSUITED) for word in step.command[1:]):
@@ -105,9 +115,8 @@ def _find(cache: Cache, tools: Toolset, step: Step, folders: Sequence[str]) -> E
     if name not in _begun and cache.mode == "on":
         environment = build_environment()
         make = partial(_make, tools=tools, step=step, folders=folders, environment=environment)
-        thread = threading.Thread(target=_obtain, args=(cache, name, make), daemon=True)
-        _begun[name] = thread
-        thread.start()
+        _begun[name] = threading.Thread(target=_obtain, args=(cache, name, make), daemon=True)
+        return _begun[name]
     return None
 
 
@@ -130,7 +139,7 @@ def _make(
 ) -> Product:
     """Precompile the headers of a step in an empty folder."""
     (folder / PRECOMPILED).write_text(step.prefix)
-    # The build that somebody waits for comes first.
+    # Builds that somebody waits for come first.
     command = ["nice", "-n", "10", *step.command, "-x", "c++-header", "-MD", "-MF", "headers.d"]
     command += ["-o", _MADE, PRECOMPILED]
     status, output = process.run(command, environment=environment, folder=folder, is_long=True)
