@@ -91,3 +91,12 @@ class LaunchLimitError(LaunchError, ValueError):
 
     It is a `LaunchError`, and a `ValueError` too, like any other bad argument value.
     """
+
+
+def shortened(output: str) -> str:
+    """Return a tool's output as an error's text shows it: of a very long one, both ends."""
+    half = 8_000
+    left_out = len(output) - 2 * half
+    if left_out <= 0:
+        return output
+    return f"{output[:half]}\n... ({left_out} characters left out) ...\n{output[-half:]}"

@@ -155,6 +155,12 @@ def test_the_caller_may_say_how_many_kernels_are_assembled_side_by_side():
     assert compile_it(source).kernels == made.kernels
 
 
+def test_the_text_of_an_error_is_bounded_and_its_log_whole():
+    with pytest.raises(CompileError) as caught:
+        compile_it(f"/*{'a' * 10**6}*/ wrong")
+    assert len(str(caught.value)) < 20_000 < 10**6 < len(caught.value.log)
+
+
 def test_ptx_is_text_for_the_base_architecture():
     for name in ("sm_90", "compute_90"):
         made = nvrtc.compile(KERNEL, arch=name, target_type="ptx")

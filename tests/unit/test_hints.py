@@ -41,8 +41,9 @@ def test_a_header_that_is_missing_is_told_with_its_wheel_or_as_the_host_s(bare, 
     }.items():
         log = MISSING.format("k.cu", header)
         assert f"run: pip install nvidia-{wheel}" in explained(log, bare)
-    assert "<vector> belongs to the host's C++" in explained(MISSING.format("k.cu", "vector"), cuda)
-    for header in ("cuda/std/iostream", "cutlass/cutlass.h"):
+    log = f"{MISSING.format('k.cu', 'vector')}\n  #include <vector>"
+    assert "<vector> belongs to the host's C++" in explained(log, cuda)
+    for header in ("cuda/std/iostream", "cutlass/cutlass.h", "own"):
         log = MISSING.format("k.cu", header)
         assert explained(log, cuda) == log
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from ..errors import shortened
 from .arch import number_of
 from .libraries import Cuda
 
@@ -40,7 +41,7 @@ def hints(log: str) -> list[str]:
 
 def explained(log: str, more: Iterable[str] = ()) -> str:
     """Return a log, and behind it its hints, and more of them."""
-    return "\n".join((log, *(f"Hint: {hint}" for hint in (*hints(log), *more))))
+    return "\n".join((shortened(log), *(f"Hint: {hint}" for hint in (*hints(log), *more))))
 
 
 def wheel_hint(header: str, cuda: Cuda) -> str:
@@ -62,7 +63,7 @@ def nvrtc_hints(log: str, *, arch: str, cuda: Cuda) -> Iterator[str]:
         header = missing[1]
         if hint := wheel_hint(header, cuda):
             yield hint
-        elif re.fullmatch("[a-z_]+", header):
+        elif f"<{header}>" in log and re.fullmatch("[a-z_]+", header):
             yield (
                 f"<{header}> belongs to the host's C++ library: include <cuda/std/{header}> where "
                 "there is one, or move what needs it to cpp_sources"

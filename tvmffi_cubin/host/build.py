@@ -11,13 +11,11 @@ from pathlib import Path
 
 from .. import config
 from ..config import build_environment
-from ..errors import BuildError
+from ..errors import BuildError, shortened
 from . import process
 from .process import Later
 from .steps import LOCAL_SYMBOLS, VERSION_SCRIPT, Step, ninja_text
 
-# How much of a compiler's output an error's text shows; the attribute has all of it.
-_SHOWN = 16_000
 _NINJA_FILE = "build.ninja"
 # What a linker calls undefined or wants defined, and what it takes. The first is what
 # `forwarders.refusing_flags` makes of a name.
@@ -121,15 +119,6 @@ def write_files(directory: Path, files: Mapping[str, bytes | str]) -> None:
         # Names that are no valid UTF-8 reach Python as lone surrogates; they go back as they came.
         data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
         path.write_bytes(data)
-
-
-def shortened(output: str) -> str:
-    """Return a tool's output as an error's text shows it: of a very long one, both ends."""
-    half = _SHOWN // 2
-    left_out = len(output) - 2 * half
-    if left_out <= 0:
-        return output
-    return f"{output[:half]}\n... ({left_out} characters left out) ...\n{output[-half:]}"
 
 
 def _hints(command: str, printed: str) -> list[str]:

@@ -15,10 +15,9 @@ from ..cache.store import Cache
 from ..config import build_environment
 from ..cuda.nvrtc import line_directive
 from ..cuda.options import preprocessor_flags
-from ..errors import BuildError
+from ..errors import BuildError, shortened
 from ..host import process
 from ..host import units as host_unit
-from ..host.build import shortened
 from ..host.include_scan import looked_for
 from ..host.inputs import Inputs, parse_depfile
 from ..host.tools import native_cpu
