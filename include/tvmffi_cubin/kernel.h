@@ -30,8 +30,8 @@ struct __attribute__((visibility("default"))) LoadedImage : Library {
 
 /// One kernel; movable. It keeps its image loaded, so it may outlive the CubinModule.
 ///
-/// Any thread may launch it, at the same time as others. Dynamic shared memory above 48 KB and
-/// clusters of more than 8 blocks are opted into by themselves, up to what the launch's device has.
+/// Any thread may launch it, at the same time as others. The kernel is opted in to all the
+/// dynamic shared memory that the launch's device has, and to clusters of more than 8 blocks.
 ///
 /// Every Launch returns at once, with the driver's own answer for CheckDriver; of a refused launch
 /// that says which limit it goes over.

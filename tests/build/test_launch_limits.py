@@ -1,4 +1,4 @@
-"""Limits that are told before the driver is asked to launch, in the device's own figures."""
+"""Which limit a launch goes over that the driver refuses, in the device's own figures."""
 
 import re
 

@@ -79,7 +79,9 @@ def test_template_instances_and_overloads_have_types_of_their_own(ops, driver_st
 # Refusals
 
 
-@pytest.mark.parametrize("source", ["// nothing", "void k(float* x) { x[0] = 1; }"])
+@pytest.mark.parametrize(
+    "source", ["// nothing", "void k(float* x) { x[0] = 1; }", "#include <cuda_fp16.h>"]
+)
 def test_a_source_of_which_nothing_would_be_exported_is_refused(source):
     with pytest.raises(ValueError, match="empty: mark a kernel with __global__, .*functions="):
         tc.load_inline("empty", source, arch="sm_90")

@@ -140,6 +140,18 @@ def test_args_give_what_callers_do_not_pass(image, driver_stub, kernel, value, e
     assert bytes(launch.params[0]) == expected
 
 
+def test_constants_that_are_equal_in_python_keep_bytes_of_their_own(image, driver_stub):
+    functions = {
+        f"f{i}": tc.Launch(kernel="k4", image=image, grid=1, block=1, args={"arg0": value})
+        for i, value in enumerate((1, 1.0))
+    }
+    mod = tc.load_inline("raw", functions=functions)
+    mod.f0()
+    mod.f1()
+    found = [bytes(launch.params[0]) for launch in driver_stub.launches()]
+    assert found == [struct.pack("i", 1), struct.pack("f", 1)]
+
+
 # Declared parameters against the image
 
 
