@@ -7,6 +7,7 @@ import importlib.util
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,9 +26,10 @@ class Settings(NamedTuple):
     """What a run was asked for, and whether there is a GPU to launch on."""
 
     repeat: int = 3
-    slow: bool = False
     quick: bool = False
     gpu: bool = False
+    # Other checkouts of this project: what they are called, and their folders.
+    also: tuple[tuple[str, str], ...] = ()
 
 
 class Job(NamedTuple):
@@ -59,38 +61,47 @@ class Sample(NamedTuple):
 
 
 class Peer(NamedTuple):
-    """Who is measured, what is timed in a line (`without_gpu`: where there is none), and how."""
+    """Who is measured, what is timed in a line, and how; `path` has another checkout of ours."""
 
     title: str
     what: str
-    without_gpu: str
     run: Callable[..., Any]
+    path: str = ""
 
 
 @dataclass(frozen=True)
 class Section:
     """Tables with their units and the peers that the others are compared with; and what fills them.
 
-    `measure` runs a task in a process of its own, and yields samples as it has them.
+    `measure` runs a task in a process of its own, and yields samples as it has them. Other
+    checkouts are measured as the peers that `also` names.
     """
 
+    name: str
     title: str
     about: str
     tables: dict[str, tuple[str, str]]
     jobs: Callable[[Settings], Iterable[Job]]
     measure: Callable[[Task], Iterable[Sample]]
+    also: tuple[str, ...] = ()
     peers: dict[str, Peer] = field(default_factory=dict)
 
     def peer(
-        self, title: str, what: str, *, without_gpu: str = "", name: str = ""
+        self, title: str, what: str, *, name: str = ""
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Add a function as a peer."""
 
         def add(function: Callable[..., Any]) -> Callable[..., Any]:
-            self.peers[name or function.__name__] = Peer(title, what, without_gpu, function)
+            self.peers[name or function.__name__] = Peer(title, what, function)
             return function
 
         return add
+
+    def add_checkout(self, name: str, path: str) -> None:
+        """Add another checkout's peers."""
+        for own in self.also:
+            peer = self.peers[own]
+            self.peers[f"{own}@{name}"] = peer._replace(title=f"{peer.title}, {name}", path=path)
 
 
 def failure(peer: str, error: Exception) -> Sample:
@@ -159,28 +170,11 @@ def toolkit() -> Path:
     return folder
 
 
-def tvm_ffi_gxx() -> dict[str, list[str]]:
-    """Return the options with which tvm_ffi.cpp builds its own CUBIN launcher by g++.
-
-    Without a toolkit its headers lack `cuda_runtime.h`, for which this package's stands in, and the
-    driver's symbols stay undefined: such a module can be built, not launched.
-    """
-    try:
-        home = toolkit()
-    except Skip:
-        from tvmffi_cubin.cuda.libraries import find_cuda
-        from tvmffi_cubin.host.toolchain import include_dir
-
-        own = include_dir()
-        folders = (own / "tvmffi_cubin" / "compat", find_cuda().require("runtime"), own)
-        return {
-            "extra_include_paths": [str(folder) for folder in folders],
-            "extra_cflags": ["-DTVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API=1"],
-        }
-    return {
-        "extra_include_paths": [str(home / "include")],
-        "extra_ldflags": [f"-L{home / 'lib64'}", "-lcudart"],
-    }
+def settle() -> None:
+    """Wait for headers that are precompiled beside: who edits a source takes longer than that."""
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread():
+            thread.join(60)
 
 
 def module_of(text: str, name: str) -> Any:

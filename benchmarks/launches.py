@@ -13,7 +13,6 @@ import gc
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import bench
@@ -24,8 +23,6 @@ ROUNDS, QUICK_ROUNDS = 60, 5
 # Launches of one turn: fewer than the driver queues (1024), so that none waits for the device.
 CALLS = 500
 N, WRITES = 7, -1
-SPIN_NS = 20_000
-PAIRS = 50
 
 Made = Callable[[int], Callable[[], None]]
 
@@ -104,6 +101,7 @@ def timed(
 
 EMPTY = "launch of an empty kernel"
 LAUNCH = Section(
+    name="launch",
     title="Launch overhead",
     about=(
         f"CPU time to issue an empty kernel with three pointers and an int: {ROUNDS} rounds of "
@@ -145,22 +143,6 @@ def floor(a: Any, b: Any, c: Any) -> tuple[Made, int]:
 def tvmffi_cubin(*arrays: Any) -> Made:
     launch = need("tvmffi_cubin").Launch(grid=1, block=32)
     return calls(ours("shaped", functions={"empty": launch}).empty, *arrays)
-
-
-def of_instances(count: int, *arrays: Any) -> Made:
-    """One function over so many types, of which the arguments fit the last alone."""
-    tc = need("tvmffi_cubin")
-    launches = [tc.Launch(kernel=f"empty<{T}>", grid=1, block=32) for T in sources.TYPES[-count:]]
-    functions = {"empty": tc.Dispatch(launches)}
-    return calls(ours(f"of_{count}", sources.EMPTY_OF_TYPES, functions=functions).empty, *arrays)
-
-
-for _count in (2, 4, 8):
-    LAUNCH.peer(
-        f"tvmffi_cubin, the last of {_count} instances",
-        f"mod.k(a, b, c, n): one function over {_count} dtypes, of which the last fits",
-        name=f"tvmffi_cubin_of_{_count}",
-    )(partial(of_instances, _count))
 
 
 @LAUNCH.peer("tvmffi_cubin, k[grid, block](...)", "mod.k[1, 32](a, b, c, n)")
@@ -242,21 +224,10 @@ def triton(a: Any, b: Any, c: Any) -> Made:
     return lambda n: lambda: kernel[(1,)](a, b, c, n, num_warps=1)
 
 
-@LAUNCH.peer(
-    "torch.cuda._compile_kernel",
-    "kernel(grid=(1, 1, 1), block=(32, 1, 1), args=[a, b, c, n])",
-)
-def torch_kernel(a: Any, b: Any, c: Any) -> Made:
-    torch = need("torch")
-    if not hasattr(torch.cuda, "_compile_kernel"):
-        raise Skip(f"torch {torch.__version__} has no torch.cuda._compile_kernel")
-    kernel = torch.cuda._compile_kernel(sources.EMPTY, "empty")
-    return lambda n: lambda: kernel(grid=(1, 1, 1), block=(32, 1, 1), args=[a, b, c, n])
-
-
 ADD = "launch of a Triton kernel"
 ELEMENTS, BLOCK = 16, 1024
 TRITON = Section(
+    name="triton_launch",
     title="Launch of a Triton kernel",
     about=(
         f"CPU time to issue a vector addition that Triton has compiled: {ROUNDS} rounds of "
@@ -318,6 +289,3 @@ def triton_function(a: Any, b: Any, c: Any) -> Made:
 def triton_compiled(a: Any, b: Any, c: Any) -> Made:
     kernel = kernel_of_triton()[(1,)](a, b, c, ELEMENTS, BLOCK=BLOCK)
     return lambda _: lambda: kernel[(1, 1, 1)](a, b, c, ELEMENTS, BLOCK)
-
-
-SECTIONS = {"launch": LAUNCH, "triton_launch": TRITON}

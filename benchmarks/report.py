@@ -7,12 +7,12 @@ import statistics
 from collections.abc import Iterable
 from typing import Any
 
-from bench import Sample, Section, Settings
+from bench import Sample, Section
 
 Report = dict[str, Any]
 
 
-def section(about: Section, samples: Iterable[Sample], settings: Settings) -> dict[str, Any]:
+def section(about: Section, samples: Iterable[Sample]) -> dict[str, Any]:
     """Return a section's samples as JSON values: table, peer, case, values."""
     tables: dict[str, Any] = {}
     left_out: dict[str, list[str]] = {}
@@ -31,8 +31,7 @@ def section(about: Section, samples: Iterable[Sample], settings: Settings) -> di
         table = tables.setdefault(
             sample.table, {"unit": unit, "reference": about.peers[reference].title, "peers": {}}
         )
-        what = peer.what if settings.gpu else peer.without_gpu or peer.what
-        row = table["peers"].setdefault(title, {"what": what, "cases": {}})
+        row = table["peers"].setdefault(title, {"what": peer.what, "cases": {}})
         row["cases"].setdefault(sample.case, []).extend(sample.values)
     values = {"title": about.title, "about": about.about, "tables": tables}
     return {**values, "left_out": left_out, "failed": failed}

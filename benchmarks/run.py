@@ -1,6 +1,7 @@
 """Measures this package and its peers side by side, prints tables as Markdown, writes JSON.
 
     python benchmarks/run.py [--only launch,cold,...] [--json FILE] [--update docs/benchmarks.md]
+    python benchmarks/run.py --only hit,cold --also before=CHECKOUT
 
 Each measurement is a process of its own with caches of the run's; the peers take turns in several
 rounds, so that a noisy machine is noisy for all. What is not installed, or cannot run here, is left
@@ -12,7 +13,6 @@ from __future__ import annotations
 import argparse
 import compileall
 import datetime
-import importlib
 import importlib.util
 import json
 import os
@@ -26,15 +26,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import builds
+import cold
+import launches
 import machine
 import report
-from bench import Job, Sample, Section, Settings, Skip, Task, failure
+from bench import Job, Sample, Settings, Skip, Task, failure
 
-# By name, the file that each is in.
 SECTIONS = {
-    **dict.fromkeys(("launch", "triton_launch"), "launches"),
-    "cold": "cold",
-    **dict.fromkeys(("hit", "mixed_build", "modules", "headers"), "builds"),
+    section.name: section
+    for section in (
+        *(launches.LAUNCH, launches.TRITON, cold.COLD),
+        *(builds.HITS, builds.MODULES, builds.HEADERS),
+    )
 }
 OURS = "tvmffi_cubin"
 MARK = "RESULT "
@@ -54,16 +58,11 @@ CACHES = (
 TOOLKIT = Path("/usr/local/cuda")
 
 
-def load(name: str) -> Section:
-    """Return a section."""
-    section = importlib.import_module(SECTIONS[name]).SECTIONS[name]
-    assert isinstance(section, Section)
-    return section
-
-
-def environment(folder: Path) -> dict[str, str]:
-    """Return the environment of a child whose caches lie in `folder`."""
+def environment(folder: Path, path: str) -> dict[str, str]:
+    """Return the environment of a child whose caches lie in `folder`, and modules in `path`."""
     values = dict(os.environ)
+    if path:
+        values["PYTHONPATH"] = os.pathsep.join(filter(None, (path, values.get("PYTHONPATH"))))
     for name in CACHES:
         values[name] = str(folder / name.lower())
         (folder / name.lower()).mkdir(parents=True, exist_ok=True)
@@ -79,7 +78,7 @@ def environment(folder: Path) -> dict[str, str]:
 def child(name: str, task: Task) -> None:
     """Run a task in this process; print a line for each sample, or why there is none."""
     try:
-        for sample in load(name).measure(task):
+        for sample in SECTIONS[name].measure(task):
             print(MARK + json.dumps(sample), flush=True)
     except Skip as skip:
         print(MARK + json.dumps(Sample(task.peer, reason=str(skip))), flush=True)
@@ -88,11 +87,11 @@ def child(name: str, task: Task) -> None:
         print(MARK + json.dumps(failure(task.peer, error)), flush=True)
 
 
-def run(name: str, task: Task, folder: Path, **variables: str) -> Iterator[Sample]:
+def run(name: str, task: Task, folder: Path, path: str = "") -> Iterator[Sample]:
     """Run a task in a fresh process; one that dies has samples up to there."""
     process = subprocess.Popen(
         [sys.executable, __file__, "--child", json.dumps([name, *task])],
-        env={**environment(folder), **variables},
+        env=environment(folder, path),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -141,16 +140,18 @@ def measure(name: str, settings: Settings, folder: Path) -> list[Sample]:
     given_up: set[Job] = set()
     # Sources differ from run to run too: the driver has a disk cache that is not in the folder.
     salt = int(time.time()) % 100_000 * 1000
-    jobs = list(load(name).jobs(settings))
+    jobs = list(SECTIONS[name].jobs(settings))
     # And from peer to peer: NVRTC's own disk cache would give one what another has compiled.
     peers = list(dict.fromkeys(job.peer for job in jobs))
+    paths = {peer: about.path for peer, about in SECTIONS[name].peers.items()}
     for number in range(settings.repeat):
         for job in turns(jobs, number):
             if job in given_up or (job.rare and number >= max(1, settings.repeat // 3)):
                 continue
             own = salt + number * len(peers) + peers.index(job.peer)
             start = time.monotonic()
-            samples = list(run(name, Task(job.peer, job.argument, own, settings), folder))
+            task = Task(job.peer, job.argument, own, settings)
+            samples = list(run(name, task, folder / job.peer, paths.get(job.peer, "")))
             found += samples
             reasons = "; ".join(f"{x.peer} left out: {x.reason}" for x in samples if x.reason)
             if not any(sample.values for sample in samples):
@@ -168,16 +169,18 @@ def run_all(options: argparse.Namespace) -> dict[str, Any]:
     start = time.monotonic()
     facts = machine.facts()
     repeat = options.repeat or (1 if options.quick else 3)
-    settings = Settings(repeat, options.slow, options.quick, bool(facts["gpu"]))
+    settings = Settings(repeat, options.quick, bool(facts["gpu"]), tuple(options.also))
+    add_checkouts(settings)
     # As pip does when it installs a package; the peers have theirs.
     found = importlib.util.find_spec(OURS)
-    for folder in (found and found.submodule_search_locations) or ():
+    folders = (found and found.submodule_search_locations) or []
+    for folder in (*folders, *(Path(path, OURS) for _, path in options.also)):
         compileall.compile_dir(folder, quiet=2)
     sections = {}
     with tempfile.TemporaryDirectory(prefix="tvmffi-cubin-benchmark-") as caches:
         for name in options.only:
             samples = measure(name, settings, Path(caches))
-            sections[name] = report.section(load(name), samples, settings)
+            sections[name] = report.section(SECTIONS[name], samples)
     return {
         "date": datetime.date.today().isoformat(),
         "seconds": round(time.monotonic() - start),
@@ -185,6 +188,12 @@ def run_all(options: argparse.Namespace) -> dict[str, Any]:
         "machine": facts,
         "sections": sections,
     }
+
+
+def add_checkouts(settings: Settings) -> None:
+    for section in SECTIONS.values():
+        for name, path in settings.also:
+            section.add_checkout(name, path)
 
 
 def names(text: str) -> list[str]:
@@ -204,7 +213,14 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--only", type=names, default=list(SECTIONS), metavar="SECTION,...")
     parser.add_argument("--json", default="benchmark.json", help="where to write all samples")
     parser.add_argument("--repeat", type=int, help="rounds (3); expensive peers take a third")
-    parser.add_argument("--slow", action="store_true", help="also what takes minutes")
+    parser.add_argument(
+        "--also",
+        type=lambda text: text.split("=", 1),
+        action="append",
+        default=[],
+        metavar="NAME=CHECKOUT",
+        help="another checkout of this project, in turns with this one in hit and cold",
+    )
     parser.add_argument("--quick", action="store_true", help="one round of the smallest cases")
     parser.add_argument("--update", type=Path, metavar="PAGE", help="put the tables into a page")
     parser.add_argument("--from", dest="source", type=Path, metavar="FILE", help="measured before")
@@ -216,8 +232,10 @@ def main() -> int:
     """Measure, write, print; 1 where this package failed."""
     options = parse()
     if options.child:
-        name, peer, argument, salt, settings = options.child
-        child(name, Task(peer, argument, salt, Settings(*settings)))
+        name, peer, argument, salt, values = options.child
+        settings = Settings(*values)
+        add_checkouts(settings)
+        child(name, Task(peer, argument, salt, settings))
         return 0
     if options.source:
         result = json.loads(options.source.read_text(encoding="utf-8"))

@@ -10,12 +10,13 @@ extern "C" __global__ void axpy(const float* x, float* y, int n) {
   if (i < n && i != -SALT) y[i] += 2.0f * x[i];
 }
 """
-# The host side of AXPY for compilers that take both in one text (nvcc).
+# The same with its host side in one text, as people write it for nvcc; either side has a salt.
 AXPY_MIXED = (
     AXPY
     + r"""
 void axpy_host(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
   int n = x.size(0);
+  TVM_FFI_ICHECK_NE(n, -SALT_OF_HOST);
   cudaStream_t stream = static_cast<cudaStream_t>(
       TVMFFIEnvGetStream(x.device().device_type, x.device().device_id));
   axpy<<<(n + 255) / 256, 256, 0, stream>>>(static_cast<float*>(x.data_ptr()),
@@ -62,13 +63,6 @@ extern "C" __global__ void empty(const float* a, const float* b, float* c, int n
   if (n == -1) c[0] = a[0] + b[0];
 }
 """
-# The empty kernel, of which one function is made over several types; float is the last.
-EMPTY_OF_TYPES = r"""
-template <class T> __global__ void empty(const T* a, const T* b, T* c, int n) {
-  if (n == -1) c[0] = a[0] + b[0];
-}
-"""
-TYPES = ("double", "int", "int64_t", "int16_t", "int8_t", "uint8_t", "uint16_t", "float")
 EMPTY_TRITON = """
 import triton
 import triton.language as tl
@@ -159,96 +153,6 @@ extern "C" __global__ void scale(int* x, int n) {
   if (i < n) x[i] = value;
 }
 """,
-}
-# Kernels and host functions in one text, as people write them for nvcc; either side has a salt.
-_STREAM = r"""
-static cudaStream_t stream_of(tvm::ffi::TensorView x) {
-  DLDevice device = x.device();
-  return static_cast<cudaStream_t>(TVMFFIEnvGetStream(device.device_type, device.device_id));
-}
-"""
-_VECTOR = r"""
-__global__ void add_kernel(const float* x, const float* y, float* z, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n && i != -SALT) z[i] = x[i] + y[i];
-}
-
-void add(tvm::ffi::TensorView x, tvm::ffi::TensorView y, tvm::ffi::TensorView z) {
-  int n = x.numel();
-  TVM_FFI_ICHECK_NE(n, -SALT_OF_HOST);
-  add_kernel<<<(n + 255) / 256, 256, 0, stream_of(x)>>>(
-      static_cast<const float*>(x.data_ptr()), static_cast<const float*>(y.data_ptr()),
-      static_cast<float*>(z.data_ptr()), n);
-}
-"""
-_TEMPLATES = r"""
-template <typename T, int kPerThread>
-__global__ void scale_kernel(const T* x, T* y, T by, int n) {
-  int first = (blockIdx.x * blockDim.x + threadIdx.x) * kPerThread;
-#pragma unroll
-  for (int i = first; i < first + kPerThread; ++i)
-    if (i < n && i != -SALT) y[i] = by * x[i];
-}
-
-template <typename T, int kPerThread>
-static void launch(tvm::ffi::TensorView x, tvm::ffi::TensorView y, double by) {
-  const int n = x.numel(), threads = 256, blocks = (n + threads * kPerThread - 1) /
-                                                   (threads * kPerThread);
-  scale_kernel<T, kPerThread><<<blocks, threads, 0, stream_of(x)>>>(
-      static_cast<const T*>(x.data_ptr()), static_cast<T*>(y.data_ptr()), static_cast<T>(by), n);
-}
-
-template <typename T>
-static void dispatch(tvm::ffi::TensorView x, tvm::ffi::TensorView y, double by) {
-  if (x.numel() > 4096) return launch<T, 4>(x, y, by);
-  launch<T, 1>(x, y, by);
-}
-
-void scale(tvm::ffi::TensorView x, tvm::ffi::TensorView y, double by) {
-  TVM_FFI_ICHECK_NE(x.numel(), -SALT_OF_HOST);
-  DLDataType type = x.dtype();
-  if (type.code == kDLFloat && type.bits == 32) return dispatch<float>(x, y, by);
-  if (type.code == kDLFloat && type.bits == 64) return dispatch<double>(x, y, by);
-  if (type.code == kDLInt && type.bits == 32) return dispatch<int>(x, y, by);
-  TVM_FFI_THROW(TypeError) << "scale takes float32, float64 and int32";
-}
-"""
-_HALF = r"""
-#include <cuda_fp16.h>
-
-constexpr int kThreads = 256;
-
-__device__ float warp_sum(float value) {
-  for (int offset = 16; offset > 0; offset /= 2) value += __shfl_down_sync(~0u, value, offset);
-  return value;
-}
-
-__global__ void row_sum_kernel(const __half* x, float* y, int columns) {
-  __shared__ float partial[kThreads / 32];
-  float sum = 0;
-  for (int i = threadIdx.x; i < columns; i += kThreads)
-    if (i != -SALT) sum += __half2float(x[blockIdx.x * columns + i]);
-  sum = warp_sum(sum);
-  if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = sum;
-  __syncthreads();
-  if (threadIdx.x < 32) {
-    sum = warp_sum(threadIdx.x < kThreads / 32 ? partial[threadIdx.x] : 0.0f);
-    if (threadIdx.x == 0) y[blockIdx.x] = sum;
-  }
-}
-
-void row_sum(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
-  const int rows = x.size(0), columns = x.size(1);
-  TVM_FFI_ICHECK_NE(rows, -SALT_OF_HOST);
-  row_sum_kernel<<<rows, kThreads, 0, stream_of(x)>>>(
-      static_cast<const __half*>(x.data_ptr()), static_cast<float*>(y.data_ptr()), columns);
-}
-"""
-# By what they are: the host function that is exported, and the text.
-MIXED = {
-    "vector add": ("add", _STREAM + _VECTOR),
-    "templates over dtypes": ("scale", _STREAM + _TEMPLATES),
-    "cuda_fp16.h and shared memory": ("row_sum", _STREAM + _HALF),
 }
 
 
