@@ -161,7 +161,7 @@ def tvmffi_cubin_installed(task: Task) -> tuple[float, ...]:
 
 @peer("tvmffi_cubin, own wrapper", "load_inline(cuda_sources=[kernels, wrapper]), the call, wait")
 def tvmffi_cubin_wrapper(salt: int, gpu: bool) -> Trial:
-    texts = [sources.salted(sources.AXPY, salt), sources.wrapper(["axpy"], salt)]
+    texts = [sources.salted(sources.AXPY, salt), sources.salted(sources.WRAPPER, salt)]
     return ours(texts, "axpy_host", gpu)
 
 
@@ -176,7 +176,7 @@ def gxx(salt: int, gpu: bool) -> Trial:
     made = Path(tempfile.gettempdir(), "wrapper.o")
     command = [os.environ.get("CXX", "c++"), "-std=c++17", "-fPIC", "-O2", "-c", "-x", "c++", "-"]
     command += [*(f"-I{folder}" for folder in folders), "-o", str(made)]
-    text = sources.wrapper(["axpy"], salt).encode()
+    text = sources.salted(sources.WRAPPER, salt).encode()
 
     def run() -> bytes:
         subprocess.run(command, input=text, check=True)
@@ -270,7 +270,7 @@ def tvm_ffi(build: Callable[[Any], Any], gpu: bool) -> Trial:
     "nvrtc_compile, load_inline(cpp_sources=wrapper, embed_cubin), the call, wait",
 )
 def tvm_ffi_gxx(salt: int, gpu: bool) -> Trial:
-    text, source = sources.wrapper(["axpy"], salt), sources.salted(sources.AXPY, salt)
+    text, source = sources.salted(sources.WRAPPER, salt), sources.salted(sources.AXPY, salt)
 
     def build(cpp: Any) -> Any:
         home = bench.toolkit()

@@ -191,9 +191,16 @@ def run_all(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def add_checkouts(settings: Settings) -> None:
+    """Give the sections other checkouts' peers."""
     for section in SECTIONS.values():
         for name, path in settings.also:
             section.add_checkout(name, path)
+
+
+def checkout(text: str) -> tuple[str, str]:
+    """Return the name of another checkout, and its folder."""
+    name, path = text.split("=", 1)
+    return name, str(Path(path).resolve())
 
 
 def names(text: str) -> list[str]:
@@ -215,7 +222,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--repeat", type=int, help="rounds (3); expensive peers take a third")
     parser.add_argument(
         "--also",
-        type=lambda text: text.split("=", 1),
+        type=checkout,
         action="append",
         default=[],
         metavar="NAME=CHECKOUT",

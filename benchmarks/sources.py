@@ -25,16 +25,15 @@ void axpy_host(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
 """
 )
 # As the CUBIN launcher guide writes a wrapper; the image is called `kernels`.
-WRAPPER_HEAD = r"""
+WRAPPER = r"""
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/extra/c_env_api.h>
 #include <tvm/ffi/extra/cuda/cubin_launcher.h>
 #include <tvm/ffi/function.h>
 TVM_FFI_EMBED_CUBIN(kernels);
-"""
-WRAPPER_FUNCTION = r"""
-void NAME_host(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
-  static auto kernel = TVM_FFI_EMBED_CUBIN_GET_KERNEL(kernels, "NAME");
+
+void axpy_host(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
+  static auto kernel = TVM_FFI_EMBED_CUBIN_GET_KERNEL(kernels, "axpy");
   int n = x.size(0);
   void *in = x.data_ptr(), *out = y.data_ptr();
   void* args[] = {&in, &out, &n};
@@ -43,7 +42,8 @@ void NAME_host(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
   TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(
       kernel.Launch(args, tvm::ffi::dim3((n + 255) / 256), tvm::ffi::dim3(256), stream));
 }
-TVM_FFI_DLL_EXPORT_TYPED_FUNC(NAME_host, NAME_host);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(axpy_host, axpy_host);
+// SALT
 """
 # A Triton kernel is Python in a file of its own.
 AXPY_TRITON = """
@@ -159,9 +159,3 @@ extern "C" __global__ void scale(int* x, int n) {
 def salted(text: str, salt: int, host: int = 0) -> str:
     """Return a source with its salt, and one of its host part."""
     return text.replace("SALT_OF_HOST", str(host)).replace("SALT", str(salt))
-
-
-def wrapper(names: list[str], salt: int) -> str:
-    """Return a hand-written wrapper of kernels with axpy's parameters."""
-    functions = "".join(WRAPPER_FUNCTION.replace("NAME", name) for name in names)
-    return f"{WRAPPER_HEAD}{functions}// {salt}\n"

@@ -26,7 +26,7 @@ RUN = ["launch", "triton_launch", "hit", "modules"]
 def result(tmp_path_factory: pytest.TempPathFactory) -> dict:
     """What --quick writes where there is no GPU, as its JSON says it."""
     path = tmp_path_factory.mktemp("benchmarks") / "report.json"
-    options = [f"--only={','.join(RUN)}", f"--json={path}"]
+    options = [f"--only={','.join(RUN)}", f"--json={path}", f"--also=the same={ROOT}"]
     done = subprocess.run(
         [sys.executable, ROOT / "benchmarks" / "run.py", "--quick", *options],
         # On a machine with a GPU the peers would use it; nothing here is about one.
@@ -56,11 +56,19 @@ def test_what_needs_no_gpu_is_measured_without_one(result: dict):
                 assert all(value > 0 for values in row["cases"].values() for value in values)
 
 
+def test_another_checkout_takes_part_in_the_same_run(result: dict):
+    for table in result["sections"]["hit"]["tables"].values():
+        ours, other = table["peers"].values()
+        assert list(table["peers"]) == ["tvmffi_cubin", "tvmffi_cubin, the same"]
+        assert ours["cases"].keys() == other["cases"].keys()
+    counts = result["sections"]["hit"]["tables"]["modules imported"]["peers"]["tvmffi_cubin"]
+    assert counts["cases"]["load_inline, a hit"] < counts["cases"]["load_inline, built"]
+
+
 def test_every_section_has_jobs_for_the_peers_that_it_has():
-    for name in run.SECTIONS:
-        section = run.load(name)
+    for section in run.SECTIONS.values():
         assert {reference for _, reference in section.tables.values()} <= section.peers.keys()
-        for settings in (Settings(), Settings(quick=True), Settings(slow=True, gpu=True)):
+        for settings in (Settings(), Settings(quick=True), Settings(gpu=True)):
             named = {job.peer for job in section.jobs(settings)} - {""}
             assert named <= section.peers.keys()
 
@@ -69,7 +77,7 @@ def test_every_section_has_jobs_for_the_peers_that_it_has():
 
 
 def made(gpu: tuple[str, ...] = ()) -> dict:
-    section = Section("Cold", "About it.", {"time | a": ("ms", "ours")}, list, list)
+    section = Section("cold", "Cold", "About it.", {"time | a": ("ms", "ours")}, list, list)
     for name, title in {"ours": "tvmffi_cubin", "b": "peer <1>", "c": "absent"}.items():
         section.peer(title, f"what {title} does", name=name)(list)
     samples = [
@@ -79,7 +87,7 @@ def made(gpu: tuple[str, ...] = ()) -> dict:
         Sample("ours", "time | a", "again", (0.5,)),
         Sample("c", reason="absent is not installed"),
     ]
-    values = report.section(section, samples, Settings(gpu=True))
+    values = report.section(section, samples)
     facts = {"kind": "a machine", "gpu": list(gpu), "driver": None, "cpu": "a CPU", "load": 0.5}
     facts |= {"compiler": "c++ 1", "nvcc": None, "python": "3.12", "versions": {"torch": "2.0"}}
     return {"date": "2026-11-21", "machine": facts, "sections": {"cold": values}}
