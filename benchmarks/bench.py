@@ -125,9 +125,9 @@ def need(*names: str) -> ModuleType:
         raise Skip(f"{names[-1]} does not import: {error}") from None
 
 
-def need_gpu(gpu: bool, why: str = "nothing can be launched") -> None:
+def need_gpu(gpu: bool) -> None:
     if not gpu:
-        raise Skip(f"no GPU: {why}")
+        raise Skip("no GPU: nothing can be launched")
 
 
 def cuda_core() -> ModuleType:
