@@ -75,7 +75,7 @@ def imported() -> int:
 HITS = Section(
     name="hit",
     title="A cache hit",
-    about="A module with one kernel, built before by another process; tvm-ffi is imported.",
+    about="A module with one kernel, built before by another process; tvm-ffi is imported first.",
     tables={HIT: ("ms", OURS), IMPORTED: ("of this package", OURS)},
     jobs=hit_jobs,
     measure=hits,
