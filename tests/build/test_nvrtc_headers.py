@@ -1,13 +1,15 @@
 """The headers that kernels written for nvcc include compile under NVRTC, ours and CUDA's own."""
 
 import logging
-import string
+import re
+import subprocess
 
 import pytest
 from header_kit import KERNEL, compile_it, includes
 
 from tvmffi_cubin import CompileError, nvrtc
 from tvmffi_cubin.cuda import libraries
+from tvmffi_cubin.host import toolchain
 
 FOLDER = nvrtc.shim_dir()
 SHIMS = sorted(x.name for x in FOLDER.iterdir() if x.is_file() and "integers.h" not in x.name)
@@ -44,11 +46,23 @@ def test_all_of_them_together_compile_in_either_order_without_a_warning(step, ca
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
-def test_macros_of_the_command_line_do_not_change_them():
-    # NVRTC's own declarations have T and other small letters, CUDA's headers have N.
-    letters = string.ascii_uppercase.replace("T", "") + "nmij"
-    own = [x for x in SHIMS if "include_next" not in (FOLDER / x).read_text()]
-    compile_it(includes(own) + KERNEL, options=[f"-D{letter}=1" for letter in letters])
+def test_their_own_names_are_reserved_so_that_no_macro_of_a_user_s_breaks_them():
+    # Read and not compiled: NVRTC looks into a template only where it is used. What the host's
+    # library names, itself reserved where it may, are the standard's own names.
+    no_code = re.compile(r'//.*|"[^"\n]*"|^#(?!define).*|^#define', re.MULTILINE)
+    text = "".join(f"#if __has_include(<{x}>)\n#include <{x}>\n#endif\n" for x in SHIMS)
+    command = [*toolchain.find_host_compiler().command, "-std=c++20", "-E", "-P", "-dD", "-xc++"]
+    host = subprocess.run([*command, "-"], input=text, capture_output=True, text=True, check=True)
+    host = re.sub(r"^#define (\w+).*", r"\1", host.stdout, flags=re.MULTILINE)
+    known = {*re.findall(r"\w\w+", no_code.sub("", host)), "alignas", "asm", "opaque"}
+    known |= {x.removeprefix("is_") for x in known}
+    text = "\n".join(x.read_text() for x in FOLDER.rglob("*") if x.is_file())
+    for parameters in re.findall(r"^#define \w+\((.*?)\)", text, re.MULTILINE):
+        known |= {*re.findall(r"\w\w+", parameters)}
+    # Those of CUDA and our macros; l and ll are pasted to a name, as is what has ## beside it.
+    others = r"ll?\b|CU|CCCL_|cuda|TVMFFI_CUBIN_"
+    words = re.findall(rf"(?<![\w#])(?!{others})[A-Za-z]\w*\b(?!##)", no_code.sub("", text))
+    assert {*words} - known == set()
 
 
 @pytest.mark.parametrize("header", ["assert.h", "device_functions.h", "string.h"])

@@ -4,8 +4,8 @@
 typedef decltype(nullptr) nullptr_t;
 
 typedef struct {
-  alignas(16) long long integer;
-  alignas(16) double real;
+  alignas(16) long long __integer;
+  alignas(16) double __real;
 } max_align_t;
 
 #ifndef offsetof

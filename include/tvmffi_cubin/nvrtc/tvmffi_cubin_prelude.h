@@ -78,28 +78,28 @@ __device__ __forceinline__ void cudaTriggerProgrammaticLaunchCompletion() {
 // The host compiler's functions of bits, which nvcc knows in device code and NVRTC does not.
 #if __cplusplus >= 201402L
 // CUDA's own functions are none of constants.
-#define TVMFFI_CUBIN_BITS(_T, SUFFIX, CUDA_SUFFIX, SIGNED)                        \
-  __host__ __device__ constexpr int __builtin_popcount##SUFFIX(unsigned _T __x) { \
-    if (!__builtin_is_constant_evaluated()) return __popc##CUDA_SUFFIX(__x);      \
-    int __n = 0;                                                                  \
-    for (; __x; __x &= __x - 1) ++__n;                                            \
-    return __n;                                                                   \
-  }                                                                               \
-  __host__ __device__ constexpr int __builtin_ffs##SUFFIX(SIGNED __x) {           \
-    if (!__builtin_is_constant_evaluated()) return __ffs##CUDA_SUFFIX(__x);       \
-    int __n = 1;                                                                  \
-    for (unsigned _T bits = __x; bits; bits >>= 1, ++__n)                         \
-      if (bits & 1) return __n;                                                   \
-    return 0;                                                                     \
-  }                                                                               \
-  __host__ __device__ constexpr int __builtin_ctz##SUFFIX(unsigned _T __x) {      \
-    return __builtin_ffs##SUFFIX(__x) - 1;                                        \
-  }                                                                               \
-  __host__ __device__ constexpr int __builtin_clz##SUFFIX(unsigned _T __x) {      \
-    if (!__builtin_is_constant_evaluated()) return __clz##CUDA_SUFFIX(__x);       \
-    int __n = 8 * sizeof(__x);                                                    \
-    for (; __x; __x >>= 1) --__n;                                                 \
-    return __n;                                                                   \
+#define TVMFFI_CUBIN_BITS(TYPE, SUFFIX, CUDA_SUFFIX, SIGNED)                        \
+  __host__ __device__ constexpr int __builtin_popcount##SUFFIX(unsigned TYPE __x) { \
+    if (!__builtin_is_constant_evaluated()) return __popc##CUDA_SUFFIX(__x);        \
+    int __n = 0;                                                                    \
+    for (; __x; __x &= __x - 1) ++__n;                                              \
+    return __n;                                                                     \
+  }                                                                                 \
+  __host__ __device__ constexpr int __builtin_ffs##SUFFIX(SIGNED __x) {             \
+    if (!__builtin_is_constant_evaluated()) return __ffs##CUDA_SUFFIX(__x);         \
+    int __n = 1;                                                                    \
+    for (unsigned TYPE __bits = __x; __bits; __bits >>= 1, ++__n)                   \
+      if (__bits & 1) return __n;                                                   \
+    return 0;                                                                       \
+  }                                                                                 \
+  __host__ __device__ constexpr int __builtin_ctz##SUFFIX(unsigned TYPE __x) {      \
+    return __builtin_ffs##SUFFIX(__x) - 1;                                          \
+  }                                                                                 \
+  __host__ __device__ constexpr int __builtin_clz##SUFFIX(unsigned TYPE __x) {      \
+    if (!__builtin_is_constant_evaluated()) return __clz##CUDA_SUFFIX(__x);         \
+    int __n = 8 * sizeof(__x);                                                      \
+    for (; __x; __x >>= 1) --__n;                                                   \
+    return __n;                                                                     \
   }
 
 TVMFFI_CUBIN_BITS(int, , , int)
