@@ -7,6 +7,7 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+import pytest
 from processes import in_fork, in_new_process
 from stub.cuda_array import cuda_array
 
@@ -76,6 +77,45 @@ def test_a_child_can_build(driver_stub):
     source = SOURCE + "// in the child"
     path = in_fork(lambda: tc.build_inline("built_by_child", source, arch="sm_90"))
     assert path == tc.build_inline("built_by_child", source, arch="sm_90")
+
+
+FORKED_IN_AN_IMPORT = """
+import importlib, os, signal, sys, threading
+import tvmffi_cubin as tc
+
+name, image = sys.argv[1:]
+begun, forks, forked = threading.Event(), threading.Event(), threading.Event()
+
+class Slow:
+    def find_spec(self, module, path, target=None):
+        if module == f"tvmffi_cubin.{name}" and not begun.is_set():
+            begun.set()
+            forks.wait()
+            forked.wait(0.3)  # in vain where a fork waits for this import
+
+def call(x):
+    tc.load_inline(name, embed_cubin=image, functions={"k": tc.Launch(grid=x, block=1)})
+
+sys.meta_path.insert(0, Slow())
+os.register_at_fork(before=forks.set, after_in_parent=forked.set)
+thread = threading.Thread(target=call, args=(1,))
+thread.start()
+begun.wait(20)
+if os.fork() == 0:
+    signal.alarm(10)  # ends a child that hangs
+    call(2)
+    os._exit(0)
+thread.join()
+print(os.wait()[1])
+"""
+
+
+@pytest.mark.parametrize("name", ["inline.build", "inline.assemble", "host.build", "module"])
+def test_a_child_forked_while_another_thread_imports_does_not_wait_for_that(name, tmp_path):
+    image = tmp_path / "kernels.cubin"
+    image.write_bytes(tc.nvrtc.compile(SOURCE, arch="sm_90").image)
+    tc.build_inline("forked", embed_cubin=image, functions=FUNCTIONS)  # so that the tools are known
+    assert in_new_process(FORKED_IN_AN_IMPORT, name, str(image)) == "0"
 
 
 def launch_in_spawned(path: str, driver: str) -> list[object]:

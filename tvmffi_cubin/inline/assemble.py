@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..device.compile import compile_device
+from ..host import launcher
 from ..host.inputs import Inputs, joined
 from ..host.process import Later
 from ..sources.facts import read
 from ..sources.sort import sort_sources
 from ..sources.source import DEVICE_IMAGE
-from .pipeline import Build
+from .pipeline import Build, importing
 from .request import Request
 
 if TYPE_CHECKING:
@@ -42,18 +43,20 @@ def make(wanted: Build, folder: Path) -> Product:
     device = None
     if sources.device and not sources.mixed:
         device = Later(partial(compile_device, request, sources.device, archs))
-    # While NVRTC works, which needs no Python, the stages after it are imported, and the launcher's
-    # own object, which does not depend on the kernels, is compiled where that was never done.
-    from ..host import launcher
-
+    # While NVRTC works, which needs no Python, the launcher's own object, which does not depend on
+    # the kernels, is compiled where that was never done, and the stages after it are imported.
     generates = not sources.has_host or any(export.launches for export in request.functions or ())
     generates = generates or bool(request.bound_params)
     body = Later(partial(launcher.obtain, cache, tools)) if generates else None
-    from ..device.image import given_images
-    from ..functions import exports
-    from ..host.build import Assembling
-    from .job import Job, assembled
+    with importing:
+        from ..device.image import given_images
+        from ..functions import exports
+        from ..host.build import Assembling
+        from ..kernels import nv_info  # noqa: F401  which reads the image in another thread
+        from .job import Job, assembled
 
+        if sources.mixed:
+            from .mixed import compile_mixed
     begun: contextlib.AbstractContextManager[Assembling | None] = contextlib.nullcontext()
     if body and not (sources.has_host or request.host_flags):
         begun = Assembling(assembled(request, tools, body.result()), folder)
@@ -61,8 +64,6 @@ def make(wanted: Build, folder: Path) -> Product:
         given = given_images(request, archs)
         mixed = None
         if sources.mixed:
-            from .mixed import compile_mixed
-
             mixed = compile_mixed(wanted, sources, given)
         own = mixed.images if mixed else {DEVICE_IMAGE: device.result()} if device else {}
         images = (*(image._replace(name=name) for name, image in own.items()), *given)
@@ -106,9 +107,9 @@ def _build(
     if assembling is not None:
         assembling.assemble(files)
     else:
-        from ..host import precompiled
-        from .headers import HeaderSearch
-
+        with importing:
+            from ..host import precompiled
+            from .headers import HeaderSearch
         listed = precompiled.run(
             job.steps(units, objects),
             folder,

@@ -11,11 +11,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..cache import history, publish  # noqa: F401  publish is what the store then uses
 from ..cache.entry import Entry, Product
 from ..cache.info import seen
 from ..cache.store import NOTHING
+from ..cuda import program
 from ..errors import ToolchainError
-from .pipeline import Missed
+from .pipeline import Missed, importing
 from .tools import TOOLS
 
 PATIENCE = 1.0
@@ -36,12 +38,8 @@ def build(missed: Missed, is_loaded: bool) -> Entry:
             f"{tools.missing}. The cache has nothing of the same by other tools: {reason}"
         )
     if tools.cuda is not None and request.is_compiled:
-        from ..cuda import program
-
         # It takes as long as the imports of a build; who needs it waits, and says what fails.
         program.prepare(tools.cuda.nvrtc)
-    from ..cache import history
-
     built_now = history.Built.of(key, TOOLS)
     if reason == NOTHING and cache.mode == "off":
         reason = "TVMFFI_CUBIN_CACHE=off: nothing is looked up"
@@ -54,8 +52,9 @@ def build(missed: Missed, is_loaded: bool) -> Entry:
     def make_product(folder: Path) -> Product:
         nonlocal is_begun
         is_begun = True
-        from ..host import process
-        from .assemble import make
+        with importing:
+            from ..host import process
+            from .assemble import make
 
         # tvm-ffi's own imports take as long as all else in the first build of a process.
         loader = _import_loader if is_loaded else None
@@ -96,5 +95,5 @@ def _said(name: str) -> Iterator[None]:
 
 def _import_loader() -> None:
     # What fails here fails when the module is loaded, and is said then.
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(Exception), importing:
         importlib.import_module("tvmffi_cubin.module")

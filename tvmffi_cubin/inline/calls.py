@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .options import FileOptions, TextOptions, Texts, paths, spelled_out
-from .pipeline import obtain
+from .pipeline import importing, obtain
 from .request import Request, make_request
 
 if TYPE_CHECKING:
@@ -256,8 +256,8 @@ def _loaded(
     request: Request, directory: Any, torch_library: str | None, keep_module_alive: bool
 ) -> Module:
     so, target = _build(request, None, directory, is_loaded=True)
-    from ..module import load_module
-
+    with importing:
+        from ..module import load_module
     module = load_module(so, torch_library=torch_library, keep_module_alive=keep_module_alive)
     if request.image_files:
         from .image_files import set_files

@@ -17,6 +17,7 @@ from ..host import steps, toolchain
 from ..host.steps import Step
 from ..launches import SCHEMA
 from ..sources.sort import Sources
+from .pipeline import importing
 from .request import Request
 from .tools import Toolset
 
@@ -73,8 +74,8 @@ class Job(NamedTuple):
                 plan.close()
             add(_MODULE, plan.finished(*sections, manifest_text(_MANIFEST, said)))
         if self.sources.has_host:
-            from .host_units import host_units
-
+            with importing:
+                from .host_units import host_units
             more_files, more_units = host_units(self)
             return {**files, **more_files}, [*units, *more_units]
         return files, units

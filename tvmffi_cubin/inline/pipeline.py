@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import threading
 import time
 from typing import NamedTuple
 
@@ -16,6 +18,17 @@ from .request import Request
 from .tools import TOOLS, Toolset, find_tools, module_key
 
 _logger = logging.getLogger("tvmffi_cubin")
+
+importing = threading.RLock()
+"""Held while a call imports what it needs, and by forks.
+
+In a child, what another thread of its parent was importing would stay locked for ever.
+"""
+os.register_at_fork(
+    before=importing.acquire,
+    after_in_parent=importing.release,
+    after_in_child=importing.release,
+)
 
 
 class Build(NamedTuple):
@@ -50,7 +63,8 @@ def obtain(request: Request, *, is_loaded: bool = False) -> Entry:
     if isinstance(by_nvcc, Entry):
         return by_nvcc
     # What builds is imported where something is built, and nowhere else.
-    from .build import build
+    with importing:
+        from .build import build
 
     try:
         return build(found, is_loaded)
@@ -84,11 +98,12 @@ def _look_up(request: Request) -> Entry | Missed:
     archs = _resolve_archs(request)
     # Of PTX that is assembled without an architecture, the text is embedded, too.
     is_fat = request.needs_arch if len(archs) > 1 else request.assembles and not archs
-    tools = find_tools(
-        needs_cuda=request.needs_cuda,
-        needs_fatbin=is_fat,
-        nvcc_flags=request.cuda_cflags if request.is_by_nvcc else None,
-    )
+    with importing:
+        tools = find_tools(
+            needs_cuda=request.needs_cuda,
+            needs_fatbin=is_fat,
+            nvcc_flags=request.cuda_cflags if request.is_by_nvcc else None,
+        )
     key = module_key(request, archs, tools)
     cache = store.default(tools.roots)
     found, why = cache.find(key.hexdigest()), ""
