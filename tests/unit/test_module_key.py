@@ -52,6 +52,7 @@ def made_tools(folder: Path, **changes: object) -> Toolset:
         "package_identity": "9" * 64,
         "include": folder / "include",
         "cuda": made_cuda(folder),
+        "cuda_identity": "nvrtc 12",
     }
     return Toolset(**{**fields, **changes})
 
@@ -170,7 +171,7 @@ def test_every_field_of_a_launch_is_in_the_key(field, tools):
         {"compiler": HostCompiler(Path("/g++"), ("-m64",))},
         {"tvm_ffi_identity": "e" * 64},
         {"package_identity": "8" * 64},
-        {"cuda": None},
+        {"cuda_identity": "nvrtc 13"},
         {"nvfatbin": "nvfatbin 13"},
     ],
     ids=str,

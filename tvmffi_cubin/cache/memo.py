@@ -22,18 +22,17 @@ def remember(
     compute: Callable[[], str],
     *,
     what: str = "",
-    stamps: str | None = None,
+    also: str = "",
 ) -> str:
     """Return `compute()`'s answer about files, from memory or disk while they are unchanged.
 
     Unchanged means: the same paths lead to the same inodes, sizes, modification and change times.
-    `what` tells several questions about the same files apart; `stamps` are those of the files, a
-    line each, where the answer is to be that of an earlier moment. An OSError where a file is
-    missing.
+    `what` tells several questions about the same files apart; `also` has the stamps, a line each,
+    that further files had at some moment. An OSError where a file is missing.
     """
     paths = [files] if isinstance(files, (str, os.PathLike)) else files
     names = "\0".join(map(_absolute, paths))
-    stamp = _digest(_stamps(names) if stamps is None else stamps)
+    stamp = _digest(_stamps(names) + also)
     known = _answers.get((what, names))
     if known is None or known[0] != stamp:
         # That nobody else may write there is seen to by the look-up that follows.
@@ -43,7 +42,7 @@ def remember(
         known = next((tuple(row) for row in written if row[0] == stamp), None)
         if known is None:
             known = stamp, compute()
-            now = _stamps(names)
+            now = _stamps(names) + also
             if _digest(now) != stamp:
                 return known[1]
             # What may change and keep its stamp is not written down.

@@ -46,9 +46,9 @@ class Cuda(NamedTuple):
 
     def identity(self, part: str) -> str:
         """Return the build of a library, the same text on every machine."""
-        path = self.parts[part]
-        info = os.stat(path)
-        return f"{part} {self.major}{_build(path, info.st_mtime_ns, info.st_size)}"
+        found = build_id(self.parts[part])
+        build = f", build {found}" if found else f" of {os.path.getsize(self.parts[part])} bytes"
+        return f"{part} {self.major}{build}"
 
     @property
     def roots(self) -> dict[str, str]:
@@ -64,13 +64,6 @@ class Cuda(NamedTuple):
     def wheels(self) -> dict[str, str]:
         """The names of the wheels that bring the parts."""
         return {part: wheel for part, (wheel, *_) in _places(self.major).items()}
-
-
-@lru_cache
-def _build(path: str, _mtime_ns: int, size: int) -> str:
-    """Return the build of a library that has these stamps."""
-    found = build_id(path)
-    return f", build {found}" if found else f" of {size} bytes"
 
 
 @cache

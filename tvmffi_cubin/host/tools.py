@@ -38,13 +38,14 @@ class HostTools(NamedTuple):
 def identify(
     compiler: HostCompiler,
     *,
-    more: Callable[[], str] = str,
+    more: Callable[[], Iterable[str]] = tuple,
     files: Sequence[str | os.PathLike[str]] = (),
-) -> tuple[HostTools, str]:
+    also: str = "",
+) -> tuple[HostTools, list[str]]:
     """Return what tools are, from memory or disk while their programs are unchanged.
 
-    `more` gives a text about further `files`, remembered with them; it is called while the compiler
-    answers.
+    `more` gives texts about further `files`, remembered with them; it is called while the compiler
+    answers. `also` is that of `memo.remember`.
     """
     programs = [toolchain.on_path(name) for name in ("as", "ld")]
     known = (*compiler.files, *filter(None, programs), *files)
@@ -55,12 +56,12 @@ def identify(
         identity = Later(lambda: _compiler_identity(compiler))
         described = more()
         assembler, linker = ("" if x is None else identity_of(x) for x in programs)
-        return _SEPARATOR.join((identity.result(), assembler, linker, described))
+        return _SEPARATOR.join((identity.result(), assembler, linker, *described))
 
     what = _SEPARATOR.join(("host tools", *compiler.command))
-    text = memo.remember(known, ask, what=what) if known else ask()
-    *texts, described = text.split(_SEPARATOR)
-    return HostTools(*texts), described
+    text = memo.remember(known, ask, what=what, also=also) if known else ask()
+    first, assembler, linker, *described = text.split(_SEPARATOR)
+    return HostTools(first, assembler, linker), described
 
 
 def identity_of(path: Path) -> str:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import config
-from ..cache import memo
 from ..cache.files import ABSENT, file_digest, stamp_of
 from ..cache.key import Key
 from ..config import compiler_environment
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
 TOOLS = frozenset(("assembler", "cuda", "host_compiler", "linker", "nvcc", "nvfatbin"))
 """The fields of a key that say by which tools something is built, and not what."""
-_LIBRARIES = ("nvrtc", "nvjitlink")
 
 
 class Toolset(NamedTuple):
@@ -42,6 +40,7 @@ class Toolset(NamedTuple):
     package_identity: str
     include: Path
     cuda: Cuda | None = None
+    cuda_identity: str = ""
     nvfatbin: str = ""  # the build of nvFatbin where that is used, which torch does not bring
     nvcc: Nvcc | None = None
     missing: ToolchainError | None = None  # why nothing can be built; the cache may be of use
@@ -87,18 +86,11 @@ class Toolset(NamedTuple):
             "CXX": "\n".join(self.compiler.options),
             "tvm_ffi": self.tvm_ffi_identity,
             "own_files": self.package_identity,
-            "cuda": self._cuda_identity,
+            "cuda": self.cuda_identity,
         }
         if self.nvcc is not None:
             identities["nvcc"] = "\n".join((self.nvcc.identity, self.nvcc.host))
         return identities
-
-    @property
-    def _cuda_identity(self) -> str:
-        cuda = self.cuda
-        if cuda is None:
-            return ""
-        return "\n".join(cuda.identity(x) for x in _LIBRARIES if x in cuda.parts)
 
     @property
     def versions(self) -> dict[str, str]:
@@ -129,35 +121,44 @@ def find_tools(
     """
     compiler = toolchain.find_host_compiler()
     paths = toolchain.tvm_ffi_paths()
-    cuda, nvfatbin, nvcc, missing = None, "", None, None
+    cuda, nvcc, missing = None, None, None
+    parts: list[str] = []  # of CUDA's, what makes something
     try:
         cuda = libraries.find_cuda() if needs_cuda else None
-        if cuda is not None and needs_fatbin:
-            cuda.require("nvfatbin")
-            nvfatbin = cuda.identity("nvfatbin")
+        if cuda is not None:
+            parts = [x for x in ("nvrtc", "nvjitlink") if x in cuda.parts]
+            if needs_fatbin:
+                cuda.require("nvfatbin")
+                parts.append("nvfatbin")
         nvcc = None if nvcc_flags is None else _find_nvcc(nvcc_flags)
     except ToolchainError as error:
         missing = error
 
-    def describe() -> str:
-        if cuda is not None:
-            # Who has not asked before has built nothing: NVRTC starts meanwhile.
-            from ..cuda import program
+    files = [str(paths.library), *(cuda.parts[x] for x in parts if cuda)]
 
-            program.prepare(cuda.nvrtc)
-        package_identity()  # while the compiler answers
-        return identity_of(paths.library)
+    def describe() -> tuple[str, ...]:
+        if cuda is None:
+            return identity_of(paths.library), _package_digest()
+        # Who has not asked before has built nothing: NVRTC starts meanwhile.
+        from ..cuda import program
 
-    host, tvm_ffi = identify(compiler, more=describe, files=(paths.library,))
+        program.prepare(cuda.nvrtc)
+        return identity_of(paths.library), _package_digest(), *map(cuda.identity, parts)
+
+    stamps = "".join(f"\n{stamp}" for stamp in _imported.values())
+    host, known = identify(compiler, more=describe, files=files, also=stamps)
+    tvm_ffi, package, *texts = known
+    of_cuda = dict(zip(parts, texts, strict=True))
     return Toolset(
         compiler=compiler,
         host=host,
         tvm_ffi=paths,
         tvm_ffi_identity=tvm_ffi,
-        package_identity=package_identity(),
+        package_identity=package,
         include=toolchain.include_dir(),
         cuda=cuda,
-        nvfatbin=nvfatbin,
+        nvfatbin=of_cuda.pop("nvfatbin", ""),
+        cuda_identity="\n".join(of_cuda.values()),
         nvcc=nvcc,
         missing=missing,
     )
@@ -226,17 +227,12 @@ def _stamp(path: str) -> str:
 _imported = _look()
 
 
-def _digest() -> str:
-    names = [path.removeprefix(os.path.dirname(_ROOT)) for path in _imported]
-    digests = list(map(file_digest, _imported))
-    return Key("package").add("names", names).add("files", digests).hexdigest()
-
-
 @cache
-def package_identity() -> str:
-    """Return the digest of the package's files; raises OSError."""
-    stamps = "\n".join(_imported.values())
-    return memo.remember(list(_imported), _digest, what="package", stamps=stamps)
+def _package_digest() -> str:
+    """Return the digest of the package's files; of none that changed before it; raises OSError."""
+    names = [path.removeprefix(os.path.dirname(_ROOT)) for path in _imported]
+    key = Key("package").add("names", names).add("files", list(map(file_digest, _imported)))
+    return key.add("changed", "" if _look() == _imported else os.urandom(8)).hexdigest()
 
 
 def package_change() -> str:
