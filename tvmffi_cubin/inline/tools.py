@@ -145,8 +145,7 @@ def find_tools(
         program.prepare(cuda.nvrtc)
         return identity_of(paths.library), _package_digest(), *map(cuda.identity, parts)
 
-    stamps = "".join(f"\n{stamp}" for stamp in _imported.values())
-    host, known = identify(compiler, more=describe, files=files, also=stamps)
+    host, known = identify(compiler, more=describe, files=files, also=_stamps)
     tvm_ffi, package, *texts = known
     of_cuda = dict(zip(parts, texts, strict=True))
     return Toolset(
@@ -225,6 +224,7 @@ def _stamp(path: str) -> str:
 
 # When it is imported: the code in memory is what generates.
 _imported = _look()
+_stamps = "".join(f"\n{stamp}" for stamp in _imported.values())
 
 
 @cache
