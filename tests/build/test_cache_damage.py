@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from processes import in_fork
 
-from tvmffi_cubin.cache import memo
+from tvmffi_cubin.cache import files
 from tvmffi_cubin.cache.entry import Product
 from tvmffi_cubin.cache.store import Cache
 
@@ -51,8 +51,8 @@ class Place:
         return Product(so="a.so", dependencies=(str(self.header),), facts={"answer": 42})
 
     def answer(self) -> tuple[str, int]:
-        memo._answers.clear()
-        text = memo.remember("/etc/passwd", lambda: "identity")
+        files._answers.clear()
+        text = files.remember("/etc/passwd", lambda: "identity")
         entry = self.cache.obtain(BASE, self.make)
         assert entry.facts == {"answer": 42}
         assert entry.manifest["base_key"] == BASE

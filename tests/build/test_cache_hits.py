@@ -8,7 +8,7 @@ from processes import in_new_process
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.cache import memo
+from tvmffi_cubin.cache import files
 
 SOURCE = 'extern "C" __global__ void k(float* x, int n) { x[0] = n; }'
 FUNCTIONS = {"k": tc.Launch(grid="x.numel", block=1)}
@@ -22,7 +22,7 @@ def built(source=SOURCE, *, name="hits", **options) -> str:
 
 
 def test_a_hit_in_a_new_process_imports_no_compiler_and_spawns_no_process():
-    memo._answers.clear()  # what is known of tools by another test's cache folder
+    files._answers.clear()  # what is known of tools by another test's cache folder
     path = built()
     code = """
 import os, subprocess, sys

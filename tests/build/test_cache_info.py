@@ -8,7 +8,7 @@ import pytest
 from file_kit import write
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.cache.info import seen
+from tvmffi_cubin.cache.store import counts, events
 
 
 @pytest.fixture
@@ -18,9 +18,9 @@ def info(here, monkeypatch, caplog):
     caplog.set_level(logging.DEBUG, "tvmffi_cubin")
     write("f.c", "#include <x.h>\nint f(void) { return X; }\n")
     write("inc/x.h", "#define X 1\n")
-    seen.clear()
-    yield tc.cache_info
-    seen.clear()
+    counts.clear()
+    events.clear()
+    return tc.cache_info
 
 
 def built(name: str = "seen", **options) -> str:

@@ -14,7 +14,7 @@ from file_kit import write
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.cache import memo
+from tvmffi_cubin.cache import files
 from tvmffi_cubin.cuda import libraries
 
 SOURCE = '#include "size.h"\nextern "C" __global__ void k(float* x, int n) { x[0] = n + SIZE; }\n'
@@ -67,11 +67,11 @@ def remove_tools(monkeypatch) -> Iterator[Callable[[], None]]:
             "host.build",
         ):
             monkeypatch.setitem(sys.modules, f"tvmffi_cubin.{name}", None)
-        memo._answers.clear()
+        files._answers.clear()
         libraries._find.cache_clear()
 
     yield remove
-    memo._answers.clear()
+    files._answers.clear()
     libraries._find.cache_clear()
 
 

@@ -13,7 +13,7 @@ from file_kit import EXPORT, write
 from nvcc_kit import FakeNvcc
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.cache import memo
+from tvmffi_cubin.cache import files
 from tvmffi_cubin.cuda import nvcc
 
 SOURCES = (
@@ -120,7 +120,7 @@ def test_its_host_compiler_and_variables_count(fake, monkeypatch, tmp_path):
     # Which compiler it is counts, and not only what it is called.
     monkeypatch.delenv("NVCC_APPEND_FLAGS")
     other.write_text('#!/bin/sh\n# changed\nexec g++ "$@"\n')
-    memo._answers.clear()
+    files._answers.clear()
     assert built(extra_cuda_cflags=["-ccbin", str(other)]) != by_flag
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tvmffi_cubin.cache import files, memo
+from tvmffi_cubin.cache import files
 from tvmffi_cubin.errors import ToolchainError
 from tvmffi_cubin.host import toolchain
 from tvmffi_cubin.host import tools as host_tools
@@ -38,12 +38,12 @@ def bin_dir(tmp_path, monkeypatch) -> Path:
     """The only folder on PATH, empty; no CXX."""
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
-    memo._answers.clear()
+    files._answers.clear()
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
     yield folder
-    memo._answers.clear()
+    files._answers.clear()
 
 
 # Where they are
@@ -122,7 +122,7 @@ def asked(command: str = "c++", **variables: str) -> HostTools:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {"CXX": command, **variables}.items():
             patch.setenv(name, value)
-        memo._answers.clear()
+        files._answers.clear()
         return identify(find_host_compiler())[0]
 
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tvmffi_cubin.cache import memo
+from tvmffi_cubin.cache import files
 from tvmffi_cubin.cuda import libraries, nvcc
 from tvmffi_cubin.errors import ToolchainError
 from tvmffi_cubin.host.steps import Step
@@ -51,9 +51,9 @@ def here(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "inc").mkdir()
     (tmp_path / "here.h").touch()
-    memo._answers.clear()
+    files._answers.clear()
     yield tmp_path
-    memo._answers.clear()
+    files._answers.clear()
 
 
 # Finding

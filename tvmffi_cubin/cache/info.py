@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import threading
-from collections import Counter, deque
 from typing import NamedTuple
 
 from .folder import places
-
-_MOST_EVENTS = 100
+from .store import counts, events
 
 
 class CacheEvent(NamedTuple):
@@ -32,35 +28,6 @@ class CacheEvent(NamedTuple):
     outcome: str
     reason: str
     seconds: float
-
-
-class LookUps:
-    """Counts look-ups and keeps the last hundred."""
-
-    def __init__(self) -> None:
-        self.clear()
-
-    def clear(self) -> None:
-        """Forget all."""
-        # The parent's are not a forked child's, and another thread may have held the lock.
-        self.guard = threading.Lock()
-        self.counts: Counter[str] = Counter()
-        self.events: deque[CacheEvent] = deque(maxlen=_MOST_EVENTS)
-
-    def note(
-        self, name: str, outcome: str, seconds: float, reason: str = "", *, is_hit: bool = False
-    ) -> None:
-        """Note a look-up that found something at once (`is_hit`), or did not."""
-        outcome = "hit" if outcome == "cache" else outcome
-        with self.guard:
-            self.counts.update(("hits" if is_hit else "misses", outcome))
-            self.events.append(CacheEvent(name, outcome, reason, seconds))
-
-
-seen = LookUps()
-"""Those of this process."""
-
-os.register_at_fork(after_in_child=seen.clear)
 
 
 class CacheInfo(NamedTuple):
@@ -122,15 +89,14 @@ def cache_info() -> CacheInfo:
 
     folders, remote = places(), configured()
     url = None if remote is None else without_secrets(remote.url)
-    with seen.guard:
-        return CacheInfo(
-            folder=folders.root,
-            layers=folders.layers,
-            remote=url,
-            mode=folders.mode,
-            hits=seen.counts["hits"],
-            misses=seen.counts["misses"],
-            builds=seen.counts["built"],
-            remote_hits=seen.counts["remote"],
-            events=tuple(seen.events),
-        )
+    return CacheInfo(
+        folder=folders.root,
+        layers=folders.layers,
+        remote=url,
+        mode=folders.mode,
+        hits=counts["hits"],
+        misses=counts["misses"],
+        builds=counts["built"],
+        remote_hits=counts["remote"],
+        events=tuple(CacheEvent(*event) for event in tuple(events)),
+    )

@@ -7,6 +7,7 @@ import functools
 import logging
 import os
 import time
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +31,22 @@ _PATIENCE = 120.0
 _RARELY = 3600.0
 
 _logger = logging.getLogger("tvmffi_cubin")
+
+counts: Counter[str] = Counter()
+"""How many look-ups of modules hit and missed, and what they came to, in this process."""
+events: deque[tuple[str, str, str, float]] = deque(maxlen=100)
+"""The last of them: see `info.CacheEvent`."""
+os.register_at_fork(after_in_child=counts.clear)
+os.register_at_fork(after_in_child=events.clear)
+
+
+def note(
+    name: str, outcome: str, seconds: float, reason: str = "", *, is_hit: bool = False
+) -> None:
+    """Note a look-up of a module that found something at once (`is_hit`), or did not."""
+    outcome = "hit" if outcome == "cache" else outcome
+    counts.update(("hits" if is_hit else "misses", outcome))
+    events.append((name, outcome, reason, seconds))
 
 
 def default(roots: Mapping[str, str] | None = None) -> Cache:

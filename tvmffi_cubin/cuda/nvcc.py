@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from .. import config
-from ..cache import memo
+from ..cache.files import remember
 from ..errors import ToolchainError
 from ..host import toolchain
 from ..host.steps import Step, compilation
@@ -55,7 +55,7 @@ def locate() -> Path:
 def find_nvcc() -> Nvcc:
     """Return the nvcc to use, and what it said of itself while its files were as they are."""
     path = locate()
-    said, version, root, includes, libraries = memo.remember(
+    said, version, root, includes, libraries = remember(
         path, lambda: "\0".join(_ask(path)), what="nvcc"
     ).split("\0")
     return Nvcc(str(path), said, version, root, tuple(includes.split("\n")), libraries)

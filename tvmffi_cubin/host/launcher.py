@@ -13,9 +13,8 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..cache import memo
 from ..cache.entry import Product
-from ..cache.files import copy_atomically, write_atomically
+from ..cache.files import copy_atomically, remember, write_atomically
 from ..cache.key import Key
 from ..cache.store import Cache
 from ..config import build_environment
@@ -80,7 +79,7 @@ def headers_digest(include: Path) -> str:
             found.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
         return found.hexdigest()
 
-    return memo.remember(paths, digest, what="launcher's headers")
+    return remember(paths, digest, what="launcher's headers")
 
 
 def command(compiler: tuple[str, ...], includes: tuple[Path | str, ...], cuda: str) -> list[str]:

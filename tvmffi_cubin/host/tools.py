@@ -8,8 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ..cache import memo
-from ..cache.files import build_id, file_digest
+from ..cache.files import build_id, file_digest, remember
 from ..config import compiler_environment
 from ..errors import ToolchainError
 from . import toolchain
@@ -45,7 +44,7 @@ def identify(
     """Return what tools are, from memory or disk while their programs are unchanged.
 
     `more` gives texts about further `files`, remembered with them; it is called while the compiler
-    answers. `also` is that of `memo.remember`.
+    answers. `also` is that of `remember`.
     """
     programs = [toolchain.on_path(name) for name in ("as", "ld")]
     known = (*compiler.files, *filter(None, programs), *files)
@@ -59,7 +58,7 @@ def identify(
         return _SEPARATOR.join((identity.result(), assembler, linker, *described))
 
     what = _SEPARATOR.join(("host tools", *compiler.command))
-    text = memo.remember(known, ask, what=what, also=also) if known else ask()
+    text = remember(known, ask, what=what, also=also) if known else ask()
     first, assembler, linker, *described = text.split(_SEPARATOR)
     return HostTools(first, assembler, linker), described
 

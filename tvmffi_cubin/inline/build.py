@@ -11,10 +11,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..cache import history, publish  # noqa: F401  publish is what the store then uses
+from ..cache import history, publish, store  # noqa: F401  publish is what the store then uses
 from ..cache.entry import Entry, Product
-from ..cache.info import seen
-from ..cache.store import NOTHING
 from ..cuda import program
 from ..errors import ToolchainError
 from .pipeline import Missed, importing
@@ -41,11 +39,11 @@ def build(missed: Missed, is_loaded: bool) -> Entry:
         # It takes as long as the imports of a build; who needs it waits, and says what fails.
         program.prepare(tools.cuda.nvrtc)
     built_now = history.Built.of(key, TOOLS)
-    if reason == NOTHING and cache.mode == "off":
+    if reason == store.NOTHING and cache.mode == "off":
         reason = "TVMFFI_CUBIN_CACHE=off: nothing is looked up"
-    elif reason == NOTHING:
+    elif reason == store.NOTHING:
         others = history.known(cache.folders, request.name)
-        reason = f"{NOTHING}: {built_now.explain(others)}"
+        reason = f"{store.NOTHING}: {built_now.explain(others)}"
     _logger.info("%s is not in the cache: %s", request.name, reason)
     is_begun = False
 
@@ -73,7 +71,7 @@ def build(missed: Missed, is_loaded: bool) -> Entry:
             )
         outcome = "built" if is_begun else entry.level
     finally:
-        seen.note(request.name, outcome, time.perf_counter() - start, reason)
+        store.note(request.name, outcome, time.perf_counter() - start, reason)
     return entry
 
 

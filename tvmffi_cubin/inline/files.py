@@ -6,8 +6,7 @@ import os
 from functools import partial
 from typing import Any
 
-from ..cache import memo
-from ..cache.files import file_digest
+from ..cache.files import file_digest, remember
 from ..sources.source import Source, source_text
 from .options import paths
 from .request import Binary, SourceFiles
@@ -68,7 +67,7 @@ def read_source(path: str, *, is_cuda: bool) -> Source:
 
 
 def _read_binary(path: str) -> Binary:
-    return Binary(path, memo.remember(path, partial(file_digest, path), what="digest"))
+    return Binary(path, remember(path, partial(file_digest, path), what="digest"))
 
 
 def _add_image(images: dict[str, str], path: str) -> None:

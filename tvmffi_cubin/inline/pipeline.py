@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from ..cache import store
 from ..cache.entry import Entry
-from ..cache.info import seen
 from ..cache.key import Key
 from ..cuda.arch import resolve_archs
 from ..errors import BuildError, CompileError, ToolchainError
@@ -116,7 +115,7 @@ def _look_up(request: Request) -> Entry | Missed:
     if not isinstance(found, Entry):
         return Missed(Build(request, archs, tools, cache), key, found, start)
     seconds = time.perf_counter() - start
-    seen.note(request.name, found.level, seconds, why, is_hit=True)
+    store.note(request.name, found.level, seconds, why, is_hit=True)
     where = f"{found.level}, {why}" if why else found.level
     _logger.debug("%s was in the cache (%s, %.2f ms)", request.name, where, seconds * 1e3)
     return found
