@@ -137,10 +137,8 @@ def test_a_symbol_that_nothing_defines_is_named(tmp_path):
 def test_an_assembler_that_complains_of_every_line_is_heard(tmp_path):
     unit = assembly("a.s", "as")._replace(command=("sh", "-c", "cat; exit 1"))
     text = "complaint\n" * 50_000
-    with build.Assembling([unit], tmp_path) as assembling:
+    with pytest.raises(BuildError) as caught, build.Assembling([unit], tmp_path) as assembling:
         assembling.assemble({"a.s": text})
-        with pytest.raises(BuildError) as caught:
-            assembling.finish()
     assert caught.value.output == text
 
 

@@ -64,16 +64,13 @@ class Assembling(process.Program):
         super().__init__(self._command, build_environment(), directory, shown)
 
     def assemble(self, files: Mapping[str, bytes | str]) -> None:
-        """Write the files, and give the assembler the text, which is one of them."""
+        """Write the files, give the assembler its text, one of them; raises as `run`."""
         others, (source,) = dict(files), self._steps[0].inputs
         text = str(others.pop(source))
         write_files(self._directory, others)
-        # In a thread: one that complains of every line waits until it is read, in `finish`.
+        # In a thread: one that complains of every line waits until it is read.
         Later(partial(self.give, text.encode()))
         write_files(self._directory, {source: text})
-
-    def finish(self) -> None:
-        """Wait until the product is made; raises BuildError."""
         _check(self._steps, self._directory, self._command, *self.result())
 
 

@@ -62,6 +62,12 @@ def make(wanted: Build, folder: Path) -> Product:
         begun = Assembling(assembled(request, tools, body.result()), folder)
     with begun as assembling:
         given = given_images(request, archs)
+        inputs = [Inputs(tuple(binary.path for binary in request.files.binaries))]
+        # The scan is not even imported where nothing is included.
+        if request.may_read_files:
+            with importing:
+                from .headers import HeaderSearch
+            inputs.append(HeaderSearch(request, tools).device(sources.device))
         mixed = None
         if sources.mixed:
             mixed = compile_mixed(wanted, sources, given)
@@ -84,7 +90,8 @@ def make(wanted: Build, folder: Path) -> Product:
             objects.append(body.result() if body else launcher.obtain(cache, tools))
         objects += mixed.objects if mixed else ()
         job = Job(request, tools, sources, images, host_functions, plan, archs, mixed)
-        return _build(job, objects, wanted, folder, assembling)
+        inputs += mixed.inputs if mixed else ()
+        return _build(job, objects, inputs, wanted, folder, assembling)
 
 
 def _refuse_compiled(request: Request) -> None:
@@ -98,12 +105,16 @@ def _refuse_compiled(request: Request) -> None:
 
 
 def _build(
-    job: Job, objects: list[str], wanted: Build, folder: Path, assembling: Assembling | None
+    job: Job,
+    objects: list[str],
+    inputs: list[Inputs],
+    wanted: Build,
+    folder: Path,
+    assembling: Assembling | None,
 ) -> Product:
-    """Generate, plan and build; `objects` are linked, too."""
-    request, tools, mixed = job.request, job.tools, job.mixed
+    """Generate, plan and build; `objects` are linked, too, `inputs` are known before."""
+    request, tools = job.request, job.tools
     files, units = job.files_and_units()
-    inputs = [Inputs(tuple(binary.path for binary in request.files.binaries))]
     if assembling is not None:
         assembling.assemble(files)
     else:
@@ -123,20 +134,11 @@ def _build(
         inputs.append(search.host(folder, listed, request.host_sources, request.host_flags))
     if request.functions is None and job.sources.has_host and not request.is_object:
         _check_exports(request, folder / request.output)
-    inputs += mixed.inputs if mixed else ()
-    # The scan is not even imported where nothing is included.
-    if request.may_read_files:
-        from .headers import HeaderSearch
-
-        inputs.append(HeaderSearch(request, tools).device(job.sources.device))
     archs = {arch for image in job.images for arch in image.cubin.archs}
     if request.is_by_nvcc:  # nvcc's images are no images of the module
         archs.update(job.archs)
     facts = {"name": request.name, "archs": sorted(archs)}
-    product = tools.product(request.output, joined(inputs), keep=tuple(files), facts=facts)
-    if assembling is not None:
-        assembling.finish()
-    return product
+    return tools.product(request.output, joined(inputs), keep=tuple(files), facts=facts)
 
 
 def _check_exports(request: Request, built: Path) -> None:
