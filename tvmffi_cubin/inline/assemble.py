@@ -91,7 +91,19 @@ def make(wanted: Build, folder: Path) -> Product:
         objects += mixed.objects if mixed else ()
         job = Job(request, tools, sources, images, host_functions, plan, archs, mixed)
         inputs += mixed.inputs if mixed else ()
-        return _build(job, objects, inputs, wanted, folder, assembling)
+        if assembling is None:
+            files, others = _run(job, objects, wanted, folder)
+            inputs.append(others)
+        else:
+            files, _ = job.files_and_units()
+            assembling.assemble(files)
+    if request.functions is None and sources.has_host and not request.is_object:
+        _check_exports(request, folder / request.output)
+    archs_of_images = {arch for image in images for arch in image.cubin.archs}
+    if request.is_by_nvcc:  # nvcc's images are no images of the module
+        archs_of_images.update(archs)
+    facts = {"name": request.name, "archs": sorted(archs_of_images)}
+    return tools.product(request.output, joined(inputs), keep=tuple(files), facts=facts)
 
 
 def _refuse_compiled(request: Request) -> None:
@@ -104,41 +116,29 @@ def _refuse_compiled(request: Request) -> None:
             )
 
 
-def _build(
-    job: Job,
-    objects: list[str],
-    inputs: list[Inputs],
-    wanted: Build,
-    folder: Path,
-    assembling: Assembling | None,
-) -> Product:
-    """Generate, plan and build; `objects` are linked, too, `inputs` are known before."""
+def _run(
+    job: Job, objects: list[str], wanted: Build, folder: Path
+) -> tuple[dict[str, bytes | str], Inputs]:
+    """Build by ninja; return the files that were generated, and those that were read.
+
+    `objects` are linked, too.
+    """
+    with importing:
+        from ..host import precompiled
+        from .headers import HeaderSearch
     request, tools = job.request, job.tools
     files, units = job.files_and_units()
-    if assembling is not None:
-        assembling.assemble(files)
-    else:
-        with importing:
-            from ..host import precompiled
-            from .headers import HeaderSearch
-        listed = precompiled.run(
-            job.steps(units, objects),
-            folder,
-            files,
-            cache=wanted.cache,
-            tools=tools,
-            folders=request.include_paths,
-            use_pch=request.use_pch,
-        )
-        search = HeaderSearch(request, tools)
-        inputs.append(search.host(folder, listed, request.host_sources, request.host_flags))
-    if request.functions is None and job.sources.has_host and not request.is_object:
-        _check_exports(request, folder / request.output)
-    archs = {arch for image in job.images for arch in image.cubin.archs}
-    if request.is_by_nvcc:  # nvcc's images are no images of the module
-        archs.update(job.archs)
-    facts = {"name": request.name, "archs": sorted(archs)}
-    return tools.product(request.output, joined(inputs), keep=tuple(files), facts=facts)
+    listed = precompiled.run(
+        job.steps(units, objects),
+        folder,
+        files,
+        cache=wanted.cache,
+        tools=tools,
+        folders=request.include_paths,
+        use_pch=request.use_pch,
+    )
+    search = HeaderSearch(request, tools)
+    return files, search.host(folder, listed, request.host_sources, request.host_flags)
 
 
 def _check_exports(request: Request, built: Path) -> None:
