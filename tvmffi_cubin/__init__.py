@@ -21,7 +21,6 @@ from .errors import (
 )
 from .inline.calls import build, build_inline, load, load_inline
 from .launches.launch import Dispatch, Launch
-from .launches.tensor_map import TensorMap
 from .launches.values import Bound, Scratch
 
 if TYPE_CHECKING:
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from .inline.images import ImageFile
     from .inline.lazy import LazyModule, lazy
     from .kernels.cubin import Cubin, Kernel
+    from .launches.tensor_map import TensorMap
     from .module import Function, Module, load_module
     from .module.occupancy import Occupancy
     from .module.stream import use_stream
@@ -84,8 +84,8 @@ __all__ = [
     "use_stream",
 ]
 
-# What these modules import (tvm-ffi, and with it torch where that is installed) takes longer than
-# all else here; they are imported when first asked for.
+# What most calls do without, or imports what takes longer than all else here (tvm-ffi, and with it
+# torch where that is installed), is imported when it is first asked for.
 _LAZY = {
     "CacheInfo": "cache.info",
     "Cubin": "kernels.cubin",
@@ -98,6 +98,7 @@ _LAZY = {
     "inspect": "artifacts.inspection",
     "Module": "module",
     "Occupancy": "module.occupancy",
+    "TensorMap": "launches.tensor_map",
     "build_description": "formats.description",
     "cache_info": "cache.info",
     "describe": "formats.description",

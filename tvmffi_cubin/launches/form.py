@@ -14,13 +14,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .launch import Dispatch, Instances, Launch, instances_of
-from .tensor_map import TensorMap
 from .values import Bound, Record, Scratch, plain, told
 
 Launched = Launch | Sequence[Launch] | Dispatch
 """What a function is described by."""
 
-_TAGGED: dict[str, type] = {"TensorMap": TensorMap, "Scratch": Scratch, "Bound": Bound}
+_TAGGED: dict[str, type] = {"Scratch": Scratch, "Bound": Bound}
 # One NaN, so that a launch equals the one that is read back.
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 # Fields whose objects have keys of the user's.
@@ -76,12 +75,16 @@ def _argument(value: Any, where: str) -> Any:
     tag, inner = next(iter(value.items())) if len(value) == 1 else (None, None)
     if tag in _TAGGED:
         return _object(_TAGGED[tag], inner, where)
+    if tag == "TensorMap":
+        from .tensor_map import TensorMap
+
+        return _object(TensorMap, inner, where)
     if tag == "Float" and inner in _FLOATS:
         return _FLOATS[inner]
     if tag == "Bytes" and isinstance(inner, str):
         with told(where):
             return bytes.fromhex(inner)
-    tags = ", ".join((*_TAGGED, "Bytes", "Float"))
+    tags = ", ".join(("TensorMap", *_TAGGED, "Bytes", "Float"))
     raise ValueError(
         f"{where}: wanted a constant, an expression, or an object of {tags}, got {value}"
     )

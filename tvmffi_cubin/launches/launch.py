@@ -8,13 +8,10 @@ from functools import partial
 from typing import Any
 
 from .attributes import ATTRIBUTES, checked, checked_raw
-from .tensor_map import TensorMap
 from .values import (
-    Bound,
     Checks,
     Figure,
     Record,
-    Scratch,
     expression,
     figure,
     figures,
@@ -34,7 +31,8 @@ def _arg(what: str, value: Any) -> Any:
     value = plain(value)
     if isinstance(value, str):
         return expression(what, value)
-    if isinstance(value, bool | int | float | bytes | None | TensorMap | Scratch | Bound):
+    is_described = isinstance(value, Record) and not isinstance(value, Launch | Dispatch)
+    if is_described or isinstance(value, bool | int | float | bytes | None):
         return value
     raise TypeError(f"{what}: a {type(value).__name__} is no constant; see Launch for what is")
 
