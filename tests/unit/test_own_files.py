@@ -17,9 +17,11 @@ from pathlib import Path
 from tvmffi_cubin.inline.tools import find_tools, package_change
 def identity():
     return find_tools(needs_cuda=False).package_identity
+if "early" in sys.argv:
+    Path(sys.argv[1]).write_text("# changed\\n")
 first = identity()
 print(first)
-if len(sys.argv) > 1:
+if len(sys.argv) == 2:
     Path(sys.argv[1]).write_text("// changed\\n")
     assert identity() == first
     print(package_change())
@@ -59,3 +61,8 @@ def test_the_content_of_each_file_counts(name: str, package: Path):
 def test_a_change_after_the_import_is_told(package: Path):
     _, told = asked(package / "include/tvmffi_cubin/launcher/plan.h")
     assert told == "tvmffi_cubin itself changed while it was in use: start the process again"
+
+
+def test_a_change_between_the_import_and_the_first_look_is_in_no_other_key(package: Path):
+    early = asked(package / "tvmffi_cubin/kernels/types.py", "early")
+    assert asked() != early
