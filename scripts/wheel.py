@@ -18,14 +18,14 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, os.fspath(ROOT))
 
 from tvmffi_cubin.cuda import libraries  # noqa: E402
-from tvmffi_cubin.host import launcher, toolchain  # noqa: E402
+from tvmffi_cubin.host import launcher, tools  # noqa: E402
 
 MACHINES = ("x86_64", "aarch64")
 
 
 def compilers() -> dict[str, tuple[str, ...]]:
     """Return the compiler for each machine that has one."""
-    found = {os.uname().machine: toolchain.find_host_compiler().command}
+    found = {os.uname().machine: tools.find_host_compiler().command}
     for machine in MACHINES:
         other = shutil.which(f"{machine}-linux-gnu-g++")
         if machine not in found and other is not None:
@@ -46,7 +46,7 @@ def build(machine: str, compiler: tuple[str, ...], folder: Path) -> None:
             shutil.copytree(ROOT / name, source / name, ignore=ignored)
         built = source / "tvmffi_cubin" / "launcher"
         built.mkdir()
-        includes = (source / "include", toolchain.tvm_ffi_paths().include)
+        includes = (source / "include", tools.tvm_ffi_paths().include)
         cuda = libraries.find_cuda().include_dirs[0]
         words = launcher.command(compiler, includes, os.fspath(cuda))
         subprocess.run(words, cwd=built, check=True)

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from tvmffi_cubin.host.toolchain import tvm_ffi_paths
+from tvmffi_cubin.host.tools import tvm_ffi_paths
 
 # Exports a function of up to two ints; tvm-ffi's macro does, too, but its headers take a second.
 EXPORT = """

@@ -14,7 +14,7 @@ from tvmffi_cubin import Launch
 from tvmffi_cubin.cache.store import Cache
 from tvmffi_cubin.errors import BuildError, ToolchainError
 from tvmffi_cubin.host import launcher
-from tvmffi_cubin.host.toolchain import HostCompiler
+from tvmffi_cubin.host.tools import HostCompiler
 from tvmffi_cubin.inline.tools import find_tools
 
 

@@ -8,7 +8,7 @@ from header_kit import KERNEL, compile_it, includes
 from library_claims import CLAIMS
 
 from tvmffi_cubin import nvrtc
-from tvmffi_cubin.host import toolchain
+from tvmffi_cubin.host import tools
 
 
 @pytest.mark.parametrize("header", CLAIMS)
@@ -42,7 +42,7 @@ def test_what_host_code_passes_lies_where_its_library_puts_it(tmp_path):
             prints += f'printf("%zu %ld\\n", sizeof({type_name}), at<{i}>({type_name}()));'
             names.append(f"k<{i}, {type_name}>")
     (tmp_path / "at.cc").write_text(f"{head}#include <cstdio>\n{at}\nint main() {{ {prints} }}")
-    command = [*toolchain.find_host_compiler().command, "-std=c++17", "-o", str(tmp_path / "at")]
+    command = [*tools.find_host_compiler().command, "-std=c++17", "-o", str(tmp_path / "at")]
     subprocess.run([*command, str(tmp_path / "at.cc")], check=True)
     there = subprocess.run([str(tmp_path / "at")], check=True, capture_output=True, text=True)
     made = nvrtc.compile(head + device, arch="sm_90", name_expressions=names, target_type="ptx")
@@ -85,6 +85,6 @@ def test_the_hosts_library_says_the_same(header, tmp_path):
     there = {"range_access.h": "iterator"}.get(header, header)
     std = "#include <cstddef>\n#include <cstdint>\n#include <type_traits>\nusing std::size_t;\n"
     file.write_text(includes(["climits", "cfloat", there]) + std + CLAIMS[header])
-    command = [*toolchain.find_host_compiler().command, "-std=c++20", "-fsyntax-only", str(file)]
+    command = [*tools.find_host_compiler().command, "-std=c++20", "-fsyntax-only", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

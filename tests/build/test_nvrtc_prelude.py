@@ -7,7 +7,7 @@ import pytest
 from header_kit import KERNEL, compile_it, includes
 
 from tvmffi_cubin.cuda import libraries
-from tvmffi_cubin.host import toolchain
+from tvmffi_cubin.host import tools
 
 
 def test_what_nvcc_offers_without_an_include_is_there():
@@ -125,7 +125,7 @@ def test_a_tensor_map_is_laid_out_and_named_as_in_the_drivers_header(tmp_path):
         "#include <cuda.h>\nvoid k(CUtensorMap map, CUdeviceptr p) {}\n"
         "struct InAStruct { int n; CUtensorMap map; };\nchar size[sizeof(InAStruct)];\n"
     )
-    compiler = toolchain.find_host_compiler()
+    compiler = tools.find_host_compiler()
     folder = libraries.find_cuda().require("runtime")
     (tmp_path / "k.cc").write_text(host)
     text = subprocess.run(

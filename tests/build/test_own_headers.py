@@ -9,7 +9,7 @@ import pytest
 from processes import in_new_process
 
 import tvmffi_cubin
-from tvmffi_cubin.host import toolchain
+from tvmffi_cubin.host import tools
 
 CODE = """
 import ctypes, sys
@@ -36,7 +36,7 @@ def package(tmp_path, monkeypatch):
     shutil.copytree(Path(tvmffi_cubin.__file__).parent, folder / "tvmffi_cubin", ignore=ignored)
     inside = folder / "tvmffi_cubin" / "include"
     if not inside.exists():
-        shutil.copytree(toolchain.include_dir(), folder / "include")
+        shutil.copytree(tools.include_dir(), folder / "include")
         inside = folder / "include"
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
     source = tmp_path / "answer.c"

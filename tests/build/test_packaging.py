@@ -91,7 +91,7 @@ def test_the_installed_wheel_runs_the_quick_start_away_from_the_checkout(
     where = run(
         installed,
         "-c",
-        "from tvmffi_cubin.host import toolchain as t; print(t.__file__); print(t.include_dir())\n"
+        "from tvmffi_cubin.host import tools as t; print(t.__file__); print(t.include_dir())\n"
         "from tvmffi_cubin.host.launcher import shipped; print(shipped(t.include_dir()))",
         cwd=tmp_path,
         env=environment,

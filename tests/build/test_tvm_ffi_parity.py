@@ -11,7 +11,7 @@ from file_kit import linked, write
 
 import tvmffi_cubin as tc
 from tests.tvm_ffi_place import TVM_FFI_BUILDS
-from tvmffi_cubin.host.toolchain import find_ninja
+from tvmffi_cubin.host.tools import find_ninja
 
 OPS = """
 #include <tvm/ffi/container/tensor.h>

@@ -17,7 +17,7 @@ from tvmffi_cubin import nvrtc
 from tvmffi_cubin.cuda.libraries import find_cuda
 from tvmffi_cubin.functions.assembly import Text, image_text
 from tvmffi_cubin.host import forwarders
-from tvmffi_cubin.host.toolchain import find_host_compiler, include_dir, tvm_ffi_paths
+from tvmffi_cubin.host.tools import find_host_compiler, include_dir, tvm_ffi_paths
 
 CPP = Path(__file__).parent.parent / "cpp"
 INCLUDE = include_dir()

@@ -16,7 +16,7 @@ import wrapper_sources
 import tvmffi_cubin as tc
 from tvmffi_cubin.__main__ import main
 from tvmffi_cubin.cuda import libraries
-from tvmffi_cubin.host import toolchain
+from tvmffi_cubin.host import tools
 
 from .kernels import SAXPY
 
@@ -93,7 +93,7 @@ def test_a_module_of_an_image_alone_is_launched_by_tvm_ffi_alone(tmp_path: Path)
 def test_an_image_in_an_object_file_is_linked_and_launched(tmp_path: Path):
     source, made, image = tmp_path / "w.cc", tmp_path / "w.o", tmp_path / "kernels.image"
     source.write_text(wrapper_sources.DRIVER)
-    paths, include = toolchain.tvm_ffi_paths(), toolchain.include_dir()
+    paths, include = tools.tvm_ffi_paths(), tools.include_dir()
     folders = [include / "tvmffi_cubin" / "compat", include, paths.include]
     system = [word for x in libraries.find_cuda().include_dirs for word in ("-isystem", x)]
     flags = ["-std=c++17", "-O1", "-fPIC", *(f"-I{folder}" for folder in folders), *system]
@@ -115,7 +115,7 @@ def test_the_cmake_example_computes_what_it_should(tmp_path: Path):
     build = tmp_path / "build"
     own = f"-Dtvmffi_cubin_DIR={ROOT / 'tvmffi_cubin' / 'cmake'}"
     python = f"-Dtvmffi_cubin_PYTHON={sys.executable}"
-    ninja = f"-DCMAKE_MAKE_PROGRAM={toolchain.find_ninja()}"
+    ninja = f"-DCMAKE_MAKE_PROGRAM={tools.find_ninja()}"
     source = ROOT / "examples" / "cmake"
     run("cmake", "-S", source, "-B", build, "-G", "Ninja", own, python, ninja)
     run("cmake", "--build", build)

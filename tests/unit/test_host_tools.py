@@ -10,10 +10,14 @@ import pytest
 
 from tvmffi_cubin.cache import files
 from tvmffi_cubin.errors import ToolchainError
-from tvmffi_cubin.host import toolchain
-from tvmffi_cubin.host import tools as host_tools
-from tvmffi_cubin.host.toolchain import HostCompiler, find_host_compiler
-from tvmffi_cubin.host.tools import HostTools, identify, native_cpu
+from tvmffi_cubin.host import tools
+from tvmffi_cubin.host.tools import (
+    HostCompiler,
+    HostTools,
+    find_host_compiler,
+    identify,
+    native_cpu,
+)
 
 COMPILER = '#!/bin/sh\necho "Using specs."; echo "Target: x-y"; echo "gcc version {version}"\n'
 
@@ -77,16 +81,16 @@ def test_one_that_appears_before_it_is_soon_taken(bin_dir, tmp_path, monkeypatch
     found = find_host_compiler().path
     first.mkdir()
     better = program(first / "g++")
-    monkeypatch.setattr(toolchain, "_RECENT", 0.0)
+    monkeypatch.setattr(tools, "_RECENT", 0.0)
     assert (found, find_host_compiler().path) == (bin_dir / "g++", better)
 
 
 @pytest.mark.parametrize(
     ("find", "name", "package"),
     [
-        (toolchain.find_linker, "ld", "apt install binutils"),
-        (toolchain.find_assembler, "as", "apt install binutils"),
-        (toolchain.find_ninja, "ninja", "pip install ninja"),
+        (tools.find_linker, "ld", "apt install binutils"),
+        (tools.find_assembler, "as", "apt install binutils"),
+        (tools.find_ninja, "ninja", "pip install ninja"),
     ],
 )
 def test_a_program_is_found_on_path_or_named_with_its_package(
@@ -143,7 +147,7 @@ def test_a_change_of_a_tool_is_seen_and_nothing_else_is_asked_again(place, monke
     monkeypatch.setattr(files, "_SETTLED_NS", -(10**18))
     first = identify(HostCompiler(place / "c++"))
     with monkeypatch.context() as patch:
-        patch.setattr(host_tools, "run", None)
+        patch.setattr(tools, "run", None)
         assert identify(HostCompiler(place / "c++")) == first
     if changed == "c++":
         compiler(place / "c++", version="13")
@@ -183,8 +187,8 @@ def test_the_processor_is_told_by_model_and_flags_and_nothing_that_differs_betwe
         values = {"number": 0, "model": 85, "speed": 2000.1, "flags": "avx"} | changes
         path = tmp_path / "cpuinfo"
         path.write_text(X86.format(**values) + X86.format(**{**values, "number": 1}))
-        monkeypatch.setattr(host_tools, "_CPU_INFO", str(path))
-        host_tools._processor.cache_clear()
+        monkeypatch.setattr(tools, "_CPU_INFO", str(path))
+        tools._processor.cache_clear()
         return native_cpu(["-march=native"])
 
     first = read()
@@ -192,4 +196,4 @@ def test_the_processor_is_told_by_model_and_flags_and_nothing_that_differs_betwe
     assert read(flags="avx avx512f") != first
     assert read(model=86) != first
     assert read(speed=3500.0, number=7) == first
-    host_tools._processor.cache_clear()
+    tools._processor.cache_clear()

@@ -13,8 +13,7 @@ from tvmffi_cubin import Cubin, Launch
 from tvmffi_cubin.cache import files
 from tvmffi_cubin.cuda.libraries import Cuda
 from tvmffi_cubin.host import tools as host_tools
-from tvmffi_cubin.host.toolchain import HostCompiler, TvmFfiPaths
-from tvmffi_cubin.host.tools import HostTools
+from tvmffi_cubin.host.tools import HostCompiler, HostTools, TvmFfiPaths
 from tvmffi_cubin.inline.images import ImageFile
 from tvmffi_cubin.inline.request import Request, SourceFiles, make_request
 from tvmffi_cubin.inline.tools import Toolset, module_key

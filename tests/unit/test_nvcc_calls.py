@@ -12,7 +12,7 @@ from tvmffi_cubin.cache import files
 from tvmffi_cubin.cuda import libraries, nvcc
 from tvmffi_cubin.errors import ToolchainError
 from tvmffi_cubin.host.steps import Step
-from tvmffi_cubin.host.toolchain import HostCompiler
+from tvmffi_cubin.host.tools import HostCompiler
 from tvmffi_cubin.inline.request import make_request
 
 FAKE = """#!/bin/sh

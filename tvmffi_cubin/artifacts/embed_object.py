@@ -12,7 +12,7 @@ from ..config import build_environment
 from ..errors import BuildError, ImageError, ToolchainError
 from ..functions.assembly import image_text
 from ..host import process
-from ..host.toolchain import on_path
+from ..host.tools import on_path
 from ..kernels.cubin import Cubin
 from ..kernels.elf import Elf
 from ..kernels.image import ARCHIVE, read_image, take_image

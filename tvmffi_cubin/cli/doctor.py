@@ -17,9 +17,8 @@ from ..cuda import driver, libraries, nvcc, program
 from ..cuda.arch import check_archs, split
 from ..cuda.libraries import Cuda, library
 from ..errors import CubinError
-from ..host import toolchain
+from ..host import tools
 from ..host.build import jobs
-from ..host.tools import compiler_version
 
 _OLDEST_DRIVER = 12000
 
@@ -54,12 +53,12 @@ def run(_: argparse.Namespace) -> int:
 def _findings() -> Iterator[Finding]:
     yield Finding("tvmffi_cubin", f"{__version__}, {os.path.dirname(os.path.dirname(__file__))}")
     yield Finding("python", f"{sys.version.split()[0]}, {sys.executable}")
-    yield _checked("headers", toolchain.include_dir)
+    yield _checked("headers", tools.include_dir)
     yield _checked("tvm-ffi", _tvm_ffi)
-    yield _checked("ninja", toolchain.find_ninja)
+    yield _checked("ninja", tools.find_ninja)
     yield _checked("C++ compiler", _compiler)
-    yield _checked("assembler", toolchain.find_assembler)
-    yield _checked("linker", toolchain.find_linker)
+    yield _checked("assembler", tools.find_assembler)
+    yield _checked("linker", tools.find_linker)
     yield from _cuda()
     yield _checked("nvcc", _nvcc, "note" if config.get("TVMFFI_CUBIN_NVCC") is None else "problem")
     yield _checked("cache", _cache)
@@ -76,7 +75,7 @@ def _checked(what: str, find: Callable[[], object], mark: str = "problem") -> Fi
 
 
 def _tvm_ffi() -> str:
-    paths = toolchain.tvm_ffi_paths()
+    paths = tools.tvm_ffi_paths()
     # Its import is part of the question: a wheel for another Python or glibc fails there.
     import tvm_ffi
 
@@ -87,9 +86,9 @@ def _tvm_ffi() -> str:
 
 
 def _compiler() -> str:
-    compiler = toolchain.find_host_compiler()
+    compiler = tools.find_host_compiler()
     compiler.require()
-    version = compiler_version(compiler).splitlines()[-1].strip()
+    version = tools.compiler_version(compiler).splitlines()[-1].strip()
     return f"{version}, {' '.join(compiler.command)}"
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 def _print_paths() -> None:
     from tvmffi_cubin.cuda import libraries
-    from tvmffi_cubin.host import forwarders, toolchain
+    from tvmffi_cubin.host import forwarders, tools
 
-    paths = toolchain.tvm_ffi_paths()
-    print(toolchain.include_dir())
+    paths = tools.tvm_ffi_paths()
+    print(tools.include_dir())
     print(paths.include)
     print(paths.library)
     cuda = libraries.find_cuda()

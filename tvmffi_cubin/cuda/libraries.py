@@ -12,7 +12,7 @@ from typing import NamedTuple
 from .. import config
 from ..cache.files import build_id
 from ..errors import CubinError, ToolchainError
-from ..host.toolchain import on_path
+from ..host.tools import on_path
 
 MAJORS = (12, 13)
 """The CUDA families that can be used, oldest first."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from .. import config
 from ..cache.files import remember
 from ..errors import ToolchainError
-from ..host import toolchain
 from ..host.steps import Step, compilation
+from ..host.tools import on_path, run
 from ..host.units import own_statics
 from .arch import is_ptx, resolve_archs
 from .libraries import TOOLKIT, find_program
@@ -41,7 +41,7 @@ class Nvcc(NamedTuple):
 def locate() -> Path:
     """Return the path of nvcc: the variable's, else the first in the places below."""
     named = config.get("TVMFFI_CUBIN_NVCC")
-    path = toolchain.on_path(named) if named else find_program("nvcc")
+    path = on_path(named) if named else find_program("nvcc")
     if path is not None:
         return path
     if named:
@@ -81,8 +81,6 @@ def _ask(path: Path) -> tuple[str, ...]:
 
 
 def _run(*command: str) -> str:
-    from ..host.tools import run
-
     try:
         status, text = run(command)
     except OSError as error:

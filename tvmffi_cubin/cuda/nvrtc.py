@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .. import config
 from ..errors import CompileError
-from ..host.toolchain import include_dir
+from ..host.tools import include_dir
 from ..kernels.cubin import KINDS, Cubin
 from . import program
 from .arch import Archs, is_ptx, number_of, resolve_arch, resolve_archs

@@ -15,6 +15,7 @@ from ..errors import BuildError, shortened
 from . import process
 from .process import Later
 from .steps import LOCAL_SYMBOLS, VERSION_SCRIPT, Step, ninja_text
+from .tools import find_ninja
 
 _NINJA_FILE = "build.ninja"
 # What a linker calls undefined or wants defined, and what it takes. The first is what
@@ -37,8 +38,6 @@ def run(steps: Sequence[Step], directory: Path, files: Mapping[str, bytes | str]
 
     Raises BuildError, and ToolchainError where there is no ninja.
     """
-    from .toolchain import find_ninja
-
     verbose = ["-v"] if process.is_shown() else []
     command = [os.fspath(find_ninja()), *jobs(), *verbose]
     more = {VERSION_SCRIPT: LOCAL_SYMBOLS, _NINJA_FILE: ninja_text(steps)}

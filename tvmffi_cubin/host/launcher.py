@@ -19,7 +19,8 @@ from ..cache.key import Key
 from ..cache.store import Cache
 from ..config import build_environment
 from ..errors import BuildError
-from ..host import process, toolchain
+from ..host import process
+from ..host.tools import find_assembler
 
 if TYPE_CHECKING:
     from ..inline.tools import Toolset
@@ -98,7 +99,7 @@ def merge_command(compiler: tuple[str, ...], include: Path) -> list[str]:
 
 def _make(folder: Path, tools: Toolset) -> Product:
     # A compiler that has no assembler fails too, but does not say which package to install.
-    toolchain.find_assembler()
+    find_assembler()
     includes = (tools.include, tools.tvm_ffi.include)
     words = command(tools.compiler.command, includes, tools.cuda_include_dirs[0])
     status, output = process.run(

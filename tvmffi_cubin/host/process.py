@@ -143,7 +143,7 @@ class Program:
 def _tied() -> list[str]:
     """Return what starts a command so that it ends when its parent does, however that ends."""
     # prctl in the child would take a preexec_fn, for which Python copies this whole process.
-    from .toolchain import on_path
+    from .tools import on_path
 
     setpriv = on_path("setpriv")
     shell = ["/bin/sh", "-c", _GROUP, "sh"]

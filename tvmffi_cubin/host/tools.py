@@ -1,18 +1,20 @@
-"""`HostTools`: what the host's compiler, assembler and linker say of themselves."""
+"""The host's tools: where compilers, ninja, tvm-ffi and headers lie, and what the tools are."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from .. import config
 from ..cache.files import build_id, file_digest, remember
 from ..config import compiler_environment
 from ..errors import ToolchainError
-from . import toolchain
-from .toolchain import HostCompiler
 
 _SEPARATOR = "\0"
 
@@ -24,6 +26,204 @@ _PROCESSOR = (
     *(b"vendor_id", b"cpu family", b"model", b"stepping", b"cache size", b"flags"),
     *(b"CPU ", b"Features"),
 )
+
+
+# Where they lie
+
+
+class HostCompiler(NamedTuple):
+    """The host compiler."""
+
+    path: Path  # the program to run: the compiler, or a launcher such as ccache
+    arguments: tuple[str, ...] = ()  # before any other: the compiler itself after a launcher
+    missing: str = ""  # where there is none, how to install one
+
+    def require(self) -> None:
+        """Raise ToolchainError where there is no compiler."""
+        if self.missing:
+            raise ToolchainError(self.missing)
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The program and its own arguments, to put before a compilation's arguments."""
+        return (str(self.path), *self.arguments)
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """The words before the first option: what runs, and what that is to run."""
+        first = (i for i, word in enumerate(self.arguments) if word.startswith("-"))
+        return (str(self.path), *self.arguments[: next(first, len(self.arguments))])
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The words after those."""
+        return self.arguments[len(self.programs) - 1 :]
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Every program of the command: stat them all to see whether the compiler changed."""
+        if self.missing:
+            return ()
+        programs = (on_path(argument) for argument in self.arguments if argument[:1] != "-")
+        return (self.path, *(program for program in programs if program is not None))
+
+
+class TvmFfiPaths(NamedTuple):
+    """Where tvm-ffi's C++ parts lie."""
+
+    include: Path
+    library: Path
+
+
+def find_host_compiler() -> HostCompiler:
+    """Return the C++ compiler: ``$CXX`` with its arguments, else the first on PATH.
+
+    Where PATH has none, that is in it; a ToolchainError where ``$CXX`` names one that does not
+    exist.
+    """
+    text = config.get("CXX")
+    if text is None:
+        for name in ("c++", "g++", "clang++"):
+            if (found := on_path(name)) is not None:
+                return HostCompiler(found)
+        install = "apt install g++ (or: conda install -c conda-forge gxx)"
+        missing = f"CXX is not set, and PATH has no C++ compiler; run: {install}"
+        return HostCompiler(_path("c++"), missing=missing)
+    import shlex
+
+    try:
+        program, *arguments = shlex.split(text) or [""]
+    except ValueError as error:
+        raise ToolchainError(f"CXX={text!r}: {error}; quote it as for a shell") from None
+    found = on_path(program)
+    if found is None:
+        raise ToolchainError(
+            f"CXX={text!r}: no program {program!r} was found; unset CXX, or name another"
+        )
+    return HostCompiler(found, tuple(arguments))
+
+
+def find_linker() -> Path:
+    """Return ``ld``; raises ToolchainError where PATH has none."""
+    return _binutils("ld")
+
+
+def find_assembler() -> Path:
+    """Return ``as``; raises ToolchainError where PATH has none."""
+    return _binutils("as")
+
+
+def _binutils(name: str) -> Path:
+    found = on_path(name)
+    if found is None:
+        install = "apt install binutils (or: conda install -c conda-forge binutils)"
+        raise ToolchainError(f"{name!r} is not on PATH; run: {install}")
+    return found
+
+
+def find_ninja() -> Path:
+    """Return ninja: the PyPI package's, else the one on PATH; raises ToolchainError."""
+    scripts = [Path(sys.executable or "/").parent / "ninja", Path(sys.prefix, "bin", "ninja")]
+    found = next(filter(_is_program, scripts), None) or on_path("ninja")
+    if found is None:
+        raise ToolchainError("ninja is missing; run: pip install ninja")
+    return found
+
+
+def tvm_ffi_paths() -> TvmFfiPaths:
+    """Return tvm-ffi's include folder, library folder and library, without importing it.
+
+    A ToolchainError where it is not installed, or holds no such files.
+    """
+    package = package_dir("tvm_ffi")
+    if package is None:
+        raise ToolchainError("tvm-ffi is missing; run: pip install apache-tvm-ffi")
+    paths = _tvm_ffi_in(package)
+    if os.path.isfile(paths.library) and os.path.isdir(f"{paths.include}/tvm"):
+        return paths
+    # An editable checkout of tvm-ffi keeps both elsewhere, and knows where.
+    from tvm_ffi import libinfo
+
+    try:
+        return TvmFfiPaths(Path(libinfo.find_include_path()), Path(libinfo.find_libtvm_ffi()))
+    except RuntimeError as error:
+        raise ToolchainError(
+            f"tvm-ffi in {package} has no headers or library ({error}); "
+            "run: pip install --force-reinstall apache-tvm-ffi"
+        ) from error
+
+
+@lru_cache(maxsize=8)
+def _tvm_ffi_in(package: Path) -> TvmFfiPaths:
+    # To join paths of pathlib's for the first time takes longer than to make them.
+    return TvmFfiPaths(Path(f"{package}/include"), Path(f"{package}/lib/libtvm_ffi.so"))
+
+
+def include_dir() -> Path:
+    """Return the folder of this package's C++ headers, in a wheel or in a checkout."""
+    return _include_of(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+@lru_cache(maxsize=8)
+def _include_of(package: str) -> Path:
+    for folder in (f"{package}/include", f"{os.path.dirname(package)}/include"):
+        if os.path.isdir(f"{folder}/tvmffi_cubin"):
+            return _path(folder)
+    raise ToolchainError(
+        f"tvmffi_cubin's C++ headers are missing beside and inside {package}; "
+        "run: pip install --force-reinstall tvmffi-cubin"
+    )
+
+
+def package_dir(name: str) -> Path | None:
+    """Return the folder of a package, without importing it; None where it is not installed."""
+    module = sys.modules.get(name)
+    try:
+        spec = module.__spec__ if module is not None else importlib.util.find_spec(name)
+    except ValueError:
+        spec = None
+    locations = spec.submodule_search_locations if spec is not None else None
+    return _path(next(iter(locations))) if locations else None
+
+
+# Every cache hit asks for the same few, and to make one takes as long as three questions to the
+# file system.
+_path = lru_cache(maxsize=64)(Path)
+
+
+def on_path(name: str) -> Path | None:
+    """Return the program that a name or a path of one leads to, None where there is none."""
+    # Not shutil.which: importing shutil costs more than the search.
+    if os.sep in name:
+        return Path(os.path.abspath(name)) if _is_program(name) else None
+    # Nor os.get_exec_path, which imports warnings.
+    places = os.environ.get("PATH", os.defpath)
+    found, moment = _found.get((name, places), (None, 0.0))
+    # What was just found is asked for again alone: every cache hit wants three programs.
+    if found is not None and time.monotonic() - moment < _RECENT and _is_program(found):
+        return found
+    for folder in places.split(os.pathsep) if name else ():
+        if folder and _is_program(path := f"{folder}/{name}"):
+            if path[0] != "/":
+                return Path(os.path.abspath(path))
+            found = _path(path)
+            _found[name, places] = found, time.monotonic()
+            return found
+    return None
+
+
+# By name and PATH; and when it was found, since another may appear before it.
+_found: dict[tuple[str, str], tuple[Path, float]] = {}
+# In seconds.
+_RECENT = 1.0
+
+
+def _is_program(path: str | Path) -> bool:
+    # In this order: access says that there is nothing without raising an error inside.
+    return os.access(path, os.X_OK) and os.path.isfile(path)
+
+
+# What they are
 
 
 class HostTools(NamedTuple):
@@ -46,7 +246,7 @@ def identify(
     `more` gives texts about further `files`, remembered with them; it is called while the compiler
     answers. `also` is that of `remember`.
     """
-    programs = [toolchain.on_path(name) for name in ("as", "ld")]
+    programs = [on_path(name) for name in ("as", "ld")]
     known = (*compiler.files, *filter(None, programs), *files)
 
     def ask() -> str:
@@ -72,7 +272,7 @@ def _compiler_identity(compiler: HostCompiler) -> str:
     scripts = (str(path) for path in compiler.files if _is_script(path))
     version = "" if compiler.missing else compiler_version(compiler)
     # g++ and gcc are one program to all that it says, and link differently.
-    names = (os.path.basename(x) if toolchain.on_path(x) else x for x in compiler.programs)
+    names = (os.path.basename(x) if on_path(x) else x for x in compiler.programs)
     return "\n".join((version, *names, *map(file_digest, scripts)))
 
 

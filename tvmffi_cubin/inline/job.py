@@ -13,8 +13,9 @@ from ..device.image import Image
 from ..errors import ToolchainError
 from ..functions.assembly import image_text, manifest_text
 from ..functions.plan import Plan
-from ..host import steps, toolchain
+from ..host import steps
 from ..host.steps import Step
+from ..host.tools import find_assembler, find_linker
 from ..launches import SCHEMA
 from ..sources.sort import Sources
 from .pipeline import importing
@@ -168,11 +169,11 @@ def assembled(request: Request, tools: Toolset, launcher: str) -> list[Step]:
 
 
 def _assembly(name: str) -> Step:
-    return steps.assembly(name, os.fspath(toolchain.find_assembler()))
+    return steps.assembly(name, os.fspath(find_assembler()))
 
 
 def _linker() -> str:
-    return os.fspath(toolchain.find_linker())
+    return os.fspath(find_linker())
 
 
 def _joined(request: Request, tools: Toolset, objects: Sequence[str]) -> Step:

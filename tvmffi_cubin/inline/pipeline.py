@@ -151,12 +151,10 @@ def _resolve_archs(request: Request) -> tuple[str, ...]:
         from ..cuda.options import named_archs
 
         arch = named_archs(request.cuda_cflags, arch) or None
-    if arch is not None:
-        return resolve_archs(arch)
-    if not request.needs_arch:
+    if arch is None and not request.needs_arch:
         return ()
     try:
-        return resolve_archs()
+        return resolve_archs(arch)
     except ToolchainError:
         # Whether an architecture is needed at all is only known once the sources are parsed, which
         # a cache hit does not do; whoever compiles asks again and then passes the error on.

@@ -16,9 +16,18 @@ from ..config import compiler_environment
 from ..cuda import libraries
 from ..cuda.libraries import Cuda
 from ..errors import ToolchainError
-from ..host import toolchain
-from ..host.toolchain import HostCompiler, TvmFfiPaths
-from ..host.tools import HostTools, identify, identity_of, native_cpu
+from ..host.tools import (
+    HostCompiler,
+    HostTools,
+    TvmFfiPaths,
+    find_host_compiler,
+    identify,
+    identity_of,
+    include_dir,
+    native_cpu,
+    on_path,
+    tvm_ffi_paths,
+)
 
 if TYPE_CHECKING:
     from ..cache.entry import Product
@@ -119,8 +128,8 @@ def find_tools(
     `nvcc_flags` are those for nvcc where it is. A ToolchainError where tvm-ffi or this package's
     headers are missing, or ``CXX`` names no compiler.
     """
-    compiler = toolchain.find_host_compiler()
-    paths = toolchain.tvm_ffi_paths()
+    compiler = find_host_compiler()
+    paths = tvm_ffi_paths()
     cuda, nvcc, missing = None, None, None
     parts: list[str] = []  # of CUDA's, what makes something
     try:
@@ -154,7 +163,7 @@ def find_tools(
         tvm_ffi=paths,
         tvm_ffi_identity=tvm_ffi,
         package_identity=package,
-        include=toolchain.include_dir(),
+        include=include_dir(),
         cuda=cuda,
         nvfatbin=of_cuda.pop("nvfatbin", ""),
         cuda_identity="\n".join(of_cuda.values()),
@@ -172,7 +181,7 @@ def _find_nvcc(flags: Sequence[str]) -> Nvcc:
     if named is None:
         return found
     # A folder stands for the gcc in it. What is not there at all, nvcc complains of.
-    path = toolchain.on_path(f"{named}/gcc" if os.path.isdir(named) else named)
+    path = on_path(f"{named}/gcc" if os.path.isdir(named) else named)
     known = "" if path is None else "\n".join(identify(HostCompiler(path))[0])
     return found._replace(host=known or named)
 
@@ -203,7 +212,7 @@ def _look() -> dict[str, str]:
     """Return the stamps of all files that text is generated from or compiled, by path."""
     found, folders = {}, [_ROOT]
     with contextlib.suppress(ToolchainError):  # who needs the headers says what is missing
-        headers = os.fspath(toolchain.include_dir())
+        headers = os.fspath(include_dir())
         folders += [] if headers.startswith(f"{_ROOT}/") else [headers]
     while folders:
         with os.scandir(folders.pop()) as entries:
