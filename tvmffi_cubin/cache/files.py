@@ -180,7 +180,7 @@ def put_row(path: str, row: Sequence[Any], *, most: int) -> None:
 
 _Path = str | os.PathLike[str]
 
-# The stamp of the files and the answer, by question and files.
+# The stamps of the files and the answer, by question and files.
 _answers: dict[tuple[str, str], tuple[str, str]] = {}
 
 
@@ -199,25 +199,25 @@ def remember(
     """
     paths = [files] if isinstance(files, (str, os.PathLike)) else files
     names = "\0".join(map(_absolute, paths))
-    stamp = _digest(_stamps(names) + also)
-    known = _answers.get((what, names))
-    if known is None or known[0] != stamp:
-        # That nobody else may write there is seen to by the look-up that follows.
-        memo = f"{cache_folder()}/identity/{_digest(f'{what}//{names}')}.json"
-        mode = config.get("TVMFFI_CUBIN_CACHE")
-        written = read_rows(memo) if mode != "off" else []
-        known = next((tuple(row) for row in written if row[0] == stamp), None)
-        if known is None:
-            known = stamp, compute()
-            now = _stamps(names) + also
-            if _digest(now) != stamp:
-                return known[1]
-            # What may change and keep its stamp is not written down.
-            if mode == "on" and UNSETTLED not in map(trusted, now.split("\n")):
-                with contextlib.suppress(OSError):
-                    put_row(memo, known, most=1)
-        _answers[what, names] = known
-    return known[1]
+    stamps = _stamps(names) + also
+    known, answer = _answers.get((what, names), ("", ""))
+    if known == stamps:
+        return answer
+    # That nobody else may write there is seen to by the look-up that follows.
+    memo = f"{cache_folder()}/identity/{_digest(f'{what}//{names}')}.json"
+    mode, stamp = config.get("TVMFFI_CUBIN_CACHE"), _digest(stamps)
+    rows = read_rows(memo) if mode != "off" else []
+    written = [x for digest, x in rows if digest == stamp]
+    answer = written[0] if written else compute()
+    if not written:
+        if _stamps(names) + also != stamps:
+            return answer
+        # What may change and keep its stamp is not written down.
+        if mode == "on" and UNSETTLED not in map(trusted, stamps.split("\n")):
+            with contextlib.suppress(OSError):
+                put_row(memo, (stamp, answer), most=1)
+    _answers[what, names] = stamps, answer
+    return answer
 
 
 def _absolute(path: _Path) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from weakref import WeakSet
 
 from .. import config
+from .tools import on_path
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -143,8 +144,6 @@ class Program:
 def _tied() -> list[str]:
     """Return what starts a command so that it ends when its parent does, however that ends."""
     # prctl in the child would take a preexec_fn, for which Python copies this whole process.
-    from .tools import on_path
-
     setpriv = on_path("setpriv")
     shell = ["/bin/sh", "-c", _GROUP, "sh"]
     return shell if setpriv is None else [str(setpriv), "--pdeathsig", "TERM", *shell]
