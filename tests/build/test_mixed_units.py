@@ -9,8 +9,7 @@ from file_kit import linked, write
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.inline import mixed_device
-from tvmffi_cubin.inline.mixed_host import HostCompiler
+from tvmffi_cubin.inline import mixed_device, mixed_host
 from tvmffi_cubin.kernels.elf import Elf
 
 HEADER = """#pragma once
@@ -132,11 +131,10 @@ def test_a_change_compiles_the_side_of_one_file_anew(mod, driver_stub, monkeypat
     made = []
 
     def counted(what, compile_it):
-        return lambda self, *given: made.append(what) or compile_it(self, *given)
+        return lambda *given: made.append(what) or compile_it(*given)
 
-    compiler = mixed_device.DeviceCompiler
-    monkeypatch.setattr(HostCompiler, "_compile", counted("host", HostCompiler._compile))
-    monkeypatch.setattr(compiler, "_compile", counted("device", compiler._compile))
+    for side, room in (("host", mixed_host), ("device", mixed_device)):
+        monkeypatch.setattr(room, "_compile", counted(side, room._compile))
     write("one.cu", ONE.format(BOTH.format("one", 1)).replace("*x = n", "\n*x = n + 1"))
     again = load()
     assert made == ["device"]

@@ -17,7 +17,7 @@ from ..host.process import Later
 from ..sources.facts import read
 from ..sources.sort import Sources
 from ..sources.source import DEVICE_IMAGE
-from .mixed_device import DeviceCompiler
+from .mixed_device import device_code
 from .mixed_unit import MixedParts, MixedUnit, UnitBuilder
 from .pipeline import Build
 from .request import Request
@@ -65,11 +65,10 @@ def compile_mixed(wanted: Build, sources: Sources, given: Sequence[Image]) -> Mi
     device = None
     if sources.device and len(units) > 1:
         names = frozenset(x.name for one in sources.device for x in read(one.text).kernels)
-        compiler = DeviceCompiler(of_names(request, names), wanted.tools, wanted.cache)
+        beside = wanted._replace(request=of_names(request, names))
         *others, last = sources.device
-        own = dict.fromkeys(wanted.archs, last)
-        device = Later(partial(compiler.obtain, own, others))
-    parts = tuple(in_parallel(lambda unit: UnitBuilder(*wanted, known, unit).run(), units))
+        device = Later(partial(device_code, beside, dict.fromkeys(wanted.archs, last), others))
+    parts = tuple(in_parallel(lambda unit: UnitBuilder(wanted, known, unit).run(), units))
     images = {x.unit.image: x.image for x in parts if x.image is not None}
     inputs = [found for x in parts for found in x.inputs]
     if device is not None:

@@ -1,16 +1,16 @@
-"""`DeviceCompiler`: the image of a mixed unit's device side, an entry that only it changes."""
+"""`device_code`: the image of a mixed unit's device side, an entry that only it changes."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..cache.entry import Product
 from ..cache.key import Key
-from ..cache.store import Cache
 from ..cuda import nvrtc
 from ..cuda.options import preprocessor_flags
 from ..cuda.program import in_parallel
@@ -25,8 +25,7 @@ from ..kernels.types import CxxType, Param
 from ..sources.expansion import without_marks
 from ..sources.source import DEVICE_IMAGE, Source
 from .headers import HeaderSearch
-from .request import Request
-from .tools import Toolset
+from .pipeline import Build
 
 _IMAGE = "tvmffi_cubin.device"
 # Our headers of the C++ library, 10 ms for NVRTC. Two more, of 10 ms, come for their names alone.
@@ -38,68 +37,84 @@ _AS_HOST = ("-DTVMFFI_CUBIN_HOST_INTEGERS", "--device-int128")
 # What the image itself tells of a kernel, and the module that it comes to be in.
 _TOLD_ELSEWHERE = ("kernel", "name", "image", "archs", "bound")
 _LINES = re.compile(r"(?:^| )(?:-G|-g|--device-debug|-?-(?:generate-)?line-?info|-lineinfo)\b")
+# How the image is asked for layouts, and how its symbols tell them (mixed/device.h).
+_SPACE = "tvmffi_cubin_layout"
+_ASK = f"template __device__ char {_SPACE}::told<{{}}, decltype({_SPACE}::Layouts({{}}))>;\n"
+_TOLD = re.compile(rb"_ZN19tvmffi_cubin_layout4toldILi(\d+)ENS_5WordsIJ((?:Ly\d+E)*)E")
 
 
-class DeviceCompiler(NamedTuple):
-    """What a request's device code is compiled with, and the cache for it."""
+def device_code(
+    wanted: Build,
+    own: Mapping[str, Source],
+    others: Sequence[Source],
+    names: Sequence[str] = (),
+) -> tuple[Image, Inputs]:
+    """Return the image of device code, a fatbin, compiling it where there is none.
 
-    request: Request
-    tools: Toolset
-    cache: Cache
+    `own` is what each architecture has; `others` are linked with it, `names` are kernels and
+    variables that are wanted beside those of the request, which tell `layouts`.
+    """
+    asked = tuple(dict.fromkeys((*wanted.request.name_expressions, *names)))
+    wanted = wanted._replace(request=wanted.request._replace(name_expressions=asked))
+    questions = "".join(_ASK.format(*x) for x in enumerate(names))
+    own = {arch: x._replace(text=x.text + questions) for arch, x in own.items()}
+    entry = wanted.cache.obtain(
+        _key(wanted, own, others),
+        partial(_compile, wanted, own, others),
+        name=f"{wanted.request.name} (device code)",
+    )
+    device = _recorded(entry.so.read_bytes(), entry.facts["device"])
+    return device, Inputs.of(entry, wanted.tools.roots)
 
-    def obtain(
-        self, own: Mapping[str, Source], others: Sequence[Source], instances: Sequence[str] = ()
-    ) -> tuple[Image, Inputs]:
-        """Return the image of device code, a fatbin, compiling it where there is none.
 
-        `own` is what each architecture has; `others` are linked with it, `instances` are kernels
-        and variables that are wanted beside those of the request.
-        """
-        names = tuple(dict.fromkeys((*self.request.name_expressions, *instances)))
-        builder = self._replace(request=self.request._replace(name_expressions=names))
-        entry = self.cache.obtain(
-            builder._key(own, others),
-            lambda folder: builder._compile(own, others, folder),
-            name=f"{self.request.name} (device code)",
-        )
-        device = _recorded(entry.so.read_bytes(), entry.facts["device"])
-        return device, Inputs.of(entry, self.tools.roots)
+def layouts(image: Image, names: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
+    """Iterate over how an image lays out the kernels' parameters and variables of names.
 
-    def _key(self, own: Mapping[str, Source], others: Sequence[Source]) -> str:
-        request, key = self.request, Key("device image")
-        key.add("tools", self.tools.versions).add("nvfatbin", self.tools.nvfatbin)
-        has_lines = _LINES.search(" ".join(request.cuda_cflags))
-        texts = [
-            (arch, x.text if has_lines else without_marks(x.text), x.path, x.label)
-            for arch, x in own.items()
-        ]
-        key.add("texts", texts).add("others", [[x.text, x.path, x.label] for x in others])
-        key.add("name", request.name)
-        key.add("instances", wanted_instances(request)).add("flags", request.cuda_cflags)
-        # Relative paths in them are other paths in another current folder.
-        key.add("preprocessor", preprocessor_flags(request.cuda_cflags).words)
-        key.add("folders", request.include_paths).add("lto", request.lto)
-        key.add("libraries", [[x.image, x.arch] for x in request.device_libraries])
-        return key.add("use_pch", request.use_pch).hexdigest()
+    Architectures that differ in it have one each.
+    """
+    for number, words in {x.groups() for x in _TOLD.finditer(image.cubin.image)}:
+        yield names[int(number)], [*map(int, re.findall(rb"\d+", words))]
 
-    def _compile(
-        self, own: Mapping[str, Source], others: Sequence[Source], folder: Path
-    ) -> Product:
-        found = HeaderSearch(self.request, self.tools).device((*own.values(), *others))
-        images = in_parallel(lambda arch: self._image((*others, own[arch]), arch), [*own])
-        device = joined(images)
-        (folder / _IMAGE).write_bytes(device.cubin.image)
-        facts = {"name": self.request.name, "unknown": found.unknown, "device": _record(device)}
-        return self.tools.product(_IMAGE, found, facts=facts)
 
-    def _image(self, sources: tuple[Source, ...], arch: str) -> Image:
-        text = "\n".join(source.text for source in sources)
-        first = [os.fspath(self.tools.include / "tvmffi_cubin" / "mixed" / "device.h")]
-        for header in std_headers(text, self.tools.cuda_include_dirs):
-            is_file = header not in nvrtc.HEADERS
-            first.append(os.fspath(nvrtc.shim_dir() / header) if is_file else header)
-        flags = (*_AS_HOST, *(f"--pre-include={x}" for x in first), *self.request.cuda_cflags)
-        return compile_device(self.request._replace(cuda_cflags=flags), sources, (arch,))
+def _key(wanted: Build, own: Mapping[str, Source], others: Sequence[Source]) -> str:
+    request, key = wanted.request, Key("device image")
+    key.add("tools", wanted.tools.versions).add("nvfatbin", wanted.tools.nvfatbin)
+    has_lines = _LINES.search(" ".join(request.cuda_cflags))
+    texts = [
+        (arch, x.text if has_lines else without_marks(x.text), x.path, x.label)
+        for arch, x in own.items()
+    ]
+    key.add("texts", texts).add("others", [[x.text, x.path, x.label] for x in others])
+    key.add("name", request.name)
+    key.add("instances", wanted_instances(request)).add("flags", request.cuda_cflags)
+    # Relative paths in them are other paths in another current folder.
+    key.add("preprocessor", preprocessor_flags(request.cuda_cflags).words)
+    key.add("folders", request.include_paths).add("lto", request.lto)
+    key.add("libraries", [[x.image, x.arch] for x in request.device_libraries])
+    return key.add("use_pch", request.use_pch).hexdigest()
+
+
+def _compile(
+    wanted: Build, own: Mapping[str, Source], others: Sequence[Source], folder: Path
+) -> Product:
+    request, tools = wanted.request, wanted.tools
+    found = HeaderSearch(request, tools).device((*own.values(), *others))
+    images = in_parallel(lambda arch: _image(wanted, (*others, own[arch]), arch), [*own])
+    device = joined(images)
+    (folder / _IMAGE).write_bytes(device.cubin.image)
+    facts = {"name": request.name, "unknown": found.unknown, "device": _record(device)}
+    return tools.product(_IMAGE, found, facts=facts)
+
+
+def _image(wanted: Build, sources: tuple[Source, ...], arch: str) -> Image:
+    request, tools = wanted.request, wanted.tools
+    text = "\n".join(source.text for source in sources)
+    first = [os.fspath(tools.include / "tvmffi_cubin" / "mixed" / "device.h")]
+    for header in std_headers(text, tools.cuda_include_dirs):
+        is_file = header not in nvrtc.HEADERS
+        first.append(os.fspath(nvrtc.shim_dir() / header) if is_file else header)
+    flags = (*_AS_HOST, *(f"--pre-include={x}" for x in first), *request.cuda_cflags)
+    return compile_device(request._replace(cuda_cflags=flags), sources, (arch,))
 
 
 def std_headers(text: str, folders: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""`HostCompiler`: the object of a mixed unit's host side, an entry that only that side changes."""
+"""`host_object`: the object of a mixed unit's host side, an entry that only that side changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from ..cache.entry import Entry, Product
 from ..cache.key import Key, digest_of
-from ..cache.store import Cache
 from ..host import build, forwarders, precompiled
 from ..host import units as host_unit
 from ..host.steps import compilation
@@ -21,8 +20,7 @@ from ..sources.source import Source
 from ..sources.stubs import stubs
 from .headers import HeaderSearch
 from .mixed_text import HOST, mixed_prefix
-from .request import Request
-from .tools import Toolset
+from .pipeline import Build
 
 OBJECT = "tvmffi_cubin.host.o"
 """The object's name in an entry; the dots keep it from being a module's own."""
@@ -80,97 +78,85 @@ class HostCode(NamedTuple):
         return "\n".join(lines) + "\n"
 
 
-class HostCompiler(NamedTuple):
-    """What a request's host code is compiled with, and the cache for it."""
+def host_object(wanted: Build, code: HostCode) -> Entry:
+    """Return the entry of an object, compiling it where there is none.
 
-    request: Request
-    tools: Toolset
-    cache: Cache
+    Raises
+    ------
+    BuildError, ToolchainError
+        It does not compile; a tool is missing.
+    """
+    make = partial(_compile, wanted, code)
+    return wanted.cache.obtain(_key(wanted, code), make, name=f"{wanted.request.name} (host code)")
 
-    def obtain(self, code: HostCode) -> Entry:
-        """Return the entry of the object, compiling it where there is none.
 
-        Raises
-        ------
-        BuildError, ToolchainError
-            It does not compile; a tool is missing.
-        """
-        return self.cache.obtain(
-            self._key(code),
-            lambda folder: self._compile(code, folder),
-            name=f"{self.request.name} (host code)",
-        )
+def runtime_object(wanted: Build, code: HostCode) -> str:
+    """Return the path of the object that such code needs beside its own, compiled once."""
+    tools = wanted.tools
+    exports = ("-DTVMFFI_CUBIN_EXPORTS",) if code.uses_ffi else ()
+    flags = ("-w", *exports, *_flags(wanted))
+    # It includes nothing of the user's unless a flag does.
+    is_user_s = any(flag.startswith(("-include", "--include", "-imacros")) for flag in flags)
+    folders = wanted.request.include_paths if is_user_s else ()
+    key = Key("mixed runtime").add("tools", tools.versions).add("flags", flags)
+    key.add("command", tools.compiler.command).add("machine", os.uname().machine)
+    key.add("folders", folders)
 
-    def runtime(self, code: HostCode) -> str:
-        """Return the path of the object that such code needs beside its own, compiled once."""
-        exports = ("-DTVMFFI_CUBIN_EXPORTS",) if code.uses_ffi else ()
-        flags = ("-w", *exports, *self._flags(code))
-        key = Key("mixed runtime").add("tools", self.tools.versions).add("flags", flags)
-        key.add("command", self.tools.compiler.command).add("machine", os.uname().machine)
-        # It includes nothing of the user's unless a flag does.
-        is_user_s = any(flag.startswith(("-include", "--include", "-imacros")) for flag in flags)
-        folders = self.request.include_paths if is_user_s else ()
-        make = partial(self._compile_runtime, flags, folders)
-        key.add("folders", folders)
-        return os.fspath(self.cache.obtain(key.hexdigest(), make, name=_RUNTIME).so)
-
-    def _compile_runtime(
-        self, flags: tuple[str, ...], folders: tuple[str, ...], folder: Path
-    ) -> Product:
-        source = os.fspath(self.tools.include / "tvmffi_cubin" / "mixed" / "runtime.cc")
-        step = compilation(source, (*self.tools.compiler.command, *flags), folders)
+    def make(folder: Path) -> Product:
+        source = os.fspath(tools.include / "tvmffi_cubin" / "mixed" / "runtime.cc")
+        step = compilation(source, (*tools.compiler.command, *flags), folders)
         build.run([step._replace(made=_RUNTIME)], folder, {})
-        return self.tools.product(_RUNTIME)
+        return tools.product(_RUNTIME)
 
-    def _flags(self, code: HostCode) -> tuple[str, ...]:
-        cflags = HeaderSearch(self.request, self.tools).cuda_flags
-        if any(flag.startswith("-flto") for flag in (*self.tools.options, *cflags)):
-            # Of an object for the linker's optimiser no symbol would tell which kernels it uses.
-            cflags = (*cflags, "-fno-lto")
-        if self.request.bound_params:
-            cflags = (host_unit.BOUND_PARAMS, *cflags)
-        if _NEEDS_LEAVE.search(self.tools.host.compiler):
-            cflags = (_LEAVE, *cflags)
-        if _NEEDS_PLAIN_NAMES.search(self.tools.host.compiler):
-            cflags = (_PLAIN_NAMES, *cflags)
-        return host_unit.host_flags(self.tools, cflags)
+    return os.fspath(wanted.cache.obtain(key.hexdigest(), make, name=_RUNTIME).so)
 
-    def _key(self, code: HostCode) -> str:
-        request, tools, flags = self.request, self.tools, self._flags(code)
-        key = Key("host object").add("tools", tools.versions).add("machine", os.uname().machine)
-        # What moves it is no other text.
-        has_lines = _LINES.search(" ".join((*tools.options, *flags)))
-        key.add("unit", code.unit).add("text", code.text if has_lines else code.plain)
-        key.add("command", tools.compiler.command).add("flags", flags)
-        key.add("folders", request.include_paths).add("cpu", native_cpu((*tools.options, *flags)))
-        return key.add("use_pch", request.use_pch).hexdigest()
 
-    def _compile(self, code: HostCode, folder: Path) -> Product:
-        tools = self.tools
-        files = {**code.sources, _UNIT: code.unit, _TEXT: code.text}
-        command, folders = (*tools.compiler.command, *self._flags(code)), self.request.include_paths
-        prefix = mixed_prefix(code.exports) if code.uses_ffi else ""
-        step = compilation(_UNIT, command, folders, prefix=prefix)
-        listed = precompiled.run(
-            [step._replace(made=OBJECT)],
-            folder,
-            files,
-            cache=self.cache,
-            tools=tools,
-            folders=folders,
-            use_pch=self.request.use_pch,
-        )
-        own = [Source(code.text)]
-        read = HeaderSearch(self.request, tools).host(folder, listed, own, self.request.cflags)
-        made = (folder / OBJECT).read_bytes()
-        return tools.product(
-            OBJECT,
-            read,
-            keep=(_UNIT, _TEXT),
-            used=(_TEXT,),
-            facts={
-                "name": self.request.name,
-                "stubs": stubs(made),
-                "calls_driver": forwarders.calls_driver(made),
-            },
-        )
+def _flags(wanted: Build) -> tuple[str, ...]:
+    tools = wanted.tools
+    cflags = HeaderSearch(wanted.request, tools).cuda_flags
+    if any(flag.startswith("-flto") for flag in (*tools.options, *cflags)):
+        # Of an object for the linker's optimiser no symbol would tell which kernels it uses.
+        cflags = (*cflags, "-fno-lto")
+    if wanted.request.bound_params:
+        cflags = (host_unit.BOUND_PARAMS, *cflags)
+    if _NEEDS_LEAVE.search(tools.host.compiler):
+        cflags = (_LEAVE, *cflags)
+    if _NEEDS_PLAIN_NAMES.search(tools.host.compiler):
+        cflags = (_PLAIN_NAMES, *cflags)
+    return host_unit.host_flags(tools, cflags)
+
+
+def _key(wanted: Build, code: HostCode) -> str:
+    request, tools, flags = wanted.request, wanted.tools, _flags(wanted)
+    key = Key("host object").add("tools", tools.versions).add("machine", os.uname().machine)
+    # What moves it is no other text.
+    has_lines = _LINES.search(" ".join((*tools.options, *flags)))
+    key.add("unit", code.unit).add("text", code.text if has_lines else code.plain)
+    key.add("command", tools.compiler.command).add("flags", flags)
+    key.add("folders", request.include_paths).add("cpu", native_cpu((*tools.options, *flags)))
+    return key.add("use_pch", request.use_pch).hexdigest()
+
+
+def _compile(wanted: Build, code: HostCode, folder: Path) -> Product:
+    request, tools, folders = wanted.request, wanted.tools, wanted.request.include_paths
+    files = {**code.sources, _UNIT: code.unit, _TEXT: code.text}
+    command = (*tools.compiler.command, *_flags(wanted))
+    prefix = mixed_prefix(code.exports) if code.uses_ffi else ""
+    step = compilation(_UNIT, command, folders, prefix=prefix)
+    listed = precompiled.run(
+        [step._replace(made=OBJECT)],
+        folder,
+        files,
+        cache=wanted.cache,
+        tools=tools,
+        folders=folders,
+        use_pch=request.use_pch,
+    )
+    read = HeaderSearch(request, tools).host(folder, listed, [Source(code.text)], request.cflags)
+    made = (folder / OBJECT).read_bytes()
+    facts = {
+        "name": request.name,
+        "stubs": stubs(made),
+        "calls_driver": forwarders.calls_driver(made),
+    }
+    return tools.product(OBJECT, read, keep=(_UNIT, _TEXT), used=(_TEXT,), facts=facts)

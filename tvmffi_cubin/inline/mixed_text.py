@@ -6,12 +6,10 @@ import os
 import re
 import tempfile
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 from ..cache.entry import Entry, Product
 from ..cache.key import Key
-from ..cache.store import Cache
 from ..config import build_environment
 from ..cuda.nvrtc import line_directive
 from ..cuda.options import preprocessor_flags
@@ -25,8 +23,8 @@ from ..sources.expansion import Expansion, expansion
 from ..sources.mistakes import mistakes
 from ..sources.source import Source
 from .headers import HeaderSearch
+from .pipeline import Build
 from .request import Request
-from .tools import Toolset
 
 HOST = "tvmffi_cubin/mixed/host.h"
 """What every unit's host text is compiled behind."""
@@ -52,17 +50,12 @@ def mixed_prefix(exports: Sequence[tuple[str, str]]) -> str:
     return host_unit.prefix(exports, "tvmffi_cubin/mixed/exports.h", HOST)
 
 
-def expand(
-    request: Request,
-    tools: Toolset,
-    cache: Cache,
-    sources: Sequence[Source],
-    arch: str,
-) -> Expansion:
+def expand(wanted: Build, sources: Sequence[Source], arch: str) -> Expansion:
     """Run the host compiler's preprocessor over the sources of a unit, in order.
 
     `arch` is the architecture of the device's side, empty for the host's.
     """
+    request, tools = wanted.request, wanted.tools
     search = HeaderSearch(request, tools)
     folders = dict.fromkeys(source.folder for source in sources if source.folder)
     command = [
@@ -71,7 +64,7 @@ def expand(
         *(word for folder in request.include_paths for word in ("-I", folder)),
         *(f"-D{macro}" for macro in _macros(arch)),
     ]
-    headers = _headers(request, tools, cache, command)
+    headers = _headers(wanted, command)
     command += ["-dI", "-imacros", os.fspath(headers.so)]
     command += [word for folder in folders for word in ("-iquote", folder)]
     text = "".join(f"{line_directive(source.name)}{source.text}\n" for source in sources)
@@ -99,29 +92,28 @@ def expand(
     return found._replace(read=(*Inputs.of(headers, tools.roots).read, *read))
 
 
-def _headers(request: Request, tools: Toolset, cache: Cache, command: Sequence[str]) -> Entry:
+def _headers(wanted: Build, command: Sequence[str]) -> Entry:
     """Return what the headers define that all units begin with, which takes longer than a unit."""
+    request, tools = wanted.request, wanted.tools
     key = Key("macros of headers").add("tools", tools.versions).add("text", mixed_prefix(()))
     key.add("command", command).add("cpu", native_cpu(command))
-    make = partial(_define, request, tools, command)
-    return cache.obtain(key.hexdigest(), make, name="macros of headers")
 
+    def make(folder: Path) -> Product:
+        def macros(text: str, *options: str) -> dict[str, None]:
+            unit, made = folder / "headers", os.fspath(folder / _MACROS)
+            unit.write_text(text)
+            text = _preprocessed(request, [*command, "-dM", *options, os.fspath(unit)], made)
+            return dict.fromkeys(text.splitlines())
 
-def _define(request: Request, tools: Toolset, command: Sequence[str], folder: Path) -> Product:
-    def macros(text: str, *options: str) -> dict[str, None]:
-        (folder / "headers").write_text(text)
-        made = os.fspath(folder / _MACROS)
-        unit = os.fspath(folder / "headers")
-        text = _preprocessed(request, [*command, "-dM", *options, unit], made)
-        return dict.fromkeys(text.splitlines())
+        depfile = folder / "headers.d"
+        predefined = macros("")
+        defined = macros(mixed_prefix(()) + "\n", "-MD", "-MF", os.fspath(depfile))
+        (folder / _MACROS).write_text("\n".join(x for x in defined if x not in predefined) + "\n")
+        read = [path for path in parse_depfile(depfile.read_text()) if path.startswith("/")]
+        read = [path for path in read if not path.startswith(f"{folder}/")]
+        return tools.product(_MACROS, looked_for(request.include_paths, read))
 
-    depfile = folder / "headers.d"
-    predefined = macros("")
-    defined = macros(mixed_prefix(()) + "\n", "-MD", "-MF", os.fspath(depfile))
-    (folder / _MACROS).write_text("\n".join(x for x in defined if x not in predefined) + "\n")
-    read = tuple(path for path in parse_depfile(depfile.read_text()) if path.startswith("/"))
-    read = tuple(path for path in read if not path.startswith(f"{folder}/"))
-    return tools.product(_MACROS, looked_for(request.include_paths, read))
+    return wanted.cache.obtain(key.hexdigest(), make, name="macros of headers")
 
 
 def _preprocessed(request: Request, command: Sequence[str], made: str) -> str:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from ..cache.entry import Entry
-from ..cache.store import Cache
 from ..device.image import Image
 from ..device.units import of_names, with_hints
 from ..errors import CompileError
@@ -22,11 +21,12 @@ from ..sources.facts import read
 from ..sources.host_side import HostSide, host_side
 from ..sources.source import Source
 from ..sources.stubs import Instance, named
-from .mixed_device import DeviceCompiler
-from .mixed_host import CUB, HostCode, HostCompiler
+from .headers import HeaderSearch
+from .mixed_device import device_code, layouts
+from .mixed_host import CUB, HostCode, host_object, runtime_object
 from .mixed_text import expand
+from .pipeline import Build
 from .request import Request
-from .tools import Toolset
 
 _NVCC = 'nvcc takes some code that NVRTC refuses: if it takes this, compiler="nvcc" builds it'
 _OF_MMA = ("#include <cuda_fp16.h>", "#include <cuda_bf16.h>")
@@ -41,6 +41,8 @@ _UNDEFINED = re.compile(r'error: identifier "(\w+)" is undefined')
 _TRIES = 8
 _NVRTC_ERROR = re.compile(r"^(.+?)\((\d+)\): (?:catastrophic )?error\b", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
+# Of a layout: what a pointer or an array leads to (mixed/layout.h).
+_POINTEE = (1 << 40) - 1
 
 
 class MixedUnit(NamedTuple):
@@ -70,10 +72,7 @@ class MixedParts(NamedTuple):
 class UnitBuilder(NamedTuple):
     """Compiles a unit; `known_kernels` are the names of those in other sources and images."""
 
-    request: Request
-    archs: tuple[str, ...]
-    tools: Toolset
-    cache: Cache
+    wanted: Build
     known_kernels: frozenset[str]
     unit: MixedUnit
 
@@ -85,34 +84,37 @@ class UnitBuilder(NamedTuple):
         BuildError, CompileError, ToolchainError, TypeError, ValueError
             See `tvmffi_cubin.load_inline`.
         """
-        expanding = [Later(partial(self._expand, arch)) for arch in self.archs]
-        host_text = self._expand("")
-        texts = {arch: later.result() for arch, later in zip(self.archs, expanding, strict=True)}
-        host = host_side(host_text.text, [bound_param(x).name for x in self.request.bound_params])
+        wanted, sources = self.wanted, self.unit.sources
+        expanding = [Later(partial(expand, wanted, sources, arch)) for arch in wanted.archs]
+        host_text = expand(wanted, sources, "")
+        texts = {arch: x.result() for arch, x in zip(wanted.archs, expanding, strict=True)}
+        bound = [bound_param(x).name for x in wanted.request.bound_params]
+        host = host_side(host_text.text, bound)
         code = self._host_code(host, host_text)
-        compiler = HostCompiler(self.request, self.tools, self.cache)
-        runtime = Later(partial(compiler.runtime, code))
-        reading = Later(lambda: {arch: DeviceCut(text.text) for arch, text in texts.items()})
-        compiled, cuts = compiler.obtain(code), reading.result()
+        runtime = Later(partial(runtime_object, wanted, code))
+        cuts = Later(lambda: {arch: DeviceCut(text.text) for arch, text in texts.items()})
+        begun = None
+        if foreseen := host.foreseen:  # both compilers work side by side
+            begun = Later(lambda: self._device(cuts.result(), foreseen))
+        compiled = host_object(wanted, code)
         asked = {x: _name(x, host) for x in named(compiled.facts["stubs"])}
-        image, of_device, symbols = None, Inputs(), {}
-        if asked or any(x.has_code for x in cuts.values()) or not self._may_be_elsewhere:
-            image, of_device = self._without_accidents(cuts, asked)
+        image, symbols, inputs = None, {}, Inputs()
+        names = tuple(asked.values())
+        if begun is not None and {*foreseen}.issuperset(names):
+            names = foreseen
+            image, inputs = begun.result()
+        elif asked or self._has_device_code(cuts.result().values()):
+            image, inputs = self._device(cuts.result(), names)
+        if image is not None:
+            _check_layouts(image, names, asked)
             lowered = image.cubin.lowered_names
             symbols = {x.stub: lowered[name] for x, name in asked.items() if name in lowered}
-        of_host = Inputs.of(compiled, self.tools.roots)
-        inputs = (of_device, of_host, self._inputs(host_text, *texts.values()))
-        return MixedParts(self.unit, code, compiled, runtime.result(), image, symbols, inputs)
-
-    # ---- Texts ----
-
-    def _expand(self, arch: str) -> Expansion:
-        return expand(self.request, self.tools, self.cache, self.unit.sources, arch)
+        of_host = Inputs.of(compiled, wanted.tools.roots)
+        read = (inputs, of_host, self._inputs(host_text, *texts.values()))
+        return MixedParts(self.unit, code, compiled, runtime.result(), image, symbols, read)
 
     def _inputs(self, *texts: Expansion) -> Inputs:
-        from .headers import HeaderSearch
-
-        search = HeaderSearch(self.request, self.tools)
+        search = HeaderSearch(self.wanted.request, self.wanted.tools)
         own = {source.name for source in self.unit.sources if source.path is None}
         files = dict.fromkeys(file for text in texts for file in text.read if file not in own)
         return search.looked_for(tuple(files), self.unit.sources)
@@ -128,7 +130,7 @@ class UnitBuilder(NamedTuple):
         headers = [CUB] if has_cub and re.search(r"\bcub\b", host.text) else []
         if "mma.h" in text.libraries:
             headers += _OF_MMA  # which is not for the host, and brings them
-        output = self.request.output if self.request.is_object else ""
+        output = self.wanted.request.output if self.wanted.request.is_object else ""
         shown = {x.name: x.text for x in self.unit.sources if x.path is None}
         return HostCode(host.text, uses_ffi, tuple(headers), exports, host.variables, output, shown)
 
@@ -138,34 +140,33 @@ class UnitBuilder(NamedTuple):
             return ()  # a file does so itself
         kernels = {x.name for source in self.unit.device for x in read(source.text).kernels}
         kernels |= {name.rpartition("::")[2] for name in host.kernels}
-        cpp = [read(source.text).functions for source in self.request.cpp_sources]
+        cpp = [read(source.text).functions for source in self.wanted.request.cpp_sources]
         others = {found.qualified for functions in cpp for found in functions if found.defined}
         none = kernels | others | self.known_kernels
         return tuple(
             (export.name, export.doc)
-            for export in self.request.functions or ()
+            for export in self.wanted.request.functions or ()
             if export.instances is None and export.name not in none
         )
 
     # ---- The device's side ----
 
-    @property
-    def _may_be_elsewhere(self) -> bool:
-        """Whether kernels that are only declared may be another unit's, or another object's."""
-        linked = self.request.is_object or self.request.files.binaries
-        return bool(linked) or not self.unit.is_alone
+    def _has_device_code(self, cuts: Iterable[DeviceCut]) -> bool:
+        """Whether there is an image; kernels that are only declared may be another's."""
+        is_linked = self.wanted.request.is_object or self.wanted.request.files.binaries
+        is_whole = self.unit.is_alone and not is_linked
+        return is_whole or any(cut.has_code for cut in cuts)
 
-    def _without_accidents(
-        self, cuts: Mapping[str, DeviceCut], asked: Mapping[Instance, str]
-    ) -> tuple[Image, Inputs]:
+    def _device(self, cuts: Mapping[str, DeviceCut], names: Sequence[str]) -> tuple[Image, Inputs]:
         """Compile the device side; again without what it may have got by accident."""
-        words = _WORD.findall(" ".join(asked.values()))
+        words = _WORD.findall(" ".join(names))
         sides = {arch: cut.code(words) for arch, cut in cuts.items()}
         found: set[tuple[str, int]] = set()
         errors: list[CompileError] = []
+        some = cuts[self.wanted.archs[0]]
         while True:
             try:
-                return self._compile_device(cuts, sides, asked)
+                return self._compile_device(sides, names, some.names)
             except CompileError as error:
                 errors.append(error)
                 found |= _places(error)
@@ -173,23 +174,19 @@ class UnitBuilder(NamedTuple):
                 if sides == before or len(errors) == _TRIES:
                     # An error elsewhere is one of what was left out, which was no accident.
                     told = error if _places(error) <= _places(errors[0]) else errors[0]
-                    raise _explained(told, cuts[self.archs[0]].host_functions) from None
+                    raise _explained(told, some.host_functions) from None
 
     def _compile_device(
-        self,
-        cuts: Mapping[str, DeviceCut],
-        sides: Mapping[str, str],
-        asked: Mapping[Instance, str],
+        self, sides: Mapping[str, str], names: Sequence[str], declared: Collection[str]
     ) -> tuple[Image, Inputs]:
-        request = self.request
+        request = self.wanted.request
         if not self.unit.is_alone:
-            request = of_names(request, cuts[self.archs[0]].names)
+            request = of_names(request, declared)
         if any(map(needs_device_runtime, sides.values())):
             request = _with_device_runtime(request)
-        first, checks = self.unit.sources[0], "".join(map(_check, asked, asked.values()))
-        own = {arch: first._replace(text=f"{text}{checks}") for arch, text in sides.items()}
-        compiler = DeviceCompiler(request, self.tools, self.cache)
-        return compiler.obtain(own, self.unit.device, tuple(asked.values()))
+        own = {arch: self.unit.sources[0]._replace(text=text) for arch, text in sides.items()}
+        wanted = self.wanted._replace(request=request)
+        return device_code(wanted, own, self.unit.device, names)
 
 
 def _name(instance: Instance, host: HostSide) -> str:
@@ -226,17 +223,17 @@ def _with_device_runtime(request: Request) -> Request:
     )
 
 
-def _check(instance: Instance, name: str) -> str:
-    """Return the assertions that the device lays out what it is handed as the host does."""
-    space = "tvmffi_cubin_layout"
-    if instance.is_variable:
-        types = f"{space}::kOf<decltype({name[1:]})>, {instance.layouts[0]}ull"
-        text = f"tvmffi_cubin: {name[1:]} is laid out otherwise in device code than in host code"
-        return f'static_assert({space}::AreSame({types}), "{text}");\n'
-    kernel = f"decltype({name if name.startswith('(') else '&' + name})"
-    return "".join(
-        f"static_assert({space}::Kernel<{kernel}>::IsAs({number}, {layout}ull), "
-        f'"tvmffi_cubin: parameter {number + 1} of {instance.qualified} is laid out otherwise in '
-        'device code than in host code");\n'
-        for number, layout in enumerate(instance.layouts)
-    )
+def _check_layouts(image: Image, names: Sequence[str], asked: Mapping[Instance, str]) -> None:
+    """Refuse what the device lays out otherwise than the host that hands it over."""
+    instances = {name: instance for instance, name in asked.items()}
+    for name, device in layouts(image, names):
+        if (instance := instances.get(name)) is None:
+            continue
+        for number, (one, other) in enumerate(zip(device, instance.layouts, strict=False), 1):
+            pointees = {one & _POINTEE, other & _POINTEE}
+            if one >> 40 != other >> 40 or len(pointees - {0}) > 1:
+                what = name.lstrip("&")
+                if not instance.is_variable:
+                    what = f"parameter {number} of {instance.qualified}"
+                text = f"{what} is laid out otherwise in device code than in host code"
+                raise CompileError(text, log=text)

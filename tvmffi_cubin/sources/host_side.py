@@ -22,6 +22,12 @@ class HostSide(NamedTuple):
     kernels: dict[str, int]
     bound: dict[str, tuple[str, ...]]  # by kernel: types of parameters that only device code has
     variables: tuple[str, ...]  # the device variables that host code names, qualified
+    is_plain: bool  # no kernel is a template, or one of several of its name
+
+    @property
+    def foreseen(self) -> tuple[str, ...]:
+        """What NVRTC is to be asked for, as far as the text alone tells; else nothing."""
+        return (*self.kernels, *(f"&{x}" for x in self.variables)) if self.is_plain else ()
 
 
 def host_side(source: str, bound: Sequence[str] = ()) -> HostSide:
@@ -47,6 +53,7 @@ class _HostCut:
         self.text, self.bound = text, bound
         self.edits: list[Edit] = []
         self.kernels: dict[str, int] = {}
+        self.is_plain = True
         self.types: dict[str, set[tuple[str, ...]]] = {}  # of their parameters, by kernel
         self.bound_types: dict[str, tuple[str, ...]] = {}
         self.variables: list[str] = []
@@ -67,11 +74,13 @@ class _HostCut:
             else:
                 self.edits.append(text.edit_of(item.first, item.end))
         self.edits += self._bounds()
+        counts = {name: max(count, len(self.types[name])) for name, count in self.kernels.items()}
         return HostSide(
             applied(text.source, self.edits),
-            {name: max(count, len(self.types[name])) for name, count in self.kernels.items()},
+            counts,
             self.bound_types,
             tuple(dict.fromkeys(self.variables)),
+            self.is_plain and {*counts.values()} <= {1},
         )
 
     def _bounds(self) -> Iterator[Edit]:
@@ -177,6 +186,7 @@ class _HostCut:
         body = f"{{ ::tvmffi_cubin::RunStub<{address}>({', '.join(names)}); }}"
         self.edits.append(text.edit_of(item.body[0], item.body[1] + 1, body))
         self.kernels[qualified] = self.kernels.get(qualified, 0) + 1 + any(x.pack for x in given)
+        self.is_plain = self.is_plain and not item.templates
 
     def _named(self, param: Parameter, name: str) -> str:
         if not param.name:

@@ -30,6 +30,19 @@ extern "C" __device__ void __assert_fail(const char*, const char*, unsigned, con
 template <int>
 struct tvmffi_cubin_host_only;
 
+// What the device side asks for tells in its symbol how a kernel's parameters, or a variable, are laid
+// out; the host's tell the same by `KernelStub`.
+namespace tvmffi_cubin_layout {
+template <Word...>
+struct Words;
+template <typename... Params>
+Words<Of<Params>()...> Layouts(void (*)(Params...));
+template <typename T>
+Words<Of<T>()> Layouts(T*);
+template <int kNumber, typename>
+__device__ char told;
+}  // namespace tvmffi_cubin_layout
+
 // Of headers that no device code has asked for.
 namespace std {}
 namespace cub {}

@@ -111,7 +111,7 @@ void LaunchConfigured(const void* kernel, void** args);
 
 template <auto kSelf, typename... Params>
 inline __attribute__((always_inline)) void EnterKernel(void (*)(Params...)) {
-  static_cast<void>(&KernelStub<kSelf, tvmffi_cubin_layout::kOf<Params>...>::node);
+  static_cast<void>(&KernelStub<kSelf, tvmffi_cubin_layout::Of<Params>()...>::node);
 }
 
 // The body of a stub: the kernel's own address in parentheses, then its parameters.

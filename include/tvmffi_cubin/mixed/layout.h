@@ -8,11 +8,11 @@ using Word = unsigned long long;  // NOLINT
 // Size and alignment of an object type that is complete; else 0.
 template <typename T, typename = void>
 struct Object {
-  static constexpr Word kWord = 0;
+  enum : Word { kWord };
 };
 template <typename T>
 struct Object<T, decltype(void(sizeof(T[1])))> {
-  static constexpr Word kWord = static_cast<Word>(sizeof(T)) << 8 | alignof(T);
+  enum : Word { kWord = static_cast<Word>(sizeof(T)) << 8 | alignof(T) };
 };
 
 // The same of what pointers and arrays lead to in the end.
@@ -25,30 +25,12 @@ struct Innermost<T* const> : Innermost<T> {};
 template <typename T, decltype(sizeof(0)) kCount>
 struct Innermost<T[kCount]> : Innermost<T> {};
 
-// 24 bits of what a value is, 40 of what it points at or is an array of.
+// 24 bits of what a value is, 40 of what it points at or is an array of, 0 where that is not known.
 // Sizes of parameters are below the prime number, which has those of variables fit as well.
 template <typename T>
-inline constexpr Word kOf = (Object<T>::kWord >> 8) % 65521 << 48 |
-                            (Object<T>::kWord & 0xff) << 40 |
-                            (Innermost<T>::kWord & 0xffffffffffull);
-
-// Whether two are the same, where both sides know what is pointed at.
-constexpr bool AreSame(Word device, Word host) {
-  constexpr Word kPointee = 0xffffffffffull;
-  if (device >> 40 != host >> 40) return false;
-  return (device & kPointee) == (host & kPointee) || (device & kPointee) == 0 ||
-         (host & kPointee) == 0;
+constexpr Word Of() {
+  constexpr Word kOwn = Object<T>::kWord;
+  return (kOwn >> 8) % 65521 << 48 | (kOwn & 0xff) << 40 | (Innermost<T>::kWord & 0xffffffffffull);
 }
-
-// Whether a kernel's first parameters are as the host has them.
-template <typename Function>
-struct Kernel;
-template <typename... Params>
-struct Kernel<void (*)(Params...)> {
-  static constexpr bool IsAs(int index, Word host) {
-    constexpr Word kDevice[] = {kOf<Params>..., 0};
-    return AreSame(kDevice[index], host);
-  }
-};
 
 }  // namespace tvmffi_cubin_layout

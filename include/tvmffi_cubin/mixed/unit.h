@@ -35,8 +35,7 @@ TVMFFI_CUBIN_END
 
 // Enters a device variable of the unit.
 #define TVMFFI_CUBIN_DEVICE_VARIABLE(name)                                        \
-  template struct ::tvmffi_cubin::DeviceVariable<&name, tvmffi_cubin_layout::kOf< \
-                                                            decltype(name)>>;
+  template struct ::tvmffi_cubin::DeviceVariable<&name, tvmffi_cubin_layout::Of<decltype(name)>()>;
 
 #define __host__
 #define __device__
