@@ -1,5 +1,7 @@
 """Instrumentation: three parameters more for every kernel count its work, past all callers."""
 
+import re
+
 from gpu import arch, no_launch
 
 import tvmffi_cubin as tc
@@ -34,12 +36,8 @@ COUNT = """
 
 def instrument(source: str) -> str:
     """Append the parameters to every kernel of a source, and count in each body."""
-    for kernel in reversed(tc.find_kernels(source)):  # from the end: positions stay right
-        if kernel.body_start is not None:
-            source = source[: kernel.body_start] + COUNT + source[kernel.body_start :]
-        own = source[kernel.params_start : kernel.params_end] + ", " if kernel.params else ""
-        source = source[: kernel.params_start] + own + PARAMETERS + source[kernel.params_end :]
-    return source
+    kernel = r"(__global__ void \w+\([^)]*)\) \{"
+    return re.sub(kernel, rf"\1, {PARAMETERS}) {{{COUNT}", source)
 
 
 # [docs:build]

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from .module import Function, Module, load_module
     from .module.occupancy import Occupancy
     from .module.stream import use_stream
-    from .sources.facts import KernelText, find_kernels
 
 __version__ = "0.1.0"
 
@@ -55,7 +54,6 @@ __all__ = [
     "ImageFile",
     "Inspection",
     "Kernel",
-    "KernelText",
     "Launch",
     "LaunchError",
     "LaunchLimitError",
@@ -70,7 +68,6 @@ __all__ = [
     "build_inline",
     "cache_info",
     "describe",
-    "find_kernels",
     "inspect",
     "lazy",
     "load",
@@ -91,7 +88,6 @@ _LAZY = {
     "Cubin": "kernels.cubin",
     "Function": "module",
     "Kernel": "kernels.cubin",
-    "KernelText": "sources.facts",
     "ImageFile": "inline.images",
     "Inspection": "artifacts.inspection",
     "LazyModule": "inline.lazy",
@@ -102,7 +98,6 @@ _LAZY = {
     "build_description": "formats.description",
     "cache_info": "cache.info",
     "describe": "formats.description",
-    "find_kernels": "sources.facts",
     "lazy": "inline.lazy",
     "load_description": "formats.description",
     "load_ipython_extension": "cli.notebook",

@@ -1,7 +1,4 @@
-"""`read`: what a CUDA source contains: kernels, host functions, definitions, launches.
-
-`find_kernels` is the part of it that users may ask for.
-"""
+"""`read`: what a CUDA source contains: kernels, host functions, definitions, launches."""
 
 from __future__ import annotations
 
@@ -41,9 +38,6 @@ class KernelFact(NamedTuple):
     params: tuple[Parameter, ...] | None  # None where the declaration could not be read
     line: int
     defined: bool  # it has a body, or is an explicit instantiation
-    # Where in the source the parameters begin and end, inside of their parentheses, and where the
-    # body begins, behind its brace, if it has one. None where a macro spells them.
-    span: tuple[int, int, int | None] | None = None
 
     @property
     def qualified(self) -> str:
@@ -141,10 +135,6 @@ def _kernel(tokens: Tokens, item: Item) -> KernelFact:
     if item.arguments is not None:
         name += tokens.span(item.arguments[0], item.arguments[1] + 1)
         at = item.arguments[0] - 1
-    marks = [start, end] if item.body is None else [start, end, item.body[0]]
-    is_spelled = all(tokens.starts[mark] < tokens.ends[mark] for mark in marks)
-    body = None if item.body is None else tokens.ends[item.body[0]]
-    span = (tokens.ends[start], tokens.starts[end], body) if is_spelled else None
     # Of a list that a conditional divides, one part is compiled.
     is_plain = "line" not in tokens.kinds[start:end]
     return KernelFact(
@@ -155,7 +145,6 @@ def _kernel(tokens: Tokens, item: Item) -> KernelFact:
         params=tuple(parameters(tokens, item.params)) if is_plain else None,
         line=tokens.line(at)[1],
         defined=item.body is not None or item.kind == "instance",
-        span=span,
     )
 
 
@@ -216,72 +205,3 @@ def _exports(tokens: Tokens) -> Iterator[str]:
         elif text.startswith(_EXPORT_SYMBOL):
             yield text.removeprefix(_EXPORT_SYMBOL)
 
-
-# For tools that change a source
-
-
-class KernelText(NamedTuple):
-    """A kernel as a source writes it: defined, declared, or an instance of a template.
-
-    Positions are offsets in the source, such as ``source[k.params_start : k.params_end]``.
-
-    Attributes
-    ----------
-    name : str
-        With namespaces, and with the arguments of an explicit instantiation or specialization.
-    params : tuple of (str, str)
-        Each parameter's type and name as written; an unnamed one has an empty name.
-    line : int
-        The line of the name, from 1.
-    is_template : bool
-        Whether it is a template, and not an instance of one.
-    params_start, params_end : int
-        The text between the parentheses of the parameters.
-    body_start : int or None
-        After the brace that opens the body; None without a body.
-    """
-
-    name: str
-    params: tuple[tuple[str, str], ...]
-    line: int
-    is_template: bool
-    params_start: int
-    params_end: int
-    body_start: int | None
-
-
-def find_kernels(source: str) -> tuple[KernelText, ...]:
-    """Return the kernels in a CUDA source, in order: for tools that change its text.
-
-    Branches that NVRTC never sees are skipped. For any other ``#if``, all branches count.
-
-    Parameters
-    ----------
-    source : str
-        CUDA C++ source text.
-
-    Raises
-    ------
-    ValueError
-        A kernel cannot be located: a macro spells its declaration, or the text cannot be parsed.
-        The message names kernel and line.
-    """
-    return tuple(_kernel_text(kernel) for kernel in read(source).kernels)
-
-
-def _kernel_text(kernel: KernelFact) -> KernelText:
-    if kernel.params is None or kernel.span is None:
-        raise ValueError(
-            f"line {kernel.line}: the declaration of kernel {kernel.qualified!r} is spelled by a "
-            "macro, or cannot be parsed: write it out"
-        )
-    start, end, body = kernel.span
-    return KernelText(
-        name=kernel.qualified,
-        params=tuple((param.type_text, param.name) for param in kernel.params),
-        line=kernel.line,
-        is_template=kernel.is_template,
-        params_start=start,
-        params_end=end,
-        body_start=body,
-    )

@@ -284,7 +284,7 @@ class _HostCut:
             if texts[begin] == ">":
                 begin = tokens.angle_back(begin, first) - 1
             elif texts[begin] in (")", "]"):
-                begin = tokens.opening.get(begin, begin)
+                begin = tokens.partner.get(begin, begin)
                 if tokens.kinds[begin - 1] == "word" or texts[begin - 1] == ">":
                     continue  # of a call, or an array's element
             before = texts[begin - 1] if begin > first else ""

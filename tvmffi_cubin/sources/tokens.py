@@ -78,10 +78,7 @@ class Tokens:
         self.texts = [token[1] for token in found]
         self.starts = [token[2] for token in found]
         self.ends = [token[3] for token in found]
-        self.partner: dict[int, int] = {}  # of opening brackets
-        self.opening: dict[int, int] = {}  # of closing ones
-        self.angles: dict[int, int] = {}  # where they are brackets
-        self.angles_back: dict[int, int] = {}
+        self.partner: dict[int, int] = {}  # of brackets, `<` and `>` among them where they are such
         self._match()
 
     def _match(self) -> None:
@@ -95,7 +92,7 @@ class Tokens:
             elif text == ">":
                 if angles[-1]:
                     begin = angles[-1].pop()
-                    self.angles[begin], self.angles_back[number] = number, begin
+                    self.partner[begin], self.partner[number] = number, begin
             elif text == ";":
                 angles[-1].clear()
             elif text not in waiting:
@@ -109,7 +106,7 @@ class Tokens:
                     wanted, begin = opened.pop()
                     angles.pop()
                     waiting[wanted] -= 1
-                    self.partner[begin], self.opening[number] = number, begin
+                    self.partner[begin], self.partner[number] = number, begin
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -120,12 +117,12 @@ class Tokens:
 
     def angle(self, number: int, end: int) -> int:
         """Return the number of the ``>`` that closes a ``<``; -1 where it is no bracket."""
-        close = self.angles.get(number, -1)
+        close = self.partner.get(number, -1)
         return close if close < end else -1
 
     def angle_back(self, number: int, first: int) -> int:
         """Return the number of the ``<`` that a ``>`` closes; -1 where there is none."""
-        begin = self.angles_back.get(number, -1)
+        begin = self.partner.get(number, -1)
         return begin if begin >= first else -1
 
     def words(self, first: int, end: int) -> set[str]:
