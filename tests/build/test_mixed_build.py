@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import threading
 
 import pytest
 from mixed_loader import ADD, SCALE, load
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
+from tvmffi_cubin.inline import mixed_unit
 
 INTEGERS = r"""
 #include <cstdint>
@@ -39,6 +41,22 @@ def test_a_host_function_launches_a_kernel_of_its_own_source(driver_stub):
         (128, 1, 1),
     )
     assert launch.values("PPPi") == (*(array.data_ptr for array in arrays), 1000)
+
+
+def test_without_kernel_templates_nvrtc_does_not_wait_for_the_host_compiler(monkeypatch):
+    begun = threading.Event()
+    device_code, host_object = mixed_unit.device_code, mixed_unit.host_object
+
+    def compiled_late(*args):
+        assert begun.wait(60)
+        return host_object(*args)
+
+    monkeypatch.setattr(mixed_unit, "device_code", lambda *args: begun.set() or device_code(*args))
+    monkeypatch.setattr(mixed_unit, "host_object", compiled_late)
+    source = "__constant__ int by;\n" + ADD.replace("vec_add(", "vec_sum(").replace(
+        "int n = ", "cudaMemcpyToSymbol(by, &x, 4);\n  int n = "
+    )
+    tc.build_inline("side_by_side", source, functions=["vec_sum"], arch="sm_90a")
 
 
 def test_integers_of_64_bits_are_the_same_types_on_both_sides(driver_stub):

@@ -119,5 +119,5 @@ def _needs_forwarders(job: Job) -> bool:
         return False
     if sources.cuda_host or sources.cpp or sources.files or sources.has_binaries:
         return True
-    by_mixed = job.mixed and any(x.host.facts["calls_driver"] for x in job.mixed.units)
+    by_mixed = job.mixed is not None and job.mixed.calls_driver
     return bool(by_mixed or request.ldflags or request.bound_params)

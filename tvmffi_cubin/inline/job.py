@@ -23,7 +23,7 @@ from .request import Request
 from .tools import Toolset
 
 if TYPE_CHECKING:
-    from .mixed import MixedModule
+    from .mixed_unit import Compiled
 
 # The dots keep it from being an image's or a source's.
 _MANIFEST = "tvmffi_cubin.manifest.json"
@@ -44,14 +44,14 @@ class Job(NamedTuple):
     host_functions: tuple[tuple[str, str], ...]  # C++ functions to export, and their docstrings
     plan: Plan  # the generated functions
     archs: tuple[str, ...] = ()  # what nvcc compiles for, where it does
-    mixed: MixedModule | None = None  # what mixed sources were compiled to
+    mixed: Compiled | None = None  # what mixed sources were compiled to
 
     def files_and_units(self) -> tuple[dict[str, bytes | str], list[Step]]:
         """Return the files to write, by name, and the steps that make objects of them."""
         files: dict[str, bytes | str] = {}
         units: list[Step] = []
         plan, is_called = self.plan, not self.plan.is_empty
-        tables = {} if self.mixed is None else self.mixed.tables
+        tables = {} if self.mixed is None else {**self.mixed.tables}
 
         def add(name: str, text: str) -> None:
             files[name] = text

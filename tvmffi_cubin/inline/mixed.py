@@ -4,53 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import partial
-from typing import NamedTuple
+from functools import partial, reduce
+from operator import or_
 
 from ..cuda import nvrtc
 from ..cuda.program import in_parallel
 from ..device.image import Image
 from ..device.units import of_names
-from ..functions.assembly import registration
-from ..host.inputs import Inputs
 from ..host.process import Later
 from ..sources.facts import read
 from ..sources.sort import Sources
 from ..sources.source import DEVICE_IMAGE
 from .mixed_device import device_code
-from .mixed_unit import MixedParts, MixedUnit, UnitBuilder
+from .mixed_unit import Compiled, MixedUnit, UnitBuilder
 from .pipeline import Build
 from .request import Request
 
 
-class MixedModule(NamedTuple):
-    """What the mixed sources of a module were compiled to, and what was read."""
-
-    units: tuple[MixedParts, ...]
-    images: dict[str, Image]  # by name
-    inputs: tuple[Inputs, ...]
-
-    @property
-    def tables(self) -> dict[str, str]:
-        """The texts of the units' tables, by the names of their images."""
-        return {
-            x.unit.image: registration(x.code.tag, x.unit.image if x.image else None, x.symbols)
-            for x in self.units
-        }
-
-    @property
-    def objects(self) -> tuple[str, ...]:
-        """The paths of their objects."""
-        own = (str(parts.host.so) for parts in self.units)
-        return tuple(dict.fromkeys((*own, *(parts.runtime for parts in self.units))))
-
-    @property
-    def exported(self) -> frozenset[str]:
-        """The functions that they export."""
-        return frozenset(name for parts in self.units for name, _ in parts.code.exports)
-
-
-def compile_mixed(wanted: Build, sources: Sources, given: Sequence[Image]) -> MixedModule:
+def compile_mixed(wanted: Build, sources: Sources, given: Sequence[Image]) -> Compiled:
     """Compile the mixed sources of a request, each unit beside the others.
 
     `sources` are the request's, sorted, and `given` the images that come with it. Raises as
@@ -68,13 +39,12 @@ def compile_mixed(wanted: Build, sources: Sources, given: Sequence[Image]) -> Mi
         beside = wanted._replace(request=of_names(request, names))
         *others, last = sources.device
         device = Later(partial(device_code, beside, dict.fromkeys(wanted.archs, last), others))
-    parts = tuple(in_parallel(lambda unit: UnitBuilder(wanted, known, unit).run(), units))
-    images = {x.unit.image: x.image for x in parts if x.image is not None}
-    inputs = [found for x in parts for found in x.inputs]
-    if device is not None:
-        image, of_device = device.result()
-        images, inputs = {DEVICE_IMAGE: image, **images}, [of_device, *inputs]
-    return MixedModule(parts, images, tuple(inputs))
+    made = reduce(or_, in_parallel(lambda x: UnitBuilder(wanted, known, x).run(), units))
+    if device is None:
+        return made
+    image, of_device = device.result()
+    images = {DEVICE_IMAGE: image, **made.images}
+    return made._replace(images=images, inputs=(of_device, *made.inputs))
 
 
 def _units(request: Request, sources: Sources) -> tuple[MixedUnit, ...]:

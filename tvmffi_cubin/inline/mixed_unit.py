@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ..cache.entry import Entry
 from ..device.image import Image
 from ..device.units import of_names, with_hints
 from ..errors import CompileError
+from ..functions.assembly import registration
 from ..host.inputs import Inputs
 from ..host.process import Later
 from ..kernels.demangle import demangle
@@ -57,16 +58,25 @@ class MixedUnit(NamedTuple):
     is_alone: bool  # the module has no other such unit
 
 
-class MixedParts(NamedTuple):
-    """What a mixed unit was compiled to."""
+class Compiled(NamedTuple):
+    """What mixed units were compiled to, and what was read."""
 
-    unit: MixedUnit
-    code: HostCode
-    host: Entry  # the object of that
-    runtime: str  # the path of the one that it needs beside
-    image: Image | None  # None where the unit has no kernel
-    symbols: dict[str, str]  # see `registration`
+    images: dict[str, Image]  # by name
+    tables: dict[str, str]  # texts of assembly, by the names of their images
+    objects: tuple[str, ...]  # paths
+    exported: frozenset[str]  # functions
+    calls_driver: bool  # some code calls the driver by name
     inputs: tuple[Inputs, ...]
+
+    def __or__(self, other: Compiled) -> Compiled:
+        return Compiled(
+            self.images | other.images,
+            self.tables | other.tables,
+            tuple(dict.fromkeys((*self.objects, *other.objects))),
+            self.exported | other.exported,
+            self.calls_driver or other.calls_driver,
+            self.inputs + other.inputs,
+        )
 
 
 class UnitBuilder(NamedTuple):
@@ -76,7 +86,7 @@ class UnitBuilder(NamedTuple):
     known_kernels: frozenset[str]
     unit: MixedUnit
 
-    def run(self) -> MixedParts:
+    def run(self) -> Compiled:
         """Preprocess both sides, cut them, and compile each.
 
         Raises
@@ -98,20 +108,28 @@ class UnitBuilder(NamedTuple):
             begun = Later(lambda: self._device(cuts.result(), foreseen))
         compiled = host_object(wanted, code)
         asked = {x: _name(x, host) for x in named(compiled.facts["stubs"])}
-        image, symbols, inputs = None, {}, Inputs()
-        names = tuple(asked.values())
+        names, made = tuple(asked.values()), None
         if begun is not None and {*foreseen}.issuperset(names):
-            names = foreseen
-            image, inputs = begun.result()
+            names, made = foreseen, begun.result()
         elif asked or self._has_device_code(cuts.result().values()):
-            image, inputs = self._device(cuts.result(), names)
-        if image is not None:
+            made = self._device(cuts.result(), names)
+        name, images, symbols = self.unit.image, {}, {}
+        inputs = [self._inputs(host_text, *texts.values()), Inputs.of(compiled, wanted.tools.roots)]
+        if made is not None:
+            image, of_device = made
             _check_layouts(image, names, asked)
             lowered = image.cubin.lowered_names
-            symbols = {x.stub: lowered[name] for x, name in asked.items() if name in lowered}
-        of_host = Inputs.of(compiled, wanted.tools.roots)
-        read = (inputs, of_host, self._inputs(host_text, *texts.values()))
-        return MixedParts(self.unit, code, compiled, runtime.result(), image, symbols, read)
+            symbols = {x.stub: lowered[y] for x, y in asked.items() if y in lowered}
+            images[name] = image
+            inputs.append(of_device)
+        return Compiled(
+            images,
+            {name: registration(code.tag, name if images else None, symbols)},
+            (os.fspath(compiled.so), runtime.result()),
+            frozenset(exported for exported, _ in code.exports),
+            compiled.facts["calls_driver"],
+            tuple(inputs),
+        )
 
     def _inputs(self, *texts: Expansion) -> Inputs:
         search = HeaderSearch(self.wanted.request, self.wanted.tools)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
@@ -173,21 +172,16 @@ def _declared(tokens: Tokens, item: Item, name: str) -> Declared:
 
 
 def _launches(tokens: Tokens, items: list[Item]) -> Iterator[str]:
-    bodies = sorted(
-        (*inside.body, bool(inside.words & {"__global__", "__device__"}))
-        for item in items
-        for inside in item.walk()
-        if inside.kind == "function" and inside.body is not None
-    )
-    for number, text in enumerate(tokens.texts):
-        if text == "<<<":
-            index = bisect_right(bodies, (number,)) - 1
-            _, end, on_device = bodies[index] if index >= 0 else (0, 0, False)
-            if number > end or not on_device:
-                at = number - 1
-                if tokens.texts[at] == ">":
-                    at = tokens.angle_back(at, 0) - 1
-                yield tokens.texts[max(at, 0)]
+    for item in items:
+        if item.children:
+            yield from _launches(tokens, item.children)
+        elif not item.words & {"__global__", "__device__"}:
+            for number in range(item.first, item.end):
+                if tokens.texts[number] == "<<<":
+                    at = number - 1
+                    if tokens.texts[at] == ">":
+                        at = tokens.angle_back(at, 0) - 1
+                    yield tokens.texts[max(at, 0)]
 
 
 def _uses_host(tokens: Tokens, words: frozenset[str]) -> bool:
@@ -204,4 +198,3 @@ def _exports(tokens: Tokens) -> Iterator[str]:
             yield from tokens.texts[number + 2 : number + 3]
         elif text.startswith(_EXPORT_SYMBOL):
             yield text.removeprefix(_EXPORT_SYMBOL)
-
