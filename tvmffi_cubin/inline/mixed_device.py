@@ -34,8 +34,6 @@ _RANGES = ("begin", "end", "cbegin", "cend", "data", "empty", "size", "ssize")
 _TUPLES = ("tuple", "apply", "ignore", "make_tuple", "tie")
 # Both sides mean the same types by int64_t and its like.
 _AS_HOST = ("-DTVMFFI_CUBIN_HOST_INTEGERS", "--device-int128")
-# What the image itself tells of a kernel, and the module that it comes to be in.
-_TOLD_ELSEWHERE = ("kernel", "name", "image", "archs", "bound")
 _LINES = re.compile(r"(?:^| )(?:-G|-g|--device-debug|-?-(?:generate-)?line-?info|-lineinfo)\b")
 # How the image is asked for layouts, and how its symbols tell them (mixed/device.h).
 _SPACE = "tvmffi_cubin_layout"
@@ -145,10 +143,8 @@ def std_headers(text: str, folders: Sequence[str]) -> list[str]:
 
 def _record(device: Image) -> dict[str, Any]:
     """Return all that is known of an image but its bytes, as JSON values."""
-    rows = []
-    for signature in device.signatures:
-        row = {k: v for k, v in signature._asdict().items() if k not in _TOLD_ELSEWHERE}
-        rows.append({"symbol": signature.kernel.name, **row})
+    # From `params` to `sourceless`: the rest the image tells itself, or the module that it is in.
+    rows = [[x.kernel.name, *x[2:7]] for x in device.signatures]
     return {"cubin": device.cubin.facts, "signatures": rows}
 
 
@@ -156,11 +152,10 @@ def _recorded(image: bytes, said: Mapping[str, Any]) -> Image:
     """Return what `_record` was given, of the image's bytes and of what it said."""
     cubin = Cubin(image, **said["cubin"])
     kernels = {kernel.name: kernel for kernel in cubin.kernels}
-    signatures = []
-    for row in said["signatures"]:
-        symbol = row.pop("symbol")
-        row["params"] = tuple(map(_param, row["params"]))
-        signatures.append(KernelSignature(kernels[symbol], function_name(symbol), **row))
+    signatures = [
+        KernelSignature(kernels[symbol], function_name(symbol), tuple(map(_param, params)), *told)
+        for symbol, params, *told in said["signatures"]
+    ]
     return Image(DEVICE_IMAGE, cubin, tuple(signatures))
 
 

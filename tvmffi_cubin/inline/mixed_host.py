@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -49,7 +49,7 @@ class HostCode(NamedTuple):
     uses_ffi: bool  # whether tvm-ffi's headers are before it, which take most of g++'s time
     headers: tuple[str, ...]  # further ones, as directives
     exports: tuple[tuple[str, str], ...]  # functions, and their docstrings
-    variables: tuple[str, ...]  # device variables that it names
+    variables: Sequence[str]  # device variables that it names
     output: str  # of an object that is yet to be linked with others, its name
     sources: Mapping[str, str]  # what was cut, by the names that messages have
 

@@ -19,7 +19,7 @@ from ..launches.values import bound_param
 from ..sources.device_side import DeviceCut, needs_device_runtime
 from ..sources.expansion import Expansion
 from ..sources.facts import read
-from ..sources.host_side import HostSide, host_side
+from ..sources.host_side import HostCut
 from ..sources.source import Source
 from ..sources.stubs import Instance, named
 from .headers import HeaderSearch
@@ -99,7 +99,7 @@ class UnitBuilder(NamedTuple):
         host_text = expand(wanted, sources, "")
         texts = {arch: x.result() for arch, x in zip(wanted.archs, expanding, strict=True)}
         bound = [bound_param(x).name for x in wanted.request.bound_params]
-        host = host_side(host_text.text, bound)
+        host = HostCut(host_text.text, bound)
         code = self._host_code(host, host_text)
         runtime = Later(partial(runtime_object, wanted, code))
         cuts = Later(lambda: {arch: DeviceCut(text.text) for arch, text in texts.items()})
@@ -139,20 +139,20 @@ class UnitBuilder(NamedTuple):
 
     # ---- The host's side ----
 
-    def _host_code(self, host: HostSide, text: Expansion) -> HostCode:
+    def _host_code(self, host: HostCut, text: Expansion) -> HostCode:
         exports = self._exports(host)
         # tvm-ffi's own load_inline has its headers before every string.
         is_text = self.unit.sources[0].path is None
         uses_ffi = is_text or _OF_FFI.search(text.text) is not None
         has_cub = any(name.startswith("cub/") for name in text.libraries)
-        headers = [CUB] if has_cub and re.search(r"\bcub\b", host.text) else []
+        headers = [CUB] if has_cub and re.search(r"\bcub\b", host.code) else []
         if "mma.h" in text.libraries:
             headers += _OF_MMA  # which is not for the host, and brings them
         output = self.wanted.request.output if self.wanted.request.is_object else ""
         shown = {x.name: x.text for x in self.unit.sources if x.path is None}
-        return HostCode(host.text, uses_ffi, tuple(headers), exports, host.variables, output, shown)
+        return HostCode(host.code, uses_ffi, tuple(headers), exports, host.variables, output, shown)
 
-    def _exports(self, host: HostSide) -> tuple[tuple[str, str], ...]:
+    def _exports(self, host: HostCut) -> tuple[tuple[str, str], ...]:
         """Return the functions that mixed sources export, with docstrings."""
         if self.unit.sources[0].path is not None:
             return ()  # a file does so itself
@@ -207,14 +207,14 @@ class UnitBuilder(NamedTuple):
         return device_code(wanted, own, self.unit.device, names)
 
 
-def _name(instance: Instance, host: HostSide) -> str:
+def _name(instance: Instance, host: HostCut) -> str:
     """Return how NVRTC is asked for a kernel or a variable that host code uses."""
     if instance.is_variable or instance.params is None:
         return instance.expression
     qualified = instance.qualified
     if host.kernels.get(qualified, 0) < 2:
         return instance.expression
-    return instance._replace(params=(*instance.params, *host.bound.get(qualified, ()))).cast
+    return instance._replace(params=(*instance.params, *host.bound_types.get(qualified, ()))).cast
 
 
 def _explained(error: CompileError, host_functions: Container[str]) -> CompileError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from .cut import Edit, Text, applied
 from .declarations import Item, top
@@ -13,52 +12,47 @@ from .parameters import Parameter, parameters
 _DEVICE_ONLY = "TVMFFI_CUBIN_DEVICE_ONLY "
 
 
-class HostSide(NamedTuple):
-    """The host text, and what the build has to know of it."""
+class HostCut:
+    """A source as the host's preprocessor leaves it, cut for the host.
 
-    text: str
-    # The names of kernels that have stubs, and how many functions are called so; more than one
-    # where the arguments of a template do not tell its instances apart.
-    kernels: dict[str, int]
-    bound: dict[str, tuple[str, ...]]  # by kernel: types of parameters that only device code has
-    variables: tuple[str, ...]  # the device variables that host code names, qualified
-    is_plain: bool  # no kernel is a template, or one of several of its name
+    Attributes
+    ----------
+    code : str
+        The text of the host side.
+    kernels : dict of str to int
+        The names of kernels that have stubs, and how many functions are called so; more than one
+        where the arguments of a template do not tell its instances apart.
+    bound_types : dict of str to tuple of str
+        By kernel: types of parameters that only device code has.
+    variables : list of str
+        The device variables that host code names, qualified.
+    """
+
+    def __init__(self, source: str, bound: Sequence[str] = ()) -> None:
+        """Cut a source; `bound` names the last parameters of all kernels, which the module binds.
+
+        Raises
+        ------
+        ValueError
+            A kernel does not have them; what is no kernel is launched; only nvcc compiles this.
+        """
+        self.text, self._bound = Text(source), bound
+        self.kernels: dict[str, int] = {}
+        self.bound_types: dict[str, tuple[str, ...]] = {}
+        self.variables: list[str] = []
+        self._has_templates = False
+        self._types: dict[str, set[tuple[str, ...]]] = {}  # of kernels' parameters
+        self._edits: list[Edit] = []
+        self.code = self._cut()
 
     @property
     def foreseen(self) -> tuple[str, ...]:
-        """What NVRTC is to be asked for, as far as the text alone tells; else nothing."""
-        return (*self.kernels, *(f"&{x}" for x in self.variables)) if self.is_plain else ()
+        """What NVRTC is to be asked for, where the text alone tells; else nothing."""
+        if self._has_templates or any(count > 1 for count in self.kernels.values()):
+            return ()
+        return (*self.kernels, *(f"&{name}" for name in self.variables))
 
-
-def host_side(source: str, bound: Sequence[str] = ()) -> HostSide:
-    """Return the host side of a preprocessed source.
-
-    Parameters
-    ----------
-    source : str
-        As the host's preprocessor leaves it.
-    bound : sequence of str
-        Names of the last parameters of all kernels, which the module binds.
-
-    Raises
-    ------
-    ValueError
-        A kernel does not have them; what is no kernel is launched; only nvcc compiles the source.
-    """
-    return _HostCut(Text(source), tuple(bound)).run()
-
-
-class _HostCut:
-    def __init__(self, text: Text, bound: tuple[str, ...]) -> None:
-        self.text, self.bound = text, bound
-        self.edits: list[Edit] = []
-        self.kernels: dict[str, int] = {}
-        self.is_plain = True
-        self.types: dict[str, set[tuple[str, ...]]] = {}  # of their parameters, by kernel
-        self.bound_types: dict[str, tuple[str, ...]] = {}
-        self.variables: list[str] = []
-
-    def run(self) -> HostSide:
+    def _cut(self) -> str:
         text = self.text
         for item in text.walk():
             if item.kind == "variable" and "__managed__" in item.words:
@@ -72,16 +66,11 @@ class _HostCut:
             if id(item) in kept:
                 self._keep(item)
             else:
-                self.edits.append(text.edit_of(item.first, item.end))
-        self.edits += self._bounds()
-        counts = {name: max(count, len(self.types[name])) for name, count in self.kernels.items()}
-        return HostSide(
-            applied(text.source, self.edits),
-            counts,
-            self.bound_types,
-            tuple(dict.fromkeys(self.variables)),
-            self.is_plain and {*counts.values()} <= {1},
-        )
+                self._edits.append(text.edit_of(item.first, item.end))
+        self._edits += self._bounds()
+        for name, count in self.kernels.items():
+            self.kernels[name] = max(count, len(self._types[name]))
+        return applied(text.source, self._edits)
 
     def _bounds(self) -> Iterator[Edit]:
         """Iterate over parentheses for comparisons in ``T[n > 0 ? n : 1]``, which g++ takes for the
@@ -128,34 +117,35 @@ class _HostCut:
         """Leave a device function without its body: host code may name it, and not call it."""
         text = self.text
         if item.scope and item.body:
-            self.edits.append(text.edit_of(item.first, item.end))
+            self._edits.append(text.edit_of(item.first, item.end))
             return
         if not (item.is_member or "friend" in item.words or "extern" in item.words):
             start = text.tokens.starts[item.head]
-            self.edits.append(Edit(start, start, _DEVICE_ONLY))
+            self._edits.append(Edit(start, start, _DEVICE_ONLY))
         if item.body is not None:
             body = "{ __builtin_trap(); }" if "virtual" in item.words else ";"
-            self.edits.append(text.edit_of(text.head_end(item), item.body[1] + 1, body))
+            self._edits.append(text.edit_of(text.head_end(item), item.body[1] + 1, body))
 
     def _variable(self, item: Item) -> None:
         """Leave a variable's shadow, without the value that only the device has."""
         text, tokens = self.text, self.text.tokens
         if not (item.is_member or item.templates or "extern" in item.words):
             prefix = [*filter(None, item.namespaces)]
-            self.variables += ["::".join((*prefix, x)) for x in item.names]
+            names = ["::".join((*prefix, x)) for x in item.names]
+            self.variables += [x for x in names if x not in self.variables]
             others = (x for name in item.names for x in text.by_name[name])
             if not item.words & {"static", "inline"} and all(
                 "extern" not in x.words for x in others
             ):
                 # A shadow is the unit's own, as the variable is its image's own.
                 start = tokens.starts[item.head]
-                self.edits.append(Edit(start, start, "static "))
+                self._edits.append(Edit(start, start, "static "))
         begin = item.equals
         if begin is None or item.words & {"const", "constexpr", "auto"} or len(item.names) > 1:
             return
         if "[]" in tokens.span(item.first, begin).replace(" ", ""):
             return
-        self.edits.append(text.edit_of(begin, item.end - 1))
+        self._edits.append(text.edit_of(begin, item.end - 1))
 
     # ---- Kernels ----
 
@@ -165,7 +155,7 @@ class _HostCut:
         params = parameters(text.tokens, item.params)
         own = self._without_bound(item, params)
         qualified = item.qualified
-        self.types.setdefault(qualified, set()).add(tuple(x.type_text for x in own))
+        self._types.setdefault(qualified, set()).add(tuple(x.type_text for x in own))
         if item.body is None:
             return
         names = [self._named(x, f"tvmffi_cubin_p{i}") for i, x in enumerate(own)]
@@ -184,32 +174,32 @@ class _HostCut:
         )
         address = f"(static_cast<void (*)({types})>(&{kernel}))"
         body = f"{{ ::tvmffi_cubin::RunStub<{address}>({', '.join(names)}); }}"
-        self.edits.append(text.edit_of(item.body[0], item.body[1] + 1, body))
+        self._edits.append(text.edit_of(item.body[0], item.body[1] + 1, body))
         self.kernels[qualified] = self.kernels.get(qualified, 0) + 1 + any(x.pack for x in given)
-        self.is_plain = self.is_plain and not item.templates
+        self._has_templates = self._has_templates or bool(item.templates)
 
     def _named(self, param: Parameter, name: str) -> str:
         if not param.name:
-            self.edits.append(Edit(param.place, param.place, f" {name}"))
+            self._edits.append(Edit(param.place, param.place, f" {name}"))
         return (param.name or name) + ("..." if param.pack else "")
 
     def _without_bound(self, item: Item, params: list[Parameter]) -> list[Parameter]:
-        count = len(self.bound)
+        count = len(self._bound)
         if not count:
             return params
         own, rest = params[:-count], params[-count:]
         names = [param.name for param in rest]
         # One of another name may be meant: declarations need not name their parameters.
-        pairs = zip(names, self.bound, strict=False)
+        pairs = zip(names, self._bound, strict=False)
         if len(rest) < count or any(x != name and name in names for x, name in pairs):
             file, line = self.text.tokens.line(item.first)
             raise ValueError(
                 f"{file}:{line}: bound_params are the last parameters of every kernel, in order, "
-                f"{', '.join(self.bound)}, and those of kernel {item.name} are "
+                f"{', '.join(self._bound)}, and those of kernel {item.name} are "
                 f"({', '.join(param.name for param in params)})"
             )
         first = own[-1].end if own else rest[0].first
-        self.edits.append(self.text.edit_of(first, rest[-1].end))
+        self._edits.append(self.text.edit_of(first, rest[-1].end))
         qualified = item.qualified
         self.bound_types[qualified] = tuple(param.type_text for param in rest)
         return own
@@ -235,8 +225,8 @@ class _HostCut:
             f"(::tvmffi_cubin::Configure({self._place(at + 1)}{configuration}) ? (void)0 : "
             f"{self._place(begin)}{tokens.span(begin, at)}{self._place(close + 3)}"
         )
-        self.edits.append(Edit(tokens.starts[begin], tokens.starts[close + 3], call))
-        self.edits.append(Edit(tokens.ends[arguments], tokens.ends[arguments], ")"))
+        self._edits.append(Edit(tokens.starts[begin], tokens.starts[close + 3], call))
+        self._edits.append(Edit(tokens.ends[arguments], tokens.ends[arguments], ")"))
 
     def _place(self, number: int) -> str:
         """Return what has the text behind it stand where a token does, as messages tell it."""
