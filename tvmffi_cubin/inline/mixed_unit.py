@@ -36,6 +36,7 @@ _NO_CODE = (
     "{} has no device code: define it as a __device__ function, in a header if several files call "
     "it; or link device code with compiler=\"nvcc\" and extra_cuda_cflags=['-rdc=true']"
 )
+_LAYOUT = "it has a member under #ifdef __CUDA_ARCH__, or one of a type of the C++ library"
 _UNRESOLVED = re.compile(r"Unresolved extern \w+ '(\w+)'")
 _UNDEFINED = re.compile(r'error: identifier "(\w+)" is undefined')
 # How often device code is compiled with less, each time of what the last time has brought up.
@@ -245,13 +246,12 @@ def _check_layouts(image: Image, names: Sequence[str], asked: Mapping[Instance, 
     """Refuse what the device lays out otherwise than the host that hands it over."""
     instances = {name: instance for instance, name in asked.items()}
     for name, device in layouts(image, names):
-        if (instance := instances.get(name)) is None:
-            continue
-        for number, (one, other) in enumerate(zip(device, instance.layouts, strict=False), 1):
-            pointees = {one & _POINTEE, other & _POINTEE}
-            if one >> 40 != other >> 40 or len(pointees - {0}) > 1:
-                what = name.lstrip("&")
-                if not instance.is_variable:
-                    what = f"parameter {number} of {instance.qualified}"
+        # Of a static kernel that nothing launches the host has no stub, and bound parameters are
+        # the device's alone.
+        host = instances[name].layouts if name in instances else ()
+        for number, (one, other) in enumerate(zip(device, host, strict=False), 1):
+            pointees = {one & _POINTEE, other & _POINTEE} - {0}
+            if one >> 40 != other >> 40 or len(pointees) > 1:
+                what = name[1:] if name[0] == "&" else f"parameter {number} of {name}"
                 text = f"{what} is laid out otherwise in device code than in host code"
-                raise CompileError(text, log=text)
+                raise with_hints(CompileError(text, log=text), [_LAYOUT])

@@ -74,10 +74,6 @@ using namespace tvmffi_cubin_math;
 
 // ---- Names of device code in headers; who calls one is told by the linker ----
 
-extern const uint3 threadIdx, blockIdx;
-extern const dim3 blockDim, gridDim;
-extern const int warpSize;
-
 void __syncthreads();
 void __syncwarp(unsigned mask = 0xffffffffu);
 void __threadfence();
