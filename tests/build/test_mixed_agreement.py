@@ -180,6 +180,6 @@ def test_a_call_of_a_host_function_is_told_by_its_name():
 @pytest.mark.parametrize("arch", ["sm_90a", "sm_80"])
 def test_one_of_several_architectures_that_differs_is_told(arch):
     only = BY_SIDE.replace("ifdef __CUDA_ARCH__", f"if __CUDA_ARCH__ / 10 == {arch[3:5]}")
-    source = only + KERNEL.format("S s", "S{}")
+    source = only + KERNEL.format("S* s", "nullptr")
     with pytest.raises(tc.CompileError, match="parameter 1 of k is laid out otherwise"):
         tc.build_inline("layouts", source, functions=["f"], arch=["sm_80", "sm_90a"])
