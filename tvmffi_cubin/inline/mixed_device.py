@@ -37,8 +37,8 @@ _AS_HOST = ("-DTVMFFI_CUBIN_HOST_INTEGERS", "--device-int128")
 _LINES = re.compile(r"(?:^| )(?:-G|-g|--device-debug|-?-(?:generate-)?line-?info|-lineinfo)\b")
 # How the image is asked for layouts, and how its symbols tell them (mixed/device.h).
 _SPACE = "tvmffi_cubin_layout"
-_ASK = f"template __device__ char {_SPACE}::told<{{}}, decltype({_SPACE}::Layouts({{}}))>;\n"
-_TOLD = re.compile(rb"_ZN19tvmffi_cubin_layout4toldILi(\d+)ENS_5WordsIJ((?:Ly\d+E)*)E")
+_ASK = f"template __device__ char {_SPACE}::__told<{{}}, decltype({_SPACE}::_Layouts({{}}))>;\n"
+_TOLD = re.compile(rb"_ZN19tvmffi_cubin_layout6__toldILi(\d+)ENS_6_WordsIJ((?:Ly\d+E)*)E")
 
 
 def device_code(

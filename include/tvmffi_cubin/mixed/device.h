@@ -16,7 +16,7 @@
 #define __builtin_nan(text) __builtin_bit_cast(double, 0x7fffffffffffffffll)
 #define __builtin_memcpy memcpy
 #define __builtin_memset memset
-#define __builtin_offsetof(type, member) (::size_t) __INTADDR__(&((type*)0)->member)
+#define __builtin_offsetof(type, member) (::size_t)__INTADDR__(&((type*)0)->member)
 
 // NVRTC 13.0 has library_types.h built in, without these, which cublas_v2.h names.
 #if __CUDACC_VER_MAJOR__ == 13 && __CUDACC_VER_MINOR__ == 0
@@ -30,17 +30,17 @@ extern "C" __device__ void __assert_fail(const char*, const char*, unsigned, con
 template <int>
 struct tvmffi_cubin_host_only;
 
-// What the device side asks for tells in its symbol how a kernel's parameters, or a variable, are laid
-// out; the host's tell the same by `KernelStub`.
+// What the device side asks for tells in its symbol how a kernel's parameters, or a variable, are
+// laid out; the host's tell the same by `KernelStub`.
 namespace tvmffi_cubin_layout {
-template <Word...>
-struct Words;
-template <typename... Params>
-Words<Of<Params>()...> Layouts(void (*)(Params...));
-template <typename T>
-Words<Of<T>()> Layouts(T*);
-template <int kNumber, typename>
-__device__ char told;
+template <_Word...>
+struct _Words;
+template <typename... _Params>
+_Words<_Of<_Params>()...> _Layouts(void (*)(_Params...));
+template <typename _Tp>
+_Words<_Of<_Tp>()> _Layouts(_Tp*);
+template <int __number, typename>
+__device__ char __told;
 }  // namespace tvmffi_cubin_layout
 
 // Of headers that no device code has asked for.

@@ -30,13 +30,13 @@ class ErrorBuilder;
 extern "C" {
 // The runtime's launch calls are interposed: bound parameters behind, refusals noted. They come
 // before cuda_runtime_api.h, for a function has its symbol from its first declaration on.
-#define TVMFFI_CUBIN_INTERPOSED(name, ...)                                                  \
-  __attribute__((visibility("hidden"))) cudaError_t TVMFFI_CUBIN_RUNTIME(name)(__VA_ARGS__) \
-      __asm__("tvmffi_cubin_" TVMFFI_CUBIN_SYMBOL(name));
-#define TVMFFI_CUBIN_LAUNCHES(declare)                                                        \
-  declare(cudaLaunchKernel, const void*, dim3, dim3, void**, size_t, cudaStream_t)            \
-  declare(cudaLaunchCooperativeKernel, const void*, dim3, dim3, void**, size_t, cudaStream_t) \
-  declare(cudaLaunchKernelExC, const cudaLaunchConfig_t*, const void*, void**)
+#define TVMFFI_CUBIN_INTERPOSED(name, ...)                                      \
+  __attribute__((visibility("hidden"))) cudaError_t TVMFFI_CUBIN_RUNTIME(name)( \
+      __VA_ARGS__) __asm__("tvmffi_cubin_" TVMFFI_CUBIN_SYMBOL(name));
+#define TVMFFI_CUBIN_LAUNCHES(declare)                                                            \
+  declare(cudaLaunchKernel, const void*, dim3, dim3, void**, size_t, cudaStream_t)                \
+      declare(cudaLaunchCooperativeKernel, const void*, dim3, dim3, void**, size_t, cudaStream_t) \
+          declare(cudaLaunchKernelExC, const cudaLaunchConfig_t*, const void*, void**)
 TVMFFI_CUBIN_LAUNCHES(TVMFFI_CUBIN_INTERPOSED)
 
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t smem, struct CUstream_st*);
@@ -72,13 +72,13 @@ struct MixedNode {
 
 // One kernel. The build finds in the object's symbols which there are, and their layout.
 // What defines the nodes, in unit.h, is never precompiled: gcc loses its priority there.
-template <auto kSelf, tvmffi_cubin_layout::Word... kParams>
+template <auto kSelf, tvmffi_cubin_layout::_Word... kParams>
 struct KernelStub {
   static MixedNode node;
 };
 
 // The same of a device variable.
-template <auto kSelf, tvmffi_cubin_layout::Word kLayout>
+template <auto kSelf, tvmffi_cubin_layout::_Word kLayout>
 struct DeviceVariable {
   static MixedNode node;
 };
@@ -111,7 +111,7 @@ void LaunchConfigured(const void* kernel, void** args);
 
 template <auto kSelf, typename... Params>
 inline __attribute__((always_inline)) void EnterKernel(void (*)(Params...)) {
-  static_cast<void>(&KernelStub<kSelf, tvmffi_cubin_layout::Of<Params>()...>::node);
+  static_cast<void>(&KernelStub<kSelf, tvmffi_cubin_layout::_Of<Params>()...>::node);
 }
 
 // The body of a stub: the kernel's own address in parentheses, then its parameters.

@@ -3,34 +3,35 @@
 
 namespace tvmffi_cubin_layout {
 
-using Word = unsigned long long;  // NOLINT
+using _Word = unsigned long long;  // NOLINT
 
 // Size and alignment of an object type that is complete; else 0.
-template <typename T, typename = void>
-struct Object {
-  enum : Word { kWord };
+template <typename _Tp, typename = void>
+struct _Object {
+  enum : _Word { __word };
 };
-template <typename T>
-struct Object<T, decltype(void(sizeof(T[1])))> {
-  enum : Word { kWord = static_cast<Word>(sizeof(T)) << 8 | alignof(T) };
+template <typename _Tp>
+struct _Object<_Tp, decltype(void(sizeof(_Tp[1])))> {
+  enum : _Word { __word = static_cast<_Word>(sizeof(_Tp)) << 8 | alignof(_Tp) };
 };
 
 // The same of what pointers and arrays lead to in the end.
-template <typename T>
-struct Innermost : Object<T> {};
-template <typename T>
-struct Innermost<T*> : Innermost<T> {};
-template <typename T>
-struct Innermost<T* const> : Innermost<T> {};
-template <typename T, decltype(sizeof(0)) kCount>
-struct Innermost<T[kCount]> : Innermost<T> {};
+template <typename _Tp>
+struct _Innermost : _Object<_Tp> {};
+template <typename _Tp>
+struct _Innermost<_Tp*> : _Innermost<_Tp> {};
+template <typename _Tp>
+struct _Innermost<_Tp* const> : _Innermost<_Tp> {};
+template <typename _Tp, decltype(sizeof(0)) __count>
+struct _Innermost<_Tp[__count]> : _Innermost<_Tp> {};
 
 // 24 bits of what a value is, 40 of what it points at or is an array of, 0 where that is not known.
 // Sizes of parameters are below the prime number, which has those of variables fit as well.
-template <typename T>
-constexpr Word Of() {
-  constexpr Word kOwn = Object<T>::kWord;
-  return (kOwn >> 8) % 65521 << 48 | (kOwn & 0xff) << 40 | (Innermost<T>::kWord & 0xffffffffffull);
+template <typename _Tp>
+constexpr _Word _Of() {
+  constexpr _Word __own = _Object<_Tp>::__word;
+  return (__own >> 8) % 65521 << 48 | (__own & 0xff) << 40 |
+         (_Innermost<_Tp>::__word & 0xffffffffffull);
 }
 
 }  // namespace tvmffi_cubin_layout

@@ -13,12 +13,12 @@ TVMFFI_CUBIN_BEGIN
 static const MixedTable* UnitTable();
 
 // Before the registration of the unit, and the user's own initialisers.
-template <auto kSelf, tvmffi_cubin_layout::Word... kParams>
+template <auto kSelf, tvmffi_cubin_layout::_Word... kParams>
 __attribute__((init_priority(101))) MixedNode KernelStub<kSelf, kParams...>::node{
     reinterpret_cast<const void*>(kSelf), typeid(KernelStub).name(), 0, sizeof...(kParams),
     UnitTable()};
 
-template <auto kSelf, tvmffi_cubin_layout::Word kLayout>
+template <auto kSelf, tvmffi_cubin_layout::_Word kLayout>
 __attribute__((init_priority(101))) MixedNode DeviceVariable<kSelf, kLayout>::node{
     kSelf, typeid(DeviceVariable).name(), sizeof(*kSelf), 0, UnitTable()};
 
@@ -34,8 +34,8 @@ TVMFFI_CUBIN_END
   TVMFFI_CUBIN_END
 
 // Enters a device variable of the unit.
-#define TVMFFI_CUBIN_DEVICE_VARIABLE(name)                                        \
-  template struct ::tvmffi_cubin::DeviceVariable<&name, tvmffi_cubin_layout::Of<decltype(name)>()>;
+#define TVMFFI_CUBIN_DEVICE_VARIABLE(name) \
+  template struct ::tvmffi_cubin::DeviceVariable<&name, tvmffi_cubin_layout::_Of<decltype(name)>()>;
 
 #define __host__
 #define __device__
