@@ -9,7 +9,7 @@ from header_kit import KERNEL, compile_it, includes
 
 from tvmffi_cubin import CompileError, nvrtc
 from tvmffi_cubin.cuda import libraries
-from tvmffi_cubin.host import toolchain
+from tvmffi_cubin.host import tools
 
 FOLDER = nvrtc.shim_dir()
 SHIMS = sorted(x.name for x in FOLDER.iterdir() if x.is_file() and "integers.h" not in x.name)
@@ -51,7 +51,7 @@ def test_their_own_names_are_reserved_so_that_no_macro_of_a_user_s_breaks_them()
     # library names, itself reserved where it may, are the standard's own names.
     no_code = re.compile(r'//.*|"[^"\n]*"|^#(?!define).*|^#define', re.MULTILINE)
     text = "".join(f"#if __has_include(<{x}>)\n#include <{x}>\n#endif\n" for x in SHIMS)
-    command = [*toolchain.find_host_compiler().command, "-std=c++20", "-E", "-P", "-dD", "-xc++"]
+    command = [*tools.find_host_compiler().command, "-std=c++20", "-E", "-P", "-dD", "-xc++"]
     host = subprocess.run([*command, "-"], input=text, capture_output=True, text=True, check=True)
     host = re.sub(r"^#define (\w+).*", r"\1", host.stdout, flags=re.MULTILINE)
     known = {*re.findall(r"\w\w+", no_code.sub("", host)), "alignas", "asm", "opaque"}
