@@ -39,6 +39,7 @@ def test_ctrl_c_ends_the_first_compilation_of_a_process(source, call, tmp_path):
 import time
 import tvmffi_cubin as tc
 from tvmffi_cubin import nvrtc
+nvrtc.version()
 {source}
 print("begins", flush=True)
 try:
