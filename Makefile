@@ -32,8 +32,14 @@ help:
 demo: $(VENV)/.installed
 	@$(bin)/python -m tvmffi_cubin demo
 
-test: lint docs $(VENV)/.installed-triton
+test: lint docs $(VENV)/.installed-triton $(VENV)/.installed-cuda
 	$(bin)/python -m pytest $(WORKERS) $(PYTEST_ARGS)
+	@for wheels in 12.6 13.0 13; do \
+	  echo "make: device headers and mixed sources with NVIDIA's wheels of CUDA $$wheels"; \
+	  PYTHONPATH=$(abspath $(VENV))/cuda-$$wheels TVMFFI_CUBIN_CUDA=$${wheels%.*} \
+	    $(bin)/python -m pytest --quiet $(WORKERS) --dist=load \
+	    tests/build/test_nvrtc_headers.py tests/build/test_mixed_agreement.py || exit 1; \
+	done
 
 lint: $(VENV)/.installed-test
 	$(bin)/python -m ruff check .
@@ -90,6 +96,18 @@ $(VENV)/.installed-triton: $(VENV)/.installed-test
 	$(pip) --editable '.[test,triton]'
 	rm -rf $(VENV)/triton-3.6.0
 	$(pip) --no-deps --target $(VENV)/triton-3.6.0 triton==3.6.0
+	@touch $@
+
+# The oldest wheels of each CUDA, and the newest of 13; those of 12 are in the environment.
+$(VENV)/.installed-cuda: $(VENV)/.installed-test
+	@echo "make: installing NVIDIA's wheels of three CUDA releases; downloads about 150 MB"
+	rm -rf $(VENV)/cuda-*
+	$(pip) --no-deps --target $(VENV)/cuda-12.6 nvidia-cuda-cccl-cu12==12.6.37 \
+	  nvidia-cuda-nvrtc-cu12==12.6.20 nvidia-cuda-runtime-cu12==12.6.37
+	$(pip) --no-deps --target $(VENV)/cuda-13.0 nvidia-cuda-cccl==13.0.50 nvidia-cuda-crt==13.0.48 \
+	  nvidia-cuda-nvrtc==13.0.48 nvidia-cuda-runtime==13.0.48 nvidia-nvfatbin==13.0.39
+	$(pip) --no-deps --target $(VENV)/cuda-13 nvidia-cuda-cccl nvidia-cuda-crt \
+	  nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-nvfatbin
 	@touch $@
 
 # Each line names what is missing and the package that brings it.
