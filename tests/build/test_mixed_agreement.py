@@ -125,6 +125,17 @@ LAYOUTS = {
 #include <complex>
 struct S {{ float a; std::complex<float> z; }};
 {USES["a value"]}""",
+    **{
+        f"a parameter of the {side} alone": f"""
+#if{"n" * (side == "host")}def __CUDA_ARCH__
+#define MORE , int y
+#else
+#define MORE
+#endif
+__global__ void k(int x MORE) {{}}
+int f() {{ return k<<<1, 1>>>({"1, 2" if side == "host" else "1"}), 0; }}"""
+        for side in ("host", "device")
+    },
 }
 
 

@@ -173,3 +173,17 @@ def test_flags_go_to_the_side_that_knows_them_and_macros_to_both(driver_stub):
     (launch,) = driver_stub.launches()
     assert launch.grid == (3, 1, 1)
     assert mod.cubins["kernels"].archs == tuple(archs)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "namespace ns { __global__ void k(int* k); }\n__global__ void ns::k(int* k) { *k = 1; }\n"
+        "int f() { return ns::k<<<1, 1>>>(nullptr), 0; }",
+        "__global__ void k(auto x) {}\nint f() { return k<<<1, 1>>>(2.0), 0; }",
+    ],
+    ids=["outside its namespace", "for any type"],
+)
+def test_a_kernel_is_asked_for_by_the_name_that_it_has(source):
+    flags = ["-std=c++20"]
+    tc.build_inline("named", source, functions=["f"], arch="sm_90a", extra_cuda_cflags=flags)

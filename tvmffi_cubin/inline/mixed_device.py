@@ -70,7 +70,7 @@ def layouts(image: Image, names: Sequence[str]) -> Iterator[tuple[str, list[int]
 
     Architectures that differ in it have one each.
     """
-    for number, words in {x.groups() for x in _TOLD.finditer(image.cubin.image)}:
+    for number, words in dict.fromkeys(x.groups() for x in _TOLD.finditer(image.cubin.image)):
         yield names[int(number)], [*map(int, re.findall(rb"\d+", words))]
 
 

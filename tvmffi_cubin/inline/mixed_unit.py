@@ -1,4 +1,4 @@
-"""`UnitBuilder`: a mixed unit preprocessed, cut, and compiled, first the host's side."""
+"""`UnitBuilder`: a mixed unit preprocessed, cut, and compiled, each side by its compiler."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import os
 import re
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import zip_longest
 from typing import NamedTuple
 
+from ..cuda.program import Call
 from ..device.image import Image
 from ..device.units import of_names, with_hints
 from ..errors import CompileError
@@ -103,22 +105,34 @@ class UnitBuilder(NamedTuple):
         host = HostCut(host_text.text, bound)
         code = self._host_code(host, host_text)
         runtime = Later(partial(runtime_object, wanted, code))
-        cuts = Later(lambda: {arch: DeviceCut(text.text) for arch, text in texts.items()})
+
+        def cut() -> dict[str, DeviceCut]:
+            return {arch: DeviceCut(text.text) for arch, text in texts.items()}
+
         begun = None
         if foreseen := host.foreseen:  # both compilers work side by side
-            begun = Later(lambda: self._device(cuts.result(), foreseen))
-        compiled = host_object(wanted, code)
+            begun = Call(lambda _: self._device(cut(), foreseen))
+        else:
+            cuts = Later(cut)
+        try:
+            compiled = host_object(wanted, code)
+        except BaseException:
+            if begun is not None:
+                begun.stop[0] = b"\1"
+            raise
         asked = {x: _name(x, host) for x in named(compiled.facts["stubs"])}
         names, made = tuple(asked.values()), None
         if begun is not None and {*foreseen}.issuperset(names):
             names, made = foreseen, begun.result()
+        elif begun is not None:
+            made = self._device(cut(), names)
         elif asked or self._has_device_code(cuts.result().values()):
             made = self._device(cuts.result(), names)
         name, images, symbols = self.unit.image, {}, {}
         inputs = [self._inputs(host_text, *texts.values()), Inputs.of(compiled, wanted.tools.roots)]
         if made is not None:
             image, of_device = made
-            _check_layouts(image, names, asked)
+            _check_layouts(image, names, asked, len(bound))
             lowered = image.cubin.lowered_names
             symbols = {x.stub: lowered[y] for x, y in asked.items() if y in lowered}
             images[name] = image
@@ -242,14 +256,18 @@ def _with_device_runtime(request: Request) -> Request:
     )
 
 
-def _check_layouts(image: Image, names: Sequence[str], asked: Mapping[Instance, str]) -> None:
+def _check_layouts(
+    image: Image, names: Sequence[str], asked: Mapping[Instance, str], num_bound: int
+) -> None:
     """Refuse what the device lays out otherwise than the host that hands it over."""
     instances = {name: instance for instance, name in asked.items()}
     for name, device in layouts(image, names):
-        # Of a static kernel that nothing launches the host has no stub, and bound parameters are
-        # the device's alone.
-        host = instances[name].layouts if name in instances else ()
-        for number, (one, other) in enumerate(zip(device, host, strict=False), 1):
+        if name not in instances:
+            continue  # the host has nothing of it
+        # Bound parameters are the device's alone.
+        own = device if name[0] == "&" else device[: len(device) - num_bound]
+        pairs = zip_longest(own, instances[name].layouts, fillvalue=0)
+        for number, (one, other) in enumerate(pairs, 1):
             pointees = {one & _POINTEE, other & _POINTEE} - {0}
             if one >> 40 != other >> 40 or len(pointees) > 1:
                 what = name[1:] if name[0] == "&" else f"parameter {number} of {name}"

@@ -115,7 +115,7 @@ class Item:
     @property
     def qualified(self) -> str:
         """Its name as code at global scope would write it."""
-        return "::".join([*filter(None, self.namespaces), self.name])
+        return "::".join(filter(None, (*self.namespaces, self.scope, self.name)))
 
     def walk(self) -> Iterator[Item]:
         """Iterate over it and all that is in it."""

@@ -176,7 +176,7 @@ class HostCut:
         body = f"{{ ::tvmffi_cubin::RunStub<{address}>({', '.join(names)}); }}"
         self._edits.append(text.edit_of(item.body[0], item.body[1] + 1, body))
         self.kernels[qualified] = self.kernels.get(qualified, 0) + 1 + any(x.pack for x in given)
-        self._has_templates = self._has_templates or bool(item.templates)
+        self._has_templates |= bool(item.templates) or any("auto" in x.type_text for x in params)
 
     def _named(self, param: Parameter, name: str) -> str:
         if not param.name:

@@ -5,7 +5,7 @@ typedef decltype(nullptr) nullptr_t;
 
 typedef struct {
   alignas(16) long long __integer;
-  alignas(16) double __real;
+  alignas(16) double __floating;
 } max_align_t;
 
 #ifndef offsetof
