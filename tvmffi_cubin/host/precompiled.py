@@ -64,7 +64,7 @@ def run(
     `folders` are the user's, for headers.
     """
     found: list[Entry] = []
-    missing: list[threading.Thread] = []
+    missing: list[partial[None]] = []
     tried = list(steps)
     for at, step in enumerate(steps if use_pch else ()):
         entry = _find(cache, tools, step, folders) if step.prefix else None
@@ -78,6 +78,8 @@ def run(
     try:
         build.run(tried, directory, files)
     except BuildError as error:
+        for begin in missing:
+            begin()
         # What gcc does not pass over, it dies of. The name of the file is in other messages, too.
         if not found or not re.search(r"precompiled header|\bPCH\b|internal comp", error.output):
             raise
@@ -86,9 +88,8 @@ def run(
         for entry in found:
             remove(entry.path)
         return Inputs()
-    finally:
-        for thread in missing:
-            thread.start()
+    for begin in missing:
+        begin()
     return joined(Inputs.of(entry, tools.roots) for entry in found)
 
 
@@ -100,8 +101,8 @@ def settle() -> None:
 
 def _find(
     cache: Cache, tools: Toolset, step: Step, folders: Sequence[str]
-) -> Entry | threading.Thread | None:
-    """Return the precompiled headers of a step; where there are none, what makes them."""
+) -> Entry | partial[None] | None:
+    """Return the precompiled headers of a step; where there are none, what begins to make them."""
     if "gcc version " not in tools.host.compiler:
         return None
     if any(word.startswith(_UNSUITED) for word in step.command[1:]):
@@ -112,12 +113,17 @@ def _find(
     entry = cache.find(name)
     if isinstance(entry, Entry):
         return entry
-    if name not in _begun and cache.mode == "on":
+    if cache.mode == "on":
         environment = build_environment()
         make = partial(_make, tools=tools, step=step, folders=folders, environment=environment)
-        _begun[name] = threading.Thread(target=_obtain, args=(cache, name, make), daemon=True)
-        return _begun[name]
+        return partial(_begin, cache, name, make)
     return None
+
+
+def _begin(cache: Cache, name: str, make: partial[Product]) -> None:
+    if name not in _begun:
+        _begun[name] = threading.Thread(target=_obtain, args=(cache, name, make), daemon=True)
+        _begun[name].start()
 
 
 def _obtain(cache: Cache, name: str, make: partial[Product]) -> None:
