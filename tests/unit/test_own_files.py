@@ -58,8 +58,11 @@ def test_the_content_of_each_file_counts(name: str, package: Path):
     assert asked() == first
 
 
-def test_a_change_after_the_import_is_told(package: Path):
-    _, told = asked(package / "include/tvmffi_cubin/launcher/plan.h")
+@pytest.mark.parametrize(
+    "name", ["tvmffi_cubin/inline/assemble.py", "include/tvmffi_cubin/kernel.h"]
+)
+def test_a_change_after_the_import_is_told(name: str, package: Path):
+    _, told = asked(package / name)
     assert told == "tvmffi_cubin itself changed while it was in use: start the process again"
 
 

@@ -245,7 +245,7 @@ def _package_digest() -> str:
 
 
 def package_change() -> str:
-    """Return what says that a file which builds read is not what it was; else nothing."""
-    if all(path.endswith(".py") or _stamp(path) == x for path, x in _imported.items()):
+    """Return what says that a file of the package is not what it was; else nothing."""
+    if _look() == _imported:
         return ""
     return "tvmffi_cubin itself changed while it was in use: start the process again"
