@@ -215,7 +215,7 @@ def remember(
         # What may change and keep its stamp is not written down.
         if mode == "on" and UNSETTLED not in map(trusted, stamps.split("\n")):
             with contextlib.suppress(OSError):
-                put_row(memo, (stamp, answer), most=1)
+                put_row(memo, (stamp, answer), most=4)
     _answers[what, names] = stamps, answer
     return answer
 

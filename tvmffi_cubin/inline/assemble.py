@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..cuda.program import Call
 from ..device.compile import compile_device
 from ..host import launcher
 from ..host.inputs import Inputs, joined
@@ -42,7 +43,7 @@ def make(wanted: Build, folder: Path) -> Product:
         tools.compiler.require()
     device = None
     if sources.device and not sources.mixed:
-        device = Later(partial(compile_device, request, sources.device, archs))
+        device = Call(lambda _: compile_device(request, sources.device, archs))
     # While NVRTC works, which needs no Python, the launcher's own object, which does not depend on
     # the kernels, is compiled where that was never done, and the stages after it are imported.
     generates = not sources.has_host or any(export.launches for export in request.functions or ())

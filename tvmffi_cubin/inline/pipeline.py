@@ -97,12 +97,11 @@ def _look_up(request: Request) -> Entry | Missed:
     archs = _resolve_archs(request)
     # Of PTX that is assembled without an architecture, the text is embedded, too.
     is_fat = request.needs_arch if len(archs) > 1 else request.assembles and not archs
-    with importing:
-        tools = find_tools(
-            needs_cuda=request.needs_cuda,
-            needs_fatbin=is_fat,
-            nvcc_flags=request.cuda_cflags if request.is_by_nvcc else None,
-        )
+    tools = find_tools(
+        needs_cuda=request.needs_cuda,
+        needs_fatbin=is_fat,
+        nvcc_flags=request.cuda_cflags if request.is_by_nvcc else None,
+    )
     key = module_key(request, archs, tools)
     cache = store.default(tools.roots)
     found, why = cache.find(key.hexdigest()), ""
