@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tvmffi_cubin.kernels.elf import Elf
+
 ROOT = Path(__file__).resolve().parents[2]
 PURELIB = Path(sysconfig.get_path("purelib"))
 
@@ -75,6 +77,16 @@ def test_the_wheel_brings_the_launcher_s_object_and_has_the_command(wheel: Path)
         assert archive.read(f"tvmffi_cubin/launcher/{machine}.o").startswith(b"\x7fELF")
         (entry,) = [name for name in archive.namelist() if name.endswith("entry_points.txt")]
         assert b"tvmffi-cubin = tvmffi_cubin.__main__:main" in archive.read(entry)
+
+
+def test_the_launcher_s_objects_need_no_library_of_a_compiler(wheel: Path):
+    # Modules are linked by ld alone, which adds none; of aarch64 too where it was built.
+    for built in wheel.parent.glob("*.whl"):
+        machine = built.stem.rpartition("linux_")[2]
+        with zipfile.ZipFile(built) as archive:
+            elf = Elf(archive.read(f"tvmffi_cubin/launcher/{machine}.o"))
+        wanted = {symbol.name for symbol in elf.symbols() if symbol.is_undefined}
+        assert [name for name in wanted if name.startswith("__")] == []
 
 
 def test_the_installed_wheel_runs_the_quick_start_away_from_the_checkout(

@@ -83,9 +83,16 @@ def headers_digest(include: Path) -> str:
     return remember(paths, digest, what="launcher's headers")
 
 
-def command(compiler: tuple[str, ...], includes: tuple[Path | str, ...], cuda: str) -> list[str]:
+def command(
+    compiler: tuple[str, ...],
+    includes: tuple[Path | str, ...],
+    cuda: str,
+    machine: str = os.uname().machine,
+) -> list[str]:
     """Return the command that compiles the body; neither exceptions nor a C++ library are in it."""
-    flags = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti")
+    flags = ["-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti"]
+    if machine == "aarch64":  # else they are functions of libgcc's, which ld does not link
+        flags.append("-mno-outline-atomics")
     folders = (*(f"-I{folder}" for folder in includes), f"-isystem{cuda}")
     return [*compiler, *flags, "-w", *folders, "-c", "-o", OBJECT, f"{includes[0]}/{_SOURCE}"]
 
