@@ -209,9 +209,7 @@ def test_who_waits_long_is_told_for_what(cache, monkeypatch, caplog):
         return Builder()(directory)
 
     cache.obtain(BASE, make, name="attention")
-    assert caplog.messages == [
-        "waiting for another process, which builds second; after 0 s this one does, too"
-    ]
+    assert caplog.messages == ["waiting for another build of second; after 0 s this one begins"]
 
 
 # Failing builds

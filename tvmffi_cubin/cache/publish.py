@@ -222,10 +222,8 @@ def _acquire(path: str, patience: float, name: str) -> int:
             return -1
         if waited >= _TOLD and not is_told:
             is_told = True
-            until = (
-                "" if patience == float("inf") else f"; after {patience:.0f} s this one does, too"
-            )
+            until = "" if patience == float("inf") else f"; after {patience:.0f} s this one begins"
             logger = logging.getLogger("tvmffi_cubin")
-            logger.warning("waiting for another process, which builds %s%s", name, until)
+            logger.warning("waiting for another build of %s%s", name, until)
         time.sleep(pause)
         pause = min(2 * pause, _LONGEST_PAUSE)
