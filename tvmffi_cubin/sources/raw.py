@@ -94,7 +94,8 @@ class _Reader:
         """Add tokens without a directive."""
         if self.is_live:
             self.tokens += tokens
-            self.depth += sum(_BRACKETS.get(text, 0) for _, text, *_ in tokens if self.open)
+            if self.open:
+                self.depth += sum(_BRACKETS.get(text, 0) for _, text, *_ in tokens)
 
     def directive(self, token: Token) -> None:
         """Follow a directive."""
