@@ -158,10 +158,10 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def prepare(path: Path) -> None:
-    """Begin to map NVRTC and to compile an error with it, unless that was begun before.
+    """Begin to map NVRTC and to make its first compilation, unless that was begun before.
 
-    Its first compilation takes longer than all later ones. It needs no lock of Python's, and so
-    goes on beside imports. An error ends it before the back end, which the next one is to use.
+    The first takes longer than all later ones. It needs no lock of Python's, and so goes on beside
+    imports. Its program fails at once: that leaves the back end to the next, and is faster.
     """
     with _guard:
         if path not in _prepared:
@@ -191,7 +191,7 @@ def _kept_signals() -> Iterator[None]:
 
     It sets handlers that call ``exit``, and at its end the old ones, but so that no system call
     would ever again return because of Ctrl-C. A SIGINT that is ignored it leaves alone; so one that
-    comes amid this compilation of an error, which takes 8 to 30 ms, is lost.
+    comes amid this one, of a program that fails at once, 8 to 30 ms, is lost.
     """
     libc = ctypes.CDLL(None)
     before = {x: ctypes.create_string_buffer(_ACTION) for x in (signal.SIGINT, signal.SIGTERM)}
