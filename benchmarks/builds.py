@@ -92,7 +92,7 @@ TIME, SIZE = "build time", "size of the .so"
 def module_jobs(settings: Settings) -> Iterator[Job]:
     for count in (1, 10) if settings.quick else (1, 10, 100, 500):
         for name in MODULES.peers:
-            yield Job(name, str(count), rare=count > 100)
+            yield Job(name, str(count))
 
 
 def modules(task: Task) -> Iterator[Sample]:
