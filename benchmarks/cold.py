@@ -28,6 +28,7 @@ ANOTHER = "another new source, same process"
 # Far from the salts of all rounds and peers.
 ANOTHER_SALT = 1_000_000_000
 OURS, WRAPPER, INSTALLED = "tvmffi_cubin", "tvmffi_cubin_wrapper", "tvmffi_cubin_installed"
+BESIDE = "nvrtc_beside"
 # Several seconds a time.
 RARE = ("tvm_ffi_gxx", "tvm_ffi_nvcc", INSTALLED)
 # What keeps nothing from one process to the next, or is as if it did not.
@@ -47,6 +48,8 @@ class Trial(NamedTuple):
 def jobs(settings: Settings) -> Iterator[Job]:
     """Yield for each peer a job with new sources, and one with the first after a restart."""
     for name in COLD.peers:
+        if name == BESIDE:
+            continue
         yield Job(name, FRESH, rare=name in RARE)
         if name not in NO_RESTART:
             yield Job(name, RESTARTED, rare=not name.startswith(OURS))
@@ -66,6 +69,12 @@ def measure(task: Task) -> Iterable[Sample]:
         bench.settle()
         another = make(task.salt + ANOTHER_SALT, gpu)
         yield Sample(task.peer, table, ANOTHER, (timed(another, 1),))
+        if task.peer == OURS:
+            # From process to process NVRTC's own time for one source varies by half.
+            beside = nvrtc(task.salt + 2 * ANOTHER_SALT, gpu)
+            beside.run()
+            beside = nvrtc(task.salt + 3 * ANOTHER_SALT, gpu)
+            yield Sample(BESIDE, table, ANOTHER, (timed(beside, 1),))
 
 
 def timed(trial: Trial, count: int) -> float:
@@ -192,6 +201,11 @@ def nvrtc(salt: int, gpu: bool) -> Trial:
     arrays(gpu)
     compile_ = bench.nvrtc()
     return Trial(lambda: compile_(source, arch), is_image)
+
+
+COLD.peer(
+    "NVRTC alone, in the process of tvmffi_cubin, no wrapper", "as above, after that", name=BESIDE
+)(nvrtc)
 
 
 @peer("CuPy RawKernel", "RawKernel(source, name), the call, wait")

@@ -42,6 +42,7 @@ _OF_CUDA = "cuda_device_runtime"
 _OF_CCCL = ("_ZN4cuda", "_ZN6thrust", "_ZN3cub")
 _LITERALS = ("$str", "__unnamed_")  # numbered as each compiler comes by them
 _FOR_NVCC = re.compile(r"compiler=\\?[\"']nvcc")
+_BY_NVCC = ' [compiler="nvcc"]'
 
 
 class Unit(NamedTuple):
@@ -135,7 +136,7 @@ def by_us(file: str, output: str, arch: str, flags: list[str]) -> str:
         )
     except (tc.BuildError, tc.CompileError, tc.ToolchainError, TypeError, ValueError) as error:
         text = str(error)
-        return _first_error(text) + (' [compiler="nvcc"]' if _FOR_NVCC.search(text) else "")
+        return _first_error(text) + (_BY_NVCC if _FOR_NVCC.search(text) else "")
     return ""
 
 
@@ -358,7 +359,7 @@ def tables(found: dict[str, Any]) -> str:
         head,
         _table(
             *("source", "files that nvcc builds", "built here", "the same kernels"),
-            *(seconds, "here, s"),
+            *("the error says nvcc", seconds, "here, s", "the slowest, of nvcc's time"),
             rows=built,
         ),
         _table(
@@ -373,7 +374,10 @@ def tables(found: dict[str, Any]) -> str:
 def _built(rows: Sequence[dict[str, Any]]) -> Iterator[object]:
     ours = [x for x in rows if not x["here"]["error"]]
     yield from (len(rows), len(ours), sum(not x["differences"] for x in ours))
+    yield sum(_BY_NVCC in x["here"]["error"] for x in rows)
     yield from (_median(x[side]["seconds"] for x in ours) for side in ("nvcc", "here"))
+    ratios = [x["here"]["seconds"] / x["nvcc"]["seconds"] for x in ours]
+    yield f"{max(ratios):.2f}" if ratios else ""
 
 
 def _table(*columns: str, rows: Iterable[Sequence[object]]) -> str:
