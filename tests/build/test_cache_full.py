@@ -93,3 +93,20 @@ def test_a_build_that_finds_no_room_is_made_elsewhere_with_one_warning(
     (line,) = said
     assert "No space left on device" in line
     assert "TVMFFI_CUBIN_CACHE_DIR" in line
+
+
+def test_a_full_folder_of_temporary_files_is_not_blamed_on_the_cache(
+    tmp_path, warnings, monkeypatch
+):
+    disk = tmp_path / "disk"
+
+    def work() -> tuple[str, list[str]]:
+        fill(disk)
+        monkeypatch.setenv("TMPDIR", str(disk))
+        with pytest.raises(tc.BuildError) as caught:
+            tc.build_inline("temporary", cpp_sources="int f() { return 1; }", functions="f")
+        return str(caught.value), warnings()
+
+    said, warned = mounts.with_mount(work, disk, options="size=20k")
+    assert f"error writing to {disk}/" in said
+    assert warned == []

@@ -7,6 +7,7 @@ import errno
 import fcntl
 import logging
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -57,13 +58,14 @@ def cleared(directory: str) -> Iterator[Path]:
 
 def says_no(error: OSError | BuildError, root: str) -> str:
     """Return how an error, or what a compiler printed, says that a cache folder takes nothing."""
-    if isinstance(error, PermissionError):
-        return str(error) if str(error.filename).startswith(f"{root}/") else ""
     if isinstance(error, OSError):
-        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-        return str(error) if is_full else ""
-    texts = ("No space left on device", "Disk quota exceeded", "File too large", "File size limit")
-    return next((text for text in texts if text in error.output), "")
+        kinds = (errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        is_here = f"{error.filename or root}/".startswith(f"{root}/")
+        return str(error) if error.errno in kinds and is_here else ""
+    # A compiler knows its files here by relative names; others are in TMPDIR.
+    texts = "No space left on device|Disk quota exceeded|File too large|File size limit"
+    found = re.search(rf"( /[^\n:]*: )?({texts})", error.output)
+    return found[2] if found and not found[1] else ""
 
 
 def build(
