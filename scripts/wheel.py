@@ -53,8 +53,8 @@ def build(machine: str, compiler: tuple[str, ...], folder: Path) -> None:
         words = launcher.merge_command(compiler, source / "include")
         subprocess.run(words, cwd=built, check=True)
         (built / launcher.OBJECT).unlink()
-        (built / "merged.o").rename(built / f"{machine}.o")
-        (built / f"{machine}.txt").write_text(launcher.headers_digest(source / "include"))
+        made = (built / "merged.o").rename(built / f"{machine}.o")
+        made.with_suffix(".txt").write_text(launcher.headers_digest(source / "include", made))
         pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel"]
         tag = f"--config-settings=--build-option=--plat-name=linux_{machine}"
         options = ["--no-deps", "--no-build-isolation", tag, "-w", os.fspath(folder)]

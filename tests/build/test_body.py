@@ -40,6 +40,19 @@ def test_it_is_made_once_an_installation_whatever_the_cache_folder(tools, tmp_pa
     assert not (tmp_path / "two").exists()
 
 
+def test_a_damaged_copy_beside_the_package_is_made_anew(tools, tmp_path, monkeypatch):
+    tools = compiler(tools, tmp_path, "echo whole > launcher.o")
+    monkeypatch.setattr(launcher, "SHIPPED", (tmp_path / "package",))
+    launcher.obtain(Cache(tmp_path / "one"), tools)
+    (copy,) = (tmp_path / "package").glob("*.o")
+    times = copy.stat()
+    copy.write_text("wh\0le\n")
+    os.utime(copy, ns=(times.st_atime_ns, times.st_mtime_ns))
+    monkeypatch.setattr(launcher, "_shipped", {})
+    assert Path(launcher.obtain(Cache(tmp_path / "one"), tools)).read_text() == "whole\n"
+    assert copy.read_text() == "whole\n"
+
+
 def test_a_compiler_that_fails_is_quoted(tools, tmp_path, monkeypatch):
     monkeypatch.setattr(launcher, "SHIPPED", (tmp_path,))
     tools = compiler(tools, tmp_path, 'echo "launcher.cc:3:10: error: no such thing"\nexit 1')
@@ -53,8 +66,8 @@ def no_compiler(tools, tmp_path, monkeypatch):
     made = launcher.obtain(Cache(tmp_path / "cache"), tools)
     folder = tmp_path / "launcher"
     folder.mkdir()
-    shutil.copy(made, folder / f"{os.uname().machine}.o")
-    (folder / f"{os.uname().machine}.txt").write_text(launcher.headers_digest(tools.include))
+    copy = Path(shutil.copy(made, folder / f"{os.uname().machine}.o"))
+    copy.with_suffix(".txt").write_text(launcher.headers_digest(tools.include, copy))
     monkeypatch.setattr(launcher, "SHIPPED", (folder,))
     programs = tmp_path / "bin"
     programs.mkdir()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..cache.entry import Product
-from ..cache.files import copy_atomically, remember, write_atomically
+from ..cache.files import remember, write_atomically
 from ..cache.key import Key
 from ..cache.store import Cache
 from ..config import build_environment
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _PACKAGE = Path(__file__).parents[1]
 SHIPPED = (_PACKAGE / "launcher", _PACKAGE / "__pycache__" / "launcher")
-"""Where the object may be, by the machine's name, and beside it the digest of its headers.
+"""Where the object may be, by the machine's name, and beside it the digest of it and its headers.
 
 Wheels bring the first; the second is where a copy of one that was compiled is put.
 """
@@ -53,26 +53,28 @@ def obtain(cache: Cache, tools: Toolset) -> str:
     with contextlib.suppress(OSError):
         copy = SHIPPED[-1] / f"{os.uname().machine}.o"
         copy.parent.mkdir(parents=True, exist_ok=True)
-        copy_atomically(entry.so, copy)
-        write_atomically(os.fspath(copy.with_suffix(".txt")), headers.encode())
+        write_atomically(os.fspath(copy), entry.so.read_bytes())
+        digest = headers_digest(tools.include, copy)
+        write_atomically(os.fspath(copy.with_suffix(".txt")), digest.encode())
     return os.fspath(entry.so)
 
 
 def shipped(include: Path) -> str | None:
-    """Return the path of the object that the package brings; None where it is of other headers."""
+    """Return the path of the package's object; None where it is damaged, or of other headers."""
     if (known := _shipped.get(SHIPPED)) is not None and os.path.exists(known):
         return known
     for folder in SHIPPED:
         path = folder / f"{os.uname().machine}.o"
         with contextlib.suppress(OSError):
-            if path.with_suffix(".txt").read_text() == headers_digest(include):
+            if path.with_suffix(".txt").read_text() == headers_digest(include, path):
                 return _shipped.setdefault(SHIPPED, os.fspath(path))
     return None
 
 
-def headers_digest(include: Path) -> str:
-    """Return the digest of the headers that the body is made of."""
+def headers_digest(include: Path, *made: Path) -> str:
+    """Return the digest of the headers that the body is made of, and of what was made of them."""
     paths = [path for folder in _HEADERS for path in sorted((include / folder).glob("*.*"))]
+    paths += made
 
     def digest() -> str:
         found = hashlib.sha256()
