@@ -18,6 +18,7 @@ from stub.cuda_array import cuda_array
 import tvmffi_cubin as tc
 from tvmffi_cubin.cache.record import read_record
 from tvmffi_cubin.cache.store import Cache
+from tvmffi_cubin.cache.upkeep import prune
 from tvmffi_cubin.host import precompiled
 from tvmffi_cubin.host.steps import compilation, link
 from tvmffi_cubin.inline.tools import find_tools
@@ -201,25 +202,36 @@ def test_a_compiler_that_cannot_is_asked_once_a_process(build, tmp_path, monkeyp
 
 
 PROCESS = """
-import sys
+import sys, time
 from pathlib import Path
 sys.path[:] = sys.argv[2].split(":")
 from test_host_precompiled import Builder
 print(Builder(Path(sys.argv[1]))())
+while not Path(sys.argv[1], "pid").exists():
+    time.sleep(0.01)
 """
 
 
 def test_a_process_that_ends_neither_waits_for_them_nor_leaves_a_compiler(tmp_path, monkeypatch):
-    log = compiler_that(tmp_path, monkeypatch, on_headers="sleep 3000 & echo $! > pid; wait")
+    on_headers = f"sleep 3000 & echo $! > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/pid; wait"
+    compiler_that(tmp_path, monkeypatch, on_headers=on_headers)
     command = [sys.executable, "-c", PROCESS, os.fspath(tmp_path), ":".join(sys.path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     assert done.stdout == "42\n"
-    if not log.read_text():
-        return  # it ended before
-    for pid in tmp_path.glob("cache/tmp/*/pid"):
-        for _ in range(100):
-            if not Path(f"/proc/{pid.read_text().strip()}").exists():
-                break
-            time.sleep(0.1)
-        else:
-            pytest.fail("the compiler outlives the process")
+    compiler = Path("/proc", (tmp_path / "pid").read_text().strip())
+    for _ in range(100):
+        if not compiler.exists():
+            break
+        time.sleep(0.1)
+    else:
+        pytest.fail("the compiler outlives the process")
+
+
+def test_those_that_are_not_used_go_when_the_cache_is_over_its_limit(build):
+    build.settled()
+    (made,) = build.kept
+    os.utime(made, (1, 1))
+    prune(os.fspath(build.cache.root), 1000)
+    assert build.kept == []
+    assert build.settled() == 42
+    assert build.kept == [made]
