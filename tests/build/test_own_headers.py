@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
+import tvm_ffi
 from processes import in_new_process
 
 import tvmffi_cubin
@@ -32,7 +34,8 @@ SOURCE = "#include <tvmffi_cubin/answer.h>\nint answer(void) { return ANSWER; }\
 def package(tmp_path, monkeypatch):
     """A copy of this package whose files may be edited."""
     folder = tmp_path / "copy"
-    ignored = shutil.ignore_patterns("__pycache__")
+    # With the launcher's object, and without what comes and goes.
+    ignored = shutil.ignore_patterns("*.pyc*", "*.tmp")
     shutil.copytree(Path(tvmffi_cubin.__file__).parent, folder / "tvmffi_cubin", ignore=ignored)
     inside = folder / "tvmffi_cubin" / "include"
     if not inside.exists():
@@ -69,11 +72,44 @@ def test_what_was_built_while_a_header_changed_is_not_found_again(package, tmp_p
     assert again[1] != built[1]
 
 
+MOVED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import tvmffi_cubin as tc
+from tvmffi_cubin.host import precompiled
+
+HALF = "#include <cuda_fp16.h>\\n__global__ void k(__half* x) { x[0] = __half(%s); }\\n"
+WRAPPER = "void f(tvm::ffi::TensorView x) { k<<<1, 1>>>((__half*)x.data_ptr()); }\\n"
+for name, host, functions in (("kernel", "", None), ("wrapper", WRAPPER, "f")):
+    source = HALF % sys.argv[2] + host
+    path = tc.build_inline(name, source, functions=functions, arch="sm_90")
+    print(path, tc.cache_info().events[-1].outcome)
+precompiled.settle()
+"""
+
+
 def test_a_cache_is_hit_by_the_same_environment_in_another_place(package, tmp_path):
-    folder, header, source = package
-    run(package, "moved=1")
-    ((_, path, outcome),) = run(package, "moved")
-    assert outcome == "built"
+    folder = package[0]
+
+    def link(source: str, target: str) -> None:
+        try:
+            os.link(source, target)
+        except OSError:  # it is another file system
+            os.symlink(source, target)
+
+    for module in (tvm_ffi, pytest.importorskip("nvidia")):
+        found = Path(next(iter(module.__path__)))
+        shutil.copytree(found, folder / found.name, copy_function=link)
+
+    def build(folder: Path, value: str) -> list[list[str]]:
+        return [x.split() for x in in_new_process(MOVED, str(folder), value).splitlines()]
+
+    built = build(folder, "1")
+    assert [what for _, what in built] == ["built", "built"]
     moved = folder.rename(tmp_path / "elsewhere")
-    elsewhere = moved, moved / header.relative_to(folder), source
-    assert run(elsewhere, "moved") == [(1, path, "hit")]
+    assert build(moved, "1") == [[path, "hit"] for path, _ in built]
+    # What their builds share is found by others, too; the macros of each side are its own.
+    assert [what for _, what in build(moved, "2")] == ["built", "built"]
+    kept = [x.name for x in tmp_path.glob("cache/entries/*/*/*")]
+    shared = ("macros.h", "tvmffi_cubin.runtime.o", "tvmffi_cubin_precompiled.h.gch")
+    assert [kept.count(name) for name in shared] == [2, 1, 1]

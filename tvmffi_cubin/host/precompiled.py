@@ -29,6 +29,7 @@ from .include_scan import looked_for
 from .inputs import Inputs, joined, parse_depfile
 from .steps import PRECOMPILED, Step
 from .tools import native_cpu
+from .units import portable
 
 if TYPE_CHECKING:
     from ..inline.tools import Toolset
@@ -108,7 +109,7 @@ def _find(
     if any(word.startswith(_UNSUITED) for word in step.command[1:]):
         return None
     key = Key("precompiled headers").add("tools", tools.versions).add("text", step.prefix)
-    key.add("command", step.command).add("folders", folders)
+    key.add("command", portable(step.command, tools)).add("folders", folders)
     name = key.add("cpu", native_cpu(step.command)).hexdigest()
     entry = cache.find(name)
     if isinstance(entry, Entry):

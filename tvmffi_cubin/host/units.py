@@ -96,3 +96,9 @@ def header_folders(tools: Toolset) -> list[str]:
     # The headers of others are not the user's to mend: no warnings about them.
     others = (str(tools.tvm_ffi.include), *tools.cuda_include_dirs)
     return [*own, *(word for folder in others for word in ("-isystem", folder))]
+
+
+def portable(command: Sequence[str], tools: Toolset) -> list[str]:
+    """Return a command, for a key, without the header folders, which may lie elsewhere."""
+    folders = header_folders(tools)
+    return [word for word in command if word not in folders]

@@ -98,9 +98,9 @@ def runtime_object(wanted: Build, code: HostCode) -> str:
     # It includes nothing of the user's unless a flag does.
     is_user_s = any(flag.startswith(("-include", "--include", "-imacros")) for flag in flags)
     folders = wanted.request.include_paths if is_user_s else ()
-    key = Key("mixed runtime").add("tools", tools.versions).add("flags", flags)
+    key = Key("mixed runtime").add("tools", tools.versions)
+    key.add("flags", host_unit.portable(flags, tools)).add("folders", folders)
     key.add("command", tools.compiler.command).add("machine", os.uname().machine)
-    key.add("folders", folders)
 
     def make(folder: Path) -> Product:
         source = os.fspath(tools.include / "tvmffi_cubin" / "mixed" / "runtime.cc")
@@ -132,7 +132,7 @@ def _key(wanted: Build, code: HostCode) -> str:
     # What moves it is no other text.
     has_lines = _LINES.search(" ".join((*tools.options, *flags)))
     key.add("unit", code.unit).add("text", code.text if has_lines else code.plain)
-    key.add("command", tools.compiler.command).add("flags", flags)
+    key.add("command", tools.compiler.command).add("flags", host_unit.portable(flags, tools))
     key.add("folders", request.include_paths).add("cpu", native_cpu((*tools.options, *flags)))
     return key.add("use_pch", request.use_pch).hexdigest()
 

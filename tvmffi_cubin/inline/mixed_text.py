@@ -96,7 +96,7 @@ def _headers(wanted: Build, command: Sequence[str]) -> Entry:
     """Return what the headers define that all units begin with, which takes longer than a unit."""
     request, tools = wanted.request, wanted.tools
     key = Key("macros of headers").add("tools", tools.versions).add("text", mixed_prefix(()))
-    key.add("command", command).add("cpu", native_cpu(command))
+    key.add("command", host_unit.portable(command, tools)).add("cpu", native_cpu(command))
 
     def make(folder: Path) -> Product:
         def macros(text: str, *options: str) -> dict[str, None]:
