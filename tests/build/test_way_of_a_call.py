@@ -1,4 +1,4 @@
-"""A call enters the functions that docs/design.md lists, in that order, and no look-up twice."""
+"""A call enters the functions and rooms that docs/design.md lists, in that order."""
 
 import re
 import sys
@@ -20,23 +20,33 @@ def listed(which: str) -> list[str]:
     return re.findall(r"`([\w.]+)`", chain)
 
 
-def entered(call) -> list[str]:
-    """Return which of the page's functions a call enters, in this thread."""
+def rooms() -> tuple[list[str], list[str]]:
+    """Return the rooms that a hit enters, and those that a miss does, as the page has them."""
+    hit, more = PAGE.partition("**Rooms.**")[2].partition("\n\n")[0].split("before the last")
+    names, others = re.findall(r"`(\w+)/`", hit), re.findall(r"`(\w+)/`", more)
+    return names, [*names[:-1], *others, names[-1]]
+
+
+def entered(call) -> tuple[list[str], list[str]]:
+    """Return which of the page's functions a call enters, and which rooms, in this thread."""
     known = {*listed("hit"), *listed("miss")}
     found: list[str] = []
+    rooms: dict[str, None] = {}
 
     def note(frame, event, _):
         if event == "call":
-            module = frame.f_globals.get("__name__", "").removeprefix("tvmffi_cubin.")
+            package, _, module = frame.f_globals.get("__name__", "").partition(".")
             if (name := f"{module}.{frame.f_code.co_name}") in known:
                 found.append(name)
+            if package == "tvmffi_cubin" and "." in module:
+                rooms[module.partition(".")[0]] = None
 
     sys.setprofile(note)
     try:
         call()
     finally:
         sys.setprofile(None)
-    return found
+    return found, [*rooms]
 
 
 @pytest.fixture
@@ -50,5 +60,6 @@ def test_a_miss_and_a_hit_go_the_way_that_the_page_shows(cache):
     def call():
         tc.load_inline("way", SOURCE, arch="sm_90")
 
-    assert entered(call) == listed("miss")
-    assert entered(call) == listed("hit")
+    hit, miss = rooms()
+    assert entered(call) == (listed("miss"), miss)
+    assert entered(call) == (listed("hit"), hit)
