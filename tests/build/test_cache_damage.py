@@ -15,11 +15,12 @@ from pathlib import Path
 import pytest
 from processes import in_fork
 
-from tvmffi_cubin.cache import files
+from tvmffi_cubin.cache import files, history
 from tvmffi_cubin.cache.entry import Product
 from tvmffi_cubin.cache.store import Cache
 
 BASE = "ab" * 32
+NOTED = "name", history.Built(BASE, "purpose", {"arch": ["digest", "sm_90"]})
 PAGE = 4096
 
 
@@ -48,7 +49,10 @@ class Place:
     def make(self, folder: Path) -> Product:
         self.builds += 1
         (folder / "a.so").write_bytes(self.library)
-        return Product(so="a.so", dependencies=(str(self.header),), facts={"answer": 42})
+        # Read by users of the entry, as precompiled headers and the images of lazy modules are.
+        (folder / "k.image").write_bytes(self.library)
+        made = Product("a.so", keep=("k.image",), used=("k.image",), history=NOTED)
+        return made._replace(dependencies=(str(self.header),), facts={"answer": 42})
 
     def answer(self) -> tuple[str, int]:
         files._answers.clear()
@@ -56,6 +60,8 @@ class Place:
         entry = self.cache.obtain(BASE, self.make)
         assert entry.facts == {"answer": 42}
         assert entry.manifest["base_key"] == BASE
+        assert (entry.path / "k.image").read_bytes() == self.library
+        assert history.known([str(self.cache.root)], NOTED[0]) in ([NOTED[1]], [])
         loaded = ctypes.CDLL(os.fspath(entry.so))
         result = loaded.answer()
         # To write into what is mapped would crash this process, whatever the cache does.
@@ -92,7 +98,8 @@ def flipped(data: bytes, step: int) -> Iterator[bytes]:
 
 
 # How many bytes apart: that each byte of what is sealed counts is a test of its own.
-FILES = {"a.so": 256, "manifest.json": 5, "records/*.json": 5, "identity/*.json": 3}
+FILES = {"a.so": 256, "k.image": 1024, "manifest.json": 9}
+FILES |= {"records/*.json": 7, "history/*.json": 7, "identity/*.json": 3}
 
 
 @pytest.mark.parametrize("pattern", FILES)
@@ -109,7 +116,7 @@ def test_no_damaged_byte_gives_another_result(tmp_path, library, monkeypatch, pa
             path.write_bytes(harmed)
             reached.write_bytes(harmed)
             assert place.answer() == ("identity", 42)
-            assert (place.builds == 1) == (path.parent.name != "identity")
+            assert (place.builds == 1) == (path.parent.name not in ("identity", "history"))
             count += 1
         return count
 
