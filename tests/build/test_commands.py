@@ -59,10 +59,11 @@ def test_usage_names_the_commands_and_the_version():
     assert (without.returncode, without.stderr[:19]) == (2, b"usage: tvmffi-cubin")
 
 
-def test_the_version_is_said_at_once():
-    script = "import sys; from tvmffi_cubin.__main__ import main\ntry: main(['--version'])\n"
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_version_and_usage_are_said_at_once(option):
+    script = "import sys; from tvmffi_cubin.__main__ import main\ntry: main()\n"
     script += "finally: print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    done = subprocess.run([sys.executable, "-c", script, option], capture_output=True, check=True)
     assert not {b"tvm_ffi", b"tvmffi_cubin.inline.build"} & set(done.stdout.split())
 
 
