@@ -126,14 +126,15 @@ def test_compile_writes_an_image_and_says_what_is_in_it(source: Path, capsys):
     assert rows["fill<float>"][-2:] == ["float*,", "float"]
 
 
-@pytest.mark.parametrize("words", ["add.cu -o -", "- < add.cu"])
+@pytest.mark.parametrize("words", ["add.cu -o -", "- < add.cu", "./-dash.cu -o -"])
 def test_compile_and_inspect_are_parts_of_pipes(words: str, source: Path):
     (source.parent / "value.h").write_text("#define VALUE 1\n")
-    source.write_text(f'#include "value.h"\n{SOURCE}')
+    for name in ("add.cu", "-dash.cu"):
+        Path(name).write_text(f'#include "value.h"\n{SOURCE}')
     command = f'"$1" -m tvmffi_cubin compile {words} --arch sm_90 | "$@"'
     done = command_line("inspect", "-", shell=command)
     assert "\nadd  " in done.stdout.decode()
-    assert sorted(os.listdir()) == ["add.cu", "value.h"]
+    assert sorted(os.listdir()) == ["-dash.cu", "add.cu", "value.h"]
 
 
 @pytest.mark.parametrize("kind", ["ptx", "fatbin", "ltoir"])
@@ -181,6 +182,7 @@ def test_compile_passes_options_and_include_folders(here: Path, capsys):
         ("add.cu -o add.cu", "add.cu is the source itself; name another file"),
         ("bad.cu", "bad.cu does not compile for sm_90"),
         ("add.cu --option=-nonsense", "refuses an option"),
+        ("add.cu add.cu", "device code does not link for sm_90"),
     ],
 )
 def test_compile_says_in_a_line_what_it_cannot_take(arguments, message, source, capsys):

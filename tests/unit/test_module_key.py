@@ -111,6 +111,11 @@ def test_every_field_of_a_request_is_in_the_key(field, tools):
     assert digest(tools, changed) != digest(tools, base)
 
 
+def test_a_source_and_a_list_of_it_are_the_same(tools):
+    listed = make_request("m", cuda_sources=[SOURCE], use_pch=True)
+    assert digest(tools, listed) == digest(tools)
+
+
 @pytest.mark.parametrize(
     "image",
     [
