@@ -8,12 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from .inputs import Inputs
 
-# Options whose value is a folder, or may be a file; it is in the same word or in the next.
-_VALUED = re.compile(
-    r"(?P<folder>-I|-L|-iquote|-isystem|-isysroot|-idirafter|--(?:sysroot|library-path)=)?"
-    r"(?:-include|-imacros|-T|@|--?(?:version-script|dynamic-list|script)=)?(?P<value>.*)",
-    re.DOTALL,
-)
+_FOLDERS = ("-I", "-L", "-iquote", "-isystem", "-idirafter")
+_PATH = re.compile(rf"({'|'.join(_FOLDERS)}|-include)?(.*)", re.DOTALL)
 # The value of these is a name, or a file to write, though there may be one that is called so.
 _NAMES = {"soname", "h", "u", "e", "l", "x", "D", "U", "o", "Map", "MF"}
 
@@ -21,30 +17,21 @@ _NAMES = {"soname", "h", "u", "e", "l", "x", "D", "U", "o", "Map", "MF"}
 def absolute(flags: Iterable[str]) -> tuple[str, ...]:
     """Return flags of gcc, clang or a linker, the relative paths in them made absolute.
 
-    Those are header and library folders; and files that exist: headers that come first, objects,
-    libraries, scripts of the linker, and files of flags (``@file``; not what is in them).
+    Those are header and library folders; and, where they exist, headers that come first, objects
+    and libraries. What ``-Wl,`` passes on and what is in an ``@file`` stays.
     """
-    made: list[str] = []
-    for flag, words in _split(flags):
-        start = "-Wl," if flag.startswith("-Wl,") else ""
-        made.append(start + ",".join(_absolute(word, before) for word, before in words))
+    made = []
+    for flag, ((_, before), *_) in _split(flags):
+        match = _PATH.fullmatch(flag)
+        assert match is not None
+        option, value = match.groups()
+        is_path = (option or before) in _FOLDERS or os.path.isfile(value)
+        # A leading "=" or "$SYSROOT" stands for a folder of the compiler's; with "-" begins an
+        # option, or the rest of one that is longer than ours.
+        if is_path and value and value[0] not in "=$-/" and before.lstrip("-") not in _NAMES:
+            flag = flag.removesuffix(value) + os.path.abspath(value)
+        made.append(flag)
     return tuple(made)
-
-
-def _absolute(word: str, before: str) -> str:
-    match = _VALUED.fullmatch(word)
-    assert match is not None
-    folder, value = match.groups()
-    # A leading "=" or "$SYSROOT" stands for a folder of the compiler's; with "-" begins an option,
-    # or the rest of one that is longer than ours.
-    if not value or value[0] in "=$-/" or _is_name(word, before):
-        return word
-    option = _VALUED.fullmatch(f"{before}=" if before.startswith("--") else before)
-    is_folder = folder or (option and option["folder"] and not option["value"])
-    # A file that is not here is looked for where headers or libraries are.
-    if not (is_folder or os.path.isfile(value)):
-        return word
-    return word.removesuffix(value) + os.path.abspath(value)
 
 
 def _is_name(word: str, before: str) -> bool:
