@@ -4,8 +4,8 @@ import pytest
 
 from tvmffi_cubin.inline.files import read_files
 from tvmffi_cubin.inline.request import make_request
+from tvmffi_cubin.sources import Source
 from tvmffi_cubin.sources.sort import HeaderCode, header_code, sort_sources
-from tvmffi_cubin.sources.source import Source
 
 KERNEL = "template <typename T> __global__ void k(T* x) { *x = 1; }\n"
 LAUNCHER = "template <typename T> void run(T* x) { k<<<1, 1>>>(x); }\n"

@@ -6,7 +6,7 @@ import pytest
 
 from tvmffi_cubin.device.units import Unit, make_units
 from tvmffi_cubin.inline.request import make_request
-from tvmffi_cubin.sources.source import Source
+from tvmffi_cubin.sources import Source
 
 KERNEL = "__global__ void k(int* x) { x[0] = 1; }"
 FUNCTION = "__device__ int one() { return 1; }"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..kernels.cubin import KINDS
 
 if TYPE_CHECKING:
-    from ..sources.source import Source
+    from ..sources import Source
 
 _KINDS = (*KINDS, "fatbin")
 _PIPE = Path("-")
@@ -97,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _source(file: Path) -> Source:
     from ..inline.files import read_source
-    from ..sources.source import Source
+    from ..sources import Source
 
     if file != _PIPE:
         return read_source(os.path.abspath(file), is_cuda=True)

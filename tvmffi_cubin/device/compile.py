@@ -15,8 +15,8 @@ from ..cuda.program import in_parallel
 from ..errors import CompileError
 from ..kernels.cubin import Cubin
 from ..kernels.demangle import function_name, spelled_types, squeeze
+from ..sources import DEVICE_IMAGE, Source
 from ..sources.facts import KernelFact
-from ..sources.source import DEVICE_IMAGE, Source
 from .probe import Probe, Types, plan
 from .units import SEPARATE, Unit, make_units, wanted_instances, with_hints
 

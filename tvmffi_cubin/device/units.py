@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..cuda.nvrtc import line_directive
 from ..errors import CompileError
+from ..sources import Source
 from ..sources.facts import SourceFacts, read
 from ..sources.sort import header_code
-from ..sources.source import Source
 
 if TYPE_CHECKING:
     from ..inline.request import Request

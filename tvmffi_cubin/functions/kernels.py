@@ -13,7 +13,7 @@ from ..kernels.demangle import function_name, squeeze
 from ..kernels.types import Param, parse_params
 from ..launches.launch import Launch
 from ..launches.values import told
-from ..sources.source import DEVICE_IMAGE
+from ..sources import DEVICE_IMAGE
 from .launch import as_map
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ from typing import Any
 
 from ..device.signature import KernelSignature, check
 from ..kernels.types import CxxType, Param, parse_params, parse_type
-from ..launches.attributes import ATTRIBUTES
 from ..launches.expression import lone_name
-from ..launches.launch import Launch
+from ..launches.launch import ATTRIBUTES, Launch
 from ..launches.tensor_map import TensorMap
 from ..launches.values import Bound, Scratch
 from .assembly import Layout

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..inline.tools import Toolset
-    from ..sources.source import Source
+    from ..sources import Source
 
 # What tvm-ffi's load_inline puts before every source, and code written for it relies on.
 _HEADERS = (

@@ -14,9 +14,9 @@ from ..device.compile import compile_device
 from ..host import launcher
 from ..host.inputs import Inputs, joined
 from ..host.process import Later
+from ..sources import DEVICE_IMAGE
 from ..sources.facts import read
 from ..sources.sort import sort_sources
-from ..sources.source import DEVICE_IMAGE
 from .pipeline import Build, importing
 from .request import Request
 

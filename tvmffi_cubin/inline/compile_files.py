@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from ..cuda import nvrtc
 from ..cuda.arch import Archs
 from ..kernels.cubin import Cubin
-from ..sources.source import Source
+from ..sources import Source
 from .request import Request, SourceFiles, make_request
 
 

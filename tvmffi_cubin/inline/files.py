@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from ..cache.files import file_digest, remember
-from ..sources.source import Source, source_text
+from ..sources import Source
 from .options import paths
 from .request import Binary, SourceFiles
 
@@ -62,8 +62,19 @@ def read_source(path: str, *, is_cuda: bool) -> Source:
     with open(path, "rb") as file:
         data = file.read()
     # The host compiler reads the file itself; what encodings it takes is its own affair.
-    text = source_text(path, data) if is_cuda else data.decode("utf-8", "surrogateescape")
+    text = _cuda_text(path, data) if is_cuda else data.decode("utf-8", "surrogateescape")
     return Source(text, path)
+
+
+def _cuda_text(path: str, data: bytes) -> str:
+    """Return a CUDA file's text, without the mark (BOM) that editors may put before it."""
+    try:
+        return data.decode().removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"{path}:{line}: the byte {data[error.start]:#04x} is no UTF-8: convert the file"
+        ) from None
 
 
 def _read_binary(path: str) -> Binary:

@@ -15,7 +15,7 @@ from ..host import include_scan
 from ..host.flags import find_for, incbin_files
 from ..host.inputs import Inputs, joined, parse_depfile
 from ..host.steps import PRECOMPILED
-from ..sources.source import Source
+from ..sources import Source
 from .request import Request
 from .tools import Toolset
 

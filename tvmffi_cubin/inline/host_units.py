@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from ..host import forwarders
 from ..host import units as host
 from ..host.steps import Step, compilation
+from ..sources import Source
 from ..sources.sort import HostFile
-from ..sources.source import Source
 from .headers import HeaderSearch
 
 if TYPE_CHECKING:

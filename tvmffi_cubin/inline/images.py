@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..kernels.cubin import Cubin
 from ..kernels.image import take_image
 from ..launches.form import Export, identifier
-from ..sources.source import DEVICE_IMAGE
+from ..sources import DEVICE_IMAGE
 from .options import several
 
 if TYPE_CHECKING:

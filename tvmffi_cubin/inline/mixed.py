@@ -12,9 +12,9 @@ from ..cuda.program import in_parallel
 from ..device.image import Image
 from ..device.units import of_names
 from ..host.process import Later
+from ..sources import DEVICE_IMAGE
 from ..sources.facts import read
 from ..sources.sort import Sources
-from ..sources.source import DEVICE_IMAGE
 from .mixed_device import device_code
 from .mixed_unit import Compiled, MixedUnit, UnitBuilder
 from .pipeline import Build

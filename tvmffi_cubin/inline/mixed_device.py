@@ -22,8 +22,8 @@ from ..host.inputs import Inputs
 from ..kernels.cubin import Cubin
 from ..kernels.demangle import function_name
 from ..kernels.types import CxxType, Param
+from ..sources import DEVICE_IMAGE, Source
 from ..sources.expansion import without_marks
-from ..sources.source import DEVICE_IMAGE, Source
 from .headers import HeaderSearch
 from .pipeline import Build
 

@@ -15,8 +15,8 @@ from ..host import build, forwarders, precompiled
 from ..host import units as host_unit
 from ..host.steps import compilation
 from ..host.tools import native_cpu
+from ..sources import Source
 from ..sources.expansion import without_marks
-from ..sources.source import Source
 from ..sources.stubs import stubs
 from .headers import HeaderSearch
 from .mixed_text import HOST, mixed_prefix

@@ -19,9 +19,9 @@ from ..host import units as host_unit
 from ..host.include_scan import looked_for
 from ..host.inputs import Inputs, parse_depfile
 from ..host.tools import native_cpu
+from ..sources import Source
 from ..sources.expansion import Expansion, expansion
 from ..sources.mistakes import mistakes
-from ..sources.source import Source
 from .headers import HeaderSearch
 from .pipeline import Build
 from .request import Request

@@ -18,11 +18,11 @@ from ..host.inputs import Inputs
 from ..host.process import Later
 from ..kernels.demangle import demangle
 from ..launches.values import bound_param
+from ..sources import Source
 from ..sources.device_side import DeviceCut, needs_device_runtime
 from ..sources.expansion import Expansion
 from ..sources.facts import read
 from ..sources.host_side import HostCut
-from ..sources.source import Source
 from ..sources.stubs import Instance, named
 from .headers import HeaderSearch
 from .mixed_device import device_code, layouts

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from ..cuda.arch import Archs
 from ..errors import BuildError, CompileError, ToolchainError
-from ..sources.source import Source
+from ..sources import Source
 
 if TYPE_CHECKING:
     from ..launches.launch import Dispatch, Launch

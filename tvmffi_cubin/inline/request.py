@@ -12,7 +12,7 @@ from .. import config
 from ..cache.key import Key
 from ..launches.form import Export, key_text, read_functions
 from ..launches.values import bound_param
-from ..sources.source import Source
+from ..sources import Source
 from .options import choice, file_name, flags, host_flags, paths, strings, texts
 
 if TYPE_CHECKING:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
-from .attributes import ATTRIBUTES, checked, checked_raw
 from .values import (
     Checks,
     Figure,
@@ -19,6 +18,60 @@ from .values import (
     plain,
     power_of_two,
 )
+
+# What a launch can carry beyond its shape: CUDA's ``CUlaunchAttribute``
+
+
+class Attribute(NamedTuple):
+    """One attribute."""
+
+    # Its number in CUDA's enumeration ``CUlaunchAttributeID``.
+    id: int
+    # ``"dimensions"`` (blocks in x, y, z), ``"flag"``, ``"integer"`` or ``"event"``.
+    kind: str
+    # Names of an integer's values, from 0.
+    choices: tuple[str, ...] = ()
+
+
+ATTRIBUTES = {
+    # In this order expressions are evaluated; the cluster comes first, because what can be
+    # resident depends on it.
+    "cluster": Attribute(4, "dimensions"),
+    "preferred_cluster": Attribute(11, "dimensions"),
+    "cluster_scheduling_policy": Attribute(5, "integer", ("default", "spread", "load_balancing")),
+    "programmatic_dependent_launch": Attribute(6, "flag"),
+    "programmatic_event": Attribute(7, "event"),
+    "launch_completion_event": Attribute(12, "event"),
+    "cooperative": Attribute(2, "flag"),
+    "priority": Attribute(8, "integer"),
+    "mem_sync_domain": Attribute(10, "integer", ("default", "remote")),
+}
+"""The attributes that have a field of their own, by its name."""
+
+
+# Checks of fields
+
+
+def checked(what: str, value: Any, *, attribute: Attribute) -> Any:
+    """Return a value as `Launch` keeps it: dimensions as a tuple, choices as numbers."""
+    if attribute.kind == "dimensions":
+        return figures(what, value)
+    value = plain(value)
+    return attribute.choices.index(value) if value in attribute.choices else figure(what, value)
+
+
+def checked_raw(what: str, value: Mapping[int, bytes]) -> dict[int, bytes]:
+    """Check attributes by number: the launcher has 64 bytes for each, and a bit for its number."""
+    try:
+        found = {int(number): data for number, data in value.items()}
+    except (AttributeError, TypeError, ValueError):
+        raise TypeError(
+            f"{what} maps numbers of CUlaunchAttributeID to the bytes of a value, got {value!r:.80}"
+        ) from None
+    for number, data in found.items():
+        if not 0 < number < 55 or not isinstance(data, bytes) or not 0 < len(data) <= 64:
+            raise ValueError(f"{what}[{number}] is {data!r}, wanted 1 to 64 bytes for 1 to 54")
+    return found
 
 
 def _each(what: str, value: Any, *, check: Callable[[str, Any], Any]) -> dict[str, Any]:

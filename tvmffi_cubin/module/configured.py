@@ -9,6 +9,7 @@ from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple
 
+from ..launches.launch import ATTRIBUTES, checked, checked_raw
 from .function import Function
 from .stream import stream_handle
 
@@ -77,11 +78,33 @@ def configured(function: Function, given: Mapping[str, Any]) -> Function:
         elif name == "dynamic_smem_bytes":
             changed[name] = operator.index(value)
         else:
-            from ..launches.attributes import encode
-
-            attributes.update(encode(name, value, where=function.name))
+            attributes.update(_encode(name, value, where=function.name))
             changed["attributes"] = tuple(attributes.items())
     return with_options(function, options._replace(**changed))
+
+
+def _encode(name: str, value: Any, *, where: str) -> dict[int, bytes]:
+    """Return the attributes that a value of a call stands for: numbers and the bytes of values."""
+    what = f"{where}: {name}"
+    if name == "attributes":
+        return checked_raw(what, value)
+    if name not in ATTRIBUTES:
+        known = ("stream", "grid", "block", "dynamic_smem_bytes", *ATTRIBUTES, "attributes")
+        raise TypeError(f"{where}: no option {name!r}; there are {', '.join(known)}")
+    attribute = ATTRIBUTES[name]
+    given = checked(what, value, attribute=attribute)
+    numbers = (*given, 1, 1)[:3] if isinstance(given, tuple) else (given,)
+    layout = {"event": "<Q8x", "dimensions": "<3I"}.get(attribute.kind, "<i")
+    try:
+        found = {attribute.id: struct.pack(layout, *numbers)}
+    except struct.error as error:
+        raise ValueError(f"{what} is {value!r}, at a call a number: {error}") from None
+    # The launcher would divide by 0; the driver reads an event at any address, also in the first
+    # page. A torch.cuda.Event has 0 until it is recorded.
+    least = {"event": 4096, "dimensions": 1}.get(attribute.kind)
+    if least is not None and min(numbers) < least:
+        raise ValueError(f"{what} is {value!r}, wanted {least} or more")
+    return found
 
 
 def with_options(function: Function, options: Options) -> Function:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from . import Source
 from .facts import SourceFacts, read
-from .source import Source
 
 if TYPE_CHECKING:
     from ..inline.request import Request
