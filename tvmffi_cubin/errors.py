@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 __all__ = [
     "BuildError",
@@ -14,6 +16,8 @@ __all__ = [
     "LaunchLimitError",
     "ToolchainError",
 ]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class CubinError(RuntimeError):
@@ -91,6 +95,22 @@ class LaunchLimitError(LaunchError, ValueError):
 
     It is a `LaunchError`, and a `ValueError` too, like any other bad argument value.
     """
+
+
+def bare(function: _Function) -> _Function:
+    """Return a public function whose errors leave without the frames of this package.
+
+    The message says all, and in a notebook the frames would bury it.
+    """
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except (CubinError, TypeError, ValueError) as error:
+            raise error.with_traceback(None) from error.__cause__
+
+    return call  # type: ignore[return-value]
 
 
 def shortened(output: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import ImageError
+from ..errors import ImageError, bare
 from ..kernels import fatbin
 from ..kernels.cubin import KINDS, Cubin, Kernel
 from ..kernels.demangle import demangle, function_name
@@ -82,6 +82,7 @@ class Inspection(NamedTuple):
         return self.text()
 
 
+@bare
 def inspect(source: str | os.PathLike[str] | bytes | Cubin) -> Inspection:
     """Return what a file contains, without loading or running it.
 

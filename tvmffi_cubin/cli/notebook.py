@@ -22,14 +22,14 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def _cuda(shell: Any, line: str, cell: str) -> None:
-    options = eval(f"dict({line})", shell.user_ns)  # as the notebook's own code
     builds = cache_info().builds
     try:
+        options = eval(f"dict({line})", shell.user_ns)  # as the notebook's own code
         # The magic is the cell's first line.
         module = load_inline(options.pop("name", "cell"), f"\n{cell}", **options)
-    except CubinError as error:
+    except (CubinError, TypeError, ValueError) as error:
         message = [type(error).__name__, str(error)]
-        error._render_traceback_ = lambda *_: [": ".join(message)]  # type: ignore[attr-defined]
+        error._render_traceback_ = lambda *_: [": ".join(message)]  # type: ignore[union-attr]
         raise
     shell.push({name: module[name] for name in module._names})
     if cache_info().builds > builds:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ..errors import CompileError
+from ..errors import CompileError, bare
 from ..kernels import nv_info, ptx
 from ..kernels.cubin import Cubin, SharedSymbol
 from ..kernels.demangle import demangle
@@ -34,6 +34,7 @@ _WANTED = (
 )
 
 
+@bare
 def link(
     inputs: Iterable[Linkable],
     *,

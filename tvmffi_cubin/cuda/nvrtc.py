@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from .. import config
-from ..errors import CompileError
+from ..errors import CompileError, bare
 from ..host.tools import include_dir
 from ..kernels.cubin import KINDS, Cubin
 from . import program
@@ -74,6 +74,7 @@ HEADERS["variant"] += "namespace std {\nusing ::cuda::std::get;\n}\n"
 _KIND_OPTIONS = {"relocatable": ["--relocatable-device-code=true"], "ltoir": ["-dlto"]}
 
 
+@bare
 def compile(  # noqa: A001
     source: str,
     *,
@@ -197,6 +198,7 @@ def _image(
     return Cubin(done.image, arch, done.lowered_names, log, kind, nvrtc.release)
 
 
+@bare
 def nvrtc_compile(
     source: str,
     *,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..artifacts.artifact import manifest_of, open_artifact
 from ..cache.files import write_output
+from ..errors import bare
 from ..inline.calls import build_inline, load_inline
 from ..inline.images import ImageFile
 from ..inline.options import TextOptions, Texts, spelled_out
@@ -52,6 +53,7 @@ class Description(NamedTuple):
     path: str  # of the file, from whose folder the images' paths start
 
 
+@bare
 def describe(source: Module | str | os.PathLike[str]) -> dict[str, Any]:
     """Return the description of a module, from which it can be built again.
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..errors import bare
 from ..inline.calls import load_inline
 from ..inline.options import TextOptions, spelled_out
 from ..launches.values import told
@@ -28,6 +29,7 @@ __all__ = ["load", "read_table"]
 Source = str | bytes | os.PathLike[str]
 
 
+@bare
 def read_table(source: Source | Mapping[str, Any]) -> dict[str, Launch]:
     """Return the launches of a table of TVM's, for ``load_inline(functions=..., embed_cubin=...)``.
 

@@ -9,7 +9,7 @@ from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from ..cuda.arch import Archs
-from ..errors import BuildError, CompileError, ToolchainError
+from ..errors import bare
 from ..sources import Source
 
 if TYPE_CHECKING:
@@ -66,8 +66,7 @@ class FileOptions(BuildOptions, total=False):
 def spelled_out(options: type) -> Callable[[_Function], _Function]:
     """Return a decorator for public functions whose ``**options`` are those of a TypedDict.
 
-    The signature shows their names, and others are refused. What a build raises says all in its
-    message, so it leaves without the frames of the build, which would bury it in a notebook.
+    The signature shows their names, and others are refused.
     """
 
     def decorate(function: _Function) -> _Function:
@@ -79,16 +78,14 @@ def spelled_out(options: type) -> Callable[[_Function], _Function]:
         ]
         known = frozenset(parameter.name for parameter in named)
 
+        @bare
         @functools.wraps(function)
         def call(*args: Any, **given: Any) -> Any:
             if unknown := given.keys() - known:
                 raise TypeError(
                     f"{function.__name__}() got an unexpected keyword argument {min(unknown)!r}"
                 )
-            try:
-                return function(*args, **given)
-            except (BuildError, CompileError, ToolchainError) as error:
-                raise error.with_traceback(None) from error.__cause__
+            return function(*args, **given)
 
         call.__signature__ = own.replace(parameters=named)  # type: ignore[attr-defined]
         return call  # type: ignore[return-value]

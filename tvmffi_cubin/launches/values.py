@@ -37,7 +37,10 @@ class Record:
             value, default = self.__dict__[name], getattr(type(self), name, None)
             if value is not default:
                 value = default if value is None else value
-                self.__dict__[name] = check(f"{type(self).__name__}: {name}", value)
+                try:
+                    self.__dict__[name] = check(f"{type(self).__name__}: {name}", value)
+                except (TypeError, ValueError) as error:
+                    raise error.with_traceback(None) from None
 
     def changed(self) -> dict[str, Any]:
         """Return the fields that are not as by default."""
