@@ -82,17 +82,20 @@ def _check(
         return
     found = re.search(r"(?m)^FAILED: .*\n(.*)\n", output)
     failed, printed = (found[1], output[found.end() :]) if found else (" ".join(command), output)
-    reason = f"building {made} failed (exit status {status})"
+    reason = f"building {made} failed (exit status {status}):"
     if status == 0:
         reason = f"no command failed, and none made {made}: set CXX to a compiler"
     write_files(directory, {_NINJA_FILE: ninja_text(steps)})
     text = (
-        *(reason, f"command: {failed}", "output:", shortened(printed).strip() or "nothing"),
-        *(*_hints(failed, printed), f"folder (kept): {directory}"),
+        *(reason, shortened(printed).strip(), *_hints(failed, printed)),
+        *(f"command: {failed}", f"folder (kept): {directory}"),
         f"again, by hand: cd {shlex.quote(os.fspath(directory))} && ninja -v",
     )
     raise BuildError(
-        "\n".join(text), command=failed, output=printed, directory=os.fspath(directory)
+        "\n".join(filter(None, text)),
+        command=failed,
+        output=printed,
+        directory=os.fspath(directory),
     )
 
 
