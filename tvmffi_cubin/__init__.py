@@ -121,6 +121,7 @@ def __getattr__(name: str) -> Any:
     """Import a lazy public name."""
     if name in _MODULES:
         value: Any = importlib.import_module(f".{_MODULES[name]}", __name__)
+        value.__dir__ = lambda: value.__all__  # what Tab offers
     elif name in _LAZY:
         value = getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)
     else:
