@@ -178,7 +178,7 @@ def test_compile_passes_options_and_include_folders(here: Path, capsys):
     [
         ("none.cu", "none.cu: No such file or directory"),
         ("latin.cu", "latin.cu:1: the byte 0xe9 is no UTF-8"),
-        ("add.cu --arch nonsense", 'is no architecture: write "sm_80"'),
+        ("add.cu --arch nonsense", 'is not an architecture: write "sm_80"'),
         ("add.cu -o add.cu", "add.cu is the source itself; name another file"),
         ("bad.cu", "bad.cu does not compile for sm_90"),
         ("add.cu --option=-nonsense", "refuses an option"),
@@ -265,7 +265,7 @@ def test_doctor_shows_no_secret(monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("variable", "value", "message"),
     [
-        ("TVMFFI_CUBIN_ARCH", "sm_80,nonsense", "ARCH[1]='nonsense' is no architecture"),
+        ("TVMFFI_CUBIN_ARCH", "sm_80,nonsense", "ARCH[1]='nonsense' is not an architecture"),
         ("MAX_JOBS", "nonsense", "MAX_JOBS must be a positive whole number, got 'nonsense'"),
         ("CXX", "false", "it printed nothing; set CXX to a compiler"),
     ],

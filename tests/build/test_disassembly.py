@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import tvmffi_cubin as tc
 
 SOURCE = """
@@ -16,7 +18,8 @@ def test_the_machine_code_of_a_function_is_that_of_its_kernels():
     assert "_Z3onePf:" in mod.one.sass
     assert "EXIT ;" in mod.one.sass
     assert "_Z3twoPf" not in mod.one.sass
-    assert mod.one.ptx == ""
+    with pytest.raises(ValueError, match=r"one: there is no PTX .*\"compute_90\"\]"):
+        _ = mod.one.ptx
 
 
 def test_the_ptx_of_a_function_is_that_of_its_image():

@@ -22,8 +22,9 @@ def check_arch(arch: object, *, what: str = "arch") -> str:
     digits = number[:-1] if kind == "sm" and number.endswith(("a", "f")) else number
     if kind not in ("sm", "compute") or not (digits.isdecimal() and len(digits) in (2, 3)):
         raise ValueError(
-            f'{what}={arch!r} is no architecture: write "sm_80", "sm_90a" or, for PTX, '
-            '"compute_90"; several are a list, or in the variable separated by commas'
+            f'{what}={arch!r} is not an architecture: write "sm_80", "sm_90a" or, for PTX, '
+            '"compute_90"; several are a list, or in the variable separated by commas; for the '
+            "current device, leave it out"
         )
     return arch
 
@@ -60,7 +61,7 @@ def resolve_archs(arch: Archs = None, options: Sequence[str] = ()) -> tuple[str,
     Raises
     ------
     TypeError, ValueError
-        One is no architecture, or `arch` and the options name different ones.
+        One is not an architecture, or `arch` and the options name different ones.
     ToolchainError
         Nothing names one and there is no device.
     """

@@ -47,8 +47,8 @@ def shaped(function: Function, shape: Any) -> Callable[..., Any]:
     elif isinstance(shape, tuple) and len(shape) in (2, 3):
         given = dict(zip(("grid", "block", "dynamic_smem_bytes"), shape, strict=False))
     else:
-        wanted = "[grid, block] or [grid, block, dynamic_smem_bytes]"
-        raise TypeError(f"{function.name}[...]: wanted {wanted}, got {shape!r}")
+        wanted = "[grid, block] or [grid, block, dynamic_smem_bytes], and .on(stream) for a stream"
+        raise TypeError(f"{function.name}[...]: wanted {wanted}; got {shape!r}")
     made = configured(function, given)
     if _is_fixed(shape):
         function._kept[shape] = made

@@ -112,11 +112,15 @@ class Function(tvm_ffi.Function):
 
     @property
     def ptx(self) -> str:
-        """The PTX of its embedded images; empty if they have none."""
+        """The PTX of its embedded images; a ValueError if they have none."""
         names = {image for image, _ in self._kernels}
         cubins = [image for name, image in self._module.cubins.items() if name in names]
         images = [x for cubin in cubins for x in (*cubin.members, cubin)]
-        return "\n\n".join(x.image.decode() for x in images if x.kind == "ptx")
+        texts = [x.image.decode() for x in images if x.kind == "ptx"]
+        if not texts:
+            remedy = 'build it with PTX beside the machine code, arch=["sm_90a", "compute_90"]'
+            raise ValueError(f"{self.name}: there is no PTX in its image; {remedy}")
+        return "\n\n".join(texts)
 
     @property
     def __signature__(self) -> inspect.Signature:
