@@ -157,6 +157,16 @@ def tvmffi_cubin_configured(*arrays: Any) -> Made:
 
 
 @LAUNCH.peer(
+    "tvmffi_cubin, torch operator",
+    "torch.ops.ns.k(a, b, c, n), as torch_library registers it: torch's dispatcher is in between",
+)
+def tvmffi_cubin_operator(*arrays: Any) -> Made:
+    launch = need("tvmffi_cubin").Launch(grid=1, block=32)
+    ours("operator", functions={"empty": launch}, torch_library="bench")
+    return calls(need("torch").ops.bench.empty, *arrays)
+
+
+@LAUNCH.peer(
     "tvmffi_cubin, own wrapper",
     "mod.run(a, b, c, n), the CUBIN launcher guide's wrapper over this package's header",
 )

@@ -61,6 +61,18 @@ def main() -> None:
         y = torch.empty_like(x)
         mod.softmax(x, y)
         torch.testing.assert_close(y, torch.softmax(x, dim=1))
+
+    # [docs:compile]
+    tc.load_module(mod.path, torch_library="mine")  # or load_inline(..., torch_library="mine")
+
+    @torch.compile(fullgraph=True)
+    def doubled(x):
+        y = torch.empty_like(x)
+        torch.ops.mine.softmax(x, y)
+        return 2 * y
+
+    torch.testing.assert_close(doubled(x), 2 * torch.softmax(x, dim=1))
+    # [docs:end]
     print("launched: the numbers are torch's")
 
 
