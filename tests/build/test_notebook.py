@@ -39,10 +39,11 @@ def question(name: str, call: str) -> dict[str, Any]:
     return code_cell(name, f"print(get_ipython().kernel.{call})")
 
 
-MAGIC = """\
-%%cuda arch="sm_90a", name="magic"
-__global__ void one(float* x) { x[0] = 1; }
-"""
+(MAGIC,) = [cell["source"] for cell in CELLS if cell["id"] == "magic"]
+
+
+def failing(name: str, source: str) -> dict[str, Any]:
+    return {**code_cell(name, source), "metadata": {"tags": ["raises-exception"]}}
 
 
 @pytest.fixture(scope="module")
@@ -52,14 +53,10 @@ def in_jupyter(environment: dict[str, str]) -> dict[str, str]:
         *(edited(i, type_) for i, type_ in enumerate(TYPES)),
         question("attribute", "do_complete('mod.sa', 6)['matches']"),
         question("method", "do_complete('mod.saxpy.pa', 12)['matches']"),
-        code_cell("extension", "%load_ext tvmffi_cubin"),
-        code_cell("magic", MAGIC),
         code_cell("magic-again", MAGIC),
         code_cell("magic-table", "print(one._repr_html_())"),
-        {
-            **code_cell("magic-error", MAGIC.replace("x[0]", "y[0]")),
-            "metadata": {"tags": ["raises-exception"]},
-        },
+        failing("magic-error", MAGIC.replace("x[0]", "y[0]")),
+        failing("magic-no-kernel", MAGIC.replace("\n", ", functions=['two']\n", 1)),
         question("explained", "do_inspect('mod.saxpy', 9)['data']['text/plain']"),
     ]
     return in_kernel({**load(), "cells": CELLS + more}, environment)
@@ -107,14 +104,19 @@ def test_it_is_valid_and_has_no_outputs():
 
 
 def test_a_cell_of_cuda_gives_its_functions_and_is_quiet_when_it_is_run_again(in_jupyter):
-    assert in_jupyter["magic"].endswith("magic.so>\n  one(float* x)")
+    assert in_jupyter["magic"].endswith("cell.so>\n  one(float* x)")
     assert in_jupyter["magic-again"] == ""
     assert "<td>one</td><td>one(float*)</td><td>8</td><td>0 B</td>" in in_jupyter["magic-table"]
 
 
 def test_an_error_in_a_cell_of_cuda_is_the_compilers_alone(in_jupyter):
+    line = MAGIC.splitlines()[1].replace("x[0]", "y[0]")
     message = (
-        'CompileError: magic.cu does not compile for sm_90a:\nmagic.cu(2): error: identifier "y"'
+        "CompileError: cell.cu does not compile for sm_90a:\n"
+        'cell.cu(2): error: identifier "y" is undefined\n'
+        f"  {line}\n  {' ' * line.index('y[0]')}^\n"
     )
     assert in_jupyter["magic-error"].startswith(message)
-    assert "Traceback" not in in_jupyter["magic-error"]
+    assert in_jupyter["magic-no-kernel"].startswith("ValueError: function 'two': there is no kern")
+    for name in ("magic-error", "magic-no-kernel"):
+        assert "Traceback" not in in_jupyter[name]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from run_notebook import in_kernel, load
+from run_notebook import code_cell, in_kernel, load
 
 pytest.importorskip("torch", reason="torch, whose tensors are used, is missing")
 for package in ("nbclient", "ipykernel"):
@@ -11,9 +11,12 @@ for package in ("nbclient", "ipykernel"):
 
 
 def test_it_launches_and_the_numbers_are_right():
-    shown = in_kernel(load(), {})
+    notebook = load()
+    notebook["cells"].append(code_cell("table", "print(mod._repr_html_())"))
+    shown = in_kernel(notebook, {})
     assert shown["setup"].endswith(": launching\n"), shown["setup"]
     for name in ("call", "edit", "again"):
         assert shown[name].endswith("launched: the numbers are torch's\n"), shown[name]
     assert "TypeError: saxpy: argument 2 (x: const float*): got " in shown["arguments"]
     assert 'error: identifier "i" is undefined' in shown["typo"]
+    assert "% of 256 threads a block</td>" in shown["table"]

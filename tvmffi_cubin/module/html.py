@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .function import Function
 
 _HEADINGS = (
-    *("function", "kernel", "registers", "shared memory", "local memory"),
+    *("function", "kernel", "registers", "shared memory", "local memory (with spills)"),
     *("threads of a block", "occupancy"),
 )
 
