@@ -60,10 +60,10 @@ static CUresult Ready(void) {
   return result == CUDA_SUCCESS ? cuCtxSetCurrent(context) : result;
 }
 
-#define READY()                                           \
-  do {                                                    \
-    const CUresult ready = Ready();                       \
-    if (ready != CUDA_SUCCESS) return Noted(ready);       \
+#define READY()                                     \
+  do {                                              \
+    const CUresult ready = Ready();                 \
+    if (ready != CUDA_SUCCESS) return Noted(ready); \
   } while (0)
 
 /* ---- Registration ---- */
@@ -80,8 +80,8 @@ void __cudaUnregisterFatBinary(void** handle) {
   }
 }
 void __cudaRegisterFunction(void** handle, const char* host, char* device, const char* name,
-                            int limit, uint3* thread, uint3* block, dim3* block_dim,
-                            dim3* grid_dim, int* warp) {
+                            int limit, uint3* thread, uint3* block, dim3* block_dim, dim3* grid_dim,
+                            int* warp) {
   (void)device, (void)limit, (void)thread, (void)block, (void)block_dim, (void)grid_dim, (void)warp;
   if (num_registered == kMost) abort();
   registered[num_registered++] = (Registered){host, name, (Binary*)handle, 0};
@@ -154,14 +154,14 @@ static cudaError_t Launch(const void* host, CUlaunchConfig config, void** args) 
 
 cudaError_t cudaLaunchKernel(const void* host, dim3 grid, dim3 block, void** args, size_t smem,
                              cudaStream_t stream) {
-  CUlaunchConfig config = {grid.x,  grid.y,  grid.z,         block.x, block.y,
+  CUlaunchConfig config = {grid.x,  grid.y,         grid.z, block.x, block.y,
                            block.z, (unsigned)smem, stream, NULL,    0};
   return Launch(host, config, args);
 }
 cudaError_t cudaLaunchCooperativeKernel(const void* host, dim3 grid, dim3 block, void** args,
                                         size_t smem, cudaStream_t stream) {
   CUlaunchAttribute cooperative = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
-  CUlaunchConfig config = {grid.x,  grid.y,  grid.z,         block.x, block.y,
+  CUlaunchConfig config = {grid.x,  grid.y,         grid.z, block.x,      block.y,
                            block.z, (unsigned)smem, stream, &cooperative, 1};
   return Launch(host, config, args);
 }
@@ -256,7 +256,8 @@ const char* cudaGetErrorString(cudaError_t error) {
   if (error == cudaErrorInvalidConfiguration) return "invalid configuration argument";
   if (error == cudaErrorInvalidDeviceFunction) return "invalid device function";
   if (error == cudaErrorInvalidSymbol) return "invalid device symbol";
-  return cuGetErrorString((CUresult)error, &text) == CUDA_SUCCESS ? text : "unrecognized error code";
+  return cuGetErrorString((CUresult)error, &text) == CUDA_SUCCESS ? text
+                                                                  : "unrecognized error code";
 }
 
 /* ---- Devices and streams ---- */

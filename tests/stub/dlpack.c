@@ -72,16 +72,16 @@ STUB_EXPORT DLManagedTensor* stub_dlpack(StubBuffer* buffer, void* data, uint64_
   if (ndim > 0 && strides != NULL) memcpy(lengths + ndim, strides, bytes);
   atomic_fetch_add(&buffer->references, 1);
   made->buffer = buffer;
-  made->managed = (DLManagedTensor){
-      .dl_tensor = {.data = data,
-                    .device = buffer->device,
-                    .ndim = ndim,
-                    .dtype = {(uint8_t)dtype[0], (uint8_t)dtype[1], dtype[2]},
-                    .shape = lengths,
-                    .strides = strides != NULL ? lengths + ndim : NULL,
-                    .byte_offset = byte_offset},
-      .manager_ctx = made,
-      .deleter = DeleteTensor};
+  made->managed =
+      (DLManagedTensor){.dl_tensor = {.data = data,
+                                      .device = buffer->device,
+                                      .ndim = ndim,
+                                      .dtype = {(uint8_t)dtype[0], (uint8_t)dtype[1], dtype[2]},
+                                      .shape = lengths,
+                                      .strides = strides != NULL ? lengths + ndim : NULL,
+                                      .byte_offset = byte_offset},
+                        .manager_ctx = made,
+                        .deleter = DeleteTensor};
   return &made->managed;
 }
 

@@ -11,7 +11,7 @@
 
 enum {
   kMachineCuda = 190,
-  kEntryPoint = 0x10,        /* in a symbol's st_other: a kernel, not a device function */
+  kEntryPoint = 0x10,         /* in a symbol's st_other: a kernel, not a device function */
   kReservedSmemSince90 = 1024 /* of .nv.shared.NAME, and the system's, not the kernel's */
 };
 
@@ -207,5 +207,7 @@ bool StubImageIsBetter(const StubImage* image, const StubImage* other) {
 
 void StubImageName(const StubImage* image, char name[32]) {
   snprintf(name, 32, "%s_%d%s", image->ptx_version > 0 ? "compute" : "sm", image->arch,
-           image->specific ? "a" : image->family ? "f" : "");
+           image->specific ? "a"
+           : image->family ? "f"
+                           : "");
 }

@@ -6,8 +6,7 @@
 
 int StubDynamicLimit(const StubKernelInfo* info, const StubSettings* settings, int device) {
   if (settings->max_dynamic_smem >= 0) return settings->max_dynamic_smem;
-  return StubAttribute(device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK) -
-         info->static_smem;
+  return StubAttribute(device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK) - info->static_smem;
 }
 
 CUresult StubGetFunctionAttribute(int* value, CUfunction_attribute attribute,
@@ -20,9 +19,21 @@ CUresult StubGetFunctionAttribute(int* value, CUfunction_attribute attribute,
   if (result != CUDA_SUCCESS) return result;
   bool clustered = info->cluster[0] > 0;
   const int values[] = {
-      info->max_threads, info->static_smem, 0, info->local, info->registers, image->arch,
-      image->arch, 0, StubDynamicLimit(info, settings, device), -1, clustered,
-      info->cluster[0], info->cluster[1], info->cluster[2], settings->non_portable_cluster,
+      info->max_threads,
+      info->static_smem,
+      0,
+      info->local,
+      info->registers,
+      image->arch,
+      image->arch,
+      0,
+      StubDynamicLimit(info, settings, device),
+      -1,
+      clustered,
+      info->cluster[0],
+      info->cluster[1],
+      info->cluster[2],
+      settings->non_portable_cluster,
       0,
   };
   if ((unsigned)attribute >= sizeof(values) / sizeof(values[0])) return CUDA_ERROR_INVALID_VALUE;
@@ -62,8 +73,8 @@ CUresult CUDAAPI cuKernelGetAttribute(int* value, CUfunction_attribute attribute
 
 CUresult CUDAAPI cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel,
                                       CUdevice device) {
-  STUB_ENTER(STUB_INITIALIZED, "'attribute':%d,'value':%d,'kernel':%zu,'device':%d",
-             (int)attribute, value, (size_t)kernel, device);
+  STUB_ENTER(STUB_INITIALIZED, "'attribute':%d,'value':%d,'kernel':%zu,'device':%d", (int)attribute,
+             value, (size_t)kernel, device);
   STUB_REQUIRE(StubFindKernel(kernel, NULL) != NULL, CUDA_ERROR_INVALID_HANDLE);
   STUB_REQUIRE(StubDeviceExists(device), CUDA_ERROR_INVALID_DEVICE);
   StubLogMore(",'name':'%s'", StubQuote(kernel->name));
@@ -79,8 +90,7 @@ CUresult CUDAAPI cuKernelGetName(const char** name, CUkernel kernel) {
   return StubLeave(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* offset,
-                                      size_t* size) {
+CUresult CUDAAPI cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* offset, size_t* size) {
   STUB_ENTER(STUB_INITIALIZED, "'kernel':%zu,'index':%zu", (size_t)kernel, index);
   STUB_REQUIRE(StubFindKernel(kernel, NULL) != NULL, CUDA_ERROR_INVALID_HANDLE);
   StubContext* context = NULL;

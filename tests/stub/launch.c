@@ -96,8 +96,7 @@ static CUresult Resolve(const CUlaunchConfig* config, CUfunction handle, Target*
   target->stream = stream;
   target->device = context->device;
   target->settings = function ? &function->settings : &kernel->settings[context->device];
-  StubLogMore(",'launched_on':%d,'handle':'%s'", context->device,
-              function ? "function" : "kernel");
+  StubLogMore(",'launched_on':%d,'handle':'%s'", context->device, function ? "function" : "kernel");
   const StubImage* image = NULL;
   result = StubKernelOn(kernel, context->device, &target->info, &image);
   if (result != CUDA_SUCCESS) return result;
@@ -148,8 +147,8 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction kernel, unsigned int grid_x, unsigned
 CUresult CUDAAPI cuLaunchCooperativeKernel(CUfunction kernel, unsigned int grid_x,
                                            unsigned int grid_y, unsigned int grid_z,
                                            unsigned int block_x, unsigned int block_y,
-                                           unsigned int block_z, unsigned int smem,
-                                           CUstream stream, void** params) {
+                                           unsigned int block_z, unsigned int smem, CUstream stream,
+                                           void** params) {
   STUB_ENTER(STUB_INITIALIZED);
   CUlaunchAttribute cooperative = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
                                    .value = {.cooperative = 1}};

@@ -31,8 +31,7 @@ static const unsigned int* FindCluster(const CUlaunchConfig* config) {
   return found;
 }
 
-CUresult StubClusterOf(const CUlaunchConfig* config, const StubKernelInfo* info,
-                       uint64_t* blocks) {
+CUresult StubClusterOf(const CUlaunchConfig* config, const StubKernelInfo* info, uint64_t* blocks) {
   const unsigned int* asked = FindCluster(config);
   const unsigned int grid[3] = {config->gridDimX, config->gridDimY, config->gridDimZ};
   *blocks = 0;
@@ -58,9 +57,9 @@ static CUresult CheckCooperative(const CUlaunchConfig* config, const Target* tar
   CUresult result = StubClusterOf(config, target->info, &cluster);
   if (result != CUDA_SUCCESS) return result;
   if (cluster == 0) cluster = 1;
-  uint64_t resident = cluster * (uint64_t)StubActiveClusters(target->info, target->settings,
-                                                             target->device, threads,
-                                                             config->sharedMemBytes, cluster);
+  uint64_t resident =
+      cluster * (uint64_t)StubActiveClusters(target->info, target->settings, target->device,
+                                             threads, config->sharedMemBytes, cluster);
   return blocks <= resident ? CUDA_SUCCESS : CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
 }
 

@@ -4,13 +4,14 @@
  */
 #include "stub.h"
 
-/* Multiprocessors that share a cluster: a GPC's, of which there are a few more or fewer in truth. */
+/* Multiprocessors that share a cluster: a GPC's, of which there are a few more or fewer in truth.
+ */
 enum { kGpcMultiprocessors = 16 };
 
 static int Least(int a, int b) { return a < b ? a : b; }
 
-int StubOccupancy(const StubKernelInfo* info, const StubSettings* settings, int device,
-                  int threads, size_t dynamic_smem) {
+int StubOccupancy(const StubKernelInfo* info, const StubSettings* settings, int device, int threads,
+                  size_t dynamic_smem) {
   if (threads > info->max_threads) return 0;
   if (dynamic_smem > (size_t)StubDynamicLimit(info, settings, device)) return 0;
   int reserved = StubAttribute(device, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);

@@ -7,6 +7,7 @@
 #include "stub.h"
 
 /* Each entry point by its base name, and the CUDA version that brought it. */
+/* clang-format off */
 #define STUB_ENTRIES(V)                                                                         \
   V(cuInit, 2000) V(cuDriverGetVersion, 2020) V(cuGetErrorName, 6000)                           \
   V(cuGetErrorString, 6000) V(cuGetProcAddress, 11030) V(cuDeviceGet, 2000)                     \
@@ -26,6 +27,7 @@
   V(cuPointerGetAttribute, 4000) V(cuMemAlloc, 2000) V(cuMemFree, 2000)                         \
   V(cuMemAllocAsync, 11020) V(cuMemFreeAsync, 11020) V(cuMemcpyAsync, 4000) V(cuMemcpy, 4000)   \
   V(cuEventRecordWithFlags, 11010)
+/* clang-format on */
 
 typedef struct {
   const char* name;

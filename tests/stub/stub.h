@@ -21,12 +21,7 @@
 
 #define STUB_EXPORT __attribute__((visibility("default")))
 
-enum {
-  kMaxDevices = 16,
-  kMaxImages = 16,
-  kMaxAttributes = 160,
-  kMaxStack = 64
-};
+enum { kMaxDevices = 16, kMaxImages = 16, kMaxAttributes = 160, kMaxStack = 64 };
 
 /* ---- Devices (device.c) ---- */
 
@@ -157,15 +152,14 @@ CUresult StubSetFunctionAttribute(CUfunction_attribute attribute, int value,
 
 /* ---- Occupancy (occupancy.c) ---- */
 
-int StubOccupancy(const StubKernelInfo* info, const StubSettings* settings, int device,
-                  int threads, size_t dynamic_smem);
+int StubOccupancy(const StubKernelInfo* info, const StubSettings* settings, int device, int threads,
+                  size_t dynamic_smem);
 int StubActiveClusters(const StubKernelInfo* info, const StubSettings* settings, int device,
                        int threads, size_t dynamic_smem, uint64_t cluster);
 /*! \brief Blocks of the largest cluster that a device lets a kernel have; 1 without clusters. */
 int StubLargestCluster(const StubSettings* settings, int device);
 /*! \brief Blocks of a launch's cluster, 0 where it has none; an answer where no size allows it. */
-CUresult StubClusterOf(const CUlaunchConfig* config, const StubKernelInfo* info,
-                       uint64_t* blocks);
+CUresult StubClusterOf(const CUlaunchConfig* config, const StubKernelInfo* info, uint64_t* blocks);
 
 /* ---- Streams and events (stream.c) ---- */
 
@@ -228,7 +222,7 @@ typedef struct {
   int device_count;
   StubDevice devices[kMaxDevices];
   StubContext contexts[kMaxDevices]; /* the primary ones */
-  int stacked; /* entries in all threads' context stacks */
+  int stacked;                       /* entries in all threads' context stacks */
   StubLibrary* libraries;
   StubStream* streams;
   StubRange* ranges;
@@ -249,19 +243,19 @@ CUresult StubEnter(const char* function, StubNeed need, const char* format, ...)
 /*! \brief Ends a call: closes its record, gives the mutex back, hands the result through. */
 CUresult StubLeave(CUresult result);
 
-#define STUB_ENTER(need, ...)                                          \
-  do {                                                                 \
-    CUresult refusal = StubEnter(__func__, need, "" __VA_ARGS__);      \
-    if (refusal != CUDA_SUCCESS) return StubLeave(refusal);            \
+#define STUB_ENTER(need, ...)                                     \
+  do {                                                            \
+    CUresult refusal = StubEnter(__func__, need, "" __VA_ARGS__); \
+    if (refusal != CUDA_SUCCESS) return StubLeave(refusal);       \
   } while (0)
-#define STUB_REQUIRE(condition, error)                 \
-  do {                                                 \
-    if (!(condition)) return StubLeave(error);         \
+#define STUB_REQUIRE(condition, error)         \
+  do {                                         \
+    if (!(condition)) return StubLeave(error); \
   } while (0)
-#define STUB_TRY(call)                                          \
-  do {                                                          \
-    CUresult answer = (call);                                   \
-    if (answer != CUDA_SUCCESS) return StubLeave(answer);       \
+#define STUB_TRY(call)                                    \
+  do {                                                    \
+    CUresult answer = (call);                             \
+    if (answer != CUDA_SUCCESS) return StubLeave(answer); \
   } while (0)
 
 /* ---- The log (log.c) ---- */

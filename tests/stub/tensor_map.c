@@ -49,10 +49,14 @@ static uint64_t Span(const Request* r) {
 
 static Encoded Encode(const Request* r) {
   bool is_marked = stub.driver_version < 13020 || Span(r) >= 128 << 10;
-  Encoded made = {.address = r->address, .marks = is_marked ? kMark : 0,
-                  .type = (uint8_t)r->type, .rank = (uint8_t)r->rank,
-                  .interleave = (uint8_t)r->interleave, .swizzle = (uint8_t)r->swizzle,
-                  .promotion = (uint8_t)r->promotion, .fill = (uint8_t)r->fill};
+  Encoded made = {.address = r->address,
+                  .marks = is_marked ? kMark : 0,
+                  .type = (uint8_t)r->type,
+                  .rank = (uint8_t)r->rank,
+                  .interleave = (uint8_t)r->interleave,
+                  .swizzle = (uint8_t)r->swizzle,
+                  .promotion = (uint8_t)r->promotion,
+                  .fill = (uint8_t)r->fill};
   for (uint32_t i = 0; i < r->rank; ++i) {
     made.dims[i] = r->dims[i];
     made.element_strides[i] = (uint8_t)r->steps[i];
@@ -73,12 +77,14 @@ static CUresult Finish(CUtensorMap* map, const Encoded* made) {
 CUresult CUDAAPI cuTensorMapEncodeTiled(
     CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
     const cuuint64_t* dims, const cuuint64_t* strides, const cuuint32_t* box,
-    const cuuint32_t* element_strides, CUtensorMapInterleave interleave,
-    CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
+    const cuuint32_t* element_strides, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+    CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
   STUB_ENTER(STUB_INITIALIZED, LOGGED_REQUEST, (int)type, rank, (size_t)address, (int)interleave,
              (int)swizzle, (int)promotion, (int)fill);
-  Request request = {map, (int)type, (int)interleave, (int)swizzle, (int)promotion, (int)fill,
-                     rank, (uintptr_t)address, dims, strides, element_strides};
+  Request request = {map,          (int)type,          (int)interleave,
+                     (int)swizzle, (int)promotion,     (int)fill,
+                     rank,         (uintptr_t)address, dims,
+                     strides,      element_strides};
   STUB_REQUIRE(RequestFits(&request), CUDA_ERROR_INVALID_VALUE);
   Encoded made = Encode(&request);
   for (cuuint32_t i = 0; i < rank; ++i) made.part.box[i] = box[i];
@@ -89,13 +95,15 @@ CUresult CUDAAPI cuTensorMapEncodeIm2col(
     CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
     const cuuint64_t* dims, const cuuint64_t* strides, const int* lower, const int* upper,
     cuuint32_t channels, cuuint32_t pixels, const cuuint32_t* element_strides,
-    CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
-    CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
+    CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
+    CUtensorMapFloatOOBfill fill) {
   STUB_ENTER(STUB_INITIALIZED, LOGGED_REQUEST ",'channels':%u,'pixels':%u", (int)type, rank,
              (size_t)address, (int)interleave, (int)swizzle, (int)promotion, (int)fill, channels,
              pixels);
-  Request request = {map, (int)type, (int)interleave, (int)swizzle, (int)promotion, (int)fill,
-                     rank, (uintptr_t)address, dims, strides, element_strides};
+  Request request = {map,          (int)type,          (int)interleave,
+                     (int)swizzle, (int)promotion,     (int)fill,
+                     rank,         (uintptr_t)address, dims,
+                     strides,      element_strides};
   STUB_REQUIRE(RequestFits(&request), CUDA_ERROR_INVALID_VALUE);
   Encoded made = Encode(&request);
   made.mode = 1;

@@ -4,4 +4,5 @@
 #undef __CUDACC__
 #include_next <cooperative_groups.h>
 #pragma pop_macro("__CUDACC__")
-namespace cooperative_groups {}  // it declares nothing then, and host code has names for it
+// It declares nothing then, and host code has names for it.
+namespace cooperative_groups {}

@@ -20,19 +20,19 @@
 #include <tvm/ffi/function.h>
 
 #undef TVM_FFI_DLL_EXPORT_TYPED_FUNC_IMPL_
-#define TVM_FFI_DLL_EXPORT_TYPED_FUNC_IMPL_(ExportName, Function)                        \
-  extern "C" TVM_FFI_DLL_EXPORT int __tvm_ffi_##ExportName(                              \
-      void*, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {               \
-    using FuncInfo = ::tvm::ffi::detail::FunctionInfo<std::decay_t<decltype(Function)>>; \
-    static std::string name = #ExportName;                                               \
-    try {                                                                                \
-      ::tvm::ffi::detail::unpack_call<typename FuncInfo::RetType>(                       \
-          std::make_index_sequence<FuncInfo::num_args>{}, &name, Function,               \
-          reinterpret_cast<const ::tvm::ffi::AnyView*>(args), num_args,                  \
-          reinterpret_cast<::tvm::ffi::Any*>(result));                                   \
-    } catch (...) {                                                                      \
-      return ::tvmffi_cubin::EndThrown();                                                \
-    }                                                                                    \
-    if (__builtin_expect(!::tvmffi_cubin::has_refusal, 1)) return 0;                     \
-    return ::tvmffi_cubin::EndRefused(result);                                           \
+#define TVM_FFI_DLL_EXPORT_TYPED_FUNC_IMPL_(ExportName, Function)                                 \
+  extern "C" TVM_FFI_DLL_EXPORT int __tvm_ffi_##ExportName(void*, const TVMFFIAny* args,          \
+                                                           int32_t num_args, TVMFFIAny* result) { \
+    using FuncInfo = ::tvm::ffi::detail::FunctionInfo<std::decay_t<decltype(Function)>>;          \
+    static std::string name = #ExportName;                                                        \
+    try {                                                                                         \
+      ::tvm::ffi::detail::unpack_call<typename FuncInfo::RetType>(                                \
+          std::make_index_sequence<FuncInfo::num_args>{}, &name, Function,                        \
+          reinterpret_cast<const ::tvm::ffi::AnyView*>(args), num_args,                           \
+          reinterpret_cast<::tvm::ffi::Any*>(result));                                            \
+    } catch (...) {                                                                               \
+      return ::tvmffi_cubin::EndThrown();                                                         \
+    }                                                                                             \
+    if (__builtin_expect(!::tvmffi_cubin::has_refusal, 1)) return 0;                              \
+    return ::tvmffi_cubin::EndRefused(result);                                                    \
   }

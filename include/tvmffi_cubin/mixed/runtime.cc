@@ -13,9 +13,9 @@
 #define TVMFFI_CUBIN_REAL
 #endif
 // Before CUDA's header, which has macros of these names.
-#define TVMFFI_CUBIN_ORIGINAL(name, ...)                       \
-  extern "C" cudaError_t tvmffi_cubin_real_##name(__VA_ARGS__) \
-      __asm__(TVMFFI_CUBIN_REAL TVMFFI_CUBIN_SYMBOL(name));
+#define TVMFFI_CUBIN_ORIGINAL(name, ...)                                \
+  extern "C" cudaError_t tvmffi_cubin_real_##name(__VA_ARGS__) __asm__( \
+      TVMFFI_CUBIN_REAL TVMFFI_CUBIN_SYMBOL(name));
 TVMFFI_CUBIN_LAUNCHES(TVMFFI_CUBIN_ORIGINAL)
 
 #include <cuda_runtime_api.h>
@@ -125,9 +125,10 @@ __attribute__((noinline, cold)) static void NoteLaunch(cudaError_t error, const 
   refusal.is_limit = error == cudaErrorInvalidConfiguration || error == cudaErrorInvalidValue ||
                      error == cudaErrorLaunchOutOfResources;
   if (refusal.is_limit && cudaFuncGetAttributes(&allowed, kernel) == cudaSuccess) {
-    text->Add("; the kernel allows 1 to %d threads a block (z to 64), grids to (2147483647, 65535, "
-              "65535), and %d bytes of dynamic shared memory (cudaFuncSetAttribute: more)",
-              allowed.maxThreadsPerBlock, allowed.maxDynamicSharedSizeBytes);
+    text->Add(
+        "; the kernel allows 1 to %d threads a block (z to 64), grids to (2147483647, 65535, "
+        "65535), and %d bytes of dynamic shared memory (cudaFuncSetAttribute: more)",
+        allowed.maxThreadsPerBlock, allowed.maxDynamicSharedSizeBytes);
   } else if (error == cudaErrorNoKernelImageForDevice) {
     text->Add("; pass this device's architecture as arch");
   } else if (error == cudaErrorInitializationError) {

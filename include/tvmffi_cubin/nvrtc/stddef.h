@@ -9,5 +9,5 @@ typedef struct {
 } max_align_t;
 
 #ifndef offsetof
-#define offsetof(type, member) (::size_t) __INTADDR__(&((type*) 0)->member)
+#define offsetof(type, member) (::size_t)__INTADDR__(&((type*)0)->member)
 #endif

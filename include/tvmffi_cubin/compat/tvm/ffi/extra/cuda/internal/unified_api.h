@@ -141,10 +141,10 @@ inline constexpr auto cuKernelSetAttribute = [](CUfunction_attribute, int, CUker
                                                 CUdevice device) {
   return ::tvmffi_cubin::OptInGuideKernel(kernel, device);
 };
-inline constexpr auto cudaKernelSetAttributeForDevice =
-    [](CUkernel kernel, cudaFuncAttribute, int, int device) {
-      return ::tvmffi_cubin::OptInGuideKernel(kernel, device);
-    };
+inline constexpr auto cudaKernelSetAttributeForDevice = [](CUkernel kernel, cudaFuncAttribute, int,
+                                                           int device) {
+  return ::tvmffi_cubin::OptInGuideKernel(kernel, device);
+};
 
 inline constexpr auto cuLaunchKernelEx = [](const CUlaunchConfig* config, CUfunction kernel,
                                             void** args, void**) {
@@ -176,7 +176,8 @@ inline constexpr auto cudaLaunchKernel = [](const void* kernel, ::dim3 grid, ::d
 inline constexpr auto cudaGetDeviceCount = [](int* count) {
   return GuideResult{cuDeviceGetCount(count)};
 };
-inline constexpr auto cudaDeviceGetAttribute = [](int* value, cudaDeviceAttr attribute, int device) {
+inline constexpr auto cudaDeviceGetAttribute = [](int* value, cudaDeviceAttr attribute,
+                                                  int device) {
   return GuideResult{
       cuDeviceGetAttribute(value, static_cast<CUdevice_attribute>(attribute), device)};
 };
@@ -200,16 +201,16 @@ inline constexpr auto cudaFuncGetAttributes = [](cudaFuncAttributes* out, CUkern
 #undef cudaError_t
 
 #undef TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR
-#define TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(stmt)                                 \
-  do {                                                                                \
-    const ::tvm::ffi::cuda_api::ResultType code_of_call = (stmt);                     \
-    if (code_of_call != ::tvm::ffi::cuda_api::kSuccess) {                             \
-      ::tvmffi_cubin::ThrowGuideError(static_cast<int>(code_of_call));                \
-    }                                                                                 \
+#define TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(stmt)                  \
+  do {                                                                 \
+    const ::tvm::ffi::cuda_api::ResultType code_of_call = (stmt);      \
+    if (code_of_call != ::tvm::ffi::cuda_api::kSuccess) {              \
+      ::tvmffi_cubin::ThrowGuideError(static_cast<int>(code_of_call)); \
+    }                                                                  \
   } while (0)
 #undef TVM_FFI_CHECK_CUDA_DRIVER_ERROR
-#define TVM_FFI_CHECK_CUDA_DRIVER_ERROR(stmt)                                         \
-  do {                                                                                \
-    const CUresult code_of_call = (stmt);                                             \
-    if (code_of_call != CUDA_SUCCESS) ::tvmffi_cubin::ThrowGuideError(code_of_call);  \
+#define TVM_FFI_CHECK_CUDA_DRIVER_ERROR(stmt)                                        \
+  do {                                                                               \
+    const CUresult code_of_call = (stmt);                                            \
+    if (code_of_call != CUDA_SUCCESS) ::tvmffi_cubin::ThrowGuideError(code_of_call); \
   } while (0)
