@@ -1,5 +1,5 @@
 # make demo   virtual environment, install, and a first kernel (launched where there is a GPU)
-# make test   the same, then ruff, mypy, the documentation and the whole test suite
+# make test   the same, then ruff, mypy, clang-format, the documentation and the whole test suite
 #
 # Both need a Debian/Ubuntu machine with python3 (3.10 or newer), python3-venv, g++ and make; no
 # CUDA toolkit. `make help` lists the other targets.
@@ -16,14 +16,16 @@ WORKERS ?= --numprocesses=auto --maxprocesses=8 --dist=loadfile --no-loadscope-r
 
 bin := $(VENV)/bin
 pip := $(bin)/python -m pip --disable-pip-version-check --quiet install
+# Not the standard headers, which have tables of macros.
+cxx_files := find include examples tests/stub -name '*.[ch]' -o -name '*.cc'
 
 help:
 	@echo "make demo      install into $(VENV) and run a first kernel"
-	@echo "make test      ruff, mypy, the documentation and all tests (those that need a GPU are skipped without one)"
+	@echo "make test      ruff, mypy, clang-format, the documentation and all tests (those that need a GPU are skipped without one)"
 	@echo "make gpu-test  the tests in tests/gpu; GPU_PYTHON=python3 runs them outside $(VENV)"
-	@echo "make lint      ruff and mypy alone"
+	@echo "make lint      ruff, mypy and clang-format alone"
 	@echo "make docs      the documentation as a site, in site/"
-	@echo "make format    let ruff rewrite the sources, and the snippets in the documentation"
+	@echo "make format    let ruff and clang-format rewrite the sources, and the snippets in the documentation"
 	@echo "make wheel     wheels in dist/, with the launcher's object for this processor"
 	@echo "make size      count lines by room; SINCE=COMMIT puts that commit's beside them"
 	@echo "make clean     remove $(VENV) and everything that was built"
@@ -45,6 +47,7 @@ lint: $(VENV)/.installed-test
 	$(bin)/python -m ruff check .
 	$(bin)/python -m ruff format --check .
 	$(bin)/python -m mypy
+	$(cxx_files) | xargs $(bin)/clang-format --dry-run -Werror
 
 # A link that leads nowhere, or a name that is not there, is an error.
 docs: $(VENV)/.installed-test
@@ -53,6 +56,7 @@ docs: $(VENV)/.installed-test
 format: $(VENV)/.installed-test
 	$(bin)/python -m ruff check --fix .
 	$(bin)/python -m ruff format .
+	$(cxx_files) | xargs $(bin)/clang-format -i
 	$(bin)/python docs/update_snippets.py
 
 # A virtual environment has no torch, which these compare against: name an interpreter that has it.

@@ -73,7 +73,7 @@ def test_every_public_name_is_in_the_reference_and_no_other():
     assert sorted(re.findall(r"^::: (\S+)$", REFERENCE, re.MULTILINE)) == sorted(documented())
 
 
-@pytest.mark.parametrize("module", (tc, *MODULES))
+@pytest.mark.parametrize("module", [tc, *MODULES])
 def test_tab_offers_the_public_names_alone(module):
     assert {x for x in dir(module) if x[0] != "_"} == {*module.__all__}
 
