@@ -41,6 +41,11 @@ assert saxpy["launches"][0]["grid"] == ["ceil_div(n, 256)"]
 assert [kernel.name for kernel in found.kernels] == ["saxpy"]
 # [docs:end]
 
+# [docs:sizes]
+raw = tc.load_inline("by_size", embed_cubin=folder / "saxpy.cubin")  # all its kernels
+assert raw.saxpy.signature == "saxpy(4 bytes arg0, 8 bytes arg1, 8 bytes arg2, 4 bytes arg3)"
+# [docs:end]
+
 ELSEWHERE = """
 import sys
 sys.modules["tvmffi_cubin"] = None  # as where it is not installed
@@ -66,7 +71,8 @@ def main() -> None:
     x = torch.rand(1000, device="cuda")
     y = torch.zeros_like(x)
     tc.load_module(path).saxpy(3.0, x, y)
-    torch.testing.assert_close(y, 3.0 * x)
+    raw.saxpy[4, 256](1.0, x, y, 1000)
+    torch.testing.assert_close(y, 4.0 * x)
     print("launched, in another process too: the numbers are torch's")
 
 
