@@ -1,14 +1,16 @@
-"""Rewrite what pages take from the examples: the code that they quote, and the list of them.
+"""Rewrite what pages take from the examples and from docstrings: quoted code, and two tables.
 
 A quoted block follows ``<!-- snippet: examples/quick_start.py build -->`` and is what stands in
 that file between the comments ``[docs:build]`` and ``[docs:end]``, without the lines that end in
 ``[docs:skip]``. The table after ``<!-- examples -->`` has each example and the first line of its
+docstring, that after ``<!-- names -->`` each public name of its page and the first line of its
 docstring. Without arguments the pages are rewritten; ``--check`` only says which are stale.
 """
 
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import re
 import sys
@@ -21,7 +23,7 @@ _QUOTE = re.compile(
     r"(?P<head><!-- snippet: (?P<file>\S+) (?P<name>\S+) -->\n```\w*\n).*?(?P<tail>^```$)",
     re.DOTALL | re.MULTILINE,
 )
-_TABLE = re.compile(r"(?P<head><!-- examples -->\n\n(?:\|.*\n){2})(?:\|.*\n)*")
+_TABLE = re.compile(r"(?P<head><!-- (?P<of>examples|names) -->\n\n(?:\|.*\n){2})(?:\|.*\n)*")
 _HELPERS = {"gpu.py"}
 
 
@@ -50,6 +52,14 @@ def idea(example: Path) -> str:
     return (ast.get_docstring(ast.parse(text)) or "").splitlines()[0].rstrip(".")
 
 
+def name_row(path: str) -> str:
+    """Return the table's row of a public name such as ``tvmffi_cubin.cuda.nvrtc.compile``."""
+    module, _, name = path.rpartition(".")
+    said = getattr(importlib.import_module(module), name).__doc__.splitlines()[0].rstrip(".")
+    shown = re.sub(r"^tvmffi_cubin\.(cuda\.|formats\.)?", "tc.", path)
+    return f"| [`{shown}`](#{path}) | {said.replace('``', '`')} |\n"
+
+
 def section(file: str, name: str) -> str:
     """Return the text of one section of a file, without its indentation.
 
@@ -69,14 +79,19 @@ def section(file: str, name: str) -> str:
 
 
 def updated(text: str) -> str:
-    """Return a page's text with every quoted block, and the table, as the examples have it now."""
+    """Return a page's text with every quoted block and the tables as their sources have them."""
 
     def renew(match: re.Match[str]) -> str:
         return match["head"] + section(match["file"], match["name"]) + match["tail"]
 
-    rows = (f"| [{path.name}]({path.name}) | {idea(path)} |\n" for path in examples())
-    table = "".join(rows)
-    return _TABLE.sub(lambda match: match["head"] + table, _QUOTE.sub(renew, text))
+    def table(match: re.Match[str]) -> str:
+        if match["of"] == "names":
+            rows = map(name_row, re.findall(r"^::: (\S+)$", text, re.MULTILINE))
+        else:
+            rows = (f"| [{path.name}]({path.name}) | {idea(path)} |\n" for path in examples())
+        return match["head"] + "".join(rows)
+
+    return _TABLE.sub(table, _QUOTE.sub(renew, text))
 
 
 def main() -> int:
