@@ -241,7 +241,7 @@ class Corpus(NamedTuple):
         for compiler, first in objects.items():
             files, error = [str(first)], "" if first.exists() else "error: not built"
             for number, part in enumerate(parts):
-                # What is no CUDA is the host compiler's in both, which nvcc finds the headers for.
+                # What is not CUDA is the host compiler's in both, which nvcc finds the headers for.
                 maker = compiler if part.suffix == ".cu" else "nvcc"
                 path = folder / f"{maker}_{number}.o"
                 files.append(str(path))

@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.run is None:
         parser.error("name a command")
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
-        # A path need be no text: it is printed as it is, as Python does by itself in the locale C.
+        # A path need not be text: it is printed as it is, as Python does by itself in the locale C.
         sys.stdout.reconfigure(errors="surrogateescape")
     try:
         status: int = options.run(options)

@@ -62,7 +62,7 @@ class __attribute__((visibility("default"))) CubinKernel {
     static_assert((std::is_trivially_copyable_v<Args> && ...),
                   "a kernel gets its arguments' bytes, so each must be trivially copyable");
     static_assert(!(std::is_array_v<Args> || ...),
-                  "an array is no argument; pointers to all arguments come first: "
+                  "an array cannot be an argument; pointers to all arguments come first: "
                   "Launch(args, config)");
     static_assert(!(std::is_null_pointer_v<Args> || ...),
                   "nullptr has no bytes of its own: pass static_cast<T*>(nullptr)");

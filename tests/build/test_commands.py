@@ -177,7 +177,7 @@ def test_compile_passes_options_and_include_folders(here: Path, capsys):
     ("arguments", "message"),
     [
         ("none.cu", "none.cu: No such file or directory"),
-        ("latin.cu", "latin.cu:1: the byte 0xe9 is no UTF-8"),
+        ("latin.cu", "latin.cu:1: the byte 0xe9 is not UTF-8"),
         ("add.cu --arch nonsense", 'is not an architecture: write "sm_80"'),
         ("add.cu -o add.cu", "add.cu is the source itself; name another file"),
         ("bad.cu", "bad.cu does not compile for sm_90"),

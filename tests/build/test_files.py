@@ -192,10 +192,14 @@ def test_headers_are_searched_beside_a_file_first(here):
     [
         ([], ValueError, r"give source files, .* load_module"),
         ("none.cu", FileNotFoundError, "none.cu"),
-        ("pipe.cu", ValueError, "pipe.cu is no regular file"),
-        ("notes.txt", ValueError, r"notes.txt is no source that can be built: known are .cu .cpp"),
-        ("ops.cuh", ValueError, r"ops.cuh is no source that can be built"),
-        ("latin.cu", ValueError, r"latin.cu:2: the byte 0xe9 is no UTF-8: convert"),
+        ("pipe.cu", ValueError, "pipe.cu is not a regular file"),
+        (
+            "notes.txt",
+            ValueError,
+            r"notes.txt is not a source that can be built: known are .cu .cpp",
+        ),
+        ("ops.cuh", ValueError, r"ops.cuh is not a source that can be built"),
+        ("latin.cu", ValueError, r"latin.cu:2: the byte 0xe9 is not UTF-8: convert"),
     ],
     ids=str,
 )

@@ -150,7 +150,7 @@ def test_what_is_no_image_is_named(here, driver_stub, saxpy):
     with pytest.raises(ValueError, match=re.escape(str(path))):
         tc.load("none", sources="lib.cubin", functions=["k"])
     launch = tc.Launch(image=b"not an image", params="int n", grid=1, block=1)
-    with pytest.raises(ValueError, match=r"the image of functions\['k'\]: it is no image"):
+    with pytest.raises(ValueError, match=r"the image of functions\['k'\]: it is not an image"):
         tc.load_inline("m", functions={"k": launch})
     driver_stub.set_devices(80)
     mod = tc.load_inline("m", embed_cubin={"lib": saxpy})
@@ -220,7 +220,7 @@ def test_ptx_that_is_wrong_is_named(here):
     with pytest.raises(tc.CompileError, match=r"nvJitLink .* refuses embed_cubin\['lib'\]"):
         tc.load_inline("broken", embed_cubin={"lib": nonsense.encode()}, arch="sm_90")
     write("text.ptx", "text")
-    with pytest.raises(ValueError, match=r"text\.ptx: it is no image: it begins with"):
+    with pytest.raises(ValueError, match=r"text\.ptx: it is not an image: it begins with"):
         tc.load("text", sources="text.ptx", functions=["k"], arch="sm_90")
 
 

@@ -245,7 +245,7 @@ def test_a_compiler_that_fails_leaves_nothing_and_is_asked_again(copy, driver_st
     ("make", "message"),
     [
         (lambda folder: None, "is bytes, a Cubin or a path, got NoneType"),
-        (lambda folder: b"junk", "what generate returned: it is no image"),
+        (lambda folder: b"junk", "what generate returned: it is not an image"),
     ],
 )
 def test_what_is_no_image_is_not_put_into_place(copy, driver_stub, make, message):
@@ -354,4 +354,4 @@ def test_a_description_has_the_file_and_a_module_tells_it_again(so, tmp_path, dr
     assert (tmp_path / "made.cubin").exists()
     assert len(driver_stub.launches()) == 4
     assert mod._repr_html_().startswith("<table>")  # without rows: the image may not be there
-    assert (mod.run.sass, mod.run.ptx) == ("", "")
+    assert mod.run.sass == ""

@@ -124,7 +124,7 @@ def test_without_tensors_the_device_decides_everything(module, driver_stub, curr
         (lambda m, x: m.free(0, -1), "free: the launch's device is -1, wanted 0 to 2"),
         (lambda m, x: m.free(0, 3), "free: the launch's device is 3, wanted 0 to 2"),
         # What would be read as an address: a mistaken argument, most likely.
-        (lambda m, x: m.free(64, 0), "free: the launch's stream is 64, which is no handle"),
+        (lambda m, x: m.free(64, 0), "free: the launch's stream is 64, which is not a handle"),
         (lambda m, x: m.handle(x, ctypes.c_void_p(3)), "handle: the launch's stream is 3, which"),
         (lambda m, x: m.divided(0, 80), "divided: the expression '16 // n' divides by zero"),
         (lambda m, x: m.chosen(5, 0, 9), "chosen: the launch's device is 9, wanted 0 to 2"),

@@ -131,7 +131,7 @@ def test_arguments_are_checked_at_once(options, kind, message):
     ("value", "kind", "message"),
     [
         (None, TypeError, r"returned\['lazy'\] is bytes, a Cubin or a path, got NoneType"),
-        ({"a": b"junk of a kind"}, ValueError, r"returned\['a'\]: it is no image"),
+        ({"a": b"junk of a kind"}, ValueError, r"returned\['a'\]: it is not an image"),
         ("/nowhere/k.cubin", FileNotFoundError, r"returned\['lazy'\]: No such file"),
     ],
 )

@@ -114,7 +114,7 @@ def test_a_template_that_nobody_instantiates_says_how():
     ("launch", "text"),
     [
         (tc.Launch(grid="m", block=1), "grid.x: unknown name 'm'; there are a, x, y, n, num_sms"),
-        (tc.Launch(args={"m": 1}), "args gives 'm', which is no parameter"),
+        (tc.Launch(args={"m": 1}), "args gives 'm', which is not a parameter"),
         (tc.Launch(args={"n": 2**31}), "2147483648 is out of the range of int"),
         (tc.Launch(strided="z"), "strided names 'z'"),
         (tc.Launch(params="float a"), "the image has 4 parameters (bytes: 4, 8, 8, 4), but 1 are"),

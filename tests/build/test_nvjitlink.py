@@ -135,4 +135,4 @@ def test_wrong_arguments_are_named():
     assert "-nothing" in refusal(unit(LIBRARY), options=["-nothing"])
     for option in ("-arch=sm_80", "-lto"):
         said = refusal(unit(LIBRARY), error=ValueError, options=[option])
-        assert f"the option '{option}' is said by an argument" in said
+        assert f"the option '{option}' is set by an argument" in said

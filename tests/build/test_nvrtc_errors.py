@@ -67,7 +67,7 @@ def test_what_the_compiler_says_goes_to_the_logger_and_into_the_cubin(caplog):
         ({"options": "abc"}, TypeError, "options must be a sequence"),
         ({"options": ["--no-such-thing"]}, ValueError, "unrecognized option --no-such-thing"),
         ({"target_type": "fatbin"}, ValueError, "'cubin', 'relocatable', 'ltoir', 'ptx'"),
-        ({"arch": "sm_150"}, ToolchainError, "sm_150 is no arch.*for .*sm_8.*--upgrade"),
+        ({"arch": "sm_150"}, ToolchainError, "sm_150 is not an arch.*for .*sm_8.*--upgrade"),
     ],
 )
 def test_a_bad_argument_is_named(arguments, error, message):

@@ -166,7 +166,7 @@ def test_what_is_no_library_is_named():
     linked = nvrtc.compile("__global__ void k() {}", arch="sm_90a")
     for given, error, problem in (
         (library(arch="sm_80"), ValueError, "[0] is for sm_80 and cannot be linked into an image"),
-        (b"nothing", ValueError, "device_libraries[0]: it is no image: it begins with"),
+        (b"nothing", ValueError, "device_libraries[0]: it is not an image: it begins with"),
         (linked, ValueError, "device_libraries[0]: it is a cubin, linked already"),
         (3, TypeError, "device_libraries is a sequence of paths, bytes or Cubins"),
         ("/nowhere/libhelper.a", FileNotFoundError, "device_libraries[0]: No such file"),

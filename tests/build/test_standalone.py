@@ -118,7 +118,7 @@ def test_an_image_of_the_same_size_is_not_taken_for_the_one_that_was_loaded(here
     again = tc.load_module(build(1))
     size = len(again.cubins["kernels"].image)
     assert len(tc.inspect(build(2)).images[0].image) == size
-    with pytest.raises(ValueError, match="is another than when it was loaded"):
+    with pytest.raises(ValueError, match="is not the one that was loaded"):
         mod.cubins  # noqa: B018
 
 

@@ -48,8 +48,8 @@ def test_on_takes_any_library_s_stream(kind, ops, driver_stub):
     ("value", "error", "text"),
     [
         ("1", TypeError, "'str' object cannot be interpreted as an integer"),
-        (-1, ValueError, "got -1 as a stream, which is no handle"),
-        (Protocol(3), ValueError, "got 3 as a stream, which is no handle"),
+        (-1, ValueError, "got -1 as a stream, which is not a handle"),
+        (Protocol(3), ValueError, "got 3 as a stream, which is not a handle"),
     ],
 )
 def test_what_is_no_stream_is_refused(value, error, text, ops):

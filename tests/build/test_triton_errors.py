@@ -19,11 +19,16 @@ TYPES = "*fp32, *fp32, i32, i32"
     ("signature", "options", "error", "message"),
     [
         ("*fp32, *fp32", {}, TypeError, r"'stride' is not given, as in signature=\{'stride': "),
-        ("*fp32, *fp32, i32, i33", {}, ValueError, r"argument 'n': 'i33' is no type of Triton's"),
+        (
+            "*fp32, *fp32, i32, i33",
+            {},
+            ValueError,
+            r"argument 'n': 'i33' is not one of Triton's types",
+        ),
         (TYPES + ", i32", {}, TypeError, "'BLOCK' is not given, as in constexprs="),
         (TYPES, {"num_warps": 3}, tc.CompileError, "num_warps must be a power of"),
         (TYPES, {"options": {"warps": 3}}, TypeError, "has no option 'warps'"),
-        ("tensordesc<foo[16,32]>", {}, ValueError, "is no tensor descriptor such as"),
+        ("tensordesc<foo[16,32]>", {}, ValueError, "is not a tensor descriptor such as"),
     ],
 )
 def test_what_is_wrong_with_a_call_is_named(signature, options, error, message):

@@ -47,7 +47,7 @@ def test_the_schema_says_what_is_written(ops):
     assert str(ops.saxpy.default._schema) == (
         "tc_test::saxpy(float a, Tensor? x, Tensor(a2!)? y) -> ()"
     )
-    # `in` is a word of Python's.
+    # `in` is a Python keyword.
     assert str(ops.fill.default._schema) == (
         "tc_test::fill(Tensor(a0!)? out, SymInt n, bool twice, Tensor? arg3) -> ()"
     )

@@ -124,8 +124,8 @@ def test_params_that_do_not_fit_the_kernel_are_refused(params, text):
     ("declaration", "value", "error", "text"),
     [
         ("k(int v)", 2**31, ValueError, "2147483648 is out of the range of int"),
-        ("k(float* v)", 0, TypeError, "got 0, no constant for 'float*' of 8 bytes"),
-        ("k(Pair v)", b"abc", TypeError, "got b'abc', no constant for 'Pair' of 4 bytes"),
+        ("k(float* v)", 0, TypeError, "got 0, not a constant for 'float*' of 8 bytes"),
+        ("k(Pair v)", b"abc", TypeError, "got b'abc', not a constant for 'Pair' of 4 bytes"),
         ("k(float* v, int* x)", "x", ValueError, "'float*' takes a parameter of the same type or"),
     ],
 )
@@ -205,7 +205,7 @@ def test_a_tensor_is_taken_in_the_place_of_its_map(declaration, options, params)
         ("k(CUtensorMap m, int n)", {"args": {"m": TensorMap("n", box_dim=16)}},
          "'n' is 'int', not a tensor"),
         ("k(CUtensorMap m, int n)", {"args": {"m": OF_X}, "params": "int n"},
-         "the tensor 'x' is none that callers pass; declare it"),
+         "the tensor 'x' is not one that callers pass; declare it"),
         ("k(CUtensorMap m, int n)", {"args": {"m": OF_X}, "params": "float* x: ndim=2, int n"},
          "'x' is .* and rank 1 here and .* and rank 2 before"),
     ],

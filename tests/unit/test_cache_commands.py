@@ -215,7 +215,7 @@ def test_one_may_be_chosen(cache, run, capsys, tmp_path, exported):
     assert main(["cache", "export", str(layer), "--name", "none"]) == 1
     assert "'none'; see tvmffi-cubin cache list" in capsys.readouterr().err
     assert main(["cache", "import", "/nowhere"]) == 1
-    assert "/nowhere is no folder that" in capsys.readouterr().err
+    assert "/nowhere is not a folder that" in capsys.readouterr().err
 
 
 def test_whatever_byte_is_changed_nothing_else_than_was_built_comes_in(exported, elsewhere):

@@ -84,7 +84,7 @@ def test_a_name_finds_its_kernel(wanted, symbol):
         ("saxpi", [ALL], "no kernel 'saxpi' in the image; it has: ns::fill"),
         ("over", [ALL], r"'over' stands for 2 kernels:\n  .*over\(float\* x\) \[_Z4overPf\](.|\n)*"
          r"the params= that it takes"),
-        ("fill", [image()], "it has: none; mark it __global__, and of a template name an instance"),
+        ("fill", [image()], "it has: none; mark it __global__; of a template, name an instance"),
         ("saxpy", [KERNELS, image(signature("saxpy"), name="j")],
          r"'saxpy' stands for 2 kernels:(.|\n)*\[saxpy\] in 'kernels'\n.* in 'j'\n.* by image="),
         ("sax", [KERNELS, PACKED], "no kernel 'sax' .*; image 'packed': the member for sm_80"),
@@ -101,7 +101,7 @@ def test_a_name_that_is_no_one_kernel_s_is_refused(launch, images, message):
 
 def test_a_part_of_a_name_is_for_launches_of_images_that_come_ready():
     assert chosen("sax", KERNELS) == "saxpy"
-    with pytest.raises(ValueError, match="no kernel 'fill' in the image.* a template name"):
+    with pytest.raises(ValueError, match="no kernel 'fill' in the image.* a template, name"):
         chosen("fill", image(signature("fill_all")), sources=True)
     with pytest.raises(ValueError, match="no kernel 'sax' in the image; it has: ns::add, saxpy"):
         resolved([Export("sax")], KERNELS)

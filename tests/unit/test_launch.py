@@ -17,9 +17,13 @@ from tvmffi_cubin import Cubin, Launch
         ({"grid": (1, 2, 3, 4), "block": 1}, ValueError, "grid has 1 to 3 dimensions, got 4"),
         ({"grid": (1.0,), "block": 1}, TypeError, r"grid\[0\] is an int, got float"),
         ({"grid": "n /2", "block": 1}, ValueError, r"grid\[0\]: use // .*\n  n /2\n     \^"),
-        ({"args": {"n": [1]}}, TypeError, r"args\['n'\]: a list is no constant"),
+        ({"args": {"n": [1]}}, TypeError, r"args\['n'\]: a list cannot be a constant"),
         ({"multiple_of": {"n": 3}}, ValueError, r"multiple_of\['n'\] is 3, wanted a power of two"),
-        ({"image": "k.cubin"}, ValueError, "image 'k.cubin' is no image's name: give a file as"),
+        (
+            {"image": "k.cubin"},
+            ValueError,
+            "image 'k.cubin' is not the name of an image: give a file as",
+        ),
         ({"args": ["rows"]}, TypeError, "args is a mapping of names, got list"),
         ({"attributes": {"priority": b""}}, TypeError, "attributes maps numbers of .* got {'pri"),
         (

@@ -82,7 +82,9 @@ def test_where_there_is_none_the_error_says_what_to_do(monkeypatch):
     with pytest.raises(ToolchainError, match="TVMFFI_CUBIN_NVCC='/no/nvcc': there is no such"):
         nvcc.locate()
     monkeypatch.setenv("TVMFFI_CUBIN_NVCC", "/bin/true")
-    with pytest.raises(ToolchainError, match="/bin/true says no CUDA release; set TVMFFI_CUBIN"):
+    with pytest.raises(
+        ToolchainError, match="/bin/true does not tell its CUDA release; set TVMFFI_CUBIN"
+    ):
         nvcc.find_nvcc()
 
 

@@ -75,7 +75,11 @@ def test_flags_are_trimmed_and_folders_absolute(tmp_path, monkeypatch):
         ({"cuda_sources": [" \n"]}, ValueError, "there is no source: give cuda_sources"),
         ({"device_libraries": "cudadevrt"}, TypeError, "device_libraries is a sequence of paths"),
         ({"extra_cflags": "-O3"}, TypeError, "extra_cflags is a sequence of str, got '-O3'"),
-        ({"embed_cubin": ".version 8\n"}, ValueError, "embed_cubin.* is text and no path of a fi"),
+        (
+            {"embed_cubin": ".version 8\n"},
+            ValueError,
+            "embed_cubin.* is text, not the path of a fi",
+        ),
         ({"embed_cubin": {"a b": b"x"}}, ValueError, "embed_cubin: 'a b' is not a name that C"),
         ({"embed_cubin": {"a": 3}}, TypeError, r"embed_cubin\['a'\] is bytes, a Cubin or a path"),
         ({"embed_cubin": {"a": "no.cubin"}}, FileNotFoundError, r"embed_cubin\['a'\].*no\.cubin"),

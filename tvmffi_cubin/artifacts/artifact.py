@@ -56,7 +56,7 @@ class Artifact(NamedTuple):
         """Return the images by name.
 
         `expected` is what the manifest of a loaded module says of its images. A ValueError where
-        one is no image, or not the one that was loaded.
+        one is not an image, or not the one that was loaded.
         """
         facts = {**self.manifest.get("images", {}), **expected}
         found = {}
@@ -65,7 +65,7 @@ class Artifact(NamedTuple):
             if known is None:
                 found[where.name] = read_image(Cubin(image, "", name=f"image {where.name!r}"))
             elif known["crc32"] != zlib.crc32(image):
-                raise ValueError(f"image {where.name!r} is another than when it was loaded")
+                raise ValueError(f"image {where.name!r} is not the one that was loaded")
             else:
                 said = {key: known[key] for key in FACTS}
                 found[where.name] = Cubin(image, name=where.name, **said)
@@ -105,7 +105,7 @@ def exported_names(path: str | os.PathLike[str]) -> frozenset[str]:
 
 @reading("ELF file")
 def read_artifact(content: bytes | mmap) -> Artifact:
-    """Read the bytes of a file; a ValueError where it is no object or library, or damaged."""
+    """Read the bytes of a file; a ValueError where it is not an object or library, or damaged."""
     file = Elf(content)
     manifests, embedded = [], []
     for note in file.notes(_OWNER):
@@ -126,7 +126,7 @@ def read_artifact(content: bytes | mmap) -> Artifact:
 def _manifest(data: bytes) -> dict[str, Any]:
     text = data[4:]
     if data[:4] != zlib.crc32(text).to_bytes(4, "little"):
-        raise ValueError("its manifest is damaged: its checksum is another")
+        raise ValueError("its manifest is damaged: its checksum does not match")
     manifest: dict[str, Any] = json.loads(text)
     check_schema(manifest.get("schema"), "its manifest")
     return manifest

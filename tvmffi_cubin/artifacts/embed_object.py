@@ -63,7 +63,7 @@ def _look(source: Path, name: str, symbols: tuple[str, ...]) -> tuple[str, bool]
         file = Elf(data)
         machine = _MACHINES.get(file.machine)
         if machine is None or not file.is_object:
-            raise ImageError("it is no object (.o) of a compiler for x86_64 or aarch64")
+            raise ImageError("it is not an object (.o) of a compiler for x86_64 or aarch64")
         found = [x for x in file.symbols(having=name) if x.name in symbols]
         if not all(x.is_undefined for x in found):
             raise ImageError(

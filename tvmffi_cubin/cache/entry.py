@@ -120,7 +120,7 @@ def verify(path: str, names: Sequence[str], known: tuple[str, ...] = ()) -> tupl
     if stamps != known:
         manifest = read_manifest(path)
         if manifest["key"] != os.path.basename(path):
-            raise Damaged(f"{MANIFEST} is another entry's")
+            raise Damaged(f"{MANIFEST} belongs to another entry")
         _check_files(path, manifest, names)
     return stamps
 

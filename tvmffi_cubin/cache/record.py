@@ -114,7 +114,7 @@ class Reads(NamedTuple):
     def check(self, files: Files, *, may_lack: bool = False) -> Reads | str:
         """Return the same with today's stamps, itself where nothing moved; or which file changed.
 
-        With `may_lack`, a file that is not on this machine is no change.
+        With `may_lack`, a file that is not on this machine does not count as a change.
         """
         now = tuple(map(files.stamp, self.read))
         if now == self.stamps:

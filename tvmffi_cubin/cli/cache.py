@@ -115,7 +115,7 @@ def _export(options: argparse.Namespace) -> int:
 def _import(options: argparse.Namespace) -> int:
     root, folder = places().root, options.folder
     if not folder.is_dir():
-        raise ValueError(f"{folder} is no folder that `tvmffi-cubin cache export` wrote")
+        raise ValueError(f"{folder} is not a folder that `tvmffi-cubin cache export` wrote")
     entries = [x.path for x in contents(os.fspath(folder), "entry")]
     done = _watch(upkeep.copy(entries, root), "was refused")
     print(f"{root}: {_entries(sum(done))} of {folder} taken")

@@ -1,6 +1,6 @@
 # The functions of tvm-ffi's CMake package for device code, by their names, over this package: they
-# need no nvcc, and CUDA is no language of the project. ARCH, or CMAKE_CUDA_ARCHITECTURES, says for
-# what.
+# need no nvcc, and the project need not enable CUDA as a language. ARCH, or
+# CMAKE_CUDA_ARCHITECTURES, says for what.
 
 # add_tvm_ffi_cubin(<target> CUDA <file> [ARCH <arch>...])
 # add_tvm_ffi_fatbin(<target> CUDA <file> [ARCH <arch>...])

@@ -112,7 +112,7 @@ def _find(
 ) -> Cuda:
     if override not in (None, *map(str, MAJORS)):
         raise ValueError(
-            f"TVMFFI_CUBIN_CUDA={override!r} is no CUDA family: set it to 12 or 13, or unset it"
+            f"TVMFFI_CUBIN_CUDA={override!r} is not a CUDA version: set it to 12 or 13, or unset it"
         )
     # A relative path may start at a folder that is deleted.
     sites = [path for path in paths if path[:1] == "/" and os.access(f"{path}/nvidia", os.F_OK)]

@@ -65,7 +65,9 @@ def _ask(path: Path) -> tuple[str, ...]:
     said = _run(str(path), "--version")
     version = "".join(re.findall(r"release (\d+\.\d+)", said))
     if not version:
-        raise ToolchainError(f"{path} says no CUDA release; set TVMFFI_CUBIN_NVCC to an nvcc")
+        raise ToolchainError(
+            f"{path} does not tell its CUDA release; set TVMFFI_CUBIN_NVCC to an nvcc"
+        )
     build = [x for x in said.splitlines() if x.startswith(("Cuda compilation", "Build "))]
     # It says where it finds everything without compiling anything.
     dry = _run(str(path), "--dryrun", "-E", "-x", "cu", os.devnull)

@@ -78,7 +78,7 @@ def link(
     for option in options:
         # nvJitLink refuses an input beside a second architecture, and then blocks the next link.
         if re.match(r"--?(arch|gpu-architecture|gencode|generate-code|lto|dlto|ptx)\b", option):
-            raise ValueError(f"the option {option!r} is said by an argument: arch or lto")
+            raise ValueError(f"the option {option!r} is set by an argument: arch or lto")
     read = [linkable(take_image(f"inputs[{i}]", value)) for i, value in enumerate(given)]
     if not read:
         raise ValueError("inputs is empty: there is nothing to link")
@@ -164,7 +164,7 @@ def link_inputs(
         image, log = program.Call(lambda _: _linked(nvjitlink, command, inputs)).result()
         # Not the names themselves were given: they may hold anything, and the log is to be read.
         log = re.sub(r"\binput(\d+)\b", lambda match: inputs[int(match[1])].name, log)
-    # Where LTO-IR is linked these are no errors to it: the image has a variable of its own.
+    # Where LTO-IR is linked these are not errors to it: the image has a variable of its own.
     if not image or re.search("Unresolved extern|Multiple definition of", log):
         shown = re.sub(r"'(_Z\w+)'", lambda match: f"'{demangle(match[1])}'", log)
         message = f"device code does not link for {arch}:\n{explained(shown)}"

@@ -52,7 +52,7 @@ def compile_with(nvrtc: Nvrtc, program: Program, stop: Stop, packages: tuple[str
         if any(map(_HEAVY.match, headers)):
             first = (f"--pre-include={header}" for header in headers)
             options = (*program.options, *first, *_QUIET)
-            # What is precompiled ends at the first token that is no directive, and has no #line.
+            # What is precompiled ends at the first token that is not a directive, and has no #line.
             text = f";\n#line 1\n{program.text}"
             done = _compile(nvrtc, program._replace(text=text, options=options), stop)
             is_of_source = done.result == COMPILATION and not re.search(_BLAMED, done.log)

@@ -247,7 +247,7 @@ class Nvrtc(Library):
         self.call("GetSupportedArchs", known)
         if number_of(arch) not in known:
             raise ToolchainError(
-                f"{arch} is no architecture that NVRTC {self.release} knows: it compiles for "
+                f"{arch} is not an architecture that NVRTC {self.release} knows: it compiles for "
                 f"{', '.join(f'sm_{number}' for number in known)}. A newer one may know it, run: "
                 "pip install --upgrade 'tvmffi-cubin[cu13]'; or an older one, "
                 "'tvmffi-cubin[cu12]' with TVMFFI_CUBIN_CUDA=12"

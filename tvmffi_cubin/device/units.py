@@ -38,7 +38,7 @@ class Unit(NamedTuple):
 def make_units(sources: Sequence[Source], request: Request) -> tuple[Unit, ...]:
     """Return what is to be compiled separately; `sources` are at least one, in order.
 
-    A text that defines nothing that others could refer to is no unit: it is there for those after
+    A text that defines nothing that others could refer to is not a unit: it is for those after
     it, as a header is. Files include each other as they want it, and are units.
     """
     if len(sources) == 1:
@@ -82,7 +82,7 @@ def _is_header(source: Source, request: Request) -> bool:
 def wanted_instances(request: Request) -> tuple[str, ...]:
     """Return the template instances that are asked for, as written; they exist only then."""
     launches = [x for export in request.functions or () for x in export.launches]
-    # What is in another image is no instance of the sources' own.
+    # What is in another image is not an instance of the sources' own.
     given = {*request.images, *request.image_files}
     own = [launch for launch in launches if launch.image not in given]
     kernels = [launch.kernel for launch in own if launch.kernel is not None]

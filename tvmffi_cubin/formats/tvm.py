@@ -45,7 +45,7 @@ def read_table(source: Source | Mapping[str, Any]) -> dict[str, Launch]:
     Raises
     ------
     OSError, ValueError
-        It cannot be read, is no table, or a `Launch` has no counterpart of a tag, field or type;
+        It cannot be read, is not a table, or a `Launch` has no counterpart of a tag, field or type;
         the message names it.
     """
     return make_launches(_rows(source))

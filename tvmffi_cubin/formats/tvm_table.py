@@ -69,7 +69,9 @@ def json_rows(values: Any) -> list[FunctionInfo]:
     rows = values.get("func_info", values) if isinstance(values, Mapping) else {}
     is_table = isinstance(rows, Mapping) and len(rows) > 0
     if not is_table or not all(isinstance(x, Mapping) and "arg_types" in x for x in rows.values()):
-        raise ValueError("it is no table of TVM's: wanted func_info, functions with arg_types")
+        raise ValueError(
+            "it is not one of TVM's tables: wanted func_info, functions with arg_types"
+        )
     return [_json_row(name, row) for name, row in rows.items()]
 
 

@@ -89,7 +89,7 @@ def _all_kernels(kernels: Kernels, *, has_sources: bool) -> list[KernelSignature
         problems = [f"image {i.name!r}: {i.problem}" for i in kernels.images if i.problem]
         raise ValueError(
             "; ".join(problems)
-            or "no kernel is in the image: templates are instantiated by "
+            or "the image has no kernel: templates are instantiated by "
             'functions={"name": Launch(kernel="fill<float>", ...)}'
         )
     by_name: dict[str, list[KernelSignature]] = {}

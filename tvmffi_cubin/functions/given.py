@@ -44,7 +44,7 @@ def constant(value: object, type_: CxxType, what: str) -> bytes:
             return int(value).to_bytes(size, "little", signed=signed)
     except OverflowError:
         raise ValueError(f"{what}: {value} is out of the range of {type_.text}") from None
-    raise TypeError(f"{what}: got {value!r}, no constant for '{type_.text}' of {size} bytes")
+    raise TypeError(f"{what}: got {value!r}, not a constant for '{type_.text}' of {size} bytes")
 
 
 def _bfloat16(value: float) -> bytes:
@@ -66,7 +66,7 @@ def map_row(scope: Scope, map_: tensor_map.TensorMap, param: Param) -> str | Non
         )
     if tensor not in scope.exported:
         raise ValueError(
-            f"{what}: the tensor {tensor!r} is none that callers pass; declare it, as in "
+            f"{what}: the tensor {tensor!r} is not one that callers pass; declare it, as in "
             f'params="..., const float* {tensor}"'
         )
     exported = scope.exported[tensor].as_tensor()

@@ -57,7 +57,7 @@ class LaunchBinder(Scope):
         self.types = {param.name: param.type for param in self.params}
         if unknown := self.args.keys() - self.types.keys():
             raise ValueError(
-                f"args gives {min(unknown)!r}, which is no parameter of the kernel; there are "
+                f"args gives {min(unknown)!r}, which is not a parameter of the kernel; there are "
                 f"{_list(self.types)}"
             )
         taken = self.params if declared is None else declared

@@ -100,7 +100,7 @@ def _check(
 
 
 def jobs() -> list[str]:
-    """Return ninja's options for ``MAX_JOBS``; raises ValueError where that is no number."""
+    """Return ninja's options for ``MAX_JOBS``; raises ValueError where that is not a number."""
     wanted = config.get("MAX_JOBS")
     if wanted is None:
         return []
@@ -115,7 +115,7 @@ def write_files(directory: Path, files: Mapping[str, bytes | str]) -> None:
         path = Path(directory, name)
         if "/" in name:
             path.parent.mkdir(parents=True, exist_ok=True)
-        # Names that are no valid UTF-8 reach Python as lone surrogates; they go back as they came.
+        # Names that are not valid UTF-8 reach Python as lone surrogates; they go back as they came.
         data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
         path.write_bytes(data)
 

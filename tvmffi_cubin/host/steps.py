@@ -103,7 +103,7 @@ def link(
     """
     options = [*_options(is_local), *(f"--require-defined={symbol}" for symbol in required)]
     if is_bare:
-        # Some compilers call their own small functions for atomics; those are no part of libc.
+        # Some compilers call their own small functions for atomics; those are not part of libc.
         command, flags = (*command, "-nostdlib"), ("-lgcc", *flags)
     else:
         options.append("-z,defs")

@@ -101,7 +101,7 @@ def make(wanted: Build, folder: Path) -> Product:
     if request.functions is None and sources.has_host and not request.is_object:
         _check_exports(request, folder / request.output)
     archs_of_images = {arch for image in images for arch in image.cubin.archs}
-    if request.is_by_nvcc:  # nvcc's images are no images of the module
+    if request.is_by_nvcc:  # nvcc's images are not the module's
         archs_of_images.update(archs)
     facts = {"name": request.name, "archs": sorted(archs_of_images)}
     return tools.product(request.output, joined(inputs), keep=tuple(files), facts=facts)

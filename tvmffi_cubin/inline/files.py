@@ -34,7 +34,7 @@ def read_files(
     images: dict[str, str] = {}
     for path in dict.fromkeys(named):
         if os.path.exists(path) and not os.path.isfile(path):
-            raise ValueError(f"{path} is no regular file: a source can be read twice")
+            raise ValueError(f"{path} is not a regular file, as a source must be")
         kind = _kind(path)
         if kind == "binary":
             binaries.append(_read_binary(path))
@@ -54,7 +54,7 @@ def _kind(path: str) -> str:
         if suffix.lower() in suffixes:
             return kind
     known = " ".join(suffix for suffixes in _KINDS.values() for suffix in suffixes)
-    raise ValueError(f"{path} is no source that can be built: known are {known}")
+    raise ValueError(f"{path} is not a source that can be built: known are {known}")
 
 
 def read_source(path: str, *, is_cuda: bool) -> Source:
@@ -73,7 +73,7 @@ def _cuda_text(path: str, data: bytes) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ValueError(
-            f"{path}:{line}: the byte {data[error.start]:#04x} is no UTF-8: convert the file"
+            f"{path}:{line}: the byte {data[error.start]:#04x} is not UTF-8: convert the file"
         ) from None
 
 

@@ -44,7 +44,7 @@ class ImageFile:
     Raises
     ------
     TypeError, ValueError
-        `file` is no path of a file, or `generate` no callable.
+        `file` is not the path of a file, or `generate` not a callable.
     """
 
     file: str | os.PathLike[str]

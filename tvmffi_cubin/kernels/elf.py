@@ -73,7 +73,7 @@ class Elf:
     def __init__(self, data: bytes | mmap) -> None:
         self.data = data
         if not len(data) or not (ELF + b"\2\1").startswith(data[:6]):
-            raise ImageError("it is no ELF object or shared object of 64 bits")
+            raise ImageError("it is not a 64-bit ELF object or shared object")
         with reading("ELF file"):
             header = _HEADER.unpack(data[: _HEADER.size])
             self.ident, kind, self.machine, _, _, segments, table, self.flags = header[:8]

@@ -53,7 +53,7 @@ def _entries(data: bytes) -> list[_Entry]:
         stored = data[start : start + (compressed if flags & (_LZ4 | _ZSTD) else padded)]
         entries.append(_Entry(kind, f"{prefix}_{arch}{suffix}", flags, full, stored))
     if not entries:
-        raise ImageError("the fatbin is empty: no image is in it")
+        raise ImageError("the fatbin is empty")
     return entries
 
 

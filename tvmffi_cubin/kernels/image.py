@@ -50,7 +50,7 @@ def take_image(what: str, value: Any) -> Cubin:
     if not isinstance(value, str | os.PathLike):
         raise TypeError(f"{what} is bytes, a Cubin or a path, got {type(value).__name__}")
     if isinstance(value, str) and "\n" in value:
-        raise ValueError(f"{what} is text and no path of a file: give it as bytes, text.encode()")
+        raise ValueError(f"{what} is text, not the path of a file: give it as bytes, text.encode()")
     try:
         check_regular(value)
         with open(value, "rb") as file:
@@ -101,7 +101,7 @@ def _kind_and_arch(data: bytes) -> tuple[str, str]:
         raise ImageError("it is empty")
     if b"\0" not in data[:_HEAD] and b"__global__" in data[:_HEAD]:
         raise ImageError("it is CUDA source: compile it first")
-    raise ImageError(f"it is no image: it begins with {data[:8].hex(' ')}")
+    raise ImageError(f"it is not an image: it begins with {data[:8].hex(' ')}")
 
 
 def is_host_elf(head: bytes) -> bool:
@@ -119,7 +119,7 @@ def check_regular(path: str | os.PathLike[str]) -> None:
     """Refuse a pipe and a device, which may never end, before they are opened."""
     mode = os.stat(path).st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        problem = "it is no regular file: write its content to one, and name that"
+        problem = "it is not a regular file: write its content to one, and name that"
         raise OSError(errno.EINVAL, problem, os.fspath(path))
 
 

@@ -57,7 +57,7 @@ def parse(text: str) -> Code:
     except SyntaxError as error:
         what = f"not an expression: {error.msg}"
         if words := [x for x in re.findall(r"\w+", text) if x in _PYTHONS]:
-            what += f"; {words[0]!r} is a word of Python's: rename the parameter, by params="
+            what += f"; {words[0]!r} is a Python keyword: rename the parameter, by params="
         raise failure(text, max(0, (error.offset or 1) - 1), what) from None
 
 

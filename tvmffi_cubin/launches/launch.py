@@ -87,7 +87,9 @@ def _arg(what: str, value: Any) -> Any:
     is_described = isinstance(value, Record) and not isinstance(value, Launch | Dispatch)
     if is_described or isinstance(value, bool | int | float | bytes | None):
         return value
-    raise TypeError(f"{what}: a {type(value).__name__} is no constant; see Launch for what is")
+    raise TypeError(
+        f"{what}: a {type(value).__name__} cannot be a constant; see Launch for what can"
+    )
 
 
 def _text(what: str, value: Any) -> str:
@@ -100,8 +102,8 @@ def _image(what: str, image: Any) -> Any:
     """Return an image in a form that has a hash."""
     if isinstance(image, str) and not image.isidentifier():
         raise ValueError(
-            f"{what} {image!r:.80} is no image's name: give a file as pathlib.Path(...), text as "
-            "bytes"
+            f"{what} {image!r:.80} is not the name of an image: give a file as "
+            "pathlib.Path(...), text as bytes"
         )
     return bytes(image) if isinstance(image, bytearray | memoryview) else image
 

@@ -147,7 +147,7 @@ class Scratch(Record, checks={"bytes": figure, "bytes_per_block": figure, "align
     Raises
     ------
     TypeError, ValueError
-        A figure is of the wrong type or no expression, or `align` is no power of two.
+        A figure is of the wrong type or not an expression, or `align` is not a power of two.
     """
 
     bytes: Figure = 0

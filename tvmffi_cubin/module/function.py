@@ -119,7 +119,7 @@ class Function(tvm_ffi.Function):
         texts = [x.image.decode() for x in images if x.kind == "ptx"]
         if not texts:
             remedy = 'build it with PTX beside the machine code, arch=["sm_90a", "compute_90"]'
-            raise ValueError(f"{self.name}: there is no PTX in its image; {remedy}")
+            raise ValueError(f"{self.name}: no embedded image of it has PTX; {remedy}")
         return "\n\n".join(texts)
 
     @property

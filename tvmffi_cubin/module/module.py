@@ -244,7 +244,7 @@ def _check(name: str) -> None:
     """
     with open(name, "rb", buffering=0) as file:
         if not name.endswith(".so"):
-            raise RuntimeError("it is no shared object whose name ends in .so")
+            raise RuntimeError("it is not a shared object whose name ends in .so")
         header = file.read(64)
         if header.startswith(b"\x7fELF") and len(header) == 64:
             # The table of sections, which linkers put last.

@@ -22,7 +22,9 @@ def stream_handle(stream: Any) -> int:
     handle = operator.index(handle)
     # The driver reads at any address that it is given.
     if handle not in _DEFAULT_STREAMS and not 4096 <= handle < 2**63:
-        raise ValueError(f"got {handle} as a stream, which is no handle: an address, or 0, 1 or 2")
+        raise ValueError(
+            f"got {handle} as a stream, which is not a handle: an address, or 0, 1 or 2"
+        )
     return handle
 
 

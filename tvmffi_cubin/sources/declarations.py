@@ -12,7 +12,7 @@ from .tokens import Tokens
 
 _CLASSES = ("class", "struct", "union", "enum")
 _ACCESS = ("public", "private", "protected")
-# Words whose parentheses are no parameters.
+# Words whose parentheses are not parameters.
 _WITH_PARENTHESES = frozenset(
     (
         *("__attribute__", "__declspec", "alignas", "_Alignas", "decltype", "noexcept", "explicit"),

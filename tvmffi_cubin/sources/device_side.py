@@ -99,7 +99,7 @@ class DeviceCut:
         return item.first if is_host else item.end
 
     def _is_host(self, item: Item) -> bool:
-        """Whether what is in no class is no part of device code, whatever names it."""
+        """Whether what is in no class is not part of device code, whatever names it."""
         if item.kind in ("function", "instance"):
             return not (item.is_for_device or self._is_guide(item))
         if item.kind == "variable":

@@ -34,7 +34,7 @@ class HostCut:
         Raises
         ------
         ValueError
-            A kernel does not have them; what is no kernel is launched; only nvcc compiles this.
+            A kernel does not have them; what is not a kernel is launched; only nvcc compiles this.
         """
         self.text, self._bound = Text(source), bound
         self.kernels: dict[str, int] = {}
@@ -239,7 +239,7 @@ class HostCut:
         return f'\n#line {line} "{file}"\n{indent}'
 
     def _check_callee(self, at: int, item: Item) -> None:
-        """Refuse the launch of a function that is no kernel: it would run on the host."""
+        """Refuse the launch of a function that is not a kernel: it would run on the host."""
         tokens, texts = self.text.tokens, self.text.tokens.texts
         last = at - 1 if texts[at - 1] != ">" else tokens.angle_back(at - 1, item.first) - 1
         name, named = texts[last], self.text.by_name.get(texts[last], [])

@@ -26,7 +26,7 @@ _CONDITION = r"(!?)\s*defined\s*\(?\s*(\w+)\s*\)?\Z"
 _CONDITIONALS = ("if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif")
 _BRACKETS = {"(": 1, "[": 1, "[[": 2, "{": 1, ")": -1, "]": -1, "}": -1}
 
-# NVRTC defines it, so what is inside `#ifndef __CUDACC_RTC__` is no part of a device source.
+# NVRTC defines it, so what is inside `#ifndef __CUDACC_RTC__` is not part of a device source.
 _DEFINED = "__CUDACC_RTC__"
 
 # A macro with one of these in its body changes what a declaration or a statement is.

@@ -116,7 +116,7 @@ class Tokens:
         return self.partner.get(number, len(self.texts) - 1)
 
     def angle(self, number: int, end: int) -> int:
-        """Return the number of the ``>`` that closes a ``<``; -1 where it is no bracket."""
+        """Return the number of the ``>`` that closes a ``<``; -1 where it is not a bracket."""
         close = self.partner.get(number, -1)
         return close if close < end else -1
 

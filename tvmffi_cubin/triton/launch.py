@@ -163,7 +163,7 @@ def launch_grid(kernel: CompiledKernel, grid: Any) -> Any:
         return str(int(found)) if isinstance(found, int) else name[0]
 
     items = grid if isinstance(grid, tuple | list) else (grid,)
-    # What follows a dot is no name of its own: x.shape.
+    # What follows a dot is not a name of its own: x.shape.
     figures = [
         re.sub(r"(?<![\w.])[^\W\d]\w*", value, x) if isinstance(x, str) else unwrapped(x)
         for x in items
@@ -234,7 +234,7 @@ def descriptor(type_: str) -> Descriptor | None:
     element = match[1].strip() if match else ""
     # Triton's passes end the process for others.
     if match is None or element in ("i1", "u1", "void") or element not in POINTEES:
-        raise ValueError(f"{type_!r} is no tensor descriptor such as tensordesc<fp16[64,64]>")
+        raise ValueError(f"{type_!r} is not a tensor descriptor such as tensordesc<fp16[64,64]>")
     return Descriptor(f"{POINTEES[element]}*", match[2].count(",") + 1)
 
 
@@ -243,5 +243,7 @@ def kernel_type(type_: str) -> str:
     is_pointer, const = type_.startswith("*"), type_.startswith("*k")
     name = type_.removeprefix("*k" if const else "*")
     if name not in (POINTEES if is_pointer else SCALARS):
-        raise ValueError(f"{type_!r} is no type of Triton's; there are {', '.join(SCALARS)}, *fp32")
+        raise ValueError(
+            f"{type_!r} is not one of Triton's types; there are {', '.join(SCALARS)}, *fp32"
+        )
     return f"{'const ' if const else ''}{POINTEES[name]}*" if is_pointer else SCALARS[name]

@@ -17,7 +17,7 @@ class Specialisation(NamedTuple):
     signature: dict[str, Any]  # Triton's types by argument, of tuples a tuple of them
     constexprs: dict[Path, Any]  # the values of those whose type is "constexpr"
     attrs: dict[Path, Any]  # what Triton may rely on
-    fixed: set[Path]  # those of `constexprs` that are no arguments of a launch
+    fixed: set[Path]  # those of `constexprs` that are not arguments of a launch
     descriptors: dict[str, tuple[bool, bool]]  # of examples: padded with NaN, read as tf32
 
 

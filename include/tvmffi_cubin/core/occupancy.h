@@ -126,7 +126,7 @@ TVMFFI_CUBIN_COLD Status FindOccupancy(CUkernel kernel, int device, const CUlaun
     config.hStream = nullptr;
     config.attrs = &attribute;
     config.numAttrs = 0;
-    // A refusal is no failure: of what the device cannot have, none fits.
+    // A refusal is not a failure: of what the device cannot have, none fits.
     result = entry::cuOccupancyMaxPotentialClusterSize(&found->cluster_blocks, function, &config);
     if (result != CUDA_SUCCESS) found->cluster_blocks = 0;
     // Of a kernel with a cluster of its own it tells what would fit if its size were free.

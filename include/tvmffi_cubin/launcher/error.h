@@ -76,7 +76,7 @@ TVMFFI_CUBIN_COLD Text DescribeArgument(const TVMFFIAny& any) {
   } else if (any.type_index == kTVMFFIArray) {
     text.Add("a list or tuple");
   } else if (any.type_index == kTVMFFIOpaquePyObject) {
-    text.Add("a Python object that is no tensor, number, bytes or None");
+    text.Add("a Python object that is not a tensor, number, bytes or None");
   } else {
     const TVMFFIByteArray key = TVMFFIGetTypeInfo(any.type_index)->type_key;
     text.Add("an object of type %.*s", static_cast<int>(key.size), key.data);

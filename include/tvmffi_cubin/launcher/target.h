@@ -39,15 +39,15 @@ __attribute__((noinline)) inline int TakeTargetStream(Call* call) {
   return call->failure == nullptr ? 0 : FailFigure(*call);
 }
 
-// Refuses values that are no stream, and streams of another device: the driver would launch there,
-// away from the tensors.
+// Refuses what is not a stream, and streams of another device: the driver would launch there, away
+// from the tensors.
 __attribute__((noinline)) inline int CheckStream(const Call& call) {
   const CUstream stream = call.stream;
   if (stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) return 0;
   // The driver reads whatever address it is given, and nothing lies in the first page.
   if (reinterpret_cast<intptr_t>(stream) < 4096) {
     return Fail("ValueError",
-                "%s: the launch's stream is %lld, which is no handle: an address, or 0, 1 or 2",
+                "%s: the launch's stream is %lld, which is not a handle: an address, or 0, 1 or 2",
                 call.function.name, static_cast<long long>(reinterpret_cast<intptr_t>(stream)));
   }
   CUcontext context = nullptr;
