@@ -1,4 +1,4 @@
-"""The shape of a launch given at the call; keywords; streams."""
+"""Grid and block given at the call; arguments by keyword; streams."""
 
 from gpu import arch, no_launch
 

@@ -1,4 +1,4 @@
-"""Instrumentation: three parameters more for every kernel count its work, past all callers."""
+"""Instrumentation: three more parameters of every kernel count its work; no caller passes them."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A launch description: JSON that a compiler writes beside its cubin, made a module in one call."""
+"""A launch description: the JSON that a compiler writes beside its cubin, a module in one call."""
 
 import tempfile
 from pathlib import Path

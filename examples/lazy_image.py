@@ -1,4 +1,4 @@
-"""Lazy images: a compiler of your own makes them at the first use, for all processes, then never"""
+"""Lazy images: your own compiler makes them on first use, once for all processes."""
 
 import tempfile
 from pathlib import Path

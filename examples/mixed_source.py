@@ -1,4 +1,4 @@
-"""Kernels, host functions and `<<<>>>` in one source, as people write it for nvcc; without nvcc."""
+"""Kernels, host functions and `<<<>>>` in one source, as written for nvcc, without nvcc."""
 
 from gpu import arch, no_launch
 

@@ -1,4 +1,4 @@
-"""Your own C++ around a kernel, as tvm-ffi's CUBIN launcher guide writes it; no toolkit needed."""
+"""Your own C++ around a kernel, as in tvm-ffi's CUBIN launcher guide; no toolkit needed."""
 
 from gpu import arch, no_launch
 

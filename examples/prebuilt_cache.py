@@ -1,4 +1,4 @@
-"""A prebuilt cache: what one machine builds, another loads that has no compiler"""
+"""A prebuilt cache: what one machine builds, another without a compiler loads."""
 
 import os
 import subprocess

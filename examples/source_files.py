@@ -1,4 +1,4 @@
-"""Source files: kernels in a .cu file, a function of your own that launches them in a .cc file."""
+"""Source files: kernels in a .cu file, launched by a function of your own in a .cc file."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A shared object to take elsewhere: built from a cubin, inspected, loaded by tvm-ffi alone."""
+"""A shared object to ship: built from a cubin, inspected, loaded by tvm-ffi alone."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""One function over the dtypes and the widths of a template kernel: the first that fits."""
+"""One function over a template kernel's dtypes and vector widths: the first that fits."""
 
 from gpu import arch, no_launch
 

@@ -1,4 +1,4 @@
-"""TMA: boxes of a matrix into shared memory and out of it, by tensor maps made at each call."""
+"""TMA: boxes of a matrix into shared memory and back, by tensor maps made at each call."""
 
 from __future__ import annotations
 

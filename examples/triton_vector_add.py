@@ -1,4 +1,4 @@
-"""Triton: kernels compiled without a GPU, two specialisations in one function, no Triton to run."""
+"""Triton: kernels compiled without a GPU, two specializations in one function, no Triton to run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TVM: a cubin with TVM's table of its kernels, called as TVM's own functions, with no TVM."""
+"""TVM: a cubin with TVM's table of its kernels, called as TVM calls them, without TVM."""
 
 import json
 import tempfile
