@@ -133,6 +133,7 @@ class Launch(Record, checks=_CHECKS):
     """How an exported function launches a kernel.
 
     A figure is an int, or a str that is an expression over the arguments: ``"ceil_div(n, 256)"``.
+    The fields are, in order, the shape, the arguments, CUDA's attributes, when it fits, and where.
 
     Parameters
     ----------
@@ -150,12 +151,6 @@ class Launch(Record, checks=_CHECKS):
         tell, or to choose an overload. May add parameters that only expressions use.
     strided : str or sequence of str
         Tensors that need not be contiguous, beside those whose strides an expression reads.
-    multiple_of : mapping of str to int, optional
-        The integers, and the addresses of pointers, that the kernel assumes to be multiples of a
-        power of two: ``{"x": 16, "n": 16}``. Another argument is a ValueError, or in a `Dispatch`
-        leads to the next instance.
-    equal_to : mapping of str to int, optional
-        The integers that the kernel assumes to have one value: ``{"stride": 1}``.
     kernel : str, optional
         The kernel, if its name is not the function's: ``"fill<float>"``, ``"ns::add"``. If no
         kernel has that name, the one of an image that came ready whose name contains it:
@@ -185,9 +180,18 @@ class Launch(Record, checks=_CHECKS):
     when : str, optional
         A condition on the arguments, ``"n % 4 == 0 and x.data_ptr % 16 == 0"``. If it does not
         hold, a `Dispatch` tries its next instance; elsewhere the call is a ValueError.
+    multiple_of : mapping of str to int, optional
+        The integers, and the addresses of pointers, that the kernel assumes to be multiples of a
+        power of two: ``{"x": 16, "n": 16}``. Another argument is a ValueError, or in a `Dispatch`
+        leads to the next instance.
+    equal_to : mapping of str to int, optional
+        The integers that the kernel assumes to have one value: ``{"stride": 1}``.
     meta : mapping of str to int, float, bool, str or None, optional
         What a caller's grid function, ``mod.k[lambda meta: ...](...)``, finds in its mapping beside
         the arguments.
+    image : str, bytes, Cubin or pathlib.Path, optional
+        The image that has the kernel: the name of one in `embed_cubin`, or ``"kernels"`` for that
+        of the device sources; or an image, or its file, which is then embedded.
     stream : str or int, optional
         The handle of the ``CUstream`` to launch on, such as the name of an int64 or ``void*``
         parameter; 0 is CUDA's legacy default stream. ``k.on(stream)`` overrides it. Default: the
@@ -195,9 +199,6 @@ class Launch(Record, checks=_CHECKS):
     device : str or int, optional
         The ordinal of the device to launch on, which must be the tensors'. Default: the tensors'
         device, or the current one without tensors. The same for all launches of a function.
-    image : str, bytes, Cubin or pathlib.Path, optional
-        The image that has the kernel: the name of one in `embed_cubin`, or ``"kernels"`` for that
-        of the device sources; or an image, or its file, which is then embedded.
 
     Raises
     ------
@@ -212,7 +213,6 @@ class Launch(Record, checks=_CHECKS):
     params: str | None = None
     strided: Any = ()
     kernel: str | None = None
-    when: str | None = None
     cluster: Any = None
     preferred_cluster: Any = None
     cluster_scheduling_policy: Figure | None = None
@@ -223,10 +223,11 @@ class Launch(Record, checks=_CHECKS):
     priority: Figure | None = None
     mem_sync_domain: Figure | None = None
     attributes: Mapping[int, bytes] | None = None
-    image: Any = None
+    when: str | None = None
     multiple_of: Mapping[str, int] | None = None
     equal_to: Mapping[str, int] | None = None
     meta: Mapping[str, Any] | None = None
+    image: Any = None
     stream: Figure | None = None
     device: Figure | None = None
 
