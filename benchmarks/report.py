@@ -39,8 +39,7 @@ def section(about: Section, samples: Iterable[Sample]) -> dict[str, Any]:
 
 def markdown(report: Report) -> str:
     """Return a report as Markdown: a part for each section."""
-    parts = (part(report, section) for section in report["sections"].values())
-    return _places("\n\n".join(parts), once=True)
+    return "\n\n".join(part(report, section) for section in report["sections"].values())
 
 
 def part(report: Report, section: dict[str, Any]) -> str:
@@ -50,18 +49,6 @@ def part(report: Report, section: dict[str, Any]) -> str:
     for why, peers in section["left_out"].items():
         texts.append(f"Left out: {_escape('; '.join(peers))}: {_escape(why)}.")
     return "\n\n".join(texts)
-
-
-def _places(text: str, *, once: bool) -> str:
-    """Let each section say where and when it was measured, or `once` for those that follow."""
-    last = ""
-
-    def own(match: re.Match[str]) -> str:
-        nonlocal last
-        before, last = last, match[2] or last
-        return match[1] + ("" if once and last == before else last)
-
-    return re.sub(r"(?m)^(### .*\n\n)(\*.*\*\n\n)?", own, text)
 
 
 def summary(report: Report) -> str:
@@ -125,10 +112,9 @@ def updated(page: str, report: Report) -> str:
         raise ValueError(f"the page has no place {place_of(report)!r}; it has {there}")
     before, rest = page.split(begin)
     text, after = rest.split(end)
-    text = _places(text, once=False)
     for section in report["sections"].values():
         new = part(report, section)
         heading = rf"### {re.escape(section['title'])}\n.*?(?=\n### |\Z)"
         text, count = re.subn(heading, lambda _, new=new: new + "\n", text, flags=re.DOTALL)
         text = text if count else f"{text.rstrip()}\n\n{new}"
-    return f"{before}{begin}\n\n{_places(text.strip(), once=True)}\n\n{end}{after}"
+    return f"{before}{begin}\n\n{text.strip()}\n\n{end}{after}"
