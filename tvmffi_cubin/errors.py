@@ -18,6 +18,7 @@ __all__ = [
 ]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_PACKAGE = __file__.removesuffix("errors.py")
 
 
 class CubinError(RuntimeError):
@@ -108,9 +109,27 @@ def bare(function: _Function) -> _Function:
         try:
             return function(*args, **kwargs)
         except (CubinError, TypeError, ValueError) as error:
-            raise error.with_traceback(None) from error.__cause__
+            raise without_frames(error) from error.__cause__
 
     return call  # type: ignore[return-value]
+
+
+def without_frames(error: Exception) -> Exception:
+    """Return an error without its frames if a ``raise`` of this package is where it comes from.
+
+    Those of a mistake of ours, or in a callable of the user's, tell where it is.
+    """
+    from opcode import opmap
+
+    innermost = error.__traceback__
+    while innermost is not None and innermost.tb_next is not None:
+        innermost = innermost.tb_next
+    if innermost is not None:
+        code = innermost.tb_frame.f_code
+        is_raised = code.co_code[innermost.tb_lasti] == opmap["RAISE_VARARGS"]
+        if not (is_raised and code.co_filename.startswith(_PACKAGE)):
+            return error
+    return error.with_traceback(None)
 
 
 def shortened(output: str) -> str:

@@ -19,7 +19,7 @@ def test_the_machine_code_of_a_function_is_that_of_its_kernels():
     assert "EXIT ;" in mod.one.sass
     assert "_Z3twoPf" not in mod.one.sass
     with pytest.raises(
-        ValueError, match=r"one: no embedded image of it has PTX; .*\"compute_90\"\]"
+        AttributeError, match=r"one: no embedded image of it has PTX; .*\"compute_90\"\]"
     ):
         _ = mod.one.ptx
 

@@ -63,6 +63,12 @@ def test_an_error_shows_no_inner_frames(call, error):
     assert frames in (["call"], ["__post_init__"])
 
 
+def test_an_error_of_the_users_own_code_shows_where_it_is():
+    with pytest.raises(ValueError, match="invalid literal") as caught:
+        tc.load_inline("users", SAXPY, name_expressions=(str(int(x)) for x in "k"))
+    assert "<genexpr>" in [frame.name for frame in traceback.extract_tb(caught.tb)]
+
+
 def test_where_there_is_no_gpu_to_compile_for_the_error_stands_alone(monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", "/nonexistent/libcuda.so.1")
     with pytest.raises(tc.ToolchainError) as caught:

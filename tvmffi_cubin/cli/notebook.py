@@ -14,17 +14,17 @@ def load_ipython_extension(shell: Any) -> None:
 
     The cell is the source. Its first line has further arguments of `load_inline`, as Python writes
     them: ``%%cuda arch="sm_90a", functions={"k": tc.Launch(grid=1, block=32)}``. The module's
-    functions become names of the notebook. What is built is shown as a table of what the kernels
-    use; nothing, where the cache has it. An error shows the compiler's message alone, with lines
-    as the cell counts them.
+    functions become variables in the notebook. What is built is shown as a table of what the
+    kernels use; nothing, where the cache has it. An error shows the compiler's message alone, with
+    lines as the cell counts them.
     """
     shell.register_magic_function(lambda line, cell: _cuda(shell, line, cell), "cell", "cuda")
 
 
 def _cuda(shell: Any, line: str, cell: str) -> None:
     builds = cache_info().builds
+    options = eval(f"dict({line})", shell.user_ns)  # as the notebook's own code
     try:
-        options = eval(f"dict({line})", shell.user_ns)  # as the notebook's own code
         # The magic is the cell's first line.
         module = load_inline(options.pop("name", "cell"), f"\n{cell}", **options)
     except (CubinError, TypeError, ValueError) as error:

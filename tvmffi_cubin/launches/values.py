@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import KW_ONLY, FrozenInstanceError, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ..errors import without_frames
 from .expression import parse
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Record:
                 try:
                     self.__dict__[name] = check(f"{type(self).__name__}: {name}", value)
                 except (TypeError, ValueError) as error:
-                    raise error.with_traceback(None) from None
+                    raise without_frames(error) from error.__cause__
 
     def changed(self) -> dict[str, Any]:
         """Return the fields that are not as by default."""

@@ -112,14 +112,14 @@ class Function(tvm_ffi.Function):
 
     @property
     def ptx(self) -> str:
-        """The PTX of its embedded images; a ValueError if they have none."""
+        """The PTX of its embedded images; an AttributeError if they have none."""
         names = {image for image, _ in self._kernels}
         cubins = [image for name, image in self._module.cubins.items() if name in names]
         images = [x for cubin in cubins for x in (*cubin.members, cubin)]
         texts = [x.image.decode() for x in images if x.kind == "ptx"]
         if not texts:
-            remedy = 'build it with PTX beside the machine code, arch=["sm_90a", "compute_90"]'
-            raise ValueError(f"{self.name}: no embedded image of it has PTX; {remedy}")
+            remedy = 'build it from source with PTX, too: arch=["sm_90a", "compute_90"]'
+            raise AttributeError(f"{self.name}: no embedded image of it has PTX; {remedy}")
         return "\n\n".join(texts)
 
     @property
