@@ -55,7 +55,7 @@ class __attribute__((visibility("default"))) CubinKernel {
   /// Launches with typed arguments: `Launch(config, x_ptr, y_ptr, n)`.
   /// \param config Shape, dynamic shared memory, stream, attributes, device.
   /// \param args The kernel's arguments, each of its parameter's own type (a CUtensorMap, a
-  /// struct): the bytes are passed as they are, a 1 is no 1.0f.
+  /// struct): the bytes are passed as they are, a 1 is not a 1.0f.
   /// \throws TypeError Their number or sizes are not the image's. (Not checked before CUDA 12.4.)
   template <typename... Args>
   [[nodiscard]] Status Launch(const LaunchConfig& config, const Args&... args) {

@@ -196,9 +196,9 @@ def test_headers_are_searched_beside_a_file_first(here):
         (
             "notes.txt",
             ValueError,
-            r"notes.txt is not a source that can be built: known are .cu .cpp",
+            r"notes.txt cannot be built; supported suffixes: .cu .cpp",
         ),
-        ("ops.cuh", ValueError, r"ops.cuh is not a source that can be built"),
+        ("ops.cuh", ValueError, r"ops.cuh cannot be built"),
         ("latin.cu", ValueError, r"latin.cu:2: the byte 0xe9 is not UTF-8: convert"),
     ],
     ids=str,

@@ -23,7 +23,7 @@ TYPES = "*fp32, *fp32, i32, i32"
             "*fp32, *fp32, i32, i33",
             {},
             ValueError,
-            r"argument 'n': 'i33' is not one of Triton's types",
+            r"argument 'n': 'i33' is not one of Triton's types; supported: ",
         ),
         (TYPES + ", i32", {}, TypeError, "'BLOCK' is not given, as in constexprs="),
         (TYPES, {"num_warps": 3}, tc.CompileError, "num_warps must be a power of"),

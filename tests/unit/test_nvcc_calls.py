@@ -83,7 +83,7 @@ def test_where_there_is_none_the_error_says_what_to_do(monkeypatch):
         nvcc.locate()
     monkeypatch.setenv("TVMFFI_CUBIN_NVCC", "/bin/true")
     with pytest.raises(
-        ToolchainError, match="/bin/true does not tell its CUDA release; set TVMFFI_CUBIN"
+        ToolchainError, match="/bin/true does not report its CUDA release; set TVMFFI_CUBIN"
     ):
         nvcc.find_nvcc()
 

@@ -192,7 +192,7 @@ def verify(root: str) -> Iterator[tuple[str, str]]:
 class Listed(NamedTuple):
     """An entry as people see it; `built` and `used` are seconds since the epoch.
 
-    `name` is the module's, empty of what is no module's own; `file` is what the entry is for.
+    `name` is the module's, empty for what modules share; `file` is what the entry is for.
     """
 
     key: str

@@ -66,7 +66,7 @@ def _ask(path: Path) -> tuple[str, ...]:
     version = "".join(re.findall(r"release (\d+\.\d+)", said))
     if not version:
         raise ToolchainError(
-            f"{path} does not tell its CUDA release; set TVMFFI_CUBIN_NVCC to an nvcc"
+            f"{path} does not report its CUDA release; set TVMFFI_CUBIN_NVCC to an nvcc"
         )
     build = [x for x in said.splitlines() if x.startswith(("Cuda compilation", "Build "))]
     # It says where it finds everything without compiling anything.

@@ -54,7 +54,7 @@ def _kind(path: str) -> str:
         if suffix.lower() in suffixes:
             return kind
     known = " ".join(suffix for suffixes in _KINDS.values() for suffix in suffixes)
-    raise ValueError(f"{path} is not a source that can be built: known are {known}")
+    raise ValueError(f"{path} cannot be built; supported suffixes: {known}")
 
 
 def read_source(path: str, *, is_cuda: bool) -> Source:

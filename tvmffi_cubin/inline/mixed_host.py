@@ -129,7 +129,7 @@ def _flags(wanted: Build) -> tuple[str, ...]:
 def _key(wanted: Build, code: HostCode) -> str:
     request, tools, flags = wanted.request, wanted.tools, _flags(wanted)
     key = Key("host object").add("tools", tools.versions).add("machine", os.uname().machine)
-    # What moves it is no other text.
+    # Moved to other lines, it is the same text.
     has_lines = _LINES.search(" ".join((*tools.options, *flags)))
     key.add("unit", code.unit).add("text", code.text if has_lines else code.plain)
     key.add("command", tools.compiler.command).add("flags", host_unit.portable(flags, tools))

@@ -244,6 +244,6 @@ def kernel_type(type_: str) -> str:
     name = type_.removeprefix("*k" if const else "*")
     if name not in (POINTEES if is_pointer else SCALARS):
         raise ValueError(
-            f"{type_!r} is not one of Triton's types; there are {', '.join(SCALARS)}, *fp32"
+            f"{type_!r} is not one of Triton's types; supported: {', '.join(SCALARS)}, *fp32"
         )
     return f"{'const ' if const else ''}{POINTEES[name]}*" if is_pointer else SCALARS[name]

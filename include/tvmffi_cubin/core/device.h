@@ -38,7 +38,7 @@ class CaptureScope {
   bool entered_ = false;
 };
 
-// Primary contexts retained so far; unloading releases them, exit is no time to call.
+// Primary contexts retained so far; unloading releases them, it is too late to call at exit.
 inline CUcontext primary_contexts[kMaxDevices];
 
 // The primary context of a device, retained at first use.

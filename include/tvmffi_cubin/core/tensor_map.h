@@ -89,7 +89,7 @@ inline const char* DescribeMemory(const TensorMapOptions& options, const DLTenso
     const int64_t size = is_own ? options.global_dim[i] : tensor->shape[i];
     const int64_t stride = is_own || tensor->strides == nullptr ? compact : tensor->strides[i];
     int64_t bits = 0;
-    // What overflows, or is no whole bytes, is none that the driver takes.
+    // The driver refuses what overflows, or is not whole bytes.
     if (__builtin_mul_overflow(compact, size, &compact)) compact = INT64_MAX;
     if (__builtin_mul_overflow(stride, held, &bits) || bits % 8 != 0) bits = INT64_MAX - 7;
     out->shape[i] = size;

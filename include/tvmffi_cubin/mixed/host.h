@@ -40,7 +40,7 @@ namespace nvcuda::wmma {}
 
 // ---- Functions that nvcc gives host code beside the C library's ----
 
-// Not templates: arguments of two types are converted, and std's own are no rivals.
+// Not templates: arguments of two types are converted, and std's own do not compete.
 #define TVMFFI_CUBIN_MIN_MAX(T, A, B)                                                     \
   inline constexpr T min(A a, B b) {                                                      \
     return static_cast<T>(b) < static_cast<T>(a) ? static_cast<T>(b) : static_cast<T>(a); \
