@@ -119,12 +119,30 @@ USES = {
 }
 
 
+COMPLEX = "#include <complex>\nstruct Z { float a; std::complex<float> z; };\n"
 LAYOUTS = {
     **{name: BY_SIDE + use for name, use in USES.items()},
     "in CCCL's own way": f"""
 #include <complex>
 struct S {{ float a; std::complex<float> z; }};
 {USES["a value"]}""",
+    "a member's pointer": f"""{COMPLEX}
+struct S {{ Z* z; int n; }};
+{USES["a value"]}""",
+    "no type": f"""{COMPLEX}
+__global__ void k(void* x) {{ *static_cast<Z*>(x) = Z{{}}; }}
+int f() {{ return k<<<1, 1>>>(new Z), 0; }}""",
+    "a C structure in a namespace without a name": """
+namespace {
+typedef struct {
+#ifdef __CUDA_ARCH__
+  double a;
+#endif
+  int n;
+} S;
+__global__ void k(void* s) { static_cast<S*>(s)->n = 1; }
+}
+int f() { return k<<<1, 1>>>(new S), 0; }""",
     **{
         f"a parameter of the {side} alone": f"""
 #if{"n" * (side == "host")}def __CUDA_ARCH__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,10 +35,6 @@ _TUPLES = ("tuple", "apply", "ignore", "make_tuple", "tie")
 # Both sides mean the same types by int64_t and its like.
 _AS_HOST = ("-DTVMFFI_CUBIN_HOST_INTEGERS", "--device-int128")
 _LINES = re.compile(r"(?:^| )(?:-G|-g|--device-debug|-?-(?:generate-)?line-?info|-lineinfo)\b")
-# How the image is asked for layouts, and how its symbols tell them (mixed/device.h).
-_SPACE = "tvmffi_cubin_layout"
-_ASK = f"template __device__ char {_SPACE}::__told<{{}}, decltype({_SPACE}::_Layouts({{}}))>;\n"
-_TOLD = re.compile(rb"_ZN19tvmffi_cubin_layout6__toldILi(\d+)ENS_6_WordsIJ((?:Ly\d+E)*)E")
 
 
 def device_code(
@@ -50,12 +46,10 @@ def device_code(
     """Return the image of device code, a fatbin, compiling it where there is none.
 
     `own` is what each architecture has; `others` are linked with it, `names` are kernels and
-    variables that are wanted beside those of the request, which tell `layouts`.
+    variables that are wanted beside those of the request.
     """
     asked = tuple(dict.fromkeys((*wanted.request.name_expressions, *names)))
     wanted = wanted._replace(request=wanted.request._replace(name_expressions=asked))
-    questions = "".join(_ASK.format(*x) for x in enumerate(names))
-    own = {arch: x._replace(text=x.text + questions) for arch, x in own.items()}
     entry = wanted.cache.obtain(
         _key(wanted, own, others),
         partial(_compile, wanted, own, others),
@@ -63,15 +57,6 @@ def device_code(
     )
     device = _recorded(entry.so.read_bytes(), entry.facts["device"])
     return device, Inputs.of(entry, wanted.tools.roots)
-
-
-def layouts(image: Image, names: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
-    """Iterate over how an image lays out the kernels' parameters and variables of names.
-
-    Architectures that differ in it have one each.
-    """
-    for number, words in dict.fromkeys(x.groups() for x in _TOLD.finditer(image.cubin.image)):
-        yield names[int(number)], [*map(int, re.findall(rb"\d+", words))]
 
 
 def _key(wanted: Build, own: Mapping[str, Source], others: Sequence[Source]) -> str:

@@ -17,7 +17,7 @@ from ..host.steps import compilation
 from ..host.tools import native_cpu
 from ..sources import Source
 from ..sources.expansion import without_marks
-from ..sources.stubs import stubs
+from ..sources.stubs import layouts, questions, stubs
 from .headers import HeaderSearch
 from .mixed_text import HOST, mixed_prefix
 from .pipeline import Build
@@ -50,6 +50,7 @@ class HostCode(NamedTuple):
     headers: tuple[str, ...]  # further ones, as directives
     exports: tuple[tuple[str, str], ...]  # functions, and their docstrings
     variables: Sequence[str]  # device variables that it names
+    classes: Sequence[str]  # those whose layouts the object tells
     output: str  # of an object that is yet to be linked with others, its name
     sources: Mapping[str, str]  # what was cut, by the names that messages have
 
@@ -74,6 +75,7 @@ class HostCode(NamedTuple):
             f'#include "{_TEXT}"',
             *(f"TVMFFI_CUBIN_DEVICE_VARIABLE({name})" for name in self.variables),
             *host_unit.export_lines(self.exports),
+            questions(self.classes, self.classes),
         ]
         return "\n".join(lines) + "\n"
 
@@ -157,6 +159,7 @@ def _compile(wanted: Build, code: HostCode, folder: Path) -> Product:
     facts = {
         "name": request.name,
         "stubs": stubs(made),
+        "layouts": dict(layouts(made, code.classes)),
         "calls_driver": forwarders.calls_driver(made),
     }
     return tools.product(OBJECT, read, keep=(_UNIT, _TEXT), used=(_TEXT,), facts=facts)

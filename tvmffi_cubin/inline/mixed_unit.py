@@ -23,9 +23,9 @@ from ..sources.device_side import DeviceCut, needs_device_runtime
 from ..sources.expansion import Expansion
 from ..sources.facts import read
 from ..sources.host_side import HostCut
-from ..sources.stubs import Instance, named
+from ..sources.stubs import Instance, layouts, named, questions
 from .headers import HeaderSearch
-from .mixed_device import device_code, layouts
+from .mixed_device import device_code
 from .mixed_host import CUB, HostCode, host_object, runtime_object
 from .mixed_text import expand
 from .pipeline import Build
@@ -111,7 +111,7 @@ class UnitBuilder(NamedTuple):
 
         begun = None
         if foreseen := host.foreseen:  # both compilers work side by side
-            begun = Call(lambda _: self._device(cut(), foreseen))
+            begun = Call(lambda _: self._device(cut(), foreseen, host.classes))
         else:
             cuts = Later(cut)
         try:
@@ -125,14 +125,16 @@ class UnitBuilder(NamedTuple):
         if begun is not None and {*foreseen}.issuperset(names):
             names, made = foreseen, begun.result()
         elif begun is not None:
-            made = self._device(cut(), names)
+            made = self._device(cut(), names, host.classes)
         elif asked or self._has_device_code(cuts.result().values()):
-            made = self._device(cuts.result(), names)
+            made = self._device(cuts.result(), names, host.classes)
         name, images, symbols = self.unit.image, {}, {}
         inputs = [self._inputs(host_text, *texts.values()), Inputs.of(compiled, wanted.tools.roots)]
         if made is not None:
             image, of_device = made
-            _check_layouts(image, names, asked, len(bound))
+            of_host = {name: x.layouts for x, name in asked.items()} | compiled.facts["layouts"]
+            told = layouts(image.cubin.image, (*names, *host.classes))
+            _check_layouts(told, of_host, len(bound))
             lowered = image.cubin.lowered_names
             symbols = {x.stub: lowered[y] for x, y in asked.items() if y in lowered}
             images[name] = image
@@ -165,7 +167,9 @@ class UnitBuilder(NamedTuple):
             headers += _OF_MMA  # which is not for the host, and brings them
         output = self.wanted.request.output if self.wanted.request.is_object else ""
         shown = {x.name: x.text for x in self.unit.sources if x.path is None}
-        return HostCode(host.code, uses_ffi, tuple(headers), exports, host.variables, output, shown)
+        return HostCode(
+            host.code, uses_ffi, (*headers,), exports, host.variables, host.classes, output, shown
+        )
 
     def _exports(self, host: HostCut) -> tuple[tuple[str, str], ...]:
         """Return the functions that mixed sources export, with docstrings."""
@@ -190,12 +194,19 @@ class UnitBuilder(NamedTuple):
         is_whole = self.unit.is_alone and not is_linked
         return is_whole or any(cut.has_code for cut in cuts)
 
-    def _device(self, cuts: Mapping[str, DeviceCut], names: Sequence[str]) -> tuple[Image, Inputs]:
+    def _device(
+        self, cuts: Mapping[str, DeviceCut], names: Sequence[str], classes: Sequence[str]
+    ) -> tuple[Image, Inputs]:
         """Compile the device side; again without what it may have got by accident."""
         words = _WORD.findall(" ".join(names))
-        sides = {arch: cut.code(words) for arch, cut in cuts.items()}
+
+        def side(cut: DeviceCut) -> str:
+            code = cut.code(words, found)
+            return code + questions((*names, *classes), {*names, *cut.classes})
+
         found: set[tuple[str, int]] = set()
         errors: list[CompileError] = []
+        sides = {arch: side(cut) for arch, cut in cuts.items()}
         some = cuts[self.wanted.archs[0]]
         while True:
             try:
@@ -203,7 +214,7 @@ class UnitBuilder(NamedTuple):
             except CompileError as error:
                 errors.append(error)
                 found |= _places(error)
-                before, sides = sides, {x: cut.code(words, found) for x, cut in cuts.items()}
+                before, sides = sides, {arch: side(cut) for arch, cut in cuts.items()}
                 if sides == before or len(errors) == _TRIES:
                     # An error elsewhere is one of what was left out, which was no accident.
                     told = error if _places(error) <= _places(errors[0]) else errors[0]
@@ -257,19 +268,18 @@ def _with_device_runtime(request: Request) -> Request:
 
 
 def _check_layouts(
-    image: Image, names: Sequence[str], asked: Mapping[Instance, str], num_bound: int
+    told: Iterable[tuple[str, Sequence[int]]], host: Mapping[str, Sequence[int]], num_bound: int
 ) -> None:
     """Refuse what the device lays out otherwise than the host that hands it over."""
-    instances = {name: instance for instance, name in asked.items()}
-    for name, device in layouts(image, names):
-        if name not in instances:
+    for name, device in told:
+        if name not in host:
             continue  # the host has nothing of it
+        pointer = re.fullmatch(r"&(.*)|\((.*)\*\)nullptr", name)
         # Bound parameters are the device's alone.
-        own = device if name[0] == "&" else device[: len(device) - num_bound]
-        pairs = zip_longest(own, instances[name].layouts, fillvalue=0)
-        for number, (one, other) in enumerate(pairs, 1):
+        own = device if pointer else device[: len(device) - num_bound]
+        for number, (one, other) in enumerate(zip_longest(own, host[name], fillvalue=0), 1):
             pointees = {one & _POINTEE, other & _POINTEE} - {0}
             if one >> 40 != other >> 40 or len(pointees) > 1:
-                what = name[1:] if name[0] == "&" else f"parameter {number} of {name}"
+                what = pointer[1] or pointer[2] if pointer else f"parameter {number} of {name}"
                 text = f"{what} is laid out otherwise in device code than in host code"
                 raise with_hints(CompileError(text, log=text), [_LAYOUT])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import NamedTuple
 
 from .declarations import Item, read_items, top
@@ -71,6 +71,19 @@ class Text:
             if pending and id(item := pending.pop()) not in found:
                 found.add(id(item))
                 new = self.words(item, end_of) - seen
+        return found
+
+    def classes(self, kept: Container[int]) -> list[str]:
+        """Return null pointers to the classes of namespaces among items, as code writes them."""
+        found = []
+        for item in top(self.items):
+            is_whole = item.kind == "class" and item.body and not (item.templates or item.scope)
+            key = item.words & {"class", "struct", "union"} if id(item) in kept else ()
+            if is_whole and key and "enum" not in item.words:
+                if item.name in item.words:  # a function may have that name, too
+                    found.append(f"({key.pop()} {item.qualified}*)nullptr")
+                elif "typedef" in item.words:
+                    found.append(f"({item.qualified}*)nullptr")
         return found
 
     def edit_of(self, first: int, end: int, text: str = "") -> Edit:

@@ -364,6 +364,7 @@ class _Reader:
         while at < item.body[0] and not self._is_word(at, skipped):
             at += 1
         while at + 2 < item.body[0] and texts[at + 1] == "::":
+            item.scope = texts[at]
             at += 2
         if at < item.body[0] and texts[at] != "final":
             item.names = [texts[at]]

@@ -55,6 +55,11 @@ class DeviceCut:
         found = (x for x in top(self.text.items) if x.kind == "function" and self._is_host(x))
         return frozenset(x.name for x in found)
 
+    @property
+    def classes(self) -> list[str]:
+        """The `Text.classes` of the last `code`."""
+        return self.text.classes(self._kept)
+
     def code(self, names: Iterable[str] = (), without: Container[tuple[str, int]] = ()) -> str:
         """Return the text of the device side.
 
@@ -68,9 +73,10 @@ class DeviceCut:
         """
         text, self._without, self._hidden = self.text, without, set()
         self._kept = text.reached(self._roots, self._end, names)
+        self._kept -= {id(item) for item in top(text.items) if self._is_refused(item)}
         self._edits = [*self._templates()]
         for item in top(text.items):
-            if id(item) in self._kept and not (self._is_host(item) or self._is_refused(item)):
+            if id(item) in self._kept and not self._is_host(item):
                 self._keep(item)
             elif not self._is_used_namespace(item):
                 self._edits.append(text.edit_of(item.first, item.end))

@@ -26,6 +26,8 @@ class HostCut:
         By kernel: types of parameters that only device code has.
     variables : list of str
         The device variables that host code names, qualified.
+    classes : list of str
+        Its `Text.classes`.
     """
 
     def __init__(self, source: str, bound: Sequence[str] = ()) -> None:
@@ -68,6 +70,7 @@ class HostCut:
             else:
                 self._edits.append(text.edit_of(item.first, item.end))
         self._edits += self._bounds()
+        self.classes = text.classes(kept)
         for name, count in self.kernels.items():
             self.kernels[name] = max(count, len(self._types[name]))
         return applied(text.source, self._edits)

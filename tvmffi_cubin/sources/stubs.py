@@ -8,7 +8,7 @@ NVRTC, and layouts (``mixed/launch.h``, ``mixed/layout.h``).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ..kernels.demangle import demangle, split_list, take_apart
@@ -23,6 +23,10 @@ _SELF = re.compile(
     re.DOTALL,
 )
 _ADDRESS = re.compile(r"KernelStubIXadL_(Z\w*)EE(?=J(?:Ly\d+E)*EEE\Z)")
+# How an image or an object is asked for other layouts, and how its symbols tell them.
+_SPACE = "tvmffi_cubin_layout"
+_ASK = f"template __device__ char {_SPACE}::__told<{{}}, decltype({_SPACE}::_Layouts({{}}))>;\n"
+_TOLD = re.compile(rb"_ZN19tvmffi_cubin_layout6__toldILi(\d+)ENS_6_WordsIJ((?:Ly\d+E)*)E")
 _UNNAMED = "(anonymous namespace)::"
 # In template arguments: what only its own function, or nobody, can name.
 _NAMELESS = re.compile(r"\{lambda\(|'lambda|\{unnamed|'unnamed|\)(?:\s*(?:const|volatile|&&?))*::")
@@ -109,6 +113,20 @@ def _instance(stub: str) -> Instance:
             )
     params = None if name.params is None else tuple(map(named_outside, name.params))
     return Instance(stub, named_outside(name.display), params, layouts)
+
+
+def questions(names: Sequence[str], known: Container[str]) -> str:
+    """Return code that has `layouts` of the names that are known: kernels, or pointers."""
+    return "".join(_ASK.format(*x) for x in enumerate(names) if x[1] in known)
+
+
+def layouts(data: bytes, names: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
+    """Iterate over how compiled code lays out the kernels' parameters, or what is pointed at.
+
+    Architectures that differ in it have one each.
+    """
+    for number, words in dict.fromkeys(x.groups() for x in _TOLD.finditer(data)):
+        yield names[int(number)], [*map(int, re.findall(rb"\d+", words))]
 
 
 def named_outside(text: str) -> str:

@@ -30,18 +30,10 @@ extern "C" __device__ void __assert_fail(const char*, const char*, unsigned, con
 template <int>
 struct tvmffi_cubin_host_only;
 
-// What the device side asks for tells in its symbol how a kernel's parameters, or a variable, are
-// laid out; the host's tell the same by `KernelStub`.
 namespace tvmffi_cubin_layout {
-template <_Word...>
-struct _Words;
-template <typename... _Params>
-_Words<_Of<_Params>()...> _Layouts(void (*)(_Params...));
-template <typename _Tp>
-_Words<_Of<_Tp>()> _Layouts(_Tp*);
 template <int __number, typename>
 __device__ char __told;
-}  // namespace tvmffi_cubin_layout
+}
 
 // Of headers that no device code has asked for.
 namespace std {}

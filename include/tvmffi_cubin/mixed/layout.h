@@ -34,4 +34,13 @@ constexpr _Word _Of() {
          (_Innermost<_Tp>::__word & 0xffffffffffull);
 }
 
+// The symbol of an instance of `__told`, which either side has, tells how a kernel's parameters, or
+// what is at an address, are laid out.
+template <_Word...>
+struct _Words;
+template <typename... _Params>
+_Words<_Of<_Params>()...> _Layouts(void (*)(_Params...));
+template <typename _Tp>
+_Words<_Of<_Tp>()> _Layouts(_Tp*);
+
 }  // namespace tvmffi_cubin_layout

@@ -33,6 +33,11 @@ TVMFFI_CUBIN_END
   __attribute__((init_priority(102))) static Registration registration(UnitTable()); \
   TVMFFI_CUBIN_END
 
+namespace tvmffi_cubin_layout {
+template <int __number, typename>
+__attribute__((visibility("hidden"))) char __told;
+}
+
 // Enters a device variable of the unit.
 #define TVMFFI_CUBIN_DEVICE_VARIABLE(name) \
   template struct ::tvmffi_cubin::DeviceVariable<&name, tvmffi_cubin_layout::_Of<decltype(name)>()>;
