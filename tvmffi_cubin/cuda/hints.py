@@ -9,6 +9,9 @@ from ..errors import shortened
 from .arch import number_of
 from .libraries import Cuda
 
+NVCC = "compiler=\"nvcc\" (pip install 'tvmffi-cubin[nvcc]')"
+"""What has nvcc compile a source, and where nvcc comes from."""
+
 _HINTS = {
     # What NVRTC says of <<<...>>> in device code, and what it makes of it otherwise.
     "device-side kernel launch could not be processed|__cudaCDP2": (
@@ -17,9 +20,8 @@ _HINTS = {
     ),
     # Of what NVRTC says of headers for the host.
     r"/(?:cub|thrust)/.*(?:a __host__ function is not allowed|cannot open source file)": (
-        "the device-wide algorithms of CUB and Thrust are host code, which nvcc compiles "
-        '(compiler="nvcc"); a kernel includes those of a block or a warp, such as '
-        "<cub/block/block_scan.cuh>"
+        f"the device-wide algorithms of CUB and Thrust are host code: pass {NVCC}; a kernel "
+        "includes those of a block or a warp, such as <cub/block/block_scan.cuh>"
     ),
     r"unsupported (?:GNU|clang) version|unsupported.*host compiler": (
         "nvcc does not support this host compiler: set CXX to an older one, or try this one, "

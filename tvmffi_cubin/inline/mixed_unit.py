@@ -9,6 +9,7 @@ from functools import partial
 from itertools import zip_longest
 from typing import NamedTuple
 
+from ..cuda.hints import NVCC
 from ..cuda.program import Call
 from ..device.image import Image
 from ..device.units import of_names, with_hints
@@ -31,12 +32,12 @@ from .mixed_text import expand
 from .pipeline import Build
 from .request import Request
 
-_NVCC = 'nvcc takes some code that NVRTC refuses: if it takes this, compiler="nvcc" builds it'
+_NVCC = f"nvcc takes some code that NVRTC refuses: if it takes this, {NVCC} builds it"
 _OF_MMA = ("#include <cuda_fp16.h>", "#include <cuda_bf16.h>")
 _OF_FFI = re.compile(r"^(?!#line ).*(?:\btvm|TVM|\bk?DL[A-Z])", re.MULTILINE)
 _NO_CODE = (
     "{} has no device code: define it as a __device__ function, in a header if several files call "
-    "it; or link device code with compiler=\"nvcc\" and extra_cuda_cflags=['-rdc=true']"
+    f"it; or link device code with extra_cuda_cflags=['-rdc=true'] and {NVCC}"
 )
 _LAYOUT = "it has a member under #ifdef __CUDA_ARCH__, or one of a type of the C++ library"
 _UNRESOLVED = re.compile(r"Unresolved extern \w+ '(\w+)'")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from ..cuda.hints import NVCC
 from .cut import Edit, Text, applied
 from .declarations import Item, top
 from .parameters import Parameter, parameters
@@ -61,7 +62,7 @@ class HostCut:
                 file, line = text.tokens.line(item.first)
                 raise ValueError(
                     f"{file}:{line}: {item.name} is a __managed__ variable\n"
-                    'Only nvcc compiles that: pass compiler="nvcc"'
+                    f"Only nvcc compiles that: pass {NVCC}"
                 )
         kept = text.reached(filter(self._is_root, top(text.items)), self._end)
         for item in top(text.items):

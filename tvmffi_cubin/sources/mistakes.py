@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ..cuda.hints import NVCC
+
 _TORCH = (
     "Sources written for torch are not taken: take tvm::ffi::TensorView arguments instead of "
     "torch::Tensor, include <tvm/ffi/container/tensor.h>, and leave out PYBIND11_MODULE or "
@@ -32,8 +34,7 @@ _REMEDIES = {
     ),
     r"(?m)^[^\n:]*/(?:thrust|cub|cutlass|cute)/[^\n:]*:[\d:]+ (?:fatal )?error:"
     r"|error: [^\n]*\b(?:thrust|cub|cutlass|cute|nvcuda|cooperative_groups)\b": (
-        "only nvcc compiles the algorithms of Thrust, CUB and CUTLASS for the whole device: "
-        'compiler="nvcc"'
+        f"only nvcc compiles the algorithms of Thrust, CUB and CUTLASS for the whole device: {NVCC}"
     ),
 }
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from ..cuda.hints import NVCC
 from ..kernels.demangle import demangle, split_list, take_apart
 from ..kernels.elf import Elf
 
@@ -95,7 +96,7 @@ def _instance(stub: str) -> Instance:
     if match is None:
         raise ValueError(
             f"the kernel of the stub {stub} has a name that the C++ runtime's demangler cannot "
-            'read: give it C linkage, or compile with compiler="nvcc"'
+            f"read: give it C linkage, or pass {NVCC}"
         )
     layouts = tuple(int(word[:-3]) for word in match["layouts"].split(", ")[1:])
     kernel = match["name"].strip().replace(_UNNAMED, "").removeprefix("&")
@@ -109,7 +110,7 @@ def _instance(stub: str) -> Instance:
             raise ValueError(
                 f"kernel {name.qualified!r} is launched for {argument}, a type that device code "
                 "has no name for: define it with a name outside of functions (a lambda as a struct "
-                'with operator()), or compile with compiler="nvcc"'
+                f"with operator()), or pass {NVCC}"
             )
     params = None if name.params is None else tuple(map(named_outside, name.params))
     return Instance(stub, named_outside(name.display), params, layouts)
