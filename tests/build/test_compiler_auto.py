@@ -97,6 +97,15 @@ def test_a_program_is_said_to_export_nothing(fake, here):
     assert fake.commands() == []
 
 
+def test_a_program_that_nvrtc_refuses_nvcc_builds_as_an_object(fake, here):
+    write("program.cu", OF_NVCC.replace("run", "main"))
+    with pytest.raises(tc.BuildError, match="cudaOfTheFake"):
+        tc.build("program", sources="program.cu", output="program.o", arch="sm_90")
+    built = tc.build("program", sources="program.cu", output="program.o", **OPTIONS)
+    assert Path(built).name == "program.o"
+    assert len(fake.commands()) == 1
+
+
 def test_nvcc_builds_a_managed_variable(caplog):
     try:
         nvcc.find_nvcc()
