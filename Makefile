@@ -40,7 +40,7 @@ test: lint docs $(VENV)/.installed-triton $(VENV)/.installed-cuda
 	  echo "make: device headers and mixed sources with NVIDIA's wheels of CUDA $$wheels"; \
 	  PYTHONPATH=$(abspath $(VENV))/cuda-$$wheels TVMFFI_CUBIN_CUDA=$${wheels%.*} \
 	    $(bin)/python -m pytest --quiet $(WORKERS) --dist=load \
-	    tests/build/test_nvrtc_headers.py tests/build/test_mixed_agreement.py || exit 1; \
+	    tests/build/test_nvrtc_headers.py tests/build/test_mixed_a*.py || exit 1; \
 	done
 
 lint: $(VENV)/.installed-test

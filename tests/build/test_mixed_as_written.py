@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 import tvmffi_cubin as tc
+from tvmffi_cubin.cuda.libraries import find_cuda
+from tvmffi_cubin.host.forwarders import _shared
 
 SOURCES = {
     "a tensor map": """
@@ -16,7 +18,7 @@ __global__ void k(const __grid_constant__ CUtensorMap map, const __grid_constant
 void run() { k<<<1, 1>>>(CUtensorMap(), Maps()); }
 """,
     "types that the headers of CUDA's libraries name": """
-#if CUDART_VERSION >= 13000
+#if CUDART_VERSION >= 13010
 __global__ void k(cudaEmulationMantissaControl* x, cudaEmulationSpecialValuesSupport y) {}
 void run() { k<<<1, 1>>>(nullptr, cudaEmulationSpecialValuesSupport()); }
 #else
@@ -101,6 +103,66 @@ struct Divisor {
 __global__ void k(int* x, Divisor divisor) { *x /= divisor.by; }
 void run() { k<<<1, 1>>>(nullptr, Divisor(3)); }
 """,
+    "memory that a graph allocates": """
+__global__ void k(float* x) { *x = 1; }
+void run() {
+  cudaGraph_t graph;
+  cudaGraphCreate(&graph, 0);
+  cudaMemAllocNodeParams params = {};
+  cudaGraphNode_t nodes[2];
+  cudaGraphAddMemAllocNode(&nodes[0], graph, nullptr, 0, &params);
+  cudaGraphAddMemFreeNode(&nodes[1], graph, nodes, 1, params.dptr);
+  k<<<1, 1>>>(static_cast<float*>(params.dptr));
+}
+""",
+    "tensor cores": """
+#if CUDART_VERSION >= 13000  // whose wheels have all of mma.h
+#include <mma.h>
+using namespace nvcuda;
+__global__ void k(const half* x, float* y) {
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a;
+  wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> b;
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> c;
+  wmma::fill_fragment(c, 0.0f);
+  wmma::load_matrix_sync(a, x, 16);
+  wmma::load_matrix_sync(b, x, 16);
+  wmma::mma_sync(c, a, b, c);
+  wmma::store_matrix_sync(y, c, 16, wmma::mem_row_major);
+}
+void run() { k<<<1, 32>>>(nullptr, nullptr); }
+#else
+__global__ void k() {}
+void run() { k<<<1, 32>>>(); }
+#endif
+""",
+    "groups by a predicate": """
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+__global__ void k(int* x) {
+  auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+  auto group = cg::binary_partition(warp, threadIdx.x % 3 == 0);
+  x[threadIdx.x] = group.size();
+}
+void run() { k<<<1, 32>>>(nullptr); }
+""",
+    "files, exceptions, and what the compiler says of consteval": """
+#include <exception>
+#include <fstream>
+#ifdef __cpp_consteval
+consteval int one() { return 1; }
+#else
+constexpr int one() { return 1; }
+#endif
+struct Failed : std::exception {
+  const char* what() const noexcept override { return "failed"; }
+};
+__global__ void k(int* x) { *x = one(); }
+void run() {
+  std::ofstream file("/dev/null");
+  if (!(file << one())) throw Failed();
+  k<<<1, 1>>>(nullptr);
+}
+""",
     "members called as their types are": """
 using Element = float;
 struct Params { using Element = Element; Element* x; };
@@ -111,6 +173,26 @@ void run() { k<<<1, 1>>>(Params()); }
 
 
 @pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES.keys())
-def test_a_source_as_people_write_it_is_built(source):
+def test_a_source_as_people_write_it_is_built(source, monkeypatch):
+    monkeypatch.delenv("TVMFFI_CUBIN_CUDART")
     path = tc.build_inline("written", source, functions=["run"], arch="sm_90")
     assert Path(path).is_file()
+
+
+def test_cudas_own_runtime_is_linked_and_called(monkeypatch, caplog):
+    monkeypatch.delenv("TVMFFI_CUBIN_CUDART")
+    _shared.cache_clear()
+    source = """
+__global__ void k() {}
+int run(bool launches) {
+  int version = 0;
+  if (launches) k<<<1, 1>>>();
+  return cudaRuntimeGetVersion(&version) == cudaSuccess ? version : 0;
+}"""
+    for name in ("one", "two"):
+        mod = tc.load_inline(name, source, functions=["run"], arch="sm_90")
+        assert mod.run(False) // 1000 == find_cuda().major
+    # The oldest wheels have no other.
+    has_static = find_cuda().require("cudart").with_name("libcudart_static.a").exists()
+    said = [x for x in caplog.messages if "no libcudart_static.a" in x]
+    assert len(said) == (0 if has_static else 1)

@@ -8,9 +8,11 @@ of the wrapper's object before the link, and the unit compiles beside the wrappe
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from .. import config
@@ -83,15 +85,27 @@ def runtime_to_link(cudart: Path) -> Path:
     if given := config.get("TVMFFI_CUBIN_CUDART"):
         return Path(given).absolute()
     static = cudart.with_name(_STATIC)
-    return static if static.exists() else cudart
+    return static if static.exists() else _shared(cudart)
+
+
+@cache
+def _shared(cudart: Path) -> Path:
+    logging.getLogger("tvmffi_cubin").warning(
+        "there is no %s beside %s: modules are linked with the latter, and load where it is; newer "
+        "wheels of NVIDIA's have both",
+        _STATIC,
+        cudart,
+    )
+    return cudart
 
 
 def cudart_flags(cudart: Path) -> tuple[str, ...]:
     """Return the linker flags of host code that may call a CUDA runtime."""
     if cudart.suffix == ".a":
         return (str(cudart), f"-Wl,--exclude-libs,{cudart.name}", *_OF_STATIC)
-    # Loading a module finds it by itself, so that no folder of this machine is in one.
-    return ("-Wl,--as-needed", str(cudart), "-Wl,--no-as-needed")
+    # Whoever names another has it found at run time, too.
+    place = () if config.get("TVMFFI_CUBIN_CUDART") else library_flags([str(cudart)])
+    return (*place, "-Wl,--as-needed", str(cudart), "-Wl,--no-as-needed")
 
 
 def library_flags(paths: Sequence[str]) -> tuple[str, ...]:
