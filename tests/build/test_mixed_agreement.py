@@ -199,6 +199,14 @@ def test_one_that_device_code_cannot_declare_is_an_error_only_where_it_is_asked_
         tc.build_inline("branch", text + BRANCH, functions=["f"], arch="sm_90a")
 
 
+def test_one_in_a_template_warns_of_nothing(caplog):
+    member = "std::string name() const { return {}; }"
+    text = f"#include <string>\ntemplate <class T> struct H {{ T x; {member} }};\n"
+    source = text + KERNEL.format("H<int> h", "H<int>{}")
+    tc.build_inline("template", source, functions=["f"], arch="sm_90a")
+    assert caplog.messages == []
+
+
 def test_a_call_of_a_host_function_is_told_by_its_name():
     text = "struct H { int x; int name() const { return x; } };"
     use = KERNEL.format("H h, int* x", "H{}, nullptr").replace("{}\n", "{ *x = h.name(); }\n")

@@ -10,6 +10,7 @@ from header_kit import KERNEL, compile_it, includes
 from tvmffi_cubin import CompileError, nvrtc
 from tvmffi_cubin.cuda import libraries
 from tvmffi_cubin.host import tools
+from tvmffi_cubin.sources.device_side import _HOST_MEMBER
 
 FOLDER = nvrtc.shim_dir()
 SHIMS = sorted(x.name for x in FOLDER.iterdir() if x.is_file() and "integers.h" not in x.name)
@@ -49,18 +50,20 @@ def test_all_of_them_together_compile_in_either_order_without_a_warning(step, ca
 def test_their_own_names_are_reserved_so_that_no_macro_of_a_user_s_breaks_them():
     # Read and not compiled: NVRTC looks into a template only where it is used. What the host's
     # library names, itself reserved where it may, are the standard's own names.
-    no_code = re.compile(r'//.*|"[^"\n]*"|^#(?!define).*|^#define', re.MULTILINE)
+    no_code = re.compile(r'//.*|"[^"\n]*"|^#(?!define).*|^#define|^namespace.*', re.MULTILINE)
     text = "".join(f"#if __has_include(<{x}>)\n#include <{x}>\n#endif\n" for x in SHIMS)
     command = [*tools.find_host_compiler().command, "-std=c++20", "-E", "-P", "-dD", "-xc++"]
     host = subprocess.run([*command, "-"], input=text, capture_output=True, text=True, check=True)
     host = re.sub(r"^#define (\w+).*", r"\1", host.stdout, flags=re.MULTILINE)
     known = {*re.findall(r"\w\w+", no_code.sub("", host)), "alignas", "asm", "opaque"}
     known |= {x.removeprefix("is_") for x in known}
-    text = "\n".join(x.read_text() for x in FOLDER.rglob("*") if x.is_file())
+    mixed = [FOLDER.parent / "mixed" / name for name in ("device.h", "layout.h")]
+    text = "\n".join(x.read_text() for x in (*FOLDER.rglob("*"), *mixed) if x.is_file())
+    text += _HOST_MEMBER.format(owner="", name="")
     for parameters in re.findall(r"^#define \w+\((.*?)\)", text, re.MULTILINE):
         known |= {*re.findall(r"\w\w+", parameters)}
     # Those of CUDA and our macros; l and ll are pasted to a name, as is what has ## beside it.
-    others = r"ll?\b|CU|CCCL_|cuda|TVMFFI_CUBIN_"
+    others = r"ll?\b|CU|CCCL_|cuda|tvmffi_cubin_|TVMFFI_CUBIN_"
     words = re.findall(rf"(?<![\w#])(?!{others})[A-Za-z]\w*\b(?!##)", no_code.sub("", text))
     assert {*words} - known == set()
 

@@ -15,9 +15,9 @@ _STD_INTEGER = re.compile(r"\bstd\s*::\s*(?:size_t|ptrdiff_t|u?int(?:8|16|32|64)
 _OVERRIDING = {"override", "final"}
 # What stands for a member function of the host's whose declaration has types of the host's.
 _HOST_MEMBER = (
-    "template <typename... T> static auto {name}(...) {{ static_assert(sizeof...(T) == ~0u, "
-    '"tvmffi_cubin: {owner}::{name} is host code, and only host code has the types that it names");'
-    " }}"
+    "template <class... __tvmffi_cubin> static auto {name}(...) {{ "
+    'static_assert(sizeof...(__tvmffi_cubin) == ~0u, "tvmffi_cubin: {owner}::{name} is host code, '
+    'and only host code has the types that it names"); }}'
 )
 
 
