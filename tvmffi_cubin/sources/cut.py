@@ -58,8 +58,8 @@ class Text:
 
     def reached(
         self, roots: Iterable[Item], end_of: Callable[[Item], int], names: Iterable[str] = ()
-    ) -> set[int]:
-        """Return the identities of all items that roots and names lead to, by their `words`."""
+    ) -> tuple[set[int], set[str]]:
+        """Return the identities of all items that roots and names lead to, and their `words`."""
         found: set[int] = set()
         seen: set[str] = set()
         pending: list[Item] = [*roots]
@@ -71,7 +71,7 @@ class Text:
             if pending and id(item := pending.pop()) not in found:
                 found.add(id(item))
                 new = self.words(item, end_of) - seen
-        return found
+        return found, seen
 
     def classes(self, kept: Container[int]) -> list[str]:
         """Return null pointers to the classes of namespaces among items, as code writes them."""

@@ -72,7 +72,7 @@ class DeviceCut:
             there, since a name may have led to it by accident.
         """
         text, self._without, self._hidden = self.text, without, set()
-        self._kept = text.reached(self._roots, self._end, names)
+        self._kept, words = text.reached(self._roots, self._end, names)
         self._kept -= {id(item) for item in top(text.items) if self._is_refused(item)}
         self._edits = [*self._templates()]
         for item in top(text.items):
@@ -80,10 +80,10 @@ class DeviceCut:
                 self._keep(item)
             elif not self._is_used_namespace(item):
                 self._edits.append(text.edit_of(item.first, item.end))
-        code = applied(text.source, self._edits)
-        if not re.search(r"\bthrust\b(?!/)", code):  # most of its headers are for the host compiler
-            code = re.sub(r"(?m)^#include <thrust/.*>$", "", code)
-        return code
+        if "thrust" not in words:  # most of its headers are for the host compiler
+            found = (x for x in text.tokens.includes if x[1].startswith("#include <thrust/"))
+            self._edits += (Edit(start, end, "") for _, _, start, end in found)
+        return applied(text.source, self._edits)
 
     def _templates(self) -> Iterator[Edit]:
         """Iterate over edits that make ``x.f(y)`` of ``x.template f(y)``, which NVRTC refuses."""

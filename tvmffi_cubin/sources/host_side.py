@@ -64,7 +64,7 @@ class HostCut:
                     f"{file}:{line}: {item.name} is a __managed__ variable\n"
                     f"Only nvcc compiles that: pass {NVCC}"
                 )
-        kept = text.reached(filter(self._is_root, top(text.items)), self._end)
+        kept, _ = text.reached(filter(self._is_root, top(text.items)), self._end)
         for item in top(text.items):
             if id(item) in kept:
                 self._keep(item)

@@ -69,9 +69,11 @@ class Tokens:
     def __init__(self, source: str, found: Sequence[Token] | None = None) -> None:
         self.source = source
         self.marks: list[Token] = []
+        self.includes: list[Token] = []
         if found is None:  # a preprocessed text, whose marks of lines may stand anywhere
             pieces = lex(source)
             self.marks = [x for x in pieces if x[0] == "line" and x[1].startswith("#line")]
+            self.includes = [x for x in pieces if x[0] == "line" and x[1].startswith("#include")]
             found = [x for x in pieces if x[0] != "line"]
         # "word", "text" (a literal), "number", "sign" or "line" (of the preprocessor)
         self.kinds = [token[0] for token in found]

@@ -38,5 +38,6 @@ __device__ char __told;
 // Of headers that no device code has asked for.
 namespace std {}
 namespace cub {}
+namespace thrust {}
 namespace cooperative_groups {}
 namespace nvcuda::wmma {}
