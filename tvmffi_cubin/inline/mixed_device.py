@@ -31,7 +31,7 @@ _IMAGE = "tvmffi_cubin.device"
 # Our headers of the C++ library, 10 ms for NVRTC. Two more, of 10 ms, come for their names alone.
 _STD = ("float.h", "stdint.h", "algorithm", "array", "cstddef", "limits", "type_traits", "utility")
 _RANGES = ("begin", "end", "cbegin", "cend", "data", "empty", "size", "ssize")
-_TUPLES = ("tuple", "apply", "ignore", "make_tuple", "tie")
+_TUPLES = ("tuple", "apply", "make_tuple", "tie")
 # Both sides mean the same types by int64_t and its like.
 _AS_HOST = ("-DTVMFFI_CUBIN_HOST_INTEGERS", "--device-int128")
 _LINES = re.compile(r"(?:^| )(?:-G|-g|--device-debug|-?-(?:generate-)?line-?info|-lineinfo)\b")
