@@ -171,29 +171,6 @@ CLAIMS = {
         static_assert(summed() == 932);
         static_assert(three == three && !(three != three));
         """,
-    "range_access.h": """
-        struct Three {
-          int values[3] = {1, 2, 3};
-          constexpr const int* begin() const { return values; }
-          constexpr const int* end() const { return values + 3; }
-          constexpr const int* data() const { return values; }
-          constexpr int size() const { return 3; }
-          constexpr bool empty() const { return false; }
-        };
-        constexpr Three three;
-        constexpr int kept[] = {7, 8};
-        static_assert(std::size(kept) == 2 && std::size(three) == 3 && !std::empty(three));
-        static_assert(*std::data(kept) == 7 && std::data(three)[1] == 2 && !std::empty(kept));
-        static_assert(*std::begin(kept) == 7 && std::end(three) - std::begin(three) == 3);
-        static_assert(*(std::cend(kept) - 1) == 8 && *std::cbegin(three) == 1);
-        constexpr int filled() {
-          int values[3] = {};
-          for (auto* at = std::begin(values); at != std::end(values); ++at) *at = 2;
-          std::data(values)[1] = 5;
-          return values[0] + values[1] + values[2];
-        }
-        static_assert(filled() == 9);
-        """,
     "algorithm": """
         static_assert(std::min(1, 2) == 1 && std::max(1, 2) == 2 && std::clamp(5, 1, 3) == 3);
         struct Greater { constexpr bool operator()(int a, int b) const { return a > b; } };

@@ -145,6 +145,18 @@ __global__ void k(int* x) {
 }
 void run() { k<<<1, 32>>>(nullptr); }
 """,
+    "what tells the ends and the size of an array": """
+#include <array>
+#include <iterator>
+__constant__ float weights[5];
+__global__ void k(float* x) {
+  std::array<float, 3> own = {1, 2, 3};
+  for (auto at = std::begin(own); at != std::end(own); ++at) *x += *at;
+  for (float weight : weights) *x += weight;
+  *x += std::size(own) + std::size(weights) + *std::data(own) + std::empty(weights);
+}
+void run() { k<<<1, 1>>>(nullptr); }
+""",
     "files, exceptions, and what the compiler says of consteval": """
 #include <exception>
 #include <fstream>

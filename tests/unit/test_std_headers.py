@@ -23,8 +23,7 @@ OWN = {"float.h", "stdint.h", "algorithm", "array", "cstddef", "limits", "type_t
     ("text", "headers"),
     [
         ("std::sqrt(x); std::size_t n; int64_t m; std::string s; INFINITY;", []),
-        ("int n = std::size(x); auto p = std::begin(x), q = std::data(x);", ["range_access.h"]),
-        ("auto p = std::begin(x); auto q = std::next(p);", ["iterator"]),
+        ("int n = std::size(x); auto p = std::begin(x), q = std::data(x);", ["iterator"]),
         ("std::optional<int> x; std::plus<int> y; std::span<int> z;", ["functional", "optional"]),
         ("#include <cuda/std/optional>\nstd::optional<int> x;", []),
         # Templates by name alone: with all of CCCL's in std, what ours have would be ambiguous.

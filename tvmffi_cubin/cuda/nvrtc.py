@@ -39,8 +39,8 @@ BY_CCCL = {
     "functional": "bit_and bit_or bit_xor divides equal_to greater greater_equal identity less "
     "less_equal logical_and logical_not logical_or minus modulus multiplies negate not_equal_to "
     "plus reference_wrapper",
-    "iterator": "advance crbegin crend distance make_reverse_iterator next prev rbegin rend "
-    "reverse_iterator",
+    "iterator": "advance begin cbegin cend crbegin crend data distance empty end "
+    "make_reverse_iterator next prev rbegin rend reverse_iterator size ssize",
     "mdspan": "dextents extents layout_left layout_right mdspan",
     "memory": "",
     "numeric": "gcd lcm midpoint",

@@ -28,9 +28,8 @@ from .headers import HeaderSearch
 from .pipeline import Build
 
 _IMAGE = "tvmffi_cubin.device"
-# Our headers of the C++ library, 10 ms for NVRTC. Two more, of 10 ms, come for their names alone.
+# Our headers of the C++ library, 10 ms for NVRTC. One more, of 10 ms, comes for its names alone.
 _STD = ("float.h", "stdint.h", "algorithm", "array", "cstddef", "limits", "type_traits", "utility")
-_RANGES = ("begin", "end", "cbegin", "cend", "data", "empty", "size", "ssize")
 _TUPLES = ("tuple", "apply", "make_tuple", "tie")
 # Both sides mean the same types by int64_t and its like.
 _AS_HOST = ("-DTVMFFI_CUBIN_HOST_INTEGERS", "--device-int128")
@@ -117,9 +116,6 @@ def std_headers(text: str, folders: Sequence[str]) -> list[str]:
     found = {x for x, names in nvrtc.BY_CCCL.items() if not used.isdisjoint(names.split())}
     paths = {x: [f"{folder}/cuda/std/{x}" for folder in folders] for x in found - included}
     found = {x for x in paths if any(map(os.path.isfile, paths[x]))}
-    # What stands for CCCL's <iterator> has functions that are named as variables often are.
-    if "iterator" not in found | included and not used.isdisjoint(_RANGES):
-        own.append("range_access.h")
     return [*_STD, *own, *sorted(found)]
 
 
