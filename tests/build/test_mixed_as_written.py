@@ -157,6 +157,15 @@ __global__ void k(float* x) {
 }
 void run() { k<<<1, 1>>>(nullptr); }
 """,
+    "functions as template arguments": """
+__device__ float relu(float x) { return x > 0 ? x : 0; }
+template <int N> __device__ float times(float x) { return N * x; }
+template <float (*F)(float)> __global__ void map(float* x) { *x = F(*x); }
+void run() {
+  map<relu><<<1, 1>>>(nullptr);
+  map<times<3>><<<1, 1>>>(nullptr);
+}
+""",
     "files, exceptions, and what the compiler says of consteval": """
 #include <exception>
 #include <fstream>

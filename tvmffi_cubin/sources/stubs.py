@@ -32,9 +32,6 @@ _UNNAMED = "(anonymous namespace)::"
 # In template arguments: what only its own function, or nobody, can name.
 _NAMELESS = re.compile(r"\{lambda\(|'lambda|\{unnamed|'unnamed|\)(?:\s*(?:const|volatile|&&?))*::")
 
-# What follows the parameters of a member function.
-_OF_MEMBER = re.compile(r"\)(?:\s*(?:const|volatile|&&?))+\Z")
-
 
 class Instance(NamedTuple):
     """A kernel that host code has a stub of, or a device variable that it names."""
@@ -145,5 +142,5 @@ def _functions(text: str) -> str:
     while depth and end < len(text):
         depth += {"(": 1, ")": -1}.get(text[end], 0)
         end += 1
-    name = take_apart(_OF_MEMBER.sub(")", text[inner : end - 1]))
+    name = take_apart(text[inner : end - 1])
     return f"{text[:at]}&{_functions(name.display)}{_functions(text[end:])}"
