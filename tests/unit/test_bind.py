@@ -1,9 +1,14 @@
 """Launches bound to kernels: what the function takes, what is said of it, what is refused."""
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from kernel_refs import facts, kernel_ref, launched, taken
 
 from tvmffi_cubin import Launch, TensorMap
+from tvmffi_cubin.functions.assembly import quoted
 from tvmffi_cubin.functions.exports import bind
 from tvmffi_cubin.functions.plan import Plan
 from tvmffi_cubin.kernels.types import Param, sized_type
@@ -228,3 +233,38 @@ def test_an_instance_says_what_tells_it_from_others():
         kernel,
         "a + b(int n) when (n > 0 or n < -9) and (n != 7)",
     ]
+
+
+# The plan's text: what launches do with its tables, tests/build shows
+
+
+def text_of(machine):
+    plan = Plan({}, machine)
+    bind(plan, "saxpy", [launched(SAXPY)])
+    plan.close()
+    return plan.finished()
+
+
+@pytest.mark.parametrize(
+    ("machine", "code"),
+    [
+        ("x86_64", ["lea \\table(%rip),%rdi", "jmp \\entry"]),
+        ("aarch64", ["adrp x0,\\table", "add x0,x0,:lo12:\\table", "b \\entry"]),
+    ],
+)
+def test_a_stub_is_the_machine_s_code_and_the_text_is_the_same_everywhere(machine, code):
+    text = text_of(machine)
+    assert "\n    ".join(["__tvm_ffi_\\name:", *code, ".endm"]) in text
+    assert "stub saxpy,tvmffi_cubin_call,.Lfunctions+0\n" in text
+    # Not @progbits: a comment begins with @ on some machines.
+    assert '.section .rodata,"a",%progbits' in text
+    assert text == text_of(machine)
+    assert not re.search(r'"/|/home|/tmp', text)
+
+
+@given(st.text())
+def test_any_text_survives_as_a_string(text):
+    literal = quoted(text)
+    assert re.fullmatch(r'"(?:[^"\\?]|\\[0-7]{3})*"', literal)
+    plain = re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), literal[1:-1])
+    assert plain.encode("latin-1") == text.encode()
