@@ -98,8 +98,7 @@ class CudaArray:
         tensor = self._lib.stub_dlpack(
             self._buffer, self._data, self._byte_offset, dtype, ndim, longs(*self.shape), strides
         )
-        delete = ctypes.cast(self._lib.stub_capsule_delete, ctypes.c_void_p)
-        return _new_capsule(tensor, b"dltensor", delete)
+        return _new_capsule(tensor, b"dltensor", None)
 
 
 def cuda_array(

@@ -84,13 +84,3 @@ STUB_EXPORT DLManagedTensor* stub_dlpack(StubBuffer* buffer, void* data, uint64_
                         .deleter = DeleteTensor};
   return &made->managed;
 }
-
-/* Python's own, from the process that has loaded this library; null where that is no Python. */
-extern int PyCapsule_IsValid(void* capsule, const char* name) __attribute__((weak));
-extern void* PyCapsule_GetPointer(void* capsule, const char* name) __attribute__((weak));
-
-/*! \brief A capsule's destructor: frees the tensor unless a consumer has renamed the capsule. */
-STUB_EXPORT void stub_capsule_delete(void* capsule) {
-  if (!PyCapsule_IsValid(capsule, "dltensor")) return;
-  DeleteTensor(PyCapsule_GetPointer(capsule, "dltensor"));
-}

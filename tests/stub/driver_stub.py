@@ -150,15 +150,6 @@ class DriverStub:
         self._callbacks.append(callback)
         self.lib.stub_set_kernel(name.encode(), callback)
 
-    @contextmanager
-    def unrecorded(self) -> Iterator[None]:
-        """Record nothing meanwhile, where a test makes very many calls."""
-        self.lib.stub_record(0)
-        try:
-            yield
-        finally:
-            self.lib.stub_record(1)
-
     # ---- What other users of the driver in the process do ----
 
     def call(self, function: str, *args: Any) -> None:

@@ -35,11 +35,6 @@ CUresult CUDAAPI cuEventRecord(CUevent event, CUstream handle) {
   return StubLeave(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuEventRecordWithFlags(CUevent event, CUstream handle, unsigned int flags) {
-  if (flags > CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
-  return cuEventRecord(event, handle);
-}
-
 CUresult CUDAAPI cuEventSynchronize(CUevent event) {
   STUB_ENTER(STUB_INITIALIZED, "'event':%zu", (size_t)event);
   return StubLeave(event != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE);

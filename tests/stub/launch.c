@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch_check.h"
+#include "stub.h"
 
 typedef void (*StubKernelFn)(const char* launch);
 
@@ -79,24 +79,22 @@ static void LogConfig(const CUlaunchConfig* config) {
   StubLogMore("]");
 }
 
-/* Where the work goes: a CUkernel follows the stream, a CUfunction stays in its own context. */
+/* Where the work goes: a kernel follows the stream. */
 static CUresult Resolve(const CUlaunchConfig* config, CUfunction handle, Target* target) {
-  StubFunction* function = NULL;
   StubStream* stream = NULL;
   StubContext* context = NULL;
-  StubKernel* kernel = StubFindKernel(handle, &function);
+  StubKernel* kernel = StubFindKernel(handle);
   if (kernel == NULL) return CUDA_ERROR_INVALID_HANDLE;
   StubLogMore(",'kernel':'%s'", StubQuote(kernel->name));
   CUresult result = StubStreamContext(config->hStream, &context, &stream);
   if (result != CUDA_SUCCESS) return result;
-  if (function != NULL && function->context != context) return CUDA_ERROR_INVALID_HANDLE;
   if (stream != NULL && stream->capturing && stream->invalidated) {
     return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   }
   target->stream = stream;
   target->device = context->device;
-  target->settings = function ? &function->settings : &kernel->settings[context->device];
-  StubLogMore(",'launched_on':%d,'handle':'%s'", context->device, function ? "function" : "kernel");
+  target->settings = &kernel->settings[context->device];
+  StubLogMore(",'launched_on':%d", context->device);
   const StubImage* image = NULL;
   result = StubKernelOn(kernel, context->device, &target->info, &image);
   if (result != CUDA_SUCCESS) return result;
@@ -142,17 +140,4 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction kernel, unsigned int grid_x, unsigned
   CUlaunchConfig config = {grid_x,  grid_y, grid_z, block_x, block_y,
                            block_z, smem,   stream, NULL,    0};
   return Launch(&config, kernel, params, extra);
-}
-
-CUresult CUDAAPI cuLaunchCooperativeKernel(CUfunction kernel, unsigned int grid_x,
-                                           unsigned int grid_y, unsigned int grid_z,
-                                           unsigned int block_x, unsigned int block_y,
-                                           unsigned int block_z, unsigned int smem, CUstream stream,
-                                           void** params) {
-  STUB_ENTER(STUB_INITIALIZED);
-  CUlaunchAttribute cooperative = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
-                                   .value = {.cooperative = 1}};
-  CUlaunchConfig config = {grid_x,  grid_y, grid_z, block_x,      block_y,
-                           block_z, smem,   stream, &cooperative, 1};
-  return Launch(&config, kernel, params, NULL);
 }

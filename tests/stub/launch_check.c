@@ -5,7 +5,7 @@
  * Each answer is what driver 580 gave on an H200, except those of a cluster on a device without
  * clusters, which could not be tried.
  */
-#include "launch_check.h"
+#include "stub.h"
 
 static CUresult CheckShape(const CUlaunchConfig* config, const Target* target) {
   const unsigned int sizes[6] = {config->blockDimX, config->blockDimY, config->blockDimZ,

@@ -1,6 +1,6 @@
 /*!
  * \file library.c
- * \brief Images as CUlibrary, kernels as CUkernel and CUfunction.
+ * \brief Images as CUlibrary, kernels as CUkernel.
  *
  * As the real driver does under lazy loading, cuLibraryLoadData takes anything: what is wrong with
  * an image is answered when a kernel is asked for, and a capture of a stream allows it. What loads
@@ -18,16 +18,10 @@ StubLibrary* StubFindLibrary(CUlibrary handle) {
   return library;
 }
 
-StubKernel* StubFindKernel(const void* handle, StubFunction** function) {
-  if (function != NULL) *function = NULL;
+StubKernel* StubFindKernel(const void* handle) {
   for (StubLibrary* library = stub.libraries; library != NULL; library = library->next) {
     for (StubKernel* kernel = library->kernels; kernel != NULL; kernel = kernel->next) {
       if (handle == kernel) return kernel;
-      for (int i = 0; i < kMaxDevices && function != NULL; ++i) {
-        if (handle != &kernel->functions[i] || kernel->functions[i].kernel == NULL) continue;
-        *function = &kernel->functions[i];
-        return kernel;
-      }
     }
   }
   return NULL;
@@ -165,21 +159,5 @@ CUresult CUDAAPI cuLibraryEnumerateKernels(CUkernel* kernels, unsigned int count
   for (unsigned int i = 0; i < count && i < (unsigned int)image->kernel_count; ++i) {
     kernels[i] = MakeKernel(library, image->kernels[i].name);
   }
-  return StubLeave(CUDA_SUCCESS);
-}
-
-CUresult CUDAAPI cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
-  STUB_ENTER(STUB_INITIALIZED, "'kernel':%zu", (size_t)kernel);
-  STUB_REQUIRE(function != NULL, CUDA_ERROR_INVALID_VALUE);
-  STUB_REQUIRE(StubFindKernel(kernel, NULL) != NULL, CUDA_ERROR_INVALID_HANDLE);
-  StubContext* context = NULL;
-  STUB_TRY(StubActiveContext(&context));
-  const StubKernelInfo* info = NULL;
-  STUB_TRY(StubKernelOn(kernel, context->device, &info, NULL));
-  StubFunction* made = &kernel->functions[context - stub.contexts];
-  if (made->kernel == NULL) {
-    *made = (StubFunction){kernel, context, kernel->settings[context->device]};
-  }
-  *function = made;
   return StubLeave(CUDA_SUCCESS);
 }

@@ -14,7 +14,6 @@ static struct {
   char* text;
   size_t size, capacity;
   size_t record; /* where the open record begins */
-  bool paused;
 } calls;
 
 static void Append(const char* text, size_t size) {
@@ -39,7 +38,6 @@ static void AppendFormatted(const char* format, va_list args) {
 }
 
 void StubLogMore(const char* format, ...) {
-  if (calls.paused) return;
   va_list args;
   va_start(args, format);
   AppendFormatted(format, args);
@@ -47,7 +45,6 @@ void StubLogMore(const char* format, ...) {
 }
 
 void StubLogBegin(const char* function, const char* format, va_list args) {
-  if (calls.paused) return;
   calls.record = calls.size;
   if (calls.size > 0) Append(",\n", 2);
   const StubContext* context = StubCurrentContext();
@@ -57,7 +54,6 @@ void StubLogBegin(const char* function, const char* format, va_list args) {
 }
 
 void StubLogHex(const void* bytes, size_t size) {
-  if (calls.paused) return;
   const uint8_t* data = bytes;
   Append("\"", 1);
   for (size_t i = 0; i < size; ++i) {
@@ -71,7 +67,6 @@ void StubLogHex(const void* bytes, size_t size) {
 void StubLogEnd(CUresult result) { StubLogMore("},'result':%d}", (int)result); }
 
 char* StubLogCopyOpenRecord(void) {
-  if (calls.paused) return NULL;
   const char* start = calls.text + calls.record;
   if (*start == ',') start += 2;
   size_t size = (size_t)(calls.text + calls.size - start);
@@ -117,10 +112,3 @@ STUB_EXPORT char* stub_log(void) {
 }
 
 STUB_EXPORT void stub_free(void* text) { free(text); }
-
-/*! \brief Stops or resumes the recording, for tests that make very many calls. */
-STUB_EXPORT void stub_record(int enabled) {
-  pthread_mutex_lock(&stub.mutex);
-  calls.paused = enabled == 0;
-  pthread_mutex_unlock(&stub.mutex);
-}

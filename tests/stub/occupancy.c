@@ -47,18 +47,16 @@ CUresult CUDAAPI cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunc
   STUB_ENTER(STUB_INITIALIZED, "'function':%zu,'threads':%d,'dynamic_smem_bytes':%zu",
              (size_t)handle, threads, dynamic_smem);
   STUB_REQUIRE(blocks != NULL, CUDA_ERROR_INVALID_VALUE);
-  StubFunction* function = NULL;
-  StubKernel* kernel = StubFindKernel(handle, &function);
+  StubKernel* kernel = StubFindKernel(handle);
   STUB_REQUIRE(kernel != NULL, CUDA_ERROR_INVALID_HANDLE);
   StubContext* context = NULL;
   STUB_TRY(StubActiveContext(&context));
-  int device = function != NULL ? function->context->device : context->device;
+  int device = context->device;
   const StubKernelInfo* info = NULL;
   STUB_TRY(StubKernelOn(kernel, device, &info, NULL));
   *blocks = 0;
   STUB_REQUIRE(threads > 0, CUDA_ERROR_INVALID_VALUE);
-  const StubSettings* settings = function ? &function->settings : &kernel->settings[device];
-  *blocks = StubOccupancy(info, settings, device, threads, dynamic_smem);
+  *blocks = StubOccupancy(info, &kernel->settings[device], device, threads, dynamic_smem);
   return StubLeave(CUDA_SUCCESS);
 }
 
@@ -70,17 +68,16 @@ typedef struct {
 } Shape;
 
 static CUresult FindShape(const CUlaunchConfig* config, CUfunction handle, Shape* shape) {
-  StubFunction* function = NULL;
   StubStream* stream = NULL;
   StubContext* context = NULL;
-  StubKernel* kernel = StubFindKernel(handle, &function);
+  StubKernel* kernel = StubFindKernel(handle);
   if (config == NULL || handle == NULL) return CUDA_ERROR_INVALID_VALUE;
   if (kernel == NULL) return CUDA_ERROR_INVALID_HANDLE;
   CUresult result = StubStreamContext(config->hStream, &context, &stream);
   if (result != CUDA_SUCCESS) return result;
   shape->device = context->device;
   shape->threads = (int)(config->blockDimX * config->blockDimY * config->blockDimZ);
-  shape->settings = function ? &function->settings : &kernel->settings[context->device];
+  shape->settings = &kernel->settings[context->device];
   if (shape->threads <= 0) return CUDA_ERROR_INVALID_VALUE;
   if (config->gridDimX == 0 || config->gridDimY == 0 || config->gridDimZ == 0) {
     return CUDA_ERROR_INVALID_VALUE;

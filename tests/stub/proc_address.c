@@ -18,15 +18,14 @@
   V(cuThreadExchangeStreamCaptureMode, 10010) V(cuLibraryLoadData, 12000)                       \
   V(cuLibraryUnload, 12000) V(cuLibraryGetKernel, 12000) V(cuLibraryLoadFromFile, 12000)        \
   V(cuLibraryGetKernelCount, 12040) V(cuLibraryEnumerateKernels, 12040)                         \
-  V(cuKernelGetFunction, 12000) V(cuKernelGetAttribute, 12000) V(cuKernelSetAttribute, 12000)   \
+  V(cuKernelGetAttribute, 12000) V(cuKernelSetAttribute, 12000)                                 \
   V(cuKernelGetName, 12030) V(cuKernelGetParamInfo, 12040)                                      \
   V(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050)                                          \
   V(cuOccupancyMaxPotentialClusterSize, 11070) V(cuOccupancyMaxActiveClusters, 11070)           \
-  V(cuLaunchKernel, 4000) V(cuLaunchKernelEx, 11060) V(cuLaunchCooperativeKernel, 9000)         \
+  V(cuLaunchKernel, 4000) V(cuLaunchKernelEx, 11060)                                            \
   V(cuTensorMapEncodeTiled, 12000) V(cuTensorMapEncodeIm2col, 12000)                            \
   V(cuPointerGetAttribute, 4000) V(cuMemAlloc, 2000) V(cuMemFree, 2000)                         \
-  V(cuMemAllocAsync, 11020) V(cuMemFreeAsync, 11020) V(cuMemcpyAsync, 4000) V(cuMemcpy, 4000)   \
-  V(cuEventRecordWithFlags, 11010)
+  V(cuMemAllocAsync, 11020) V(cuMemFreeAsync, 11020) V(cuMemcpyAsync, 4000) V(cuMemcpy, 4000)
 /* clang-format on */
 
 typedef struct {
@@ -64,17 +63,4 @@ CUresult CUDAAPI cuGetProcAddress(const char* symbol, void** function, int versi
   *function = Find(symbol, version, &found);
   if (status != NULL) *status = found;
   return StubLeave(CUDA_SUCCESS);
-}
-
-/* The form of 11.3, under the name that cuda.h takes for the newer one. */
-STUB_EXPORT CUresult StubGetProcAddressV1(const char* symbol, void** function, int version,
-                                          cuuint64_t flags) __asm__("cuGetProcAddress");
-
-CUresult StubGetProcAddressV1(const char* symbol, void** function, int version, cuuint64_t flags) {
-  void* found = NULL;
-  CUresult result = cuGetProcAddress(symbol, &found, version, flags, NULL);
-  if (result != CUDA_SUCCESS) return result;
-  if (found == NULL) return CUDA_ERROR_NOT_FOUND;
-  *function = found;
-  return CUDA_SUCCESS;
 }

@@ -104,23 +104,15 @@ typedef struct CUlib_st StubLibrary;
 typedef struct StubGlobal StubGlobal;
 typedef struct CUkern_st StubKernel;
 
-/*! \brief What cuKernelSetAttribute and cuFuncSetAttribute set; -1 where they have not. */
+/*! \brief What cuKernelSetAttribute sets; -1 where they have not. */
 typedef struct {
   int max_dynamic_smem, non_portable_cluster;
 } StubSettings;
-
-/*! \brief A kernel in one context: what a CUfunction is. */
-typedef struct CUfunc_st {
-  StubKernel* kernel;
-  StubContext* context;
-  StubSettings settings;
-} StubFunction;
 
 struct CUkern_st {
   StubLibrary* library;
   char* name;
   StubSettings settings[kMaxDevices];
-  StubFunction functions[kMaxDevices];
   StubKernel* next;
 };
 
@@ -137,18 +129,13 @@ StubLibrary* StubFindLibrary(CUlibrary handle);
 /*! \brief The image that the driver would take on a device; null where none fits. */
 const StubImage* StubImageFor(const StubLibrary* library, int device);
 void StubFreeGlobals(StubLibrary* library);
-/*! \brief Finds which live kernel a handle is; `function` is null for a CUkernel. */
-StubKernel* StubFindKernel(const void* handle, StubFunction** function);
+/*! \brief Finds which live kernel a handle is. */
+StubKernel* StubFindKernel(const void* handle);
 /*! \brief The kernel as a device would run it, or the driver's answer where it cannot. */
 CUresult StubKernelOn(const StubKernel* kernel, int device, const StubKernelInfo** info,
                       const StubImage** image);
 /*! \brief The kernel's limit on dynamic shared memory there. */
 int StubDynamicLimit(const StubKernelInfo* info, const StubSettings* settings, int device);
-CUresult StubGetFunctionAttribute(int* value, CUfunction_attribute attribute,
-                                  const StubKernel* kernel, const StubSettings* settings,
-                                  int device);
-CUresult StubSetFunctionAttribute(CUfunction_attribute attribute, int value,
-                                  const StubKernel* kernel, StubSettings* settings, int device);
 
 /* ---- Occupancy (occupancy.c) ---- */
 
@@ -189,6 +176,18 @@ typedef struct CUevent_st {
 
 /*! \brief A live event; null where a handle is none. */
 const StubEvent* StubFindEvent(CUevent handle);
+
+/* ---- What is refused of a launch (launch_check.c) ---- */
+
+/*! \brief The kernel as the launch's device runs it, and the stream. */
+typedef struct {
+  int device;
+  const StubKernelInfo* info;
+  const StubSettings* settings;
+  StubStream* stream; /* null for a default one */
+} Target;
+
+CUresult StubCheckLaunch(const CUlaunchConfig* config, const Target* target);
 
 /* ---- Memory (memory.c) ---- */
 
