@@ -60,24 +60,13 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(add_one, loader::AddOne);
 )
 
 # The runtime's dialect: cudaStream_t, cudaError_t; exported from inside a namespace.
+_END = "}  // namespace loader\n"
+_EXPORT = "TVM_FFI_DLL_EXPORT_TYPED_FUNC(add_one, loader::AddOne);\n"
 RUNTIME = (
-    _INCLUDES
-    + r"""
-TVM_FFI_EMBED_CUBIN(kernels);
-namespace loader {
-void AddOne(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
-  static auto kernel = TVM_FFI_EMBED_CUBIN_GET_KERNEL(kernels, "add_one");
-"""
-    + _ARGUMENTS
-    + r"""
-  cudaStream_t stream =
-      static_cast<cudaStream_t>(TVMFFIEnvGetStream(device.device_type, device.device_id));
-  cudaError_t result = kernel.Launch(args, grid, block, stream);
-  TVM_FFI_CHECK_CUDA_ERROR(result);
-}
-TVM_FFI_DLL_EXPORT_TYPED_FUNC(add_one, loader::AddOne);
-}  // namespace loader
-"""
+    DRIVER.replace("CUstream", "cudaStream_t")
+    .replace("CUresult", "cudaError_t")
+    .replace("CHECK_CUDA_DRIVER_ERROR", "CHECK_CUDA_ERROR")
+    .replace(_END + _EXPORT, _EXPORT + _END)
 )
 
 # The image comes at run time as bytes; module and kernels live in globals.
@@ -108,26 +97,6 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(load, loader::Load);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(add_one, loader::AddOne);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(mul_two, loader::MulTwo);
 }  // namespace loader
-"""
-)
-
-# All dynamic shared memory that there is, asked for by the kernel's getter.
-SHARED = (
-    _INCLUDES
-    + r"""
-TVM_FFI_EMBED_CUBIN(kernels);
-void Sum(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
-  static auto& module = EmbedCubinModule_kernels::Global()->mod;
-  static auto kernel = module.GetKernelWithMaxDynamicSharedMemory("sum_dynamic", -1);
-"""
-    + _ARGUMENTS
-    + r"""
-  (void)grid;
-  CUstream stream = static_cast<CUstream>(TVMFFIEnvGetStream(device.device_type, device.device_id));
-  CUresult result = kernel.Launch(args, tvm::ffi::dim3(1), block, stream, n * sizeof(float));
-  TVM_FFI_CHECK_CUDA_DRIVER_ERROR(result);
-}
-TVM_FFI_DLL_EXPORT_TYPED_FUNC(sum, Sum);
 """
 )
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
-
 import torch
 
 import tvmffi_cubin as tc
@@ -42,23 +39,3 @@ def synchronize() -> None:
 
 def all_devices() -> list[torch.device]:
     return [torch.device("cuda", index) for index in range(torch.cuda.device_count())]
-
-
-def together(count: int, work: Callable[[int], object]) -> None:
-    """Run `work` in threads that start at once; raise the first error."""
-    barrier, errors = threading.Barrier(count), []
-
-    def run(index: int) -> None:
-        barrier.wait()
-        try:
-            work(index)
-        except Exception as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(index,)) for index in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import shutil
 import struct
-import subprocess
 from pathlib import Path
 
 import pytest
+from processes import run
 
 import tvmffi_cubin as tc
 
@@ -54,8 +54,7 @@ def is_there() -> bool:
 
 def release() -> tuple[int, int]:
     """Return the version of nvcc."""
-    done = subprocess.run(["nvcc", "--version"], capture_output=True, text=True, check=True)
-    major, minor = re.findall(r"release (\d+)\.(\d+)", done.stdout)[0]
+    major, minor = re.findall(r"release (\d+)\.(\d+)", run("nvcc", "--version"))[0]
     return int(major), int(minor)
 
 
@@ -78,9 +77,7 @@ def nvcc(folder: Path, *options: str, name: str) -> Path:
         ],
         "k.ptx": ["-ptx", "-arch=compute_80"],
     }
-    command = ["nvcc", "-std=c++17", *kinds[name], *options, str(source), "-o", str(made)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    run("nvcc", "-std=c++17", *kinds[name], *options, source, "-o", made)
     return made
 
 

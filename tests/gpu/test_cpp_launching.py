@@ -58,12 +58,6 @@ def test_blocks_of_a_cluster_read_their_neighbour(launches, grid, cluster):
     assert y.tolist() == next_in_cluster(grid, cluster)
 
 
-def test_a_cluster_that_the_kernel_fixes_at_16_launches(launches):
-    y = zeros(64)
-    launches.run("wide", rows([("grid", (64, 1, 1))]), y)
-    assert y.tolist() == next_in_cluster((64, 1, 1), (16, 1, 1))
-
-
 def test_a_cluster_that_the_kernel_fixes_at_16_launches_first_in_a_graph(launches):
     # A module of its own: of the other one the driver has the kernel opted in already.
     fresh = tc.load_inline("gpu_cpp_first", [KERNELS, WRAPPER], extra_include_paths=[CPP])

@@ -63,17 +63,6 @@ def arrays():
     return times, torch.zeros(1, device="cuda"), torch.zeros(1, device="cuda")
 
 
-def test_the_second_kernel_begins_before_the_first_has_ended(pair, arrays):
-    times, data, out = arrays
-    pair(times, data, 1, out, True)  # loaded
-    for _ in range(3):
-        pair(times, data, NS, out, True)
-        begin, end, second_begin, second_go = times.tolist()
-        assert begin < second_begin < end  # the overlap
-        assert second_go >= end  # and yet it waited for the first one's results
-        assert out.item() == data.item()
-
-
 @pytest.mark.parametrize("early", [True, False])
 def test_the_overlap_is_kept_in_a_cuda_graph(pair, arrays, early):
     times, data, out = arrays

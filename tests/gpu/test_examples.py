@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from processes import run
 
 EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples").glob("*.py"))
 HELPERS = {"gpu.py"}
@@ -22,15 +22,9 @@ HELPERS = {"gpu.py"}
     "example", [path for path in EXAMPLES if path.name not in HELPERS], ids=lambda path: path.stem
 )
 def test_an_example_launches(example: Path, tmp_path: Path):
-    done = subprocess.run(
-        [sys.executable, str(example)], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert re.search(r"^launched.*: the numbers are (torch|NumPy)'s\n\Z", done.stdout, re.MULTILINE)
+    said = run(sys.executable, example, cwd=tmp_path)
+    assert re.search(r"^launched.*: the numbers are (torch|NumPy)'s\n\Z", said, re.MULTILINE)
 
 
 def test_the_demo_launches():
-    command = [sys.executable, "-m", "tvmffi_cubin", "demo"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "all numbers are right" in done.stdout
+    assert "all numbers are right" in run(sys.executable, "-m", "tvmffi_cubin", "demo")

@@ -1,11 +1,10 @@
-"""Images that lie beside the shared object, and those that a compiler makes lazily, on a GPU."""
+"""Images that lie beside the shared object, on a GPU."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from processes import in_new_process
 
 import tvmffi_cubin as tc
 
@@ -78,39 +77,6 @@ def check(mod: tc.Module, device: int = 0) -> None:
     mod.run(x, y, 3.0, 1000, stream.cuda_stream, device)
     stream.synchronize()
     torch.testing.assert_close(y, 3 * x + 1)
-
-
-def test_a_cubin_is_made_at_the_first_call_and_found_by_others(so: Path, image: bytes):
-    runs = []
-
-    def generate(folder: Path) -> Path:
-        # As a compiler would: it uses the GPU meanwhile.
-        runs.append(float(torch.ones(8, device="cuda").sum()))
-        (folder / "dumped.cubin").write_bytes(image)
-        return folder / "dumped.cubin"
-
-    mod = tc.load_module(so, generate={"kernels": generate})
-    run = mod.run
-    assert runs == []
-    assert callable(run)
-    check(mod)
-    check(mod)
-    assert runs == [8.0]
-    assert sorted(path.name for path in so.parent.iterdir()) == ["own.so", "tiles.cubin"]
-    mod.unload()
-    check(mod)
-    assert runs == [8.0]
-    code = """
-import sys
-import torch
-import tvmffi_cubin as tc
-
-y = torch.zeros(64, device="cuda")
-tc.load_module(sys.argv[1]).small(y)
-assert "tvmffi_cubin.inline.image_files" not in sys.modules
-print(float(y.sum()))
-"""
-    assert in_new_process(code, str(so)) == "448.0"
 
 
 def test_a_file_is_launched_on_every_device(so: Path, image: bytes):

@@ -1,4 +1,4 @@
-"""Mixed sources on a real device: streams, several devices, graphs, and functions that throw."""
+"""Mixed sources on a real device: streams, several devices, graphs, and several files."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ TENTH = 200_000_000  # cycles, about a tenth of a second
 
 SOURCE = r"""
 #include <tvm/ffi/extra/cuda/device_guard.h>
-
-#include <stdexcept>
 
 using tvm::ffi::TensorView;
 
@@ -89,24 +87,10 @@ void steps(TensorView x, TensorView y) {
   for (int i = 0; i < 3; ++i) launch(y, 10, stream_of(x));
 }
 
-static float checked(int value) {
-  if (value < 0) throw std::runtime_error("value is negative");
-  return value;
-}
-void half_way(TensorView x, int how) {
-  launch(x, 1, stream_of(x));
-  if (how == 1) TVM_FFI_THROW(ValueError) << "half way";
-  // The configuration is there when an argument throws.
-  auto* data = static_cast<float*>(x.data_ptr());
-  add<<<1, 32, 0, stream_of(x)>>>(data, checked(how == 3 ? -1 : 2), 32);
-  if (how == 4) add<<<1, 4096, 0, stream_of(x)>>>(nullptr, 0, 0);
-  if (how == 4) throw std::runtime_error("the function's own");
-}
 """
 FUNCTIONS = [
     *("stream", "on_stream", "slow", "by_default", "both", "launches_on", "current_device"),
     *("on_threads_own", "threads_own_is_done", "wait_for_threads_own", "steps"),
-    "half_way",
 ]
 
 needs_two = pytest.mark.skipif(
@@ -225,25 +209,62 @@ def test_what_a_function_does_is_captured_in_a_graph(loaded, mod):
     assert (y == 2 + 30).all()
 
 
-# What throws
+# Several files
 
 
-@pytest.mark.parametrize(
-    ("how", "kind", "message", "launched"),
-    [
-        (1, ValueError, "half way", 1),
-        (3, RuntimeError, "value is negative", 1),
-        (4, RuntimeError, "the function's own", 3),
-    ],
-)
-def test_an_exception_between_launches_leaves_those_before_and_the_next_call(
-    how, kind, message, launched, mod
-):
-    x = zeros(count=32)
-    with pytest.raises(kind, match=message):
-        mod.half_way(x, how)
+HEADER = """#pragma once
+#include <cuda_runtime.h>
+__constant__ float by;
+template <typename T>
+__global__ void shift(T* x, int n, T value) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] += value;
+}
+__global__ void negate(float* x, int n);
+void scale_one(float* x, int n, float value);
+"""
+ONE = """#include "common.h"
+static __global__ void scale(float* x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] *= by;
+}
+__global__ void negate(float* x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] = -x[i];
+}
+void scale_one(float* x, int n, float value) {
+  cudaMemcpyToSymbol(by, &value, sizeof(value));
+  scale<<<(n + 127) / 128, 128>>>(x, n);
+  shift<float><<<(n + 127) / 128, 128>>>(x, n, 1.0f);
+}
+"""
+TWO = """#include "common.h"
+#include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/function.h>
+static __global__ void scale(float* x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] *= 10 * by;
+}
+void run(tvm::ffi::TensorView x) {
+  auto* data = static_cast<float*>(x.data_ptr());
+  int n = static_cast<int>(x.numel());
+  float value = 3;
+  cudaMemcpyToSymbol(by, &value, sizeof(value));
+  scale_one(data, n, 2);
+  scale<<<(n + 127) / 128, 128>>>(data, n);
+  negate<<<(n + 127) / 128, 128>>>(data, n);
+  shift<float><<<(n + 127) / 128, 128>>>(data, n, 5.0f);
+}
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, run);
+"""
+
+
+def test_each_file_has_its_own_kernels_and_constants(tmp_path):
+    for name, text in {"common.h": HEADER, "one.cu": ONE, "two.cu": TWO}.items():
+        (tmp_path / name).write_text(text)
+    x = torch.arange(1000, dtype=torch.float32, device="cuda")
+    wanted = -((x * 2 + 1) * 30) + 5
     torch.cuda.synchronize()
-    assert (x == launched).all()
-    mod.half_way(x, 0)
+    tc.load("units", sources=[tmp_path / "one.cu", tmp_path / "two.cu"]).run(x)
     torch.cuda.synchronize()
-    assert (x == launched + 3).all()
+    assert torch.equal(x, wanted)

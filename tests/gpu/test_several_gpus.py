@@ -13,12 +13,13 @@ import time
 from pathlib import Path
 
 import pytest
+from processes import together
 
 import tvmffi_cubin as tc
 
 torch = pytest.importorskip("torch", reason="the GPU tests compare with torch, which is missing")
 
-from .counting import all_devices, fresh, synchronize, together  # noqa: E402
+from .counting import all_devices, fresh, synchronize  # noqa: E402
 
 HAMMER_SECONDS = float(os.environ.get("HAMMER_SECONDS", "20"))
 MIB = 1 << 20

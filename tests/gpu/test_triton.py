@@ -43,17 +43,6 @@ def add() -> tc.Module:
     return load(add=tc.Dispatch(launches), free=free)
 
 
-@pytest.mark.parametrize("count", [1, 1000, 4096, 98_432])
-def test_vector_add(add, count):
-    x, y = torch.rand(2, count, device="cuda")
-    out = torch.empty_like(x)
-    add.add(x, y, out, count)
-    assert torch.equal(out, x + y)
-    out.zero_()
-    add.free[lambda meta: blocks(meta)](x, y, out, count)
-    assert torch.equal(out, x + y)
-
-
 @pytest.mark.parametrize(("m", "n", "k"), [(512, 512, 512), (300, 200, 136)])
 def test_matmul_in_groups(m, n, k):
     launch = tc.triton.compile(

@@ -40,20 +40,3 @@ def test_a_wrapper_takes_its_image_at_run_time(image, x):
     torch.testing.assert_close(y, 2 * (x + 1))
     with pytest.raises(RuntimeError, match="CUDA"):
         mod.load(b"no image at all")
-
-
-def test_a_wrapper_gets_all_of_the_shared_memory(image):
-    mod = tc.load_inline("gpu_shared", wrapper_sources.SHARED, embed_cubin={"kernels": image})
-    x, y = torch.ones(50_000, device="cuda"), torch.zeros(1, device="cuda")
-    mod.sum(x, y)
-    assert y.item() == 50_000
-
-
-def test_wrapper_and_generated_launches_in_one_module(x):
-    launch = tc.Launch(grid="ceil_div(x.numel, 256)", block=256, args={"n": "x.numel"})
-    sources = [wrapper_sources.KERNELS, wrapper_sources.DRIVER]
-    mod = tc.load_inline("gpu_both", sources, functions={"mul_two": launch})
-    y = torch.full_like(x, float("nan"))
-    mod.add_one(x, y)
-    mod.mul_two(y, y)
-    torch.testing.assert_close(y, 2 * (x + 1))
