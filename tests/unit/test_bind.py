@@ -1,17 +1,61 @@
 """Launches bound to kernels: what the function takes, what is said of it, what is refused."""
 
+from __future__ import annotations
+
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kernel_refs import facts, kernel_ref, launched, taken
 
 from tvmffi_cubin import Launch, TensorMap
+from tvmffi_cubin.device.signature import KernelSignature, check
 from tvmffi_cubin.functions.assembly import quoted
 from tvmffi_cubin.functions.exports import bind
 from tvmffi_cubin.functions.plan import Plan
-from tvmffi_cubin.kernels.types import Param, sized_type
+from tvmffi_cubin.kernels.cubin import Kernel
+from tvmffi_cubin.kernels.demangle import FunctionName
+from tvmffi_cubin.kernels.types import Param, parse_params, sized_type
+
+Launches = list[tuple[Launch, KernelSignature]]
+
+
+def kernel_ref(
+    declaration: str,
+    *,
+    sizes: dict[str, int] | None = None,
+    names_known: bool = True,
+) -> KernelSignature:
+    """Return the kernel of a declaration; `sizes` are of parameters whose type does not say it."""
+    name, _, inner = declaration.partition("(")
+    params = parse_params(inner.removesuffix(")"))
+    filled = tuple(param.type.size or (sizes or {})[param.name] for param in params)
+    symbol = name.replace("::", "_")
+    kernel = Kernel(symbol, filled, 16, 0, 0, 1024)
+    spelled = FunctionName(name, symbol, None)
+    made = KernelSignature(kernel, spelled, (), names_known, 1, image="kernels")
+    return made._replace(params=check(params, made, name))
+
+
+def launched(declaration: str, *, sizes: dict[str, int] | None = None, **options: Any) -> Launches:
+    """Return one launch of the kernel of a declaration, in the shape 1, 1."""
+    launch = Launch(**({"grid": 1, "block": 1} | options))
+    return [(launch, kernel_ref(declaration, sizes=sizes))]
+
+
+def facts(*instances: Launches) -> dict[str, Any]:
+    """Return what a manifest says of the function ``f`` of some instances."""
+    plan = Plan({}, "x86_64")
+    bind(plan, "f", instances)
+    return plan.functions["f"]
+
+
+def taken(*launches: Launches) -> str:
+    """Return what the function of some launches takes."""
+    found = facts([x for launch in launches for x in launch])["signature"]
+    return found.removeprefix("f(").removesuffix(")")
+
 
 SAXPY = "saxpy(float a, const float* x, float* y, int n)"
 

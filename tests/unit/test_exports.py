@@ -46,12 +46,12 @@ def chosen(launch: Launch | str, *images: Image, function="f", **options) -> str
 
 
 FILL_FLOAT, FILL_DOUBLE = "_ZN2ns4fillIfLi4EEEvPT_i", "_ZN2ns4fillIdLi4EEEvPT_i"
-OVER_FLOAT, OVER_LONG = "_Z4overPf", "_Z4overPl"
+OVER_FLOAT, OVER_LONG = "_Z4overPfi", "_Z4overPll"
 ALL = image(
     signature(FILL_FLOAT, "float* x, int n"),
     signature(FILL_DOUBLE, "double* x, int n"),
-    signature(OVER_FLOAT, "float* x"),
-    signature(OVER_LONG, "long* x"),
+    signature(OVER_FLOAT, "float* x, int n"),
+    signature(OVER_LONG, "long* x, long n"),
     signature("saxpy", "float a, const float* x"),
     lowered={"ns::fill<F, N>": FILL_FLOAT, "ns::fill<double, 4>": FILL_DOUBLE},
 )
@@ -70,8 +70,11 @@ PACKED = image(name="packed", problem="the member for sm_80: it is compressed by
         ("ns::fill<double,4>", FILL_DOUBLE),
         ("fill< float,4 >", FILL_FLOAT),
         # Parts of names.
-        (Launch(kernel="over", params="float* y"), OVER_FLOAT),
-        (Launch(kernel="over", params="int64_t* y"), OVER_LONG),
+        (Launch(kernel="over", params="float* y, int n"), OVER_FLOAT),
+        (Launch(kernel="over", params="int64_t* y, long long m"), OVER_LONG),
+        # By sizes alone.
+        (Launch(kernel="over", params="void* y, int32_t n"), OVER_FLOAT),
+        (Launch(kernel="over", params="void* y, int32_t n, int more"), OVER_FLOAT),
     ],
 )
 def test_a_name_finds_its_kernel(wanted, symbol):
@@ -82,7 +85,7 @@ def test_a_name_finds_its_kernel(wanted, symbol):
     ("launch", "images", "message"),
     [
         ("saxpi", [ALL], "no kernel 'saxpi' in the image; it has: ns::fill"),
-        ("over", [ALL], r"'over' stands for 2 kernels:\n  .*over\(float\* x\) \[_Z4overPf\](.|\n)*"
+        ("over", [ALL], r"'over' stands for 2 kernels:\n  .*\[_Z4overPfi\](.|\n)*"
          r"the params= that it takes"),
         ("fill", [image()], "it has: none; mark it __global__; of a template, name an instance"),
         ("saxpy", [KERNELS, image(signature("saxpy"), name="j")],
@@ -101,6 +104,13 @@ def test_a_name_that_is_no_one_kernel_s_is_refused(launch, images, message):
 
 def test_a_part_of_a_name_is_for_launches_of_images_that_come_ready():
     assert chosen("sax", KERNELS) == "saxpy"
+    # A compiler's numbers are no part of a name unless they are given.
+    generated = image(*map(signature, ("main_kernel", "main_kernel_1", "main_kernel_2")))
+    assert chosen("main", generated) == "main_kernel"
+    assert chosen("kernel_2", generated) == "main_kernel_2"
+    assert chosen("fill<float, 4", ALL) == FILL_FLOAT
+    with pytest.raises(ValueError, match=r"ns::fill<float, 4>\(float\* x, int n\) \[_ZN"):
+        chosen("fill<", ALL)
     with pytest.raises(ValueError, match="no kernel 'fill' in the image.* a template, name"):
         chosen("fill", image(signature("fill_all")), sources=True)
     with pytest.raises(ValueError, match="no kernel 'sax' in the image; it has: ns::add, saxpy"):

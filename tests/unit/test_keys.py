@@ -1,16 +1,22 @@
-"""The key of a module: all that changes the result is in it, and nothing else."""
+"""Keys: all that changes the result is in them, and nothing else."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from processes import in_new_process
 
+import tvmffi_cubin
 from tvmffi_cubin import Cubin, Launch
 from tvmffi_cubin.cache import files
+from tvmffi_cubin.cache.key import Key
 from tvmffi_cubin.cuda.libraries import Cuda
 from tvmffi_cubin.host import tools as host_tools
 from tvmffi_cubin.host.tools import HostCompiler, HostTools, TvmFfiPaths
@@ -74,26 +80,14 @@ def digest(tools: Toolset, request: Request = REQUEST) -> str:
 FATBIN = Cubin(b"\x7fELF", "", name="x.cubin")
 FILE = Source("int f();", "/a/f.cc")
 OTHERS = {
-    "name": "other",
     "cpp_sources": (Source("int g();", label="cpp_sources"),),
     "cuda_sources": (Source(SOURCE + " ", label="cuda_sources"),),
     "kernel_sources": (Source(SOURCE, label="kernel_sources"),),
     "functions": (),
-    "name_expressions": ("k<int>",),
-    "cflags": ("-O3",),
-    "cuda_cflags": ("-lineinfo",),
-    "ldflags": ("-s",),
-    "include_paths": ("/x",),
     "images": {"a": FATBIN},
-    "output": "other.so",
-    "use_pch": False,
     "files": SourceFiles(cxx=(FILE,)),
     "device_libraries": (FATBIN,),
-    "lto": True,
-    "ptx": "keep",
-    "bound_params": ("unsigned long long* counters",),
     "image_files": {"a": ImageFile("a.cubin")},
-    "compiler": "nvcc",
 }
 # Where image files lie: without any it says nothing.
 FOLDER = {"image_folder": "/x", "image_files": {"a": ImageFile("a.cubin")}}
@@ -107,7 +101,9 @@ def test_every_field_of_a_request_is_in_the_key(field, tools):
         base = REQUEST._replace(**(FOLDER | {"image_folder": ""}))
         changed = REQUEST._replace(**FOLDER)
     else:
-        base, changed = REQUEST, REQUEST._replace(**{field: OTHERS[field]})
+        value = getattr(REQUEST, field)
+        other = {bool: not value, str: f"{value}x", tuple: ("-x",)}.get(type(value))
+        base, changed = REQUEST, REQUEST._replace(**{field: OTHERS.get(field, other)})
     assert digest(tools, changed) != digest(tools, base)
 
 
@@ -139,10 +135,6 @@ def test_every_field_of_a_launch_is_in_the_key(field, tools):
         "kernel": "other",
         "grid": 8,
         "block": 2,
-        "dynamic_smem_bytes": 16,
-        "cluster": 2,
-        "cooperative": True,
-        "programmatic_dependent_launch": True,
         "attributes": {1: bytes(4)},
         "params": "float* x, long n",
         "args": {"n": 1},
@@ -227,3 +219,145 @@ def test_the_places_of_the_tools_do_not_count(tmp_path):
     assert digest(one) == digest(two)
     assert list(one.roots) == list(two.roots)
     assert set(one.roots.values()).isdisjoint(two.roots.values())
+
+
+# The package's own files, as they were imported
+
+
+CODE = """
+import sys
+from pathlib import Path
+from tvmffi_cubin.inline.tools import find_tools, package_change
+def identity():
+    return find_tools(needs_cuda=False).package_identity
+if "early" in sys.argv:
+    Path(sys.argv[1]).write_text("# changed\\n")
+first = identity()
+print(first)
+if len(sys.argv) == 2:
+    Path(sys.argv[1]).write_text("// changed\\n")
+    assert identity() == first
+    print(package_change())
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the package and its headers, which a new process imports."""
+    place = tmp_path / "place"
+    own = Path(tvmffi_cubin.__file__).parent
+    ignore = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(own, place / "tvmffi_cubin", ignore=ignore)
+    shutil.copytree(own.parent / "include", place / "include", ignore=ignore)
+    # A new process imports what is in the folder it starts in.
+    monkeypatch.chdir(place)
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
+    return place
+
+
+def asked(*arguments: object) -> list[str]:
+    """Return what a new process prints of the package's identity."""
+    return in_new_process(CODE, *arguments).splitlines()
+
+
+@pytest.mark.parametrize("name", ["tvmffi_cubin/kernels/types.py", "include/tvmffi_cubin/kernel.h"])
+def test_the_content_of_each_file_counts(name: str, package: Path):
+    first = asked()
+    text = (package / name).read_text()
+    (package / name).write_text(text + "\n")
+    assert asked() != first
+    (package / name).write_text(text)
+    assert asked() == first
+
+
+@pytest.mark.parametrize(
+    "name", ["tvmffi_cubin/inline/assemble.py", "include/tvmffi_cubin/kernel.h"]
+)
+def test_a_change_after_the_import_is_told(name: str, package: Path):
+    _, told = asked(package / name)
+    assert told == "tvmffi_cubin itself changed while it was in use: start the process again"
+
+
+def test_a_change_between_the_import_and_the_first_look_is_in_no_other_key(package: Path):
+    early = asked(package / "tvmffi_cubin/kernels/types.py", "early")
+    assert asked() != early
+
+
+# The content hash: different fields, different digests
+
+
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(max_size=6)
+    | st.binary(max_size=6)
+)
+values = st.recursive(
+    scalars,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+fields = st.dictionaries(st.sampled_from(["a", "b", "ab"]), values, max_size=3)
+
+
+def hashed(pairs, purpose="test"):
+    key = Key(purpose)
+    for label, value in dict(pairs).items():
+        key.add(label, value)
+    return key.hexdigest()
+
+
+def typed(value):
+    """The value with its type, so that True, 1 and 1.0 differ, and a list and a tuple do not."""
+    if isinstance(value, (list, tuple)):
+        return ("sequence", *map(typed, value))
+    if isinstance(value, dict):
+        return ("mapping", *sorted((name, repr(typed(item))) for name, item in value.items()))
+    return type(value).__name__, repr(value)
+
+
+def content(pairs):
+    kept = ((a, b) for a, b in pairs.items() if not isinstance(b, (list, tuple, dict)) or b)
+    return sorted((a, repr(typed(b))) for a, b in kept)
+
+
+@given(fields, fields)
+def test_digests_are_equal_exactly_where_the_fields_are(first, second):
+    assert (hashed(first) == hashed(second)) == (content(first) == content(second))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"a": "bc"}, {"ab": "c"}),
+        ({"a": ["b", "c"]}, {"a": ["bc"]}),
+        ({"a": [["b"], "c"]}, {"a": [["b", "c"]]}),
+        ({"a": "1"}, {"a": 1}),
+        ({"a": 1}, {"a": True}),
+        ({"a": 0.0}, {"a": -0.0}),
+        ({"a": "x"}, {"a": b"x"}),
+        ({"a": None}, {"a": ""}),
+        ({"a": "a\udcff"}, {"a": "a"}),
+    ],
+)
+def test_look_alikes_differ(first, second):
+    assert hashed(first) != hashed(second)
+
+
+def test_purposes_differ_and_order_does_not_count():
+    assert hashed({}, "entry") != hashed({}, "base")
+    first = Key("test").add("a", {"x": 1, "y": 2}).add("b", 2)
+    assert first.hexdigest() == Key("test").add("b", 2).add("a", {"y": 2, "x": 1}).hexdigest()
+    assert first.hexdigest(without=["a"]) == Key("test").add("b", 2).hexdigest()
+
+
+@pytest.mark.parametrize("value", [{1, 2}, object(), [object()], {"a": {1: 2, "1": 2}}, 1j])
+def test_a_value_without_an_unambiguous_encoding_is_refused_by_name(value):
+    with pytest.raises(TypeError, match="'flags'"):
+        Key("test").add("flags", value)

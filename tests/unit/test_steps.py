@@ -1,4 +1,4 @@
-"""What forwards CUDA's calls: names read from cuda.h, link flags, undefined symbols explained."""
+"""What is built: ninja's text, and what forwards CUDA's calls."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tvmffi_cubin.host import build, forwarders
+from tvmffi_cubin.host import build, forwarders, steps
 
 CUDA_H = """
 #define __CUDA_API_PTSZ(api) api ## _ptsz
@@ -31,11 +31,15 @@ def test_driver_functions_are_those_declared_and_every_form_that_a_macro_renames
     assert [unit.count(f"tvmffi_cubin_forward {name}\\n") for name in names] == [1] * len(names)
 
 
-def test_the_linker_is_given_neither_cuda_s_own_libraries_nor_a_runtime_that_nothing_needs():
+def test_the_linker_is_given_neither_cuda_s_own_libraries_nor_a_runtime_that_nothing_needs(
+    monkeypatch,
+):
+    monkeypatch.delenv("TVMFFI_CUBIN_CUDART", raising=False)
     flags = forwarders.link_flags(["-lcuda", "-L/x", "-lcudart", "-lfoo"])
     assert flags == ("-Wl,--gc-sections", "-L/x", "-lfoo")
     flags = forwarders.cudart_flags(Path("/a b/libcudart.so.12"))
-    assert flags == ("-Wl,--as-needed", "/a b/libcudart.so.12", "-Wl,--no-as-needed")
+    place = ("-Xlinker", "-rpath", "-Xlinker", "/a b")
+    assert flags == (*place, "-Wl,--as-needed", "/a b/libcudart.so.12", "-Wl,--no-as-needed")
 
 
 @pytest.mark.parametrize(
@@ -52,3 +56,40 @@ def test_an_undefined_symbol_that_is_ours_comes_with_a_remedy(said, name, remedy
     (hint,) = build._hints("g++", f"{said.format(name)}\n" * 2)
     assert remedy in hint
     assert build._hints("g++", said.format("plain")) == []
+
+
+# Ninja text
+
+
+GOLDEN = Path(__file__).parent / "golden"
+BUILDS = {
+    "wrapper": [
+        steps.compilation(
+            "wrapper.cc",
+            ("g++", "-std=c++17", "-O2", "-fPIC"),
+            ("/opt/tvm ffi/include", "/opt/cuda/include"),
+        ),
+        steps.assembly("kernels.s", "as"),
+        steps.link(
+            "vec.so",
+            ("wrapper.cc.o", "kernels.s.o", "/opt/lib/libtvm_ffi.so"),
+            command=("g++",),
+            flags=("-lm",),
+        ),
+    ],
+    "odd": [
+        steps.compilation("a b$c.cc", ("g++", '-DTEXT="it\'s $HOME"', "-DX=`id`"), ("/in clude",)),
+        steps.assembly("sub/im.S", "/a s"),
+        steps.merge("odd $name: é|x.o", ("a b$c.cc.o", "im.S.o"), "ld"),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", BUILDS)
+def test_text_is_the_golden_file(name):
+    assert steps.ninja_text(BUILDS[name]) == (GOLDEN / f"{name}.ninja").read_text()
+
+
+def test_what_no_build_file_can_say_is_refused():
+    with pytest.raises(ValueError, match="a build file cannot express"):
+        steps.ninja_text([steps.compilation("a\n.cc", ("g++",))])
