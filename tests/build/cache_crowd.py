@@ -4,69 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pickle
 import shutil
-import signal
-import traceback
-import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import fork
 from stub.driver_stub import DriverStub
 
 import tvmffi_cubin as tc
 from tvmffi_cubin.host import launcher
-
-# No child may outlive its test, should it hang: in seconds.
-_PATIENCE = 600
-
-
-@dataclass(frozen=True)
-class Child:
-    """A forked child that runs a function, and the pipe that its result comes through."""
-
-    process: int
-    pipe: int
-
-    def result(self) -> Any:
-        """Wait for its end; return what the function returned, or fail with what it raised."""
-        with os.fdopen(self.pipe, "rb") as pipe:
-            data = pipe.read()
-        _, status = os.waitpid(self.process, 0)
-        assert data, f"a child ended with wait status {status}"
-        is_good, value = pickle.loads(data)
-        assert is_good, value
-        return value
-
-    def kill(self) -> None:
-        """Kill it, unless it has ended; its result is lost."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.process, signal.SIGKILL)
-        os.close(self.pipe)
-        os.waitpid(self.process, 0)
-
-
-def fork(work: Callable[[], Any]) -> Child:
-    """Run a function in a forked child, without waiting for it."""
-    read, write = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # the process may have threads
-        process = os.fork()
-    if process == 0:
-        os.close(read)
-        signal.alarm(_PATIENCE)
-        try:
-            answer = True, work()
-        except BaseException:
-            answer = False, traceback.format_exc()
-        with os.fdopen(write, "wb") as pipe:
-            pickle.dump(answer, pipe)
-        os._exit(0)
-    os.close(write)
-    return Child(process, read)
 
 
 def crowd(work: Callable[[int], Any], count: int) -> list[Any]:
@@ -92,7 +40,8 @@ def load(number: int) -> tc.Module:
 
 
 def is_right(mod: tc.Module, number: int, stub: DriverStub) -> bool:
-    """Whether a module of `load` launches what it should; for children, once each."""
+    """Whether a module of `load` launches what it should."""
+    stub.reset()
     mod.k()
     (launch,) = stub.launches()
     return (launch.kernel, launch.grid, *launch.values("i")) == (

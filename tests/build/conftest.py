@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 import tvm_ffi
-from attribute_kernels import ATTRIBUTE_FUNCTIONS, ATTRIBUTE_KERNELS
-from dispatch_kernels import DISPATCH, DISPATCH_FUNCTIONS
 from launch_kernels import OPS, OPS_FUNCTIONS, SCALARS
+from stub.cuda_array import CudaArray, cuda_array
 from stub.driver_stub import DriverStub
 from wrapper_workshop import Workshop, load_anew
 
@@ -65,12 +64,10 @@ def ops(_own_environment: None) -> tc.Module:
     return tc.load_inline("ops", OPS, functions=OPS_FUNCTIONS, arch="sm_90")
 
 
-@pytest.fixture(scope="session")
-def attribute_module(_own_environment: None) -> tc.Module:
-    """The functions of ATTRIBUTE_FUNCTIONS."""
-    return tc.load_inline(
-        "attributes", ATTRIBUTE_KERNELS, functions=ATTRIBUTE_FUNCTIONS, arch="sm_90"
-    )
+@pytest.fixture
+def x(driver_stub: DriverStub) -> CudaArray:
+    """A tensor of four float32 on device 0."""
+    return cuda_array(driver_stub, 4)
 
 
 @pytest.fixture
@@ -82,68 +79,29 @@ def here(tmp_path, monkeypatch):
     return folder
 
 
-@pytest.fixture(scope="session")
-def instances(_own_environment: None) -> tc.Module:
-    """The functions of DISPATCH_FUNCTIONS."""
-    return tc.load_inline("instances", DISPATCH, functions=DISPATCH_FUNCTIONS, arch="sm_90")
+@pytest.fixture(scope="package")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    return Workshop(tmp_path_factory.mktemp("wrappers"))
 
 
 @pytest.fixture
-def launched(instances: tc.Module, driver_stub: DriverStub) -> Callable[[], list[str]]:
-    """The kernels of `instances` launched since the last call of this, as people write them."""
-    names = {symbol: name for name, symbol in instances.cubins["kernels"].lowered_names.items()}
-
-    def take() -> list[str]:
-        kernels = [names.get(x.kernel or "", x.kernel or "") for x in driver_stub.launches()]
-        driver_stub.reset()
-        return kernels
-
-    return take
-
-
-@pytest.fixture(scope="package")
-def workshop(run_folder: Path) -> Workshop:
-    return Workshop(run_folder / "wrappers")
-
-
-@pytest.fixture(scope="package")
-def guide_so(workshop: Workshop) -> Path:
-    return workshop.build("guide_wrapper.cc")
-
-
-@pytest.fixture(scope="package")
-def own_so(workshop: Workshop) -> Path:
-    return workshop.build("own_wrapper.cc")
-
-
-@pytest.fixture(scope="package")
-def raw_so(workshop: Workshop) -> Path:
-    return workshop.build("raw_calls.cc")
-
-
-@pytest.fixture(scope="package")
-def launching_so(workshop: Workshop) -> Path:
-    return workshop.build("launching.cc")
+def guide(workshop: Workshop, driver_stub: DriverStub, tmp_path: Path) -> tvm_ffi.Module:
+    return load_anew(workshop.build("guide_wrapper.cc"), tmp_path)
 
 
 @pytest.fixture
-def guide(guide_so: Path, driver_stub: DriverStub, tmp_path: Path) -> tvm_ffi.Module:
-    return load_anew(guide_so, tmp_path)
+def own(workshop: Workshop, driver_stub: DriverStub, tmp_path: Path) -> tvm_ffi.Module:
+    return load_anew(workshop.build("own_wrapper.cc"), tmp_path)
 
 
 @pytest.fixture
-def own(own_so: Path, driver_stub: DriverStub, tmp_path: Path) -> tvm_ffi.Module:
-    return load_anew(own_so, tmp_path)
+def raw(workshop: Workshop, driver_stub: DriverStub, tmp_path: Path) -> tvm_ffi.Module:
+    return load_anew(workshop.build("raw_calls.cc"), tmp_path)
 
 
 @pytest.fixture
-def raw(raw_so: Path, driver_stub: DriverStub, tmp_path: Path) -> tvm_ffi.Module:
-    return load_anew(raw_so, tmp_path)
-
-
-@pytest.fixture
-def launching(launching_so: Path, driver_stub: DriverStub, tmp_path: Path) -> tvm_ffi.Module:
-    return load_anew(launching_so, tmp_path)
+def launching(workshop: Workshop, driver_stub: DriverStub, tmp_path: Path) -> tvm_ffi.Module:
+    return load_anew(workshop.build("launching.cc"), tmp_path)
 
 
 @pytest.fixture

@@ -59,21 +59,12 @@ extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
 extern "C" __global__ void first(const float* x, float* t, int n) {}
 extern "C" __global__ void second(const float* t, float* y, int n) {}
 extern "C" __global__ void vector(const float4* x, float4* y) {}
-extern "C" __global__ void half_bytes(const __half* h, const unsigned char* b, const bool* t);
 extern "C" __global__ void untyped(const void* p) {}
 extern "C" __global__ void strides(const float* x, long long s0, long long s1) {}
 extern "C" __global__ void dynamic(float* y) {
   extern __shared__ float memory[];
   y[0] = memory[threadIdx.x];
 }
-extern "C" __global__ void partly(float* y) {
-  extern __shared__ float more[];
-  __shared__ float fixed[2048];
-  fixed[threadIdx.x] = y[threadIdx.x];
-  __syncthreads();
-  y[0] = more[threadIdx.x] + fixed[threadIdx.x ^ 1];
-}
-extern "C" __global__ void __launch_bounds__(128) bounded(float* y) {}
 extern "C" __global__ void nothing() {}
 extern "C" __global__ void two(const float* x, const float* y) {}
 template <typename T> __global__ void fill(T* x, T value) { x[threadIdx.x] = value; }
@@ -85,7 +76,7 @@ __global__ void over(float* x) { x[0] = 1; }
 __global__ void over(int* x) { x[0] = 1; }
 #define KERNEL(name) extern "C" __global__ void name(float* a, int b) { a[0] = b; }
 KERNEL(made)
-""".replace("__half* h", "unsigned short* h").replace("const bool* t);", "const bool* t) {}")
+"""
 
 OPS_FUNCTIONS: dict[str, str | Launch | list[Launch] | None] = {
     "saxpy": Launch(grid="ceil_div(x.numel, 256)", block=256, args={"n": "x.numel"}),
@@ -95,16 +86,12 @@ OPS_FUNCTIONS: dict[str, str | Launch | list[Launch] | None] = {
         Launch(kernel="second", grid=("n", 2), block=(32, 2), dynamic_smem_bytes="n * 4"),
     ],
     "vector": Launch(grid="x.numel", block=1),
-    "half_bytes": Launch(grid=1, block=1),
-    "untyped": Launch(grid=1, block=1),
     "strides": Launch(
         grid="x.shape[-1]", block=1, args={"s0": "x.stride[0]", "s1": "x.stride[-1]"}
     ),
     "strided": Launch(kernel="untyped", grid=1, block=1, strided="p"),
     "ranked": Launch(kernel="untyped", grid=1, block=1, params="const float* p: ndim=2"),
     "dynamic": Launch(grid=1, block=32, dynamic_smem_bytes="size", params="float* y, long size"),
-    "partly": Launch(grid=1, block=32, dynamic_smem_bytes="size", params="float* y, long size"),
-    "bounded": Launch(grid="n", block="n", params="float* y, int n"),
     "shape": Launch(
         kernel="nothing",
         grid=("gx", "gy", "gz"),
@@ -114,17 +101,11 @@ OPS_FUNCTIONS: dict[str, str | Launch | list[Launch] | None] = {
     ),
     "nothing": None,
     "blockless": Launch(kernel="nothing", grid=2),
-    "fraction": Launch(
-        kernel="nothing", grid="64 // n", block="n", dynamic_smem_bytes="4 % n", params="int n"
-    ),
-    "waves": Launch(kernel="nothing", grid="num_sms * 2", block="num_sms"),
     "two": Launch(grid=1, block=1),
     "fill": Launch(kernel="fill<float>", grid="x.numel", block=1),
-    "fill_double": Launch(kernel="fill<double>", grid="x.numel", block=1),
     "add": Launch(kernel="ns::add", grid=1, block=1, args={"n": 7}),
     "mul": Launch(kernel="ns::inner::mul", grid=1, block=1),
     "over_float": Launch(kernel="over", grid=1, block=1, params="float* x"),
-    "over_int": Launch(kernel="over", grid=1, block=1, params="int* x"),
     "made": Launch(grid=1, block=1, params="float* x, int n"),
     "constants": Launch(kernel="saxpy", grid=1, block=1, args={"a": 0.5, "x": None, "n": -3}),
     "alias": Launch(kernel="two", grid=1, block=1, args={"y": "x"}),

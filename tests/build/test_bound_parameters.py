@@ -1,11 +1,12 @@
 """Kernel parameters that callers do not pass: what launches get, and what keeps it alive."""
 
 import gc
-import threading
 import weakref
 
 import numpy as np
 import pytest
+from bound_fixtures import bound_fixtures
+from processes import together
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
@@ -36,21 +37,11 @@ FUNCTIONS = {
 K = "PiPIf"
 
 
-@pytest.fixture(scope="module")
-def built(_own_environment):
+def build():
     return tc.load_inline("bound", SOURCE, functions=FUNCTIONS, arch="sm_90")
 
 
-@pytest.fixture
-def mod(built, driver_stub):
-    """The module, with nothing bound."""
-    built.bind(**dict.fromkeys(("counters", "limit", "scale", "most")))
-    return built
-
-
-@pytest.fixture
-def x(driver_stub):
-    return cuda_array(driver_stub, 4)
+built, mod = bound_fixtures(build, ("counters", "limit", "scale", "most"))
 
 
 def counters(stub, device=0, **kind):
@@ -172,35 +163,18 @@ class TestThreads:
     def test_never_pass_a_mixed_pair(self, mod, driver_stub):
         """Each bind sets two values that belong together, on all devices or on one."""
         pairs = [(limit, float(-limit)) for limit in range(1, 9)]
-        stopped, errors = threading.Event(), []
         arrays = [cuda_array(driver_stub, 4, device=device) for device in (0, 1)]
         mod.bind("k", limit=1, scale=-1.0)
 
-        def rebind(index):
-            try:
-                while not stopped.is_set():
-                    for limit, scale in pairs[index::2]:
-                        mod.bind("k", limit=limit, scale=scale, device=(None, 0)[index])
-            except Exception as error:
-                errors.append(error)
-
-        def launch(index):
-            try:
+        def work(index):
+            if index < 2:
+                for limit, scale in pairs[index::2] * 200:
+                    mod.bind("k", limit=limit, scale=scale, device=(None, 0)[index])
+            else:
                 for _ in range(2500):
                     mod.k(arrays[index % 2], 0)
-            except Exception as error:
-                errors.append(error)
 
-        binders = [threading.Thread(target=rebind, args=(index,)) for index in range(2)]
-        launchers = [threading.Thread(target=launch, args=(index,)) for index in range(4)]
-        for thread in (*binders, *launchers):
-            thread.start()
-        for thread in launchers:
-            thread.join()
-        stopped.set()
-        for thread in binders:
-            thread.join()
-        assert not errors
+        together(6, work)
         launches = driver_stub.launches()
         assert len(launches) == 10_000
         assert {launch.values(K)[3:] for launch in launches} <= set(pairs)

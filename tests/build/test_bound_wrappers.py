@@ -26,7 +26,7 @@ EMBED_CUBIN(kernels);
 using tvmffi_cubin::CheckDriver;
 using tvmffi_cubin::LaunchConfig;
 
-// Each way to launch axpy(2, x, y, n).
+// Ways to launch axpy(2, x, y, n): of our own names, typed ones, the guide's.
 void Launch(int way, tvm::ffi::TensorView x, tvm::ffi::TensorView y, int n) {
   static auto own = EMBED_CUBIN_GET_KERNEL(kernels, "axpy");
   static tvm::ffi::CubinModule module(
@@ -38,7 +38,6 @@ void Launch(int way, tvm::ffi::TensorView x, tvm::ffi::TensorView y, int n) {
   int device = x.device().device_id;
   LaunchConfig config(1, 32);
   config.SetDevice(device);
-  CUlaunchConfig plain = config.Get();
   tvm::ffi::cuda_api::LaunchConfig theirs{};
   tvm::ffi::cuda_api::LaunchAttrType attribute{};
   tvm::ffi::cuda_api::ConstructLaunchConfig(guide.GetHandle(), nullptr, 0, tvm::ffi::dim3(1),
@@ -49,19 +48,9 @@ void Launch(int way, tvm::ffi::TensorView x, tvm::ffi::TensorView y, int n) {
   void* all[] = {&a, &in, &out, &n, &mine, &other, &third};
   switch (way) {
     case 0: CheckDriver(own.Launch(args, config)); break;
-    case 1: CheckDriver(own.Launch(args, 1, 32, nullptr)); break;
-    case 2: CheckDriver(own.LaunchEx(&plain, args)); break;
     case 3: CheckDriver(own.Launch(config, a, in, out, n)); break;
-    case 4:
-      TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(
-          guide.Launch(args, tvm::ffi::dim3(1), tvm::ffi::dim3(32), nullptr));
-      break;
     case 5:
       TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(guide.LaunchEx(args, theirs));
-      break;
-    case 8:
-      TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(
-          tvm::ffi::cuda_api::LaunchKernelEx(guide.GetHandle(), args, theirs));
       break;
     case 9: CheckDriver(own.Launch(all, config)); break;  // more than are asked for
   }
@@ -75,7 +64,6 @@ void LaunchBytes(tvm::ffi::Bytes image, tvm::ffi::String name, int n) {
   CheckDriver(kernel.Launch(args, config));
 }
 """
-WAYS = (0, 1, 2, 3, 4, 5, 8, 9)
 NAMES = ["counters", "limit", "scale"]
 FUNCTIONS = {
     "Launch": None,
@@ -107,7 +95,7 @@ def values(driver_stub):
 
 
 class TestALaunchInCpp:
-    @pytest.mark.parametrize("way", WAYS)
+    @pytest.mark.parametrize("way", [0, 3, 5, 9])
     def test_passes_what_is_bound_behind_its_own(self, mod, arrays, way, driver_stub):
         counters = cuda_array(driver_stub, 8, "uint64")
         mod.bind(counters=counters, limit=7, scale=0.5)

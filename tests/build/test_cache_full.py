@@ -3,17 +3,72 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import logging
+import os
 import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-import mounts
 import pytest
-from cache_crowd import fork, is_right, load
+from cache_crowd import is_right, load
+from processes import fork, in_fork
 
 import tvmffi_cubin as tc
+
+_NEW_MOUNTS, _NEW_USER = 0x00020000, 0x10000000
+NOEXEC, READ_ONLY = 0x8, 0x1
+_PRIVATE, _REMOUNT = 0x44000, 0x20
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class _Refused(Exception):
+    """The kernel, or what this runs in, gives no mounts of one's own."""
+
+
+def with_mount(
+    work: Callable[[], Any], folder: Path, *, flags: int = 0, options: str = "size=64m"
+) -> Any:
+    """Run `work` in a forked child that has a tmpfs at a folder; skip where there can be none.
+
+    `options` are those of ``mount -o``, such as ``"size=64k"`` or ``"nr_inodes=10"``.
+    """
+
+    def child() -> Any:
+        user, group = os.geteuid(), os.getegid()
+        _do(_libc.unshare(_NEW_MOUNTS if user == 0 else _NEW_MOUNTS | _NEW_USER))
+        if user != 0:
+            Path("/proc/self/setgroups").write_text("deny")
+            Path("/proc/self/uid_map").write_text(f"0 {user} 1")
+            Path("/proc/self/gid_map").write_text(f"0 {group} 1")
+        _do(_libc.mount(None, b"/", None, _PRIVATE, None))
+        _mount(folder, flags, f"{options},mode=0700")
+        return work()
+
+    folder.mkdir(exist_ok=True)
+    result = in_fork(child)
+    if isinstance(result, _Refused):
+        pytest.skip(f"no mounts of one's own here: {result}")
+    if isinstance(result, BaseException):
+        raise result
+    return result
+
+
+def remount(folder: Path, *, flags: int = 0, options: str) -> None:
+    """Change what such a child has mounted, such as its size."""
+    _mount(folder, flags | _REMOUNT, options)
+
+
+def _mount(folder: Path, flags: int, options: str) -> None:
+    _do(_libc.mount(b"none", os.fsencode(folder), b"tmpfs", flags, options.encode()))
+
+
+def _do(answer: int) -> None:
+    if answer != 0:
+        raise _Refused(os.strerror(ctypes.get_errno()))
 
 
 @pytest.fixture
@@ -57,7 +112,7 @@ def test_what_is_there_is_found_on_a_disk_that_takes_nothing_more(
         if way == "full":
             fill(disk)
         else:
-            mounts.remount(disk, flags=mounts.READ_ONLY, options="size=20m")
+            remount(disk, flags=READ_ONLY, options="size=20m")
         monkeypatch.setattr(subprocess, "Popen", lambda *a, **k: pytest.fail(f"a process: {a}"))
 
         def found() -> bool:
@@ -65,7 +120,7 @@ def test_what_is_there_is_found_on_a_disk_that_takes_nothing_more(
 
         return [fork(found).result() for _ in range(2)], warnings()
 
-    assert mounts.with_mount(work, disk, options="size=1m") == ([True, True], [])
+    assert with_mount(work, disk, options="size=1m") == ([True, True], [])
 
 
 def test_a_cache_that_is_mounted_noexec_is_told_with_the_remedy(tmp_path, monkeypatch):
@@ -78,7 +133,7 @@ def test_a_cache_that_is_mounted_noexec_is_told_with_the_remedy(tmp_path, monkey
 
     told = r"(?s)noexec\.so does not load: .*mounted noexec.*TVMFFI_CUBIN_CACHE_DIR"
     with pytest.raises(tc.BuildError, match=told):
-        mounts.with_mount(load, folder, flags=mounts.NOEXEC)
+        with_mount(load, folder, flags=NOEXEC)
 
 
 @pytest.mark.parametrize("options", ["size=40k", "size=20m,nr_inodes=8"], ids=["bytes", "inodes"])
@@ -88,7 +143,7 @@ def test_a_build_that_finds_no_room_is_made_elsewhere_with_one_warning(
     def work() -> tuple[bool, list[str]]:
         return is_right(load(2), 2, fresh_driver_stub), warnings()
 
-    is_made, said = mounts.with_mount(work, disk, options=options)
+    is_made, said = with_mount(work, disk, options=options)
     assert is_made
     (line,) = said
     assert "No space left on device" in line
@@ -107,6 +162,6 @@ def test_a_full_folder_of_temporary_files_is_not_blamed_on_the_cache(
             tc.build_inline("temporary", cpp_sources="int f() { return 1; }", functions="f")
         return str(caught.value), warnings()
 
-    said, warned = mounts.with_mount(work, disk, options="size=20k")
+    said, warned = with_mount(work, disk, options="size=20k")
     assert f"error writing to {disk}/" in said
     assert warned == []

@@ -1,14 +1,19 @@
 """The second time: the same path, no process, no compiler; and when it must be built anew."""
 
+from __future__ import annotations
+
+import logging
 import os
 from pathlib import Path
 
 import pytest
+from file_kit import write
 from processes import in_new_process
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
 from tvmffi_cubin.cache import files
+from tvmffi_cubin.cache.store import counts, events
 
 SOURCE = 'extern "C" __global__ void k(float* x, int n) { x[0] = n; }'
 FUNCTIONS = {"k": tc.Launch(grid="x.numel", block=1)}
@@ -54,21 +59,6 @@ print(*sorted(name for name in sys.modules if "." in name or "_" in name))
 
 
 # Misses
-
-
-def test_a_changed_header_builds_anew_and_back_again_hits(tmp_path):
-    header = tmp_path / "answer.h"
-    source = '#include "answer.h"\nextern "C" __global__ void k(float* x) { x[0] = ANSWER; }'
-    options = {"extra_include_paths": [tmp_path], "functions": None}
-    header.write_text("#define ANSWER 1\n")
-    first = built(source, **options)
-    assert built(source, **options) == first
-    header.write_text("#define ANSWER 2\n")
-    second = built(source, **options)
-    assert second != first
-    assert images_of(second) != images_of(first)
-    header.write_text("#define ANSWER 1\n")
-    assert built(source, **options) == first
 
 
 def test_what_nobody_can_tell_the_headers_of_is_built_each_time(tmp_path, caplog):
@@ -124,3 +114,83 @@ def test_a_build_directory_gets_a_copy_that_loading_does_not_use(tmp_path, drive
     assert driver_stub.launches()[0].grid == (3, 1, 1)
     assert built(build_directory=folder) == copy
     assert Path(copy).read_bytes() == Path(mod.path).read_bytes()
+
+
+# What `cache_info` and the log say of look-ups
+
+
+@pytest.fixture
+def info(here, monkeypatch, caplog):
+    """A cache of the test's own, counted from now on; returns `cache_info`."""
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(here / "cache"))
+    caplog.set_level(logging.DEBUG, "tvmffi_cubin")
+    write("f.c", "#include <x.h>\nint f(void) { return X; }\n")
+    write("inc/x.h", "#define X 1\n")
+    counts.clear()
+    events.clear()
+    return tc.cache_info
+
+
+def built_in_c(name: str = "seen", **options) -> str:
+    return tc.build(name, **{"sources": "f.c", "extra_include_paths": ["inc"]} | options)
+
+
+def test_a_build_that_was_wanted_without_a_look_up_says_so(info, monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "off")
+    built_in_c()
+    assert [x.reason for x in info().events] == ["TVMFFI_CUBIN_CACHE=off: nothing is looked up"]
+
+
+def test_hits_misses_and_builds_are_counted(info, here):
+    found = info()
+    assert (found.folder, found.mode, found.events) == (str(here / "cache"), "on", ())
+    for _ in range(3):
+        built_in_c()
+    found = info()
+    assert (found.hits, found.misses, found.builds, found.remote_hits) == (2, 1, 1, 0)
+    assert [(x.name, x.outcome) for x in found.events] == [
+        *(("seen", "built"), ("seen", "hit"), ("seen", "hit")),
+    ]
+    assert "2 hits, 1 misses: 1 built" in str(found)
+    assert "seen: built" in str(found)
+
+
+def test_a_miss_says_which_field_differs_from_the_nearest_entry(info, caplog):
+    built_in_c()
+    built_in_c(extra_cflags=["-O1"])
+    built_in_c(extra_cflags=["-O3"])
+    assert info().events[-1].reason == (
+        "nothing was built with these inputs: compared with the nearest entry, extra_cflags is "
+        "'-O3', was '-O1'"
+    )
+    assert "extra_cflags is '-O3', was '-O1'" in caplog.text
+
+
+def test_a_build_that_fails_is_an_event(info):
+    write("f.c", "int f(void) { return y; }\n")
+    with pytest.raises(tc.BuildError):
+        built_in_c()
+    event = info().events[-1]
+    assert (event.outcome, info().misses, info().builds) == ("failed", 1, 0)
+
+
+def test_hits_of_layers_and_of_the_process_s_own_folder_are_told(info, here, monkeypatch):
+    built_in_c()
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(here / "cache"))
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(here / "other"))
+    built_in_c()
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "read")
+    built_in_c("more")
+    built_in_c("more")
+    assert [x.outcome for x in info().events] == ["built", "layer", "built", "private"]
+    assert (info().layers, info().mode, info().hits) == ((str(here / "cache"),), "read", 2)
+
+
+def test_where_nothing_may_be_built_a_miss_is_an_error_that_says_what_differs(info, monkeypatch):
+    built_in_c(extra_cflags=["-O1"])
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "require")
+    built_in_c(extra_cflags=["-O1"])
+    told = "seen is not in the cache, and .*=require forbids .*: .*extra_cflags is '-O3', was '-O1'"
+    with pytest.raises(tc.CacheError, match=told):
+        built_in_c(extra_cflags=["-O3"])
+    assert [x.outcome for x in info().events] == ["built", "hit", "failed"]

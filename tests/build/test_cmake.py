@@ -63,9 +63,7 @@ def project(folder: Path, text: str, *, language: str = "CXX") -> Path:
     return folder
 
 
-def test_the_example_builds_runs_and_is_built_again_when_a_header_changes(
-    tmp_path: Path, driver_stub: DriverStub
-):
+def test_the_example_builds_runs_and_is_built_again_when_a_header_changes(tmp_path, driver_stub):
     source, build = tmp_path / "the source", tmp_path / "the build"
     shutil.copytree(ROOT / "examples" / "cmake", source)
     configure(source, build)
@@ -148,9 +146,7 @@ def test_every_kind_of_image_is_compiled_with_its_options(tmp_path: Path):
         ("add_library(o OBJECT k.cc)\ntvmffi_cubin_embed(o NAME k CUBIN c)", "OBJECT_LIBRARY"),
     ],
 )
-def test_what_cannot_be_is_told_when_the_project_is_configured(
-    text: str, message: str, tmp_path: Path
-):
+def test_what_cannot_be_is_told_when_the_project_is_configured(text, message, tmp_path):
     source = project(tmp_path / "s", f"find_package(tvmffi_cubin CONFIG REQUIRED)\n{text}\n")
     (source / "k.cc").write_text("")
     output = configure(source, tmp_path / "b", fails=True)

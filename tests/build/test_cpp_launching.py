@@ -1,4 +1,4 @@
-"""LaunchConfig and the ways to launch in C++: what the driver is given is what was set."""
+"""Launches in C++: the driver is given what was set; refusals, occupancy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from launch_setters import Row, expected_attributes, rows
 from stub.cuda_array import cuda_array
 from stub.driver_stub import DriverStub
 
-from tvmffi_cubin import LaunchError
+from tvmffi_cubin import LaunchError, LaunchLimitError
 
 
 @pytest.fixture
@@ -136,3 +136,48 @@ class TestTypedLaunch:
     def test_no_kernel_is_no_crash(self, way, launching, arrays):
         with pytest.raises(LaunchError, match="CUDA_ERROR_INVALID_HANDLE"):
             launching.typed(way, arrays[0])
+
+
+class TestRefusals:
+    """Which limits there are, generated launches tell."""
+
+    def test_tells_the_limit(self, launching, arrays, driver_stub):
+        asked = rows([("dynamic_smem_bytes", (300_000,))])
+        told = (
+            "launch of add_one: .*dynamic_smem_bytes is 300000, device 0 allows this kernel 232448"
+        )
+        with pytest.raises(LaunchLimitError, match=told) as error:
+            launching.run(asked, *arrays)
+        assert "cuLaunchKernelEx failed: CUDA_ERROR_" in str(error.value)
+        assert driver_stub.object_counts().pushed_contexts == 0
+
+    def test_a_grid_is_whole_clusters_of_the_kernel_s_own(self, launching, driver_stub):
+        y = cuda_array(driver_stub, 32)
+        with pytest.raises(LaunchLimitError, match=r"grid.x is 15, wanted a multiple of cl.*, 16"):
+            launching.run_wide(rows([("grid", (15, 1, 1))]), y)
+
+    def test_an_event_with_timing_is_said_to_be_one(self, launching, arrays, driver_stub):
+        with driver_stub.current_device(0):
+            with driver_stub.event(timed=True) as event:
+                setters = [("programmatic_event", (event, 0, 0))]
+                with pytest.raises(LaunchLimitError, match="CUDA_ERROR_NOT_SUPPORTED") as error:
+                    launching.run(rows(setters), *arrays)
+            with driver_stub.event(timed=False) as event:
+                setters = [("programmatic_event", (event, 0, 0))]
+                launching.run(rows(setters), *arrays)
+        wanted = "launch of add_one: programmatic launches need sm_90, and events without timing"
+        assert wanted in str(error.value)
+
+
+class TestOccupancy:
+    def test_counts_blocks_cooperative_grids_and_clusters(self, launching, driver_stub):
+        table = rows([("block", (1024, 1, 1)), ("cluster", (2, 1, 1))])
+        assert list(launching.occupancy(table, "add_one", 0)) == [2, 2 * 132, 16, 132]
+        plain = launching.occupancy(rows([("block", (1024, 1, 1))]), "add_one", 0)
+        assert list(plain) == [2, 2 * 132, 16, 0]
+
+    def test_a_device_without_clusters_or_cooperation_has_none(self, launching, driver_stub):
+        driver_stub.set_attribute(0, 120, 0)
+        driver_stub.set_attribute(0, 95, 0)
+        assert list(launching.occupancy(rows([]), "add_one", 0)) == [32, 0, 1, 0]
+        assert driver_stub.calls("cuOccupancyMaxPotentialClusterSize") == []

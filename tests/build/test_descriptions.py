@@ -91,13 +91,6 @@ def test_a_module_s_own_description_and_images_make_it_again(built: tc.Module, t
     assert told(tc.load_description(description, embed_cubin=bare)) == told(built)
     assert tc.describe(again) == tc.describe(built.path) == description
     assert tc.describe(again.path) == json.loads(json.dumps(description))
-    values = description["functions"]
-    assert values["tiles"]["launches"][0]["args"] == {
-        "x": {"TensorMap": {"box_dim": [8, "n * 4"], "swizzle": "32B", "l2_promotion": "128B"}},
-        "s": {"Scratch": {"bytes": 64, "bytes_per_block": "n"}},
-        "p": {"Bytes": "070000000000003f"},
-    }
-    assert values["counted"]["launches"][0]["args"]["eps"] == {"Float": "inf"}
 
 
 DESCRIPTION = {
@@ -129,9 +122,7 @@ DESCRIPTION = {
 }
 
 
-def test_a_module_of_json_launches_as_it_is_written(
-    built: tc.Module, driver_stub: DriverStub, here: Path
-):
+def test_a_module_of_json_launches_as_it_is_written(built, driver_stub, here):
     Path("k").mkdir()
     Path("k/k.cubin").write_bytes(built.cubins["kernels"].image)
     document = {**DESCRIPTION, "images": {"k": {"path": "k.cubin"}}}
@@ -187,6 +178,8 @@ def test_an_image_may_lie_beside_the_module(built: tc.Module, driver_stub: Drive
     mod = tc.load_description(description, embed_cubin=made, build_directory=here / "made")
     mod.saxpy(2.0, x, y)
     assert Path("made/made.cubin").exists()
+    assert mod._repr_html_().startswith("<table>")  # without rows: the image may not be there
+    assert mod.saxpy.sass == ""
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from processes import run
 
 EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples").glob("*.py"))
 HELPERS = {"gpu.py"}
@@ -23,19 +23,11 @@ def test_an_example_builds_and_says_why_it_did_not_launch(example: Path, tmp_pat
         "TVMFFI_CUBIN_DRIVER": "/nonexistent/libcuda.so.1",
         "TVMFFI_CUBIN_PCH": "off",
     }
-    done = subprocess.run(
-        [sys.executable, str(example)],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    said = run(sys.executable, example, cwd=tmp_path, env=environment)
     if example.stem.startswith("triton") and importlib.util.find_spec("triton") is None:
-        assert done.stdout == "not built: Triton is not installed; run: pip install triton\n"
+        assert said == "not built: Triton is not installed; run: pip install triton\n"
         return
-    assert done.stdout.endswith("built, not launched: there is no GPU here\n")
+    assert said.endswith("built, not launched: there is no GPU here\n")
 
 
 @pytest.mark.parametrize("example", RUNNABLE, ids=lambda path: path.stem)

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from file_kit import ADD, EXPORT, MACRO, SCALE, compiled, include_flags, write
 from stub.cuda_array import cuda_array
-from wrapper_sources import DRIVER, KERNELS
 
 import tvmffi_cubin as tc
 
@@ -72,40 +71,7 @@ def test_an_object_alone_may_export_and_an_archive_what_is_named(here):
     assert tc.load("archive", sources="libadd.a", functions=["add"]).add(1, 2) == 3
 
 
-def test_build_returns_what_load_loads(here):
-    write("add.cc", ADD)
-    assert tc.build("add", sources="add.cc") == tc.load("add", sources="add.cc").path
-
-
 # Kernels
-
-
-def test_kernels_of_cu_files_are_launched_as_functions_says(here, driver_stub):
-    write("scale.cuh", SCALE)
-    write("scale.cu", '#include "scale.cuh"\n')
-    write("fill.cu", "template <class T> __global__ void fill(T* x, T by) { x[0] = by; }")
-    assert tc.load("header", sources="scale.cu", arch="sm_90").functions == ("scale",)
-    write("scale.cu", SCALE)
-    functions = {
-        "scale": tc.Launch(grid="ceil_div(n, 4)", block=4, args={"n": "x.numel"}),
-        "fill_int": tc.Launch(kernel="fill<int>"),
-    }
-    mod = tc.load("kernels", sources=["scale.cu", "fill.cu"], functions=functions, arch="sm_90")
-    assert mod.fill_int.signature == "fill_int(int* x, int by)"
-    x = cuda_array(driver_stub, 10)
-    mod.scale(x, 3.0)
-    (launch,) = driver_stub.launches()
-    assert (launch.grid, launch.values("Pfi")) == ((3, 1, 1), (x.data_ptr, 3.0, 10))
-
-
-def test_a_wrapper_in_a_cc_file_launches_the_kernels_of_a_cu_file(here, driver_stub):
-    write("kernels.cu", KERNELS)
-    write("wrapper.cc", DRIVER)
-    mod = tc.load("wrapped", sources=["kernels.cu", "wrapper.cc"], arch="sm_90")
-    x, y = cuda_array(driver_stub, 300), cuda_array(driver_stub, 300)
-    mod.add_one(x, y)
-    (launch,) = driver_stub.launches()
-    assert (launch.grid[0], launch.values("PPq")) == (2, (x.data_ptr, y.data_ptr, 300))
 
 
 def test_a_cu_file_of_host_code_is_for_the_host_compiler_as_nvcc_reads_it(here):
@@ -117,36 +83,21 @@ def test_a_cu_file_of_host_code_is_for_the_host_compiler_as_nvcc_reads_it(here):
 
 
 def test_generated_and_own_functions_live_in_one_module(here, driver_stub):
+    write("scale.cuh", SCALE)
+    write("scale.cu", '#include "scale.cuh"\n')
+    assert tc.load("header", sources="scale.cu", arch="sm_90").functions == ("scale",)
     # A file's own function comes before a kernel of its name.
     write("scale.cu", SCALE + 'extern "C" __global__ void add(int* x) {}')
     write("add.cc", ADD)
-    mod = tc.load("both", sources=["scale.cu", "add.cc"], functions=["scale", "add"], arch="sm_90")
+    launch = tc.Launch(grid="ceil_div(n, 4)", block=4, args={"n": "x.numel"})
+    functions = {"scale": launch, "add": None}
+    mod = tc.load("both", sources=["scale.cu", "add.cc"], functions=functions, arch="sm_90")
     assert mod.functions == ("scale",)
     assert mod.add(1, 2) == 3
-    mod.scale[1, 1](cuda_array(driver_stub, 4), 1.0, 4)
-    assert len(driver_stub.launches()) == 1
-
-
-MIXED = """#include "count.cuh"
-void run(float* x) { scale<<<COUNT, 1>>>(x, 1.0f, 1); }
-int count() { run(nullptr); return COUNT; }
-TVM_FFI_DLL_EXPORT_TYPED_FUNC(count, count);
-"""
-
-
-def test_a_file_may_have_kernels_and_host_functions(here, driver_stub):
-    write("parts/count.cuh", "#define COUNT 3\n")
-    write("parts/mixed.cu", SCALE + MIXED)
-    write("add.cc", ADD)
-    sources = ["parts/mixed.cu", "add.cc"]
-    mod = tc.load("mixed", sources=sources, functions=["count", "add"], arch="sm_90")
-    assert (mod.count(), mod.add(1, 2)) == (3, 3)
+    x = cuda_array(driver_stub, 10)
+    mod.scale(x, 3.0)
     (launch,) = driver_stub.launches()
-    assert (launch.kernel, launch.grid) == ("scale", (3, 1, 1))
-    write("parts/mixed.cu", SCALE + MIXED.replace("COUNT, 1", "COUNT, true, 1, 2, 3"))
-    path = re.escape(str(here / "parts" / "mixed.cu"))
-    with pytest.raises(tc.BuildError, match=rf"{path}:7:\d+: error"):
-        tc.load("mixed", sources=sources, functions=["count", "add"], arch="sm_90")
+    assert (launch.grid, launch.values("Pfi")) == ((3, 1, 1), (x.data_ptr, 3.0, 10))
 
 
 def test_what_no_file_defines_is_named(here):

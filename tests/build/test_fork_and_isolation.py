@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
-from processes import in_fork, in_new_process
+from processes import in_fork, in_new_process, run
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
@@ -20,9 +20,8 @@ FUNCTIONS = {"k": tc.Launch(grid=1, block=1)}
 # Forks
 
 
-def test_a_child_of_a_process_that_has_launched_is_told_to_spawn(driver_stub):
+def test_a_child_of_a_process_that_has_launched_is_told_to_spawn(driver_stub, x):
     mod = tc.load_inline("forked", SOURCE, functions=FUNCTIONS, arch="sm_90")
-    x = cuda_array(driver_stub, 4)
     mod.k(x, 1)
     for work in (lambda: mod.k(x, 2), lambda: mod.k[2, 2](x, 2), lambda: mod.k(None, 3)):
         error = in_fork(work)
@@ -155,10 +154,6 @@ def test_a_launcher_exports_its_functions_alone_and_needs_no_cuda_library():
     assert not any("cu" in line for line in run("nm", "-D", "--undefined-only", path).split())
 
 
-def run(*command: str) -> str:
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
 # What an import does
 
 
@@ -185,8 +180,5 @@ print(sorted(heavy & {name.partition(".")[0] for name in new}))
 """
     environment = {**os.environ, "HOME": str(tmp_path), "TVMFFI_CUBIN_CACHE_DIR": str(tmp_path)}
     environment |= {"TVMFFI_CUBIN_DRIVER": "/no/driver", "PATH": ""}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False
-    )
-    assert (done.stdout.strip(), done.stderr) == ("[]", "")
+    assert in_new_process(code, env=environment) == "[]"
     assert not os.listdir(tmp_path)

@@ -339,19 +339,3 @@ def test_load_inline_has_the_file_beside_the_copy_for_people(tmp_path, driver_st
     path.write_bytes(image)
     tc.load_inline("ops", functions=functions, embed_cubin=ImageFile(path)).small(x)
     assert len(driver_stub.launches()) == 5
-
-
-def test_a_description_has_the_file_and_a_module_tells_it_again(so, tmp_path, driver_stub, image):
-    described = tc.describe(so)
-    assert described["images"] == {"kernels": {"file": "k.cubin"}}
-    path = tmp_path / "again.so"
-    tc.build_description(described, output=path)
-    (tmp_path / "k.cubin").write_bytes(image)
-    tc.load_module(path).run(cuda_array(driver_stub, 32), 5, 0, 0)
-    images = {"kernels": ImageFile("made.cubin", lambda: image)}
-    mod = tc.load_description(described, embed_cubin=images, build_directory=tmp_path)
-    mod.run(cuda_array(driver_stub, 32), 5, 0, 0)
-    assert (tmp_path / "made.cubin").exists()
-    assert len(driver_stub.launches()) == 4
-    assert mod._repr_html_().startswith("<table>")  # without rows: the image may not be there
-    assert mod.run.sass == ""

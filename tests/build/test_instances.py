@@ -1,7 +1,92 @@
-"""Functions of several instances: the first that the arguments fit is launched."""
+"""Functions of several instances: the first that the arguments fit is launched; why none fits."""
+
+import inspect
+from collections.abc import Callable
 
 import pytest
 from stub.cuda_array import CPU, cuda_array
+from stub.driver_stub import DriverStub
+
+import tvmffi_cubin as tc
+
+SOURCE = r"""
+#include <cuda_fp16.h>
+template <class T, int W> __global__ void scale(const T* x, T* y, T by, int n) {}
+extern "C" __global__ void first(float* t, int n) {}
+extern "C" __global__ void second(const float* t, float* y) {}
+extern "C" __global__ void whole(const double* t, int n, double* y) {}
+__global__ void over(const float* x) {}
+__global__ void over(const int* x) {}
+__global__ void over(long long x) {}
+extern "C" __global__ void bytes(unsigned char v) {}
+extern "C" __global__ void none() {}
+"""
+ONE = {"grid": 1, "block": 1}
+FUNCTIONS = {
+    "scale": tc.Dispatch(
+        tc.Launch(
+            kernel=f"scale<{T}, {W}>",
+            grid=f"ceil_div(n, {256 * W})",
+            block=256,
+            when=f"n % {W} == 0",
+        )
+        for T in ("float", "__half", "double")
+        for W in (4, 1)
+    ),
+    "aligned": tc.Dispatch(
+        [
+            tc.Launch(
+                kernel="scale<float, 4>", when="x.data_ptr % 16 == 0 and y.data_ptr % 16 == 0"
+            ),
+            tc.Launch(kernel="scale<float, 1>"),
+        ]
+    ),
+    "pipeline": tc.Dispatch(
+        [
+            [
+                tc.Launch(kernel="first", grid="n", block=32),
+                tc.Launch(kernel="second", grid="n + 1", block=64, when="n > 0"),
+            ],
+            tc.Launch(kernel="whole", **ONE),
+        ]
+    ),
+    "overloads": tc.Dispatch(
+        [
+            tc.Launch(kernel="over", params=params, **ONE)
+            for params in ("const float* x", "const int* x", "long long x")
+        ]
+    ),
+    "counts": tc.Dispatch([tc.Launch(kernel="none", **ONE), tc.Launch(kernel="bytes", **ONE)]),
+    "guarded": tc.Dispatch(
+        [
+            tc.Launch(kernel="first", params="float* t, int n, int m", when=when, **ONE)
+            for when in ("m != 0 and n % m == 0", "n // m > 100", "n * n * 4000000000 > 0")
+        ]
+    ),
+    "both": [
+        tc.Launch(kernel="first", grid="n", block=1, when="n != 7"),
+        tc.Launch(kernel="second", grid="n", block=1, when="n % 2 == 0"),
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def instances(_own_environment: None) -> tc.Module:
+    return tc.load_inline("instances", SOURCE, functions=FUNCTIONS, arch="sm_90")
+
+
+@pytest.fixture
+def launched(instances: tc.Module, driver_stub: DriverStub) -> Callable[[], list[str]]:
+    """The kernels launched since the last call of this, as people write them."""
+    names = {symbol: name for name, symbol in instances.cubins["kernels"].lowered_names.items()}
+
+    def take() -> list[str]:
+        kernels = [names.get(x.kernel or "", x.kernel or "") for x in driver_stub.launches()]
+        driver_stub.reset()
+        return kernels
+
+    return take
+
 
 # Which one is launched
 
@@ -58,8 +143,7 @@ def test_an_instance_of_several_launches_runs_them_all_or_none(instances, driver
     assert launched() == ["whole"]
 
 
-def test_a_condition_that_has_no_value_does_not_hold(instances, driver_stub):
-    x = cuda_array(driver_stub, 4)
+def test_a_condition_that_has_no_value_does_not_hold(instances, driver_stub, x):
     instances.guarded(x, 6, 3)
     instances.guarded(x, 1001, 10)
     assert len(driver_stub.launches()) == 2
@@ -135,3 +219,42 @@ def test_the_conditions_of_several_launches_are_checked_before_any_is_launched(
         with pytest.raises(ValueError, match=expected):
             instances.both(x, n, x)
     assert len(driver_stub.launches()) == 2
+
+
+# What functions of several instances say: why none fits, and what there is
+
+
+def test_where_none_fits_every_instance_says_why(instances, driver_stub):
+    x = cuda_array(driver_stub, (2, 3), "int32")
+    with pytest.raises(TypeError) as error:
+        instances.scale(x, x, 1.5, 7)
+    tensor = "a tensor of dtype int32 and rank 2 on cuda:0"
+    wanted = {"float": "float32", "__half": "float16", "double": "float64"}
+    lines = [
+        f"  scale<{t}, {w}>(const {t}* x, {t}* y, {t} by, int n) when n % {w} == 0: "
+        f"argument 1 (x: const {t}*): got {tensor}, wanted {dtype}"
+        for t, dtype in wanted.items()
+        for w in (4, 1)
+    ]
+    assert str(error.value).split("\n") == [
+        f"scale: no instance fits ({tensor}, {tensor}, the float 1.5, the int 7):",
+        *lines,
+    ]
+
+
+# What is said of them
+
+
+def test_a_function_shows_its_instances(instances):
+    scale = instances.scale
+    lines = scale.signature.split("\n")
+    assert len(lines) == 6
+    assert lines[3] == (
+        "scale<__half, 1>(const __half* x, __half* y, __half by, int n) when n % 1 == 0"
+    )
+    assert scale.__doc__ == scale.signature
+    assert scale.params[2:] == (("by", "float | __half | double"), ("n", "int"))
+    assert repr(scale) == f"<tvmffi_cubin.Function {scale.signature}>"
+    assert list(inspect.signature(scale).parameters) == ["x", "y", "by", "n"]
+    assert str(inspect.signature(instances.counts)) == "(*args) -> None"
+    assert "scale" in instances.functions

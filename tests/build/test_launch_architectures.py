@@ -1,22 +1,66 @@
-"""Modules for several architectures: each device takes what fits it, or says what there is."""
+"""Modules for several architectures: what is built, and which device takes which image."""
 
 from __future__ import annotations
 
 import struct
 
 import pytest
-from several_architectures import EVERYTHING, SOURCE, as_new_as_nvrtc, launched, load, needs_sm_100a
 from stub.cuda_array import cuda_array
 from stub.driver_stub import DriverStub
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import nvrtc
-from tvmffi_cubin.cuda import program
-from tvmffi_cubin.errors import LaunchError
+from tvmffi_cubin.cuda import libraries, program
+from tvmffi_cubin.errors import LaunchError, ToolchainError
 
 INVALID_IMAGE = 200
 
-pytestmark = needs_sm_100a
+SOURCE = r"""
+extern "C" __global__ void add(float* x, int n) {
+  __shared__ float s[64];
+  s[threadIdx.x % 64] = n;
+  __syncthreads();
+  x[0] = s[(threadIdx.x + 1) % 64];
+}
+extern "C" __global__ void dynamic(float* x) {
+  extern __shared__ float d[];
+#if __CUDA_ARCH__ >= 900
+  __shared__ float own[1024];
+  own[threadIdx.x] = d[threadIdx.x];
+  __syncthreads();
+  d[0] = own[threadIdx.x ^ 1];
+#endif
+  x[0] = d[threadIdx.x];
+}
+#if __CUDA_ARCH__ >= 900
+extern "C" __global__ void newer(float* x) { x[0] = 1; }
+#else
+extern "C" __global__ void older(float* x) { x[0] = 2; }
+#endif
+"""
+THREE = ("sm_80", "sm_90a", "sm_100a")
+EVERYTHING = (*THREE, "compute_80")
+
+
+def load(arch, source: str = SOURCE, name: str = "several", **options) -> tc.Module:
+    # One architecture alone has not both of these.
+    names = ("add", "newer", "older") if arch == EVERYTHING else ("add",)
+    options.setdefault("functions", dict.fromkeys(names, tc.Launch(grid=1, block=32)))
+    return tc.load_inline(name, source, arch=arch, **options)
+
+
+pytestmark = pytest.mark.skipif(nvrtc.version() < (12, 8), reason="sm_100a needs NVRTC 12.8")
+
+
+def as_new_as_nvrtc(driver_stub: DriverStub) -> DriverStub:
+    """Make the stand-in a driver as new as NVRTC, which older ones compile no PTX of."""
+    major, minor = nvrtc.version()
+    driver_stub.set_driver_version(max(12090, 1000 * major + 10 * minor))
+    return driver_stub
+
+
+def launched(driver_stub) -> list[tuple[int, str | None]]:
+    return [(launch.device, launch.image) for launch in driver_stub.launches()]
 
 
 @pytest.fixture
@@ -115,13 +159,64 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, Run);
 """
 
 
-def test_a_wrapper_launches_what_fits(driver_stub):
-    mod = tc.load_inline("wrapped", [SOURCE, WRAPPER], arch=EVERYTHING)
-    mod.run(cuda_array(driver_stub, 4), "add")
-    assert launched(driver_stub) == [(0, "sm_90a")]
-
-
 def test_a_wrappers_image_that_does_not_fit_lists_what_is_there(driver_stub):
     mod = tc.load_inline("wrapped", [SOURCE, WRAPPER], arch=["sm_75", "sm_100a"])
     with pytest.raises(LaunchError, match="the image is for sm_75, sm_100a, device 0 is sm_90: "):
         mod.run(cuda_array(driver_stub, 4), "add")
+
+
+# Modules for several architectures: built without a GPU, what is wrong with them
+
+
+# What is made
+
+
+def test_three_architectures_are_built_without_a_gpu(monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", "/nonexistent/libcuda.so.1")
+    image = load(THREE).cubins["kernels"]
+    assert (image.kind, image.arch) == ("fatbin", "sm_80, sm_90a, sm_100a")
+    assert image.archs == THREE
+    assert image.cuda_version == ".".join(map(str, nvrtc.version()))
+    assert [[k.name for k in sorted(m.kernels, key=str)] for m in image.members] == [
+        ["add", "dynamic", "older"],
+        ["add", "dynamic", "newer"],
+        ["add", "dynamic", "newer"],
+    ]
+
+
+def test_without_nvfatbin_the_package_is_named_and_what_was_built_with_it_is_found(monkeypatch):
+    """It does not come with torch, as the other libraries do."""
+    made = load(["sm_80", "sm_86"]).path
+    cuda = libraries.find_cuda()
+    parts = {part: path for part, path in cuda.parts.items() if part != "nvfatbin"}
+    monkeypatch.setattr(libraries, "_find", lambda *_: cuda._replace(parts=parts))
+    with pytest.raises(ToolchainError, match=f"pip install {cuda.wheels['nvfatbin']}"):
+        load(["sm_80", "sm_89"])
+    assert load("sm_89").functions
+    assert load(["sm_80", "sm_86"]).path == made
+
+
+# What is wrong with the source
+
+
+def test_a_kernel_that_takes_something_else_for_another_architecture_is_refused():
+    source = """
+    #if __CUDA_ARCH__ >= 900
+    using T = double;
+    #else
+    using T = float;
+    #endif
+    extern "C" __global__ void k(float* x, T t) { x[0] = t; }
+    """
+    with pytest.raises(ValueError, match="'k' takes other parameters for sm_90"):
+        load(["sm_80", "sm_90"], source, functions=None)
+
+
+def test_code_that_only_one_architecture_compiles_names_the_other():
+    # PTX is assembled, too, before it is embedded: on a newer device it would be too late.
+    source = """
+    extern "C" __global__ void k(float* x) { asm volatile("setmaxnreg.inc.sync.aligned.u32 240;"); }
+    """
+    message = r"does not compile for compute_90(.|\n)*setmaxnreg(.|\n)*for arch=.sm_90a"
+    with pytest.raises(tc.CompileError, match=message):
+        load(["sm_90a", "compute_90"], source, functions=None)

@@ -1,5 +1,8 @@
-"""What launches carry: the driver stand-in records the exact configuration."""
+"""What launches carry, and which limit they go over, in the device's own figures."""
 
+from __future__ import annotations
+
+import re
 import struct
 
 import pytest
@@ -9,7 +12,6 @@ import tvmffi_cubin as tc
 
 CLUSTER, POLICY, PDL, EVENT, COOPERATIVE = 4, 5, 6, 7, 2
 PRIORITY, DOMAIN, PREFERRED, COMPLETION, CARVEOUT = 8, 10, 11, 12, 14
-NON_PORTABLE = 14  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
 
 
 def value(layout, *numbers):
@@ -24,9 +26,54 @@ def flag(on=1):
     return value("<i", on)
 
 
-@pytest.fixture
-def x(driver_stub):
-    return cuda_array(driver_stub, 4)
+KERNELS = r"""
+extern "C" __global__ void k(float* x, int n) {}
+extern "C" __global__ void __cluster_dims__(2, 2, 1) fixed(int n) {}
+"""
+
+
+def _launch(**fields: object) -> tc.Launch:
+    return tc.Launch(kernel="k", grid=fields.pop("grid", 16), block=32, **fields)
+
+
+_PARAMS = "float* x, int n, int cx, int cy, int cz, int policy, bool early, bool together"
+
+FUNCTIONS = {
+    "plain": _launch(),
+    "k_free": tc.Launch(kernel="k"),
+    "cluster": _launch(cluster=4),
+    "largest": _launch(cluster=16),
+    "cluster_3d": _launch(grid=(8, 4, 2), cluster=(2, 4, 2)),
+    "preferred": _launch(cluster=2, preferred_cluster=8),
+    "early": _launch(programmatic_dependent_launch=True),
+    "together": _launch(cooperative=True),
+    "urgent": _launch(priority=-5),
+    "remote": _launch(mem_sync_domain="remote"),
+    "events": _launch(
+        params="float* x, int n, int64_t one, int64_t two",
+        programmatic_event="one",
+        launch_completion_event="two",
+    ),
+    "carveout": _launch(attributes={14: (50).to_bytes(4, "little")}),
+    "computed": _launch(
+        grid=("cx * 4", "cy", "cz"),
+        params=_PARAMS + ", int urgency, int domain",
+        cluster=("cx", "cy", "cz"),
+        cluster_scheduling_policy="policy",
+        programmatic_dependent_launch="early",
+        cooperative="together and n > 0",
+        priority="-urgency",
+        mem_sync_domain="domain",
+    ),
+    "fixed": tc.Launch(grid="n", block=32),
+    "resident": _launch(grid="max_cooperative_blocks", cooperative=True),
+    "resident_clusters": _launch(grid="max_cooperative_blocks", cluster=4, cooperative=True),
+}
+
+
+@pytest.fixture(scope="module")
+def attribute_module(_own_environment: None) -> tc.Module:
+    return tc.load_inline("attributes", KERNELS, functions=FUNCTIONS, arch="sm_90")
 
 
 def only(stub):
@@ -114,27 +161,6 @@ def test_a_cluster_that_the_kernel_fixes_needs_no_attribute(attribute_module, dr
     assert [launch.attributes for launch in driver_stub.launches()] == [{}, {CLUSTER: dims(2, 2)}]
 
 
-def test_clusters_beyond_the_portable_size_are_opted_into_once_a_device(driver_stub):
-    mod = tc.load_inline(
-        "large",
-        'extern "C" __global__ void large(float* x) {}',
-        functions={"large": tc.Launch(grid=16, block=32, cluster=16)},
-        arch="sm_90",
-    )
-    for device in (0, 1, 0, 1):
-        mod.large(cuda_array(driver_stub, 4, device=device))
-
-    def opted():
-        sets = [call.args for call in driver_stub.calls("cuKernelSetAttribute")]
-        return [x["device"] for x in sets if x["attribute"] == NON_PORTABLE]
-
-    assert opted() == [0, 1]
-    mod.unload()
-    mod.large(cuda_array(driver_stub, 4))
-    assert opted() == [0, 1, 0]
-    assert len(driver_stub.launches()) == 5
-
-
 # At the call
 
 
@@ -160,3 +186,104 @@ def test_an_event_at_the_call_is_a_handle(attribute_module, driver_stub, x):
 def test_a_bad_option_is_an_error_that_names_it(attribute_module, options, error, message):
     with pytest.raises(error, match=message):
         attribute_module.plain.configure(**options)
+
+
+# Which limit a launch goes over that the driver refuses, in the device's own figures
+
+
+NUM_SMS = 16
+
+
+def refused(call):
+    """Return the message of a launch that goes over a limit."""
+    with pytest.raises(tc.LaunchLimitError) as error:
+        call()
+    return str(error.value)
+
+
+def test_a_cooperative_grid_beyond_what_is_resident_is_told_with_the_number(
+    attribute_module, driver_stub, x
+):
+    driver_stub.set_attribute(0, NUM_SMS, 3)
+    together = attribute_module.together
+    most = together.occupancy(device=0).max_cooperative_blocks
+    assert most > 3
+    assert most % 3 == 0
+    assert refused(lambda: together[most + 1, 32](x, 1)) == (
+        f"together: launch of k: the cooperative grid has {most + 1} blocks, device 0 can hold "
+        f"{most} of this shape at once"
+    )
+    together[most, 32](x, 1)
+    assert driver_stub.launches()[-1].grid == (most, 1, 1)
+
+
+def test_a_device_without_clusters_is_told(driver_stub):
+    mod = tc.load_inline(
+        "old",
+        'extern "C" __global__ void k(float* x) {}',
+        arch="sm_80",
+        functions={"k": tc.Launch(grid=4, block=32, cluster=2)},
+    )
+    assert refused(lambda: mod.k(cuda_array(driver_stub, 4, device=2))) == (
+        "k: launch of k: the cluster has 2 blocks, device 2 allows 1 of this shape"
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "options", "message"),
+    [
+        ((1, 1025), {}, "block.x is 1025, device 0 allows 1024"),
+        (
+            (1, (1024, 2)),
+            {},
+            r"has 2048 threads, the kernel \(\d+ registers a thread\) allows 1024",
+        ),
+        ((2**31, 1), {}, "grid.x is 2147483648, device 0 allows 2147483647"),
+        ((1, 1, 300_000), {}, "dynamic_smem_bytes is 300000, device 0 allows this kernel"),
+        ((32, 32), {"cluster": 32}, "the cluster has 32 blocks, device 0 allows 16 of this shape"),
+    ],
+)
+def test_a_limit_is_told(attribute_module, driver_stub, x, shape, options, message):
+    function = attribute_module.k_free[shape].configure(**options)
+    assert re.search(f"^k_free: launch of k: .*{message}", refused(lambda: function(x, 1)))
+    assert not driver_stub.launches()
+
+
+# Grids that fit
+
+
+def test_a_grid_takes_all_that_is_resident_at_once(attribute_module, driver_stub, x):
+    driver_stub.set_attribute(0, NUM_SMS, 5)
+    attribute_module.resident(x, 1)
+    attribute_module.resident_clusters(x, 1)
+    one, two = driver_stub.launches()
+    together = attribute_module.together
+    assert one.grid == (together.occupancy(0).max_cooperative_blocks, 1, 1)
+    clusters = together.configure(cluster=4).occupancy(0)
+    assert two.grid[0] == clusters.max_cooperative_blocks
+    assert two.grid[0] % 4 == 0
+
+
+# Asking
+
+
+def test_the_occupancy_of_a_kernel_is_told(attribute_module, driver_stub):
+    driver_stub.set_attribute(1, NUM_SMS, 10)
+    found = attribute_module.plain.occupancy(device=1)
+    assert (found.device, found.threads, found.threads_per_sm) == (1, 32, 2048)
+    assert found.max_cooperative_blocks == 10 * found.blocks_per_sm
+    assert found.fraction == found.blocks_per_sm * 32 / 2048
+    assert (found.max_cluster_blocks, found.max_active_clusters) == (16, 0)
+    assert found.max_dynamic_smem_bytes == 232448
+    in_clusters = attribute_module.plain[1, (64, 2), 1024].configure(cluster=2).occupancy()
+    assert in_clusters.threads == 128
+    assert in_clusters.max_active_clusters > 0
+
+
+def test_a_bad_question_is_an_error(attribute_module, driver_stub):
+    with pytest.raises(ValueError, match=r"block is \(0, 1, 1\), wanted 1 or more"):
+        attribute_module.plain[1, 0].occupancy()
+    with pytest.raises(TypeError, match=r"k_free\.occupancy: block is not known before a call"):
+        attribute_module.k_free.occupancy()
+    with pytest.raises(tc.LaunchError, match=r"occupancy: .*device 99.*cuDeviceGet"):
+        attribute_module.plain.occupancy(99)

@@ -1,10 +1,14 @@
-"""Where a launch lands: on its tensors' device and the caller's stream, from any thread."""
+"""Where a launch lands: on its tensors' device and the caller's stream, or as its arguments say."""
 
 import ctypes
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import tvm_ffi
 from stub.cuda_array import CUDA_HOST, cuda_array
+
+import tvmffi_cubin as tc
+from tvmffi_cubin import Dispatch, Launch
 
 
 def current_context(stub) -> int:
@@ -56,3 +60,242 @@ def test_without_a_tensor_or_a_context_device_0_is_taken(ops, scalars, driver_st
     in_thread(lambda: scalars.pointer[1, 1](None))
     in_thread(lambda: ops.two(host, host))
     assert [launch.device for launch in driver_stub.launches()] == [0, 0, 0]
+
+
+# `Launch(stream=..., device=...)`: where a launch goes, as its author says it
+
+
+SOURCE = """
+extern "C" __global__ void one(float* x, int n) {}
+extern "C" __global__ void two(float* x) {}
+extern "C" __global__ void tick(int n) {}
+"""
+SHAPE = {"grid": 1, "block": 32}
+TARGET = {"stream": "stream", "device": "device_id"}
+MULTIPROCESSORS = 16  # CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+FUNCTIONS = {
+    # As TileLang's launchers are called: the arguments, then stream and device.
+    "both": [
+        Launch(
+            kernel="one",
+            params="float* x, int n, uint64_t stream, int32_t device_id",
+            **SHAPE,
+            **TARGET,
+        ),
+        Launch(kernel="two", **SHAPE, **TARGET),
+    ],
+    "handle": Launch(
+        kernel="two", params="float* x, cudaStream_t stream", stream="stream", **SHAPE
+    ),
+    "pointer": Launch(kernel="two", params="float* x, void* stream", stream="stream", **SHAPE),
+    "free": Launch(
+        kernel="tick",
+        grid="num_sms",
+        block=32,
+        params="int64_t s, int64_t d",
+        args={"n": "num_sms"},
+        stream="s * 1",
+        device="d",
+    ),
+    "divided": Launch(
+        kernel="tick", params="int n, int d", stream="16 // n", device="8 // d", **SHAPE
+    ),
+    "chosen": Dispatch(
+        [
+            Launch(
+                kernel="tick",
+                params="int n, int64_t stream, int device_id",
+                when="n < num_sms",
+                **SHAPE,
+                **TARGET,
+            ),
+            Launch(
+                kernel="two", params="float* x, int64_t stream, int device_id",
+                **SHAPE, **TARGET,
+            ),
+        ]
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def module():
+    return tc.load_inline("targets", SOURCE, functions=FUNCTIONS, arch="sm_90")
+
+
+def went(stub):
+    return [(launch.kernel, launch.device, launch.stream) for launch in stub.launches()]
+
+
+def test_all_launches_of_a_call_go_where_its_arguments_say(module, driver_stub):
+    with driver_stub.stream(1) as stream, driver_stub.current_device(0):
+        x = cuda_array(driver_stub, 4, device=1)
+        module.both(x, 3, stream, 1)
+        assert went(driver_stub) == [("one", 1, stream), ("two", 1, stream)]
+
+
+class Stream:
+    def __init__(self, handle):
+        self.handle = handle
+
+    def __cuda_stream__(self):
+        return (0, self.handle)
+
+
+def test_a_stream_may_be_passed_as_a_handle_or_as_an_object(module, driver_stub, x):
+    with driver_stub.stream() as stream:
+        module.handle(x, ctypes.c_void_p(stream))
+        module.handle(x, Stream(stream))
+        assert went(driver_stub) == [("two", 0, stream)] * 2
+    for name, type_ in (("handle", "cudaStream_t"), ("pointer", r"void\*")):
+        match = rf"{name}: argument 2 \(stream: {type_}\): got a tensor, wanted a stream"
+        with pytest.raises(TypeError, match=match):
+            module[name](x, x)
+    with pytest.raises(
+        TypeError, match="got the int 5, wanted a stream: .*where params declares int64_t"
+    ):
+        module.handle(x, 5)
+
+
+@pytest.mark.parametrize("current", [0, 1])
+def test_without_tensors_the_device_decides_everything(module, driver_stub, current):
+    driver_stub.set_attribute(0, MULTIPROCESSORS, 10)
+    driver_stub.set_attribute(1, MULTIPROCESSORS, 20)
+    with driver_stub.stream(1) as stream, driver_stub.current_device(current):
+        for device, handle, sms in ((0, 0, 10), (1, stream, 20)):
+            module.free(handle, device)
+            launch = driver_stub.launches()[-1]
+            assert (launch.device, launch.stream, launch.grid[0]) == (device, handle, sms)
+            assert launch.values("i") == (sms,)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda m, x: m.both(x, 1, 0, 1), "the launch's device is 1, its tensors are on cuda:0"),
+        (lambda m, x: m.free(0, -1), "free: the launch's device is -1, wanted 0 to 2"),
+        (lambda m, x: m.free(0, 3), "free: the launch's device is 3, wanted 0 to 2"),
+        # What would be read as an address: a mistaken argument, most likely.
+        (lambda m, x: m.free(64, 0), "free: the launch's stream is 64, which is not a handle"),
+        (lambda m, x: m.handle(x, ctypes.c_void_p(3)), "handle: the launch's stream is 3, which"),
+        (lambda m, x: m.divided(0, 80), "divided: the expression '16 // n' divides by zero"),
+        (lambda m, x: m.chosen(5, 0, 9), "chosen: the launch's device is 9, wanted 0 to 2"),
+    ],
+)  # fmt: skip
+def test_what_is_nowhere_is_refused_before_anything_of_the_launch(
+    module, driver_stub, x, call, message
+):
+    with pytest.raises(ValueError, match=message):
+        call(module, x)
+    names = {call.function for call in driver_stub.log()}
+    assert not names & {"cuLaunchKernelEx", "cuLibraryLoadData", "cuDevicePrimaryCtxRetain"}
+
+
+def test_instances_go_where_they_say_and_are_chosen_for_that_device(module, driver_stub):
+    driver_stub.set_attribute(0, MULTIPROCESSORS, 10)
+    driver_stub.set_attribute(1, MULTIPROCESSORS, 20)
+    x = cuda_array(driver_stub, 4, device=1)
+    with driver_stub.stream(1) as stream:
+        module.chosen(15, stream, 1)
+        module.chosen(x, stream, 1)
+        with pytest.raises(ValueError, match="condition 'n < num_sms' does not hold"):
+            module.chosen(15, 0, 0)
+        assert went(driver_stub) == [("tick", 1, stream), ("two", 1, stream)]
+
+
+# Streams: the caller's, `k.on` and `tc.use_stream`, of whatever library
+
+
+class Protocol:
+    """A stream as cuda.core has them."""
+
+    def __init__(self, handle):
+        self.handle = handle
+
+    def __cuda_stream__(self):
+        return (0, self.handle)
+
+
+class Torch:
+    def __init__(self, handle):
+        self.cuda_stream = handle
+
+
+class CuPy:
+    def __init__(self, handle):
+        self.ptr = handle
+
+
+@pytest.mark.parametrize("kind", [int, Protocol, Torch, CuPy])
+def test_on_takes_any_library_s_stream(kind, ops, driver_stub, x):
+    with driver_stub.stream() as handle:
+        ops.two.on(kind(handle))(x, x)
+        ops.two(x, x)
+    assert [launch.stream for launch in driver_stub.launches()] == [handle, 0]
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        ("1", TypeError, "'str' object cannot be interpreted as an integer"),
+        (-1, ValueError, "got -1 as a stream, which is not a handle"),
+        (Protocol(3), ValueError, "got 3 as a stream, which is not a handle"),
+    ],
+)
+def test_what_is_no_stream_is_refused(value, error, text, ops):
+    for use in (ops.two.on, lambda value: tc.use_stream(value).__enter__()):
+        with pytest.raises(error, match=text):
+            use(value)
+
+
+def test_use_stream_sets_this_thread_s_stream_inside_the_block(ops, driver_stub, x):
+    with driver_stub.stream() as outer, driver_stub.stream() as inner:
+        with tc.use_stream(outer):
+            ops.two(x, x)
+            with tc.use_stream(Protocol(inner)):
+                ops.two(x, x)
+                in_thread(lambda: ops.two(x, x))
+            ops.two(x, x)
+        ops.two(x, x)
+    streams = [launch.stream for launch in driver_stub.launches()]
+    assert streams == [outer, inner, 0, outer, 0]
+
+
+class WithDevice(CuPy):
+    """A stream that knows its device, as CuPy's do; a default stream's is -1."""
+
+    def __init__(self, handle, device_id):
+        super().__init__(handle)
+        self.device_id = device_id
+
+
+def test_use_stream_holds_for_the_stream_s_device(ops, driver_stub):
+    x, y = cuda_array(driver_stub, 4), cuda_array(driver_stub, 4, device=1)
+    with driver_stub.stream(device=1) as handle:
+        for stream in (handle, Protocol(handle), WithDevice(handle, 1), WithDevice(handle, -1)):
+            with tc.use_stream(stream):
+                ops.two(x, x)
+                ops.two(y, y)
+        with tc.use_stream(handle, device=tvm_ffi.device("cuda:1")):
+            ops.two(y, y)
+    launched = [(launch.device, launch.stream) for launch in driver_stub.launches()]
+    assert launched == [(0, 0), (1, handle)] * 4 + [(1, handle)]
+
+
+def test_use_stream_takes_the_current_device_of_a_default_stream(ops, driver_stub):
+    x, y = cuda_array(driver_stub, 4), cuda_array(driver_stub, 4, device=1)
+    with driver_stub.current_device(1), tc.use_stream(2):
+        ops.two(x, x)
+        ops.two(y, y)
+    assert [launch.stream for launch in driver_stub.launches()] == [0, 2]
+
+
+def test_a_stream_of_another_device_is_refused(ops, driver_stub):
+    x = cuda_array(driver_stub, 4, device=0)
+    with driver_stub.stream(1) as handle:
+        with pytest.raises(ValueError, match="stream is of cuda:1, the launch is on cuda:0"):
+            ops.two.on(handle)(x, x)
+        there = cuda_array(driver_stub, 4, device=1)
+        ops.two.on(handle)(there, there)
+    (launch,) = driver_stub.launches()
+    assert (launch.device, launch.stream) == (1, handle)

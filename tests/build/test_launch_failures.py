@@ -1,8 +1,10 @@
-"""The driver's refusals: named, typed, nothing leaked, and the next call works."""
+"""The driver's refusals: named, typed, nothing leaked; launches from many threads."""
 
 import gc
+from contextlib import ExitStack
 
 import pytest
+from processes import together
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
@@ -23,8 +25,7 @@ def mod(_own_environment):
     return tc.load_inline("failures", SOURCE, functions=FUNCTIONS, arch="sm_90")
 
 
-def test_a_repeated_launch_calls_only_what_it_must(mod, driver_stub):
-    x = cuda_array(driver_stub, 4)
+def test_a_repeated_launch_calls_only_what_it_must(mod, driver_stub, x):
     with driver_stub.current_device(0):
         mod.other(x)
         before = len(driver_stub.log())
@@ -36,9 +37,8 @@ def test_a_repeated_launch_calls_only_what_it_must(mod, driver_stub):
 # The driver itself
 
 
-def test_no_driver_says_so_and_is_tried_again(driver_stub, monkeypatch):
+def test_no_driver_says_so_and_is_tried_again(driver_stub, x, monkeypatch):
     mod = tc.load_inline("none", SOURCE, functions=FUNCTIONS, arch="sm_90")
-    x = cuda_array(driver_stub, 4)
     with monkeypatch.context() as patch:
         patch.setenv("TVMFFI_CUBIN_DRIVER", "/no/such/libcuda.so")
         with pytest.raises(
@@ -130,4 +130,72 @@ def test_a_refused_call_is_named_and_leaves_nothing_behind(function, twice, laun
     launch()
     assert len(driver_stub.launches()) == launched + 4
     twice.unload()
+    assert driver_stub.object_counts() == before
+
+
+def test_unloading_goes_on_after_an_error_and_another_one_unloads_what_is_left(
+    twice, launch, driver_stub
+):
+    before = driver_stub.object_counts()
+    launch()
+    driver_stub.fail("cuLibraryUnload", OUT_OF_MEMORY)
+    with pytest.raises(tc.LaunchError, match="cuLibraryUnload failed: CUDA_ERROR_OUT_OF_MEMORY"):
+        twice.unload()
+    assert driver_stub.object_counts().retained_contexts == before.retained_contexts
+    twice.unload()
+    assert driver_stub.object_counts() == before
+
+
+# Many threads: one load, no launch lost to an unload
+
+
+ONE = {"k": tc.Launch(grid=1, block=32, dynamic_smem_bytes=65536)}
+
+
+def test_first_calls_of_many_threads_load_the_image_once(driver_stub):
+    mod = tc.load_inline("threads", SOURCE, functions=ONE, arch="sm_90")
+    before = driver_stub.object_counts()
+    together(16, lambda index: mod.k(cuda_array(driver_stub, 4, device=index % 2), index))
+    assert len(driver_stub.calls("cuLibraryLoadData")) == 1
+    assert sorted(launch.values("Pi")[1] for launch in driver_stub.launches()) == list(range(16))
+    assert [launch.device for launch in driver_stub.launches()].count(1) == 8
+    after = driver_stub.object_counts()
+    assert after.libraries == before.libraries + 1
+    assert after.retained_contexts == before.retained_contexts + 2
+    assert after.pushed_contexts == 0
+
+
+def test_many_threads_over_all_devices_leave_nothing_behind(driver_stub):
+    """Each launch arrives once, where it belongs, whoever unloads and preloads meanwhile."""
+    threads, rounds, devices = 32, 80, 4
+    mod = tc.load_inline("many", SOURCE, functions=ONE, arch="sm_90")
+    mod.unload()
+    driver_stub.set_devices(*[90] * devices)
+    arrays = [cuda_array(driver_stub, 4, device=device) for device in range(devices)]
+    before = driver_stub.object_counts()
+    expected = {}
+    with ExitStack() as stack:
+        streams = [
+            [stack.enter_context(driver_stub.stream(device)) for device in range(devices)]
+            for _ in range(threads)
+        ]
+
+        def work(index):
+            for turn in range(rounds):
+                device, number = (index + turn) % devices, index * rounds + turn
+                if index < 2:
+                    mod.unload()
+                elif index < 4:
+                    mod.preload(device)
+                else:
+                    stream = streams[index][device] if turn % 3 else 0
+                    expected[number] = (device, stream)
+                    mod.k.on(stream)(arrays[device], number)
+
+        together(threads, work)
+        launches = driver_stub.launches()
+        launched = {x.values("Pi")[1]: (x.device, x.stream) for x in launches}
+        assert launched == expected
+        assert len(launches) == (threads - 4) * rounds
+        mod.unload()
     assert driver_stub.object_counts() == before

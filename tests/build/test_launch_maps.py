@@ -22,7 +22,14 @@ extern "C" __global__ void beside(const float* x, MAP map, int n) {}
 extern "C" __global__ void convolve(MAP image, int n) {}
 extern "C" __global__ void plain(float* x) {}
 template <int kRows> __global__ void rows(MAP x) {}
+extern "C" __global__ void k(MAP m) {}
 """
+
+
+def launch(params: str, map_: TensorMap, **fields) -> Launch:
+    shape = {"grid": 1, "block": 1, "kernel": "k", "params": params}
+    return Launch(**{**shape, **fields}, args={"m": map_})
+
 
 BOX = {"x": TensorMap(box_dim=(16, 64), swizzle="128B"), "y": TensorMap(box_dim=(16, 64))}
 FUNCTIONS = {
@@ -50,6 +57,20 @@ FUNCTIONS = {
         Launch(kernel="beside", grid="n", block=1, args={"map": TensorMap("t", box_dim=16)}),
     ],
     "rows": Launch(kernel="rows<8>", grid=1, block=1, args={"x": TensorMap(box_dim=(8, 64))}),
+    # Of memory that the maps say themselves.
+    "view": launch(
+        "const float* x, int rows, int columns, int pitch",
+        TensorMap("x", box_dim=(8, 32), global_dim=("rows", "columns"), global_strides="pitch * 4"),
+    ),
+    "compact": launch(
+        "void* x, int n, int64_t blocks",
+        TensorMap("x", box_dim=(1, 8, 16), global_dim=("n", 8, 64)),
+        grid="blocks",
+    ),
+    "typed": launch(
+        "void* x, int n",
+        TensorMap("x", box_dim=(8, 128), dtype="16u4_align8b", global_dim=("n", 256)),
+    ),
 }
 
 
@@ -104,13 +125,6 @@ def test_an_im2col_map(mod, driver_stub, array):
 def test_tensors_may_have_any_strides_that_the_driver_takes(mod, driver_stub, array):
     mod.copy(array(8, 64, strides=(72, 1)), array(8, 64, strides=(0, 1)))
     assert [x.strides for x in maps(driver_stub)] == [(144,), (0,)]
-    driver_stub.fail(ENCODE, 1)
-    with pytest.raises(
-        ValueError, match=r"tensor map x: cuTensorMap.*, strides in bytes \[130\] \(wanted"
-    ):
-        mod.copy(array(8, 64, strides=(65, 1)), array(8, 64))
-    with pytest.raises(ValueError, match=r"stride\[1\], of the innermost dimension, is 2 elem"):
-        mod.copy(array(8, 64), array(8, 64, strides=(256, 2)))
 
 
 def test_what_does_not_fit_names_the_map_and_its_tensor(mod, driver_stub, array):
@@ -165,21 +179,18 @@ def test_maps_of_little_memory_are_not_marked_as_large(
     assert maps(driver_stub)[0].is_marked is is_large
 
 
-def test_a_map_that_the_caller_has_made_goes_as_bytes(mod, driver_stub, array):
-    data = bytes(range(128))
-    mod.raw(array(8, dtype="float32"), data, 1)
-    assert driver_stub.launches()[-1].params[1] == data
-    with pytest.raises(ValueError, match="got 64 bytes, wanted 128"):
-        mod.raw(array(8, dtype="float32"), data[:64], 1)
-
-
-def test_a_map_that_the_caller_has_made_goes_by_its_address_too(mod, driver_stub, array):
+def test_a_map_that_the_caller_has_made_goes_as_bytes_or_by_its_address(mod, driver_stub, array):
     x, data = array(8, dtype="float32"), bytes(range(128))
     room = ctypes.create_string_buffer(data, 256)
-    for offset in (0, 64, 1):  # kernels get it aligned, wherever it is
-        room[offset : offset + 128] = data
-        mod.raw(x, ctypes.c_void_p(ctypes.addressof(room) + offset), 1)
+    for offset in (None, 0, 64, 1):  # kernels get it aligned, wherever it is
+        given = data
+        if offset is not None:
+            room[offset : offset + 128] = data
+            given = ctypes.c_void_p(ctypes.addressof(room) + offset)
+        mod.raw(x, given, 1)
         assert driver_stub.launches()[-1].params[1] == data
+    with pytest.raises(ValueError, match="got 64 bytes, wanted 128"):
+        mod.raw(x, data[:64], 1)
 
 
 def test_a_map_in_device_memory_is_refused_before_the_driver_reads_it(mod, driver_stub, array):
@@ -188,3 +199,55 @@ def test_a_map_in_device_memory_is_refused_before_the_driver_reads_it(mod, drive
     with pytest.raises(TypeError, match=address):
         mod.raw(x, ctypes.c_void_p(x.data_ptr), 1)
     assert driver_stub.launches() == []
+
+
+# Tensor maps that say themselves what the memory is: `TensorMap(global_dim=...)`
+
+
+def made(stub, position: int = -1) -> EncodedMap:
+    return EncodedMap.of(stub.launches()[position].params[0])
+
+
+def test_a_flat_tensor_is_read_as_a_matrix(mod, driver_stub, array):
+    x = array(4096, dtype="float32")
+    mod.view(x, 30, 100, 128)
+    assert made(driver_stub) == EncodedMap(
+        mode=0,
+        type=TYPES.index("float32"),
+        interleave=0,
+        swizzle=0,
+        promotion=0,
+        fill=0,
+        address=x.data_ptr,
+        is_marked=False,
+        dims=(100, 30),
+        strides=(512,),
+        element_strides=(1, 1),
+        box=(32, 8),
+    )
+
+
+def test_without_strides_the_memory_has_no_gaps(mod, driver_stub, array):
+    for dtype, size in (("float32", 4), ("bfloat16", 2), ("int8", 1)):
+        mod.compact(array(4, dtype=dtype), 5, 1)
+        assert made(driver_stub).dims == (64, 8, 5)
+        assert made(driver_stub).strides == (64 * size, 8 * 64 * size)
+    mod.typed(array(16, dtype="float64"), 9)
+    assert (made(driver_stub).dims, made(driver_stub).strides) == ((256, 9), (128,))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda m, x: m.view(x, 0, 32, 32), "m of x: cuTensorMapEncodeTiled failed"),
+        (lambda m, x: m.view(x, 2, 32, 33), "strides in bytes [132] (wanted 0 to"),
+        (lambda m, x: m.typed(None, 1), "typed: tensor map m of x: there is no data: the address"),
+    ],
+)  # fmt: skip
+def test_what_the_driver_would_refuse_names_the_figure(mod, driver_stub, array, call, message):
+    for kind in ("Tiled", "Im2col"):
+        driver_stub.fail(f"cuTensorMapEncode{kind}", 1)
+    with pytest.raises((ValueError, TypeError)) as caught:
+        call(mod, array(16, dtype="float32"))
+    assert message in str(caught.value)
+    assert not driver_stub.launches(failed=True)

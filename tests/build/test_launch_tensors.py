@@ -25,8 +25,7 @@ def test_another_dtype_is_refused(dtype, ops, driver_stub):
     assert str(error.value) == wanted + "wanted float32"
 
 
-def test_a_vector_pointee_takes_its_scalar_s_dtype(ops, driver_stub):
-    x = cuda_array(driver_stub, 4)
+def test_a_vector_pointee_takes_its_scalar_s_dtype(ops, driver_stub, x):
     ops.vector(x, x)
     assert pointers(driver_stub) == (x.data_ptr, x.data_ptr)
     with pytest.raises(
@@ -105,8 +104,7 @@ def test_a_pointer_is_data_plus_byte_offset(ops, driver_stub):
 # Devices
 
 
-def test_a_cpu_tensor_is_refused_by_name(ops, driver_stub):
-    x = cuda_array(driver_stub, 4)
+def test_a_cpu_tensor_is_refused_by_name(ops, driver_stub, x):
     for cpu in (np.zeros(4, np.float32), cuda_array(driver_stub, 4, device_type=CPU)):
         with pytest.raises(
             ValueError, match=r"two: argument 2 \(y: .* on cpu, wanted one on a CUDA"
@@ -132,8 +130,7 @@ def test_tensors_on_two_devices_are_refused_with_both_names(ops, driver_stub):
     assert not driver_stub.launches()
 
 
-def test_args_are_constants_and_other_parameters(ops, driver_stub):
-    x = cuda_array(driver_stub, 4)
+def test_args_are_constants_and_other_parameters(ops, driver_stub, x):
     ops.alias(x)
     ops.constants(x)
     ops.narrow(x, x, 5)

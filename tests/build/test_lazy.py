@@ -8,8 +8,6 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -17,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from nvrtc_kernel import compile_it
-from processes import in_fork
+from processes import in_fork, in_new_process
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
@@ -74,8 +72,7 @@ assert "tvm_ffi" not in sys.modules, "imported"
 assert not os.path.exists(os.environ["TVMFFI_CUBIN_CACHE_DIR"])
 """
     env = {**os.environ, "TVMFFI_CUBIN_CACHE_DIR": str(tmp_path / "cache")}
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert in_new_process(code, env=env) == ""
 
 
 class Nothing:

@@ -66,16 +66,6 @@ def test_a_kernel_is_found_by_the_name_that_the_source_has(
     assert launch.values(formats) == (x.data_ptr, *values)
 
 
-def test_template_instances_and_overloads_have_types_of_their_own(ops, driver_stub):
-    x = cuda_array(driver_stub, 4)
-    with pytest.raises(TypeError, match=r"fill_double: .*x: double\*.* float32 .*, wanted float64"):
-        ops.fill_double(x, 1.0)
-    with pytest.raises(TypeError, match=r"over_int: .*\(x: int\*\): .* float32 .*, wanted int32"):
-        ops.over_int(x)
-    ops.over_int(cuda_array(driver_stub, 4, "int32"))
-    assert driver_stub.launches()[0].kernel == "_Z4overPi"
-
-
 # Refusals
 
 
@@ -86,49 +76,6 @@ def test_a_source_of_which_nothing_would_be_exported_is_refused(source):
     with pytest.raises(ValueError, match="empty: mark a kernel with __global__, .*functions="):
         tc.load_inline("empty", source, arch="sm_90")
     assert tc.load_inline("empty", source, functions=[], arch="sm_90").functions == ()
-
-
-def test_a_wrong_kernel_name_lists_those_there_are():
-    with pytest.raises(ValueError) as error:
-        load(SAXPY, ["sax"])
-    assert "function 'sax': there is no kernel 'sax' in the image" in str(error.value)
-    assert "it has: saxpy" in str(error.value)
-    with pytest.raises(ValueError, match="function 'f': there is no kernel 'g' .* it has: saxpy"):
-        load(SAXPY, {"f": tc.Launch(kernel="g")})
-
-
-def test_overloads_must_be_told_apart():
-    source = "__global__ void over(float* x) {}\n__global__ void over(int* x) {}"
-    with pytest.raises(ValueError, match=r"2 kernels:(\n  over\((int|float)\* x\) .*){2}\n"):
-        load(source, ["over"])
-    with pytest.raises(ValueError, match="cannot be exported as 'over'"):
-        load(source)
-
-
-def test_a_template_that_nobody_instantiates_says_how():
-    with pytest.raises(ValueError, match=r'Launch\(kernel="fill<float>"'):
-        load("template <class T> __global__ void fill(T* x) {}")
-
-
-@pytest.mark.parametrize(
-    ("launch", "text"),
-    [
-        (tc.Launch(grid="m", block=1), "grid.x: unknown name 'm'; there are a, x, y, n, num_sms"),
-        (tc.Launch(args={"m": 1}), "args gives 'm', which is not a parameter"),
-        (tc.Launch(args={"n": 2**31}), "2147483648 is out of the range of int"),
-        (tc.Launch(strided="z"), "strided names 'z'"),
-        (tc.Launch(params="float a"), "the image has 4 parameters (bytes: 4, 8, 8, 4), but 1 are"),
-        (
-            tc.Launch(params="float a, float* x, float* y, long n"),
-            "is declared 'long', which has 8 bytes",
-        ),
-    ],
-)
-def test_a_launch_that_does_not_fit_its_kernel_is_refused(launch, text):
-    with pytest.raises(ValueError) as error:
-        load(SAXPY, {"saxpy": launch})
-    assert text in str(error.value)
-    assert "function 'saxpy', kernel 'saxpy'" in str(error.value)
 
 
 # Around loading

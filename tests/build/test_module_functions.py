@@ -32,10 +32,13 @@ def test_python_s_tools_know_what_it_takes(ops):
     assert not hasattr(mod.one, "__signature__")
 
 
-def test_a_module_shows_its_functions(ops):
+def test_a_module_shows_its_functions(ops, driver_stub):
     title, *lines = repr(ops).splitlines()
     assert title == f"<tvmffi_cubin.Module {ops.path}>"
     assert lines == [f"  {ops[name].signature}" for name in ops.functions]
+    assert ops._repr_html_().count("<td>pipeline</td>") == 2  # a row for each kernel
+    with pytest.raises(ValueError, match="the function launches 2 kernels"):
+        ops.pipeline.occupancy()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The reader of cubins, on images from NVRTC, against what the assembler itself reports."""
+"""The reader of cubins, against what the assembler reports; a function's code as text."""
 
 from __future__ import annotations
 
@@ -77,3 +77,29 @@ def test_what_may_never_end_is_no_image(what, tmp_path):
     ):
         with pytest.raises(OSError, match="it is not a regular file: write its content to one"):
             use(path)
+
+
+# A function's code as text: machine code by nvdisasm, PTX where an image holds it
+
+
+TWO = """
+__global__ void one(float* x) { x[0] = 1; }
+__global__ void two(float* x) { x[0] = 2; }
+"""
+
+
+def test_the_machine_code_of_a_function_is_that_of_its_kernels():
+    mod = tc.load_inline("disassembly", TWO, arch=["sm_80", "sm_90a"])
+    assert "EF_CUDA" not in mod.one.sass
+    assert "_Z3onePf:" in mod.one.sass
+    assert "EXIT ;" in mod.one.sass
+    assert "_Z3twoPf" not in mod.one.sass
+    with pytest.raises(
+        AttributeError, match=r"one: no embedded image of it has PTX; .*\"compute_90\"\]"
+    ):
+        _ = mod.one.ptx
+
+
+def test_the_ptx_of_a_function_is_that_of_its_image():
+    mod = tc.load_inline("disassembly", TWO, arch=["sm_90a", "compute_90"])
+    assert ".visible .entry _Z3onePf(" in mod.one.ptx

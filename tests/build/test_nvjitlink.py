@@ -79,9 +79,7 @@ def test_a_symbol_that_is_defined_twice_is_an_error(kinds: tuple[str, str], capf
         ),
     ],
 )
-def test_a_variable_that_is_not_the_same_everywhere_is_an_error(
-    declaration: str, difference: str, capfd
-):
+def test_a_variable_that_is_not_the_same_everywhere_is_an_error(declaration, difference, capfd):
     use = "counter(x[1])" if "(int)" in declaration else "counter[x[1]]"
     user = unit(f"{declaration}\n__global__ void k(int* x) {{ x[0] = {use}; }}")
     assert f"'counter' is {difference}" in refusal(unit(LIBRARY), user)

@@ -1,10 +1,9 @@
 """A module and a later build of its source in one process: each has its own static variables."""
 
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from processes import in_new_process
 
 import tvmffi_cubin as tc
 
@@ -44,7 +43,7 @@ def test_a_module_and_its_next_build_count_for_themselves(kind):
 def test_what_a_module_has_made_outlives_it():
     script = f"""
 import gc, sys
-sys.path.insert(0, {str(Path(__file__).parent)!r})
+sys.path[:0] = {sys.path!r}
 from test_own_statics import load
 made, errors = [], []
 for value in (1, 20):
@@ -60,6 +59,4 @@ print([f(1) for f in made], [str(e) for e in errors])
 del made, errors
 gc.collect()
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.stdout == "[2, 21] ['refused', 'refused']\n", done.stderr
-    assert done.returncode == 0
+    assert in_new_process(script) == "[2, 21] ['refused', 'refused']"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import sysconfig
 import venv
@@ -12,19 +11,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from processes import run
 
 from tvmffi_cubin.kernels.elf import Elf
 
 ROOT = Path(__file__).resolve().parents[2]
 PURELIB = Path(sysconfig.get_path("purelib"))
-
-
-def run(*command: str | Path, **options) -> str:
-    done = subprocess.run(
-        [str(part) for part in command], capture_output=True, text=True, check=False, **options
-    )
-    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
 
 
 @pytest.fixture(scope="session")
@@ -89,9 +81,7 @@ def test_the_launcher_s_objects_need_no_library_of_a_compiler(wheel: Path):
         assert [name for name in wanted if name.startswith("__")] == []
 
 
-def test_the_installed_wheel_runs_the_quick_start_away_from_the_checkout(
-    installed: Path, tmp_path: Path
-):
+def test_the_installed_wheel_runs_the_quick_start_away_from_the_checkout(installed, tmp_path):
     for name in ("quick_start.py", "own_wrapper.py", "gpu.py"):
         (tmp_path / name).write_bytes((ROOT / "examples" / name).read_bytes())
     environment = {

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-import threading
 from pathlib import Path
 
 import pytest
-from processes import in_fork
+from processes import in_fork, together
 
 from tvmffi_cubin import build_inline, nvrtc
 from tvmffi_cubin.cuda import precompiled
@@ -206,14 +205,7 @@ def test_an_edited_kernel_of_a_mixed_source_uses_them(calls, tmp_path, monkeypat
 
 def test_threads_share_what_one_makes(calls):
     results = {}
-    threads = [
-        threading.Thread(target=lambda i=i: results.update({i: ptx(source(i + 10))}))
-        for i in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    together(4, lambda i: results.update({i: ptx(source(i + 10))}))
     assert sorted(calls) == ["made", "used", "used", "used"]
     assert [results[i] for i in range(4)] == [ptx(source(i + 10), use_pch=False) for i in range(4)]
 

@@ -31,11 +31,6 @@ def module():
     return tc.load_inline("scratch", SOURCE, functions=functions, arch="sm_90")
 
 
-@pytest.fixture
-def x(driver_stub):
-    return cuda_array(driver_stub, 4)
-
-
 def order(stub):
     """Return the calls that make, use and give back memory."""
     return [c.function for c in stub.log() if "Async" in c.function or "Launch" in c.function]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import nvrtc
@@ -75,7 +74,7 @@ def test_kernels_of_all_units_are_exported_in_order_with_their_types(lto):
     assert ("_Z6scaledf" in symbols(mod)) != lto
 
 
-def test_one_function_launches_kernels_of_two_units(driver_stub):
+def test_one_function_launches_kernels_of_two_units(driver_stub, x):
     shape = {"grid": 1, "block": 32}
     launches = [
         tc.Launch(kernel="first", **shape, args={"n": "x.numel"}),
@@ -83,7 +82,6 @@ def test_one_function_launches_kernels_of_two_units(driver_stub):
         tc.Launch(kernel="fill<float>", **shape, args={"value": 3.0}),
     ]
     mod = load(functions={"all": launches}, name="launched")
-    x = cuda_array(driver_stub, 4)
     mod.all(x, 1.5)
     launched = driver_stub.launches()
     assert [x.kernel for x in launched] == ["first", "_Z6secondPfd", "_Z4fillIfEvPT_S0_"]

@@ -1,14 +1,16 @@
-"""A shared object by itself: what it needs, what it says, and that tvm-ffi alone loads it."""
+"""Shared objects and objects by themselves: what they need and say; links of others."""
 
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import tvm_ffi
+from file_kit import ADD, EXPORT, SCALE, compiled, linked, write
+from processes import run
+from stub.cuda_array import cuda_array
 from stub.driver_stub import DriverStub
 from wrapper_sources import DRIVER, KERNELS
 
@@ -48,14 +50,6 @@ for name in ("tvmffi_cubin", "triton", "nvidia"):
 mod.saxpy.__call__  # stays a function
 mod._tvmffi_cubin_preload(0)
 """
-
-
-def run(*command: str | Path, **options) -> str:
-    done = subprocess.run(
-        [str(part) for part in command], capture_output=True, text=True, check=False, **options
-    )
-    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -130,3 +124,45 @@ def test_modules_of_others_have_no_manifest(tmp_path: Path):
     assert dict(mod.manifest) == {}
     assert dict(mod.cubins) == {}
     assert isinstance(mod, tvm_ffi.Module)
+
+
+# `build(output="x.o")`: an object that is yet to be linked, complete with images and launchers
+
+
+def test_an_object_goes_where_its_output_says(here):
+    write("add.cc", ADD)
+    write("more.c", "int more(void) { return 1; }\n")
+    (here / "sub").mkdir()
+    for output in ("ops.obj", "sub/ops.o", str(here / "absolute.o")):
+        made = tc.build("add", sources=["add.cc", "more.c"], output=output)
+        assert made == str(here / output)
+        assert Path(made).read_bytes()[16:18] == b"\x01\x00"  # ET_REL
+        assert tvm_ffi.load_module(linked(made)).add(1, 2) == 3
+        # An object becomes a source of the next build.
+        assert tc.load("again", sources=made).add(1, 2) == 3
+
+
+def test_an_object_has_images_and_launchers_in_it(here, driver_stub):
+    write("scale.cu", SCALE)
+    made = tc.build("scale", sources="scale.cu", arch="sm_90", output="scale.o")
+    mod = tc.load_module(linked(made))
+    x = cuda_array(driver_stub, 8)
+    mod.scale[2, 4](x, 3.0, 8)
+    assert driver_stub.launches()[0].values("Pfi") == (x.data_ptr, 3.0, 8)
+
+
+def test_an_object_of_a_file_that_others_include_holds_nothing(here):
+    write("part.cu", "template <typename T> __device__ T twice(T x) { return 2 * x; }\n")
+    made = tc.build("part", sources="part.cu", arch="sm_90", output="part.o")
+    with pytest.raises(tc.ImageError):
+        tc.inspect(made)
+
+
+def test_objects_given_become_part_of_the_object(here):
+    write("twice.c", "int twice(int x) { return 2 * x; }\n")
+    text = 'extern "C" int twice(int);\nint four(int x) { return twice(twice(x)); }\n'
+    write("four.cc", text + EXPORT.format("four"))
+    sources = ["four.cc", compiled("cc", "twice.c")]
+    assert (
+        tvm_ffi.load_module(linked(tc.build("four", sources=sources, output="four.o"))).four(1) == 4
+    )

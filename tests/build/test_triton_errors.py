@@ -1,9 +1,11 @@
-"""What is wrong with a Triton function, its signature or its options is said at once, and named."""
+"""What is wrong with a Triton function is said at once; the oldest Triton that is taken."""
 
-import subprocess
+import os
 import sys
+from pathlib import Path
 
 import pytest
+from processes import in_new_process
 from triton_kit import triton, triton_cache
 
 import tvmffi_cubin as tc
@@ -105,9 +107,35 @@ try:
 except tc.ToolchainError as error:
     print(error)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    launched, error = done.stdout.splitlines()
+    launched, error = in_new_process(code).splitlines()
     assert launched == "add (2, 1, 1) (100, 0, 0)"
     assert error.startswith("Triton is not installed")
     assert error.endswith("run: pip install triton")
+
+
+# The tests of Triton's kernels again, with the oldest Triton that is taken
+
+
+# Where `make test` puts it.
+OLDEST = Path(sys.prefix) / "triton-3.6.0"
+NAMES = ("test_triton_launches.py", "test_triton_arguments.py")
+FILES = [Path(__file__).with_name(name) for name in NAMES]
+
+
+@pytest.mark.skipif(
+    not OLDEST.is_dir(),
+    reason=f"run: pip install --no-deps --target {OLDEST} triton==3.6.0",
+)
+def test_the_same_holds_with_the_oldest_triton(tmp_path):
+    path = os.pathsep.join([str(OLDEST), *filter(None, [os.environ.get("PYTHONPATH")])])
+    code = (
+        "import sys, pytest, triton\nprint(triton.__version__)\nsys.exit(pytest.main(sys.argv[1:]))"
+    )
+    # In the usual place pytest would take from other users what tests beside this one let them see.
+    options = ["-q", "-p", "no:cacheprovider", f"--basetemp={tmp_path / 'base'}"]
+    # It is no worker of the run that this is one of.
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    said = in_new_process(code, *options, *FILES, env={**kept, "PYTHONPATH": path})
+    assert said.startswith("3.6.0\n")
+    assert " passed" in said
+    assert "skipped" not in said

@@ -6,7 +6,6 @@ import ctypes
 import json
 
 import pytest
-from stub.cuda_array import cuda_array
 from tvm_kit import module_bytes, table_json
 
 import tvmffi_cubin as tc
@@ -35,10 +34,9 @@ def loaded(cubin: bytes, *functions: FunctionInfo) -> tc.Module:
     return tc.load_inline("tvm_made", functions=launches, embed_cubin=cubin)
 
 
-def test_a_table_launches_as_tvm_does(cubin, driver_stub):
+def test_a_table_launches_as_tvm_does(cubin, driver_stub, x):
     tags = ("blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.z", SMEM)
     mod = loaded(cubin, FunctionInfo("scale", ARGS, tags))
-    x = cuda_array(driver_stub, 4)
     # The kernel's arguments, then what the tags name, in their order.
     mod.scale(x, 0.5, -3, 2**32 - 1, -(2**40), 2, 7, 5, 64, 2, 4096)
     mod.scale(ctypes.c_void_p(x.data_ptr), 1, 2, 3, 4, 5.5, 1, 1, 32, 1, 0)
@@ -87,10 +85,9 @@ def test_the_newest_fields_set_what_a_launch_has(cubin, driver_stub):
 @pytest.mark.parametrize(
     ("types", "extra"), [(("handle", "handle"), (1,)), (("grid_constant", "handle"), ())]
 )
-def test_a_tensor_map_is_passed_by_value(cubin, driver_stub, types, extra):
+def test_a_tensor_map_is_passed_by_value(cubin, driver_stub, x, types, extra):
     info = FunctionInfo("box", types, ("blockIdx.x", "threadIdx.x"), extra)
     mod = loaded(cubin, info)
-    x = cuda_array(driver_stub, 4)
     made = ctypes.create_string_buffer(bytes(range(128)), 128 + 64)
     mod.box(bytes(range(128)), x, 1, 32)
     mod.box(ctypes.c_void_p(ctypes.addressof(made)), x, 1, 32)  # as TVM's host code has it

@@ -9,7 +9,6 @@ import wrapper_sources
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.cuda import libraries
 
 ADD = "int add(int a, int b) { return a + b; }"
 LAUNCH = tc.Launch(grid="ceil_div(x.numel, 256)", block=256, args={"n": "x.numel"})
@@ -80,43 +79,6 @@ def test_a_function_needs_no_export_macro_of_its_own():
         mod.add[1, 1](2, 3)
 
 
-def test_cpp_sources_need_nothing_of_cuda(monkeypatch):
-    def missing():
-        raise tc.ToolchainError("no CUDA here")
-
-    monkeypatch.setattr(libraries, "find_cuda", missing)
-    source = "double half(double x) { return x / 2; }"
-    assert tc.load_inline("w_plain", cpp_sources=source, functions="half").half(3.0) == 1.5
-
-
-def test_a_changed_header_is_noticed(tmp_path):
-    header, source = tmp_path / "value.h", '#include "value.h"\nint value() { return kValue; }'
-    for value in (1, 2):
-        header.write_text(f"constexpr int kValue = {value};\n")
-        mod = tc.load_inline(
-            "w_header", cpp_sources=source, functions="value", extra_include_paths=[tmp_path]
-        )
-        assert mod.value() == value
-
-
 def test_an_error_in_host_code_shows_the_user_s_own_line():
     with pytest.raises(tc.BuildError, match=r"cpp_sources\.cpp:2:\d+: error: .*nonsense"):
         tc.load_inline("w_error", cpp_sources="int f() {\n  return nonsense;\n}", functions="f")
-
-
-def test_an_image_that_nobody_embedded_says_how_to():
-    with pytest.raises(tc.BuildError, match=r"embed_cubin=\{'kernels': \.\.\.\}"):
-        tc.load_inline("w_no_image", wrapper_sources.DRIVER)
-
-
-@pytest.mark.parametrize(
-    "host",
-    [
-        "int add_one() { return 1; }",
-        "int one() { return 1; }\nTVM_FFI_DLL_EXPORT_TYPED_FUNC(add_one, one);",
-    ],
-)
-def test_a_name_on_both_sides_is_an_error(host):
-    sources = [wrapper_sources.KERNELS, host]
-    with pytest.raises(ValueError, match="both a kernel and a C\\+\\+ function"):
-        tc.load_inline("w_both", sources, functions=["add_one"], arch="sm_90")

@@ -19,21 +19,6 @@ namespace guide {
 
 using tvm::ffi::TensorView;
 
-void AddOne(TensorView x, TensorView y) {
-  static auto kernel = TVM_FFI_EMBED_CUBIN_GET_KERNEL(kernels, "add_one");
-  void* x_ptr = x.data_ptr();
-  void* y_ptr = y.data_ptr();
-  int64_t n = x.size(0);
-  void* args[] = {&x_ptr, &y_ptr, &n};
-  tvm::ffi::dim3 grid((n + 255) / 256);
-  tvm::ffi::dim3 block(256);
-  DLDevice device = x.device();
-  cudaStream_t stream =
-      static_cast<cudaStream_t>(TVMFFIEnvGetStream(device.device_type, device.device_id));
-  cudaError_t result = kernel.Launch(args, grid, block, stream);
-  TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(result);
-}
-
 void Square(TensorView x, TensorView y) {
   static auto kernel = TVM_FFI_EMBED_CUBIN_GET_KERNEL(from_bytes, "square");
   void* x_ptr = x.data_ptr();
@@ -94,7 +79,6 @@ void LimitSmem(int64_t bytes) {
 
 void Missing() { EmbedCubinModule_kernels::Global()->mod.GetKernel("no_such_kernel"); }
 
-TVM_FFI_DLL_EXPORT_TYPED_FUNC(add_one, guide::AddOne);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(square, guide::Square);
 
 }  // namespace guide
