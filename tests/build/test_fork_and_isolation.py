@@ -109,11 +109,15 @@ print(os.wait()[1])
 """
 
 
-@pytest.mark.parametrize("name", ["inline.build", "inline.assemble", "host.build", "module"])
-def test_a_child_forked_while_another_thread_imports_does_not_wait_for_that(name, tmp_path):
+@pytest.mark.parametrize(
+    "name", ["host.process", "inline.build", "inline.assemble", "host.build", "module"]
+)
+def test_a_child_forked_while_another_thread_imports_does_not_wait_for_that(
+    name, tmp_path, monkeypatch
+):
     image = tmp_path / "kernels.cubin"
     image.write_bytes(tc.nvrtc.compile(SOURCE, arch="sm_90").image)
-    tc.build_inline("forked", embed_cubin=image, functions=FUNCTIONS)  # so that the tools are known
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path))  # where no tool is known
     assert in_new_process(FORKED_IN_AN_IMPORT, name, str(image)) == "0"
 
 

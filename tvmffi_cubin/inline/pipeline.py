@@ -94,14 +94,15 @@ def _is_for_nvcc(error: Exception, ours: Build, tools: Toolset) -> bool:
 
 def _look_up(request: Request) -> Entry | Missed:
     start = time.perf_counter()
-    archs = _resolve_archs(request)
-    # Of PTX that is assembled without an architecture, the text is embedded, too.
-    is_fat = request.needs_arch if len(archs) > 1 else request.assembles and not archs
-    tools = find_tools(
-        needs_cuda=request.needs_cuda,
-        needs_fatbin=is_fat,
-        nvcc_flags=request.cuda_cflags if request.is_by_nvcc else None,
-    )
+    with importing:  # what asks compilers what they are, the first time
+        archs = _resolve_archs(request)
+        # Of PTX that is assembled without an architecture, the text is embedded, too.
+        is_fat = request.needs_arch if len(archs) > 1 else request.assembles and not archs
+        tools = find_tools(
+            needs_cuda=request.needs_cuda,
+            needs_fatbin=is_fat,
+            nvcc_flags=request.cuda_cflags if request.is_by_nvcc else None,
+        )
     key = module_key(request, archs, tools)
     cache = store.default(tools.roots)
     found, why = cache.find(key.hexdigest()), ""
