@@ -62,6 +62,8 @@ _REMOVED = (
     *("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "NINJA_STATUS"),
     # nvcc is given these words by the build, which reads them where the caller is.
     *("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"),
+    # ninja would colour its words, also where they are read by a program, as in a notebook.
+    "CLICOLOR_FORCE",
     # gcc would add to, or write, these files beside the depfile that it is asked for.
     *("DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES"),
 )

@@ -55,6 +55,7 @@ def in_jupyter(environment: dict[str, str]) -> dict[str, str]:
         question("method", "do_complete('mod.saxpy.pa', 12)['matches']"),
         code_cell("magic-again", MAGIC),
         code_cell("magic-table", "print(one._repr_html_())"),
+        failing("magic-line", "%%cuda arch=sm_90\nint x;"),
         failing("magic-error", MAGIC.replace("x[0]", "y[0]")),
         failing("magic-no-kernel", MAGIC.replace("\n", ", functions=['two']\n", 1)),
         question("explained", "do_inspect('mod.saxpy', 9)['data']['text/plain']"),
@@ -118,5 +119,6 @@ def test_an_error_in_a_cell_of_cuda_is_the_compilers_alone(in_jupyter):
     )
     assert in_jupyter["magic-error"].startswith(message)
     assert in_jupyter["magic-no-kernel"].startswith("ValueError: function 'two': there is no kern")
-    for name in ("magic-error", "magic-no-kernel"):
+    assert "%%cuda arch=sm_90: name 'sm_90' is not defined; it takes" in in_jupyter["magic-line"]
+    for name in ("magic-error", "magic-no-kernel", "magic-line"):
         assert "Traceback" not in in_jupyter[name]

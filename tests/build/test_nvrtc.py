@@ -229,3 +229,8 @@ def test_what_the_compiler_says_goes_to_the_logger_and_into_the_cubin(caplog):
 def test_a_bad_argument_is_named(arguments, error, message):
     with pytest.raises(error, match=message):
         compile_it(**arguments)
+
+
+def test_a_type_of_a_header_that_is_not_included_is_told_with_it():
+    with pytest.raises(CompileError, match=r"Hint: half and half2 come with #include <cuda_fp16"):
+        nvrtc.compile("__global__ void k(__half* x) {}", arch="sm_90")

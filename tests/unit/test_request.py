@@ -84,6 +84,12 @@ def test_flags_are_trimmed_and_folders_absolute(tmp_path, monkeypatch):
         ({"embed_cubin": {"a": 3}}, TypeError, r"embed_cubin\['a'\] is bytes, a Cubin or a path"),
         ({"embed_cubin": {"a": "no.cubin"}}, FileNotFoundError, r"embed_cubin\['a'\].*no\.cubin"),
         ({"functions": ["a-b"]}, ValueError, "functions: 'a-b' is not a name that C can have"),
+        (
+            {"functions": ["f<int>"]},
+            ValueError,
+            r"export it under one, {'k': Launch\(kernel='f<int>",
+        ),
+        ({"cuda_sources": "int a;\0"}, ValueError, "cuda_sources has a zero byte, at 6: remove it"),
         ({"functions": [["k"]]}, TypeError, "functions: a name is a str, got list"),
         ({"bound_params": 3}, TypeError, "bound_params is str or a sequence of str, got 3"),
         ({"bound_params": ["float* x, int n"]}, ValueError, "it declares 2 parameters"),

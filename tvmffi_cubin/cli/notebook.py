@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import tvmffi_cubin
+
 from ..cache.info import cache_info
 from ..errors import CubinError
 from ..inline.calls import load_inline
@@ -23,7 +25,14 @@ def load_ipython_extension(shell: Any) -> None:
 
 def _cuda(shell: Any, line: str, cell: str) -> None:
     builds = cache_info().builds
-    options = eval(f"dict({line})", shell.user_ns)  # as the notebook's own code
+    try:  # as the notebook's own code
+        options = eval(f"dict({line})", {"tc": tvmffi_cubin, **shell.user_ns})
+    except (NameError, SyntaxError) as error:
+        from IPython.core.error import UsageError
+
+        raise UsageError(
+            f'%%cuda {line}: {error}; it takes arguments of load_inline, as %%cuda arch="sm_90a"'
+        ) from None
     try:
         # The magic is the cell's first line.
         module = load_inline(options.pop("name", "cell"), f"\n{cell}", **options)

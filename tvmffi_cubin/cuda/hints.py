@@ -13,6 +13,9 @@ NVCC = "compiler=\"nvcc\" (pip install 'tvmffi-cubin[nvcc]')"
 """What has nvcc compile a source, and where nvcc comes from."""
 
 _HINTS = {
+    r'identifier "(?:__)?(?:half|nv_bfloat16)2?" is undefined': (
+        "half and half2 come with #include <cuda_fp16.h>, __nv_bfloat16 with <cuda_bf16.h>"
+    ),
     # What NVRTC says of <<<...>>> in device code, and what it makes of it otherwise.
     "device-side kernel launch could not be processed|__cudaCDP2": (
         "kernels that launch kernels are linked with CUDA's device runtime: pass "

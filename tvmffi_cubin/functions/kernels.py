@@ -86,7 +86,7 @@ class Kernels:
             names = sorted({x.name.display for x in self.every if x.image in images})
             raise ValueError(
                 f"there is no kernel {wanted!r} in the image; it has: {_cut(names, ', ')}; mark it "
-                f"__global__; of a template, name an instance, such as {wanted + '<float>'!r}"
+                f"__global__; of a template, name one: Launch(kernel={wanted + '<float>'!r})"
                 f"{unread}"
             )
         if len(found) > 1 and declared is not None:

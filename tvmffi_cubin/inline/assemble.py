@@ -99,7 +99,7 @@ def make(wanted: Build, folder: Path) -> Product:
             files, _ = job.files_and_units()
             assembling.assemble(files)
     if request.functions is None and sources.has_host and not request.is_object:
-        _check_exports(request, folder / request.output)
+        _check_exports(request, folder / request.output, is_mixed=bool(sources.mixed))
     archs_of_images = {arch for image in images for arch in image.cubin.archs}
     if request.is_by_nvcc:  # nvcc's images are not the module's
         archs_of_images.update(archs)
@@ -142,7 +142,7 @@ def _run(
     return files, search.host(folder, listed, request.host_sources, request.host_flags)
 
 
-def _check_exports(request: Request, built: Path) -> None:
+def _check_exports(request: Request, built: Path, *, is_mixed: bool) -> None:
     """Refuse a module of host code that would be empty, which a slip makes it."""
     texts = [source.text for source in request.host_sources]
     if any(word in text for text in texts for word in _REGISTERS):
@@ -161,6 +161,8 @@ def _check_exports(request: Request, built: Path) -> None:
             f"{request.name}.o, which a linker makes a program of"
         )
     remedy = "mark a kernel with __global__, or name C++ functions or an included file's kernels"
+    if is_mixed:
+        remedy = "its kernels are launched by host functions: name those that Python calls"
     if request.is_by_nvcc:
         remedy = "kernels that nvcc compiles are not exported: name C++ functions that launch them"
     raise NothingExportedError(

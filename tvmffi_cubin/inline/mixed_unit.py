@@ -40,6 +40,8 @@ _NO_CODE = (
     f"it; or link device code with extra_cuda_cflags=['-rdc=true'] and {NVCC}"
 )
 _LAYOUT = "it has a member under #ifdef __CUDA_ARCH__, or one of a type of the C++ library"
+# What says all: a hint, a word of ours, a slip.
+_PLAIN = r"\nHint: |tvmffi_cubin: |error: expected an? "
 _UNRESOLVED = re.compile(r"Unresolved extern \w+ '(\w+)'")
 _UNDEFINED = re.compile(r'error: identifier "(\w+)" is undefined')
 # How often device code is compiled with less, each time of what the last time has brought up.
@@ -247,7 +249,7 @@ def _name(instance: Instance, host: HostCut) -> str:
 def _explained(error: CompileError, host_functions: Container[str]) -> CompileError:
     missing = [demangle(name) for name in _UNRESOLVED.findall(error.log)]
     missing += (name for name in _UNDEFINED.findall(error.log) if name in host_functions)
-    if not missing and ("\nHint: " in str(error) or "tvmffi_cubin: " in error.log):
+    if not missing and re.search(_PLAIN, f"{error}\n{error.log}"):
         return error
     return with_hints(error, [_NO_CODE.format(missing[0]) if missing else _NVCC])
 

@@ -66,7 +66,10 @@ def parse_params(text: str) -> tuple[Param, ...]:
         declared, *rank = re.split(r"(?<!:):(?!:)", part, maxsplit=1)
         ndim = re.fullmatch(r"\s*ndim\s*=\s*(\d+)\s*", rank[0]) if rank else None
         if rank and ndim is None:
-            raise ValueError(f"in {part!r}: expected 'ndim=' and a number after ':'")
+            raise ValueError(
+                f"in {part!r}: parameters are declared as in C++, 'float* x', and after ':' comes "
+                "'ndim=' with a number"
+            )
         type_, name = _declaration(declared)
         if not name:
             raise ValueError(f"in {part!r}: a declared parameter needs a name")

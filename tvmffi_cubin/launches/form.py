@@ -176,5 +176,6 @@ def identifier(what: str, name: object) -> str:
     if not isinstance(name, str):
         raise TypeError(f"{what}: a name is a str, got {type(name).__name__}")
     if not (name.isascii() and name.isidentifier()):
-        raise ValueError(f"{what}: {name!r} is not a name that C can have")
+        remedy = f"; export it under one, {{'k': Launch(kernel={name!r})}}" if "<" in name else ""
+        raise ValueError(f"{what}: {name!r} is not a name that C can have{remedy}")
     return name

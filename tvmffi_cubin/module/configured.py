@@ -34,7 +34,10 @@ def dimensions(what: str, value: Any) -> Dimensions:
     values = value if isinstance(value, tuple | list) else (value,)
     if not 1 <= len(values) <= 3:
         raise ValueError(f"{what} has 1 to 3 dimensions, got {len(values)}")
-    x, y, z = (*map(operator.index, values), 1, 1)[:3]
+    try:
+        x, y, z = (*map(operator.index, values), 1, 1)[:3]
+    except TypeError:
+        raise TypeError(f"{what} is of integers, got {value!r}: divide with //") from None
     return x, y, z
 
 
