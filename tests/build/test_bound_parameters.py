@@ -54,6 +54,7 @@ class TestALaunch:
         mod.bind("k", counters=buffer, limit=7, scale=0.5)
         mod.k(x, 3)
         mod.k[2, 64](x, 4)
+        mod.unload()
         with driver_stub.stream() as stream:
             mod.k.on(stream)(x, 5)
         assert [launch.values(K) for launch in driver_stub.launches()] == [

@@ -94,6 +94,7 @@ def test_a_program_is_said_to_export_nothing(fake, here):
     write("program.cu", MIXED.replace("run", "main"))
     with pytest.raises(ValueError, match=r"program.*main\(\) and exports nothing.*program\.o"):
         tc.load("program", sources="program.cu", **OPTIONS)
+    assert Path(tc.build("program", sources="program.cu", output="p.o", **OPTIONS)).name == "p.o"
     assert fake.commands() == []
 
 

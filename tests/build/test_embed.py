@@ -202,6 +202,8 @@ def test_what_describe_writes_is_edited_and_built_again(driver_stub: DriverStub,
     assert (launch.grid, launch.block) == ((24, 2, 1), (256, 1, 1))
     assert launch.values("fPPi") == (2.0, x.data_ptr, y.data_ptr, 8)
     assert (mod.manifest["name"], [*mod.cubins]) == ("libk", ["k"])
+    assert main(["embed", "k.cubin", "-o", "every.so"]) == 0
+    assert {*tc.inspect("every.so").functions} == {"saxpy", "fill"}
 
 
 @pytest.mark.parametrize(

@@ -159,6 +159,12 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, Run);
 """
 
 
+def test_a_wrapper_launches_what_fits(driver_stub):
+    mod = tc.load_inline("wrapped", [SOURCE, WRAPPER], arch=EVERYTHING)
+    mod.run(cuda_array(driver_stub, 4), "add")
+    assert launched(driver_stub) == [(0, "sm_90a")]
+
+
 def test_a_wrappers_image_that_does_not_fit_lists_what_is_there(driver_stub):
     mod = tc.load_inline("wrapped", [SOURCE, WRAPPER], arch=["sm_75", "sm_100a"])
     with pytest.raises(LaunchError, match="the image is for sm_75, sm_100a, device 0 is sm_90: "):

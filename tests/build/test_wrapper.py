@@ -9,6 +9,7 @@ import wrapper_sources
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
+from tvmffi_cubin.cuda import libraries
 
 ADD = "int add(int a, int b) { return a + b; }"
 LAUNCH = tc.Launch(grid="ceil_div(x.numel, 256)", block=256, args={"n": "x.numel"})
@@ -82,3 +83,12 @@ def test_a_function_needs_no_export_macro_of_its_own():
 def test_an_error_in_host_code_shows_the_user_s_own_line():
     with pytest.raises(tc.BuildError, match=r"cpp_sources\.cpp:2:\d+: error: .*nonsense"):
         tc.load_inline("w_error", cpp_sources="int f() {\n  return nonsense;\n}", functions="f")
+
+
+def test_cpp_sources_need_nothing_of_cuda(monkeypatch):
+    def missing():
+        raise tc.ToolchainError("no CUDA here")
+
+    monkeypatch.setattr(libraries, "find_cuda", missing)
+    source = "double half(double x) { return x / 2; }"
+    assert tc.load_inline("w_plain", cpp_sources=source, functions="half").half(3.0) == 1.5
