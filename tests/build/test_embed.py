@@ -164,7 +164,7 @@ def test_the_macros_code_launches_what_was_embedded(text: str, driver_stub: Driv
     [
         ("--input-obj none.o --name k", "none.o: No such file"),
         ("--input-obj lib.a --name k", "lib.a: it is a static library: take out the object"),
-        ("--input-obj a.o --name 2k", "'2k' is not a name that C can have"),
+        ("--input-obj a.o --name 2k", "'2k' is not a valid C identifier"),
         ("--name k --output-obj k.cubin", "k.cubin is the image itself"),
         ("--name k --machine riscv64", "'riscv64-linux-gnu-as' is not on PATH"),
     ],

@@ -107,7 +107,7 @@ def test_a_function_without_a_shape_asks_for_one(ops, driver_stub):
 @pytest.mark.parametrize(
     ("shape", "error", "text"),
     [
-        ((1.0, 1), TypeError, r"grid is of integers, got 1\.0: divide with //"),
+        ((1.0, 1), TypeError, r"grid must be one to three integers, got 1\.0: divide with //"),
         (((), 1), ValueError, "grid has 1 to 3 dimensions, got 0"),
     ],
 )

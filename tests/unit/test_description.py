@@ -77,7 +77,7 @@ def test_other_versions_are_refused_and_fields_of_the_author_s_own_passed_over()
 @pytest.mark.parametrize(
     ("value", "error", "text"),
     [
-        ({"functions": {"a b": {}}}, ValueError, "functions: 'a b' is not a name that C can have"),
+        ({"functions": {"a b": {}}}, ValueError, "functions: 'a b' is not a valid C identifier"),
         ({"functions": {"k": {"girth": 1}}}, TypeError, "functions.k: Launch.__init__() got an"),
         ({"functions": {}, "warps": 4}, ValueError, "no field 'warps' is known; there are schema"),
     ],

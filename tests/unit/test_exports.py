@@ -87,7 +87,7 @@ def test_a_name_finds_its_kernel(wanted, symbol):
         ("saxpi", [ALL], "no kernel 'saxpi' in the image; it has: ns::fill"),
         ("over", [ALL], r"'over' stands for 2 kernels:\n  .*\[_Z4overPfi\](.|\n)*"
          r"the params= that it takes"),
-        ("fill", [image()], r"none; mark it __global__; of a template, name one: Launch\(kernel="),
+        ("fill", [image()], r"none; mark it __global__; for a template, name an instance: L"),
         ("saxpy", [KERNELS, image(signature("saxpy"), name="j")],
          r"'saxpy' stands for 2 kernels:(.|\n)*\[saxpy\] in 'kernels'\n.* in 'j'\n.* by image="),
         ("sax", [KERNELS, PACKED], "no kernel 'sax' .*; image 'packed': the member for sm_80"),

@@ -30,7 +30,7 @@ def embed_object(
     Without `source` the object, for `machine`, has nothing but the image.
     """
     if not (name.isascii() and name.isidentifier()):
-        raise ValueError(f"{name!r} is not a name that C can have")
+        raise ValueError(f"{name!r} is not a valid C identifier")
     cubin = read_image(take_image("--cubin", image))
     if output.exists() and output.samefile(image):
         raise ValueError(f"{output} is the image itself; name another file to write")

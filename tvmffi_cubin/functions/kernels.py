@@ -86,8 +86,8 @@ class Kernels:
             names = sorted({x.name.display for x in self.every if x.image in images})
             raise ValueError(
                 f"there is no kernel {wanted!r} in the image; it has: {_cut(names, ', ')}; mark it "
-                f"__global__; of a template, name one: Launch(kernel={wanted + '<float>'!r})"
-                f"{unread}"
+                "__global__; for a template, name an instance: "
+                f"Launch(kernel={wanted + '<float>'!r}){unread}"
             )
         if len(found) > 1 and declared is not None:
             fits = [_fits(x, declared) for x in found]

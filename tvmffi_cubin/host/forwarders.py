@@ -91,8 +91,8 @@ def runtime_to_link(cudart: Path) -> Path:
 @cache
 def _shared(cudart: Path) -> Path:
     logging.getLogger("tvmffi_cubin").warning(
-        "there is no %s beside %s: modules are linked with the latter, and load where it is; newer "
-        "wheels of NVIDIA's have both",
+        "%s is missing beside %s: modules link to the shared library and need it at that path; a "
+        "newer NVIDIA wheel has both",
         _STATIC,
         cudart,
     )

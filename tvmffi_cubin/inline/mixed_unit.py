@@ -39,9 +39,12 @@ _NO_CODE = (
     "{} has no device code: define it as a __device__ function, in a header if several files call "
     f"it; or link device code with extra_cuda_cflags=['-rdc=true'] and {NVCC}"
 )
-_LAYOUT = "it has a member under #ifdef __CUDA_ARCH__, or one of a type of the C++ library"
-# What says all: a hint, a word of ours, a slip.
-_PLAIN = r"\nHint: |tvmffi_cubin: |error: expected an? "
+_LAYOUT = (
+    "it has a member under #ifdef __CUDA_ARCH__, or one of a type of the C++ library: give it the "
+    "same members on both sides"
+)
+# What says all: a hint, a word of ours.
+_PLAIN = r"\nHint: |tvmffi_cubin: "
 _UNRESOLVED = re.compile(r"Unresolved extern \w+ '(\w+)'")
 _UNDEFINED = re.compile(r'error: identifier "(\w+)" is undefined')
 # How often device code is compiled with less, each time of what the last time has brought up.
@@ -249,7 +252,8 @@ def _name(instance: Instance, host: HostCut) -> str:
 def _explained(error: CompileError, host_functions: Container[str]) -> CompileError:
     missing = [demangle(name) for name in _UNRESOLVED.findall(error.log)]
     missing += (name for name in _UNDEFINED.findall(error.log) if name in host_functions)
-    if not missing and re.search(_PLAIN, f"{error}\n{error.log}"):
+    is_slip = all(x.startswith("expected a") for x in re.findall("error: (.*)", error.log))
+    if not missing and (is_slip or re.search(_PLAIN, f"{error}\n{error.log}")):
         return error
     return with_hints(error, [_NO_CODE.format(missing[0]) if missing else _NVCC])
 
@@ -277,12 +281,12 @@ def _check_layouts(
     for name, device in told:
         if name not in host:
             continue  # the host has nothing of it
-        pointer = re.fullmatch(r"&(.*)|\((.*)\*\)nullptr", name)
+        pointer = re.fullmatch(r"&(.*)|static_cast<(.*)\*>\(nullptr\)", name)
         # Bound parameters are the device's alone.
         own = device if pointer else device[: len(device) - num_bound]
         for number, (one, other) in enumerate(zip_longest(own, host[name], fillvalue=0), 1):
             pointees = {one & _POINTEE, other & _POINTEE} - {0}
             if one >> 40 != other >> 40 or len(pointees) > 1:
                 what = pointer[1] or pointer[2] if pointer else f"parameter {number} of {name}"
-                text = f"{what} is laid out otherwise in device code than in host code"
+                text = f"{what} has different layouts in host and device code"
                 raise with_hints(CompileError(text, log=text), [_LAYOUT])

@@ -142,7 +142,7 @@ def texts(what: str, value: Any) -> tuple[Source, ...]:
         label = what if len(given) == 1 else f"{what}[{index}]"
         bare = text.strip()
         if "\0" in text:  # at which compilers would end it
-            raise ValueError(f"{label} has a zero byte, at {text.index(chr(0))}: remove it")
+            raise ValueError(f"{label} contains a zero byte, at offset {text.index(chr(0))}")
         if bare.endswith(_SUFFIXES) and "//" not in bare and not any(c in bare for c in _CODE):
             raise ValueError(
                 f"{what} holds {text!r}, the path of a file and not its text: files are for "

@@ -67,8 +67,8 @@ def parse_params(text: str) -> tuple[Param, ...]:
         ndim = re.fullmatch(r"\s*ndim\s*=\s*(\d+)\s*", rank[0]) if rank else None
         if rank and ndim is None:
             raise ValueError(
-                f"in {part!r}: parameters are declared as in C++, 'float* x', and after ':' comes "
-                "'ndim=' with a number"
+                f"in {part!r}: declare parameters as in C++, 'float* x', optionally followed by "
+                "': ndim=2'"
             )
         type_, name = _declaration(declared)
         if not name:

@@ -172,10 +172,14 @@ def read_functions(value: Any) -> tuple[Export, ...] | None:
 
 
 def identifier(what: str, name: object) -> str:
-    """Return a name that C can have; raises TypeError, ValueError."""
+    """Return a C identifier; raises TypeError, ValueError."""
     if not isinstance(name, str):
         raise TypeError(f"{what}: a name is a str, got {type(name).__name__}")
     if not (name.isascii() and name.isidentifier()):
-        remedy = f"; export it under one, {{'k': Launch(kernel={name!r})}}" if "<" in name else ""
-        raise ValueError(f"{what}: {name!r} is not a name that C can have{remedy}")
+        remedy = (
+            f"; export it under one: functions={{'k': Launch(kernel={name!r})}}"
+            if "<" in name
+            else ""
+        )
+        raise ValueError(f"{what}: {name!r} is not a valid C identifier{remedy}")
     return name

@@ -37,7 +37,8 @@ def dimensions(what: str, value: Any) -> Dimensions:
     try:
         x, y, z = (*map(operator.index, values), 1, 1)[:3]
     except TypeError:
-        raise TypeError(f"{what} is of integers, got {value!r}: divide with //") from None
+        remedy = ": divide with //" if any(isinstance(x, float) for x in values) else ""
+        raise TypeError(f"{what} must be one to three integers, got {value!r}{remedy}") from None
     return x, y, z
 
 

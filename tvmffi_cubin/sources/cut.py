@@ -81,9 +81,9 @@ class Text:
             key = item.words & {"class", "struct", "union"} if id(item) in kept else ()
             if is_whole and key and "enum" not in item.words:
                 if item.name in item.words:  # a function may have that name, too
-                    found.append(f"({key.pop()} {item.qualified}*)nullptr")
+                    found.append(f"static_cast<{key.pop()} {item.qualified}*>(nullptr)")
                 elif "typedef" in item.words:
-                    found.append(f"({item.qualified}*)nullptr")
+                    found.append(f"static_cast<{item.qualified}*>(nullptr)")
         return found
 
     def edit_of(self, first: int, end: int, text: str = "") -> Edit:

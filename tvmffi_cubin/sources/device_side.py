@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator
+from itertools import pairwise
 
 from .cut import Edit, Text, applied
 from .declarations import Item, top
@@ -57,8 +58,15 @@ class DeviceCut:
 
     @property
     def classes(self) -> list[str]:
-        """The `Text.classes` of the last `code`."""
-        return self.text.classes(self._kept)
+        """The `Text.classes` of the last `code` that may be handed over.
+
+        Those are what kernels and variables are declared with, and what anything is cast to.
+        """
+        text = self.text
+        words = self._asked.union(*(text.head(item) for item in self._roots))
+        words |= {x for x, after in pairwise(text.tokens.texts) if after == "*"}
+        found, _ = text.reached((), text.head_end, words)
+        return text.classes(self._kept & found)
 
     def code(self, names: Iterable[str] = (), without: Container[tuple[str, int]] = ()) -> str:
         """Return the text of the device side.
@@ -72,7 +80,8 @@ class DeviceCut:
             there, since a name may have led to it by accident.
         """
         text, self._without, self._hidden = self.text, without, set()
-        self._kept, words = text.reached(self._roots, self._end, names)
+        self._asked = {*names}
+        self._kept, words = text.reached(self._roots, self._end, self._asked)
         self._kept -= {id(item) for item in top(text.items) if self._is_refused(item)}
         self._edits = [*self._templates()]
         for item in top(text.items):

@@ -8,6 +8,7 @@ NVRTC, and layouts (``mixed/launch.h``, ``mixed/layout.h``).
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -115,7 +116,7 @@ def _instance(stub: str) -> Instance:
 
 def questions(names: Sequence[str], known: Container[str]) -> str:
     """Return code that has `layouts` of the names that are known: kernels, or pointers."""
-    return "".join(_ASK.format(*x) for x in enumerate(names) if x[1] in known)
+    return "".join(_ASK.format(_number(name), name) for name in names if name in known)
 
 
 def layouts(data: bytes, names: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
@@ -123,8 +124,14 @@ def layouts(data: bytes, names: Sequence[str]) -> Iterator[tuple[str, list[int]]
 
     Architectures that differ in it have one each.
     """
+    by_number = {_number(name): name for name in names}
     for number, words in dict.fromkeys(x.groups() for x in _TOLD.finditer(data)):
-        yield names[int(number)], [*map(int, re.findall(rb"\d+", words))]
+        yield by_number[int(number)], [*map(int, re.findall(rb"\d+", words))]
+
+
+def _number(name: str) -> int:
+    """Return a number for a name, which stays when others come before it."""
+    return zlib.crc32(name.encode()) >> 1
 
 
 def named_outside(text: str) -> str:

@@ -11,7 +11,7 @@ struct _Object {
   enum : _Word { __word };
 };
 template <typename _Tp>
-struct _Object<_Tp, decltype(void(sizeof(_Tp[1])))> {
+struct _Object<_Tp, decltype(void(sizeof(_Tp)))> {
   enum : _Word { __word = static_cast<_Word>(sizeof(_Tp)) << 8 | alignof(_Tp) };
 };
 
