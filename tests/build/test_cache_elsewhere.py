@@ -14,7 +14,7 @@ from file_kit import write
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.cache import files, remote
+from tvmffi_cubin.cache import files, history, remote
 from tvmffi_cubin.cuda import libraries
 from tvmffi_cubin.inline import assemble
 
@@ -105,6 +105,25 @@ def test_a_module_is_loaded_and_called(way, folder, remove_tools, driver_stub, m
     mod.k(cuda_array(driver_stub, 3), 1)
     assert driver_stub.launches()[-1].grid == (3, 1, 1)
     assert tc.cache_info().events[-1].outcome == ("layer" if way == "layer" else "hit")
+
+
+def test_each_of_many_builds_of_one_name_is_found(folder, remove_tools, monkeypatch):
+    monkeypatch.setattr(history, "_MOST", 1)
+    texts = [SOURCE, SOURCE + "// again"]
+    paths = [built(text) for text in texts]
+    remove_tools()
+    assert [built(text) for text in texts] == paths
+
+
+def test_with_require_the_tools_of_this_machine_do_not_matter(folder, monkeypatch):
+    path, compiler = built(), write("compiler", '#!/bin/sh\nexec c++ "$@"\n').resolve()
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", str(compiler))
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "require")
+    assert built() == path
+    remedy = "less is not in the cache, and .*=require forbids .*: .*archs is 'sm_80', was 'sm_90'$"
+    with pytest.raises(tc.CacheError, match=remedy):
+        built(arch="sm_80")
 
 
 # What does not fit

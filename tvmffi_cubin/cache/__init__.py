@@ -6,7 +6,8 @@ imports `store` and what that needs; what publishes, shares, tidies and carries 
 
 Layout of a cache folder::
 
-    records/<base key>.json     which files builds of this key read → entry keys
+    records/<base key>.json     which files builds of this key read → entry keys; also by the key
+                                without the tools, for machines that lack them
     entries/<2 hex>/<key>/      what was published: the .so, manifest.json, images, sources
     history/<name>.json         the key fields of what was built last under a module's name
     identity/<hash>.json        what compilers and libraries said about themselves

@@ -135,11 +135,14 @@ def _place(
         except (FileNotFoundError, Damaged):
             remove(target)
     if is_found:
-        write_record(root, base_key, made._replace(verified=verified))
+        found = made._replace(verified=verified)
+        write_record(root, base_key, found)
         if history is not None:
-            from .history import note
+            from .history import Built, note
 
-            note(root, *history)
+            name, built = history[0], Built(*history[1])
+            write_record(root, built.purpose, found)
+            note(root, name, built)
     return f"{target}/{made.loaded[0]}"
 
 

@@ -31,7 +31,7 @@ def build(missed: Missed, is_loaded: bool) -> Entry:
     """
     wanted, key, reason, start = missed
     request, tools, cache = wanted.request, wanted.tools, wanted.cache
-    if tools.missing:
+    if tools.missing and cache.mode != "require":
         raise ToolchainError(
             f"{tools.missing}. The cache has nothing of the same by other tools: {reason}"
         )

@@ -106,12 +106,10 @@ def _look_up(request: Request) -> Entry | Missed:
     key = module_key(request, archs, tools)
     cache = store.default(tools.roots)
     found, why = cache.find(key.hexdigest()), ""
-    if tools.lacks_any and not isinstance(found, Entry):
-        other = _built_elsewhere(request, key, cache)
-        if tools.missing or isinstance(other, Entry):
-            found = other
-        what = tools.missing or tools.compiler.missing or "as or ld is missing"
-        why = f"it was built by other tools: {what}"
+    if not isinstance(found, Entry) and (tools.lacks_any or cache.mode == "require"):
+        found = _built_elsewhere(request, key, cache)
+        lacking = tools.missing or tools.compiler.missing or "as or ld is missing"
+        why = f"it was built by other tools: {lacking if tools.lacks_any else 'none is needed'}"
     if not isinstance(found, Entry):
         return Missed(Build(request, archs, tools, cache), key, found, start)
     seconds = time.perf_counter() - start
@@ -123,20 +121,13 @@ def _look_up(request: Request) -> Entry | Missed:
 
 def _built_elsewhere(request: Request, key: Key, cache: store.Cache) -> Entry | str:
     """Return what other tools built of the same, or why there is none."""
+    found = cache.find(key.hexdigest(without=TOOLS), may_lack=True)
+    if found != store.NOTHING:
+        return found
     from ..cache import history
 
-    wanted = history.Built.of(key, TOOLS)
     others = history.known(cache.folders, request.name)
-    reason = wanted.explain(others, without=TOOLS)
-    for found in (
-        cache.find(other.base_key, may_lack=True)
-        for other in others
-        if other.purpose == wanted.purpose
-    ):
-        if isinstance(found, Entry):
-            return found
-        reason = found
-    return reason
+    return history.Built.of(key, TOOLS).explain(others, without=TOOLS)
 
 
 def _resolve_archs(request: Request) -> tuple[str, ...]:
