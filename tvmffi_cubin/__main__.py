@@ -16,6 +16,7 @@ _COMMANDS = {
     "embed": "make a module (.so) from images; or put an image into an object file",
     "inspect": "show what a module or image contains: functions, kernels, resources",
     "describe": "print how a module's functions launch, as JSON for embed --functions",
+    "warm": "build what a recorded run asked for, for any architectures, into the cache or a layer",
     "cache": "show, check, prune, clear, export and import the cache",
 }
 # What shells report of a program that SIGINT has ended.

@@ -22,6 +22,7 @@ DEFAULTS: dict[str, str | None] = {
     "TVMFFI_CUBIN_DRIVER": "libcuda.so.1",
     "TVMFFI_CUBIN_NVCC": None,
     "TVMFFI_CUBIN_PCH": "on",
+    "TVMFFI_CUBIN_RECORD": None,
     "TVMFFI_CUBIN_VERBOSE": None,
     "CXX": None,
     "CUDA_HOME": None,

@@ -53,7 +53,7 @@ def command_line(*words: str, shell: str = 'exec "$@"', **variables: str):
 def test_usage_names_the_commands_and_the_version():
     assert command_line("--version").stdout.decode() == f"tvmffi-cubin {tc.__version__}\n"
     output = command_line("--help").stdout.decode()
-    for command in ("demo", "doctor", "compile", "embed", "inspect", "describe", "cache"):
+    for command in ("demo", "doctor", "compile", "embed", "inspect", "describe", "warm", "cache"):
         assert f"    {command} " in output
     without = command_line()
     assert (without.returncode, without.stderr[:19]) == (2, b"usage: tvmffi-cubin")

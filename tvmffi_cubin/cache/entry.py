@@ -42,8 +42,8 @@ class Product(NamedTuple):
 class Entry(NamedTuple):
     """One published folder of the cache, and the shared object in it; nothing in it ever changes.
 
-    `level` is where it comes from: ``"cache"``, ``"layer"``, ``"remote"``, or ``"private"`` to this
-    process.
+    `level` is where it comes from: ``"cache"``, ``"layer"``, ``"remote"``, ``"private"`` to this
+    process; or ``"built"``, just now.
     """
 
     so: Path

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -28,6 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     action(_path, "print the cache folder")
     action(_stats, "show the size of the cache and its limit")
+    report = action(
+        _report, "show what a run with TVMFFI_CUBIN_RECORD asked for, from where it came"
+    )
+    report.add_argument("file", type=Path, metavar="FILE", help="what the run has recorded")
     list_ = action(_list, "list the entries, the most recently used first")
     list_.add_argument("--json", action="store_true", help="print JSON instead of text")
     action(_verify, "compare every file with what was published, and remove damaged entries")
@@ -62,6 +67,19 @@ def _stats(_: argparse.Namespace) -> int:
     print(f"{size_text(size)}, limit {size_text(limit) if limit else 'unlimited'}")
     for kind, sizes in kinds.items():
         print(f"{kind:<10} {len(sizes):>6}  {size_text(sum(sizes)):>9}")
+    return 0
+
+
+def _report(options: argparse.Namespace) -> int:
+    from ..inline.recording import read
+
+    lines = read(options.file)
+    cells = [("NAME", "ARCH", "OUTCOME", "MS", "WHERE")]
+    cells += [(x.name, ",".join(x.archs), x.outcome, f"{x.ms:.2f}", x.where) for x in lines]
+    _print_table(cells if lines else ())
+    counts = Counter(line.outcome for line in lines)
+    said = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+    print(f"{len(lines)} modules in {sum(x.ms for x in lines):.1f} ms: {said}")
     return 0
 
 
@@ -105,11 +123,16 @@ def _tell(folder: str, removed: upkeep.Removed) -> int:
 
 def _export(options: argparse.Namespace) -> int:
     entries = [x.path for x in listed(places().root, options.name) if x.name]
-    options.folder.mkdir(parents=True, exist_ok=True)
-    done = _watch(upkeep.copy(entries, os.path.abspath(options.folder)), "was left out")
-    upkeep.let_all_read(options.folder)
-    print(f"{options.folder}: {_entries(sum(done))}")
+    print(f"{options.folder}: {_entries(write_layer(entries, options.folder))}")
     return 0
+
+
+def write_layer(entries: Sequence[str], folder: Path) -> int:
+    """Copy entries to a folder for ``TVMFFI_CUBIN_CACHE_PATH``; return how many arrived."""
+    folder.mkdir(parents=True, exist_ok=True)
+    done = _watch(upkeep.copy(entries, os.path.abspath(folder)), "was left out")
+    upkeep.let_all_read(folder)
+    return sum(done)
 
 
 def _import(options: argparse.Namespace) -> int:
@@ -128,14 +151,14 @@ def _watch(entries: Iterable[tuple[str, str]], what: str) -> list[bool]:
     for name, problem in entries:
         done.append(not problem)
         if problem:
-            _show_progress("")
+            show_progress("")
             print(f"{name} {what}: {problem}", flush=True)
-        _show_progress(f"{_entries(len(done))} so far")
-    _show_progress("")
+        show_progress(f"{_entries(len(done))} so far")
+    show_progress("")
     return done
 
 
-def _show_progress(text: str) -> None:
+def show_progress(text: str) -> None:
     """Put a text into the last line of a terminal, in place of the one before."""
     if sys.stderr is not None and sys.stderr.isatty():
         print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)

@@ -72,7 +72,7 @@ def build(missed: Missed, is_loaded: bool) -> Entry:
         outcome = "built" if is_begun else entry.level
     finally:
         store.note(request.name, outcome, time.perf_counter() - start, reason)
-    return entry
+    return entry._replace(level=outcome)
 
 
 @contextlib.contextmanager

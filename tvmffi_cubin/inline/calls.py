@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import config
 from .options import FileOptions, TextOptions, Texts, paths, spelled_out
 from .pipeline import importing, obtain
 from .request import Request, make_request
@@ -243,7 +244,12 @@ def _build(
     for binary in request.files.binaries:
         if os.path.exists(target) and os.path.samefile(target, binary.path):
             raise ValueError(f"output {target} is one of the sources; name another file")
-    so = obtain(request, is_loaded=is_loaded).so
+    find = obtain
+    if config.get("TVMFFI_CUBIN_RECORD"):
+        with importing:
+            from .recording import recorded
+        find = recorded
+    so = find(request, is_loaded=is_loaded).so
     if target:
         from ..cache.files import copy_atomically
 

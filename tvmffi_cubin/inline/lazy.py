@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import config
 from ..cache import store
 from ..cache.entry import Entry, Product
 from ..cache.files import remove
@@ -114,7 +116,7 @@ class LazyModule:
     def _load(self) -> Module:
         if self._module is not None:
             return self._module
-        what, made_now = f"lazy({self._name!r})", False
+        what, made_now, start = f"lazy({self._name!r})", False, time.perf_counter()
 
         def make(folder: Path) -> Product:
             nonlocal made_now
@@ -130,6 +132,10 @@ class LazyModule:
             entry = store.default().obtain(
                 self._digest, make, patience=math.inf, name=self._name, is_shared=True
             )
+        if config.get("TVMFFI_CUBIN_RECORD"):
+            from .recording import record_entry
+
+            record_entry(self._name, "built" if made_now else entry.level, start, entry)
         try:
             self._module = self._loaded(entry)
         except (TypeError, ValueError):

@@ -136,7 +136,7 @@ def host_flags(what: str, value: Any) -> tuple[str, ...]:
 
 def texts(what: str, value: Any) -> tuple[Source, ...]:
     """Return the sources that are not blank, without the mark that some editors put first."""
-    found, given = [], strings(what, value)
+    found, given = [], [x for x in strings(what, value) if x.strip().strip("\ufeff")]
     for index, text in enumerate(given):
         # One is called alike in a list and without.
         label = what if len(given) == 1 else f"{what}[{index}]"
@@ -148,8 +148,7 @@ def texts(what: str, value: Any) -> tuple[Source, ...]:
                 f"{what} holds {text!r}, the path of a file and not its text: files are for "
                 f"load(name, sources=[{bare!r}])"
             )
-        if bare.strip("\ufeff"):
-            found.append(Source(text.removeprefix("\ufeff"), label=label))
+        found.append(Source(text.removeprefix("\ufeff"), label=label))
     return tuple(found)
 
 

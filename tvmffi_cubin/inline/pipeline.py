@@ -95,7 +95,7 @@ def _is_for_nvcc(error: Exception, ours: Build, tools: Toolset) -> bool:
 def _look_up(request: Request) -> Entry | Missed:
     start = time.perf_counter()
     with importing:  # what asks compilers what they are, the first time
-        archs = _resolve_archs(request)
+        archs = resolved_archs(request)
         # Of PTX that is assembled without an architecture, the text is embedded, too.
         is_fat = request.needs_arch if len(archs) > 1 else request.assembles and not archs
         tools = find_tools(
@@ -130,7 +130,7 @@ def _built_elsewhere(request: Request, key: Key, cache: store.Cache) -> Entry | 
     return history.Built.of(key, TOOLS).explain(others, without=TOOLS)
 
 
-def _resolve_archs(request: Request) -> tuple[str, ...]:
+def resolved_archs(request: Request) -> tuple[str, ...]:
     """Return the architectures; none where nothing needs one or none can be found out."""
     arch = request.arch
     if request.is_by_nvcc:

@@ -223,10 +223,17 @@ class Request(NamedTuple):
         key.add("image_files", [files, self.image_folder] if files else [])
 
 
-def make_request(name: str, *, files: SourceFiles | None = None, **given: Any) -> Request:
+def make_request(
+    name: str,
+    *,
+    files: SourceFiles | None = None,
+    exports: tuple[Export, ...] | None = None,
+    **given: Any,
+) -> Request:
     """Check the arguments of `load_inline` and its siblings, and bring them into one form.
 
-    Those are `given`, the `files` read. A TypeError or ValueError names the one that is wrong.
+    Those are `given`, the `files` read; `exports` are `functions` that were in it before. A
+    TypeError or ValueError names the one that is wrong.
     """
     get = given.get
     choice("backend", get("backend"), ("cuda",))
@@ -244,7 +251,7 @@ def make_request(name: str, *, files: SourceFiles | None = None, **given: Any) -
         cuda_cflags, asks_for_lto = without_separation(cuda_cflags)
         lto = asks_for_lto if lto is None else lto
     name, files = file_name("name", name), files or SourceFiles()
-    exports = read_functions(get("functions"))
+    exports = exports if exports is not None else read_functions(get("functions"))
     images: dict[str, Cubin] = {}
     image_files: dict[str, ImageFile] = {}
     launches = [launch for export in exports or () for launch in export.launches]

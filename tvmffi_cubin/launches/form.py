@@ -142,6 +142,14 @@ def key_text(exports: Sequence[Export]) -> str:
     return json.dumps(found, sort_keys=True)
 
 
+def read_exports(values: Iterable[Any]) -> tuple[Export, ...]:
+    """Return the exports of what JSON makes of a `key_text`."""
+    return tuple(
+        Export(name, doc, ways and tuple(_launches(way, f"functions.{name}") for way in ways))
+        for name, doc, ways in values
+    )
+
+
 def read_functions(value: Any) -> tuple[Export, ...] | None:
     """Return the argument `functions` in one form; None where it is left out.
 

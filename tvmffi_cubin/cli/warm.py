@@ -1,0 +1,68 @@
+"""``tvmffi-cubin warm``: what a recorded run asked for, built ahead for other machines."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+from pathlib import Path
+
+from ..cache.folder import cache_folder
+from .cache import show_progress, write_layer
+
+_WIDTH = 30
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what follows the command's name."""
+    help_ = "what a run has recorded, with TVMFFI_CUBIN_RECORD=FILE"
+    parser.add_argument("file", type=Path, metavar="FILE", help=help_)
+    parser.add_argument(
+        "--arch",
+        action="append",
+        default=[],
+        help="such as sm_90a; for each of several, repeated or separated by commas, what named no "
+        "architecture is built; default: for those of the recorded run",
+    )
+    help_ = "copy what is built to a folder for TVMFFI_CUBIN_CACHE_PATH"
+    parser.add_argument("-o", "--output", type=Path, metavar="LAYER", help=help_)
+    help_ = "how many modules are built at once; default: one for each processor"
+    parser.add_argument("--jobs", type=int, metavar="N", help=help_)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command; return its exit status."""
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+
+    from ..cuda.arch import check_archs, split
+    from ..inline import recording
+
+    archs = split(",".join(options.arch))
+    lines = recording.wanted(recording.read(options.file), check_archs(archs) if archs else ())
+    jobs = options.jobs or len(os.sched_getaffinity(0))
+    entries: dict[str, None] = {}
+    failed = 0
+    # In processes, with an NVRTC and an architecture for each. Ctrl-C is for this one.
+    ignored = (signal.SIGINT, signal.SIG_IGN)
+    pool = ProcessPoolExecutor(jobs, initializer=signal.signal, initargs=ignored)
+    try:
+        building = {pool.submit(recording.build, line): line for line in lines}
+        for count, future in enumerate(as_completed(building), 1):
+            if error := future.exception():
+                failed += 1
+                show_progress("")
+                what, why = building[future], str(error).partition("\n")[0]
+                print(f"{what.name} ({', '.join(what.archs)}): {why}", flush=True)
+            else:
+                entries[future.result()] = None
+            done = "#" * (_WIDTH * count // len(lines))
+            show_progress(f"[{done:<{_WIDTH}}] {count} of {len(lines)}")
+        show_progress("")
+        # What is private to a process goes with it.
+        if options.output:
+            failed += len(entries) - write_layer([*entries], options.output)
+    finally:
+        pool.shutdown(cancel_futures=True)
+    print(f"{options.output or cache_folder()}: {len(entries)} modules, {failed} failed")
+    return 1 if failed else 0

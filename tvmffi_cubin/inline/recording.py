@@ -1,0 +1,190 @@
+"""What a process asked for, a line of JSON each, with how it was answered; the same built again."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from .. import config
+from ..cache import store
+from ..cache.entry import Entry, Product
+from ..kernels.cubin import Cubin
+from ..launches.form import key_text, read_exports
+from .images import ImageFile
+from .pipeline import obtain, resolved_archs
+from .request import Request, make_request
+
+_TEXTS = ("cpp_sources", "cuda_sources", "kernel_sources")
+_SAME = ("name_expressions", "bound_params", "lto", "ptx", "output", "image_folder")
+
+
+class Line(NamedTuple):
+    """One look-up of a recorded run.
+
+    `outcome` is that of a `CacheEvent`, `where` the cache folder that answered, or what was wrong.
+    `archs` are those that were looked for, and `request` has arguments of `load_inline`; or the
+    files of what `lazy` keeps, and their key.
+    """
+
+    name: str
+    outcome: str
+    ms: float
+    archs: Sequence[str]
+    where: str
+    request: Mapping[str, Any]
+
+
+def recorded(request: Request, *, is_loaded: bool = False) -> Entry:
+    """Return what `obtain` does, and append a line to the file of ``TVMFFI_CUBIN_RECORD``."""
+    archs, start = resolved_archs(request), time.perf_counter()
+    outcome, where = "failed", ""
+    try:
+        entry = obtain(request, is_loaded=is_loaded)
+        outcome, where = entry.level, _root(entry)
+    except Exception as error:
+        where = str(error).partition("\n")[0]
+        raise
+    finally:
+        _write(request.name, outcome, start, archs, where, arguments(request, archs))
+    return entry
+
+
+def record_entry(name: str, outcome: str, start: float, entry: Entry) -> None:
+    """Append the line of what only its caller's key tells, with all that is kept."""
+    manifest = entry.manifest
+    files = {x: _text((entry.path / x).read_bytes()) for x in manifest["loaded"]}
+    request = {"base_key": manifest["base_key"], "files": files}
+    _write(name, outcome, start, (), _root(entry), request)
+
+
+def _write(
+    name: str, outcome: str, start: float, archs: Sequence[str], where: str, request: Any
+) -> None:
+    ms = round((time.perf_counter() - start) * 1e3, 3)
+    outcome = "hit" if outcome == "cache" else outcome
+    line = json.dumps(Line(name, outcome, ms, archs, where, request)._asdict())
+    path = os.path.expanduser(config.get("TVMFFI_CUBIN_RECORD") or os.devnull)
+    with open(path, "ab", buffering=0) as file:  # in one step, whoever else appends
+        file.write(f"{line}\n".encode())
+
+
+def _root(entry: Entry) -> str:
+    return os.fspath(entry.path.parents[2])
+
+
+def read(path: str | os.PathLike[str]) -> list[Line]:
+    """Return the lines of a recorded run; a ValueError where one is none."""
+    lines = []
+    with open(path, encoding="utf-8") as file:
+        for number, text in enumerate(file, 1):
+            try:
+                lines.append(Line(**json.loads(text)))
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"{path}:{number}: this is no line of a record: {error}") from None
+    return lines
+
+
+def wanted(lines: Sequence[Line], archs: Sequence[str]) -> list[Line]:
+    """Return the lines that `build` has to be given, each request once.
+
+    What named no architecture is for each of `archs` or, without them, as it was recorded.
+    """
+    found = {}
+    for line in lines:
+        is_open = line.archs and "arch" not in line.request
+        for each in [(arch,) for arch in archs] if is_open and archs else [line.archs]:
+            found[json.dumps((line.name, line.request, each))] = line._replace(archs=each)
+    return [*found.values()]
+
+
+def build(line: Line) -> str:
+    """Build what a line asked for, for devices of its architectures; return its entry's folder."""
+    os.environ["TVMFFI_CUBIN_ARCH"] = ",".join(line.archs)
+    if "base_key" in line.request:
+        return os.fspath(_keep(line.name, **line.request).path)
+    return os.fspath(obtain(request_of(line.name, **line.request)).path)
+
+
+def _keep(name: str, base_key: str, files: Mapping[str, str]) -> Entry:
+    """Return the entry that has the files of one that was recorded."""
+
+    def make(folder: Path) -> Product:
+        for file, text in files.items():
+            (folder / file).write_bytes(base64.b64decode(text))
+        first, *used = files
+        return Product(first, keep=tuple(used), used=tuple(used), facts={"name": name})
+
+    return store.default().obtain(base_key, make, name=name)
+
+
+def arguments(request: Request, archs: Sequence[str]) -> dict[str, Any]:
+    """Return what `request_of` makes a request of, as JSON values without the empty ones.
+
+    Sources in files are named: who builds the same reads them at the same place.
+    """
+    files, auto = request.files, request.nvcc_flags
+    binaries = [x.path for x in files.binaries]
+    texts = (*files.cuda, *files.c, *files.cxx)
+    images: dict[str, Any] = {**request.images, **request.image_files}
+    given = {
+        **{what: [source.text for source in getattr(request, what)] for what in _TEXTS},
+        **{what: getattr(request, what) for what in _SAME},
+        "sources": [x.path for x in texts] + [*binaries, *files.images.values()],
+        "embed_cubin": {x: _values(image) for x, image in images.items() if x not in files.images},
+        "device_libraries": list(map(_values, request.device_libraries)),
+        "extra_cflags": request.cflags,
+        "extra_cuda_cflags": request.cuda_cflags if auto is None else auto,
+        "extra_ldflags": request.ldflags,
+        "extra_include_paths": request.include_paths,
+        "compiler": request.compiler if auto is None else "auto",
+        "arch": request.arch and archs,
+    }
+    found = {what: x for what, x in given.items() if x}
+    if request.functions is not None:
+        found["functions"] = json.loads(key_text(request.functions))
+    return found if request.use_pch else {**found, "use_pch": False}
+
+
+def request_of(
+    name: str,
+    *,
+    functions: Sequence[Any] | None = None,
+    sources: Sequence[str] = (),
+    embed_cubin: Mapping[str, Any] = MappingProxyType({}),
+    device_libraries: Sequence[Any] = (),
+    image_folder: str = "",
+    **given: Any,
+) -> Request:
+    """Return the request that has these `arguments`."""
+    from .files import read_files
+
+    return make_request(
+        name,
+        files=read_files(sources=sources),
+        exports=None if functions is None else read_exports(functions),
+        embed_cubin={x: _image(value) for x, value in embed_cubin.items()},
+        device_libraries=[*map(_image, device_libraries)],
+        **given,
+    )._replace(image_folder=image_folder)
+
+
+def _values(image: Cubin | ImageFile) -> Any:
+    if isinstance(image, ImageFile):
+        return os.fspath(image.file)
+    return {"image": _text(image.image), **image.facts}
+
+
+def _image(value: Any) -> Cubin | ImageFile:
+    if isinstance(value, str):
+        return ImageFile(value)
+    return Cubin(**{**value, "image": base64.b64decode(value["image"])})
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode()
