@@ -177,7 +177,7 @@ def _image(
     def compile_it(stop: Stop) -> Compiled:
         return compile_with(nvrtc, one, stop, packages) if uses_pch else nvrtc.compile(one, stop)
 
-    done = program.Call(compile_it).result()
+    done = program.called(compile_it)
     log = done.log.replace(_NOWHERE, title)
     if done.result == INVALID_OPTION or (done.result == SUCCESS and not done.image):
         log = log or "-dlto, -ptx and the like are said by target_type="

@@ -99,6 +99,12 @@ def _stop() -> Stop:
     return call.stop if isinstance(call, Call) else ctypes.create_string_buffer(2)
 
 
+def called(work: Callable[[Stop], _T]) -> _T:
+    """Return what a call makes of some work; in a thread that is one, that does it."""
+    thread = threading.current_thread()
+    return work(thread.stop) if isinstance(thread, Call) else Call(work).result()
+
+
 def in_parallel(work: Callable[[_Input], _T], inputs: Sequence[_Input]) -> list[_T]:
     """Return `work` of each input, in order, from threads: compilers release Python's lock.
 
