@@ -48,7 +48,7 @@ print(*sorted(name for name in sys.modules if "." in name or "_" in name))
     forbidden = {
         *("sources.facts", "device", "kernels", "functions", "formats", "triton"),
         *("inline.build", "inline.assemble", "inline.images", "commands"),
-        *("cuda.driver", "cuda.nvrtc", "cuda.program"),
+        *("cuda.nvrtc", "cuda.program"),
         *("host.steps", "host.build", "host.process"),
         *("cache.history", "cache.info", "cache.publish", "cache.upkeep", "cache.remote"),
         *("launches.tensor_map", "module.occupancy", "module.configured"),

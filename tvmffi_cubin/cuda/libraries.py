@@ -13,6 +13,7 @@ from .. import config
 from ..cache.files import build_id
 from ..errors import CubinError, ToolchainError
 from ..host.tools import on_path
+from . import driver
 
 MAJORS = (12, 13)
 """The CUDA families that can be used, oldest first."""
@@ -127,8 +128,6 @@ def _find(
     ready = [x for x in usable if {*_WANTED[x.major]} <= x.parts.keys()] or usable[:1]
     if len(ready) == 1:
         return ready[0]
-    from . import driver
-
     version = driver.version() or 0
     return max((x for x in ready if x.major * 1000 <= version), default=ready[0])
 
