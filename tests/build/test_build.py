@@ -127,6 +127,18 @@ def test_any_flag_reaches_the_command_unchanged(tmp_path, flags):
     assert seen.read_text().split("\n") == wanted
 
 
+def test_a_linker_that_does_not_wait_for_the_assembler_is_asked_again(tmp_path):
+    script = 'case "$*" in *stdin*) exit 1; esac; exec ld "$@"'
+    unit = assembly("a.s", "as")
+    last = bare_link("a.so", [unit.made], "")._replace(
+        command=("sh", "-c", script, "ld", "-shared")
+    )
+    with build.Assembling([unit, last], tmp_path) as assembling:
+        assembling.assemble({"a.s": ".globl answer\nanswer: .quad 42\n"})
+        assembling.finish()
+    assert ctypes.c_int64.in_dll(ctypes.CDLL(os.fspath(tmp_path / "a.so")), "answer").value == 42
+
+
 # What goes wrong
 
 
@@ -137,11 +149,14 @@ def test_a_symbol_that_nothing_defines_is_named(tmp_path):
 
 
 def test_an_assembler_that_complains_of_every_line_is_heard_and_shortened(tmp_path):
-    unit = assembly("a.s", "as")._replace(command=("sh", "-c", "cat; exit 1"))
+    unit = assembly("a.s", "as")._replace(command=("sh", "-c", "cat >&2; exit 1"))
     text = "complaint\n" * 100_000
-    with pytest.raises(BuildError) as caught, build.Assembling([unit], tmp_path) as assembling:
+    made = [unit, bare_link("a.so", [unit.made], LD)]
+    with build.Assembling(made, tmp_path) as assembling:
         assembling.assemble({"a.s": text})
-    assert caught.value.output == text
+        with pytest.raises(BuildError) as caught:
+            assembling.finish()
+    assert caught.value.output.startswith(text)
     assert "characters left out" in str(caught.value)
     assert len(str(caught.value)) < 20_000
 

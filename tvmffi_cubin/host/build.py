@@ -48,28 +48,34 @@ def run(steps: Sequence[Step], directory: Path, files: Mapping[str, bytes | str]
 
 
 class Assembling(process.Program):
-    """A build whose first step is to assemble a text, started before the text is known.
+    """A text that is assembled and linked by programs that start before it is known.
 
-    To start the assembler takes as long as its work. With ninja the build takes half as long again.
+    To start them takes as long as their work. With ninja the build takes half as long again.
     """
 
     def __init__(self, steps: Sequence[Step], directory: Path) -> None:
         self._steps, self._directory = steps, directory
-        # Without the name of a file the assembler reads what it is given.
-        lines = (x.line for x in (steps[0]._replace(inputs=()), *steps[1:]))
-        self._command = ("/bin/sh", "-c", " && ".join(lines))
+        # Without the name of a file the assembler reads what it is given. GNU's linker reads a
+        # version script before all else, so it waits for one, which changes nothing; others see
+        # that there is no object yet, and are asked again.
+        unit, link = steps[0]._replace(inputs=()).line, steps[-1].line
+        waiting = f"{link} --version-script=/dev/stdin"
+        line = f"{{ {unit} && echo '{{ local: none; }};'; }} | {waiting} || {link}"
+        self._command = ("/bin/sh", "-c", line)
         shown = self._command if process.is_shown() else ()
-        write_files(directory, {VERSION_SCRIPT: LOCAL_SYMBOLS})
         super().__init__(self._command, build_environment(), directory, shown)
 
     def assemble(self, files: Mapping[str, bytes | str]) -> None:
-        """Write the files, give the assembler its text, one of them; raises as `run`."""
+        """Write the files, and give the assembler its text, one of them."""
         others, (source,) = dict(files), self._steps[0].inputs
         text = str(others.pop(source))
         write_files(self._directory, others)
         # In a thread: one that complains of every line waits until it is read.
         Later(partial(self.give, text.encode()))
         write_files(self._directory, {source: text})
+
+    def finish(self) -> None:
+        """Wait for what is made; raises as `run`."""
         _check(self._steps, self._directory, self._command, *self.result())
 
 

@@ -101,7 +101,11 @@ def link(
     With `is_bare` there is no C or C++ runtime, and undefined symbols are allowed: for what calls C
     functions alone, which the process has anyway. `is_local`: ours stay inside (`LOCAL_SYMBOLS`).
     """
-    options = [*_options(is_local), *(f"--require-defined={symbol}" for symbol in required)]
+    # Lazy binding would end the process at the first call of a symbol that is missing; "now" makes
+    # it an error at load.
+    options = ["-z,now", *(f"--require-defined={symbol}" for symbol in required)]
+    if is_local:
+        options.append(f"--version-script={VERSION_SCRIPT}")
     if is_bare:
         # Some compilers call their own small functions for atomics; those are not part of libc.
         command, flags = (*command, "-nostdlib"), ("-lgcc", *flags)
@@ -111,16 +115,12 @@ def link(
     return Step(made, words, tuple(objects), tuple(flags))
 
 
-def bare_link(made: str, objects: Sequence[str], linker: str, *, is_local: bool = True) -> Step:
-    """Return the same with `is_bare` by ``ld`` alone, which takes a third of the time."""
-    words = (word for option in _options(is_local) for word in option.split(","))
-    return Step(made, (linker, "-shared", *words), tuple(objects))
+def bare_link(made: str, objects: Sequence[str], linker: str) -> Step:
+    """Return the same with `is_bare` by ``ld`` alone, which takes a third of the time.
 
-
-def _options(is_local: bool) -> list[str]:
-    # Lazy binding would end the process at the first call of a symbol that is missing; "now" makes
-    # it an error at load.
-    return ["-z,now", *([f"--version-script={VERSION_SCRIPT}"] if is_local else [])]
+    For generated launchers, which hide all but their functions by themselves.
+    """
+    return Step(made, (linker, "-shared", "-z", "now"), tuple(objects))
 
 
 def ninja_text(steps: Sequence[Step]) -> str:

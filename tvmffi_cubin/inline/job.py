@@ -181,13 +181,16 @@ def _joined(request: Request, tools: Toolset, objects: Sequence[str]) -> Step:
     if request.is_object:
         return steps.merge(request.output, objects, _linker())
     inputs = [*objects, os.fspath(tools.tvm_ffi.library)]
-    flags, is_local = request.ldflags, _is_local(request)
-    if not flags:
-        return steps.bare_link(request.output, inputs, _linker(), is_local=is_local)
+    if not request.ldflags:
+        return steps.bare_link(request.output, inputs, _linker())
     tools.compiler.require()
-    command = tools.compiler.command
     return steps.link(
-        request.output, inputs, command=command, flags=flags, is_bare=True, is_local=is_local
+        request.output,
+        inputs,
+        command=tools.compiler.command,
+        flags=request.ldflags,
+        is_bare=True,
+        is_local=_is_local(request),
     )
 
 
