@@ -17,6 +17,7 @@ from ..errors import BuildError
 from .entry import Damaged, Product, check_entry, entry_path, stamps_of, verify, write_manifest
 from .files import changed_ns, remove, temporary_name
 from .folder import make_folder
+from .history import Built, note
 from .record import Files, Reads, write_record
 
 # Where others remove, or cannot be kept from damaging, what is published.
@@ -110,6 +111,8 @@ def adopt(root: str, directory: str, base_key: str | None = None) -> str:
     if manifest["key"] != made.entry or base_key not in (None, manifest["base_key"]):
         raise ValueError("it is not found by its key: a file changed while it was built")
     base_key, history = manifest["base_key"], manifest["history"]
+    if history is not None:
+        note(root, *history)
     return _place(root, base_key, made, directory, history, is_found=True)
 
 
@@ -138,11 +141,7 @@ def _place(
         found = made._replace(verified=verified)
         write_record(root, base_key, found)
         if history is not None:
-            from .history import Built, note
-
-            name, built = history[0], Built(*history[1])
-            write_record(root, built.purpose, found)
-            note(root, name, built)
+            write_record(root, Built(*history[1]).purpose, found)
     return f"{target}/{made.loaded[0]}"
 
 

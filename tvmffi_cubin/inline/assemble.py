@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..cache import history
+from ..cache.publish import root_of
 from ..cuda.program import Call
 from ..device.compile import compile_device
 from ..host import launcher
@@ -22,6 +24,7 @@ from .request import Request
 
 if TYPE_CHECKING:
     from ..cache.entry import Product
+    from ..cache.history import Built
     from ..host.build import Assembling
     from .job import Job
 
@@ -35,8 +38,8 @@ class NothingExportedError(ValueError):
     """What was built would be a module of nothing."""
 
 
-def make(wanted: Build, folder: Path) -> Product:
-    """Build in an empty folder; raises as `tvmffi_cubin.load_inline`."""
+def make(wanted: Build, folder: Path, built: Built) -> Product:
+    """Build in an empty folder, and note it; raises as `tvmffi_cubin.load_inline`."""
     request, archs, tools, cache = wanted
     sources = sort_sources(request)
     if sources.has_host:
@@ -95,16 +98,24 @@ def make(wanted: Build, folder: Path) -> Product:
         if assembling is None:
             files, others = _run(job, objects, wanted, folder)
             inputs.append(others)
+            if request.functions is None and sources.has_host and not request.is_object:
+                _check_exports(request, folder / request.output, is_mixed=bool(sources.mixed))
         else:
             files, _ = job.files_and_units()
             assembling.assemble(files)
-    if request.functions is None and sources.has_host and not request.is_object:
-        _check_exports(request, folder / request.output, is_mixed=bool(sources.mixed))
-    archs_of_images = {arch for image in images for arch in image.cubin.archs}
-    if request.is_by_nvcc:  # nvcc's images are not the module's
-        archs_of_images.update(archs)
-    facts = {"name": request.name, "archs": sorted(archs_of_images)}
-    return tools.product(request.output, joined(inputs), keep=tuple(files), facts=facts)
+        # While the linker works, too.
+        archs_of_images = {arch for image in images for arch in image.cubin.archs}
+        if request.is_by_nvcc:  # nvcc's images are not the module's
+            archs_of_images.update(archs)
+        facts = {"name": request.name, "archs": sorted(archs_of_images)}
+        noted = request.name, built
+        history.note(root_of(os.fspath(folder)), *noted)
+        product = tools.product(
+            request.output, joined(inputs), keep=tuple(files), facts=facts, history=noted
+        )
+        if assembling is not None:
+            assembling.finish()
+    return product
 
 
 def _refuse_compiled(request: Request) -> None:

@@ -57,7 +57,7 @@ def build(missed: Missed, is_loaded: bool) -> Entry:
         # tvm-ffi's own imports take as long as all else in the first build of a process.
         loader = _import_loader if is_loaded else None
         with process.shown(request.verbose), process.meanwhile(loader):
-            return make(wanted, folder)._replace(history=(request.name, built_now))
+            return make(wanted, folder, built_now)
 
     outcome = "failed"
     try:
