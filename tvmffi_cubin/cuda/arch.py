@@ -16,10 +16,8 @@ _VARIABLE = "TVMFFI_CUBIN_ARCH"
 
 def check_arch(arch: object, *, what: str = "arch") -> str:
     """Return the architecture that a caller named, unchanged; whether there is one, NVRTC says."""
-    if not isinstance(arch, str):
-        raise TypeError(f'{what} is a string such as "sm_90a", got {type(arch).__name__} {arch!r}')
     # Without a regular expression, whose compilation would be a twentieth of a hit's time.
-    kind, _, number = arch.partition("_")
+    kind, _, number = str(arch).partition("_")
     digits = number[:-1] if kind == "sm" and number.endswith(("a", "f")) else number
     if kind not in ("sm", "compute") or not (digits.isdecimal() and len(digits) in (2, 3)):
         raise ValueError(
@@ -27,7 +25,7 @@ def check_arch(arch: object, *, what: str = "arch") -> str:
             '"compute_90"; several are a list, or in the variable separated by commas; for the '
             "current device, leave it out"
         )
-    return arch
+    return str(arch)
 
 
 def check_archs(archs: object, *, what: str = "arch") -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from .. import config
 from ..cache.files import remember
 from ..errors import ToolchainError
 from ..host.steps import Step, compilation
-from ..host.tools import on_path, run
+from ..host.tools import on_path, said
 from ..host.units import own_statics
 from .arch import is_ptx, resolve_archs
 from .libraries import TOOLKIT, find_program
@@ -55,20 +55,20 @@ def locate() -> Path:
 def find_nvcc() -> Nvcc:
     """Return the nvcc to use, and what it said of itself while its files were as they are."""
     path = locate()
-    said, version, root, includes, libraries = remember(
+    build, version, root, includes, libraries = remember(
         path, lambda: "\0".join(_ask(path)), what="nvcc"
     ).split("\0")
-    return Nvcc(str(path), said, version, root, tuple(includes.split("\n")), libraries)
+    return Nvcc(str(path), build, version, root, tuple(includes.split("\n")), libraries)
 
 
 def _ask(path: Path) -> tuple[str, ...]:
-    said = _run(str(path), "--version")
-    version = "".join(re.findall(r"release (\d+\.\d+)", said))
+    about = _run(str(path), "--version")
+    version = "".join(re.findall(r"release (\d+\.\d+)", about))
     if not version:
         raise ToolchainError(
             f"{path} does not report its CUDA release; set TVMFFI_CUBIN_NVCC to an nvcc"
         )
-    build = [x for x in said.splitlines() if x.startswith(("Cuda compilation", "Build "))]
+    build = [x for x in about.splitlines() if x.startswith(("Cuda compilation", "Build "))]
     # It says where it finds everything without compiling anything.
     dry = _run(str(path), "--dryrun", "-E", "-x", "cu", os.devnull)
     settings = dict(re.findall(r"^#\$ (\w+)=(.*)$", dry, re.MULTILINE))
@@ -83,15 +83,7 @@ def _ask(path: Path) -> tuple[str, ...]:
 
 
 def _run(*command: str) -> str:
-    try:
-        status, text = run(command)
-    except OSError as error:
-        status, text = -1, str(error)
-    if status != 0:
-        raise ToolchainError(
-            f"{' '.join(command)!r} failed: {text.strip()}; set TVMFFI_CUBIN_NVCC to another nvcc"
-        )
-    return text
+    return said(command, "set TVMFFI_CUBIN_NVCC to another nvcc")
 
 
 # Flags

@@ -79,8 +79,6 @@ def read(options: object) -> Iterator[Option]:
         if name in _VALUED and separator != "=":
             value = value or next(rest, "")
             given = (spelled, value)
-        elif separator.isspace():
-            name, value = item, ""
         if name in _VALUED and not value.strip(","):
             # NVRTC would take the option after it, or end the process.
             raise ValueError(f"the option {spelled!r} has no value: give it one, or leave it out")

@@ -119,8 +119,6 @@ def write_files(directory: Path, files: Mapping[str, bytes | str]) -> None:
     """Write files, named relative to a folder, and the folders that they lie in."""
     for name, content in files.items():
         path = Path(directory, name)
-        if "/" in name:
-            path.parent.mkdir(parents=True, exist_ok=True)
         # Names that are not valid UTF-8 reach Python as lone surrogates; they go back as they came.
         data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
         path.write_bytes(data)

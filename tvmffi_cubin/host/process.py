@@ -181,8 +181,7 @@ def _session(leader: int) -> Iterator[int]:
 class Later(Generic[_T]):
     """Work that begins at once, in a thread of its own; for work that leaves Python alone.
 
-    Where no thread can be started, it is done before this returns. A process that ends does not
-    wait for it.
+    A process that ends does not wait for it.
     """
 
     def __init__(self, work: Callable[[], _T]) -> None:
@@ -190,10 +189,7 @@ class Later(Generic[_T]):
         self._value: _T
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
-        try:
-            self._thread.start()
-        except RuntimeError:
-            self._run()
+        self._thread.start()
 
     def _run(self) -> None:
         try:
@@ -203,8 +199,7 @@ class Later(Generic[_T]):
 
     def result(self) -> _T:
         """Wait for the result; raises what the work raised."""
-        if self._thread.ident is not None:
-            self._thread.join()
+        self._thread.join()
         if self._error is not None:
             raise self._error
         return self._value

@@ -131,26 +131,16 @@ def find_ninja() -> Path:
 
 
 def tvm_ffi_paths() -> TvmFfiPaths:
-    """Return tvm-ffi's include folder, library folder and library, without importing it.
-
-    A ToolchainError where it is not installed, or holds no such files.
-    """
+    """Return tvm-ffi's include folder and library, without importing it."""
     package = package_dir("tvm_ffi")
-    if package is None:
-        raise ToolchainError("tvm-ffi is missing; run: pip install apache-tvm-ffi")
+    assert package is not None
     paths = _tvm_ffi_in(package)
     if os.path.isfile(paths.library) and os.path.isdir(f"{paths.include}/tvm"):
         return paths
     # An editable checkout of tvm-ffi keeps both elsewhere, and knows where.
     from tvm_ffi import libinfo
 
-    try:
-        return TvmFfiPaths(Path(libinfo.find_include_path()), Path(libinfo.find_libtvm_ffi()))
-    except RuntimeError as error:
-        raise ToolchainError(
-            f"tvm-ffi in {package} has no headers or library ({error}); "
-            "run: pip install --force-reinstall apache-tvm-ffi"
-        ) from error
+    return TvmFfiPaths(Path(libinfo.find_include_path()), Path(libinfo.find_libtvm_ffi()))
 
 
 @lru_cache(maxsize=8)
@@ -166,22 +156,14 @@ def include_dir() -> Path:
 
 @lru_cache(maxsize=8)
 def _include_of(package: str) -> Path:
-    for folder in (f"{package}/include", f"{os.path.dirname(package)}/include"):
-        if os.path.isdir(f"{folder}/tvmffi_cubin"):
-            return _path(folder)
-    raise ToolchainError(
-        f"tvmffi_cubin's C++ headers are missing beside and inside {package}; "
-        "run: pip install --force-reinstall tvmffi-cubin"
-    )
+    inner = f"{package}/include"
+    return _path(inner if os.path.isdir(inner) else f"{os.path.dirname(package)}/include")
 
 
 def package_dir(name: str) -> Path | None:
     """Return the folder of a package, without importing it; None where it is not installed."""
     module = sys.modules.get(name)
-    try:
-        spec = module.__spec__ if module is not None else importlib.util.find_spec(name)
-    except ValueError:
-        spec = None
+    spec = module.__spec__ if module is not None else importlib.util.find_spec(name)
     locations = spec.submodule_search_locations if spec is not None else None
     return _path(next(iter(locations))) if locations else None
 
@@ -204,8 +186,6 @@ def on_path(name: str) -> Path | None:
         return found
     for folder in places.split(os.pathsep) if name else ():
         if folder and _is_program(path := f"{folder}/{name}"):
-            if path[0] != "/":
-                return Path(os.path.abspath(path))
             found = _path(path)
             _found[name, places] = found, time.monotonic()
             return found
@@ -276,10 +256,8 @@ def _compiler_identity(compiler: HostCompiler) -> str:
     return "\n".join((version, *names, *map(file_digest, scripts)))
 
 
-def compiler_version(compiler: HostCompiler) -> str:
-    """Return the compiler's target and version; raises ToolchainError."""
-    # Not with its options: given -static-libstdc++, g++ tries to link.
-    command = [*compiler.programs, "-v"]
+def said(command: Sequence[str], remedy: str) -> str:
+    """Return what a command prints; raises ToolchainError where it fails."""
     try:
         status, text = run(command)
     except OSError as error:
@@ -287,9 +265,15 @@ def compiler_version(compiler: HostCompiler) -> str:
     if status != 0:
         raise ToolchainError(
             f"{' '.join(command)!r} failed with status {status}: "
-            f"{text.strip() or 'it printed nothing'}; set CXX to a compiler"
+            f"{text.strip() or 'it printed nothing'}; {remedy}"
         )
-    lines = text.splitlines()
+    return text
+
+
+def compiler_version(compiler: HostCompiler) -> str:
+    """Return the compiler's target and version; raises ToolchainError."""
+    # Not with its options: given -static-libstdc++, g++ tries to link.
+    lines = said([*compiler.programs, "-v"], "set CXX to a compiler").splitlines()
     kept = [line for line in lines if line.startswith("Target:") or " version " in line]
     return "\n".join(kept or lines)
 
