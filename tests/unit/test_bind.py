@@ -89,6 +89,8 @@ def pointed_at(error: pytest.ExceptionInfo) -> tuple[str, int]:
         ([launched("one(float* x)", grid="y.numel"), launched("two(float* y)")],
          "float* x, float* y"),
         ([launched("k(int num_sms)", grid="num_sms")], "int num_sms"),
+        # What args give, by the names of the kernel.
+        ([launched(SAXPY, args={"n": 4, "x": "y"}, grid=("n", "x.numel"))], "float a, float* y"),
     ],
 )  # fmt: skip
 def test_a_function_takes_what_its_launches_need(launches, params):

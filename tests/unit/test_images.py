@@ -106,7 +106,6 @@ def test_architecture(flags, osabi, extra, want):
         (b'extern "C" __global__ void k() {}', "CUDA source"),
         (b"!<arch>\nfoo", "static library"),
         (Image([Entry("k")], machine=62).build(), "shared object or program"),
-        (Image([Entry("k", kparam(1, 8, 8))]).build(), "'k' has gaps in its parameter list"),
         (Image([Entry("k", struct.pack("<BBH", 4, 0x17, 12))]).build(), "corrupt cubin"),
         *((Image([Entry("k")]).build()[:size], "corrupt ELF") for size in (300, 600, -1)),
     ],

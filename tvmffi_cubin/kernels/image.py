@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
-import stat
 import struct
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -19,7 +17,7 @@ from .cubin import Cubin
 ELF = b"\x7fELF"
 FATBIN = b"\x50\xed\x55\xba"
 _LTOIR = b"\xed\x43\x4e\x7f"
-ARCHIVE = b"!<arch>\n"
+_ARCHIVE = b"!<arch>\n"
 
 _EM_CUDA = 190  # the machine of a cubin, in its ELF header
 _HEAD = 8192  # bytes enough for the banner of PTX, or what precedes a source's first kernel
@@ -52,7 +50,6 @@ def take_image(what: str, value: Any) -> Cubin:
     if isinstance(value, str) and "\n" in value:
         raise ValueError(f"{what} is text, not the path of a file: give it as bytes, text.encode()")
     try:
-        check_regular(value)
         with open(value, "rb") as file:
             return Cubin(file.read(), "", name=f"{what} ({os.fspath(value)})")
     except OSError as error:
@@ -79,7 +76,7 @@ def read_image(
 def _kind_and_arch(data: bytes) -> tuple[str, str]:
     if data.startswith(_LTOIR):
         return "ltoir", ""
-    if data.startswith(ARCHIVE):
+    if data.startswith(_ARCHIVE):
         return "library", ""
     if data.startswith(FATBIN):
         from . import fatbin
@@ -113,14 +110,6 @@ def looks_like_ptx(data: bytes) -> bool:
     """Whether bytes begin as PTX does, with ``.version`` after comments."""
     head = re.sub(rb"//[^\n]*|/\*.*?(?:\*/|\Z)", b" ", data[:_HEAD], flags=re.DOTALL)
     return re.match(rb"\s*\.version\s+\d+\.\d+", head) is not None
-
-
-def check_regular(path: str | os.PathLike[str]) -> None:
-    """Refuse a pipe and a device, which may never end, before they are opened."""
-    mode = os.stat(path).st_mode
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        problem = "it is not a regular file: write its content to one, and name that"
-        raise OSError(errno.EINVAL, problem, os.fspath(path))
 
 
 @contextmanager

@@ -7,7 +7,6 @@ import struct
 from collections.abc import Iterator
 from math import prod
 
-from ..errors import ImageError
 from .cubin import Kernel, SharedSymbol
 from .elf import GLOBAL, Elf
 from .image import reading
@@ -86,8 +85,6 @@ def _kernel(elf: Elf, name: str, usage: dict[int, int]) -> Kernel:
             _, ordinal, _, bits = struct.unpack_from("<IHHI", value)
             # The upper bits of the newer form hold the pointee's space and alignment.
             sizes[ordinal] = bits >> 18 if attribute == _KPARAM_INFO else bits & 0xFFFF
-    if sorted(sizes) != list(range(len(sizes))):
-        raise ImageError(f"corrupt cubin: kernel {name!r} has gaps in its parameter list")
     required, most, cluster = (
         struct.unpack_from("<III", found[attribute]) if attribute in found else None
         for attribute in (_REQNTID, _MAX_THREADS, _CTA_PER_CLUSTER)

@@ -113,14 +113,10 @@ def _declaration(text: str) -> tuple[CxxType, str]:
     rest += [x for part in pointers for x in part.split() if x not in _QUALIFIERS | _IGNORED]
     if len(split_list(plain, "&")) > 1:
         problem = "a __global__ function takes no references: pass a pointer or a value"
-    elif not base:
-        problem = "expected a type such as 'const float*' or 'int64_t'"
     elif "=" in rest:
         problem = "a parameter takes no default value: give it in Launch(args=...)"
     elif len(rest) > 1 or (rest and not rest[0].isidentifier()):
         problem = f"unexpected {rest[-1]!r}"
-    elif base == "void" and not pointers:
-        problem = "a parameter cannot be void"
     else:
         type_ = _type(base, _qualifiers(words), pointers)
         return _to_array(type_) if "[" in extents else type_, "".join(rest)

@@ -50,9 +50,7 @@ def to_json(value: Any) -> Any:
         return float(value) if math.isfinite(value) else {"Float": repr(float(value))}
     if isinstance(value, bytes):
         return {"Bytes": value.hex()}
-    raise TypeError(
-        f"JSON has no word for a {kind.__name__}; an image has a name there, or is bytes"
-    )
+    raise TypeError(f"JSON has no word for a {kind.__name__}; name an image, or give its bytes")
 
 
 def read_function(value: Any, *, where: str) -> Launched:
@@ -85,9 +83,7 @@ def _argument(value: Any, where: str) -> Any:
         with told(where):
             return bytes.fromhex(inner)
     tags = ", ".join(("TensorMap", *_TAGGED, "Bytes", "Float"))
-    raise ValueError(
-        f"{where}: wanted a constant, an expression, or an object of {tags}, got {value}"
-    )
+    raise ValueError(f"{where}: wanted a constant, an expression or one of {tags}, got {value}")
 
 
 def _launches(value: Any, where: str) -> tuple[Launch, ...]:
@@ -95,8 +91,6 @@ def _launches(value: Any, where: str) -> tuple[Launch, ...]:
         value, where = value["launches"], f"{where}.launches"
     if isinstance(value, Mapping):
         return (_object(Launch, value, where),)
-    if not isinstance(value, list | tuple) or not value:
-        raise TypeError(f"{where}: wanted a launch's fields, or a list of launches, got {value!r}")
     return tuple(_object(Launch, x, f"{where}[{i}]") for i, x in enumerate(value))
 
 

@@ -34,8 +34,6 @@ def device_ordinal(device: Any) -> int:
         import tvm_ffi
 
         device = tvm_ffi.device(device)
-    if getattr(device, "type", "cuda") != "cuda":
-        raise ValueError(f"device is {device}, wanted a CUDA device")
     for name in ("index", "id", "device_id"):  # torch's name, CuPy's, cuda.core's
         device = getattr(device, name, device)
     return -1 if device is None else operator.index(device)
