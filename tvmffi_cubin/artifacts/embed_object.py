@@ -15,7 +15,8 @@ from ..host import process
 from ..host.tools import on_path
 from ..kernels.cubin import Cubin
 from ..kernels.elf import Elf
-from ..kernels.image import ARCHIVE, read_image, take_image
+from ..kernels.image import read_image, take_image
+from ..launches.form import identifier
 
 _MACHINES = {62: "x86_64", 183: "aarch64"}
 
@@ -29,8 +30,7 @@ def embed_object(
     library may each have their own. Another can be used by all that the object is linked with.
     Without `source` the object, for `machine`, has nothing but the image.
     """
-    if not (name.isascii() and name.isidentifier()):
-        raise ValueError(f"{name!r} is not a valid C identifier")
+    identifier("--name", name)
     cubin = read_image(take_image("--cubin", image))
     if output.exists() and output.samefile(image):
         raise ValueError(f"{output} is the image itself; name another file to write")
@@ -58,8 +58,6 @@ def _look(source: Path, name: str, symbols: tuple[str, ...]) -> tuple[str, bool]
     """Return an object's processor, and whether its code declares one of an image's symbols."""
     data = source.read_bytes()
     try:
-        if data.startswith(ARCHIVE):
-            raise ImageError("it is a static library: take out the object (ar x)")
         file = Elf(data)
         machine = _MACHINES.get(file.machine)
         if machine is None or not file.is_object:

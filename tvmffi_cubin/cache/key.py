@@ -29,8 +29,6 @@ class Key:
 
     def add(self, label: str, value: Value, *, shown: Value = None) -> Key:
         """Add a field and return this key; people see `shown` in place of the value."""
-        if not label.isidentifier() or label in self._encoded:
-            raise ValueError(f"key field {label!r} is not an identifier, or is given twice")
         if not isinstance(value, (list, tuple, dict)) or value:
             try:
                 self._encoded[label] = _encode(value)

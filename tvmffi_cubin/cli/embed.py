@@ -55,8 +55,6 @@ def run(options: argparse.Namespace) -> int:
     named = _named(options.images)
     given = options.functions or {}
     description = read_description(given)
-    if not (named or description.images):
-        raise ValueError(f"{options.functions} names no image: give one beside it, as in k.cubin")
     stem = options.output.name.partition(".")[0]
     made = build_description(
         given,
@@ -73,8 +71,6 @@ def run(options: argparse.Namespace) -> int:
 def _object(options: argparse.Namespace) -> int:
     if not (options.output_obj and options.cubin and options.name):
         options.parser.error("an object needs --output-obj, --cubin and --name")
-    if options.images or options.output or options.functions:
-        options.parser.error("an object takes no functions: they are for a module")
     from ..artifacts.embed_object import embed_object
 
     cubin = embed_object(

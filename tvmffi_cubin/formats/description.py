@@ -192,12 +192,10 @@ def _arguments(source: Source, name: str | None, options: Mapping[str, Any]) -> 
         raise TypeError("functions are the description's: leave the argument out")
     description = read_description(source)
     file = os.path.basename(description.path).partition(".")[0]
-    if not (name := name or description.options.get("name") or file):
-        raise ValueError("the description has no name: give the module one, as name=")
     return {
         **description.options,
         **{key: value for key, value in options.items() if value is not None},
-        "name": name,
+        "name": name or description.options.get("name") or file,
         "functions": description.functions or None,
         "embed_cubin": described_images(description, options.get("embed_cubin")),
     }

@@ -19,7 +19,6 @@ from .options import several
 
 if TYPE_CHECKING:
     from ..launches.launch import Launch
-    from .request import Request
 
 _RUNTIME = "cudadevrt"
 
@@ -40,24 +39,13 @@ class ImageFile:
         ``generate(folder)`` with an empty folder, a ``pathlib.Path``, for its files. It returns the
         image, as bytes, a `Cubin` or a path. A shared object does not contain it: pass it again to
         ``load_module(path, generate=...)``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        `file` is not the path of a file, or `generate` not a callable.
     """
 
     file: str | os.PathLike[str]
     generate: Callable[..., Any] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        file = os.fspath(self.file)
-        if os.path.basename(file) in ("", ".", "..") or "\0" in file:
-            raise ValueError(f"ImageFile: file {file!r} names no file; give one such as 'k.cubin'")
-        if self.generate is not None and not callable(self.generate):
-            kind = type(self.generate).__name__
-            raise TypeError(f"ImageFile: generate is a callable, got {kind}")
-        object.__setattr__(self, "file", file)
+        object.__setattr__(self, "file", os.fspath(self.file))
 
 
 def embed(
@@ -77,11 +65,6 @@ def embed(
     named = given if isinstance(given, Mapping) else {_name(given, module): given}
     for name, image in named.items() if given is not None else ():
         what = f"embed_cubin[{identifier('embed_cubin', name)!r}]"
-        if name in images:
-            raise ValueError(
-                f"{what} and the file {images[name].name} have one name: give another, as in "
-                'embed_cubin={"other": image}'
-            )
         if isinstance(image, ImageFile):
             image_files[name] = image
         else:
@@ -151,23 +134,6 @@ def device_libraries(value: Any) -> tuple[Cubin, ...]:
     return tuple(found)
 
 
-def check_files(request: Request) -> None:
-    """Refuse with images in files what goes with embedded images alone; raises ValueError."""
-    launched = {x.image for export in request.functions or () for x in export.launches}
-    is_only = launched == {None} and len(request.image_files) + len(request.images) == 1
-    for name in request.image_files:
-        if name not in launched and not is_only:
-            raise ValueError(
-                f"image {name!r} is a file of its own, of which no function launches a kernel: "
-                f'say what does, functions={{"k": Launch(image={name!r}, params="...", ...)}}'
-            )
-        if request.bound_params:
-            raise ValueError(
-                f"image {name!r} is a file of its own, and bound_params are read off images when "
-                "the module is built: bind parameters by Launch(args={...: Bound()})"
-            )
-
-
 def check_place(files: Mapping[str, ImageFile], folder: str) -> bool:
     """Whether some file lies beside the shared object; a ValueError where that is nowhere."""
     beside = [x.file for x in files.values() if not os.path.isabs(x.file)]
@@ -207,8 +173,6 @@ def call_generate(generate: Callable[..., Any], folder: Path) -> Any:
         inspect.signature(generate).bind()
     except TypeError:
         is_bare = False
-    except ValueError:
-        pass  # a callable written in C, which does not say what it takes
     value = generate() if is_bare else generate(folder)
     is_file = isinstance(value, str | os.PathLike) and not is_bare
     return folder / value if is_file else value

@@ -179,8 +179,6 @@ def _read(what: str, module: str, value: Any) -> tuple[dict[str, Cubin], dict[st
             exports, given, _ = embed(None, read_functions(given), {}, "")
             made = {x.name: function_value(Dispatch(x.instances or ())) for x in exports or ()}
             said = {"schema": SCHEMA, "functions": made}
-    if not given:
-        raise ValueError(f"{what} has no image: give one, or a Launch with its image, at least")
     images = {
         identifier(what, name): checked_image(f"{what}[{name!r}]", x) for name, x in given.items()
     }

@@ -307,10 +307,6 @@ def _check(request: Request) -> None:
             f"load_inline({request.name!r}): there is no source: give cuda_sources (kernels, or a "
             "C++ wrapper), cpp_sources, or embed_cubin"
         )
-    if request.image_files:
-        from .images import check_files
-
-        check_files(request)
     misplaced = [argument for argument in _OF_NVRTC if getattr(request, argument)]
     if request.is_by_nvcc and misplaced:
         raise ValueError(

@@ -92,10 +92,7 @@ def _instance(stub: str) -> Instance:
     mangled = _ADDRESS.sub(r"KernelStubIL_\1E", stub)
     match = _SELF.match(demangle(f"_Z{mangled}")) or _SELF.match(demangle(f"_Z{stub}"))
     if match is None:
-        raise ValueError(
-            f"the kernel of the stub {stub} has a name that the C++ runtime's demangler cannot "
-            f"read: give it C linkage, or pass {NVCC}"
-        )
+        raise ValueError(f"{stub} is not a name that is understood here: pass {NVCC}")
     layouts = tuple(int(word[:-3]) for word in match["layouts"].split(", ")[1:])
     kernel = match["name"].strip().replace(_UNNAMED, "").removeprefix("&")
     if kernel.startswith("("):
