@@ -1,4 +1,4 @@
-"""The benchmarks that need no GPU, in their smallest setting, and their report; never times."""
+"""The benchmarks that need no GPU, in their smallest setting; never times."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
 
-import report  # noqa: E402
 import run  # noqa: E402
-from bench import Sample, Section, Settings  # noqa: E402
+from bench import Settings  # noqa: E402
 
 OF_GPUS = {"launch", "triton_launch"}
 # What compiles no C++.
@@ -71,49 +70,3 @@ def test_every_section_has_jobs_for_the_peers_that_it_has():
         for settings in (Settings(), Settings(quick=True), Settings(gpu=True)):
             named = {job.peer for job in section.jobs(settings)} - {""}
             assert named <= section.peers.keys()
-
-
-# The report
-
-
-def made(gpu: tuple[str, ...] = ()) -> dict:
-    section = Section("cold", "Cold", "About it.", {"time | a": ("ms", "ours")}, list, list)
-    for name, title in {"ours": "tvmffi_cubin", "b": "peer <1>", "c": "absent"}.items():
-        section.peer(title, f"what {title} does", name=name)(list)
-    samples = [
-        Sample("b", "time | a", "new", (5.0, 4.0, 1000.0)),
-        Sample("ours", "time | a", "new", (20.0, 10.0)),
-        Sample("ours", "time | a", "new", (30.0,)),
-        Sample("ours", "time | a", "again", (0.5,)),
-        Sample("c", reason="absent is not installed"),
-    ]
-    values = report.section(section, samples)
-    facts = {"kind": "a machine", "gpu": list(gpu), "driver": None, "cpu": "a CPU", "load": 0.5}
-    facts |= {"compiler": "c++ 1", "nvcc": None, "python": "3.12", "versions": {"torch": "2.0"}}
-    return {"date": "2026-11-21", "machine": facts, "sections": {"cold": values}}
-
-
-def test_markdown_has_medians_ratios_and_what_was_left_out():
-    text = report.markdown(json.loads(json.dumps(made())))
-    lines = text.splitlines()
-    assert lines[0] == "### Cold"
-    assert "*a machine (a CPU), load average 0.5 before, 2026-11-21. c++ 1, Python 3.12, " in text
-    assert "| time \\| a, ms | new | again | what is measured |" in lines
-    assert (
-        "| tvmffi_cubin | 20.0 (10.0) 1.00x | 0.50 (0.50) 1.00x | what tvmffi_cubin does |" in lines
-    )
-    assert "| peer &lt;1> | 5.00 (4.00) 0.25x | - | what peer &lt;1> does |" in lines
-    assert "Left out: absent: absent is not installed." in lines
-
-
-def test_a_page_gets_the_sections_of_a_report_in_the_place_of_its_machine():
-    sections = "### Hot\nx\n\n### Cold\nstale\n\n### Last\ny\n"
-    page = f"a\n<!-- h200:begin -->\n\n{sections}<!-- h200:end -->\nb"
-    new = report.updated(page, made(("NVIDIA H200", "NVIDIA H200")))
-    assert "stale" not in new
-    assert [x for x in new.splitlines() if x[:3] == "###"] == ["### Hot", "### Cold", "### Last"]
-    assert report.updated(new, made(("NVIDIA H200",))) == new
-    with pytest.raises(ValueError, match=r"no place 'cpu'; it has \['h200'\]"):
-        report.updated(page, made())
-    ours = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    assert "About it." in report.updated(ours, made(("NVIDIA H200",)))

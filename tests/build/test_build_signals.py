@@ -17,7 +17,7 @@ tc.build_inline("w", cpp_sources="int f() { return 1; }", functions="f", use_pch
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 @pytest.mark.parametrize("step", ["-c", "-shared"])
 def test_a_build_that_is_ended_leaves_nothing_behind(tmp_path, monkeypatch, step, number):
     pipe, script = tmp_path / "pipe", tmp_path / "c++"

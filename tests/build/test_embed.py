@@ -12,6 +12,7 @@ import pytest
 import tvm_ffi
 import wrapper_sources
 from file_kit import linked
+from inline_source import SAXPY
 from processes import run
 from stub.cuda_array import cuda_array
 from stub.driver_stub import DriverStub
@@ -20,12 +21,8 @@ from wrapper_workshop import include_flags
 import tvmffi_cubin as tc
 from tvmffi_cubin.__main__ import main
 
-SOURCE = """
-extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = a * x[i] + y[i];
-}
-extern "C" __global__ void fill(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1; }
+SOURCE = f"""{SAXPY}
+extern "C" __global__ void fill(float* x, int n) {{ if (threadIdx.x < n) x[threadIdx.x] = 1; }}
 """
 LAUNCH = {
     "params": "float a, const float* x, float* y, int n",

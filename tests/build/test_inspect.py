@@ -10,17 +10,14 @@ from pathlib import Path
 
 import pytest
 from file_kit import linked
+from inline_source import SAXPY
 from wrapper_sources import DRIVER, KERNELS
 
 import tvmffi_cubin as tc
 from tvmffi_cubin.__main__ import main
 
-SOURCE = r"""
-extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = a * x[i] + y[i];
-}
-extern "C" __global__ void fill(float* x, float value) { x[threadIdx.x] = value; }
+SOURCE = f"""{SAXPY}
+extern "C" __global__ void fill(float* x, float value) {{ x[threadIdx.x] = value; }}
 """
 FUNCTIONS = {
     "saxpy": tc.Launch(grid="ceil_div(n, 256)", block=256, args={"n": "x.numel"}, cluster=2),

@@ -134,18 +134,10 @@ def test_all_launches_of_a_call_go_where_its_arguments_say(module, driver_stub):
         assert went(driver_stub) == [("one", 1, stream), ("two", 1, stream)]
 
 
-class Stream:
-    def __init__(self, handle):
-        self.handle = handle
-
-    def __cuda_stream__(self):
-        return (0, self.handle)
-
-
 def test_a_stream_may_be_passed_as_a_handle_or_as_an_object(module, driver_stub, x):
     with driver_stub.stream() as stream:
         module.handle(x, ctypes.c_void_p(stream))
-        module.handle(x, Stream(stream))
+        module.handle(x, Protocol(stream))
         assert went(driver_stub) == [("two", 0, stream)] * 2
     for name, type_ in (("handle", "cudaStream_t"), ("pointer", r"void\*")):
         match = rf"{name}: argument 2 \(stream: {type_}\): got a tensor, wanted a stream"

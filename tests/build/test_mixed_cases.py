@@ -16,12 +16,6 @@ from tensor_allocator import tensor_allocator
 import tvmffi_cubin as tc
 
 
-def test_cudas_own_runtime_is_linked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("TVMFFI_CUBIN_CUDART")
-    case = CASES["runtime_launches"]
-    tc.build_inline("linked", case.sources(), functions=case.functions, arch="sm_90a")
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_a_mixed_source_launches_what_it_says(name: str, driver_stub: DriverStub) -> None:
     case = CASES[name]

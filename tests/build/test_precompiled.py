@@ -113,15 +113,6 @@ def test_without_a_place_for_it_the_source_is_compiled_all_the_same(monkeypatch,
     assert calls == ["plain"]
 
 
-def test_in_a_folder_that_is_deleted_sources_compile_all_the_same(tmp_path, monkeypatch, calls):
-    folder = tmp_path / "gone"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    folder.rmdir()
-    assert stored(source(1)) == 1
-    assert calls == ["plain"]
-
-
 def test_a_folder_that_nvrtc_cannot_write_to_is_no_error(monkeypatch, calls):
     monkeypatch.setenv("TMPDIR", "/nowhere")
     assert stored(source(1)) == 1

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import tvm_ffi
 from file_kit import ADD, EXPORT, SCALE, compiled, linked, write
+from inline_source import SAXPY
 from processes import run
 from stub.cuda_array import cuda_array
 from stub.driver_stub import DriverStub
@@ -16,12 +17,6 @@ from wrapper_sources import DRIVER, KERNELS
 
 import tvmffi_cubin as tc
 
-SAXPY = r"""
-extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = a * x[i] + y[i];
-}
-"""
 FUNCTIONS = {"saxpy": tc.Launch(grid="ceil_div(n, 256)", block=256, args={"n": "x.numel"})}
 
 # A process that has tvm-ffi and numpy, and no compiler, no kernel language and none of ours.

@@ -15,8 +15,6 @@ from .cpp_launches import KERNELS, WRAPPER
 torch = pytest.importorskip("torch", reason="the GPU tests use torch's tensors, it is missing")
 
 CPP = Path(__file__).parents[1] / "cpp"
-# Numbers of CUlaunchAttributeID.
-PRIORITY, MEM_SYNC_DOMAIN, SHARED_MEM_CARVEOUT = 8, 10, 14
 
 
 @pytest.fixture(scope="module")
@@ -75,18 +73,6 @@ def test_the_guide_s_launcher_has_clusters_too(launches, cluster):
     assert y.tolist() == next_in_cluster((32, 1, 1), (cluster, 1, 1))
 
 
-def test_clusters_with_a_policy_and_in_a_graph(launches):
-    y, graph = zeros(32), torch.cuda.CUDAGraph()
-    setters = [("grid", (32, 1, 1)), ("cluster", (16, 1, 1)), ("cluster_scheduling_policy", (1,))]
-    launches.run("ring", rows(setters), y)
-    y.zero_()
-    with torch.cuda.graph(graph):
-        launches.run("ring", rows(setters), y)
-    assert not y.any()
-    graph.replay()
-    assert y.tolist() == next_in_cluster((32, 1, 1), (16, 1, 1))
-
-
 @pytest.mark.parametrize("cluster", [None, 2])
 def test_a_cooperative_grid_of_the_largest_size_synchronizes(launches, cluster):
     extra = [("cluster", (cluster, 1, 1))] if cluster else []
@@ -98,30 +84,6 @@ def test_a_cooperative_grid_of_the_largest_size_synchronizes(launches, cluster):
     assert set(y.tolist()) == {most * (most + 1) // 2}
     with pytest.raises(tc.LaunchLimitError, match=rf"can hold {most} of this shape"):
         launches.run("grid_sum", rows([*shape, ("grid", (most + 2, 1, 1))]), y)
-
-
-@pytest.mark.parametrize("name", ["programmatic_event", "launch_completion_event"])
-def test_a_launch_records_an_event(launches, name):
-    y, event = zeros(32), torch.cuda.Event()
-    event.record()  # made at its first recording
-    values = (event.cuda_event, 0, 0)[: 3 if name == "programmatic_event" else 2]
-    launches.run("ring", rows([("grid", (32, 1, 1)), ("cluster", (2, 1, 1)), (name, values)]), y)
-    event.synchronize()
-    assert y.tolist() == next_in_cluster((32, 1, 1), (2, 1, 1))
-
-
-def test_attributes_without_a_setter_go_along(launches):
-    y = zeros(32)
-    setters = [
-        ("grid", (32, 1, 1)),
-        ("cluster", (2, 1, 1)),
-        ("raw", (PRIORITY, -1, 0)),
-        ("raw", (MEM_SYNC_DOMAIN, 1, 0)),
-        ("raw", (SHARED_MEM_CARVEOUT, 50, 0)),
-        ("programmatic_dependent_launch", (1,)),
-    ]
-    launches.run("ring", rows(setters), y)
-    assert y.tolist() == next_in_cluster((32, 1, 1), (2, 1, 1))
 
 
 @pytest.mark.parametrize(

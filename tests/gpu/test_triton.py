@@ -31,18 +31,6 @@ def blocks(meta):
     return (triton.cdiv(meta["n"], meta["BLOCK"]),)
 
 
-@pytest.fixture(scope="module")
-def add() -> tc.Module:
-    """The same addition, specialised and not, and with its grid left to callers."""
-    constexprs = {"BLOCK": 1024}
-    launches = [
-        tc.triton.compile(kernels.add, text, constexprs=constexprs, grid="cdiv(n, BLOCK)")
-        for text in ("*fp32:16, *fp32:16, *fp32:16, i32:16", "*fp32, *fp32, *fp32, i32")
-    ]
-    free = tc.triton.compile(kernels.add, "*fp32, *fp32, *fp32, i32", constexprs=constexprs)
-    return load(add=tc.Dispatch(launches), free=free)
-
-
 @pytest.mark.parametrize(("m", "n", "k"), [(512, 512, 512), (300, 200, 136)])
 def test_matmul_in_groups(m, n, k):
     launch = tc.triton.compile(
@@ -114,22 +102,6 @@ def test_global_scratch_is_each_launch_s_own_on_every_stream():
         torch.testing.assert_close(out, a @ b.T, atol=5e-2, rtol=1e-2)
 
 
-def test_a_launch_is_on_the_stream_that_is_given_and_in_graphs(add):
-    x, y = torch.rand(2, 4096, device="cuda")
-    out, side = torch.zeros_like(x), torch.cuda.Stream()
-    torch.cuda.synchronize()
-    add.add.on(side)(x, y, out, 4096)
-    side.synchronize()
-    assert torch.equal(out, x + y)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        add.add(x, y, out, 4096)
-        add.free[blocks](out, y, out, 4096)
-    x.normal_()
-    graph.replay()
-    assert torch.equal(out, x + y + y)
-
-
 def test_a_kernel_that_triton_has_launched_is_launched_from_here():
     x, y = torch.rand(2, 5000, device="cuda")
     out, again = torch.empty_like(x), torch.empty_like(x)
@@ -146,7 +118,7 @@ def test_a_kernel_that_triton_has_launched_is_launched_from_here():
         strided(x, again, 2, 64)
 
 
-def test_examples_are_specialised_as_triton_itself_does(add):
+def test_examples_are_specialised_as_triton_itself_does():
     x, y, out = torch.rand(3, 4096, device="cuda")
     here = tc.triton.compile(kernels.add, [x, y, out, 4096], constexprs={"BLOCK": 1024})
     theirs = kernels.add[(4,)](x, y, out, 4096, BLOCK=1024)

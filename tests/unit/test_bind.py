@@ -16,7 +16,7 @@ from tvmffi_cubin.functions.exports import bind
 from tvmffi_cubin.functions.plan import Plan
 from tvmffi_cubin.kernels.cubin import Kernel
 from tvmffi_cubin.kernels.demangle import FunctionName
-from tvmffi_cubin.kernels.types import Param, parse_params, sized_type
+from tvmffi_cubin.kernels.types import parse_params
 
 Launches = list[tuple[Launch, KernelSignature]]
 
@@ -144,15 +144,6 @@ def test_params_declare_what_no_source_tells():
     with pytest.raises(ValueError, match="declares 'float n', the source has 'int'"):
         taken([(launch, made)])
     assert taken([(launch, made._replace(sourceless=True))]) == "float* x, float n"
-
-
-def test_types_that_a_source_does_not_tell_are_to_be_declared():
-    made = kernel_ref("k(Unknown arg0)", sizes={"arg0": 8}, names_known=False)
-    made = made._replace(params=(Param("arg0", sized_type(8)),))
-    plan = Plan({}, "x86_64")
-    bind(plan, "ready", [[(Launch(), made._replace(line=None))]])
-    with pytest.raises(ValueError, match="function 'own', kernel 'k': NVRTC does not tell"):
-        bind(plan, "own", [[(Launch(), made)]])
 
 
 @pytest.mark.parametrize(

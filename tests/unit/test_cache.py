@@ -11,7 +11,7 @@ import pytest
 from cache_builder import BASE, Builder, look_up, recorded
 
 from tvmffi_cubin.cache import files, publish
-from tvmffi_cubin.cache.files import copy_atomically, write_atomically
+from tvmffi_cubin.cache.files import copy_atomically
 from tvmffi_cubin.cache.publish import builder_lock
 from tvmffi_cubin.cache.store import Cache
 from tvmffi_cubin.cache.upkeep import prune
@@ -250,17 +250,3 @@ def test_a_copy_that_cannot_be_made_leaves_nothing_behind(source, tmp_path, plac
     with pytest.raises(OSError):
         copy_atomically(source, tmp_path / place)
     assert sorted(os.listdir(tmp_path)) == ["entry", "file", "folder"]
-
-
-def test_a_write_that_fails_leaves_the_old_content_and_no_other_file(tmp_path, monkeypatch):
-    path = tmp_path / "x.json"
-    write_atomically(str(path), b"old")
-
-    def fail(*args):
-        raise OSError("no")
-
-    monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(OSError, match="no"):
-        write_atomically(str(path), b"new")
-    assert path.read_bytes() == b"old"
-    assert os.listdir(tmp_path) == ["x.json"]

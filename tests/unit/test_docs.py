@@ -41,18 +41,6 @@ def test_quoted_code_is_what_the_examples_have(page: Path):
     assert not re.search(r"\bgpu\.\w+\(", text), "the examples' helper is on no page"
 
 
-def test_snippets_are_quoted_without_markers_and_without_indentation():
-    text = SNIPPETS.section("examples/quick_start.py", "call")
-    assert text.startswith("import torch\n")
-    assert "mod.saxpy(2.0, x, y)" in text
-    assert "arch()" not in SNIPPETS.section("examples/quick_start.py", "build")
-
-
-def test_a_section_that_is_not_there_is_an_error():
-    with pytest.raises(ValueError, match="has 0 sections 'nothing'"):
-        SNIPPETS.section("examples/quick_start.py", "nothing")
-
-
 def test_every_environment_variable_is_in_the_reference_and_no_other():
     rows = re.findall(r"(?m)^\| `([A-Z_]+)` \|", REFERENCE)
     assert sorted(rows) == sorted(config.DEFAULTS)

@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 
@@ -30,20 +29,6 @@ def test_a_program_gives_its_status_and_both_its_streams(tmp_path, is_long):
     script = 'cat; echo "$1"; pwd >&2; exit 3'
     command = ("/bin/sh", "-c", script, "sh", "a b")
     assert run(*command, folder=tmp_path, is_long=is_long) == (3, f"a b\n{tmp_path}\n")
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
-def test_a_process_that_is_ended_leaves_no_program_behind(pipe, number):
-    code = (
-        "import os, sys\nfrom tvmffi_cubin.host import process\n"
-        "process.run(['/bin/sh', '-c', sys.argv[1]], environment=os.environ, is_long=True)"
-    )
-    parent = subprocess.Popen([sys.executable, "-c", code, STUBBORN.format(pipe)])
-    with pipe.open() as ended:
-        ended.readline()
-        parent.send_signal(number)
-        assert ended.read() == ""
-    assert parent.wait() == -number
 
 
 @pytest.mark.parametrize("refusal", ["", "trap '' TERM; "])
