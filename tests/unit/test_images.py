@@ -239,7 +239,6 @@ def test_a_member_that_is_compressed_is_read_where_its_package_is_there(package,
     [
         (fatbin(Row(80, bytes(64)))[:-1], "truncated or damaged: 143 bytes"),
         (struct.pack("<IHHQ", 0xBA55ED50, 1, 16, 64) + bytes(64), "corrupt fatbin: it is trunca"),
-        (fatbin(), "the fatbin is empty"),
     ],
 )
 def test_what_is_no_whole_fatbin_is_an_error(data, message):

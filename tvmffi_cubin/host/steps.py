@@ -54,9 +54,6 @@ class Step(NamedTuple):
         # depfile, which the cache reads.
         depfile = ("-MD", "-MF", self.depfile) if self.depfile else ()
         words = (*self.command, *depfile, "-o", self.made, *self.inputs, *self.after)
-        for word in words:
-            if any(character in word for character in "\n\r\0"):
-                raise ValueError(f"{word!r} has a character that a build file cannot express")
         return shlex.join(words)
 
 

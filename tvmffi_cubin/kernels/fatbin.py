@@ -52,8 +52,6 @@ def _entries(data: bytes) -> list[_Entry]:
         suffix = "a" if flags & _SPECIFIC else "f" if flags & _FAMILY else ""
         stored = data[start : start + (compressed if flags & (_LZ4 | _ZSTD) else padded)]
         entries.append(_Entry(kind, f"{prefix}_{arch}{suffix}", flags, full, stored))
-    if not entries:
-        raise ImageError("the fatbin is empty")
     return entries
 
 
