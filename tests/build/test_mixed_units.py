@@ -63,12 +63,14 @@ def write_sources():
     write("one.cu", ONE.format(BOTH.format("one", 1)))
     write("two.cu", TWO.format(BOTH.format("two", 2)))
     write("kernels.cu", "__global__ void of_kernels(int n) { __trap(); }\n")
-    write("more.cu", 'extern "C" __global__ void exported(int* x) { *x = 2; }\n')
+    text = 'extern "C" __global__ void exported(int* x) { *x = 2; }\n'
+    write("more.cu", text + "template <class T> __global__ void filled(T* x) { *x = 3; }\n")
     return SOURCES
 
 
 def load():
-    functions = ["all", "own_one", "exported"]
+    filled = tc.Launch(kernel="filled<int>", grid=1, block=1)
+    functions = {"all": None, "own_one": None, "exported": None, "filled": filled}
     return tc.load("units", sources=SOURCES, functions=functions, arch="sm_90")
 
 
@@ -106,7 +108,9 @@ def test_functions_and_kernels_of_one_are_there_for_the_others(mod, driver_stub)
 def test_kernels_of_device_files_beside_them_are_exported_where_they_are_named(mod, driver_stub):
     x = cuda_array(driver_stub, 4, "int32")
     mod.exported[1, 1](x)
-    assert driver_stub.launches()[0].values("P") == (x.data_ptr,)
+    mod.filled(x)
+    assert [x.kernel for x in driver_stub.launches()] == ["exported", "_Z6filledIiEvPT_"]
+    assert {launch.values("P") for launch in driver_stub.launches()} == {(x.data_ptr,)}
     assert sorted(mod.cubins) == ["kernels", "kernels_2", "kernels_3", "kernels_4"]
 
 

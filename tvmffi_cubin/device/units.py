@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..cuda.nvrtc import line_directive
 from ..errors import CompileError
+from ..kernels.demangle import squeeze, take_apart
 from ..sources import Source
 from ..sources.facts import SourceFacts, read
 from ..sources.sort import header_code
 
 if TYPE_CHECKING:
     from ..inline.request import Request
-
-# Of a name expression: what may be before the name, such as a cast, and its namespaces.
-_NAME = r"(?:\s|&|\((?:[^()]|\([^()]*\))*\))*(?:::)?(?:\w+\s*::\s*)*(\w+)"
 
 SEPARATE = (
     "sources of a list are compiled separately: declare here what another defines; or put it into "
@@ -89,15 +86,10 @@ def wanted_instances(request: Request) -> tuple[str, ...]:
     return (*request.name_expressions, *(kernel for kernel in kernels if "<" in kernel))
 
 
-def base_name(expression: str) -> str:
-    """Return the name in a name expression, without namespaces and template arguments."""
-    match = re.match(_NAME, expression)
-    return match[1] if match else expression
-
-
 def of_names(request: Request, names: Collection[str]) -> Request:
     """Return a request that asks for the instances of some templates alone, by their names."""
-    wanted = tuple(x for x in wanted_instances(request) if base_name(x) in names)
+    short = {x: take_apart(f"{squeeze(x)}()").short for x in wanted_instances(request)}
+    wanted = tuple(x for x, name in short.items() if name.lstrip("&") in names)
     return request._replace(functions=None, name_expressions=wanted)
 
 
