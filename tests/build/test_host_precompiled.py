@@ -166,13 +166,9 @@ def test_a_header_that_changes_is_read_anew(build, shadow):
         assert os.fspath(shadow / "string.h") in build.read
 
 
-@pytest.mark.parametrize("option", ["variable", "argument"])
-def test_they_can_be_turned_off(option, tmp_path, monkeypatch):
-    if option == "variable":
-        monkeypatch.setenv("TVMFFI_CUBIN_PCH", "off")
-    options = {"use_pch": False} if option == "argument" else {}
-    source = "int64_t answer() { return 42; }"
-    tc.build_inline("off", cpp_sources=source, functions="answer", **options)
+def test_they_can_be_turned_off(tmp_path, monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_PCH", "off")
+    tc.build_inline("off", cpp_sources="int64_t answer() { return 42; }", functions="answer")
     precompiled.settle()
     assert not Builder(tmp_path).kept
 

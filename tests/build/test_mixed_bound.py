@@ -102,13 +102,3 @@ def test_a_launch_that_passes_them_itself_is_an_error_at_its_place():
     source = SOURCE.replace("plain<<<1, 1>>>(three)", "plain<<<1, 1>>>(three, nullptr, 3u)")
     with pytest.raises(tc.BuildError, match=r"mixed_bound.cu:32:\d+: error: too many arguments"):
         build(source)
-
-
-def test_calls_that_would_pass_too_little_do_not_link():
-    call = """
-    #include <cuda.h>
-    void driver(CUfunction f) { cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr); }
-    void Other() { driver(nullptr); }
-    """
-    with pytest.raises(tc.BuildError, match="cuLaunchKernel would pass kernels less"):
-        build(SOURCE + call, functions=["Launch", "Other"])

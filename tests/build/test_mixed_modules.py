@@ -106,6 +106,7 @@ def test_a_module_and_its_functions_are_pickled_by_the_path(mod: tc.Module) -> N
     again, run, mark = pickle.loads(pickle.dumps((mod, mod.run, mod.mark)))
     assert (again.path, again.mark.signature) == (mod.path, "mark(int n)")
     assert (run.name, mark.signature) == ("run", "mark(int n)")
+    assert "grid=(2, 1, 1), block=(32, 1, 1)" in repr(pickle.loads(pickle.dumps(mod.mark[2, 32])))
     assert copy.copy(mod).path == mod.path
     gone = pickle.dumps(mod).replace(b"mixed_module", b"absent_modul")
     with pytest.raises(FileNotFoundError, match=r"absent_modul\.so"):

@@ -9,7 +9,7 @@ import pytest
 import tvmffi_cubin as tc
 from tvmffi_cubin import nvrtc
 from tvmffi_cubin.cuda import libraries
-from tvmffi_cubin.errors import CompileError, ToolchainError
+from tvmffi_cubin.errors import CompileError
 from tvmffi_cubin.kernels.elf import Elf
 
 HEADER = "using Real = float;\n__device__ __forceinline__ Real half_of(Real x) { return x / 2; }"
@@ -118,17 +118,6 @@ def test_overloads_in_several_units_keep_their_own_types(more):
     functions = {name: tc.Launch(kernel=symbol) for name, symbol in kernels.items()}
     mod = load([one, f"{other}\n{more}"], functions)
     assert [mod[name].signature for name in mod.functions] == ["f(float* p)", "i(int* p)"]
-
-
-# Options and tools
-
-
-def test_a_missing_nvjitlink_names_its_wheel(monkeypatch):
-    cuda = libraries.find_cuda()
-    parts = {part: path for part, path in cuda.parts.items() if part != "nvjitlink"}
-    monkeypatch.setattr(libraries, "_find", lambda *_: cuda._replace(parts=parts))
-    message = refusal(*SOURCES, error=ToolchainError, name="missing")
-    assert f"pip install {cuda.wheels['nvjitlink']}" in message
 
 
 # Libraries
