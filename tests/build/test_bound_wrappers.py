@@ -2,6 +2,7 @@
 
 import pytest
 from bound_fixtures import bound_fixtures
+from file_kit import compiled, write
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
@@ -222,3 +223,13 @@ class TestABuild:
                 f"{name} would pass kernels less than they take, since the module "
                 "has bound_params: launch by CubinKernel"
             ) in str(error.value)
+
+    def test_beside_an_object_that_may_launch_without_them_is_refused(self, here):
+        write("old.cc", 'const char* header = "tvmffi_cubin";')
+        with pytest.raises(ValueError, match=r"old.o was compiled .* without bound_params"):
+            tc.load(
+                "old",
+                sources=[write("k.cu", KERNELS), write("w.cc", WRAPPER), compiled("c++", "old.cc")],
+                bound_params=NAMES,
+                arch="sm_90",
+            )

@@ -143,6 +143,7 @@ def test_headers_are_searched_beside_a_file_first(here):
     [
         ([], ValueError, r"give source files, .* load_module"),
         ("none.cu", FileNotFoundError, "none.cu"),
+        ("pipe.cu", ValueError, "pipe.cu is not a regular file"),
         (
             "notes.txt",
             ValueError,
@@ -154,6 +155,7 @@ def test_headers_are_searched_beside_a_file_first(here):
     ids=str,
 )
 def test_what_is_no_source_is_refused_by_name(here, sources, error, text):
+    os.mkfifo("pipe.cu")
     for name in ("notes.txt", "ops.cuh"):
         write(name, "")
     Path("latin.cu").write_bytes(b"\n// caf\xe9\n")

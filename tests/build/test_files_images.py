@@ -68,6 +68,8 @@ def test_a_wrapper_embeds_an_image_by_its_file_s_name(here, driver_stub, image):
     mod = tc.load("embedded", sources=["wrapper.cc", "kernels.cubin"], arch="sm_90")
     mod.add_one(*arrays(driver_stub))
     assert len(driver_stub.launches()) == 1
+    with pytest.raises(ValueError, match=r"'kernels'\] and the file .* have one name"):
+        tc.load("two", sources=["wrapper.cc", "kernels.cubin"], embed_cubin={"kernels": image})
 
 
 # Signatures that come with an image

@@ -219,6 +219,11 @@ def test_what_is_missing_is_made_at_the_first_call_and_only_then(copy, driver_st
     assert generate.runs == 1
 
 
+def test_what_generates_an_image_that_is_not_there_is_refused(copy):
+    with pytest.raises(ValueError, match=r"'typo', which is not an image .* there are kernels"):
+        tc.load_module(copy, generate={"typo": print})
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), tc.CompileError("no", log="b \udc80")])
 def test_a_compiler_that_fails_leaves_nothing_and_is_asked_again(copy, driver_stub, image, error):
     x = cuda_array(driver_stub, 32)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..kernels.cubin import FACTS, Cubin
 from ..kernels.elf import DYNSYM, GLOBAL, SYMTAB, Elf
-from ..kernels.image import read_image, reading
+from ..kernels.image import check_regular, read_image, reading
 from ..launches import check_schema
 from ..launches.values import told
 
@@ -75,6 +75,7 @@ class Artifact(NamedTuple):
 @contextmanager
 def open_artifact(path: str | os.PathLike[str]) -> Iterator[Artifact]:
     """Read a file without loading it; its images can be read as long as it is open."""
+    check_regular(path)
     with (
         told(os.fspath(path)),
         open(path, "rb") as file,

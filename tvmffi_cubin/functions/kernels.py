@@ -145,6 +145,12 @@ def _with_bound(signature: KernelSignature, bound: Sequence[Param]) -> KernelSig
 def _in_file(image: str, wanted: str, launch: Launch, declared: Sequence[Param]) -> KernelSignature:
     """Return a kernel of an image in a file, as its launch declares it."""
     params = tuple(as_map(launch, param) for param in declared)
+    for param in params:
+        if param.type.size is None:
+            raise ValueError(
+                f"params declares '{param.type.text} {param.name}', a type of unknown size, for a "
+                f"kernel in the file of image {image!r}"
+            )
     sizes = tuple(param.type.size or 0 for param in params)
     kernel = Kernel(wanted, sizes, 0, 0, 0, 1024)
     return KernelSignature(kernel, function_name(wanted), params, image=image)

@@ -186,6 +186,8 @@ def on_path(name: str) -> Path | None:
         return found
     for folder in places.split(os.pathsep) if name else ():
         if folder and _is_program(path := f"{folder}/{name}"):
+            if path[0] != "/":
+                return Path(os.path.abspath(path))
             found = _path(path)
             _found[name, places] = found, time.monotonic()
             return found

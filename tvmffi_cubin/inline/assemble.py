@@ -87,6 +87,8 @@ def make(wanted: Build, folder: Path, built: Built) -> Product:
             bound_params=request.bound_params,
             image_files={name: os.fspath(x.file) for name, x in request.image_files.items()},
         )
+        if plan.has_cpp_slots:
+            _refuse_compiled(request)
         objects = []
         if not plan.is_empty:
             objects.append(body.result() if body else launcher.obtain(cache, tools))
@@ -114,6 +116,16 @@ def make(wanted: Build, folder: Path, built: Built) -> Product:
         if assembling is not None:
             assembling.finish()
     return product
+
+
+def _refuse_compiled(request: Request) -> None:
+    """Refuse objects that may launch kernels and know nothing of what is bound."""
+    for binary in request.files.binaries:
+        if not binary.is_shared and b"tvmffi_cubin" in Path(binary.path).read_bytes():
+            raise ValueError(
+                f"{binary.path} was compiled with tvmffi_cubin's headers and without bound_params, "
+                "so that its launches would pass too few parameters: give its source in its place"
+            )
 
 
 def _run(

@@ -33,6 +33,8 @@ def read_files(
     binaries: list[Binary] = []
     images: dict[str, str] = {}
     for path in dict.fromkeys(named):
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise ValueError(f"{path} is not a regular file, as a source must be")
         kind = _kind(path)
         if kind == "binary":
             binaries.append(_read_binary(path))

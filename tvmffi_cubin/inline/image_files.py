@@ -40,6 +40,11 @@ def set_makers(module: Module, generate: Mapping[str, Callable[..., Any]]) -> No
     """Tell a module what makes those of its images that lie in files beside it."""
     images = module.manifest.get("images", {})
     files = {name: facts["file"] for name, facts in images.items() if "file" in facts}
+    if unknown := generate.keys() - files.keys():
+        raise ValueError(
+            f"generate names {min(unknown)!r}, which is not an image of {module.path} that lies in "
+            f"a file; there are {', '.join(files) or 'none'}"
+        )
     set_files(module, {name: ImageFile(files[name], x) for name, x in generate.items()}, None)
 
 

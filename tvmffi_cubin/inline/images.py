@@ -65,6 +65,11 @@ def embed(
     named = given if isinstance(given, Mapping) else {_name(given, module): given}
     for name, image in named.items() if given is not None else ():
         what = f"embed_cubin[{identifier('embed_cubin', name)!r}]"
+        if name in images:
+            raise ValueError(
+                f"{what} and the file {images[name].name} have one name: give another, as in "
+                'embed_cubin={"other": image}'
+            )
         if isinstance(image, ImageFile):
             image_files[name] = image
         else:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import stat
 import struct
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -50,6 +52,7 @@ def take_image(what: str, value: Any) -> Cubin:
     if isinstance(value, str) and "\n" in value:
         raise ValueError(f"{what} is text, not the path of a file: give it as bytes, text.encode()")
     try:
+        check_regular(value)
         with open(value, "rb") as file:
             return Cubin(file.read(), "", name=f"{what} ({os.fspath(value)})")
     except OSError as error:
@@ -110,6 +113,14 @@ def looks_like_ptx(data: bytes) -> bool:
     """Whether bytes begin as PTX does, with ``.version`` after comments."""
     head = re.sub(rb"//[^\n]*|/\*.*?(?:\*/|\Z)", b" ", data[:_HEAD], flags=re.DOTALL)
     return re.match(rb"\s*\.version\s+\d+\.\d+", head) is not None
+
+
+def check_regular(path: str | os.PathLike[str]) -> None:
+    """Refuse a pipe and a device, which may never end, before they are opened."""
+    mode = os.stat(path).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        problem = "it is not a regular file: write its content to one, and name that"
+        raise OSError(errno.EINVAL, problem, os.fspath(path))
 
 
 @contextmanager

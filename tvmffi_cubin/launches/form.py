@@ -91,6 +91,8 @@ def _launches(value: Any, where: str) -> tuple[Launch, ...]:
         value, where = value["launches"], f"{where}.launches"
     if isinstance(value, Mapping):
         return (_object(Launch, value, where),)
+    if not isinstance(value, list | tuple) or not value:
+        raise TypeError(f"{where}: wanted a launch's fields, or a list of launches, got {value!r}")
     return tuple(_object(Launch, x, f"{where}[{i}]") for i, x in enumerate(value))
 
 

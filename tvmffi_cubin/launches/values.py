@@ -96,6 +96,8 @@ def integer(what: str, value: Any) -> int:
     value = plain(value)
     if not isinstance(value, int):
         raise TypeError(f"{what} is an int, got {type(value).__name__}")
+    if not -(2**63) <= value < 2**63:
+        raise ValueError(f"{what} is {value}, beyond 64 bits")
     return value
 
 
