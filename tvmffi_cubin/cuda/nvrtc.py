@@ -150,8 +150,11 @@ def compile(  # noqa: A001
     # No name of a file needs to be UTF-8, as those in #line must be.
     has_name = source_include or source.startswith("#line ")
     text = source if has_name else line_directive(name) + source
-    words = (*_options(nvrtc, name, text, given, names), *(f"-I{x}" for x in folders))
-    words += tuple(f"-I{x}" for x in cuda.include_dirs)
+    later = [x.removeprefix("-isystem=") for x in given if x.startswith("-isystem=")]
+    given = tuple(x for x in given if not x.startswith("-isystem="))
+    # As for nvcc, -isystem is not for another toolkit's headers.
+    searched = (*folders, *cuda.include_dirs, *later)
+    words = (*_options(nvrtc, name, text, given, names), *(f"-I{x}" for x in searched))
     shared = Program(name if source_include else _NOWHERE, text, words, target_type, names, HEADERS)
     image = functools.partial(_image, nvrtc, cuda, name, source, shared, uses_pch)
     if len(targets) == 1:

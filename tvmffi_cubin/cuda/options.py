@@ -111,7 +111,10 @@ def named_archs(options: object, archs: object = None) -> tuple[str, ...]:
 
 
 def nvrtc_options(options: object) -> tuple[str, ...]:
-    """Return a caller's options as NVRTC takes them, without those that name architectures."""
+    """Return a caller's options as NVRTC takes them, without those that name architectures.
+
+    NVRTC has no ``-isystem``, which `nvrtc.compile` puts behind CUDA's folders.
+    """
     kept: list[str] = []
     # nvcc has the host's preprocessor read both sides.
     of_both = (x for x in read(_host_options(options)) if x.name in _PREPROCESSOR)
@@ -119,7 +122,7 @@ def nvrtc_options(options: object) -> tuple[str, ...]:
         if name == "-Xptxas":  # NVRTC takes one at a time
             kept += _ptxas_options(value)
         elif name == "-isystem":
-            kept.append(f"-I{value}")
+            kept.append(f"-isystem={value}")
         elif name == "-std":
             kept.append(f"-std={value}")
         elif name not in _NOT_FOR_NVRTC:
