@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _KERNEL = "__global__"
 # A macro that stands for the word, or for a whole kernel; lines may be continued.
 _MACRO = rf"(?m)^[ \t]*#[ \t]*define[ \t]+(\w+)(?:[^\n\\]|\\.|\\\n)*?\b{_KERNEL}\b"
+_DEFINE = r"(?m)^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]|\\.|\\\n)*)"
+_LAUNCH = r"<<<|\bcudaLaunch(?:Cooperative)?Kernel"
 
 
 class HostFile(NamedTuple):
@@ -185,7 +187,7 @@ class HeaderCode(NamedTuple):
 
     # Macros that only give the word a meaning, as headers for other compilers have them, are none.
     kernels: bool = False
-    launches: bool = False  # in host functions
+    launches: bool = False  # in host functions, or in macros that the source names
 
 
 def header_code(source: Source, request: Request) -> HeaderCode:
@@ -204,12 +206,28 @@ def header_code(source: Source, request: Request) -> HeaderCode:
     )
     texts = [*map(_text, found.read)]
     own = (re.findall(_MACRO, text) for text in texts if _KERNEL in text)
+    launching = _launching(texts)
     names = {_KERNEL}.union(*own)
     kernel = re.compile(rf"\b(?:{'|'.join(names)})\b")
     return HeaderCode(
         any(kernel.search(text) and names & read(text).words for text in texts),
-        any("<<<" in text and read(text).launches for text in texts),
+        not launching.isdisjoint(read(source.text).words)
+        or any("<<<" in text and read(text).launches for text in texts),
     )
+
+
+def _launching(texts: Sequence[str]) -> set[str]:
+    """Return the macros that launch kernels, by themselves or through others."""
+    if not any(re.search(_LAUNCH, text) for text in texts):
+        return set()
+    bodies = [x for text in texts for x in re.findall(_DEFINE, text)]
+    names: set[str] = set()
+    new = {name for name, body in bodies if re.search(_LAUNCH, body)}
+    while new:
+        names |= new
+        called = re.compile(rf"\b(?:{'|'.join(new)})\b")
+        new = {name for name, body in bodies if called.search(body)} - names
+    return names
 
 
 def _text(path: str) -> str:
