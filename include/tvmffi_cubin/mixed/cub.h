@@ -17,5 +17,14 @@ uint32_t get_sreg_laneid(), get_sreg_lanemask_le(), get_sreg_lanemask_lt();
 uint32_t get_sreg_lanemask_gt(), get_sreg_lanemask_ge();
 }  // namespace cuda::ptx
 #endif
+namespace cuda::device {
+template <int, typename T>
+T warp_shuffle_idx(T, ...);
+template <int, typename T>
+T warp_shuffle_up(T, ...);
+}  // namespace cuda::device
+// Of a template's number, which g++ before 14 refuses.
+#undef _CCCL_PRAGMA_UNROLL
+#define _CCCL_PRAGMA_UNROLL(n)
 
 #include "../nvrtc/cub/cub.cuh"
