@@ -71,3 +71,50 @@ def test_names_of_std_that_cuda_s_headers_may_bring_are_still_the_source_s_to_us
     """
     path = tc.build_inline("bools", source, functions=["run"], arch="sm_90")
     assert Path(path).is_file()
+
+
+def test_a_source_whose_header_has_macros_that_launch_is_mixed(tmp_path):
+    (tmp_path / "launch.h").write_text(
+        "#define LAUNCH(kernel, x) \\\n  kernel<<<1, 32>>>(x)\n#define RUN(x) LAUNCH(k, x)\n"
+    )
+    source = tmp_path / "a.cu"
+    source.write_text(
+        '#include "launch.h"\n'
+        "__global__ void k(int* x) { *x *= 2; }\n"
+        "void run(int* x) { RUN(x); }\n"
+    )
+    made = tc.build("a", sources=[source], output=tmp_path / "a.o", arch="sm_90")
+    assert b"_Z3runPi" in Path(made).read_bytes()
+
+
+def test_headers_of_another_toolkit_are_no_part_of_a_source(tmp_path, driver_stub):
+    (tmp_path / "cuda_runtime.h").write_text("#error of another CUDA\n")
+    (tmp_path / "cuda_fp16.h").write_text("#error of another CUDA\n")
+    for folder in ("nvtx3", "cutlass"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "nvtx3" / "colors.h").write_text(
+        "#ifndef COLORS\n#define COLORS\nenum Color { red = 7 };\n#endif\n"
+    )
+    (tmp_path / "cutlass" / "marks.h").write_text("#include <nvtx3/colors.h>\n")
+    source = """#include <cuda_fp16.h>
+    #include <nvtx3/colors.h>
+    #include <cutlass/marks.h>
+    __global__ void k(__half* x) { *x = 1; }
+    int f() { k<<<1, 1>>>(nullptr); return red; }"""
+    assert load(source, ["f"], extra_cuda_cflags=["-isystem", str(tmp_path)]).f() == 7
+
+
+def test_another_cccl_than_cuda_s_may_come_first(tmp_path, driver_stub):
+    folder = tmp_path / "cuda" / "std"
+    folder.mkdir(parents=True)
+    (folder / "climits").touch()
+    (folder / "version").write_text(
+        "#define CCCL_VERSION 3006000\n"
+        "#define _CCCL_BEGIN_NAMESPACE_CUDA_STD namespace cuda::std {\n"
+        "#define _CCCL_END_NAMESPACE_CUDA_STD }\n"
+    )
+    (folder / "cstdint").write_text("#ifdef __CUDACC_RTC__\nusing int64_t = long long;\n#endif\n")
+    source = """#include <cuda/std/cstdint>
+    __global__ void k(int64_t* x) { *x = 1; }
+    int f() { k<<<1, 1>>>(nullptr); return 7; }"""
+    assert load(source, ["f"], extra_include_paths=[str(tmp_path)]).f() == 7

@@ -73,7 +73,11 @@ def expand(wanted: Build, sources: Sequence[Source], arch: str) -> Expansion:
         with open(unit, "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(text)
         output = _preprocessed(request, [*command, unit], made)
-    cuda = tuple(f"{x}/" for x in tools.cuda_include_dirs)
+    # The unit's own folder is none of the user's, nor is a toolkit's.
+    # nvcc cuts what -isystem names, too; gcc knows /usr/include before anybody names it.
+    folders = dict.fromkeys(preprocessor_flags(search.cuda_flags).folders)
+    toolkits = [x for x in folders if os.path.isfile(f"{x}/cuda_runtime.h")]
+    cuda = tuple(f"{x}/" for x in (*tools.cuda_include_dirs, *toolkits))
 
     def is_kept(name: str, path: str) -> bool:
         if not arch:
@@ -83,11 +87,9 @@ def expand(wanted: Build, sources: Sequence[Source], arch: str) -> Expansion:
         is_cuda = is_cuda or re.search(r"/(?:cutlass|cute)/", path) is not None
         return is_cuda and _HOST_ONLY.match(name) is None
 
-    # The unit's own folder is none of the user's.
-    # nvcc cuts what -isystem names, too; gcc knows /usr/include before anybody names it.
-    own = {*preprocessor_flags(search.cuda_flags).folders} - {"/usr/include"}
-    libraries = (*tools.cuda_include_dirs, str(tools.tvm_ffi.include), str(tools.include), folder)
-    found = expansion(output, is_kept, libraries, own)
+    own = {*folders} - {"/usr/include", *toolkits}
+    libraries = (*tools.cuda_include_dirs, *toolkits, str(tools.tvm_ffi.include))
+    found = expansion(output, is_kept, (*libraries, str(tools.include), folder), own)
     read = (path for path in found.read if path not in (unit, os.fspath(headers.so)))
     return found._replace(read=(*Inputs.of(headers, tools.roots).read, *read))
 

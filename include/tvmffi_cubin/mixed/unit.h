@@ -42,6 +42,10 @@ __attribute__((visibility("hidden"))) char __told;
 #define TVMFFI_CUBIN_DEVICE_VARIABLE(name) \
   template struct ::tvmffi_cubin::DeviceVariable<&name, tvmffi_cubin_layout::_Of<decltype(name)>()>;
 
+// Libraries of templates ask which compiler of CUDA this is.
+#define __NVCC__
+#define __CUDACC_VER_MAJOR__ (CUDART_VERSION / 1000)
+#define __CUDACC_VER_MINOR__ (CUDART_VERSION % 1000 / 10)
 #define __host__
 #define __device__
 // A stub is a kernel's address to the runtime's calls, so it stays a function of its own.
