@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from mixed_loader import load
 
 import tvmffi_cubin as tc
@@ -73,10 +74,17 @@ def test_names_of_std_that_cuda_s_headers_may_bring_are_still_the_source_s_to_us
     assert Path(path).is_file()
 
 
-def test_a_source_whose_header_has_macros_that_launch_is_mixed(tmp_path):
-    (tmp_path / "launch.h").write_text(
-        "#define LAUNCH(kernel, x) \\\n  kernel<<<1, 32>>>(x)\n#define RUN(x) LAUNCH(k, x)\n"
-    )
+@pytest.mark.parametrize(
+    "launch",
+    [
+        "#define LAUNCH(kernel, x) \\\n  kernel<<<1, 32>>>(x)\n#define RUN(x) LAUNCH(k, x)\n",
+        "template <typename Kernel> void launch(Kernel kernel, int* x) {\n"
+        "  cudaLaunchConfig_t how{};\n  cudaLaunchKernelEx(&how, kernel, x);\n}\n"
+        "#define RUN(x) launch(k, x)\n",
+    ],
+)
+def test_a_source_is_mixed_that_launches_by_what_its_header_has(launch, tmp_path):
+    (tmp_path / "launch.h").write_text(launch)
     source = tmp_path / "a.cu"
     source.write_text(
         '#include "launch.h"\n'

@@ -13,9 +13,11 @@ from .raw import read_raw
 from .tokens import Tokens
 
 _HOST_INCLUDE = r"(?:tvm/ffi|torch|ATen|c10|pybind11)/|Python\.h\Z|dlpack/"
+_LAUNCH_CALLS = ("cudaLaunchKernel", "cudaLaunchCooperativeKernel")
 _HOST_NAMES = (
     *("TVM_FFI_", "TVMFFI", "TORCH_LIBRARY", "TORCH_EXTENSION_NAME", "PYBIND11_MODULE"),
-    *("cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaGraphAdd"),
+    *_LAUNCH_CALLS,
+    "cudaGraphAdd",
 )
 _HOST_SCOPES = (["torch", "::"], ["tvm", "::", "ffi"], ["at", "::", "Tensor"])
 _EXPORT_MACRO, _EXPORT_SYMBOL = "TVM_FFI_DLL_EXPORT_TYPED_FUNC", "__tvm_ffi_"
@@ -64,6 +66,7 @@ class SourceFacts(NamedTuple):
     kernels: tuple[KernelFact, ...]
     functions: tuple[Declared, ...]  # without __global__ and __device__
     launches: frozenset[str]  # the kernels that host functions launch by ``<<<...>>>``
+    launchers: frozenset[str]  # host functions that call CUDA's own to launch
     uses_host: bool  # tvm-ffi, torch, pybind11 or Python
     definitions: tuple[Declared, ...]  # on either side, kernels aside
     has_variables: bool  # of device memory
@@ -116,6 +119,7 @@ def read(source: str) -> SourceFacts:
         kernels=tuple(kernels),
         functions=tuple(functions),
         launches=launches,
+        launchers=frozenset(_launchers(tokens, items)),
         uses_host=uses_host,
         definitions=tuple(definitions),
         has_variables=has_variables,
@@ -182,6 +186,14 @@ def _launches(tokens: Tokens, items: list[Item]) -> Iterator[str]:
                     if tokens.texts[at] == ">":
                         at = tokens.angle_back(at, 0) - 1
                     yield tokens.texts[max(at, 0)]
+
+
+def _launchers(tokens: Tokens, items: list[Item]) -> Iterator[str]:
+    for item in top(items):
+        if item.kind == "function" and "__device__" not in item.words:
+            words = tokens.words(item.first, item.end)
+            if any(word.startswith(_LAUNCH_CALLS) for word in words):
+                yield item.name
 
 
 def _uses_host(tokens: Tokens, words: frozenset[str]) -> bool:

@@ -187,7 +187,7 @@ class HeaderCode(NamedTuple):
 
     # Macros that only give the word a meaning, as headers for other compilers have them, are none.
     kernels: bool = False
-    launches: bool = False  # in host functions, or in macros that the source names
+    launches: bool = False  # in host functions, or in what of theirs the source names
 
 
 def header_code(source: Source, request: Request) -> HeaderCode:
@@ -217,12 +217,14 @@ def header_code(source: Source, request: Request) -> HeaderCode:
 
 
 def _launching(texts: Sequence[str]) -> set[str]:
-    """Return the macros that launch kernels, by themselves or through others."""
-    if not any(re.search(_LAUNCH, text) for text in texts):
+    """Return the macros that launch kernels, by themselves or through others, and functions."""
+    launching = [text for text in texts if re.search(_LAUNCH, text)]
+    if not launching:
         return set()
-    bodies = [x for text in texts for x in re.findall(_DEFINE, text)]
     names: set[str] = set()
+    bodies = [x for text in texts for x in re.findall(_DEFINE, text)]
     new = {name for name, body in bodies if re.search(_LAUNCH, body)}
+    new = new.union(*(read(text).launchers for text in launching))
     while new:
         names |= new
         called = re.compile(rf"\b(?:{'|'.join(new)})\b")
