@@ -6,6 +6,7 @@ import struct
 
 import numpy as np
 import pytest
+import tvm_ffi
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from launch_kernels import SCALAR_TYPES
@@ -17,6 +18,8 @@ from tvmffi_cubin.kernels.types import parse_type
 
 INTEGERS = [name for name, (_, code) in SCALAR_TYPES.items() if code in "bBhHiIqQ" and name != "bf"]
 FLOATS = ["h", "bf", "f", "d"]
+# tvm-ffi before 0.1.15 refuses integers beyond 64 bits itself.
+PASSES_ALL = tvm_ffi.__version__ not in ("0.1.11", "0.1.12", "0.1.13", "0.1.14")
 one_call_each = settings(
     deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60
 )
@@ -29,6 +32,11 @@ def launched(module, stub, name, value) -> bytes:
     (launch,) = stub.launches()
     (data,) = launch.params
     return data
+
+
+def passed(*values: int) -> list[int]:
+    """Those values that come to the launcher."""
+    return [value for value in values if PASSES_ALL or -(2**63) <= value < 2**63]
 
 
 def title(name: str) -> str:
@@ -44,9 +52,9 @@ def test_an_integer_parameter_takes_its_whole_range_and_nothing_beyond(name, sca
     code = SCALAR_TYPES[name][1]
     bits = struct.calcsize(f"<{code}") * 8
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if code.islower() else (0, (1 << bits) - 1)
-    for value in (low, high, 0, 1, True, np.int8(3)):
+    for value in passed(low, high, 0, 1, True, np.int8(3)):
         assert launched(scalars, driver_stub, name, value) == struct.pack(f"<{code}", value)
-    for value in (low - 1, high + 1, 2**64, -(2**63) - 1, 2**200, -(2**200)):
+    for value in passed(low - 1, high + 1, 2**64, -(2**63) - 1, 2**200, -(2**200)):
         got = str(value) if -(2**63) <= value < 2**63 else "an int beyond 64 bits signed"
         with pytest.raises(
             ValueError, match=f"{title(name)}.*{got}, wanted -?\\d+ to \\d+"
@@ -104,7 +112,7 @@ def test_a_floating_parameter_takes_numbers_alone(name, value, scalars, driver_s
 def test_a_bool_parameter_takes_a_bool_alone(scalars, driver_stub):
     assert launched(scalars, driver_stub, "flag", True) == b"\1"
     assert launched(scalars, driver_stub, "flag", False) == b"\0"
-    for value in (0, 1, 1.0, None, b"\1", "True", 2**70):
+    for value in (1.0, None, b"\1", "True", *passed(0, 1, 2**70)):
         with pytest.raises(TypeError, match=r"flag: argument 1 \(v: bool\): got .*, wanted a bool"):
             scalars.flag[1, 1](value)
 

@@ -269,6 +269,6 @@ def check_tvm_ffi() -> None:
     """Raise ToolchainError where tvm-ffi is too old; other packages pin old ones."""
     # Without a regular expression, whose compilation would be a twentieth of a hit's time.
     parts = (takewhile(str.isdigit, part) for part in tvm_ffi.__version__.split(".")[:3])
-    if [int("".join(digits) or 0) for digits in parts] < [0, 1, 15]:
+    if [int("".join(digits) or 0) for digits in parts] < [0, 1, 11]:
         old = f"tvm-ffi {tvm_ffi.__version__} is too old"
-        raise ToolchainError(f"{old}: pip install --upgrade 'apache-tvm-ffi>=0.1.15'")
+        raise ToolchainError(f"{old}: pip install --upgrade 'apache-tvm-ffi>=0.1.11'")

@@ -110,7 +110,7 @@ __attribute__((noinline)) inline Problem ConvertBytes(const Param& param, const 
 // Numbers and booleans, by the rules of docs/guide.md ("What a parameter takes").
 inline Problem ConvertScalar(const Param& param, const TVMFFIAny& any, Argument* out) {
   if (param.kind == Kind::kBool && any.type_index != kTVMFFIBool) return Problem::kType;
-  if (any.type_index == kTVMFFIBigInt) return ConvertBigInt(param, any, out);
+  if (any.type_index == kBigInt) return ConvertBigInt(param, any, out);
   if (param.kind == Kind::kFloat || param.kind == Kind::kBfloat) {
     const bool is_float = any.type_index == kTVMFFIFloat;
     if (!is_float && any.type_index != kTVMFFIInt) return Problem::kType;
@@ -181,7 +181,7 @@ inline Problem ConvertPointer(const Param& param, const TVMFFIAny& any, Argument
 __attribute__((noinline)) inline Problem ConvertRaw(const Param& param, const TVMFFIAny& any,
                                                     Argument* out) {
   const bool is_word = param.size - 1 < 8 && (param.size & (param.size - 1)) == 0;
-  if (any.type_index == kTVMFFIBigInt && is_word) return ConvertBigInt(param, any, out);
+  if (any.type_index == kBigInt && is_word) return ConvertBigInt(param, any, out);
   if ((any.type_index == kTVMFFIInt || any.type_index == kTVMFFIBool) && is_word) {
     out->storage.i64 = any.v_int64;
     return IntegerFits(Kind::kRaw, param.size, any.v_int64) ? Problem::kNone : Problem::kRange;

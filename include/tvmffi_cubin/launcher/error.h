@@ -5,7 +5,14 @@
 
 #include "plan.h"
 
+// tvm-ffi before 0.1.15 has neither in its headers, nor the function in its library, nor such
+// values: it refuses an integer beyond 64 bits itself.
+extern "C" __attribute__((weak)) TVMFFIByteArray
+TVMFFIBigIntGetContentByteArray(const TVMFFIAny* value);
+
 TVMFFI_CUBIN_BEGIN
+
+constexpr int32_t kBigInt = 78;
 
 // The tensor in a value, however tvm-ffi carries it; null where it is none.
 inline const DLTensor* AsTensor(const TVMFFIAny& any) {
@@ -61,7 +68,7 @@ TVMFFI_CUBIN_COLD Text DescribeArgument(const TVMFFIAny& any) {
     text.Add("None");
   } else if (any.type_index == kTVMFFIInt) {
     text.Add("the int %lld", static_cast<long long>(any.v_int64));
-  } else if (any.type_index == kTVMFFIBigInt) {
+  } else if (any.type_index == kBigInt) {
     text.Add("an int beyond 64 bits signed");
   } else if (any.type_index == kTVMFFIBool) {
     text.Add("the bool %s", any.v_int64 ? "True" : "False");

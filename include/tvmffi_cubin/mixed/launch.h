@@ -15,9 +15,13 @@
 #include "../core/text.h"
 #include "layout.h"
 
+// tvm-ffi before 0.1.15 calls the namespace details.
+#if __has_include(<tvm/ffi/function_details.h>)
+namespace tvm::ffi::details {}
 namespace tvm::ffi::detail {
-class ErrorBuilder;
+using namespace details;
 }
+#endif
 
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
 #define TVMFFI_CUBIN_RUNTIME(name) name##_ptsz
@@ -141,7 +145,8 @@ class Thrower {
   std::ostringstream& stream();
 
  private:
-  tvm::ffi::detail::ErrorBuilder* builder_;
+  struct Builder;
+  Builder* builder_;
 };
 
 TVMFFI_CUBIN_END

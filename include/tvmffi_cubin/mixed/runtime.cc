@@ -200,9 +200,13 @@ TVMFFI_CUBIN_ONCE int EndThrown() {
   return -1;
 }
 
+struct Thrower::Builder : tvm::ffi::detail::ErrorBuilder {
+  using ErrorBuilder::ErrorBuilder;
+};
+
 TVMFFI_CUBIN_ONCE Thrower::Thrower(const char* kind, const TVMFFIByteArray* backtrace,
                                    bool is_logged)
-    : builder_(new tvm::ffi::detail::ErrorBuilder(kind, backtrace, is_logged)) {}
+    : builder_(new Builder(kind, backtrace, is_logged)) {}
 
 TVMFFI_CUBIN_ONCE Thrower::~Thrower() noexcept(false) {
   delete builder_;  // which throws
