@@ -42,6 +42,9 @@ test: lint docs $(VENV)/.installed-triton $(VENV)/.installed-cuda
 	    $(bin)/python -m pytest --quiet $(WORKERS) --dist=load \
 	    tests/build/test_nvrtc_headers.py tests/build/test_mixed_a*.py || exit 1; \
 	done
+	@echo "make: launchers and mixed sources with the oldest tvm-ffi"
+	PYTHONPATH=$(abspath $(VENV))/tvm-ffi-oldest $(bin)/python -m pytest --quiet $(WORKERS) \
+	  tests/build/test_load_inline.py tests/build/test_launch_scalars.py tests/build/test_mixed_build.py
 
 lint: $(VENV)/.installed-test
 	$(bin)/python -m ruff check .
@@ -104,7 +107,7 @@ $(VENV)/.installed-triton: $(VENV)/.installed-test
 
 # The oldest wheels of each CUDA, and the newest of 13; those of 12 are in the environment.
 $(VENV)/.installed-cuda: $(VENV)/.installed-test
-	@echo "make: installing NVIDIA's wheels of three CUDA releases; downloads about 150 MB"
+	@echo "make: installing NVIDIA's wheels of three CUDA releases, and the oldest tvm-ffi; downloads about 150 MB"
 	rm -rf $(VENV)/cuda-*
 	$(pip) --no-deps --target $(VENV)/cuda-12.6 nvidia-cuda-cccl-cu12==12.6.37 \
 	  nvidia-cuda-nvrtc-cu12==12.6.20 nvidia-cuda-runtime-cu12==12.6.37
@@ -112,6 +115,8 @@ $(VENV)/.installed-cuda: $(VENV)/.installed-test
 	  nvidia-cuda-nvrtc==13.0.48 nvidia-cuda-runtime==13.0.48 nvidia-nvfatbin==13.0.39
 	$(pip) --no-deps --target $(VENV)/cuda-13 nvidia-cuda-cccl nvidia-cuda-crt \
 	  nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-nvfatbin
+	rm -rf $(VENV)/tvm-ffi-oldest
+	$(pip) --no-deps --target $(VENV)/tvm-ffi-oldest apache-tvm-ffi==0.1.11
 	@touch $@
 
 # Each line names what is missing and the package that brings it.
