@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
 import logging
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -202,3 +204,12 @@ def test_the_true_package_has_what_is_replaced(package):
         pytest.skip(f"{package} and torch are not installed")
     code = f"import tvmffi_cubin.integrations.{package}"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_benchmark_records_what_a_site_asks_for(tmp_path):
+    script = Path(__file__).parents[2] / "benchmarks" / "serving.py"
+    command = [sys.executable, script, "--record", tmp_path, "--packages", STAND_INS]
+    subprocess.run(command, check=True, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+    (found,) = json.loads((tmp_path / "sglang fill.fill_module/compile_commands.json").read_text())
+    assert Path(found["file"]).read_text() == "// fill\n"
+    assert found["arguments"][-3:] == ["-DHEAD=128", "-DFAST=0", "-DDEPTH=1"]
