@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import signal
 from pathlib import Path
@@ -59,9 +60,12 @@ def run(options: argparse.Namespace) -> int:
             done = "#" * (_WIDTH * count // len(lines))
             show_progress(f"[{done:<{_WIDTH}}] {count} of {len(lines)}")
         show_progress("")
-        # What is private to a process goes with it.
         if options.output:
             failed += len(entries) - write_layer([*entries], options.output)
+    except KeyboardInterrupt:
+        for process in multiprocessing.active_children():
+            process.terminate()
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
     print(f"{options.output or cache_folder()}: {len(entries)} modules, {failed} failed")

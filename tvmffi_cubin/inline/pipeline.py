@@ -109,7 +109,7 @@ def _look_up(request: Request) -> Entry | Missed:
     if not isinstance(found, Entry) and (tools.lacks_any or cache.mode == "require"):
         found = _built_elsewhere(request, key, cache)
         lacking = tools.missing or tools.compiler.missing or "as or ld is missing"
-        why = f"it was built by other tools: {lacking if tools.lacks_any else 'none is needed'}"
+        why = f"it was built by other tools: {lacking}" if tools.lacks_any else "by any tools"
     if not isinstance(found, Entry):
         return Missed(Build(request, archs, tools, cache), key, found, start)
     seconds = time.perf_counter() - start

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 from .. import config
 from ..cache import store
 from ..cache.entry import Entry, Product
+from ..cuda.options import named_archs
 from ..kernels.cubin import Cubin
 from ..launches.form import key_text, read_exports
 from .images import ImageFile
-from .pipeline import obtain, resolved_archs
+from .pipeline import importing, obtain, resolved_archs
 from .request import Request, make_request
 
 _TEXTS = ("cpp_sources", "cuda_sources", "kernel_sources")
@@ -42,8 +43,9 @@ class Line(NamedTuple):
 
 def recorded(request: Request, *, is_loaded: bool = False) -> Entry:
     """Return what `obtain` does, and append a line to the file of ``TVMFFI_CUBIN_RECORD``."""
-    archs, start = resolved_archs(request), time.perf_counter()
-    outcome, where = "failed", ""
+    start, outcome, where = time.perf_counter(), "failed", ""
+    with importing:
+        archs = resolved_archs(request)
     try:
         entry = obtain(request, is_loaded=is_loaded)
         outcome, where = entry.level, _root(entry)
@@ -93,12 +95,15 @@ def read(path: str | os.PathLike[str]) -> list[Line]:
 def wanted(lines: Sequence[Line], archs: Sequence[str]) -> list[Line]:
     """Return the lines that `build` has to be given, each request once.
 
-    What named no architecture is for each of `archs` or, without them, as it was recorded.
+    What names no architecture, by `arch` or its flags, is for each of `archs` or, without them, as
+    it was recorded.
     """
     found = {}
     for line in lines:
-        is_open = line.archs and "arch" not in line.request
-        for each in [(arch,) for arch in archs] if is_open and archs else [line.archs]:
+        request = line.request
+        names = "arch" in request or named_archs(request.get("extra_cuda_cflags", ()))
+        is_open = line.archs and archs and not names
+        for each in [(arch,) for arch in archs] if is_open else [line.archs]:
             found[json.dumps((line.name, line.request, each))] = line._replace(archs=each)
     return [*found.values()]
 
