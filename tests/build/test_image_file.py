@@ -222,6 +222,8 @@ def test_what_is_missing_is_made_at_the_first_call_and_only_then(copy, driver_st
 def test_what_generates_an_image_that_is_not_there_is_refused(copy):
     with pytest.raises(ValueError, match=r"'typo', which is not an image .* there are kernels"):
         tc.load_module(copy, generate={"typo": print})
+    with pytest.raises(TypeError, match="generate maps names of images to callables, got builtin"):
+        tc.load_module(copy, generate=print)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), tc.CompileError("no", log="b \udc80")])

@@ -21,6 +21,7 @@ from tvmffi_cubin import Cubin, Dispatch, Launch, TensorMap
         ({"grid": 2**63, "block": 1}, ValueError, r"grid\[0\] is 9223372036854775808, beyond"),
         ({"grid": "n /2", "block": 1}, ValueError, r"grid\[0\]: use // .*\n  n /2\n     \^"),
         ({"args": {"n": [1]}}, TypeError, r"args\['n'\]: a list cannot be a constant"),
+        ({"when": True}, TypeError, "an expression is a str, got bool"),
         ({"multiple_of": {"n": 3}}, ValueError, r"multiple_of\['n'\] is 3, wanted a power of two"),
         (
             {"image": "k.cubin"},

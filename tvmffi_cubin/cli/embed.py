@@ -71,6 +71,8 @@ def run(options: argparse.Namespace) -> int:
 def _object(options: argparse.Namespace) -> int:
     if not (options.output_obj and options.cubin and options.name):
         options.parser.error("an object needs --output-obj, --cubin and --name")
+    if options.images or options.output or options.functions:
+        options.parser.error("an object takes no functions: they are for a module")
     from ..artifacts.embed_object import embed_object
 
     cubin = embed_object(

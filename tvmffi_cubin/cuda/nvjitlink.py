@@ -80,6 +80,8 @@ def link(
         if re.match(r"--?(arch|gpu-architecture|gencode|generate-code|lto|dlto|ptx)\b", option):
             raise ValueError(f"the option {option!r} is set by an argument: arch or lto")
     read = [linkable(take_image(f"inputs[{i}]", value)) for i, value in enumerate(given)]
+    if not read:
+        raise ValueError("inputs is empty: there is nothing to link")
     known = {x.arch for x in read if x.kind in ("relocatable", "ltoir") and x.arch}
     common = known.pop() if len(known) == 1 else None
     return link_inputs(read, arch=resolve_arch(arch or common), lto=lto, options=options)

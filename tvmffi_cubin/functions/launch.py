@@ -184,6 +184,8 @@ class LaunchBinder(Scope):
             if name not in fitting:
                 raise ValueError(f"{field} names {name!r}, wanted one of {_list(fitting)}")
             before = getattr(self.exported[name], field)
+            if field == "equal_to" and before not in (None, value):
+                raise ValueError(f"equal_to[{name!r}] is {value}, and {before} before")
             # Of two powers of two the larger is a multiple of the smaller.
             assumed: Any = {field: max(value, before) if field == "multiple_of" else value}
             self.exported[name] = self.exported[name]._replace(**assumed)

@@ -76,7 +76,8 @@ class Assembling(process.Program):
 
     def finish(self) -> None:
         """Wait for what is made; raises as `run`."""
-        _check(self._steps, self._directory, self._command, *self.result())
+        lines = [" && ".join(step.line for step in self._steps)]
+        _check(self._steps, self._directory, lines, *self.result())
 
 
 def _check(
@@ -116,7 +117,7 @@ def jobs() -> list[str]:
 
 
 def write_files(directory: Path, files: Mapping[str, bytes | str]) -> None:
-    """Write files, named relative to a folder, and the folders that they lie in."""
+    """Write files, named relative to a folder."""
     for name, content in files.items():
         path = Path(directory, name)
         # Names that are not valid UTF-8 reach Python as lone surrogates; they go back as they came.

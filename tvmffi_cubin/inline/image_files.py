@@ -38,6 +38,9 @@ def set_files(module: Module, files: Mapping[str, ImageFile], folder: str | None
 
 def set_makers(module: Module, generate: Mapping[str, Callable[..., Any]]) -> None:
     """Tell a module what makes those of its images that lie in files beside it."""
+    if not isinstance(generate, Mapping):
+        kind = type(generate).__name__
+        raise TypeError(f"generate maps names of images to callables, got {kind}")
     images = module.manifest.get("images", {})
     files = {name: facts["file"] for name, facts in images.items() if "file" in facts}
     if unknown := generate.keys() - files.keys():

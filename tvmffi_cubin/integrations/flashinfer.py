@@ -74,7 +74,8 @@ def _try_load(spec: Any) -> Any:
     if found is None and not _of_nvcc(spec):
         try:
             spec.build()
-        except CacheError:  # nothing may be built, which what comes next says
+        except CacheError as error:  # nothing may be built, which what comes next says, but not why
+            _logger.warning("%s", error)
             return None
         found = spec.load()
     return found

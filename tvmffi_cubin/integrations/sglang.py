@@ -14,7 +14,7 @@ from typing import Any
 from ..inline.calls import build, build_inline
 from . import part_of
 
-_NAMES = {"loader": "load_jit ninja cache envs _find_prebuilt _load", "toolchain": "target_flags"}
+_NAMES = {"loader": "ninja cache envs _find_prebuilt _load", "toolchain": "target_flags"}
 _loader, _toolchain = (
     part_of("sglang", "SGLang 0.5.23", f"kernels.jit.utils.compile.{module}", names)
     for module, names in _NAMES.items()

@@ -50,6 +50,8 @@ These are ``+ - * // %``, ``ceil_div``, ``min``, ``max``, ``== != < <= > >=`` an
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Code:
     """Parse an expression; each text once."""
+    if not isinstance(text, str):
+        raise TypeError(f"an expression is a str, got {type(text).__name__}")
     try:
         return _code(ast.parse(text.strip(), mode="eval").body, text)
     except SyntaxError as error:

@@ -209,6 +209,8 @@ def header_code(source: Source, request: Request) -> HeaderCode:
     launching = _launching(texts)
     names = {_KERNEL}.union(*own)
     kernel = re.compile(rf"\b(?:{'|'.join(names)})\b")
+    # Functions with `<<<...>>>` count wherever they are; macros, and functions over CUDA's own
+    # calls, which CUDA's headers have as well, where the source names them.
     return HeaderCode(
         any(kernel.search(text) and names & read(text).words for text in texts),
         not launching.isdisjoint(read(source.text).words)
