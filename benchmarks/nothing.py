@@ -91,9 +91,14 @@ def stand_in(arch: str, packages: list[str]) -> Any:
         current_device=lambda: 0,
         get_device_capability=lambda *_: capability,
     )
-    for package in ("sglang", "flashinfer"):  # without what they import for themselves
+    without_init("sglang", "flashinfer")
+    return torch
+
+
+def without_init(*packages: str) -> None:
+    """Have packages be there without what they import for themselves."""
+    for package in packages:
         spec = importlib.util.find_spec(package)
         if spec is not None and spec.submodule_search_locations:
             module = sys.modules[package] = ModuleType(package)
             module.__spec__, module.__path__ = spec, list(spec.submodule_search_locations)
-    return torch
