@@ -17,6 +17,7 @@ from stub.build import build
 from stub.driver_stub import DriverStub
 
 from tvmffi_cubin.host import precompiled
+from tvmffi_cubin.inline import tools
 
 GPU_TESTS = Path(__file__).parent / "gpu"
 
@@ -102,6 +103,12 @@ def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
         umask = os.umask(0o022)
         yield
         os.umask(umask)
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have tools looked at in each call: tests replace them within a second."""
+    monkeypatch.setattr(tools, "_RECENT", 0.0)
 
 
 @pytest.fixture(autouse=True)

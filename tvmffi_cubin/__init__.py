@@ -1,39 +1,41 @@
 """tvmffi_cubin: CUDA source, or any cubin, to typed, cached, shippable functions, no toolkit.
 
-Importing it starts nothing: no CUDA, no probing, no folders.
+Importing it starts nothing: no CUDA, no probing, no folders, nor the package itself.
 """
 
 from __future__ import annotations
 
 import importlib
+import logging
+import os
 import sys
+import threading
 from typing import TYPE_CHECKING, Any
-
-from .errors import (
-    BuildError,
-    CacheError,
-    CompileError,
-    CubinError,
-    ImageError,
-    LaunchError,
-    LaunchLimitError,
-    ToolchainError,
-)
-from .inline.calls import build, build_inline, load, load_inline
-from .launches.launch import Dispatch, Launch
-from .launches.values import Bound, Scratch
 
 if TYPE_CHECKING:
     from . import triton
     from .artifacts.inspection import Inspection, inspect
     from .cache.info import CacheInfo, cache_info
     from .cuda import nvjitlink, nvrtc
+    from .errors import (
+        BuildError,
+        CacheError,
+        CompileError,
+        CubinError,
+        ImageError,
+        LaunchError,
+        LaunchLimitError,
+        ToolchainError,
+    )
     from .formats import tvm
     from .formats.description import build_description, describe, load_description
+    from .inline.calls import build, build_inline, load, load_inline
     from .inline.images import ImageFile
     from .inline.lazy import LazyModule, lazy
     from .kernels.cubin import Cubin, Kernel
+    from .launches.launch import Dispatch, Launch
     from .launches.tensor_map import TensorMap
+    from .launches.values import Bound, Scratch
     from .module import Function, Module, load_module
     from .module.occupancy import Occupancy
     from .module.stream import use_stream
@@ -81,8 +83,27 @@ __all__ = [
     "use_stream",
 ]
 
-# What most calls do without, or imports what takes longer than all else here (tvm-ffi, and with it
-# torch where that is installed), is imported when it is first asked for.
+importing = threading.RLock()
+"""Held while something is imported late, and by forks.
+
+In a child, what another thread of its parent was importing would stay locked for ever.
+"""
+# Its own lock, which what is imported asks for, is taken by forks after this: it registered before.
+assert logging
+os.register_at_fork(
+    before=importing.acquire,
+    after_in_parent=importing.release,
+    after_in_child=importing.release,
+)
+
+# A name's module is imported when the name is first asked for; `_COMMON` is imported together, so
+# that nothing is left for the first call.
+_COMMON = {
+    **dict.fromkeys((x for x in __all__ if x.endswith("Error")), "errors"),
+    **dict.fromkeys(("build", "build_inline", "load", "load_inline"), "inline.calls"),
+    **dict.fromkeys(("Dispatch", "Launch"), "launches.launch"),
+    **dict.fromkeys(("Bound", "Scratch"), "launches.values"),
+}
 _LAZY = {
     "CacheInfo": "cache.info",
     "Cubin": "kernels.cubin",
@@ -112,22 +133,26 @@ _MODULES = {
 }
 
 
-# Where tvm-ffi is there, and whole, already: else a process's first load would have to import them.
-if hasattr(sys.modules.get("tvm_ffi"), "load_module"):
-    from . import module  # noqa: F401
-
-
 def __getattr__(name: str) -> Any:
-    """Import a lazy public name."""
+    """Import a public name."""
+    with importing:
+        return _imported(name)
+
+
+def _imported(name: str) -> Any:
     if name in _MODULES:
         value: Any = importlib.import_module(f".{_MODULES[name]}", __name__)
         value.__dir__ = lambda: value.__all__  # what Tab offers
-    elif name in _LAZY:
-        value = getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)
+        globals()[name] = value
+    elif name in _COMMON or name in _LAZY:
+        for each, module in _COMMON.items() if name in _COMMON else [(name, _LAZY[name])]:
+            globals()[each] = getattr(importlib.import_module(f".{module}", __name__), each)
+        # Where tvm-ffi is there, and whole, already; torch may come with it.
+        if name in _COMMON and hasattr(sys.modules.get("tvm_ffi"), "load_module"):
+            importlib.import_module(".module", __name__)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value
-    return value
+    return globals()[name]
 
 
 def __dir__() -> list[str]:

@@ -31,8 +31,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments : sequence of str, optional
         What follows the program's name. Default: this process's own.
     """
-    from .errors import CubinError
-
     words = sys.argv[1:] if arguments is None else [*arguments]
     parser = _parser(words)
     options = parser.parse_args(words)
@@ -41,6 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     if options.run is None:
         parser.error("name a command")
+    from .errors import CubinError
+
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         # A path need not be text: it is printed as it is, as Python does by itself in the locale C.
         sys.stdout.reconfigure(errors="surrogateescape")

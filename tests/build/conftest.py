@@ -39,7 +39,7 @@ def _header_stock(run_folder: Path) -> Iterator[Callable[..., Any]]:
         usual = compilation("", (*tools.compiler.command, *host_flags(tools, ())))
         if cache.mode != "on" or step.command != usual.command:
             return None
-        return genuine(Cache(run_folder / "stock", roots=tools.roots), tools, step, folders)
+        return genuine(Cache(run_folder / "stock", roots=lambda: tools.roots), tools, step, folders)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(precompiled, "_find", find)

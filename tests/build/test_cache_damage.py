@@ -57,7 +57,7 @@ class Place:
 
     def answer(self) -> tuple[str, int]:
         files._answers.clear()
-        text = files.remember("/etc/passwd", lambda: "identity")
+        text = files.remember("who", lambda: ("identity", ["/etc/passwd"]))
         entry = self.cache.obtain(BASE, self.make)
         assert entry.facts == {"answer": 42}
         assert entry.manifest["base_key"] == BASE

@@ -12,12 +12,13 @@ from tvmffi_cubin.cache import files
 from tvmffi_cubin.errors import ToolchainError
 from tvmffi_cubin.host import tools
 from tvmffi_cubin.host.tools import (
-    HostCompiler,
     HostTools,
+    find_host,
     find_host_compiler,
-    identify,
     native_cpu,
 )
+from tvmffi_cubin.inline import tools as of_inline
+from tvmffi_cubin.inline.tools import find_tools
 
 COMPILER = '#!/bin/sh\necho "Using specs."; echo "Target: x-y"; echo "gcc version {version}"\n'
 
@@ -73,18 +74,6 @@ def test_the_first_compiler_on_path_is_taken_or_cxx_with_a_launcher(bin_dir, mon
         find_host_compiler()
 
 
-def test_one_that_appears_before_it_is_soon_taken(bin_dir, tmp_path, monkeypatch):
-    """As when packages are installed from a notebook."""
-    first = tmp_path / "first"
-    monkeypatch.setenv("PATH", f"{first}:{bin_dir}")
-    program(bin_dir / "g++")
-    found = find_host_compiler().path
-    first.mkdir()
-    better = program(first / "g++")
-    monkeypatch.setattr(tools, "_RECENT", 0.0)
-    assert (found, find_host_compiler().path) == (bin_dir / "g++", better)
-
-
 @pytest.mark.parametrize(
     ("find", "name", "package"),
     [
@@ -127,7 +116,11 @@ def asked(command: str = "c++", **variables: str) -> HostTools:
         for name, value in {"CXX": command, **variables}.items():
             patch.setenv(name, value)
         files._answers.clear()
-        return identify(find_host_compiler())[0]
+        return known()
+
+
+def known() -> HostTools:
+    return find_host("", lambda: ([], []))[1]
 
 
 def test_tools_are_known_by_what_they_are_wherever_they_lie(place, tmp_path):
@@ -142,18 +135,32 @@ def test_tools_are_known_by_what_they_are_wherever_they_lie(place, tmp_path):
         asked()
 
 
-@pytest.mark.parametrize("changed", ["c++", "as", "ld"])
+@pytest.mark.parametrize("changed", ["c++", "as", "ld", "first/c++", "first/ld"])
 def test_a_change_of_a_tool_is_seen_and_nothing_else_is_asked_again(place, monkeypatch, changed):
+    """Also one that appears before it, as when packages are installed from a notebook."""
     monkeypatch.setattr(files, "_SETTLED_NS", -(10**18))
-    first = identify(HostCompiler(place / "c++"))
-    with monkeypatch.context() as patch:
-        patch.setattr(tools, "run", None)
-        assert identify(HostCompiler(place / "c++")) == first
-    if changed == "c++":
-        compiler(place / "c++", version="13")
+    monkeypatch.setenv("PATH", f"{place / 'first'}:{place}")
+    first = known()
+    for _ in ("memory", "disk"):
+        with monkeypatch.context() as patch:
+            patch.setattr(tools, "run", None)
+            assert known() == first
+        files._answers.clear()
+    if changed.endswith("c++"):
+        compiler(place / changed, version="13")
     else:
         tool(place / changed, "2")
-    assert identify(HostCompiler(place / "c++")) != first
+    assert known() != first
+
+
+def test_in_a_second_the_tools_are_looked_at_once(place, monkeypatch):
+    monkeypatch.setattr(of_inline, "_RECENT", 3600.0)
+    monkeypatch.setattr(of_inline, "_found", {})
+    first = find_tools(needs_cuda=False)
+    compiler(place / "c++", version="13")
+    assert find_tools(needs_cuda=False) is first
+    monkeypatch.setattr(of_inline, "_RECENT", 0.0)
+    assert find_tools(needs_cuda=False).host != first.host
 
 
 def test_a_script_that_stands_before_the_compiler_is_known_by_its_content(place):

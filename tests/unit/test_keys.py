@@ -179,7 +179,7 @@ def test_what_the_tools_are_counts(changes, tools):
 def test_this_package_s_version_the_machine_and_the_architectures_count(tools, monkeypatch):
     digests = {digest(tools), key_of(tools, archs=("sm_90a",)).hexdigest()}
     with monkeypatch.context() as patch:
-        patch.setattr("tvmffi_cubin.__version__", "0.0.0")
+        patch.setattr("tvmffi_cubin.inline.tools.__version__", "0.0.0")
         digests.add(digest(tools))
     monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(machine="other"))
     assert len({*digests, digest(tools)}) == 4

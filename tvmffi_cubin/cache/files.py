@@ -36,6 +36,14 @@ def stamp_of(info: os.stat_result) -> str:
     return f"{info.st_size} {info.st_mtime_ns} {info.st_ino} {info.st_ctime_ns}"
 
 
+def stamp(path: str) -> str:
+    """Return the stamp of the file behind all links, `ABSENT` where there is none."""
+    try:
+        return stamp_of(os.stat(path))
+    except (OSError, ValueError):
+        return ABSENT
+
+
 def trusted(stamp: str) -> str:
     """Return a stamp where it can be relied on, else `UNSETTLED`."""
     return stamp if changed_ns(stamp) < time.time_ns() - _SETTLED_NS else UNSETTLED
@@ -176,60 +184,38 @@ def put_row(path: str, row: Sequence[Any], *, most: int) -> None:
     write_sealed(path, {"rows": rows[:most]})
 
 
-# What a file is (a compiler's version, a header's digest): asked once, remembered by its stat
+# What files are (a compiler's version, a library's digest): asked once, remembered by their stamps
 
-_Path = str | os.PathLike[str]
-
-# The stamps of the files and the answer, by question and files.
-_answers: dict[tuple[str, str], tuple[str, str]] = {}
+# By question: the files, their stamps, and the answer.
+_answers: dict[str, tuple[list[str], list[str], str]] = {}
 
 
-def remember(
-    files: _Path | Sequence[_Path],
-    compute: Callable[[], str],
-    *,
-    what: str = "",
-    also: str = "",
-) -> str:
-    """Return `compute()`'s answer about files, from memory or disk while they are unchanged.
+def remember(question: str, ask: Callable[[], tuple[str, Sequence[str | os.PathLike[str]]]]) -> str:
+    """Return the answer to a question, from memory or disk while the files behind it are unchanged.
 
-    Unchanged means: the same paths lead to the same inodes, sizes, modification and change times.
-    `what` tells several questions about the same files apart; `also` has the stamps, a line each,
-    that further files had at some moment. An OSError where a file is missing.
+    `ask` returns it, and the absolute paths of those files and folders. Unchanged means that the
+    same paths lead to the same inodes, sizes, modification and change times, or still to nothing.
     """
-    paths = [files] if isinstance(files, (str, os.PathLike)) else files
-    names = "\0".join(map(_absolute, paths))
-    stamps = _stamps(names) + also
-    known, answer = _answers.get((what, names), ("", ""))
-    if known == stamps:
-        return answer
+    if (known := _answers.get(question)) and known[1] == list(map(stamp, known[0])):
+        return known[2]
     # That nobody else may write there is seen to by the look-up that follows.
-    memo = f"{cache_folder()}/identity/{_digest(f'{what}//{names}')}.json"
-    mode, stamp = config.get("TVMFFI_CUBIN_CACHE"), _digest(stamps)
-    rows = read_rows(memo) if mode != "off" else []
-    written = [x for digest, x in rows if digest == stamp]
-    answer = written[0] if written else compute()
-    if not written:
-        if _stamps(names) + also != stamps:
-            return answer
-        # What may change and keep its stamp is not written down.
-        if mode == "on" and UNSETTLED not in map(trusted, stamps.split("\n")):
+    memo = f"{cache_folder()}/identity/{_digest(question)}.json"
+    mode = config.get("TVMFFI_CUBIN_CACHE")
+    for (files, stamps), answer in read_rows(memo) if mode != "off" else ():
+        if stamps == list(map(stamp, files)):
+            _answers[question] = files, stamps, answer
+            return str(answer)
+    began = time.time_ns()
+    answer, found = ask()
+    files = [os.fspath(path) for path in found]
+    stamps = list(map(stamp, files))
+    # What changed since, or may change and keep its stamp, is asked about again.
+    if max(map(changed_ns, stamps), default=0) < began - _SETTLED_NS:
+        _answers[question] = files, stamps, answer
+        if mode == "on":
             with contextlib.suppress(OSError):
-                put_row(memo, (stamp, answer), most=4)
-    _answers[what, names] = stamps, answer
+                put_row(memo, ([files, stamps], answer), most=4)
     return answer
-
-
-def _absolute(path: _Path) -> str:
-    # Of several hundred, the package's files, all are.
-    text = os.fspath(path)
-    return text if text[:1] == "/" else os.path.abspath(text)
-
-
-def _stamps(names: str) -> str:
-    # Of the file behind all links: its inode and times say which it is, at a tenth of a real path's
-    # cost.
-    return "\n".join(map(stamp_of, map(os.stat, names.split("\0"))))
 
 
 def _digest(text: str) -> str:

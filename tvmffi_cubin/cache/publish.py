@@ -9,7 +9,7 @@ import logging
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from .entry import Damaged, Product, check_entry, entry_path, stamps_of, verify,
 from .files import changed_ns, remove, temporary_name
 from .folder import make_folder
 from .history import Built, note
-from .record import Files, Reads, write_record
+from .record import Files, Reads, Roots, write_record
 
 # Where others remove, or cannot be kept from damaging, what is published.
 _TRIES = 5
@@ -69,9 +69,7 @@ def says_no(error: OSError | BuildError, root: str) -> str:
     return found[2] if found and not found[1] else ""
 
 
-def build(
-    directory: str, base_key: str, make: Callable[[Path], Product], roots: Mapping[str, str]
-) -> str:
+def build(directory: str, base_key: str, make: Callable[[Path], Product], roots: Roots) -> str:
     """Build in a folder and move it into place; return the shared object's path.
 
     A file that changed while it was read may not be what the build read: the entry then serves this

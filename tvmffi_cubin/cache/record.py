@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
-from .files import ABSENT, UNSETTLED, file_digest, put_row, read_rows, stamp_of, trusted
+from .files import ABSENT, UNSETTLED, file_digest, put_row, read_rows, stamp, trusted
 from .key import Key
 
 MOST = 16
@@ -17,17 +18,25 @@ MOST = 16
 _digests: dict[str, tuple[str, str]] = {}
 
 
+Roots = Callable[[], Mapping[str, str]]
+
+
 class Files:
     """What the file system says of files now; each is asked about once.
 
     Names are portable: an absolute path, or ``$TOKEN/rest`` for a file under a root (token, such as
     ``"$CUDA"``, to folder) that may lie elsewhere on another machine or in another environment.
+    `roots` finds those, where one is asked for.
     """
 
-    def __init__(self, roots: Mapping[str, str]) -> None:
-        self._roots = roots
+    def __init__(self, roots: Roots) -> None:
+        self._find_roots = roots
         self._prefixes: list[tuple[str, str]] = []
         self._stamps: dict[str, str] = {}
+
+    @cached_property
+    def _roots(self) -> Mapping[str, str]:
+        return self._find_roots()
 
     def portable(self, path: str) -> str:
         """Return the portable name of an absolute path."""
@@ -57,27 +66,23 @@ class Files:
 
     def stamp(self, name: str) -> str:
         """Return a file's stamp, `ABSENT` where there is nothing."""
-        stamp = self._stamps.get(name)
-        if stamp is None:
-            try:
-                stamp = stamp_of(os.stat(self.path(name)))
-            except (OSError, ValueError):
-                stamp = ABSENT
-            self._stamps[name] = stamp
-        return stamp
+        found = self._stamps.get(name)
+        if found is None:
+            found = self._stamps[name] = stamp(self.path(name))
+        return found
 
     def digest(self, name: str) -> str:
         """Return the digest of a file's content, `ABSENT` where there is none."""
-        path, stamp = self.path(name), self.stamp(name)
+        path, now = self.path(name), self.stamp(name)
         known = _digests.get(path)
-        if known is not None and known[0] == stamp:
+        if known is not None and known[0] == now:
             return known[1]
         try:
             digest = file_digest(path)
         except (OSError, ValueError):
             return ABSENT
-        if trusted(stamp) == stamp:
-            _digests[path] = stamp, digest
+        if trusted(now) == now:
+            _digests[path] = now, digest
         return digest
 
 

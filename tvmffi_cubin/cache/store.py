@@ -8,7 +8,7 @@ import logging
 import os
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from ..errors import BuildError, CacheError
 from .entry import Damaged, Entry, entry_path, verify
 from .files import remove
 from .folder import known_root, places, temporary_root
-from .record import Files, Reads, read_record, write_record
+from .record import Files, Reads, Roots, read_record, write_record
 
 if TYPE_CHECKING:
     from .entry import Product
@@ -49,7 +49,7 @@ def note(
     events.append((name, outcome, reason, seconds))
 
 
-def default(roots: Mapping[str, str] | None = None) -> Cache:
+def default(roots: Roots = dict) -> Cache:
     """Return the user's cache, in the folders that the environment names; raises as `places`."""
     named = places()
     return Cache(named.root, roots=roots, layers=named.layers, mode=named.mode)
@@ -58,8 +58,8 @@ def default(roots: Mapping[str, str] | None = None) -> Cache:
 class Cache:
     """One cache folder, with others that are looked through before it.
 
-    Folders are made when something is published. Files under `roots`, folders by token such as
-    ``"$CUDA"``, are known by token, so that the same header elsewhere gives the same entry.
+    Folders are made when something is published. Files under `roots`, which gives folders by token
+    such as ``"$CUDA"``, are known by token, so that the same header elsewhere gives the same entry.
     `layers` and `mode` are those of `folder.Places`.
     """
 
@@ -67,12 +67,12 @@ class Cache:
         self,
         root: str | os.PathLike[str],
         *,
-        roots: Mapping[str, str] | None = None,
+        roots: Roots = dict,
         layers: Sequence[str] = (),
         mode: str = "on",
     ) -> None:
         self._root = os.path.abspath(root)
-        self.roots = dict(roots or {})
+        self.roots = roots
         self._layers = tuple(layers)
         self.mode = mode
 

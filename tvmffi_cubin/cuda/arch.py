@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from .. import config
 from ..errors import ToolchainError
-from . import driver
 
 Archs = Sequence[str] | str | None
 """One architecture, or several; None for that of the current device."""
@@ -72,6 +71,8 @@ def resolve_archs(arch: Archs = None, options: Sequence[str] = ()) -> tuple[str,
         return check_archs(arch)
     if text := config.get(_VARIABLE):
         return check_archs(split(text), what=_VARIABLE)
+    from . import driver
+
     try:
         device = driver.load()
         found = device.device_arch(device.current_device())

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from functools import cache, lru_cache
+from collections.abc import Iterator, Mapping
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +14,6 @@ from .. import config
 from ..cache.files import build_id
 from ..errors import CubinError, ToolchainError
 from ..host.tools import on_path
-from . import driver
 
 MAJORS = (12, 13)
 """The CUDA families that can be used, oldest first."""
@@ -28,7 +28,12 @@ class Cuda(NamedTuple):
     """One CUDA family, all parts of the same major version."""
 
     major: int
-    parts: dict[str, str]  # those that are there: a library's file, or a folder of headers
+    parts: Mapping[str, str]  # those that are there: a library's file, or a folder of headers
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all is there that most builds use."""
+        return all(part in self.parts for part in _WANTED[self.major])
 
     @property
     def nvrtc(self) -> Path:
@@ -118,37 +123,59 @@ def _find(
     # A relative path may start at a folder that is deleted.
     sites = [path for path in paths if path[:1] == "/" and os.access(f"{path}/nvidia", os.F_OK)]
     majors = MAJORS if override is None else (int(override),)
-    usable = [x for major in majors if "nvrtc" in (x := _locate(sites, homes, major)).parts]
+    families = [Cuda(major, _Parts(major, sites, homes)) for major in majors]
+    usable = [x for x in families if "nvrtc" in x.parts]
     if not usable:
         wanted = f"TVMFFI_CUBIN_CUDA={override} is not" if override else "no CUDA is"
         raise ToolchainError(
             f"{wanted} installed: neither the Python path nor a toolkit has NVRTC; "
             f"run: pip install 'tvmffi-cubin[cu{majors[0]}]'"
         )
-    ready = [x for x in usable if {*_WANTED[x.major]} <= x.parts.keys()] or usable[:1]
+    ready = usable if len(usable) == 1 else [x for x in usable if x.is_complete] or usable[:1]
     if len(ready) == 1:
         return ready[0]
+    from . import driver
+
     version = driver.version() or 0
     return max((x for x in ready if x.major * 1000 <= version), default=ready[0])
 
 
-def _locate(sites: list[str], homes: tuple[str | None, ...], major: int) -> Cuda:
-    """Return the parts of a family that are there, wheels before toolkits."""
-    # Where there is nothing, os.path.exists raises an error inside, which takes twice as long.
-    exists = os.access
-    targets = f"/targets/{os.uname().machine.replace('aarch64', 'sbsa')}-linux"
-    toolkits = [f"{home}{inner}" for home in homes if home for inner in ("", targets)]
-    # The name of the runtime library tells the version.
-    toolkits = [root for root in toolkits if exists(f"{root}/lib/libcudart.so.{major}", os.F_OK)]
-    parts: dict[str, str] = {}
-    for part, (_, folder, used, file) in _places(major).items():
-        for root in (*(f"{site}/nvidia/{folder}" for site in sites), *toolkits):
-            if exists(f"{root}/{file}", os.F_OK):
-                parts[part] = f"{root}/{used}"
-                break
-        if "nvrtc" not in parts:
-            break  # it comes first, and without it the rest is of no use
-    return Cuda(major, parts)
+class _Parts(Mapping[str, str]):
+    """The parts of a family that are there, wheels before toolkits, each looked for when used."""
+
+    def __init__(self, major: int, sites: list[str], homes: tuple[str | None, ...]) -> None:
+        self._major, self._sites, self._homes = major, sites, homes
+        self._found: dict[str, str] = {}
+
+    def __getitem__(self, part: str) -> str:
+        if part not in self._found:
+            # Where there is nothing, os.path.exists raises an error inside, which takes twice as
+            # long.
+            _, folder, used, file = _places(self._major)[part]
+            roots = self._roots(folder)
+            there = (f"{root}/{used}" for root in roots if os.access(f"{root}/{file}", os.F_OK))
+            self._found[part] = next(there, "")
+        if not self._found[part]:
+            raise KeyError(part)
+        return self._found[part]
+
+    def __iter__(self) -> Iterator[str]:
+        return (part for part in _places(self._major) if part in self)
+
+    def __len__(self) -> int:
+        return len([*self])
+
+    def _roots(self, folder: str) -> Iterator[str]:
+        yield from (f"{site}/nvidia/{folder}" for site in self._sites)
+        yield from self._toolkits
+
+    @cached_property
+    def _toolkits(self) -> list[str]:
+        targets = f"/targets/{os.uname().machine.replace('aarch64', 'sbsa')}-linux"
+        roots = [f"{home}{inner}" for home in self._homes if home for inner in ("", targets)]
+        # The name of the runtime library tells the version.
+        library = f"lib/libcudart.so.{self._major}"
+        return [root for root in roots if os.access(f"{root}/{library}", os.F_OK)]
 
 
 def find_program(name: str) -> Path | None:

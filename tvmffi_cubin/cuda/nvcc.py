@@ -56,7 +56,7 @@ def find_nvcc() -> Nvcc:
     """Return the nvcc to use, and what it said of itself while its files were as they are."""
     path = locate()
     build, version, root, includes, libraries = remember(
-        path, lambda: "\0".join(_ask(path)), what="nvcc"
+        f"nvcc {path}", lambda: ("\0".join(_ask(path)), [path])
     ).split("\0")
     return Nvcc(str(path), build, version, root, tuple(includes.split("\n")), libraries)
 

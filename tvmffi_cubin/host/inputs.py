@@ -30,7 +30,7 @@ class Inputs(NamedTuple):
     @classmethod
     def of(cls, entry: Entry, roots: Mapping[str, str]) -> Inputs:
         """Return those that an entry of the cache was built from."""
-        files, manifest = Files(roots), entry.manifest
+        files, manifest = Files(lambda: roots), entry.manifest
         paths: dict[bool, list[str]] = {True: [], False: []}
         for name, digest in manifest["read"].items():
             paths[digest == ABSENT].append(files.path(name))

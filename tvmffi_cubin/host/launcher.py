@@ -76,13 +76,13 @@ def headers_digest(include: Path, *made: Path) -> str:
     paths = [path for folder in _HEADERS for path in sorted((include / folder).glob("*.*"))]
     paths += made
 
-    def digest() -> str:
+    def digest() -> tuple[str, list[Path]]:
         found = hashlib.sha256()
         for path in paths:
             found.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-        return found.hexdigest()
+        return found.hexdigest(), paths
 
-    return remember(paths, digest, what="launcher's headers")
+    return remember("\n".join(map(str, ("launcher's headers", *paths))), digest)
 
 
 def command(

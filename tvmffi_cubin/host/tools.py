@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import sys
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -15,8 +15,6 @@ from .. import config
 from ..cache.files import build_id, file_digest, remember
 from ..config import compiler_environment
 from ..errors import ToolchainError
-
-_SEPARATOR = "\0"
 
 _CPU_INFO = "/proc/cpuinfo"
 # The kernel writes this file as it is read, a page for some processors: the first is enough.
@@ -88,7 +86,7 @@ def find_host_compiler() -> HostCompiler:
                 return HostCompiler(found)
         install = "apt install g++ (or: conda install -c conda-forge gxx)"
         missing = f"CXX is not set, and PATH has no C++ compiler; run: {install}"
-        return HostCompiler(_path("c++"), missing=missing)
+        return HostCompiler(Path("c++"), missing=missing)
     import shlex
 
     try:
@@ -134,8 +132,8 @@ def tvm_ffi_paths() -> TvmFfiPaths:
     """Return tvm-ffi's include folder and library, without importing it."""
     package = package_dir("tvm_ffi")
     assert package is not None
-    paths = _tvm_ffi_in(package)
-    if os.path.isfile(paths.library) and os.path.isdir(f"{paths.include}/tvm"):
+    paths = TvmFfiPaths(Path(f"{package}/include"), Path(f"{package}/lib/libtvm_ffi.so"))
+    if os.path.isdir(f"{paths.include}/tvm"):
         return paths
     # An editable checkout of tvm-ffi keeps both elsewhere, and knows where.
     from tvm_ffi import libinfo
@@ -143,21 +141,11 @@ def tvm_ffi_paths() -> TvmFfiPaths:
     return TvmFfiPaths(Path(libinfo.find_include_path()), Path(libinfo.find_libtvm_ffi()))
 
 
-@lru_cache(maxsize=8)
-def _tvm_ffi_in(package: Path) -> TvmFfiPaths:
-    # To join paths of pathlib's for the first time takes longer than to make them.
-    return TvmFfiPaths(Path(f"{package}/include"), Path(f"{package}/lib/libtvm_ffi.so"))
-
-
 def include_dir() -> Path:
     """Return the folder of this package's C++ headers, in a wheel or in a checkout."""
-    return _include_of(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-
-
-@lru_cache(maxsize=8)
-def _include_of(package: str) -> Path:
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     inner = f"{package}/include"
-    return _path(inner if os.path.isdir(inner) else f"{os.path.dirname(package)}/include")
+    return Path(inner if os.path.isdir(inner) else f"{os.path.dirname(package)}/include")
 
 
 def package_dir(name: str) -> Path | None:
@@ -165,12 +153,7 @@ def package_dir(name: str) -> Path | None:
     module = sys.modules.get(name)
     spec = module.__spec__ if module is not None else importlib.util.find_spec(name)
     locations = spec.submodule_search_locations if spec is not None else None
-    return _path(next(iter(locations))) if locations else None
-
-
-# Every cache hit asks for the same few, and to make one takes as long as three questions to the
-# file system.
-_path = lru_cache(maxsize=64)(Path)
+    return Path(next(iter(locations))) if locations else None
 
 
 def on_path(name: str) -> Path | None:
@@ -178,26 +161,15 @@ def on_path(name: str) -> Path | None:
     # Not shutil.which: importing shutil costs more than the search.
     if os.sep in name:
         return Path(os.path.abspath(name)) if _is_program(name) else None
-    # Nor os.get_exec_path, which imports warnings.
-    places = os.environ.get("PATH", os.defpath)
-    found, moment = _found.get((name, places), (None, 0.0))
-    # What was just found is asked for again alone: every cache hit wants three programs.
-    if found is not None and time.monotonic() - moment < _RECENT and _is_program(found):
-        return found
-    for folder in places.split(os.pathsep) if name else ():
-        if folder and _is_program(path := f"{folder}/{name}"):
-            if path[0] != "/":
-                return Path(os.path.abspath(path))
-            found = _path(path)
-            _found[name, places] = found, time.monotonic()
-            return found
-    return None
+    found = (f"{folder}/{name}" for folder in search_path())
+    return next((Path(path) for path in found if _is_program(path)), None)
 
 
-# By name and PATH; and when it was found, since another may appear before it.
-_found: dict[tuple[str, str], tuple[Path, float]] = {}
-# In seconds.
-_RECENT = 1.0
+def search_path() -> list[str]:
+    """Return the folders of PATH, each once."""
+    # Not os.get_exec_path, which imports warnings.
+    named = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return [*dict.fromkeys(x if x[:1] == "/" else os.path.abspath(x) for x in named if x)]
 
 
 def _is_program(path: str | Path) -> bool:
@@ -216,33 +188,34 @@ class HostTools(NamedTuple):
     linker: str
 
 
-def identify(
-    compiler: HostCompiler,
-    *,
-    more: Callable[[], Iterable[str]] = tuple,
-    files: Sequence[str | os.PathLike[str]] = (),
-    also: str = "",
-) -> tuple[HostTools, list[str]]:
-    """Return what tools are, from memory or disk while their programs are unchanged.
+def find_host(
+    about: str, describe: Callable[[], tuple[Iterable[str], Iterable[str]]]
+) -> tuple[HostCompiler, HostTools, list[str]]:
+    """Return the compiler, what the tools are, and what else is described: asked once.
 
-    `more` gives texts about further `files`, remembered with them; it is called while the compiler
-    answers. `also` is that of `remember`.
+    While they and the folders of PATH are unchanged, that comes from memory or disk. So do the
+    texts that `describe` gives while the compiler answers, and the files that they are about;
+    `about` is what else they depend on. Raises as `find_host_compiler`.
     """
-    programs = [on_path(name) for name in ("as", "ld")]
-    known = (*compiler.files, *filter(None, programs), *files)
+    command, folders = config.get("CXX") or "", search_path()
+    # Relative paths in it are others in another folder.
+    command = os.path.abspath(command) if os.sep in command else command
 
-    def ask() -> str:
+    def ask() -> tuple[str, list[str | Path]]:
         from .process import Later
 
-        identity = Later(lambda: _compiler_identity(compiler))
-        described = more()
-        assembler, linker = ("" if x is None else identity_of(x) for x in programs)
-        return _SEPARATOR.join((identity.result(), assembler, linker, *described))
+        compiler = find_host_compiler()
+        identity = Later(lambda: compiler_identity(compiler))
+        named = [on_path(name) for name in ("as", "ld")]
+        texts, files = describe()
+        known = ["" if program is None else identity_of(program) for program in named]
+        answer = [str(compiler.path), *compiler[1:], identity.result(), *known, [*texts]]
+        # Where another may appear that comes first, and what is there.
+        return json.dumps(answer), [*folders, *compiler.files, *filter(None, named), *files]
 
-    what = _SEPARATOR.join(("host tools", *compiler.command))
-    text = remember(known, ask, what=what, also=also) if known else ask()
-    first, assembler, linker, *described = text.split(_SEPARATOR)
-    return HostTools(first, assembler, linker), described
+    question = "\n".join(("host tools", about, command, *folders))
+    path, arguments, missing, *tools, texts = json.loads(remember(question, ask))
+    return HostCompiler(Path(path), tuple(arguments), missing), HostTools(*tools), texts
 
 
 def identity_of(path: Path) -> str:
@@ -250,7 +223,8 @@ def identity_of(path: Path) -> str:
     return build_id(path) or file_digest(path)
 
 
-def _compiler_identity(compiler: HostCompiler) -> str:
+def compiler_identity(compiler: HostCompiler) -> str:
+    """Return target, version, names and scripts of a compiler: see `HostTools`."""
     scripts = (str(path) for path in compiler.files if _is_script(path))
     version = "" if compiler.missing else compiler_version(compiler)
     # g++ and gcc are one program to all that it says, and link differently.

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .. import importing
 from ..cache import history
 from ..cache.publish import root_of
 from ..cuda.program import Call
@@ -19,7 +20,7 @@ from ..host.process import Later
 from ..sources import DEVICE_IMAGE
 from ..sources.facts import read
 from ..sources.sort import sort_sources
-from .pipeline import Build, importing
+from .pipeline import Build
 from .request import Request
 
 if TYPE_CHECKING:

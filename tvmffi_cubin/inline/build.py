@@ -11,11 +11,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from .. import importing
 from ..cache import history, publish, store  # noqa: F401  publish is what the store then uses
 from ..cache.entry import Entry, Product
 from ..cuda import program
 from ..errors import ToolchainError
-from .pipeline import Missed, importing
+from .pipeline import Missed
 from .tools import TOOLS
 
 PATIENCE = 1.0

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import config
+from .. import config, importing
 from .options import FileOptions, TextOptions, Texts, paths, spelled_out
-from .pipeline import importing, obtain
+from .pipeline import obtain
 from .request import Request, make_request
 
 if TYPE_CHECKING:
@@ -263,8 +263,10 @@ def _loaded(
 ) -> Module:
     so, target = _build(request, None, directory, is_loaded=True)
     with importing:
-        from ..module import load_module
-    module = load_module(so, torch_library=torch_library, keep_module_alive=keep_module_alive)
+        from ..module import open_module
+    module = open_module(
+        os.fspath(so), torch_library=torch_library, keep_module_alive=keep_module_alive
+    )
     if request.image_files:
         from .image_files import set_files
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 from typing import Any
 
 from ..cache.files import file_digest, remember
@@ -78,7 +77,7 @@ def _cuda_text(path: str, data: bytes) -> str:
 
 
 def _read_binary(path: str) -> Binary:
-    return Binary(path, remember(path, partial(file_digest, path), what="digest"))
+    return Binary(path, remember(f"digest of {path}", lambda: (file_digest(path), [path])))
 
 
 def _add_image(images: dict[str, str], path: str) -> None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .. import __version__
+from .. import __version__, importing
 from ..device.image import Image
 from ..errors import ToolchainError
 from ..functions.assembly import image_text, manifest_text
@@ -18,7 +18,6 @@ from ..host.steps import Step
 from ..host.tools import find_assembler, find_linker
 from ..launches import SCHEMA
 from ..sources.sort import Sources
-from .pipeline import importing
 from .request import Request
 from .tools import Toolset
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-import os
-import threading
 import time
 from typing import NamedTuple
 
+from .. import importing
 from ..cache import store
 from ..cache.entry import Entry
 from ..cache.key import Key
@@ -17,17 +16,6 @@ from .request import Request
 from .tools import TOOLS, Toolset, find_tools, module_key
 
 _logger = logging.getLogger("tvmffi_cubin")
-
-importing = threading.RLock()
-"""Held while a call imports what it needs, and by forks.
-
-In a child, what another thread of its parent was importing would stay locked for ever.
-"""
-os.register_at_fork(
-    before=importing.acquire,
-    after_in_parent=importing.release,
-    after_in_child=importing.release,
-)
 
 
 class Build(NamedTuple):
@@ -104,7 +92,7 @@ def _look_up(request: Request) -> Entry | Missed:
             nvcc_flags=request.cuda_cflags if request.is_by_nvcc else None,
         )
     key = module_key(request, archs, tools)
-    cache = store.default(tools.roots)
+    cache = store.default(lambda: tools.roots)
     found, why = cache.find(key.hexdigest()), ""
     if not isinstance(found, Entry) and (tools.lacks_any or cache.mode == "require"):
         found = _built_elsewhere(request, key, cache)

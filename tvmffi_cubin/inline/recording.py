@@ -11,14 +11,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from .. import config
+from .. import config, importing
 from ..cache import store
 from ..cache.entry import Entry, Product
 from ..cuda.options import named_archs
 from ..kernels.cubin import Cubin
 from ..launches.form import key_text, read_exports
 from .images import ImageFile
-from .pipeline import importing, obtain, resolved_archs
+from .pipeline import obtain, resolved_archs
 from .request import Request, make_request
 
 _TEXTS = ("cpp_sources", "cuda_sources", "kernel_sources")

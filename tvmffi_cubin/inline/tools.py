@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
+import sys
+import time
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .. import config
-from ..cache.files import ABSENT, file_digest, stamp_of
-from ..cache.key import Key
+from .. import __version__, config
+from ..cache.files import changed_ns, file_digest, remember, stamp
+from ..cache.key import Key, digest_of
 from ..config import compiler_environment
 from ..cuda import libraries
 from ..cuda.libraries import Cuda
@@ -20,8 +21,8 @@ from ..host.tools import (
     HostCompiler,
     HostTools,
     TvmFfiPaths,
-    find_host_compiler,
-    identify,
+    compiler_identity,
+    find_host,
     identity_of,
     include_dir,
     native_cpu,
@@ -72,7 +73,8 @@ class Toolset(NamedTuple):
                 f"a header is included by {unknown[0]}(...): which it is, only the compiler knows; "
                 "write its name, or a macro without arguments that is one"
             )
-        files = tuple(path for path in read if path not in _imported)
+        own = (f"{_ROOT}/", f"{self.include}/")  # which the key has
+        files = tuple(path for path in read if not path.startswith(own))
         return Product(so, dependencies=files, absent=absent, unfit=unfit, **more)
 
     @property
@@ -119,8 +121,18 @@ class Toolset(NamedTuple):
         return () if self.cuda is None else tuple(map(str, self.cuda.include_dirs))
 
 
+# What decides which tools are found.
+_VARIABLES = (
+    *("CXX", "CUDA_HOME", "CUDA_PATH"),
+    *("TVMFFI_CUBIN_CUDA", "TVMFFI_CUBIN_DRIVER", "TVMFFI_CUBIN_NVCC"),
+)
+# What was found, by all of that, and when; for so many seconds nothing is looked at again.
+_found: dict[tuple[Any, ...], tuple[Toolset, float]] = {}
+_RECENT = 1.0
+
+
 def find_tools(
-    *, needs_cuda: bool, needs_fatbin: bool = False, nvcc_flags: Sequence[str] | None = None
+    *, needs_cuda: bool, needs_fatbin: bool = False, nvcc_flags: tuple[str, ...] | None = None
 ) -> Toolset:
     """Find the tools; spawns a process only where a tool is new to this user.
 
@@ -128,7 +140,17 @@ def find_tools(
     `nvcc_flags` are those for nvcc where it is. A ToolchainError where tvm-ffi or this package's
     headers are missing, or ``CXX`` names no compiler.
     """
-    compiler = find_host_compiler()
+    wanted = needs_cuda, needs_fatbin, nvcc_flags
+    named = (*wanted, os.environ.get("PATH"), *sys.path, *map(config.get, _VARIABLES))
+    now = time.monotonic()
+    found, moment = _found.get(named, (None, -_RECENT))
+    if found is None or now - moment >= _RECENT:
+        found = _find(*wanted)
+        _found[named] = found, now
+    return found
+
+
+def _find(needs_cuda: bool, needs_fatbin: bool, nvcc_flags: tuple[str, ...] | None) -> Toolset:
     paths = tvm_ffi_paths()
     cuda, nvcc, missing = None, None, None
     parts: list[str] = []  # of CUDA's, what makes something
@@ -145,17 +167,19 @@ def find_tools(
 
     files = [str(paths.library), *(cuda.parts[x] for x in parts if cuda)]
 
-    def describe() -> tuple[str, ...]:
-        if cuda is None:
-            return identity_of(paths.library), _package_digest()
-        # Who has not asked before has built nothing: NVRTC starts meanwhile.
-        from ..cuda import program
+    def describe() -> tuple[list[str], list[str]]:
+        texts = [identity_of(paths.library), _package_digest()]
+        if cuda is not None:
+            # Who has not asked before has built nothing: NVRTC starts meanwhile.
+            from ..cuda import program
 
-        program.prepare(cuda.nvrtc)
-        return identity_of(paths.library), _package_digest(), *map(cuda.identity, parts)
+            program.prepare(cuda.nvrtc)
+            texts += map(cuda.identity, parts)
+        # What may change and keep its stamp is not remembered.
+        return texts, [*files, max(_files(), key=lambda path: changed_ns(stamp(path)))]
 
-    host, known = identify(compiler, more=describe, files=files, also=_stamps)
-    tvm_ffi, package, *texts = known
+    about = "\n".join((_state, *files))
+    compiler, host, (tvm_ffi, package, *texts) = find_host(about, describe)
     of_cuda = dict(zip(parts, texts, strict=True))
     return Toolset(
         compiler=compiler,
@@ -182,14 +206,15 @@ def _find_nvcc(flags: Sequence[str]) -> Nvcc:
         return found
     # A folder stands for the gcc in it. What is not there at all, nvcc complains of.
     path = on_path(f"{named}/gcc" if os.path.isdir(named) else named)
-    known = "" if path is None else "\n".join(identify(HostCompiler(path))[0])
-    return found._replace(host=known or named)
+    if path is None:
+        return found._replace(host=named)
+    host = HostCompiler(path)
+    said = remember(f"compiler {path}", lambda: (compiler_identity(host), [path]))
+    return found._replace(host=said)
 
 
 def module_key(request: Request, archs: tuple[str, ...], tools: Toolset) -> Key:
     """Return the key of a module: of everything but the content of the files that a build finds."""
-    from .. import __version__
-
     key = Key("module").add("package", __version__).add("machine", os.uname().machine)
     request.add_to(key.add("archs", archs))
     for label, text in tools.identities.items():
@@ -208,40 +233,39 @@ _SUFFIXES = (".py", ".in", ".h", ".cc")
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
-def _look() -> dict[str, str]:
-    """Return the stamps of all files that text is generated from or compiled, by path."""
-    found, folders = {}, [_ROOT]
-    with contextlib.suppress(ToolchainError):  # who needs the headers says what is missing
-        headers = os.fspath(include_dir())
-        folders += [] if headers.startswith(f"{_ROOT}/") else [headers]
+def _files() -> list[str]:
+    """Return the paths of all files that text is generated from or compiled."""
+    found, folders = [], [_ROOT]
+    headers = os.fspath(include_dir())
+    folders += [] if headers.startswith(f"{_ROOT}/") or not os.path.isdir(headers) else [headers]
     while folders:
         with os.scandir(folders.pop()) as entries:
             for entry in entries:
                 if entry.name.endswith(_SUFFIXES):
-                    found[entry.path] = _stamp(entry.path)
+                    found.append(entry.path)
                 elif entry.name != "__pycache__" and entry.is_dir():
                     folders.append(entry.path)
-    return dict(sorted(found.items()))
+    return sorted(found)
 
 
-def _stamp(path: str) -> str:
-    try:
-        return stamp_of(os.stat(path))
-    except OSError:
-        return ABSENT
+def _look() -> list[str]:
+    """Return what changes with any of them: of an installed wheel the stamp of its list."""
+    record = f"{_ROOT}-{__version__}.dist-info/RECORD"
+    return list(map(stamp, [record] if os.path.exists(record) else _files()))
 
 
 # When it is imported: the code in memory is what generates.
 _imported = _look()
-_stamps = "".join(f"\n{stamp}" for stamp in _imported.values())
+_state = digest_of(_imported)
 
 
 @cache
 def _package_digest() -> str:
     """Return the digest of the package's files; of none that changed before it; raises OSError."""
-    names = [path.removeprefix(os.path.dirname(_ROOT)) for path in _imported]
-    key = Key("package").add("names", names).add("files", list(map(file_digest, _imported)))
-    return key.add("changed", "" if _look() == _imported else os.urandom(8)).hexdigest()
+    files = _files()
+    names = [path.removeprefix(os.path.dirname(_ROOT)) for path in files]
+    key = Key("package").add("names", names).add("files", list(map(file_digest, files)))
+    return key.add("changed", package_change() and os.urandom(8)).hexdigest()
 
 
 def package_change() -> str:

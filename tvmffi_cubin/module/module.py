@@ -210,31 +210,39 @@ def load_module(
     BuildError, ToolchainError
         It is not a shared object, or lacks a symbol or a library; tvm-ffi is too old.
     """
-    check_tvm_ffi()
     name = os.path.abspath(path)
-    spelled = _spelled(name)
-    try:
-        _check(name)
-        raw = tvm_ffi.load_module(spelled, keep_module_alive=keep_module_alive)
-    except RuntimeError as error:
-        message = f"{name} does not load: {error}"
-        if os.statvfs(name).f_flag & os.ST_NOEXEC:
-            message += "\nIts file system is mounted noexec: set TVMFFI_CUBIN_CACHE_DIR to another"
-        where = os.path.dirname(name)
-        told = {"command": f"dlopen {name}", "output": str(error), "directory": where}
-        raise BuildError(message, **told) from None
-    module = Module.__new__(Module)
-    module.__move_handle_from__(raw)
-    module.path = name
+    _check(name)
+    module = open_module(name, torch_library=torch_library, keep_module_alive=keep_module_alive)
     if generate is not None:
         from ..inline.image_files import set_makers
 
         set_makers(module, generate)
+    return module
+
+
+def open_module(name: str, *, torch_library: str | None, keep_module_alive: bool) -> Module:
+    """Load a file by its absolute path, as `load_module` does, that is known to be whole."""
+    check_tvm_ffi()
+    try:
+        raw = tvm_ffi.load_module(_spelled(name), keep_module_alive=keep_module_alive)
+    except RuntimeError as error:
+        raise _refused(name, error) from None
+    module = Module.__new__(Module)
+    module.__move_handle_from__(raw)
+    module.path = name
     if torch_library is not None:
         from .torch_library import register
 
         register(module, torch_library)
     return module
+
+
+def _refused(name: str, reason: object) -> BuildError:
+    message = f"{name} does not load: {reason}"
+    if os.statvfs(name).f_flag & os.ST_NOEXEC:
+        message += "\nIts file system is mounted noexec: set TVMFFI_CUBIN_CACHE_DIR to another"
+    told = {"command": f"dlopen {name}", "output": str(reason), "directory": os.path.dirname(name)}
+    return BuildError(message, **told)
 
 
 def _check(name: str) -> None:
@@ -244,14 +252,14 @@ def _check(name: str) -> None:
     """
     with open(name, "rb", buffering=0) as file:
         if not name.endswith(".so"):
-            raise RuntimeError("it is not a shared object whose name ends in .so")
+            raise _refused(name, "it is not a shared object whose name ends in .so")
         header = file.read(64)
         if header.startswith(b"\x7fELF") and len(header) == 64:
             # The table of sections, which linkers put last.
             start, row, rows = struct.unpack_from("<40xQ10xHH", header)
             size = os.fstat(file.fileno()).st_size
             if start + row * rows > size:
-                raise RuntimeError(f"it was cut off after {size} bytes: copy it again")
+                raise _refused(name, f"it was cut off after {size} bytes: copy it again")
 
 
 def _spelled(name: str) -> str:
