@@ -16,7 +16,7 @@ import wrapper_sources
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.cache.record import read_record
+from tvmffi_cubin.cache.entry import read_record
 from tvmffi_cubin.cache.store import Cache
 from tvmffi_cubin.cache.upkeep import prune
 from tvmffi_cubin.host import precompiled

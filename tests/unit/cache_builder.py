@@ -2,9 +2,8 @@
 
 from hashlib import sha256
 
-from tvmffi_cubin.cache.entry import Product
+from tvmffi_cubin.cache.entry import Product, record_path
 from tvmffi_cubin.cache.files import read_rows
-from tvmffi_cubin.cache.record import record_path
 
 BASE = "ab" * 32
 

@@ -80,7 +80,7 @@ def test_a_header_is_read_only_where_its_stamp_changed(cache, header, settled, m
     cache.obtain(BASE, Builder(dependencies=(str(header),)))
     os.utime(header, ns=(1, 1))
     assert look_up(cache)
-    monkeypatch.setattr("tvmffi_cubin.cache.record.file_digest", lambda path: pytest.fail("hashed"))
+    monkeypatch.setattr("tvmffi_cubin.cache.entry.file_digest", lambda path: pytest.fail("hashed"))
     assert look_up(cache)
 
 

@@ -13,9 +13,9 @@ import pytest
 from cache_builder import BASE, Builder, look_up
 from processes import in_fork
 
-from tvmffi_cubin.cache import folder, publish
+from tvmffi_cubin.cache import publish
 from tvmffi_cubin.cache.entry import Product
-from tvmffi_cubin.cache.store import Cache, default
+from tvmffi_cubin.cache.store import Cache, default, stand_ins
 from tvmffi_cubin.errors import BuildError, CacheError
 
 OTHER = "cd" * 32
@@ -49,10 +49,9 @@ def root(tmp_path, monkeypatch):
         monkeypatch.delenv(f"TVMFFI_CUBIN_CACHE{name}", raising=False)
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
     yield tmp_path / "cache"
-    for made in folder._roots.values():
+    for made in stand_ins.values():
         shutil.rmtree(made, ignore_errors=True)
-    folder._roots.clear()
-    folder._refused.clear()
+    stand_ins.clear()
 
 
 @pytest.fixture

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .folder import places
-from .store import counts, events
+from .store import counts, default, events
 
 
 class CacheEvent(NamedTuple):
@@ -87,13 +86,13 @@ def cache_info() -> CacheInfo:
     """
     from .remote import configured, without_secrets
 
-    folders, remote = places(), configured()
+    cache, remote = default(), configured()
     url = None if remote is None else without_secrets(remote.url)
     return CacheInfo(
-        folder=folders.root,
-        layers=folders.layers,
+        folder=str(cache.root),
+        layers=cache.layers,
         remote=url,
-        mode=folders.mode,
+        mode=cache.mode,
         hits=counts["hits"],
         misses=counts["misses"],
         builds=counts["built"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Union
 
 Value = Union[None, bool, int, float, str, bytes, "Sequence[Value]", "Mapping[str, Value]"]
@@ -24,22 +24,23 @@ class Key:
 
     def __init__(self, purpose: str) -> None:
         self._purpose = purpose
-        self._shown: dict[str, Value] = {}
+        self._values: dict[str, Value] = {}
         self._encoded: dict[str, bytes] = {}
 
-    def add(self, label: str, value: Value, *, shown: Value = None) -> Key:
-        """Add a field and return this key; people see `shown` in place of the value."""
+    def add(self, label: str, value: Value) -> Key:
+        """Add a field and return this key."""
         if not isinstance(value, (list, tuple, dict)) or value:
             try:
                 self._encoded[label] = _encode(value)
             except TypeError as error:
                 raise TypeError(f"key field {label!r}: {error}") from None
-            self._shown[label] = value if shown is None else shown
+            self._values[label] = value
         return self
 
     def fields(self) -> dict[str, tuple[str, str]]:
         """Return each field's digest, and what it is in at most `LONGEST_TEXT` characters."""
-        return {x: (_sha256(data), _shown(self._shown[x])) for x, data in self._encoded.items()}
+        texts = {label: _text(value)[:LONGEST_TEXT] for label, value in self._values.items()}
+        return {x: (_sha256(data), texts[x]) for x, data in self._encoded.items()}
 
     def hexdigest(self, *, without: Collection[str] = ()) -> str:
         """Return the digest of the fields, but for some: 64 hexadecimal digits."""
@@ -81,28 +82,13 @@ def _sha256(data: bytes | bytearray | memoryview) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _shown(value: Value) -> str:
-    text = ""
-    for part in _parts(value):
-        text = f"{text} {part}" if text else part
-        if len(text) > LONGEST_TEXT:
-            return text[: LONGEST_TEXT - 3] + "..."
-    return text
-
-
-def _parts(value: Value) -> Iterator[str]:
-    """Yield what people want to see of a value; what is None or empty says nothing."""
-    if isinstance(value, str):
-        first, *more = value.strip().split("\n", 1)
-        yield f"({len(value)} characters) {first} ..." if more else first
-    elif isinstance(value, (bytes, bytearray, memoryview)):
+def _text(value: Value) -> str:
+    """Return what people see of a value; what is None or empty says nothing."""
+    if isinstance(value, (bytes, bytearray, memoryview)):
         # Another image of the same kernels often has as many.
-        yield f"({memoryview(value).nbytes} bytes, {digest_of(value)[:8]})"
-    elif isinstance(value, Mapping):
-        for name, item in value.items():
-            yield from (f"{name}:", *_parts(item))
-    elif isinstance(value, Sequence):
-        for item in value:
-            yield from _parts(item)
-    elif value is not None:
-        yield str(value)
+        return f"({memoryview(value).nbytes} bytes, {digest_of(value)[:8]})"
+    if isinstance(value, Mapping):
+        value = [f"{name}: {_text(item)}" for name, item in value.items()]
+    if isinstance(value, (list, tuple)):
+        return " ".join(filter(None, map(_text, value)))
+    return "" if value is None else str(value)

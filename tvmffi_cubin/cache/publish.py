@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
 import fcntl
 import logging
 import os
 import re
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..errors import BuildError
-from .entry import Damaged, Product, check_entry, entry_path, stamps_of, verify, write_manifest
-from .files import changed_ns, remove, temporary_name
-from .folder import make_folder
+from .entry import (
+    Damaged,
+    Files,
+    Product,
+    Reads,
+    Roots,
+    check_entry,
+    entry_path,
+    stamps_of,
+    verify,
+    write_manifest,
+    write_record,
+)
+from .files import changed_ns, make_folder, remove, temporary_name
 from .history import Built, note
-from .record import Files, Reads, Roots, write_record
+from .store import stand_ins
 
 # Where others remove, or cannot be kept from damaging, what is published.
 _TRIES = 5
@@ -39,6 +52,30 @@ def make_directory(root: str) -> str:
 def root_of(directory: str) -> str:
     """Return the cache folder that a folder of `make_directory` is in."""
     return os.path.dirname(os.path.dirname(directory))
+
+
+def stand_in(root: str, mode: str, error: object = None) -> str:
+    """Return the folder that stands in for a cache folder in this process, and goes with it.
+
+    Where one is needed because of an error, people are told. An OSError where none can be made.
+    """
+    folder = stand_ins.get((root, mode))
+    if folder is None:
+        if error is not None:
+            logging.getLogger("tvmffi_cubin").warning(
+                "cache folder %s cannot be used (%s); this process keeps what it builds in a "
+                "temporary folder, and the next one will build again: set TVMFFI_CUBIN_CACHE_DIR "
+                "to a folder with room that can be written",
+                *(root, error),
+            )
+        folder = stand_ins[root, mode] = tempfile.mkdtemp(prefix="tvmffi_cubin-")
+        atexit.register(_remove_own, folder, os.getpid())
+    return folder
+
+
+def _remove_own(folder: str, owner: int) -> None:
+    if os.getpid() == owner:
+        remove(folder)
 
 
 @contextlib.contextmanager
@@ -108,10 +145,7 @@ def adopt(root: str, directory: str, base_key: str | None = None) -> str:
     # The key follows from the files: no entry can claim to be another.
     if manifest["key"] != made.entry or base_key not in (None, manifest["base_key"]):
         raise ValueError("it is not found by its key: a file changed while it was built")
-    base_key, history = manifest["base_key"], manifest["history"]
-    if history is not None:
-        note(root, *history)
-    return _place(root, base_key, made, directory, history, is_found=True)
+    return _place(root, manifest["base_key"], made, directory, manifest["history"], is_found=True)
 
 
 def _place(
@@ -139,6 +173,7 @@ def _place(
         found = made._replace(verified=verified)
         write_record(root, base_key, found)
         if history is not None:
+            note(root, *history)
             write_record(root, Built(*history[1]).purpose, found)
     return f"{target}/{made.loaded[0]}"
 

@@ -33,10 +33,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from .. import config
 from ..errors import CacheError
-from .entry import Entry, check_entry
+from .entry import MOST, Entry, Files, Reads, check_entry, read_record
 from .files import write_atomically
 from .publish import adopt, cleared, root_of
-from .record import MOST, Files, Reads, read_record
 from .store import Cache
 
 _URL = "TVMFFI_CUBIN_CACHE_REMOTE"

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import logging
 import os
+import stat
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
@@ -14,10 +15,18 @@ from typing import TYPE_CHECKING
 
 from .. import config
 from ..errors import BuildError, CacheError
-from .entry import Damaged, Entry, entry_path, verify
-from .files import remove
-from .folder import known_root, places, temporary_root
-from .record import Files, Reads, Roots, read_record, write_record
+from .entry import (
+    Damaged,
+    Entry,
+    Files,
+    Reads,
+    Roots,
+    entry_path,
+    read_record,
+    verify,
+    write_record,
+)
+from .files import cache_folder, remove
 
 if TYPE_CHECKING:
     from .entry import Product
@@ -49,10 +58,53 @@ def note(
     events.append((name, outcome, reason, seconds))
 
 
+MODES = ("on", "read", "require", "off")
+
+# By cache folder and mode, the folder that takes what this process builds in its place.
+stand_ins: dict[tuple[str, str], str] = {}
+# A forked child must not rely on a folder that its parent removes.
+os.register_at_fork(after_in_child=stand_ins.clear)
+
+
 def default(roots: Roots = dict) -> Cache:
-    """Return the user's cache, in the folders that the environment names; raises as `places`."""
-    named = places()
-    return Cache(named.root, roots=roots, layers=named.layers, mode=named.mode)
+    """Return the user's cache, in the folders that the environment names.
+
+    A CacheError where others may write to one, a ValueError where there is no such mode.
+    """
+    mode, root = config.get("TVMFFI_CUBIN_CACHE") or "on", cache_folder()
+    if mode not in MODES:
+        wanted = ", ".join(map(repr, MODES))
+        raise ValueError(f"TVMFFI_CUBIN_CACHE={mode!r}: wanted one of {wanted}; or unset it")
+    named = (config.get("TVMFFI_CUBIN_CACHE_PATH") or "").split(os.pathsep)
+    found = dict.fromkeys(os.path.abspath(os.path.expanduser(x)) for x in named if x)
+    layers = [] if mode == "off" else [layer for layer in found if layer != root]
+    for folder in [] if mode == "off" else [root, *layers]:
+        _check(folder, is_layer=folder != root)
+    return Cache(root, roots=roots, layers=layers, mode=mode)
+
+
+def _check(folder: str, *, is_layer: bool) -> None:
+    """Raise CacheError where others may write to a folder: who can, runs code here.
+
+    A layer may belong to another user.
+    """
+    try:
+        info = os.stat(folder)
+    except OSError:
+        return  # the cache folder is made, or something stands in for it
+    mode = stat.S_IMODE(info.st_mode)
+    is_ours = is_layer or info.st_uid in (os.geteuid(), 0)
+    if is_ours and not mode & (stat.S_IWOTH | stat.S_IWGRP):
+        return
+    what = f"layer {folder} of TVMFFI_CUBIN_CACHE_PATH" if is_layer else f"cache folder {folder}"
+    why, remedy = f"its mode is {mode:04o}", "name a folder of your own"
+    if not is_ours:
+        why = f"it belongs to user {info.st_uid}, this is user {os.geteuid()}"
+    elif mode & stat.S_ISVTX:  # /tmp, which is for everybody
+        remedy += f", such as {folder}/tvmffi_cubin"
+    else:
+        remedy = f"if you trust all that is in it, run chmod -R go-w {folder}; else {remedy}"
+    raise CacheError(f"{what} is not used: {why}, and who can write it can run code here; {remedy}")
 
 
 class Cache:
@@ -60,7 +112,8 @@ class Cache:
 
     Folders are made when something is published. Files under `roots`, which gives folders by token
     such as ``"$CUDA"``, are known by token, so that the same header elsewhere gives the same entry.
-    `layers` and `mode` are those of `folder.Places`.
+    `mode` is ``"on"``; ``"read"``: nothing is written there; ``"require"``: nor is anything built;
+    or ``"off"``: nothing is looked up.
     """
 
     def __init__(
@@ -73,7 +126,7 @@ class Cache:
     ) -> None:
         self._root = os.path.abspath(root)
         self.roots = roots
-        self._layers = tuple(layers)
+        self.layers = tuple(layers)
         self.mode = mode
 
     @property
@@ -84,8 +137,8 @@ class Cache:
     @property
     def folders(self) -> tuple[str, ...]:
         """The folders that are looked through, the first first."""
-        own = known_root(self._root, self.mode)
-        lasting = () if self.mode == "off" else (*self._layers, self._root)
+        own = stand_ins.get((self._root, self.mode))
+        lasting = () if self.mode == "off" else (*self.layers, self._root)
         return (*lasting, own) if own else lasting
 
     # Looking up
@@ -158,14 +211,14 @@ class Cache:
         from, and goes to, the remote. `reason` says why the caller has just found nothing. Raises
         what `make` does, and CacheError.
         """
-        from .publish import builder_lock
+        from .publish import builder_lock, stand_in
 
         if not reason:
             found = self.find(base_key)
             if isinstance(found, Entry):
                 return found
             reason = found
-        root = self._root if self.mode == "on" else temporary_root(self._root)
+        root = self._root if self.mode == "on" else stand_in(self._root, self.mode)
         with builder_lock(f"{root}/locks/{base_key}.lock", patience=patience, name=name):
             # Another may have built it meanwhile.
             found = self.find(base_key)
@@ -191,7 +244,7 @@ class Cache:
         return entry
 
     def _build(self, base_key: str, make: Callable[[Path], Product]) -> Entry:
-        from .publish import build, make_directory, says_no
+        from .publish import build, make_directory, says_no, stand_in
 
         directory = self.make_directory()
         try:
@@ -202,24 +255,24 @@ class Cache:
                 raise
             remove(directory)
         # Without the error as the context of what is raised now.
-        directory = make_directory(temporary_root(self._root, reason))
+        directory = make_directory(stand_in(self._root, self.mode, reason))
         return self._entry_of(build(directory, base_key, make, self.roots))
 
     def make_directory(self) -> str:
         """Make a folder to build in, on the file system of the folder that takes what is built."""
-        from .publish import make_directory
+        from .publish import make_directory, stand_in
 
-        if self.mode != "on":
-            return make_directory(temporary_root(self._root))
-        try:
-            return make_directory(known_root(self._root, self.mode) or self._root)
-        except OSError as error:
-            return make_directory(temporary_root(self._root, error))
+        if self.mode == "on" and (self._root, self.mode) not in stand_ins:
+            try:
+                return make_directory(self._root)
+            except OSError as error:
+                return make_directory(stand_in(self._root, self.mode, error))
+        return make_directory(stand_in(self._root, self.mode))
 
     def _entry_of(self, so: str) -> Entry:
         """Return the entry that has a shared object."""
         root = so.rsplit("/", 4)[0]
-        level = "layer" if root in self._layers else "private"
+        level = "layer" if root in self.layers else "private"
         return Entry(Path(so), "cache" if root == self._root else level)
 
     def _keep_below_limit(self) -> None:

@@ -14,11 +14,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .. import config
-from .entry import Damaged, check_entry, entry_path, read_manifest
-from .files import remove, temporary_name
-from .folder import make_folder
+from .entry import Damaged, check_entry, entry_path, read_manifest, read_record
+from .files import make_folder, remove, temporary_name
 from .publish import adopt, cleared, make_directory
-from .record import read_record
 
 _SIZE = "TVMFFI_CUBIN_CACHE_SIZE"
 _UNLIMITED = "unlimited"

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from ..cache import upkeep
-from ..cache.folder import cache_folder, places
+from ..cache.files import cache_folder
 from ..cache.remote import without_secrets
+from ..cache.store import default
 from ..cache.upkeep import capacity, contents, listed, read_size, size_text
 
 
@@ -57,8 +58,8 @@ def _path(_: argparse.Namespace) -> int:
 def _stats(_: argparse.Namespace) -> int:
     from .. import config
 
-    named, limit = places(), capacity()
-    found = contents(named.root)
+    named, limit = default(), capacity()
+    found = contents(str(named.root))
     size = sum(item.size for item in found)
     remote = without_secrets(config.get("TVMFFI_CUBIN_CACHE_REMOTE") or "")
     kinds = {x.kind: [y.size for y in found if y.kind == x.kind] for x in found}
@@ -122,7 +123,7 @@ def _tell(folder: str, removed: upkeep.Removed) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
-    entries = [x.path for x in listed(places().root, options.name) if x.name]
+    entries = [x.path for x in listed(str(default().root), options.name) if x.name]
     print(f"{options.folder}: {_entries(write_layer(entries, options.folder))}")
     return 0
 
@@ -136,7 +137,7 @@ def write_layer(entries: Sequence[str], folder: Path) -> int:
 
 
 def _import(options: argparse.Namespace) -> int:
-    root, folder = places().root, options.folder
+    root, folder = str(default().root), options.folder
     if not folder.is_dir():
         raise ValueError(f"{folder} is not a folder that `tvmffi-cubin cache export` wrote")
     entries = [x.path for x in contents(os.fspath(folder), "entry")]

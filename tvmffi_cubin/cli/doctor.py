@@ -10,8 +10,8 @@ from functools import partial
 from typing import NamedTuple
 
 from .. import __version__, config
-from ..cache.folder import places
 from ..cache.remote import configured, without_secrets
+from ..cache.store import default
 from ..cache.upkeep import capacity
 from ..cuda import driver, libraries, nvcc, program
 from ..cuda.arch import check_archs, split
@@ -147,12 +147,12 @@ def _nvcc() -> str:
 
 
 def _cache() -> str:
-    named = places()
+    named = default()
     layers = "".join(f", after layer {layer}" for layer in named.layers)
     if named.mode != "on":
         kept = "nothing is built" if named.mode == "require" else "what is built is not kept"
         return f"{named.root}{layers}, TVMFFI_CUBIN_CACHE={named.mode}: {kept}"
-    existing = named.root
+    existing = str(named.root)
     while not os.path.lexists(existing):
         existing = os.path.dirname(existing)
     if not (os.path.isdir(existing) and os.access(existing, os.W_OK | os.X_OK)):

@@ -8,7 +8,7 @@ import os
 import signal
 from pathlib import Path
 
-from ..cache.folder import cache_folder
+from ..cache.files import cache_folder
 from .cache import show_progress, write_layer
 
 _WIDTH = 30

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import NamedTuple
 
-from ..cache.entry import Entry
+from ..cache.entry import Entry, Files
 from ..cache.files import ABSENT
-from ..cache.record import Files
 
 
 class Inputs(NamedTuple):

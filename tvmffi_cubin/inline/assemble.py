@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import importing
-from ..cache import history
-from ..cache.publish import root_of
 from ..cuda.program import Call
 from ..device.compile import compile_device
 from ..host import launcher
@@ -109,10 +107,9 @@ def make(wanted: Build, folder: Path, built: Built) -> Product:
         if request.is_by_nvcc:  # nvcc's images are not the module's
             archs_of_images.update(archs)
         facts = {"name": request.name, "archs": sorted(archs_of_images)}
-        noted = request.name, built
-        history.note(root_of(os.fspath(folder)), *noted)
+        history = request.name, built
         product = tools.product(
-            request.output, joined(inputs), keep=tuple(files), facts=facts, history=noted
+            request.output, joined(inputs), keep=tuple(files), facts=facts, history=history
         )
         if assembling is not None:
             assembling.finish()

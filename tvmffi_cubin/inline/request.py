@@ -195,10 +195,8 @@ class Request(NamedTuple):
         for label in _LABELS:
             key.add(label, getattr(self, label.removeprefix("extra_")))
         for what in ("cpp_sources", "cuda_sources", "kernel_sources"):
-            sources = getattr(self, what)
             # With what __FILE__ says of them.
-            labelled = [[source.text, source.label] for source in sources]
-            key.add(what, labelled, shown=[source.text for source in sources])
+            key.add(what, [[source.text, source.label] for source in getattr(self, what)])
         # With their paths: messages, __FILE__ and debug information have them, and headers are
         # searched from there. Of what is linked in, the content alone matters.
         for kind in ("cuda", "c", "cxx"):
