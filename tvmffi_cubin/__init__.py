@@ -1,6 +1,6 @@
 """tvmffi_cubin: CUDA source, or any cubin, to typed, cached, shippable functions, no toolkit.
 
-Importing it starts nothing: no CUDA, no probing, no folders, nor the package itself.
+Importing it starts nothing: no CUDA, no probing, no folders. What a name needs is imported with it.
 """
 
 from __future__ import annotations

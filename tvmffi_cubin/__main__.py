@@ -80,7 +80,9 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     for name, text in _COMMANDS.items():
         command = commands.add_parser(name, help=text, description=text)
         if words[:1] == [name]:
-            importlib.import_module(f".cli.{name}", __package__).add_arguments(command)
+            module = importlib.import_module(f".cli.{name}", __package__)
+            command.set_defaults(run=getattr(module, "run", None))  # `cache` has several
+            module.add_arguments(command)
     return parser
 
 

@@ -50,7 +50,7 @@ def test_what_was_built_is_found_and_lies_as_documented(cache):
     assert found.facts == {"lowered": {"k<1>": "_Z1k"}}
     cache.obtain(BASE, builder)
     assert builder.runs == 1
-    folder = f"entries/{made.key[:2]}/{made.key}"
+    folder = f"entries/{made.path.name[:2]}/{made.path.name}"
     assert names_in(cache.root) == {
         *(f"records/{BASE}.json", "looked"),
         *(f"{folder}/{name}" for name in ("vec.so", "vec.cc", "manifest.json")),

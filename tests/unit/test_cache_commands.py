@@ -108,15 +108,6 @@ def test_verify_removes_what_has_a_changed_byte_in_any_file(cache, run):
 # prune, clear, and the limit
 
 
-def test_on_a_terminal_entries_are_counted(cache, monkeypatch, capsys):
-    for number in range(2):
-        build(cache, number)
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    assert main(["cache", "verify"]) == 0
-    shown = capsys.readouterr().err
-    assert shown.split("\r\x1b[K") == ["", "1 entry so far", "2 entries so far", ""]
-
-
 def test_prune_removes_down_to_the_limit_of_the_cache(cache, run, monkeypatch):
     paths = [build(cache, n, age=DAY * (9 - n), size=100_000) for n in range(4)]
     assert "0 entries removed" in run("prune")

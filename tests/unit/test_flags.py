@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tvmffi_cubin.host.flags import absolute, find_for
+from tvmffi_cubin.host.inputs import absolute, find_for
 
 
 @pytest.fixture(autouse=True)

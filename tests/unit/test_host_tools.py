@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -77,8 +78,8 @@ def test_the_first_compiler_on_path_is_taken_or_cxx_with_a_launcher(bin_dir, mon
 @pytest.mark.parametrize(
     ("find", "name", "package"),
     [
-        (tools.find_linker, "ld", "apt install binutils"),
-        (tools.find_assembler, "as", "apt install binutils"),
+        (partial(tools.find_binutil, "ld"), "ld", "apt install binutils"),
+        (partial(tools.find_binutil, "as"), "as", "apt install binutils"),
         (tools.find_ninja, "ninja", "pip install ninja"),
     ],
 )
@@ -120,7 +121,7 @@ def asked(command: str = "c++", **variables: str) -> HostTools:
 
 
 def known() -> HostTools:
-    return find_host("", lambda: ([], []))[1]
+    return find_host("", "", lambda: ([], []))[1]
 
 
 def test_tools_are_known_by_what_they_are_wherever_they_lie(place, tmp_path):
@@ -143,7 +144,7 @@ def test_a_change_of_a_tool_is_seen_and_nothing_else_is_asked_again(place, monke
     first = known()
     for _ in ("memory", "disk"):
         with monkeypatch.context() as patch:
-            patch.setattr(tools, "run", None)
+            patch.setattr(tools, "said", None)
             assert known() == first
         files._answers.clear()
     if changed.endswith("c++"):

@@ -52,12 +52,10 @@ def made_tools(folder: Path, **changes: object) -> Toolset:
     fields = {
         "compiler": HostCompiler(folder / "bin" / "g++"),
         "host": HostTools("gcc version 12", "as 2", "ld 2"),
-        "tvm_ffi": TvmFfiPaths(folder / "ffi", folder / "libtvm_ffi.so"),
-        "tvm_ffi_identity": "f" * 64,
-        "package_identity": "9" * 64,
+        "tvm_ffi": TvmFfiPaths(f"{folder}/ffi", f"{folder}/libtvm_ffi.so"),
+        "builds": {"tvm_ffi": "f" * 64, "own_files": "9" * 64, "cuda": "nvrtc 12"},
         "include": folder / "include",
         "cuda": made_cuda(folder),
-        "cuda_identity": "nvrtc 12",
     }
     return Toolset(**{**fields, **changes})
 
@@ -165,9 +163,9 @@ def test_every_field_of_a_launch_is_in_the_key(field, tools):
         {"host": HostTools("gcc version 12", "as 3", "ld 2")},
         {"host": HostTools("gcc version 12", "as 2", "ld 3")},
         {"compiler": HostCompiler(Path("/g++"), ("-m64",))},
-        {"tvm_ffi_identity": "e" * 64},
-        {"package_identity": "8" * 64},
-        {"cuda_identity": "nvrtc 13"},
+        {"builds": {"tvm_ffi": "e" * 64, "own_files": "9" * 64, "cuda": "nvrtc 12"}},
+        {"builds": {"tvm_ffi": "f" * 64, "own_files": "8" * 64, "cuda": "nvrtc 12"}},
+        {"builds": {"tvm_ffi": "f" * 64, "own_files": "9" * 64, "cuda": "nvrtc 13"}},
         {"nvfatbin": "nvfatbin 13"},
     ],
     ids=str,
@@ -229,7 +227,7 @@ import sys
 from pathlib import Path
 from tvmffi_cubin.inline.tools import find_tools, package_change
 def identity():
-    return find_tools(needs_cuda=False).package_identity
+    return find_tools(needs_cuda=False).builds["own_files"]
 if "early" in sys.argv:
     Path(sys.argv[1]).write_text("# changed\\n")
 first = identity()
@@ -276,6 +274,19 @@ def test_the_content_of_each_file_counts(name: str, package: Path):
 def test_a_change_after_the_import_is_told(name: str, package: Path):
     _, told = asked(package / name)
     assert told == "tvmffi_cubin itself changed while it was in use: start the process again"
+
+
+def test_of_an_installed_wheel_its_record_is_looked_at(package: Path):
+    first = asked()
+    record = package / f"tvmffi_cubin-{tvmffi_cubin.__version__}.dist-info" / "RECORD"
+    record.parent.mkdir()
+    record.write_text("one\n")
+    assert asked() == first
+    (package / "tvmffi_cubin" / "kernels" / "types.py").write_text("# another\n")
+    record.write_text("two\n")
+    second, told = asked(record)
+    assert [second] != first
+    assert told.startswith("tvmffi_cubin itself changed")
 
 
 def test_a_change_between_the_import_and_the_first_look_is_in_no_other_key(package: Path):

@@ -24,7 +24,7 @@ def settings(monkeypatch, tmp_path):
     (tmp_path / "key").chmod(0o600)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv(f"{PREFIX}_KEY_FILE", "~/key")
-    remote._known.clear()
+    remote._sharing.cache_clear()
     return monkeypatch
 
 
@@ -89,8 +89,7 @@ def shared(settings, tmp_path) -> Path:
 
 
 def finish_uploads():
-    for each in remote._known.values():
-        assert each.finish(60)
+    assert (made := remote.sharing()) is None or made.finish(60)
 
 
 @pytest.fixture
@@ -98,7 +97,7 @@ def builds(shared, tmp_path):
     """Says whether a machine, as a new process, builds a key; uploads are done then."""
 
     def call(machine, content=b"so", base_key=BASE, **product):
-        remote._known.clear()
+        remote._sharing.cache_clear()
         builder = Builder(content, **product)
         entry = Cache(tmp_path / machine).obtain(base_key, builder, is_shared=True)
         finish_uploads()
@@ -124,7 +123,7 @@ def test_what_one_machine_builds_another_takes_whole(builds, shared, tmp_path):
     assert {p.name: p.read_bytes() for p in taken.path.iterdir()} == {
         p.name: p.read_bytes() for p in made.path.iterdir()
     }
-    assert objects(shared) == {f"v2/records/{BASE}", f"v2/entries/{made.key[:2]}/{made.key}"}
+    assert objects(shared) == {f"v2/records/{BASE}", f"v2/entries/{made.path.name}"}
 
 
 def test_what_is_taken_holds_for_the_files_here(builds, tmp_path):

@@ -67,11 +67,6 @@ class Entry(NamedTuple):
         return self.so.parent
 
     @property
-    def key(self) -> str:
-        """The key that it is published under."""
-        return self.path.name
-
-    @property
     def manifest(self) -> dict[str, Any]:
         """What the builder wrote down; read each time."""
         return read_manifest(os.fspath(self.path))

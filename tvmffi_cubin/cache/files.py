@@ -22,6 +22,8 @@ UNSETTLED = "?"
 # A file changed again within one tick of its file system's clock keeps its times. The stamp of a
 # file this young, in nanoseconds, is not trusted: its content is hashed at the next look-up.
 _SETTLED_NS = 2_000_000_000
+# How much earlier than it was made a change may be dated, at most.
+_TICK_NS = 20_000_000
 _CHUNK = 1 << 20
 # The ELF note that holds a build ID (sizes of name and content, type, name), and where it is found:
 # among the first or the last bytes.
@@ -204,34 +206,45 @@ def put_row(path: str, row: Sequence[Any], *, most: int) -> None:
 # What files are (a compiler's version, a library's digest): asked once, remembered by their stamps
 
 # By question: the files, their stamps, and the answer.
-_answers: dict[str, tuple[list[str], list[str], str]] = {}
+_answers: dict[str, tuple[list[str], list[str], Any]] = {}
 
 
-def remember(question: str, ask: Callable[[], tuple[str, Sequence[str | os.PathLike[str]]]]) -> str:
+def remember(
+    question: str,
+    ask: Callable[[], tuple[Any, Sequence[str | os.PathLike[str]]]],
+    *,
+    state: str = "",
+) -> Any:
     """Return the answer to a question, from memory or disk while the files behind it are unchanged.
 
-    `ask` returns it, and the absolute paths of those files and folders. Unchanged means that the
-    same paths lead to the same inodes, sizes, modification and change times, or still to nothing.
+    `ask` returns it, as JSON values, and the absolute paths of those files and folders. Unchanged
+    means that they lead to the same inodes, sizes, modification and change times, or to nothing;
+    and that what else it depends on has the same `state`.
     """
-    if (known := _answers.get(question)) and known[1] == list(map(stamp, known[0])):
-        return known[2]
+
+    def is_valid(files: list[str], known: list[str]) -> bool:
+        return known[0] == state and known[1:] == list(map(stamp, files))
+
+    if (kept := _answers.get(question)) and is_valid(*kept[:2]):
+        return kept[2]
     # That nobody else may write there is seen to by the look-up that follows.
     memo = f"{cache_folder()}/identity/{_digest(question)}.json"
     mode = config.get("TVMFFI_CUBIN_CACHE")
-    for (files, stamps), answer in read_rows(memo) if mode != "off" else ():
-        if stamps == list(map(stamp, files)):
-            _answers[question] = files, stamps, answer
-            return str(answer)
+    for (files, known), answer in read_rows(memo) if mode != "off" else ():
+        if is_valid(files, known):
+            _answers[question] = files, known, answer
+            return answer
     began = time.time_ns()
     answer, found = ask()
     files = [os.fspath(path) for path in found]
     stamps = list(map(stamp, files))
-    # What changed since, or may change and keep its stamp, is asked about again.
-    if max(map(changed_ns, stamps), default=0) < began - _SETTLED_NS:
-        _answers[question] = files, stamps, answer
-        if mode == "on":
-            with contextlib.suppress(OSError):
-                put_row(memo, ([files, stamps], answer), most=4)
+    age = began - max(map(changed_ns, stamps), default=0)
+    # What changed since is asked about again; what may change and keep its stamp, by others.
+    if age > _TICK_NS:
+        _answers[question] = files, [state, *stamps], answer
+    if age > _SETTLED_NS and mode == "on":
+        with contextlib.suppress(OSError):
+            put_row(memo, ([files, [state, *stamps]], answer), most=4)
     return answer
 
 

@@ -3,7 +3,7 @@
 Below the remote's URL::
 
     v2/records/<base key>       what builds of this key read → entry keys
-    v2/entries/<2 hex>/<key>    an entry, as a tar file
+    v2/entries/<key>            an entry, as a tar file
 
 All is compressed and begins with a tag (HMAC-SHA256) over the rest and its name, so that none
 serves as another; nothing is unpacked before that is right. The last writer of a record wins: what
@@ -132,7 +132,7 @@ class Sharing:
             made = next((x for x in rows if isinstance(x.check(files), Reads)), None)
             if made is None:
                 return None
-            data = _in_time(end, lambda: self._get(_entry_name(made.entry)))
+            data = _in_time(end, lambda: self._get(f"entries/{made.entry}"))
             if data is None:
                 return None
             folder = cache.make_directory()
@@ -165,7 +165,7 @@ class Sharing:
     def _upload(self, base_key: str, entry: Entry) -> None:
         root = os.fspath(entry.path.parents[2])
         # Where a file changed while it was built, nothing leads to the entry.
-        known = [x for x in read_record(root, base_key) if x.entry == entry.key]
+        known = [x for x in read_record(root, base_key) if x.entry == entry.path.name]
         try:
             for made in known:
                 check_entry(os.fspath(entry.path))
@@ -176,7 +176,7 @@ class Sharing:
                     there = self._reads(base_key)
                 except ValueError:
                     there = []  # it is written anew
-                self._put(_entry_name(made.entry), packed.getvalue())
+                self._put(f"entries/{made.entry}", packed.getvalue())
                 rows = [made, *(x for x in there if x.entry != made.entry)][:MOST]
                 # After the entry: who reads the record finds that.
                 record = json.dumps([(x.read, x.loaded) for x in rows]).encode()
@@ -237,10 +237,6 @@ class Sharing:
         logging.getLogger("tvmffi_cubin").log(level, "remote cache %s %s: %.300s", url, what, text)
 
 
-def _entry_name(key: str) -> str:
-    return f"entries/{key[:2]}/{key}"
-
-
 def _thread(work: Callable[[], None]) -> threading.Thread:
     made = threading.Thread(target=work, name="tvmffi_cubin", daemon=True)
     made.start()
@@ -261,28 +257,18 @@ def _in_time(end: float, work: Callable[[], _T]) -> _T:
     return future.result(max(0.0, end - time.monotonic()))
 
 
-_known: dict[tuple[Remote, int], Sharing] = {}
-
-
 def sharing() -> Sharing | None:
     """Return the remote that the environment names, None where it names none."""
     remote = configured()
-    if remote is None:
-        return None
     # A forked child has neither the threads of its parent nor its connections.
-    name = remote, os.getpid()
-    if name not in _known:
-        _known[name] = Sharing(remote)
-    return _known[name]
+    return None if remote is None else _sharing(remote, os.getpid())
 
 
-def _finish() -> None:
-    for (remote, owner), each in _known.items():
-        if os.getpid() == owner:
-            each.finish(remote.budget)
-
-
-# Not by `atexit`: by then the threads in which fsspec looks up names are shut down. It was imported
-# before, so that it is called after this.
-assert threads
-threading._register_atexit(_finish)  # type: ignore[attr-defined]
+@functools.cache
+def _sharing(remote: Remote, _owner: int) -> Sharing:
+    made = Sharing(remote)
+    # Not by `atexit`: by then the threads in which fsspec looks up names are shut down. It was
+    # imported before, so that it is called after this.
+    assert threads
+    threading._register_atexit(made.finish, remote.budget)  # type: ignore[attr-defined]
+    return made

@@ -40,6 +40,7 @@ _PATIENCE = 120.0
 _RARELY = 3600.0
 
 _logger = logging.getLogger("tvmffi_cubin")
+_warn_once = functools.lru_cache(maxsize=256)(_logger.warning)
 
 counts: Counter[str] = Counter()
 """How many look-ups of modules hit and missed, and what they came to, in this process."""
@@ -174,7 +175,7 @@ class Cache:
                 continue
             except (Damaged, OSError) as error:
                 problem = f"its entry is damaged: {error}"
-                _tell_damage(path, str(error))
+                _warn_once("%s is damaged (%s): it is passed over", path, str(error))
                 continue
             self._note_use(base_key, path, known, current._replace(verified=verified))
             return self._entry_of(f"{path}/{current.loaded[0]}")
@@ -244,7 +245,7 @@ class Cache:
         return entry
 
     def _build(self, base_key: str, make: Callable[[Path], Product]) -> Entry:
-        from .publish import build, make_directory, says_no, stand_in
+        from .publish import build, says_no, stand_in
 
         directory = self.make_directory()
         try:
@@ -254,9 +255,9 @@ class Cache:
             if not reason or not directory.startswith(f"{self._root}/"):
                 raise
             remove(directory)
+            stand_in(self._root, self.mode, reason)
         # Without the error as the context of what is raised now.
-        directory = make_directory(stand_in(self._root, self.mode, reason))
-        return self._entry_of(build(directory, base_key, make, self.roots))
+        return self._entry_of(build(self.make_directory(), base_key, make, self.roots))
 
     def make_directory(self) -> str:
         """Make a folder to build in, on the file system of the folder that takes what is built."""
@@ -266,7 +267,7 @@ class Cache:
             try:
                 return make_directory(self._root)
             except OSError as error:
-                return make_directory(stand_in(self._root, self.mode, error))
+                stand_in(self._root, self.mode, error)
         return make_directory(stand_in(self._root, self.mode))
 
     def _entry_of(self, so: str) -> Entry:
@@ -285,9 +286,3 @@ class Cache:
             from .upkeep import keep_below_limit
 
             keep_below_limit(self._root)
-
-
-@functools.lru_cache(maxsize=256)
-def _tell_damage(path: str, reason: str) -> None:
-    """Log it once a process."""
-    _logger.warning("%s is damaged (%s): it is passed over", path, reason)

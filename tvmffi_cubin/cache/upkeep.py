@@ -56,10 +56,6 @@ class Item(NamedTuple):
         return os.path.basename(self.path)
 
 
-Removed = tuple[int, int]
-"""How many entries were removed, and how many bytes in all."""
-
-
 def contents(root: str, *kinds: str) -> list[Item]:
     """Return what a cache folder holds of some kinds, by default of all, least recent use first."""
     found = []
@@ -124,7 +120,7 @@ def keep_below_limit(root: str) -> None:
 # What people ask for
 
 
-def prune(root: str, limit: int | None, *, least_age: float = 0.0) -> Removed:
+def prune(root: str, limit: int | None, *, least_age: float = 0.0) -> tuple[int, int]:
     """Remove what was used least recently, and `least_age` seconds ago, down to `limit` bytes.
 
     What builds left, and records that lead nowhere, go, too. Raises OSError.
@@ -153,13 +149,14 @@ def _leads_nowhere(root: str, record: Item) -> bool:
     return not any(os.path.isdir(entry_path(root, x.entry)) for x in known)
 
 
-def clear(root: str) -> Removed:
+def clear(root: str) -> tuple[int, int]:
     """Remove all that the cache has made in a folder, but for builds that run; raises OSError."""
     recent = time.time() - _RECENT
     return _remove(root, (x for x in contents(root) if x.kind != "build" or x.used < recent))
 
 
-def _remove(root: str, items: Iterable[Item]) -> Removed:
+def _remove(root: str, items: Iterable[Item]) -> tuple[int, int]:
+    """Remove items; return how many entries that were, and how many bytes in all."""
     entries = size = 0
     for item in items:
         # So that nobody sees it half gone; whoever has mapped it keeps what is mapped.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -106,19 +105,17 @@ def _verify(_: argparse.Namespace) -> int:
 
 
 def _prune(options: argparse.Namespace) -> int:
-    folder, limit = cache_folder(), capacity()
-    if options.max_size is not None:
-        limit = read_size(options.max_size, what="--max-size")
-    return _tell(folder, upkeep.prune(folder, limit))
+    given = options.max_size
+    limit = capacity() if given is None else read_size(given, what="--max-size")
+    return _tell(*upkeep.prune(cache_folder(), limit))
 
 
 def _clear(_: argparse.Namespace) -> int:
-    folder = cache_folder()
-    return _tell(folder, upkeep.clear(folder))
+    return _tell(*upkeep.clear(cache_folder()))
 
 
-def _tell(folder: str, removed: upkeep.Removed) -> int:
-    print(f"{folder}: {_entries(removed[0])} removed, {size_text(removed[1])} freed")
+def _tell(entries: int, size: int) -> int:
+    print(f"{cache_folder()}: {_entries(entries)} removed, {size_text(size)} freed")
     return 0
 
 
@@ -152,17 +149,8 @@ def _watch(entries: Iterable[tuple[str, str]], what: str) -> list[bool]:
     for name, problem in entries:
         done.append(not problem)
         if problem:
-            show_progress("")
             print(f"{name} {what}: {problem}", flush=True)
-        show_progress(f"{_entries(len(done))} so far")
-    show_progress("")
     return done
-
-
-def show_progress(text: str) -> None:
-    """Put a text into the last line of a terminal, in place of the one before."""
-    if sys.stderr is not None and sys.stderr.isatty():
-        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
 
 def _entries(count: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,10 @@ from typing import TYPE_CHECKING
 from ..kernels.cubin import KINDS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..inline.request import Request
+    from ..kernels.cubin import Cubin
     from ..sources import Source
 
 _KINDS = (*KINDS, "fatbin")
@@ -56,26 +61,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     help_ = "write the headers that the sources may include to DEPFILE, as a make rule"
     parser.add_argument("--depfile", type=Path, metavar="DEPFILE", help=help_)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
     from ..artifacts.inspection import inspect
     from ..cache.files import write_output
-    from ..cuda.arch import split
-    from ..inline.compile_files import compile_files, headers, make_rule
+    from ..inline.request import SourceFiles, make_request
 
     files = [file for file in options.files if file != _PIPE]
-    sources = [_source(file) for file in options.files]
-    paths = {"options": options.options, "include_paths": options.include_paths}
-    said = "" if options.output is None else options.output.suffix[1:]
-    cubin = compile_files(
-        sources,
-        arch=None if options.arch is None else split(",".join(options.arch)),
+    request = make_request(
+        "compiled",
+        files=SourceFiles(cuda=tuple(map(_source, options.files))),
         name_expressions=options.name_expressions,
-        target_type=options.target_type or (said if said in _KINDS else "cubin"),
-        **paths,
+        extra_cuda_cflags=options.options,
+        extra_include_paths=options.include_paths,
+    )
+    said = "" if options.output is None else options.output.suffix[1:]
+    cubin = _compiled(
+        request, options, options.target_type or (said if said in _KINDS else "cubin")
     )
     suffix = "cubin" if cubin.kind == "relocatable" else cubin.kind
     first = options.files[0]
@@ -89,10 +93,57 @@ def run(options: argparse.Namespace) -> int:
         write_output(output, cubin.image)
         print(inspect(replace(cubin, name=str(output))))
     if options.depfile is not None:
-        read = (*map(str, files), *headers(sources, **paths))
-        rule = make_rule(str(output), read).encode("utf-8", "surrogateescape")
-        write_output(options.depfile, rule)
+        rule = _rule(str(output), [*map(str, files), *_headers(request)])
+        write_output(options.depfile, rule.encode("utf-8", "surrogateescape"))
     return 0
+
+
+def _compiled(request: Request, options: argparse.Namespace, kind: str) -> Cubin:
+    from ..cuda import nvrtc
+    from ..cuda.arch import split
+    from ..device.compile import compile_device
+
+    arch = None if options.arch is None else split(",".join(options.arch))
+    sources = request.files.cuda
+    if kind in ("cubin", "fatbin"):
+        archs = nvrtc.resolve_archs(arch, options.options)
+        cubin = compile_device(request, sources, archs).cubin
+        if kind == "fatbin" and cubin.kind != "fatbin":
+            from ..cuda.nvfatbin import join
+
+            return join([cubin])
+        return cubin
+    if len(sources) > 1:
+        raise ValueError(f"{kind} is made of one file; several are linked to a cubin")
+    return nvrtc.compile(
+        sources[0].text,
+        name=sources[0].name,
+        arch=arch,
+        options=options.options,
+        name_expressions=options.name_expressions,
+        include_paths=options.include_paths,
+        source_include=True,
+        target_type=kind,
+    )
+
+
+def _headers(request: Request) -> list[str]:
+    """Return the user's headers that sources may include: too many, if any."""
+    from ..inline.headers import HeaderSearch
+    from ..inline.tools import find_tools
+
+    search = HeaderSearch(request, find_tools(needs_cuda=True))
+    found = dict.fromkeys(map(os.path.normpath, search.device(request.files.cuda).read))
+    own = tuple(f"{folder}/" for folder in search.device_folders)
+    return [path for path in found if not path.startswith(own)]
+
+
+def _rule(target: str, prerequisites: Sequence[str]) -> str:
+    """Return a rule as compilers write it into a depfile, for make and ninja."""
+    first, *rest = (
+        re.sub(r"([ #])", r"\\\1", x).replace("$", "$$") for x in (target, *prerequisites)
+    )
+    return " \\\n  ".join((f"{first}:", *rest)) + "\n"
 
 
 def _source(file: Path) -> Source:

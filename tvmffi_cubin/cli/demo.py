@@ -8,7 +8,6 @@ import ctypes
 import os
 import tempfile
 import time
-from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,7 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what follows the command's name."""
     help_ = f"several separated by commas; default: the GPU's, else {_WITHOUT_GPU}"
     parser.add_argument("--arch", help=help_)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -74,21 +72,17 @@ def _launch(driver: Driver, module: Module) -> int:
     x = array.array("f", [i % 1000 for i in range(_COUNT)])
     y = array.array("f", [1.0] * _COUNT)
     size = ctypes.c_size_t(_COUNT * x.itemsize)
-    with ExitStack() as stack:
-        context = ctypes.c_void_p()
-        driver.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
-        stack.callback(driver.library.cuDevicePrimaryCtxRelease_v2, 0)
-        driver.call("cuCtxPushCurrent_v2", context)
-        stack.callback(driver.library.cuCtxPopCurrent_v2, ctypes.byref(context))
-        addresses = []
-        for values in (x, y):
-            address = ctypes.c_void_p()
-            driver.call("cuMemAlloc_v2", ctypes.byref(address), size)
-            stack.callback(driver.library.cuMemFree_v2, address)
-            driver.call("cuMemcpy", address, ctypes.c_void_p(values.buffer_info()[0]), size)
-            addresses.append(address)
-        module.saxpy(2.0, *addresses, _COUNT)
-        driver.call("cuMemcpy", ctypes.c_void_p(y.buffer_info()[0]), addresses[1], size)
+    context = ctypes.c_void_p()
+    driver.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
+    driver.call("cuCtxPushCurrent_v2", context)
+    addresses = []
+    for values in (x, y):
+        address = ctypes.c_void_p()
+        driver.call("cuMemAlloc_v2", ctypes.byref(address), size)
+        driver.call("cuMemcpy", address, ctypes.c_void_p(values.buffer_info()[0]), size)
+        addresses.append(address)
+    module.saxpy(2.0, *addresses, _COUNT)
+    driver.call("cuMemcpy", ctypes.c_void_p(y.buffer_info()[0]), addresses[1], size)
     if list(y) != [2.0 * value + 1.0 for value in x]:
         print("The kernel ran, and its numbers are wrong.")
         return 1

@@ -12,7 +12,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help="a module (.so), or an object (.o)")
     help_ = "write to this file instead, with the images beside it"
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=help_)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

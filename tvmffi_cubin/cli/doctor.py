@@ -31,9 +31,8 @@ class Finding(NamedTuple):
     mark: str = "ok"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(_: argparse.ArgumentParser) -> None:
     """Nothing follows the command's name."""
-    parser.set_defaults(run=run)
 
 
 def run(_: argparse.Namespace) -> int:
@@ -57,8 +56,8 @@ def _findings() -> Iterator[Finding]:
     yield _checked("tvm-ffi", _tvm_ffi)
     yield _checked("ninja", tools.find_ninja)
     yield _checked("C++ compiler", _compiler)
-    yield _checked("assembler", tools.find_assembler)
-    yield _checked("linker", tools.find_linker)
+    yield _checked("assembler", partial(tools.find_binutil, "as"))
+    yield _checked("linker", partial(tools.find_binutil, "ld"))
     yield from _cuda()
     yield _checked("nvcc", _nvcc, "note" if config.get("TVMFFI_CUBIN_NVCC") is None else "problem")
     yield _checked("cache", _cache)

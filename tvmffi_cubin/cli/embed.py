@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     help_ = "for an empty object: x86_64 or aarch64; default: this processor"
     add("--machine", metavar="NAME", help=help_)
     add("--verbose", "-v", action="store_true", help=argparse.SUPPRESS)
-    parser.set_defaults(run=run, parser=parser)
+    parser.set_defaults(parser=parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -6,10 +6,11 @@ import argparse
 import multiprocessing
 import os
 import signal
+import sys
 from pathlib import Path
 
 from ..cache.files import cache_folder
-from .cache import show_progress, write_layer
+from .cache import write_layer
 
 _WIDTH = 30
 
@@ -29,7 +30,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="LAYER", help=help_)
     help_ = "how many modules are built at once; default: one for each processor"
     parser.add_argument("--jobs", type=int, metavar="N", help=help_)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -52,14 +52,14 @@ def run(options: argparse.Namespace) -> int:
         for count, future in enumerate(as_completed(building), 1):
             if error := future.exception():
                 failed += 1
-                show_progress("")
+                _show("")
                 what, why = building[future], str(error).partition("\n")[0]
                 print(f"{what.name} ({', '.join(what.archs)}): {why}", flush=True)
             else:
                 entries[future.result()] = None
             done = "#" * (_WIDTH * count // len(lines))
-            show_progress(f"[{done:<{_WIDTH}}] {count} of {len(lines)}")
-        show_progress("")
+            _show(f"[{done:<{_WIDTH}}] {count} of {len(lines)}")
+        _show("")
         if options.output:
             failed += len(entries) - write_layer([*entries], options.output)
     except KeyboardInterrupt:
@@ -70,3 +70,9 @@ def run(options: argparse.Namespace) -> int:
         pool.shutdown(cancel_futures=True)
     print(f"{options.output or cache_folder()}: {len(entries)} modules, {failed} failed")
     return 1 if failed else 0
+
+
+def _show(progress: str) -> None:
+    """Put a text into the last line of a terminal, in place of the one before."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{progress}", end="", file=sys.stderr, flush=True)

@@ -163,7 +163,7 @@ class _Parts(Mapping[str, str]):
         return (part for part in _places(self._major) if part in self)
 
     def __len__(self) -> int:
-        return len([*self])
+        return sum(1 for _ in self)
 
     def _roots(self, folder: str) -> Iterator[str]:
         yield from (f"{site}/nvidia/{folder}" for site in self._sites)

@@ -56,12 +56,12 @@ def find_nvcc() -> Nvcc:
     """Return the nvcc to use, and what it said of itself while its files were as they are."""
     path = locate()
     build, version, root, includes, libraries = remember(
-        f"nvcc {path}", lambda: ("\0".join(_ask(path)), [path])
-    ).split("\0")
-    return Nvcc(str(path), build, version, root, tuple(includes.split("\n")), libraries)
+        f"nvcc {path}", lambda: (_ask(path), [path])
+    )
+    return Nvcc(str(path), build, version, root, tuple(includes), libraries)
 
 
-def _ask(path: Path) -> tuple[str, ...]:
+def _ask(path: Path) -> tuple[str, str, str, list[str], str]:
     about = _run(str(path), "--version")
     version = "".join(re.findall(r"release (\d+\.\d+)", about))
     build = [x for x in about.splitlines() if x.startswith(("Cuda compilation", "Build "))]
@@ -75,7 +75,7 @@ def _ask(path: Path) -> tuple[str, ...]:
     libraries = [*(folder for name, folder in found if name == "-L"), f"{top}/lib64", f"{top}/lib"]
     folder = next((x for x in libraries if os.path.isfile(f"{x}/{_RUNTIME}")), "")
     root = "" if top in ("/", "/usr", "/usr/local") else top
-    return "\n".join(build), version, root, "\n".join(includes), folder
+    return "\n".join(build), version, root, includes, folder
 
 
 def _run(*command: str) -> str:
@@ -160,7 +160,7 @@ def unit(
 ) -> Step:
     """Return how a source is compiled; `name` is its object's."""
     assert tools.nvcc is not None
-    headers = ("-I", str(tools.include), "-isystem", str(tools.tvm_ffi.include))
+    headers = ("-I", str(tools.include), "-isystem", tools.tvm_ffi.include)
     words = ("-x", "cu", *_words(tools, flags, archs), *headers)
     return compilation(source, (tools.nvcc.path, *words), include_paths, name=name)
 

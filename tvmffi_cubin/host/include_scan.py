@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from ..cache.files import stamp
 from .inputs import Inputs
 
 
@@ -128,7 +129,7 @@ _CALLED = re.compile(rb"^[ \t\f\v]*#" + _GAP + rb"include[^\n(]*\(", re.MULTILIN
 _HAS_INCLUDE = re.compile(rb"__has_include(_next)?" + _GAP + rb"\(" + _GAP + _NAMED)
 
 # By path: the stamp that the directives were read at, and the directives.
-_known: dict[str, tuple[tuple[int, int, int, int], _Directives]] = {}
+_known: dict[str, tuple[str, _Directives]] = {}
 
 
 def _bytes(text: str) -> bytes:
@@ -161,15 +162,13 @@ def _parse(text: bytes) -> _Directives:
 
 
 def _parse_file(path: str) -> _Directives | None:
-    try:
-        info = os.stat(path)
-        stamp = (info.st_size, info.st_mtime_ns, info.st_ino, info.st_ctime_ns)
-        known = _known.get(path)
-        if known is None or known[0] != stamp:
+    now, known = stamp(path), _known.get(path)
+    if known is None or known[0] != now:
+        try:
             with open(path, "rb") as file:
-                known = _known[path] = stamp, _parse(file.read())
-    except OSError:
-        return None
+                known = _known[path] = now, _parse(file.read())
+        except OSError:
+            return None
     return known[1]
 
 

@@ -20,7 +20,7 @@ from ..cache.store import Cache
 from ..config import build_environment
 from ..errors import BuildError
 from ..host import process
-from ..host.tools import find_assembler
+from ..host.tools import find_binutil
 
 if TYPE_CHECKING:
     from ..inline.tools import Toolset
@@ -31,9 +31,6 @@ SHIPPED = (_PACKAGE / "launcher", _PACKAGE / "__pycache__" / "launcher")
 
 Wheels bring the first; the second is where a copy of one that was compiled is put.
 """
-
-# What was found there: a process whose package changes under it makes no entries for others.
-_shipped: dict[tuple[Path, ...], str] = {}
 
 OBJECT = "launcher.o"
 _SOURCE = "tvmffi_cubin/launcher/launcher.cc"
@@ -61,13 +58,11 @@ def obtain(cache: Cache, tools: Toolset) -> str:
 
 def shipped(include: Path) -> str | None:
     """Return the path of the package's object; None where it is damaged, or of other headers."""
-    if (known := _shipped.get(SHIPPED)) is not None and os.path.exists(known):
-        return known
     for folder in SHIPPED:
         path = folder / f"{os.uname().machine}.o"
         with contextlib.suppress(OSError):
             if path.with_suffix(".txt").read_text() == headers_digest(include, path):
-                return _shipped.setdefault(SHIPPED, os.fspath(path))
+                return os.fspath(path)
     return None
 
 
@@ -82,7 +77,8 @@ def headers_digest(include: Path, *made: Path) -> str:
             found.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
         return found.hexdigest(), paths
 
-    return remember("\n".join(map(str, ("launcher's headers", *paths))), digest)
+    found: str = remember("\n".join(map(str, ("launcher's headers", *paths))), digest)
+    return found
 
 
 def command(
@@ -108,7 +104,7 @@ def merge_command(compiler: tuple[str, ...], include: Path) -> list[str]:
 
 def _make(folder: Path, tools: Toolset) -> Product:
     # A compiler that has no assembler fails too, but does not say which package to install.
-    find_assembler()
+    find_binutil("as")
     includes = (tools.include, tools.tvm_ffi.include)
     words = command(tools.compiler.command, includes, tools.cuda_include_dirs[0])
     status, output = process.run(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .. import config
 from ..cache.files import build_id, file_digest, remember
@@ -69,8 +68,8 @@ class HostCompiler(NamedTuple):
 class TvmFfiPaths(NamedTuple):
     """Where tvm-ffi's C++ parts lie."""
 
-    include: Path
-    library: Path
+    include: str
+    library: str
 
 
 def find_host_compiler() -> HostCompiler:
@@ -101,17 +100,8 @@ def find_host_compiler() -> HostCompiler:
     return HostCompiler(found, tuple(arguments))
 
 
-def find_linker() -> Path:
-    """Return ``ld``; raises ToolchainError where PATH has none."""
-    return _binutils("ld")
-
-
-def find_assembler() -> Path:
-    """Return ``as``; raises ToolchainError where PATH has none."""
-    return _binutils("as")
-
-
-def _binutils(name: str) -> Path:
+def find_binutil(name: str) -> Path:
+    """Return ``as`` or ``ld``; raises ToolchainError where PATH has none."""
     found = on_path(name)
     if found is None:
         install = "apt install binutils (or: conda install -c conda-forge binutils)"
@@ -130,15 +120,16 @@ def find_ninja() -> Path:
 
 def tvm_ffi_paths() -> TvmFfiPaths:
     """Return tvm-ffi's include folder and library, without importing it."""
-    package = package_dir("tvm_ffi")
-    assert package is not None
-    paths = TvmFfiPaths(Path(f"{package}/include"), Path(f"{package}/lib/libtvm_ffi.so"))
-    if os.path.isdir(f"{paths.include}/tvm"):
-        return paths
+    spec = importlib.util.find_spec("tvm_ffi")
+    assert spec is not None
+    assert spec.submodule_search_locations is not None
+    package = spec.submodule_search_locations[0]
+    if os.path.isdir(f"{package}/include/tvm"):
+        return TvmFfiPaths(f"{package}/include", f"{package}/lib/libtvm_ffi.so")
     # An editable checkout of tvm-ffi keeps both elsewhere, and knows where.
     from tvm_ffi import libinfo
 
-    return TvmFfiPaths(Path(libinfo.find_include_path()), Path(libinfo.find_libtvm_ffi()))
+    return TvmFfiPaths(libinfo.find_include_path(), libinfo.find_libtvm_ffi())
 
 
 def include_dir() -> Path:
@@ -146,14 +137,6 @@ def include_dir() -> Path:
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     inner = f"{package}/include"
     return Path(inner if os.path.isdir(inner) else f"{os.path.dirname(package)}/include")
-
-
-def package_dir(name: str) -> Path | None:
-    """Return the folder of a package, without importing it; None where it is not installed."""
-    module = sys.modules.get(name)
-    spec = module.__spec__ if module is not None else importlib.util.find_spec(name)
-    locations = spec.submodule_search_locations if spec is not None else None
-    return Path(next(iter(locations))) if locations else None
 
 
 def on_path(name: str) -> Path | None:
@@ -189,19 +172,19 @@ class HostTools(NamedTuple):
 
 
 def find_host(
-    about: str, describe: Callable[[], tuple[Iterable[str], Iterable[str]]]
+    about: str, state: str, describe: Callable[[], tuple[Iterable[str], Iterable[str]]]
 ) -> tuple[HostCompiler, HostTools, list[str]]:
     """Return the compiler, what the tools are, and what else is described: asked once.
 
     While they and the folders of PATH are unchanged, that comes from memory or disk. So do the
     texts that `describe` gives while the compiler answers, and the files that they are about;
-    `about` is what else they depend on. Raises as `find_host_compiler`.
+    `about` says which, and `state` what else they depend on. Raises as `find_host_compiler`.
     """
     command, folders = config.get("CXX") or "", search_path()
     # Relative paths in it are others in another folder.
     command = os.path.abspath(command) if os.sep in command else command
 
-    def ask() -> tuple[str, list[str | Path]]:
+    def ask() -> tuple[list[Any], list[str | Path]]:
         from .process import Later
 
         compiler = find_host_compiler()
@@ -211,14 +194,14 @@ def find_host(
         known = ["" if program is None else identity_of(program) for program in named]
         answer = [str(compiler.path), *compiler[1:], identity.result(), *known, [*texts]]
         # Where another may appear that comes first, and what is there.
-        return json.dumps(answer), [*folders, *compiler.files, *filter(None, named), *files]
+        return answer, [*folders, *compiler.files, *filter(None, named), *files]
 
     question = "\n".join(("host tools", about, command, *folders))
-    path, arguments, missing, *tools, texts = json.loads(remember(question, ask))
+    path, arguments, missing, *tools, texts = remember(question, ask, state=state)
     return HostCompiler(Path(path), tuple(arguments), missing), HostTools(*tools), texts
 
 
-def identity_of(path: Path) -> str:
+def identity_of(path: str | Path) -> str:
     """Return the build of a program or a library: its ID, else the digest of its content."""
     return build_id(path) or file_digest(path)
 
@@ -233,9 +216,11 @@ def compiler_identity(compiler: HostCompiler) -> str:
 
 
 def said(command: Sequence[str], remedy: str) -> str:
-    """Return what a command prints; raises ToolchainError where it fails."""
+    """Return what a command prints, in English; raises ToolchainError where it fails."""
+    from . import process
+
     try:
-        status, text = run(command)
+        status, text = process.run(command, environment={**os.environ, "LC_ALL": "C"})
     except OSError as error:
         status, text = 127, str(error)
     if status != 0:
@@ -252,13 +237,6 @@ def compiler_version(compiler: HostCompiler) -> str:
     lines = said([*compiler.programs, "-v"], "set CXX to a compiler").splitlines()
     kept = [line for line in lines if line.startswith("Target:") or " version " in line]
     return "\n".join(kept or lines)
-
-
-def run(command: Sequence[str]) -> tuple[int, str]:
-    """Return exit status and output of a tool, in English; raises OSError."""
-    from . import process
-
-    return process.run(command, environment={**os.environ, "LC_ALL": "C"})
 
 
 def _is_script(path: Path) -> bool:

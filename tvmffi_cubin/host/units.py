@@ -94,7 +94,7 @@ def header_folders(tools: Toolset) -> list[str]:
         # What CUDA's headers lack without nvcc.
         own.insert(0, f"-I{tools.include / 'tvmffi_cubin' / 'compat'}")
     # The headers of others are not the user's to mend: no warnings about them.
-    others = (str(tools.tvm_ffi.include), *tools.cuda_include_dirs)
+    others = (tools.tvm_ffi.include, *tools.cuda_include_dirs)
     return [*own, *(word for folder in others for word in ("-isystem", folder))]
 
 

@@ -268,7 +268,7 @@ def _loaded(
         os.fspath(so), torch_library=torch_library, keep_module_alive=keep_module_alive
     )
     if request.image_files:
-        from .image_files import set_files
+        from .images import set_files
 
         set_files(module, request.image_files, os.path.dirname(target) or None)
     return module

@@ -12,8 +12,7 @@ from ..config import header_folder_flags
 from ..cuda import nvrtc
 from ..cuda.options import preprocessor_flags, read
 from ..host import include_scan
-from ..host.flags import find_for, incbin_files
-from ..host.inputs import Inputs, joined, parse_depfile
+from ..host.inputs import Inputs, find_for, incbin_files, joined, parse_depfile
 from ..host.steps import PRECOMPILED
 from ..sources import Source
 from .request import Request
@@ -66,7 +65,7 @@ class HeaderSearch(NamedTuple):
 
     def looked_for(self, read: Sequence[str], sources: Iterable[Source]) -> Inputs:
         """Return what host sources have `read`, with what compilers do not list."""
-        flags = (*self.tools.options, *self.cuda_flags, *header_folder_flags())
+        flags = (*self.tools.compiler.options, *self.cuda_flags, *header_folder_flags())
         folders = (*preprocessor_flags(flags).folders, *self.request.include_paths)
         others = dict.fromkeys(filter(os.path.isabs, folders))
         texts = [(x.text, x.folder) for x in sources]
@@ -85,5 +84,5 @@ class HeaderSearch(NamedTuple):
             told += parse_depfile(path.read_text(errors="surrogateescape"))
         told = [x for x in outside(told, os.fspath(folder)) if os.path.basename(x) != PRECOMPILED]
         read = self.looked_for(told, sources)
-        named = find_for((*self.tools.options, *flags))
+        named = find_for((*self.tools.compiler.options, *flags))
         return joined((listed, read, named, incbin_files(source.text for source in sources)))

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import math
 import os
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..errors import LaunchError
 from ..kernels.cubin import Cubin
 from ..kernels.image import take_image
 from ..launches.form import Export, identifier
@@ -19,6 +23,7 @@ from .options import several
 
 if TYPE_CHECKING:
     from ..launches.launch import Launch
+    from ..module import Module
 
 _RUNTIME = "cudadevrt"
 
@@ -190,3 +195,57 @@ def checked_image(what: str, value: Any) -> Cubin:
     cubin = take_image(what, value)
     given_image("image", cubin)
     return cubin
+
+
+# Files: where they lie is told to the launcher, and they are made where missing
+
+
+def set_files(module: Module, files: Mapping[str, ImageFile], folder: str | None) -> None:
+    """Tell a module where its images' files lie, and what makes those that are missing.
+
+    `folder` is where they lie; None: beside the shared object.
+    """
+    import tvm_ffi
+
+    entry = tvm_ffi.Module.get_function(module, "_tvmffi_cubin_set_image_file")
+    for name, file in files.items():
+        make = None if file.generate is None else tvm_ffi.convert(partial(_make, file.generate))
+        entry(name, folder, make)
+
+
+def set_makers(module: Module, generate: Mapping[str, Callable[..., Any]]) -> None:
+    """Tell a module what makes those of its images that lie in files beside it."""
+    if not isinstance(generate, Mapping):
+        kind = type(generate).__name__
+        raise TypeError(f"generate maps names of images to callables, got {kind}")
+    images = module.manifest.get("images", {})
+    files = {name: facts["file"] for name, facts in images.items() if "file" in facts}
+    if unknown := generate.keys() - files.keys():
+        raise ValueError(
+            f"generate names {min(unknown)!r}, which is not an image of {module.path} that lies in "
+            f"a file; there are {', '.join(files) or 'none'}"
+        )
+    set_files(module, {name: ImageFile(files[name], x) for name, x in generate.items()}, None)
+
+
+def _make(generate: Callable[..., Any], name: str, path: str) -> None:
+    """Make the file of an image, unless another thread or process does; called from C++."""
+    from ..cache.publish import builder_lock
+
+    name, path = str(name), str(path)
+    folder, file = os.path.split(path)
+    try:
+        with once(path), builder_lock(f"{folder}/.{file}.lock", patience=math.inf, name=path):
+            if os.path.exists(path):
+                return
+            # On the file system of the image, which appears in one step.
+            with tempfile.TemporaryDirectory(prefix=f".{file}.", dir=folder) as staging:
+                value = call_generate(generate, Path(staging))
+                image = checked_image(f"image {name!r}: what generate returned", value).image
+                made = Path(staging, ".image")
+                made.write_bytes(image)
+                os.replace(made, path)
+    except Exception as error:
+        # tvm-ffi carries the kind and text of few errors through C++, and no half of a character.
+        text = f"the image {name} was not made: {type(error).__name__}: {error}"
+        raise LaunchError(text.encode("utf-8", "backslashreplace").decode()) from error

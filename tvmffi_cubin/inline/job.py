@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +14,7 @@ from ..functions.assembly import image_text, manifest_text
 from ..functions.plan import Plan
 from ..host import steps
 from ..host.steps import Step
-from ..host.tools import find_assembler, find_linker
+from ..host.tools import find_binutil
 from ..launches import SCHEMA
 from ..sources.sort import Sources
 from .request import Request
@@ -90,10 +89,10 @@ class Job(NamedTuple):
         if request.is_object:
             if len(made) == len(units) == 1:
                 return [units[0]._replace(made=request.output)]
-            return [*units, steps.merge(request.output, made, _linker())]
+            return [*units, steps.merge(request.output, made, str(find_binutil("ld")))]
         from ..host import forwarders
 
-        flags, libraries = request.ldflags, [os.fspath(tools.tvm_ffi.library)]
+        flags, libraries = request.ldflags, [tools.tvm_ffi.library]
         if tools.nvcc is not None:
             from ..cuda.nvcc import runtime
 
@@ -168,20 +167,16 @@ def assembled(request: Request, tools: Toolset, launcher: str) -> list[Step]:
 
 
 def _assembly(name: str) -> Step:
-    return steps.assembly(name, os.fspath(find_assembler()))
-
-
-def _linker() -> str:
-    return os.fspath(find_linker())
+    return steps.assembly(name, str(find_binutil("as")))
 
 
 def _joined(request: Request, tools: Toolset, objects: Sequence[str]) -> Step:
     """Return how objects without host code are joined."""
     if request.is_object:
-        return steps.merge(request.output, objects, _linker())
-    inputs = [*objects, os.fspath(tools.tvm_ffi.library)]
+        return steps.merge(request.output, objects, str(find_binutil("ld")))
+    inputs = [*objects, tools.tvm_ffi.library]
     if not request.ldflags:
-        return steps.bare_link(request.output, inputs, _linker())
+        return steps.bare_link(request.output, inputs, str(find_binutil("ld")))
     tools.compiler.require()
     return steps.link(
         request.output,

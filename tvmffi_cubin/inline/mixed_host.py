@@ -116,7 +116,7 @@ def runtime_object(wanted: Build, code: HostCode) -> str:
 def _flags(wanted: Build) -> tuple[str, ...]:
     tools = wanted.tools
     cflags = HeaderSearch(wanted.request, tools).cuda_flags
-    if any(flag.startswith("-flto") for flag in (*tools.options, *cflags)):
+    if any(flag.startswith("-flto") for flag in (*tools.compiler.options, *cflags)):
         # Of an object for the linker's optimiser no symbol would tell which kernels it uses.
         cflags = (*cflags, "-fno-lto")
     if wanted.request.bound_params:
@@ -132,10 +132,12 @@ def _key(wanted: Build, code: HostCode) -> str:
     request, tools, flags = wanted.request, wanted.tools, _flags(wanted)
     key = Key("host object").add("tools", tools.versions).add("machine", os.uname().machine)
     # Moved to other lines, it is the same text.
-    has_lines = _LINES.search(" ".join((*tools.options, *flags)))
+    has_lines = _LINES.search(" ".join((*tools.compiler.options, *flags)))
     key.add("unit", code.unit).add("text", code.text if has_lines else code.plain)
     key.add("command", tools.compiler.command).add("flags", host_unit.portable(flags, tools))
-    key.add("folders", request.include_paths).add("cpu", native_cpu((*tools.options, *flags)))
+    key.add("folders", request.include_paths).add(
+        "cpu", native_cpu((*tools.compiler.options, *flags))
+    )
     return key.add("use_pch", request.use_pch).hexdigest()
 
 

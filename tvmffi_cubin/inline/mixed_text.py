@@ -88,7 +88,7 @@ def expand(wanted: Build, sources: Sequence[Source], arch: str) -> Expansion:
         return is_cuda and _HOST_ONLY.match(name) is None
 
     own = {*folders} - {"/usr/include", *toolkits}
-    libraries = (*tools.cuda_include_dirs, *toolkits, str(tools.tvm_ffi.include))
+    libraries = (*tools.cuda_include_dirs, *toolkits, tools.tvm_ffi.include)
     found = expansion(output, is_kept, (*libraries, str(tools.include), folder), own)
     read = (path for path in found.read if path not in (unit, os.fspath(headers.so)))
     return found._replace(read=(*Inputs.of(headers, tools.roots).read, *read))

@@ -128,7 +128,7 @@ def host_flags(what: str, value: Any) -> tuple[str, ...]:
     """Return flags for the host compiler or the linker, in which paths are absolute."""
     given = flags(what, value)
     if given:
-        from ..host.flags import absolute
+        from ..host.inputs import absolute
 
         given = absolute(given)
     return given

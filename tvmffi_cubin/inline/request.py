@@ -121,9 +121,9 @@ class Request(NamedTuple):
         return self.output.endswith(OBJECTS)
 
     @property
-    def has_sources(self) -> bool:
-        """Whether there is code to compile or to link."""
-        return bool(self.cpp_sources or self.cuda_sources or self.kernel_sources or self.files)
+    def texts(self) -> tuple[Source, ...]:
+        """The sources that came as arguments."""
+        return (*self.cpp_sources, *self.cuda_sources, *self.kernel_sources)
 
     @property
     def host_flags(self) -> tuple[str, ...]:
@@ -187,8 +187,7 @@ class Request(NamedTuple):
         """Whether the build may read files of the user's beside the sources themselves."""
         if self.files or self.host_flags or self.cuda_cflags:
             return True
-        sources = (*self.cpp_sources, *self.cuda_sources, *self.kernel_sources)
-        return any(word in source.text for source in sources for word in _READS)
+        return any(word in source.text for source in self.texts for word in _READS)
 
     def add_to(self, key: Key) -> None:
         """Add everything here to a key, by the names that callers know."""
@@ -300,7 +299,7 @@ def _check(request: Request) -> None:
     """Refuse a request of nothing, and an output that cannot be made of what there is."""
     if not request.output.endswith((".so", *OBJECTS)):
         raise ValueError(f"output {request.output!r}: a shared object ends in .so, an object in .o")
-    if not (request.has_sources or request.images or request.image_files):
+    if not (request.texts or request.files or request.images or request.image_files):
         raise ValueError(
             f"load_inline({request.name!r}): there is no source: give cuda_sources (kernels, or a "
             "C++ wrapper), cpp_sources, or embed_cubin"

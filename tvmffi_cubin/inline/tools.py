@@ -46,11 +46,9 @@ class Toolset(NamedTuple):
     compiler: HostCompiler
     host: HostTools  # what the compiler, its assembler and its linker are
     tvm_ffi: TvmFfiPaths
-    tvm_ffi_identity: str
-    package_identity: str
+    builds: Mapping[str, str]  # what else is used, by the label that it has in keys
     include: Path
     cuda: Cuda | None = None
-    cuda_identity: str = ""
     nvfatbin: str = ""  # the build of nvFatbin where that is used, which torch does not bring
     nvcc: Nvcc | None = None
     missing: ToolchainError | None = None  # why nothing can be built; the cache may be of use
@@ -80,7 +78,7 @@ class Toolset(NamedTuple):
     @property
     def roots(self) -> Mapping[str, str]:
         """Tokens for the folders whose place on this machine must not matter to the cache."""
-        roots = {"$TVM_FFI": str(self.tvm_ffi.include), "$TVMFFI_CUBIN": str(self.include)}
+        roots = {"$TVM_FFI": self.tvm_ffi.include, "$TVMFFI_CUBIN": str(self.include)}
         if self.cuda is not None:
             roots.update(self.cuda.roots)
         if self.nvcc is not None and self.nvcc.root:
@@ -95,9 +93,7 @@ class Toolset(NamedTuple):
             "assembler": self.host.assembler,
             "linker": self.host.linker,
             "CXX": "\n".join(self.compiler.options),
-            "tvm_ffi": self.tvm_ffi_identity,
-            "own_files": self.package_identity,
-            "cuda": self.cuda_identity,
+            **self.builds,
         }
         if self.nvcc is not None:
             identities["nvcc"] = "\n".join((self.nvcc.identity, self.nvcc.host))
@@ -106,12 +102,8 @@ class Toolset(NamedTuple):
     @property
     def versions(self) -> dict[str, str]:
         """What of the tools changes what they make of any source."""
-        return {**self.identities, "cpu": native_cpu(self.options), **compiler_environment()}
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """What ``CXX`` says after the compiler."""
-        return self.compiler.options
+        cpu = native_cpu(self.compiler.options)
+        return {**self.identities, "cpu": cpu, **compiler_environment()}
 
     @property
     def cuda_include_dirs(self) -> tuple[str, ...]:
@@ -165,7 +157,7 @@ def _find(needs_cuda: bool, needs_fatbin: bool, nvcc_flags: tuple[str, ...] | No
     except ToolchainError as error:
         missing = error
 
-    files = [str(paths.library), *(cuda.parts[x] for x in parts if cuda)]
+    files = [paths.library, *(cuda.parts[x] for x in parts if cuda)]
 
     def describe() -> tuple[list[str], list[str]]:
         texts = [identity_of(paths.library), _package_digest()]
@@ -178,19 +170,17 @@ def _find(needs_cuda: bool, needs_fatbin: bool, nvcc_flags: tuple[str, ...] | No
         # What may change and keep its stamp is not remembered.
         return texts, [*files, max(_files(), key=lambda path: changed_ns(stamp(path)))]
 
-    about = "\n".join((_state, *files))
-    compiler, host, (tvm_ffi, package, *texts) = find_host(about, describe)
+    compiler, host, (tvm_ffi, package, *texts) = find_host("\n".join(files), _state, describe)
     of_cuda = dict(zip(parts, texts, strict=True))
+    nvfatbin = of_cuda.pop("nvfatbin", "")
     return Toolset(
         compiler=compiler,
         host=host,
         tvm_ffi=paths,
-        tvm_ffi_identity=tvm_ffi,
-        package_identity=package,
+        builds={"tvm_ffi": tvm_ffi, "own_files": package, "cuda": "\n".join(of_cuda.values())},
         include=include_dir(),
         cuda=cuda,
-        nvfatbin=of_cuda.pop("nvfatbin", ""),
-        cuda_identity="\n".join(of_cuda.values()),
+        nvfatbin=nvfatbin,
         nvcc=nvcc,
         missing=missing,
     )
@@ -223,7 +213,7 @@ def module_key(request: Request, archs: tuple[str, ...], tools: Toolset) -> Key:
     environment = compiler_environment()
     key.add("environment", environment)
     key.add("cudart", config.get("TVMFFI_CUBIN_CUDART") or "")
-    key.add("cpu", native_cpu((*tools.options, *request.host_flags), environment))
+    key.add("cpu", native_cpu((*tools.compiler.options, *request.host_flags), environment))
     return key
 
 

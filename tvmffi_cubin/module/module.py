@@ -19,9 +19,9 @@ from .function import Function
 if TYPE_CHECKING:
     from ..kernels.cubin import Cubin
 
-for _name, _class in (("LaunchError", LaunchError), ("LaunchLimitError", LaunchLimitError)):
-    # C++ raises by these names; without this tvm-ffi would make them RuntimeErrors.
-    tvm_ffi.register_error(_name, _class)
+for _class in (LaunchError, LaunchLimitError, KeyboardInterrupt):
+    # C++ raises them, or lets them pass; without this tvm-ffi would make them RuntimeErrors.
+    tvm_ffi.register_error(_class.__name__, _class)
 
 
 # By path and file, how the path is spelled to load that file.
@@ -214,7 +214,7 @@ def load_module(
     _check(name)
     module = open_module(name, torch_library=torch_library, keep_module_alive=keep_module_alive)
     if generate is not None:
-        from ..inline.image_files import set_makers
+        from ..inline.images import set_makers
 
         set_makers(module, generate)
     return module
