@@ -6,13 +6,10 @@ import argparse
 import multiprocessing
 import os
 import signal
-import sys
 from pathlib import Path
 
 from ..cache.files import cache_folder
 from .cache import write_layer
-
-_WIDTH = 30
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,16 +47,14 @@ def run(options: argparse.Namespace) -> int:
     try:
         building = {pool.submit(recording.build, line): line for line in lines}
         for count, future in enumerate(as_completed(building), 1):
-            if error := future.exception():
-                failed += 1
-                _show("")
-                what, why = building[future], str(error).partition("\n")[0]
-                print(f"{what.name} ({', '.join(what.archs)}): {why}", flush=True)
-            else:
+            line, error, problem = building[future], future.exception(), ""
+            if error is None:
                 entries[future.result()] = None
-            done = "#" * (_WIDTH * count // len(lines))
-            _show(f"[{done:<{_WIDTH}}] {count} of {len(lines)}")
-        _show("")
+            else:
+                failed += 1
+                problem = f": {str(error).partition(chr(10))[0]}"
+            what = f"{line.name} ({', '.join(line.archs)})"
+            print(f"{count} of {len(lines)}: {what}{problem}", flush=True)
         if options.output:
             failed += len(entries) - write_layer([*entries], options.output)
     except KeyboardInterrupt:
@@ -70,9 +65,3 @@ def run(options: argparse.Namespace) -> int:
         pool.shutdown(cancel_futures=True)
     print(f"{options.output or cache_folder()}: {len(entries)} modules, {failed} failed")
     return 1 if failed else 0
-
-
-def _show(progress: str) -> None:
-    """Put a text into the last line of a terminal, in place of the one before."""
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{progress}", end="", file=sys.stderr, flush=True)
