@@ -1,4 +1,4 @@
-"""The commands of ``tvmffi-cubin``, a module each: `add_arguments`, which also says what runs.
+"""The commands of ``tvmffi-cubin``, a module each: `add_arguments`, and `run`.
 
 Takes words of a command line, gives printed lines and an exit status. Holds no logic of its own;
 what a command works with is imported when it runs, so that each works where the others cannot.

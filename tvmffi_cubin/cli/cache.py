@@ -18,7 +18,6 @@ from ..cache.upkeep import capacity, contents, listed, read_size, size_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what follows the command's name."""
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
 
     def action(run: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:

@@ -24,7 +24,6 @@ _PIPE = Path("-")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what follows the command's name."""
     help_ = "the CUDA source, - is standard input; several are separate units, linked to one image"
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help=help_)
     help_ = "- is standard output, the default for standard input; else default: FILE with the "
@@ -64,7 +63,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command; return its exit status."""
     from ..artifacts.inspection import inspect
     from ..cache.files import write_output
     from ..inline.request import SourceFiles, make_request

@@ -25,13 +25,11 @@ extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what follows the command's name."""
     help_ = f"several separated by commas; default: the GPU's, else {_WITHOUT_GPU}"
     parser.add_argument("--arch", help=help_)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command; return its exit status."""
     from .. import __version__, config
     from ..artifacts.inspection import inspect
     from ..cuda import driver

@@ -8,14 +8,12 @@ from pathlib import Path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what follows the command's name."""
     parser.add_argument("file", type=Path, metavar="FILE", help="a module (.so), or an object (.o)")
     help_ = "write to this file instead, with the images beside it"
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=help_)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command; return its exit status."""
     from ..formats.description import describe, describe_module
 
     if options.output is None:

@@ -32,11 +32,10 @@ class Finding(NamedTuple):
 
 
 def add_arguments(_: argparse.ArgumentParser) -> None:
-    """Nothing follows the command's name."""
+    pass
 
 
 def run(_: argparse.Namespace) -> int:
-    """Run the command; return its exit status."""
     problems = 0
     for finding in _findings():
         problems += finding.mark == "problem"

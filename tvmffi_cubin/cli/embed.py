@@ -18,7 +18,6 @@ an object: tvmffi-cubin embed --input-obj a.o --output-obj b.o --cubin k.cubin -
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what follows the command's name."""
     parser.epilog, parser.formatter_class = _EPILOG, argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
     add("images", nargs="*", metavar="[NAME=]IMAGE", help="a cubin, a fatbin or PTX, for a module")
@@ -43,7 +42,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command; return its exit status."""
     if options.output_obj or options.input_obj or options.cubin:
         return _object(options)
     if not (options.images or options.functions) or options.output is None:

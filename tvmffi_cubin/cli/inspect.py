@@ -9,7 +9,6 @@ from pathlib import Path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what follows the command's name."""
     help_ = "a module (.so), an object with images (.o), a cubin, a fatbin or PTX; - is standard "
     help_ += "input"
     parser.add_argument("file", type=Path, metavar="FILE", help=help_)
@@ -17,7 +16,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command; return its exit status."""
     from ..artifacts.inspection import inspect
 
     is_piped = options.file == Path("-")

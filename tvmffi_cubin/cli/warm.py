@@ -13,7 +13,6 @@ from .cache import write_layer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what follows the command's name."""
     help_ = "what a run has recorded, with TVMFFI_CUBIN_RECORD=FILE"
     parser.add_argument("file", type=Path, metavar="FILE", help=help_)
     parser.add_argument(
@@ -30,7 +29,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command; return its exit status."""
     from concurrent.futures import ProcessPoolExecutor, as_completed
 
     from ..cuda.arch import check_archs, split
