@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..cache.files import stamp
@@ -31,8 +31,7 @@ def scan(
     """
     scanner = _Scanner(include_dirs, system_dirs, texts or {})
     for name, text in (defines or {}).items():
-        if match := re.match(rb"\s*" + _NAMED + rb"\s*(?:(\().*)?\Z", _bytes(text), re.DOTALL):
-            scanner.define(name.encode(), _operand(*match.groups()))
+        scanner.define(name.encode(), b"", _bytes(text).strip())
     for source in sources:
         scanner.read(_parse(_bytes(source)), _Place(directory, watched=True))
     return scanner.finish()
@@ -57,9 +56,9 @@ def looked_for(
     own = read if folders else (path for path in read if not path.startswith(libraries))
     parts += [(x, os.path.dirname(path)) for path in own if (x := _parse_file(path))]
     for directives, beside in parts:
-        for operand in directives.operands:
-            name = os.fsdecode(operand.text)
-            first = (beside,) if beside and operand.kind == "quoted" else ()
+        for operand in filter(_Operand.is_header, directives.operands):
+            name = operand.name
+            first = (beside,) if beside and operand.text[:1] == b'"' else ()
             # What goes up from its includer is found beside that, and nowhere else.
             for folder in first if ".." in name else (*first, *folders):
                 if missing := first_missing(folder, name):
@@ -87,11 +86,17 @@ def first_missing(folder: str, relative: str) -> str | None:
 
 
 class _Operand(NamedTuple):
-    """What follows ``#include`` or a macro's name: a header's name, another macro's, or a call."""
+    """What follows ``#include``: a header's name, or what macros make one of."""
 
-    kind: str
-    text: bytes
+    text: bytes  # with its quotes or brackets
     every_folder: bool = False
+
+    def is_header(self) -> bool:
+        return self.text[:1] in (b'"', b"<")
+
+    @property
+    def name(self) -> str:
+        return os.fsdecode(self.text[1:-1])
 
 
 class _Place(NamedTuple):
@@ -104,7 +109,7 @@ class _Place(NamedTuple):
 class _Directives(NamedTuple):
     includes: tuple[_Operand, ...]
     probes: tuple[_Operand, ...]  # what is only asked for: whether it is there
-    defines: tuple[tuple[bytes, _Operand], ...]
+    defines: tuple[tuple[bytes, bytes, bytes], ...]  # name, parameter, text
 
     @property
     def operands(self) -> dict[_Operand, None]:
@@ -116,17 +121,21 @@ class _Directives(NamedTuple):
 # (Written so that a comment has one end: with .*? the search would try every later one, too.)
 _BLANK = rb"(?:[ \t\f\v]|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)"
 _GAP = _BLANK + rb"*"
-_NAMED = rb"(?:\"([^\"\n]+)\"|<([^>\n]+)>|([A-Za-z_]\w*))"
+_HEADER = rb"\"[^\"\n]+\"|<[^>\n]+>"
+_CALL = rb"[A-Za-z_]\w*" + _GAP + rb"\(.*"
 _DIRECTIVE = re.compile(
-    rb"#%(gap)s(?:include(_next)?%(gap)s%(named)s%(gap)s(\()?"
-    # Header names, macro names and calls only: the text of most macros ends the attempt here.
-    rb"|define%(blank)s+([A-Za-z_]\w*)%(blank)s+%(named)s%(gap)s(?:(\()|(?://.*)?$))"
-    % {b"gap": _GAP, b"blank": _BLANK, b"named": _NAMED},
+    rb"#%(gap)s(?:include(_next)?%(gap)s(%(header)s|%(call)s|[A-Za-z_]\w*)"
+    # What may be a header, or a part of its path: the text of most macros ends the attempt here.
+    rb"|define%(blank)s+([A-Za-z_]\w*)(?:\([ \t]*(\w+)[ \t]*\))?%(blank)s+"
+    rb"((?:%(header)s|\#[ \t]*\w+|[A-Za-z_][\w./-]*)(?=%(gap)s(?://.*)?$)|%(call)s))"
+    % {b"gap": _GAP, b"blank": _BLANK, b"header": _HEADER, b"call": _CALL},
     re.MULTILINE,
 )
-# Not what a comment shows: a call that is none costs the user the cache.
-_CALLED = re.compile(rb"^[ \t\f\v]*#" + _GAP + rb"include[^\n(]*\(", re.MULTILINE)
-_HAS_INCLUDE = re.compile(rb"__has_include(_next)?" + _GAP + rb"\(" + _GAP + _NAMED)
+_HAS_INCLUDE = re.compile(
+    rb"__has_include(_next)?" + _GAP + rb"\(" + _GAP + rb"(" + _HEADER + rb"|[A-Za-z_]\w*)"
+)
+# A macro's name, and its argument where that is plain.
+_USE = re.compile(rb"\b([A-Za-z_]\w*)(?:" + _GAP + rb"\(\s*([^(),\n]*?)\s*\))?")
 
 # By path: the stamp that the directives were read at, and the directives.
 _known: dict[str, tuple[str, _Directives]] = {}
@@ -136,28 +145,17 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _operand(
-    quoted: bytes, angled: bytes, macro: bytes, call: bytes = b"", *, every_folder: bool = False
-) -> _Operand:
-    kind = "quoted" if quoted else "angled" if angled else "call" if call else "macro"
-    return _Operand(kind, quoted or angled or macro, every_folder)
-
-
 def _parse(text: bytes) -> _Directives:
     # A directive may be continued anywhere, in the middle of its name too.
     if b"\\\n" in text or b"\r" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\\\n", b"")
     if b"%:" in text:
         text = text.replace(b"%:", b"#")
-    includes: dict[_Operand, None] = {}
-    defines: dict[tuple[bytes, _Operand], None] = {}
-    for after, *header, name, quoted, angled, macro, call in _DIRECTIVE.findall(text):
-        if name:
-            defines[name, _operand(quoted, angled, macro, call)] = None
-        elif not (header[-2] and header[-1]) or _CALLED.search(text):
-            includes[_operand(*header, every_folder=bool(after))] = None
+    found = _DIRECTIVE.findall(text)
+    includes = dict.fromkeys(_Operand(x[1], bool(x[0])) for x in found if x[1])
     probes = _HAS_INCLUDE.findall(text) if b"__has_include" in text else ()
-    probed = (_operand(*header, every_folder=bool(after)) for after, *header in probes)
+    probed = dict.fromkeys(_Operand(header, bool(after)) for after, header in probes)
+    defines = dict.fromkeys(x[2:] for x in found if x[2])
     return _Directives(tuple(includes), tuple(probed), tuple(defines))
 
 
@@ -184,49 +182,69 @@ class _Scanner:
             *(_Place(folder, watched=True) for folder in include_dirs),
             *(_Place(folder, watched=False) for folder in system_dirs),
         ]
-        self._macros: dict[bytes, dict[_Operand, None]] = {}
-        self._uses: dict[bytes, dict[tuple[_Place, bool], None]] = {}
+        self._macros: dict[bytes, dict[tuple[bytes, bytes], None]] = {}
+        self._computed: dict[tuple[_Operand, _Place], None] = {}
         self._work: list[tuple[_Operand, _Place]] = []
         self._seen: set[tuple[_Operand, _Place | None]] = set()
 
-    def define(self, name: bytes, operand: _Operand) -> None:
-        self._macros.setdefault(name, {})[operand] = None
-        for place, every_folder in self._uses.get(name, ()):
-            self._push(operand._replace(every_folder=every_folder), place)
+    def define(self, name: bytes, parameter: bytes, text: bytes) -> None:
+        self._macros.setdefault(name, {})[parameter, text] = None
 
     def read(self, directives: _Directives, place: _Place) -> None:
-        for name, operand in directives.defines:
-            self.define(name, operand)
+        for define in directives.defines:
+            self.define(*define)
         for operand in directives.operands:
             self._push(operand, place)
 
     def finish(self) -> Inputs:
         while self._work:
-            self._include(*self._work.pop())
+            while self._work:
+                self._include(*self._work.pop())
+            # Each macro may have several meanings, and what these include may define others.
+            self._unknown.clear()
+            for (text, every_folder), place in self._computed:
+                for meaning in self._meanings(text, frozenset()):
+                    operand = _Operand(meaning, every_folder)
+                    if operand.is_header():
+                        self._push(operand, place)
+                    elif b"(" in meaning:
+                        self._unknown[os.fsdecode(meaning.partition(b"(")[0].strip())] = None
         return Inputs(tuple(self._files), tuple(self._absent), tuple(self._unknown))
+
+    def _meanings(self, text: bytes, hidden: frozenset[bytes]) -> Iterator[bytes]:
+        """Iterate over what macros may make of a text; those that are `hidden` stay."""
+        uses = () if text[:1] == b'"' else _USE.finditer(text)
+        use = next((x for x in uses if x[1] in self._macros and x[1] not in hidden), None)
+        if use is None:
+            yield text
+            return
+        begin, name, given = text[: use.start()], use[1], use[2]
+
+        def argument(match: re.Match[bytes]) -> bytes:
+            return b'"%b"' % given if match[1] else given
+
+        for parameter, body in self._macros[name]:
+            is_call = parameter and given is not None
+            value = re.sub(rb"(#\s*)?\b%b\b" % parameter, argument, body) if is_call else body
+            rest = text[use.end(0 if is_call else 1) :]
+            yield from self._meanings(begin + value + rest, hidden | {name})
 
     def _push(self, operand: _Operand, place: _Place) -> None:
         # Where an angled include stands makes no difference to what it finds.
-        mark = operand, None if operand.kind == "angled" else place
+        mark = operand, None if operand.text[:1] == b"<" else place
         if mark not in self._seen:
             self._seen.add(mark)
             self._work.append((operand, place))
 
     def _include(self, operand: _Operand, place: _Place) -> None:
-        kind, text, every_folder = operand
-        if kind == "macro":
-            self._uses.setdefault(text, {})[place, every_folder] = None
-            for meaning in self._macros.get(text, ()):
-                self._push(meaning._replace(every_folder=every_folder), place)
+        if not operand.is_header():
+            self._computed[operand, place] = None
             return
-        name = os.fsdecode(text)
-        if kind == "call":
-            self._unknown[name] = None
-            return
+        name, is_quoted = operand.name, operand.text[:1] == b'"'
         if name in self._texts:
             self.read(_parse(_bytes(self._texts[name])), place)
             return
-        for candidate in [place, *self._places] if kind == "quoted" else self._places:
+        for candidate in [place, *self._places] if is_quoted else self._places:
             if candidate.folder is None and not os.path.isabs(name):
                 continue
             path = os.path.join(candidate.folder or "/", name)
@@ -234,7 +252,7 @@ class _Scanner:
             if "./" in name:
                 path = os.path.realpath(path)
             if self._enter(path, candidate.watched):
-                if not every_folder:
+                if not operand.every_folder:
                     return
             elif candidate.watched and candidate.folder:
                 parts = os.path.split(path) if "./" in name else (candidate.folder, name)
