@@ -132,6 +132,21 @@ struct S {{ Z* z; int n; }};
     "no type": f"""{COMPLEX}
 __global__ void k(void* x) {{ *static_cast<Z*>(x) = Z{{}}; }}
 int f() {{ return k<<<1, 1>>>(new Z), 0; }}""",
+    **{
+        f"a class of the host's, {what}": f"""
+#include <vector>
+struct S {{
+  std::vector<int> sizes;
+  int n;
+}};
+{use}"""
+        for what, use in {
+            "as a pointer": USES["a pointer"],
+            "by its address": """
+__global__ void k(void* x) { static_cast<S*>(x)->n = 1; }
+int f() { return k<<<1, 1>>>(new S), 0; }""",
+        }.items()
+    },
     "a C structure in a namespace without a name": """
 namespace {
 typedef struct {

@@ -184,6 +184,51 @@ void run() {
   k<<<1, 1>>>(nullptr);
 }
 """,
+    "a class of the host's with code for the device": """
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+struct Base {
+  virtual ~Base() = default;
+  virtual std::string name() const = 0;
+  std::shared_ptr<int> counts;
+};
+class Layer : public Base {
+ public:
+  struct Scale {
+    float by;
+    __device__ float operator()(float x) const { return by * x; }
+  };
+  static constexpr int kBlock = 32;
+  __host__ __device__ static int rounded(int n) { return n / kBlock * kBlock; }
+  explicit Layer(std::string name) : name_(std::move(name)), sizes_(1, 32) {}
+  std::string name() const override { return name_; }
+  void run();
+
+ private:
+  using Strings = std::vector<std::string>;
+  std::string name_ = "layer";
+  std::vector<int> sizes_;
+  std::map<std::string, Strings> more_;
+  Strings strings_;
+  std::unique_ptr<float[]> kept_;
+  std::function<void(int)> callback_;
+};
+template <typename T>
+struct Net {
+  using Element = T;
+  std::vector<T> weights;
+  T* data;
+};
+template <typename F, typename N>
+__global__ void k(typename N::Element* x, F f) {
+  if (threadIdx.x < Layer::rounded(40)) *x = f(*x);
+}
+void Layer::run() { k<Scale, Net<float>><<<1, kBlock>>>(nullptr, Scale{2}); }
+void run() { Layer("a").run(); }
+""",
     "members called as their types are": """
 using Element = float;
 struct Params { using Element = Element; Element* x; };

@@ -50,7 +50,6 @@ _UNDEFINED = re.compile(r'error: identifier "(\w+)" is undefined')
 # How often device code is compiled with less, each time of what the last time has brought up.
 _TRIES = 8
 _NVRTC_ERROR = re.compile(r"^(.+?)\((\d+)\): (?:catastrophic )?error\b", re.MULTILINE)
-_WORD = re.compile(r"[A-Za-z_]\w*")
 # Of a layout: what a pointer or an array leads to (mixed/layout.h).
 _POINTEE = (1 << 40) - 1
 
@@ -204,10 +203,9 @@ class UnitBuilder(NamedTuple):
         self, cuts: Mapping[str, DeviceCut], names: Sequence[str], classes: Sequence[str]
     ) -> tuple[Image, Inputs]:
         """Compile the device side; again without what it may have got by accident."""
-        words = _WORD.findall(" ".join(names))
 
         def side(cut: DeviceCut) -> str:
-            code = cut.code(words, found)
+            code = cut.code(names, found)
             return code + questions((*names, *classes), {*names, *cut.classes})
 
         found: set[tuple[str, int]] = set()

@@ -13,6 +13,7 @@ _CUDA_NAMESPACES = ("cooperative_groups", "nvcuda", "cub", "cuda", "cute", "cutl
 # What needs CUDA's device runtime: launches, and what decides a graph's conditional nodes.
 _OF_DEVICE_RUNTIME = re.compile(r"<<<|\bcudaGraphSetConditional\b")
 _STD_INTEGER = re.compile(r"\bstd\s*::\s*(?:size_t|ptrdiff_t|u?int(?:8|16|32|64)_t)\b")
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _OVERRIDING = {"override", "final"}
 # What stands for a member function of the host's whose declaration has types of the host's.
 _HOST_MEMBER = (
@@ -60,12 +61,16 @@ class DeviceCut:
     def classes(self) -> list[str]:
         """The `Text.classes` of the last `code` that may be handed over.
 
-        Those are what kernels and variables are declared with, and what anything is cast to.
+        Those are what kernels and variables are declared with, but for mere scopes of names, and
+        what anything is cast to.
         """
-        text = self.text
-        words = self._asked.union(*(text.head(item) for item in self._roots))
-        words |= {x for x, after in pairwise(text.tokens.texts) if after == "*"}
-        found, _ = text.reached((), text.head_end, words)
+        text, heads = self.text, [*self._names]
+        heads += (text.tokens.span(x.first, text.head_end(x)) for x in self._roots)
+        pointees = {x for x, after in pairwise(text.tokens.texts) if after == "*"}
+        words = pointees.union(*(re.findall(r"\b[A-Za-z_]\w*\b(?!\s*::)", x) for x in heads))
+        members = (x for item in top(text.items) for x in item.walk() if x.is_member)
+        nested = (x for x in members if x.kind == "class" and x.name in words)
+        found, _ = text.reached((), text.head_end, words.union(*map(text.head, nested)))
         return text.classes(self._kept & found)
 
     def code(self, names: Iterable[str] = (), without: Container[tuple[str, int]] = ()) -> str:
@@ -74,14 +79,15 @@ class DeviceCut:
         Parameters
         ----------
         names : iterable of str
-            Further names that device code needs, those of template arguments.
+            Further kernels and variables that are wanted, as code writes them.
         without : container of (str, int)
             Files and lines where NVRTC has found errors: what is no device code's own is left out
             there, since a name may have led to it by accident.
         """
         text, self._without, self._hidden = self.text, without, set()
-        self._asked = {*names}
-        self._kept, words = text.reached(self._roots, self._end, self._asked)
+        self._names = [*names]
+        asked = _WORD.findall(" ".join(self._names))
+        self._kept, words = text.reached(self._roots, self._end, asked)
         self._kept -= {id(item) for item in top(text.items) if self._is_refused(item)}
         self._edits = [*self._templates()]
         for item in top(text.items):
@@ -150,7 +156,8 @@ class DeviceCut:
         is_own = item.is_device_variable or item.words & {"__global__", "__device__"}
         if not self._without or is_own:
             return False
-        members = (x for x in item.walk() if x.is_member and self._is_host_member(x))
+        members = (x for x in item.walk() if x.is_member and x.kind != "class")
+        members = (x for x in members if not x.is_for_device)
         return bool(self._errors(item).difference(*map(self._errors, members)))
 
     def _errors(self, item: Item) -> set[tuple[str, int]]:
@@ -169,6 +176,9 @@ class DeviceCut:
                 self._keep(child)
             elif self._is_host_member(child):
                 self._leave_declaration(child)
+            elif not child.is_for_device and self._errors(child):
+                # Of a type that only the host has; where it matters, the layouts tell.
+                self._edits.append(self.text.edit_of(child.first, child.end))
 
     def _leave_declaration(self, item: Item) -> None:
         """Leave of a host function in a class what traits see of it."""
