@@ -76,6 +76,23 @@ extern "C" __global__ void k(float* x) { x[0] = ANSWER; }
     assert "a header is included by STRING(...)" in caplog.text
 
 
+@pytest.mark.parametrize("host", ["", "int f() { k<<<1, 1>>>(nullptr); return 0; }"])
+def test_a_header_that_macros_name_counts_by_its_content(host, tmp_path):
+    header = write(tmp_path / "parts/one/answer.h", "#define ANSWER 1\n")
+    source = f"""
+#define ROOT parts/KIND
+#define KIND one
+#define PART(name) <ROOT/name>
+#include PART(answer.h)
+__global__ void k(float* x) {{ x[0] = ANSWER; }}
+{host}"""
+    options = {"extra_include_paths": [tmp_path], "functions": ["f"] if host else None}
+    first = built(source, **options)
+    assert built(source, **options) == first
+    header.write_text("#define ANSWER 2\n")
+    assert built(source, **options) != first
+
+
 @pytest.mark.parametrize("flags", [["-I", "inc"], ["-include", "inc/answer.h"]])
 def test_a_relative_path_in_the_flags_is_another_one_in_another_folder(
     flags, tmp_path, monkeypatch

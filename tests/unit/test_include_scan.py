@@ -5,7 +5,6 @@ import os
 import pytest
 
 from tvmffi_cubin.host import include_scan
-from tvmffi_cubin.host.include_scan import scan
 from tvmffi_cubin.host.inputs import parse_depfile
 
 
@@ -14,6 +13,10 @@ def put(folder, files):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+
+
+def scan(sources, folders, directory=None, **more):
+    return include_scan.scan([(x, directory) for x in sources], folders, **more)
 
 
 def names(folder, paths):

@@ -15,25 +15,24 @@ from .inputs import Inputs
 
 
 def scan(
-    sources: Iterable[str],
+    sources: Iterable[tuple[str, str | None]],
     include_dirs: Sequence[str],
     *,
     system_dirs: Sequence[str] = (),
-    directory: str | None = None,
     defines: Mapping[str, str] | None = None,
     texts: Mapping[str, str] | None = None,
 ) -> Inputs:
     """Find what source texts include, directly or not: too much, since conditions are ignored.
 
-    `directory` is where ``#include "x"`` in the sources themselves looks first. `system_dirs` are
+    Each source comes with the folder where its ``#include "x"`` looks first. `system_dirs` are
     searched after the user's `include_dirs`; what is absent there is not watched. `defines` are
     macros from the command line, name to text; `texts` headers that come before any file.
     """
     scanner = _Scanner(include_dirs, system_dirs, texts or {})
     for name, text in (defines or {}).items():
         scanner.define(name.encode(), b"", _bytes(text).strip())
-    for source in sources:
-        scanner.read(_parse(_bytes(source)), _Place(directory, watched=True))
+    for text, folder in sources:
+        scanner.read(_parse(_bytes(text)), _Place(folder, watched=True))
     return scanner.finish()
 
 

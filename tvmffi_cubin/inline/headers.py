@@ -47,20 +47,12 @@ class HeaderSearch(NamedTuple):
     def device(self, sources: Sequence[Source]) -> Inputs:
         """Return the headers that device sources may include, and those that would come first."""
         flags = preprocessor_flags(self.request.cuda_cflags)
-        # Those that are searched for alike may define macros for each other.
-        groups: dict[str | None, list[str]] = {}
-        for x in sources:
-            groups.setdefault(x.folder, [flags.first_lines]).append(x.text)
-        return joined(
-            include_scan.scan(
-                texts,
-                (*flags.folders, *self.request.include_paths),
-                system_dirs=self.device_folders,
-                directory=folder,
-                defines=flags.macros,
-                texts=nvrtc.HEADERS,
-            )
-            for folder, texts in groups.items()
+        return include_scan.scan(
+            ((flags.first_lines + x.text, x.folder) for x in sources),
+            (*flags.folders, *self.request.include_paths),
+            system_dirs=self.device_folders,
+            defines=flags.macros,
+            texts=nvrtc.HEADERS,
         )
 
     def looked_for(self, read: Sequence[str], sources: Iterable[Source]) -> Inputs:

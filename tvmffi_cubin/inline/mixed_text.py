@@ -126,15 +126,13 @@ def _preprocessed(request: Request, command: Sequence[str], made: str) -> str:
         with open(made, encoding="utf-8", errors="surrogateescape") as opened:
             return opened.read()
     hints, missing = mistakes(errors), _MISSING.search(errors)
-    if missing and not hints:
+    if missing:
         from ..cuda.hints import wheel_hint
         from ..cuda.libraries import find_cuda
 
-        header = missing["header"]
-        where = f"name the folder of {header} in extra_include_paths"
-        hints = [wheel_hint(header, find_cuda()) or where]
+        hints.append(wheel_hint(missing["header"], find_cuda()))
     lines = (f"{request.name}: the preprocessor fails:", shortened(errors.rstrip()))
-    text = "\n".join((*lines, *(f"Hint: {hint}" for hint in hints)))
+    text = "\n".join((*lines, *(f"Hint: {hint}" for hint in filter(None, hints))))
     raise BuildError(text, command=" ".join(command), output=errors, directory="")
 
 

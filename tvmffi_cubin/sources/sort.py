@@ -199,9 +199,8 @@ def header_code(source: Source, request: Request) -> HeaderCode:
 
     flags = preprocessor_flags(request.cuda_cflags)
     found = include_scan.scan(
-        (flags.first_lines, source.text),
+        [(flags.first_lines + source.text, source.folder)],
         (*flags.folders, *request.include_paths),
-        directory=source.folder,
         defines=flags.macros,
     )
     texts = [*map(_text, found.read)]
