@@ -77,13 +77,16 @@ extern "C" __global__ void k(float* x) { x[0] = ANSWER; }
 
 
 @pytest.mark.parametrize("host", ["", "int f() { k<<<1, 1>>>(nullptr); return 0; }"])
-def test_a_header_that_macros_name_counts_by_its_content(host, tmp_path):
-    header = write(tmp_path / "parts/one/answer.h", "#define ANSWER 1\n")
-    source = f"""
-#define ROOT parts/KIND
+def test_a_librarys_header_that_macros_name_counts_by_its_content(host, tmp_path):
+    header = write(tmp_path / "cute/one/answer.h", "#define ANSWER 1\n")
+    text = """
+#define ROOT cute/KIND
 #define KIND one
 #define PART(name) <ROOT/name>
 #include PART(answer.h)
+"""
+    write(tmp_path / "cute/all.h", text)
+    source = f"""#include <cute/all.h>
 __global__ void k(float* x) {{ x[0] = ANSWER; }}
 {host}"""
     options = {"extra_include_paths": [tmp_path], "functions": ["f"] if host else None}
