@@ -69,7 +69,7 @@ class Toolset(NamedTuple):
         if unknown:
             unfit = (
                 f"a header is included by {unknown[0]}(...): which it is, only the compiler knows; "
-                "write its name, or a macro that gives it without # and ##"
+                "write its name, or a macro of one argument that gives it without ##"
             )
         own = (f"{_ROOT}/", f"{self.include}/")  # which the key has
         files = tuple(path for path in read if not path.startswith(own))
