@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-__all__ = ["BFloat16", "Call", "Case", "Group", "Launched", "is_refused"]
-
 SOURCES = Path(__file__).parent / "sources"
 
 _SEED = 8
@@ -77,21 +75,23 @@ class Case:
         return list(self.make_calls(np.random.default_rng(_SEED)))
 
 
-class Group:
-    """Cases of one module, by name."""
+# All of them, by name.
+CASES: dict[str, Case] = {}
 
-    def __init__(self) -> None:
-        self.cases: dict[str, Case] = {}
 
-    def add(self, *functions: str, **options: Any) -> Callable[[Calls], Calls]:
-        """Have the decorated function make the calls of the source that has its name."""
+def case(*functions: str, **options: Any) -> Callable[[Calls], Calls]:
+    """Have the decorated function make the calls of the source that has its name."""
 
-        def keep(make_calls: Calls) -> Calls:
-            name = make_calls.__name__
-            self.cases[name] = Case(name, functions, make_calls, options)
-            return make_calls
+    def keep(make_calls: Calls) -> Calls:
+        name = make_calls.__name__
+        CASES[name] = Case(name, functions, make_calls, options)
+        return make_calls
 
-        return keep
+    return keep
+
+
+def normal(rng: np.random.Generator, *shape: int, dtype: str = "float32") -> np.ndarray:
+    return rng.standard_normal(shape).astype(dtype)
 
 
 def is_refused(call: Call, function: Callable[..., Any], args: list[Any]) -> bool:

@@ -1,4 +1,4 @@
-"""Cases of memory: shared, constant, global variables, copies, vectors, half precision."""
+"""Cases of memory and of what kernels compute: variables, copies, half precision, CUB."""
 
 from __future__ import annotations
 
@@ -6,34 +6,26 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .case import BFloat16, Call, Group, Launched
-from .templates import normal
-
-GROUP = Group()
+from .case import BFloat16, Call, Launched, case, normal
 
 
-@GROUP.add("reverse", "shift", "static_bytes")
-def large_shared(rng: np.random.Generator) -> Iterator[Call]:
-    x, d = normal(rng, 24 * 1024), normal(rng, 8 * 1024, dtype="float64")
+@case("reverse", "shift")
+def shared_memory(rng: np.random.Generator) -> Iterator[Call]:
+    x, d = normal(rng, 5, 20_000), normal(rng, 8 * 1024, dtype="float64")
     for _ in range(2):
-        launch = Launched("reverse_large", 1, 512, 96 * 1024)
-        yield Call("reverse", (x, np.zeros_like(x)), {1: x[::-1]}, (launch,))
+        launch = Launched("reverse_rows", 5, 96, 80_000)
+        yield Call("reverse", (x, np.zeros_like(x)), {1: x[:, ::-1]}, (launch,))
     yield Call(
         "shift",
         (d, np.zeros_like(d), 77),
         {1: np.roll(d, -77)},
         (Launched("shift_large", 1, 256, 64 * 1024, scalars={2: ("i", 77)}),),
     )
-    yield Call("static_bytes", (), returns=0)
 
 
-@GROUP.add("smoothed", "filtered")
+@case("filtered")
 def constant_memory(rng: np.random.Generator) -> Iterator[Call]:
     x = normal(rng, 300)
-    ends = np.pad(x, 2, mode="edge")
-    weights = (0.0625, 0.25, 0.375, 0.25, 0.0625)
-    y = sum(w * ends[k : k + 300] for k, w in enumerate(weights))
-    yield Call("smoothed", (x, np.zeros_like(x)), {1: y}, (Launched("smooth", 3, 128),), atol=1e-5)
     for offsets, taps, scale in (([0, -1, 5], [1.0, 2.0, -0.5], 3.0), ([2], [4.0], 0.25)):
         y = scale * sum(w * np.roll(x, -o) for o, w in zip(offsets, taps, strict=True))
         yield Call(
@@ -45,7 +37,7 @@ def constant_memory(rng: np.random.Generator) -> Iterator[Call]:
         )
 
 
-@GROUP.add("run")
+@case("run")
 def device_globals(rng: np.random.Generator) -> Iterator[Call]:
     for n, shift in ((1000, 0.5), (600, -0.25)):
         x = normal(rng, n)
@@ -59,7 +51,7 @@ def device_globals(rng: np.random.Generator) -> Iterator[Call]:
         )
 
 
-@GROUP.add("axpy", "multiply", "convert_to_float", "convert_to_bf16")
+@case("axpy", "convert_to_float", "convert_to_bf16")
 def half_math(rng: np.random.Generator) -> Iterator[Call]:
     x, y = normal(rng, 200, dtype="float16"), normal(rng, 200, dtype="float16")
     half = {2: ("e", 1.5), 3: ("i", 100)}
@@ -72,16 +64,6 @@ def half_math(rng: np.random.Generator) -> Iterator[Call]:
         atol=2e-3,
     )
     f = normal(rng, 200)
-    # 0x4020 is 2.5.
-    pairs = Launched("multiply_pairs", 2, 64, scalars={2: ("H", 0x4020)})
-    yield Call(
-        "multiply",
-        (BFloat16(f), BFloat16(np.zeros_like(f)), 2.5),
-        {1: f * 2.5},
-        (pairs,),
-        rtol=2e-2,
-        atol=1e-2,
-    )
     out = np.zeros(200, "float32")
     for tensor, values, part, rtol in (
         (x, x.astype("float32"), "If6__half", 1e-6),
@@ -98,7 +80,7 @@ def half_math(rng: np.random.Generator) -> Iterator[Call]:
     )
 
 
-@GROUP.add("pipeline", "first_square")
+@case("pipeline", "first_square")
 def streams_and_copies(rng: np.random.Generator) -> Iterator[Call]:
     x, host = normal(rng, 100), normal(rng, 100)
     yield Call(
@@ -116,7 +98,7 @@ def streams_and_copies(rng: np.random.Generator) -> Iterator[Call]:
     )
 
 
-@GROUP.add("turn")
+@case("turn")
 def async_copies(rng: np.random.Generator) -> Iterator[Call]:
     x = normal(rng, 256)
     turned = x.reshape(4, 64)[:, ::-1].ravel()
@@ -131,26 +113,33 @@ def async_copies(rng: np.random.Generator) -> Iterator[Call]:
         )
 
 
-@GROUP.add("reverse", "means", "rotate_all")
-def dynamic_shared(rng: np.random.Generator) -> Iterator[Call]:
-    x = normal(rng, 5, 200)
+@case("sums")
+def cub_block(rng: np.random.Generator) -> Iterator[Call]:
+    x = normal(rng, 300)
     yield Call(
-        "reverse", (x, np.zeros_like(x)), {1: x[:, ::-1]}, (Launched("reverse_rows", 5, 96, 800),)
-    )
-    values, groups = normal(rng, 500), rng.integers(0, 9, 500).astype("int32")
-    means = np.array([values[groups == g].mean() if (groups == g).any() else 0 for g in range(10)])
-    yield Call(
-        "means",
-        (values, groups, np.zeros(10, "float32")),
-        {2: means},
-        (Launched("group_means", 1, 256, 80),),
+        "sums",
+        (x, np.zeros(3, "float32")),
+        {1: np.pad(x, (0, 84)).reshape(3, 128).sum(1)},
+        (Launched("block_sumsIfLi128E", 3, 128),),
         rtol=1e-4,
-        atol=1e-5,
+        atol=1e-4,
     )
-    doubles, shorts = normal(rng, 48, dtype="float64"), np.arange(48, dtype="int16")
+    i = rng.integers(-99, 99, 1024).astype("int32")
     yield Call(
-        "rotate_all",
-        (doubles, shorts, 5),
-        {0: np.roll(doubles, -5), 1: np.roll(shorts, -5)},
-        (Launched("rotateIdE", 1, 48, 384), Launched("rotateIsE", 1, 48, 96)),
+        "sums",
+        (i, np.zeros(4, "int32")),
+        {1: i.reshape(4, 256).sum(1)},
+        (Launched("block_sumsIiLi256E", 4, 256),),
+    )
+
+
+@case("running_max")
+def cub_sizes(rng: np.random.Generator) -> Iterator[Call]:
+    x = normal(rng, 128)
+    yield Call(
+        "running_max",
+        (x,),
+        {0: np.maximum.accumulate(x)},
+        (Launched("scan_block", 1, 128, 1024),),
+        returns=lambda size: 16 <= size <= 1024,
     )

@@ -1,6 +1,4 @@
 // Constant memory: initialised, filled from the host, an array of structs, one in a namespace.
-__constant__ float kWeights[5] = {0.0625f, 0.25f, 0.375f, 0.25f, 0.0625f};
-
 struct Tap {
   int offset;
   float weight;
@@ -12,17 +10,6 @@ __constant__ int num_taps;
 }  // namespace filters
 
 __constant__ double scale = 2.0;
-
-__global__ void smooth(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= n) return;
-  float sum = 0.f;
-  for (int k = -2; k <= 2; ++k) {
-    int j = min(max(i + k, 0), n - 1);
-    sum += kWeights[k + 2] * x[j];
-  }
-  y[i] = sum;
-}
 
 __global__ void filter(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -38,13 +25,6 @@ __global__ void filter(const float* x, float* y, int n) {
 #define CHECK(call)                                                            \
   if (cudaError_t e = (call); e != cudaSuccess)                                \
   TVM_FFI_THROW(RuntimeError) << #call << ": " << cudaGetErrorString(e)
-
-void smoothed(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
-  int n = x.numel();
-  smooth<<<(n + 127) / 128, 128, 0,
-           (cudaStream_t)TVMFFIEnvGetStream(x.device().device_type, x.device().device_id)>>>(
-      (float*)x.data_ptr(), (float*)y.data_ptr(), n);
-}
 
 void filtered(tvm::ffi::TensorView x, tvm::ffi::TensorView y, tvm::ffi::Array<int64_t> offsets,
               tvm::ffi::Array<double> weights, double by) {

@@ -10,25 +10,6 @@ __global__ void block_sums(const T* x, T* y, int n) {
   if (threadIdx.x == 0) y[blockIdx.x] = sum;
 }
 
-template <int kBlock, int kItems>
-__global__ void scan_tiles(const int* x, int* y) {
-  using Load = cub::BlockLoad<int, kBlock, kItems, cub::BLOCK_LOAD_TRANSPOSE>;
-  using Store = cub::BlockStore<int, kBlock, kItems, cub::BLOCK_STORE_TRANSPOSE>;
-  using Scan = cub::BlockScan<int, kBlock>;
-  __shared__ union {
-    typename Load::TempStorage load;
-    typename Store::TempStorage store;
-    typename Scan::TempStorage scan;
-  } shared;
-  int items[kItems];
-  const int start = blockIdx.x * kBlock * kItems;
-  Load(shared.load).Load(x + start, items);
-  __syncthreads();
-  Scan(shared.scan).InclusiveSum(items, items);
-  __syncthreads();
-  Store(shared.store).Store(y + start, items);
-}
-
 void sums(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
   auto s = (cudaStream_t)TVMFFIEnvGetStream(x.device().device_type, x.device().device_id);
   const int n = x.numel();
@@ -37,12 +18,4 @@ void sums(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
   } else {
     block_sums<int, 256><<<(n + 255) / 256, 256, 0, s>>>((int*)x.data_ptr(), (int*)y.data_ptr(), n);
   }
-}
-
-void scans(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
-  auto s = (cudaStream_t)TVMFFIEnvGetStream(x.device().device_type, x.device().device_id);
-  constexpr int kBlock = 64, kItems = 4;
-  TVM_FFI_ICHECK_EQ(x.numel() % (kBlock * kItems), 0);
-  scan_tiles<kBlock, kItems><<<x.numel() / (kBlock * kItems), kBlock, 0, s>>>((const int*)x.data_ptr(),
-                                                                              (int*)y.data_ptr());
 }

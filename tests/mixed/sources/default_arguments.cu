@@ -20,12 +20,6 @@ __global__ void ramp(float* out, int n, float start = 1.f, double step = kDefaul
   out[i] = negate ? -v : v;
 }
 
-template <typename T, typename Index = int>
-__global__ void fill(T* out, Index n, T value = T(7), long long plus = -1) {
-  Index i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) out[i] = value + T(plus);
-}
-
 void ramps(tvm::ffi::TensorView a, tvm::ffi::TensorView b, tvm::ffi::TensorView c,
            tvm::ffi::TensorView d) {
   auto s = (cudaStream_t)TVMFFIEnvGetStream(a.device().device_type, a.device().device_id);
@@ -35,11 +29,4 @@ void ramps(tvm::ffi::TensorView a, tvm::ffi::TensorView b, tvm::ffi::TensorView 
   ramp<<<1, 64, 0, s>>>(ptr(b), n, 5);               // int to float
   ramp<<<1, 64, 0, s>>>(ptr(c), n, Meters{2.5}, 1);  // by the class's own conversion
   ramp<<<1, 64, 0, s>>>(ptr(d), n, 'a' - 96, 0.5f, Offset(-1), n > 3, ptr(a));
-}
-
-void fills(tvm::ffi::TensorView a, tvm::ffi::TensorView b) {
-  auto s = (cudaStream_t)TVMFFIEnvGetStream(a.device().device_type, a.device().device_id);
-  int n = a.numel();
-  fill<<<1, 64, 0, s>>>((double*)a.data_ptr(), n);
-  fill<short, long><<<1, 64, 0, s>>>((short*)b.data_ptr(), n, 300, true);
 }

@@ -14,15 +14,6 @@ tvm::ffi::Array<tvm::ffi::String> taken(tvm::ffi::TensorView x, int block) {
   return {cudaGetErrorName(peeked), cudaGetErrorName(got), cudaGetErrorName(after)};
 }
 
-// Turned into an exception by the code.
-void thrown(tvm::ffi::TensorView x, int block) {
-  touch<<<1, block, 0, stream_of(x)>>>(static_cast<float*>(x.data_ptr()));
-  cudaError_t error = cudaGetLastError();
-  if (error != cudaSuccess) {
-    TVM_FFI_THROW(ValueError) << "touch: " << cudaGetErrorString(error);
-  }
-}
-
 // Nobody asks here: nvcc's program goes on as if nothing had been.
 void unasked(tvm::ffi::TensorView x, int block) {
   touch<<<1, block, 0, stream_of(x)>>>(static_cast<float*>(x.data_ptr()));

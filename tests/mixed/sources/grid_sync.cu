@@ -27,7 +27,9 @@ int64_t normalised(tvm::ffi::TensorView x, tvm::ffi::TensorView partial) {
   int device = x.device().device_id, per_sm = 0, sms = 0;
   cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, normalise, block, 0);
   cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
-  TVM_FFI_ICHECK_GT(per_sm, 0);
+  int grid = 0, most = 0;
+  cudaOccupancyMaxPotentialBlockSize(&grid, &most, normalise);
+  TVM_FFI_ICHECK(per_sm > 0 && grid > 0 && most >= block);
   int blocks = std::min<int>({per_sm * sms, static_cast<int>(partial.numel()), 16});
   float* data = static_cast<float*>(x.data_ptr());
   float* space = static_cast<float*>(partial.data_ptr());

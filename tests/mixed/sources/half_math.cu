@@ -29,16 +29,6 @@ __global__ void convert(const From* x, To* y, int n) {
 }
 
 using bf16 = __nv_bfloat16;
-using bf162 = __nv_bfloat162;
-
-__global__ void multiply_pairs(const bf162* x, bf162* y, bf16 by, int pairs) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= pairs) return;
-  float2 v = __bfloat1622float2(x[i]);
-  const float f = __bfloat162float(by);
-  y[i] = __floats2bfloat162_rn(v.x * f, v.y * f);
-}
-
 static cudaStream_t stream_of(tvm::ffi::TensorView t) {
   return (cudaStream_t)TVMFFIEnvGetStream(t.device().device_type, t.device().device_id);
 }
@@ -48,13 +38,6 @@ void axpy(tvm::ffi::TensorView x, tvm::ffi::TensorView y, double a) {
   axpy_half2<<<(pairs + 63) / 64, 64, 0, stream_of(x)>>>(
       reinterpret_cast<const __half2*>(x.data_ptr()), reinterpret_cast<__half2*>(y.data_ptr()),
       __float2half(static_cast<float>(a)), pairs);
-}
-
-void multiply(tvm::ffi::TensorView x, tvm::ffi::TensorView y, double by) {
-  int pairs = x.numel() / 2;
-  multiply_pairs<<<(pairs + 63) / 64, 64, 0, stream_of(x)>>>((const bf162*)x.data_ptr(),
-                                                            (bf162*)y.data_ptr(),
-                                                            __float2bfloat16((float)by), pairs);
 }
 
 void convert_to_float(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {

@@ -40,17 +40,8 @@ __global__ void store_kind(T* out) {
   *out = T(2.5);
 }
 
-template <template <typename> class Box, typename T>
-__global__ void store_boxed(T* out, Box<T> box) {
-  *out = box.value;
-}
-template <typename T>
-struct Boxed {
-  T value;
-};
-
 void every_pack(tvm::ffi::TensorView a, tvm::ffi::TensorView b, tvm::ffi::TensorView out,
-         tvm::ffi::TensorView kind, tvm::ffi::TensorView floating, tvm::ffi::TensorView boxed) {
+                tvm::ffi::TensorView kind, tvm::ffi::TensorView floating) {
   auto s = (cudaStream_t)TVMFFIEnvGetStream(a.device().device_type, a.device().device_id);
   const int n = static_cast<int>(a.numel());
   auto* pa = static_cast<const float*>(a.data_ptr());
@@ -61,5 +52,4 @@ void every_pack(tvm::ffi::TensorView a, tvm::ffi::TensorView b, tvm::ffi::Tensor
   offsets<1, 20, 300><<<1, 1, 0, s>>>(po, 0);
   store_kind<<<1, 1, 0, s>>>(static_cast<int*>(kind.data_ptr()));
   store_kind<<<1, 1, 0, s>>>(static_cast<float*>(floating.data_ptr()));
-  store_boxed<Boxed><<<1, 1, 0, s>>>((float*)boxed.data_ptr(), Boxed<float>{4.5f});
 }

@@ -35,10 +35,6 @@ void launches(tvm::ffi::TensorView x) {
   void* args[] = {(void*)&data, (void*)&by, (void*)&n};
   check(cudaLaunchKernel((const void*)scale, grid, block, args, 0, stream));
 
-  void* fewer[] = {&data, &n};
-  check(cudaLaunchKernel(reinterpret_cast<const void*>(&plus<float, 2>), grid, block, fewer,
-                         size_t(0), stream));
-
   cudaLaunchConfig_t config = {};
   config.gridDim = grid;
   config.blockDim = block;

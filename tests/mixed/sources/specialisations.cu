@@ -13,9 +13,6 @@ struct Traits<int> {
   static constexpr float kScale = 10.f;
 };
 
-void describe_all(tvm::ffi::TensorView f, tvm::ffi::TensorView i, tvm::ffi::TensorView d,
-                  tvm::ffi::TensorView out);
-
 template <typename T>
 static void describe_one(tvm::ffi::TensorView x, float* out) {
   int n = static_cast<int>(x.numel());

@@ -22,7 +22,6 @@ class Scratch {
  public:
   explicit Scratch(size_t bytes) { CUDA_OK(cudaMalloc(&data_, bytes)); }
   ~Scratch() { cudaFree(data_); }
-  Scratch(const Scratch&) = delete;
   float* get() const { return static_cast<float*>(data_); }
 
  private:
