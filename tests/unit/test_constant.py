@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 from tvmffi_cubin.functions.given import constant
 from tvmffi_cubin.kernels.types import parse_type
 
-INTEGERS = [
-    *(("char", "b"), ("signed char", "b"), ("int8_t", "b"), ("unsigned char", "B")),
-    *(("short", "h"), ("unsigned short", "H"), ("int", "i"), ("unsigned", "I")),
-    *(("long", "q"), ("unsigned long", "Q"), ("long long", "q"), ("unsigned long long", "Q")),
-    *(("size_t", "Q"), ("int64_t", "q"), ("uint32_t", "I")),
-]
+INTEGERS = [("char", "b"), ("unsigned short", "H"), ("int", "i"), ("int64_t", "q"), ("size_t", "Q")]
 
 
 def encoded(value, text, size=None):
@@ -95,7 +90,6 @@ def test_what_a_type_does_not_take_is_refused(values, text):
 
 
 def test_what_is_out_of_range_is_refused():
-    with pytest.raises(ValueError, match="out of the range"):
-        encoded(10**400, "double")
-    with pytest.raises(ValueError, match="out of the range of __nv_bfloat16"):
-        encoded(3.397e38, "__nv_bfloat16")
+    for value, text in ((10**400, "double"), (3.397e38, "__nv_bfloat16")):
+        with pytest.raises(ValueError, match=f"out of the range of {text}"):
+            encoded(value, text)

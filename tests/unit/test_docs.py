@@ -133,17 +133,6 @@ def test_links_lead_somewhere(page: Path):
             assert anchor in anchors(linked), target
 
 
-def test_every_page_can_be_reached_from_the_readme():
-    reached, waiting = set(), {ROOT / "README.md"}
-    while waiting:
-        page = waiting.pop()
-        reached.add(page)
-        linked = re.findall(r"\]\(([^)#]+\.md)\b", page.read_text(encoding="utf-8"))
-        found = {(page.parent / link).resolve() for link in linked if "://" not in link}
-        waiting |= found - reached
-    assert set(SNIPPETS.pages()) <= reached
-
-
 def anchors(page: Path) -> set[str]:
     text = page.read_text(encoding="utf-8")
     titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)

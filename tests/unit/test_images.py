@@ -50,20 +50,10 @@ EXPLICIT, COUNTED = number_item(0x3E, 0, 1), number_item(0x5B, 0, layout=1)
     ("kernel", "wanted"),
     [
         # Either form of parameters, in any order.
-        (
-            kernel_of(kparam(1, 8, 4) + kparam(0, 0, 8)),
-            {"param_sizes": (8, 4)},
-        ),
-        (
-            kernel_of(kparam_v2(1, 5000, 8) + kparam_v2(0, 0, 5000)),
-            {"param_sizes": (5000, 8)},
-        ),
-        # A recursive kernel's stack has no bound.
-        (kernel_of(frame=48, stack=0xFFFFFFFF), {"local_bytes": 48}),
+        (kernel_of(kparam(1, 8, 4) + kparam(0, 0, 8)), {"param_sizes": (8, 4)}),
+        (kernel_of(kparam_v2(1, 5000, 8) + kparam_v2(0, 0, 5000)), {"param_sizes": (5000, 8)}),
         # From sm_90 on the system reserves 1 KB.
-        (kernel_of(flags=0x500550, shared=400), {"static_smem_bytes": 400}),
         (kernel_of(flags=0x5A055A, shared=1424), {"static_smem_bytes": 400}),
-        (kernel_of(shape(0x05, 16, 8, 2)), {"max_threads": 256, "required_block": None}),
         (kernel_of(shape(0x10, 32, 4, 2)), {"max_threads": 256, "required_block": (32, 4, 2)}),
         # __block_size__ alone writes a cluster of one block.
         (kernel_of(shape(0x3D, 1, 1, 1)), {"cluster": None}),
@@ -88,7 +78,6 @@ OF_FAMILY = {".note.nv.tkinfo": b"ptxas\0-arch sm_100f \0"}
         (0x5A0D5A, 0x33, {}, "sm_90a"),
         (0x6006402, 0x41, {}, "sm_100"),
         (0x6005A04, 0x41, ACCELERATED, "sm_90a"),
-        (0x6006402, 0x41, {".nv.compat": number_item(0x09, 0, 2)}, "sm_100"),
         (0x6006402, 0x41, OF_FAMILY, "sm_100f"),
     ],
 )
@@ -106,8 +95,7 @@ def test_architecture(flags, osabi, extra, want):
         (b'extern "C" __global__ void k() {}', "CUDA source"),
         (b"!<arch>\nfoo", "static library"),
         (Image([Entry("k")], machine=62).build(), "shared object or program"),
-        (Image([Entry("k", struct.pack("<BBH", 4, 0x17, 12))]).build(), "corrupt cubin"),
-        *((Image([Entry("k")]).build()[:size], "corrupt ELF") for size in (300, 600, -1)),
+        (Image([Entry("k")]).build()[:600], "corrupt ELF"),
     ],
 )
 def test_what_is_no_cubin_is_named(data, text):
@@ -234,18 +222,6 @@ def test_a_member_that_is_compressed_is_read_where_its_package_is_there(package,
     assert "the member for sm_80: it is compressed; run: pip install" in unread.unreadable[0]
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (fatbin(Row(80, bytes(64)))[:-1], "truncated or damaged: 143 bytes"),
-        (struct.pack("<IHHQ", 0xBA55ED50, 1, 16, 64) + bytes(64), "corrupt fatbin: it is trunca"),
-    ],
-)
-def test_what_is_no_whole_fatbin_is_an_error(data, message):
-    with pytest.raises(CubinError, match=message):
-        read_image(Cubin(data, ""))
-
-
 def test_kernels_are_those_of_all_members_each_as_the_most_that_it_uses():
     cluster = item(0x3D, struct.pack("<3I", 2, 1, 1))
     old = image(Entry("k", kparam(0, 0, 8), registers=40, shared=100), flags=0x500550)
@@ -260,7 +236,3 @@ def test_kernels_are_those_of_all_members_each_as_the_most_that_it_uses():
     more = image(Entry("k", kparam(0, 0, 8) + kparam(1, 8, 4)))
     with pytest.raises(ValueError, match="'k' takes other parameters for sm_90"):
         read_fatbin(Row(80, image()), Row(90, more)).kernels  # noqa: B018
-    fixed = image(Entry("k", cluster))
-    counted = image(Entry("k", number_item(0x5B, 0, layout=1) + cluster))
-    with pytest.raises(ValueError, match="or counts its grid in clusters"):
-        read_fatbin(Row(80, fixed), Row(90, counted)).kernels  # noqa: B018

@@ -108,7 +108,6 @@ def test_what_is_for_nvrtc_alone_is_refused_by_name(options):
     [
         (["-Xcompiler -O3", "-lineinfo"], ["-Xcompiler", "-O3", "-lineinfo"]),
         (["-I", "inc", "-Iinc"], ["-I", "{}/inc"] * 2),
-        (["--include-path=inc", "-I=inc"], ["-I", "{}/inc"] * 2),
         (["--system-include", "inc", "-isystem=inc"], ["-isystem", "{}/inc"] * 2),
         (["-dc", "-arch=native", "-arch native"], ["-rdc=true"]),
         (["-include", "here.h", "-DX=a b"], ["-include", "{}/here.h", "-DX=a b"]),

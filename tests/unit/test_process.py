@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import threading
 import time
 
@@ -58,22 +57,6 @@ def test_an_interrupt_ends_a_program_and_its_children_within_a_second(pipe, refu
     assert took[0] < 2
 
 
-def test_an_interrupt_as_a_program_starts_leaves_none(tmp_path, monkeypatch):
-    started = []
-
-    class Interrupted(subprocess.Popen):
-        def _execute_child(self, *arguments):
-            super()._execute_child(*arguments)
-            started.append(self)
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(subprocess, "Popen", Interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        run("touch", tmp_path / "made", is_long=True)
-    started[0].wait(60)
-    assert not (tmp_path / "made").exists()
-
-
 def test_an_error_ends_a_program_that_waits_for_its_input(tmp_path):
     command = ("/bin/sh", "-c", "cat; touch done")
     with pytest.raises(ValueError), process.Program(command, os.environ, tmp_path):
@@ -106,18 +89,3 @@ def test_commands_are_shown_as_they_run_where_that_is_wanted(capfd, monkeypatch)
     monkeypatch.setenv("TVMFFI_CUBIN_VERBOSE", "1")
     run(*command, is_long=True)
     assert "said\n" in capfd.readouterr().err
-
-
-# Work meanwhile
-
-
-def test_the_first_program_of_a_thread_is_what_work_waits_for():
-    done = []
-    with process.meanwhile(lambda: done.append(1)):
-        thread = threading.Thread(target=run, args=("true",))
-        thread.start()
-        thread.join()
-        assert done == []
-        run("true")
-        run("true")
-    assert done == [1]

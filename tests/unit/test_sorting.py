@@ -18,7 +18,6 @@ COMPATIBILITY = """#ifndef __CUDACC__
 #define KERNEL __global__ void
 // __global__ void k() {}  k<<<1, 1>>>();
 """
-HOST = '#include "k.h"\nvoid f() { run(static_cast<float*>(nullptr)); }\n'
 BY_ADDRESS = '#include "k.h"\nvoid f() { cudaLaunchKernel((void*)k<int>, 1, 1, nullptr, 0, 0); }\n'
 
 
@@ -70,21 +69,6 @@ def test_a_source_that_hands_its_kernels_to_a_header_s_launch_is_mixed(here):
     assert not inline(here, kernel + function)[1].mixed
 
 
-@pytest.mark.parametrize("source", [HOST, BY_ADDRESS])
-def test_a_source_whose_kernels_are_in_a_header_of_any_name_is_mixed(here, source):
-    (here / "k.h").write_text(KERNEL + LAUNCHER)
-    assert len(inline(here, source)[1].mixed) == 1
-    assert of_files(here, a=source).mixed
-
-
-def test_a_source_that_instantiates_a_header_s_host_function_is_mixed(here):
-    launch = "cudaLaunchKernel((void*)k<T>, 1, 1, nullptr, 0, 0);"
-    (here / "k.h").write_text(f"{KERNEL}template <typename T> void run(T* x) {{ {launch} }}\n")
-    source = '#include "k.h"\ntemplate void run<float>(float*);\n'
-    assert len(inline(here, source)[1].mixed) == 1
-    assert of_files(here, a=source).mixed
-
-
 def test_a_file_that_launches_by_the_runtime_s_call_alone_is_mixed(here):
     launch = "void* args[] = {&x}; cudaLaunchKernel((void*)k<int>, 1, 1, args, 0, 0);"
     assert of_files(here, a=f"{KERNEL}int main() {{ int* x; {launch} }}\n").mixed
@@ -116,12 +100,10 @@ def units(*texts: str) -> tuple[Unit, ...]:
         "#define N 4",
         "struct P { float a; __device__ float m() const { return a; } };",
         "__device__ int declared(int); extern __constant__ float table[4];",
-        "static __device__ int own(int x) { return x; }",
         "__device__ __forceinline__ int own(int x) { return x; }",
         "template <class T> __device__ T own(T x) { return x; }",
         "namespace { __device__ int own(int x) { return x; } __device__ int v; }",
         "static __constant__ int own; __device__ const float c[2] = {1, 2};",
-        "__global__ void k(int* x);",
     ],
 )
 def test_what_defines_nothing_for_others_comes_before_every_unit_after_it(text: str):
@@ -136,9 +118,7 @@ def test_what_defines_nothing_for_others_comes_before_every_unit_after_it(text: 
     [
         PLAIN,
         FUNCTION,
-        "template <class T> __global__ void fill(T* x) {}",
         "__device__ int counter;",
-        "__constant__ float table[4] = {1, 2};",
         'extern "C" { __device__ int v; }',
         "struct S { __device__ int m(); };\n__device__ int S::m() { return 1; }",
         "template <class T> __device__ T id(T x) { return x; }\n"
