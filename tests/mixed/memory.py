@@ -80,15 +80,9 @@ def half_math(rng: np.random.Generator) -> Iterator[Call]:
     )
 
 
-@case("pipeline", "first_square")
-def streams_and_copies(rng: np.random.Generator) -> Iterator[Call]:
-    x, host = normal(rng, 100), normal(rng, 100)
-    yield Call(
-        "pipeline",
-        (x, np.zeros_like(x), [float(v) for v in host]),
-        {1: x * x + host},
-        (Launched("square", 4, 32), *(Launched("add_in_place", 4, 32),) * 2),
-    )
+@case("first_square")
+def default_stream(rng: np.random.Generator) -> Iterator[Call]:
+    x = normal(rng, 100)
     yield Call(
         "first_square",
         (x, np.zeros_like(x)),
@@ -111,26 +105,6 @@ def async_copies(rng: np.random.Generator) -> Iterator[Call]:
             {1: turned, 2: counted},
             (Launched(f"turned_{kernel}", 4, 64),),
         )
-
-
-@case("sums")
-def cub_block(rng: np.random.Generator) -> Iterator[Call]:
-    x = normal(rng, 300)
-    yield Call(
-        "sums",
-        (x, np.zeros(3, "float32")),
-        {1: np.pad(x, (0, 84)).reshape(3, 128).sum(1)},
-        (Launched("block_sumsIfLi128E", 3, 128),),
-        rtol=1e-4,
-        atol=1e-4,
-    )
-    i = rng.integers(-99, 99, 1024).astype("int32")
-    yield Call(
-        "sums",
-        (i, np.zeros(4, "int32")),
-        {1: i.reshape(4, 256).sum(1)},
-        (Launched("block_sumsIiLi256E", 4, 256),),
-    )
 
 
 @case("running_max")

@@ -56,9 +56,6 @@ def test_what_was_built_is_found_and_lies_as_documented(cache):
     assert list((cache.root / "tmp").iterdir()) == []
 
 
-# Damage: that no byte may change is a test of tests/build/test_cache_damage.py
-
-
 def test_a_miss_says_what_is_the_matter_with_the_entry(cache):
     made = cache.obtain(BASE, Builder(b"whole"))
     made.so.write_bytes(b"other")

@@ -118,6 +118,3 @@ def test_what_wheels_lack_a_toolkit_of_their_major_version_has(site, tmp_path, m
     own = site / "nvidia/cu13/include"
     assert cuda.include_dirs == (own, root / "include/cccl", root / "include")
     assert "nvjitlink" not in cuda.parts
-    touch(tmp_path / "home/lib/libcudart.so.13", tmp_path / "home/include/crt/mma.h")
-    monkeypatch.setenv("CUDA_HOME", str(tmp_path / "home"))
-    assert find_cuda().require("crt") == tmp_path / "home/include"

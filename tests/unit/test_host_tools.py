@@ -67,9 +67,6 @@ def test_the_first_compiler_on_path_is_taken_or_cxx_with_a_launcher(bin_dir, mon
     found = find_host_compiler()
     assert found.command == (str(ccache), "g++", "-m64", "-DNAME=a b")
     assert found.files == (ccache, gxx)
-    monkeypatch.setenv("CXX", "g++ '-DNAME=a b")
-    with pytest.raises(ToolchainError, match=r"CXX=\"g\+\+ '-DNAME=a b\": No closing quotation"):
-        find_host_compiler()
     monkeypatch.setenv("CXX", "icpx -O1")
     with pytest.raises(ToolchainError, match=r"CXX='icpx -O1': no program 'icpx'"):
         find_host_compiler()
@@ -176,14 +173,9 @@ def test_a_script_that_stands_before_the_compiler_is_known_by_its_content(place)
 
 X86 = """processor\t: {number}
 vendor_id\t: GenuineIntel
-cpu family\t: 6
 model\t\t: {model}
-model name\t: Some CPU
-stepping\t: 4
 cpu MHz\t\t: {speed}
-cache size\t: 36608 KB
 flags\t\t: fpu {flags}
-bogomips\t: {speed}
 
 """
 

@@ -13,7 +13,6 @@ from tvmffi_cubin.cuda import libraries, nvcc
 from tvmffi_cubin.errors import ToolchainError
 from tvmffi_cubin.host.steps import Step
 from tvmffi_cubin.host.tools import HostCompiler
-from tvmffi_cubin.inline.request import make_request
 
 FAKE = """#!/bin/sh
 echo "$1" >> {folder}/asked
@@ -86,18 +85,6 @@ def test_where_there_is_none_the_error_says_what_to_do(monkeypatch):
         ToolchainError, match=r"(?s)'/bin/false --version' failed .*; set TVMFFI_CUBIN"
     ):
         nvcc.find_nvcc()
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"kernel_sources": "__global__ void k() {}"},
-        {"device_libraries": [b"\x7fELF"]},
-    ],
-)
-def test_what_is_for_nvrtc_alone_is_refused_by_name(options):
-    with pytest.raises(ValueError, match=f"{next(iter(options))} is for NVRTC"):
-        make_request("m", cuda_sources="int one();", functions=["one"], compiler="nvcc", **options)
 
 
 # Flags

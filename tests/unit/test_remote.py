@@ -1,11 +1,18 @@
-"""The remote cache: what the environment may name, and a folder that machines share."""
+"""The remote cache: what the environment names; a folder, HTTP and S3, servers that mean no well.
 
+How long something takes is asserted nowhere: a test that waits for ever fails by that.
+"""
+
+import json
 import logging
+import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from cache_builder import BASE, Builder, look_up
+from remote_servers import folder_server
 
 import tvmffi_cubin as tc
 from tvmffi_cubin.cache import remote
@@ -14,24 +21,54 @@ from tvmffi_cubin.cache.store import Cache
 
 KEY = "0123456789abcdef"
 PREFIX = "TVMFFI_CUBIN_CACHE_REMOTE"
-OTHER = "cd" * 32
+OTHER, THIRD = "cd" * 32, "ef" * 32
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def settings(monkeypatch, tmp_path):
+    """A folder is the remote, and no call waits for it too short."""
     monkeypatch.setenv(PREFIX, f"file://{tmp_path}/remote")
     (tmp_path / "key").write_text(f"{KEY}\n")
     (tmp_path / "key").chmod(0o600)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv(f"{PREFIX}_KEY_FILE", "~/key")
+    monkeypatch.setenv(f"{PREFIX}_BUDGET", "60")
+    monkeypatch.setenv("no_proxy", "127.0.0.1,::1")
     remote._sharing.cache_clear()
-    return monkeypatch
+    yield monkeypatch
+    finish_uploads()
+
+
+def finish_uploads():
+    assert (made := remote.sharing()) is None or made.finish(60)
+
+
+@pytest.fixture
+def builds(tmp_path):
+    """Says whether a machine, as a new process, builds keys; uploads are done then."""
+
+    def call(machine, *base_keys, content=b"so", **product):
+        remote._sharing.cache_clear()
+        runs = []
+        for base_key in base_keys or (BASE,):
+            builder = Builder(content, **product)
+            Cache(tmp_path / machine).obtain(base_key, builder, is_shared=True)
+            runs.append(bool(builder.runs))
+            finish_uploads()
+        return runs if base_keys else runs[0]
+
+    return call
+
+
+def warnings(caplog):
+    return [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
 
 
 # The environment
 
 
 def test_the_url_the_key_and_the_defaults(settings, tmp_path):
+    settings.delenv(f"{PREFIX}_BUDGET")
     wanted = remote.Remote(f"{tmp_path}/remote", KEY.encode(), 1.0, writes=True)
     assert configured() == wanted
     (tmp_path / "key").chmod(0o620)
@@ -66,7 +103,7 @@ def test_a_missing_fsspec_is_named_with_what_installs_it(settings, tmp_path):
 @pytest.mark.parametrize(
     ("url", "shown"),
     [
-        ("https://user:word@host:80/a", "https://host:80/a"),
+        ("https://user:wo/r@d@host:80/a", "https://host:80/a"),
         ("https://host:80/a@b", "https://host:80/a@b"),
         ("chain::s3://user:word@bucket", "chain::s3://bucket"),
     ],
@@ -79,38 +116,12 @@ def test_what_people_see_has_no_password(url, shown):
 
 
 @pytest.fixture
-def shared(settings, tmp_path) -> Path:
-    """The remote: a folder."""
-    settings.setenv(f"{PREFIX}_BUDGET", "60")
-    yield tmp_path / "remote"
-    finish_uploads()
-
-
-def finish_uploads():
-    assert (made := remote.sharing()) is None or made.finish(60)
-
-
-@pytest.fixture
-def builds(shared, tmp_path):
-    """Says whether a machine, as a new process, builds a key; uploads are done then."""
-
-    def call(machine, content=b"so", base_key=BASE, **product):
-        remote._sharing.cache_clear()
-        builder = Builder(content, **product)
-        entry = Cache(tmp_path / machine).obtain(base_key, builder, is_shared=True)
-        finish_uploads()
-        assert (entry.level == "remote") == (not builder.runs)
-        return bool(builder.runs)
-
-    return call
+def shared(tmp_path) -> Path:
+    return tmp_path / "remote"
 
 
 def objects(shared: Path) -> set[str]:
     return {str(path.relative_to(shared)) for path in shared.rglob("*") if path.is_file()}
-
-
-def warnings(caplog):
-    return [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
 
 
 def test_what_one_machine_builds_another_takes_whole(builds, shared, tmp_path):
@@ -129,7 +140,7 @@ def test_what_is_taken_holds_for_the_files_here(builds, tmp_path):
     product = {"dependencies": (str(header),)}
     for machine, text in (("first", "one"), ("second", "two")):
         header.write_text(text)
-        assert builds(machine, text.encode(), **product)
+        assert builds(machine, content=text.encode(), **product)
     for text in ("one", "two"):
         header.write_text(text)
         assert not builds("third", **product)
@@ -178,3 +189,120 @@ def test_what_was_harmed_is_built_again_told_and_mended(
     (told,) = warnings(caplog)
     assert f"remote cache {shared} holds what cannot be verified: it is " in told
     assert not builds("third")
+
+
+# HTTP
+
+
+@pytest.fixture
+def server(settings):
+    pytest.importorskip("aiohttp", reason="fsspec needs aiohttp for HTTP")
+    with folder_server() as found:
+        settings.setenv(PREFIX, found.url)
+        yield found
+
+
+def test_over_http_a_miss_a_hit_and_an_upload_are_two_requests_each(server, builds, settings):
+    from fsspec.config import conf
+
+    settings.setitem(conf, "http", {"client_kwargs": {"headers": {"Authorization": "Bearer x"}}})
+    assert builds("first")
+    # Looked up; looked up again as others may have built it; entry, record.
+    assert server.requests == {("GET", 404): 2, ("PUT", 201): 2}
+    assert [headers["Authorization"] for headers in server.headers] == ["Bearer x"] * 4
+    server.requests.clear()
+    assert not builds("second")
+    assert server.requests == {("GET", 200): 2}
+
+
+# The second build is looked up, and not offered: the server is left alone for a while. One that
+# gives nothing is not asked again.
+@pytest.mark.parametrize(
+    ("method", "status", "text", "asked"),
+    [
+        ("PUT", 403, f"cannot be written; where that is meant, set {PREFIX}_MODE=read", (3, 1)),
+        ("GET", 503, "did not answer as it should", (1, 0)),
+    ],
+)
+def test_a_server_that_refuses_is_told_once(server, builds, caplog, method, status, text, asked):
+    server.refusals[method] = status
+    assert builds("first", BASE, OTHER) == [True, True]
+    (told,) = warnings(caplog)
+    assert text in told
+    assert str(status) in told
+    assert (server.count("GET"), server.count("PUT")) == asked
+
+
+@pytest.mark.parametrize("kind", ["slow", "garbage", "down"])
+def test_whatever_a_server_does_the_build_goes_on_without_it(
+    server, builds, settings, caplog, kind
+):
+    settings.setenv(f"{PREFIX}_MODE", "read")
+    settings.setenv(f"{PREFIX}_BUDGET", "0.3" if kind == "slow" else "10")
+    server.body, server.is_slow = b"garbage", kind == "slow"
+    if kind == "down":
+        server.close()
+    assert builds("first", BASE, OTHER, THIRD) == [True] * 3
+    assert len(warnings(caplog)) == 1
+    # Once, with what a second try for a connection that broke adds.
+    assert len(server.headers) <= 12
+
+
+# Nothing but the interpreter's end ends it.
+BUILD = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from cache_builder import BASE, Builder
+from tvmffi_cubin.cache.store import Cache
+print(Cache(Path(sys.argv[2])).obtain(BASE, Builder(), is_shared=True).level)
+"""
+
+
+@pytest.mark.usefixtures("server")
+def test_a_process_that_ends_at_once_has_uploaded_and_says_nothing(tmp_path):
+    for name, level in (("first", "cache"), ("second", "remote")):
+        command = [sys.executable, "-W", "error::ResourceWarning", "-c", BUILD]
+        command += [str(Path(__file__).parent), str(tmp_path / name)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+        assert (done.stdout.strip(), done.stderr) == (level, "")
+
+
+# S3
+
+
+@pytest.fixture
+def bucket(settings):
+    """A bucket's URL at a server here, whoever runs this."""
+    pytest.importorskip("s3fs", reason="fsspec needs s3fs for S3")
+    server_of = pytest.importorskip("moto.server", reason="moto is not installed")
+    import boto3
+    from fsspec.config import conf
+
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        settings.delenv(name)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        settings.setenv(name, "/dev/null")
+    settings.setenv("AWS_ACCESS_KEY_ID", "someone")
+    settings.setenv("AWS_SECRET_ACCESS_KEY", "something")
+    settings.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    server = server_of.ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    options = {"client_kwargs": {"endpoint_url": f"http://{host}:{port}"}}
+    settings.setitem(conf, "s3", options)
+    settings.setenv("FSSPEC_S3", json.dumps(options))
+    bucket = boto3.resource("s3", **options["client_kwargs"]).create_bucket(Bucket="bucket")
+    yield bucket
+    server.stop()
+
+
+def test_over_s3_one_machine_takes_what_another_builds(bucket, settings, builds, caplog):
+    settings.setenv(PREFIX, "s3://bucket/folder")
+    assert builds("first")
+    assert f"folder/v2/records/{BASE}" in {item.key for item in bucket.objects.all()}
+    assert not builds("second")
+    settings.setenv(PREFIX, "s3://nowhere-at-all/folder")
+    assert builds("first", OTHER, THIRD) == [True, True]
+    assert "The specified bucket does not exist" in warnings(caplog)[0]

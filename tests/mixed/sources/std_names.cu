@@ -4,6 +4,13 @@ struct Shifts {
   std::tuple<char, float, int> weights;
 };
 
+// Called by the kernel with what only it knows: nvcc's --expt-relaxed-constexpr.
+struct Counter {
+  int value;
+  constexpr explicit Counter(int start) : value(start) {}
+  constexpr int next() { return ++value; }
+};
+
 template <typename T, std::enable_if_t<std::is_same_v<T, float>, int> = 0>
 __device__ T limited(T x, std::pair<T, T> range) {
   if (x == INFINITY) return std::numeric_limits<T>::max();
@@ -18,7 +25,8 @@ __global__ void shift(const T* x, T* y, int64_t n, std::pair<T, T> range, Shifts
   __builtin_memcpy(&read, x + i, sizeof(T));
   std::conditional_t<std::is_floating_point<T>::value, T, int> value = limited(read, range);
   auto [character, factor, offset] = shifts.weights;
-  y[i] = value * factor + shifts.by[i % shifts.by.size()] + offset + (character == 'c');
+  Counter counter(static_cast<int>(n));
+  y[i] = value * factor + counter.next() + shifts.by[i % shifts.by.size()] + offset + (character == 'c');
 }
 
 void shifted(tvm::ffi::TensorView x, tvm::ffi::TensorView y, double low, double high) {
