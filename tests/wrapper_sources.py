@@ -9,14 +9,6 @@ extern "C" __global__ void mul_two(const float* x, float* y, int64_t n) {
   int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   if (i < n) y[i] = x[i] * 2.0f;
 }
-extern "C" __global__ void sum_dynamic(const float* x, float* y, int64_t n) {
-  extern __shared__ float values[];
-  for (int64_t i = threadIdx.x; i < n; i += blockDim.x) values[i] = x[i];
-  __syncthreads();
-  float sum = 0;
-  for (int64_t i = 0; i < n; ++i) sum += values[i];
-  if (threadIdx.x == 0) y[0] = sum;
-}
 """
 
 _INCLUDES = r"""

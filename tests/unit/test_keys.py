@@ -213,23 +213,6 @@ def test_the_places_of_the_tools_do_not_count(tmp_path):
 # The package's own files, as they were imported
 
 
-CODE = """
-import sys
-from pathlib import Path
-from tvmffi_cubin.inline.tools import find_tools, package_change
-def identity():
-    return find_tools(needs_cuda=False).builds["own_files"]
-if "early" in sys.argv:
-    Path(sys.argv[1]).write_text("# changed\\n")
-first = identity()
-print(first)
-if len(sys.argv) == 2:
-    Path(sys.argv[1]).write_text("// changed\\n")
-    assert identity() == first
-    print(package_change())
-"""
-
-
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the package and its headers, which a new process imports."""
@@ -244,37 +227,33 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
-def asked(*arguments: object) -> list[str]:
-    """Return what a new process prints of the package's identity."""
-    return in_new_process(CODE, *arguments).splitlines()
-
-
-FILES = ("tvmffi_cubin/inline/assemble.py", "include/tvmffi_cubin/kernel.h")
+CODE = """
+import sys
+from pathlib import Path
+from tvmffi_cubin.inline.tools import find_tools, package_change
+first = find_tools(needs_cuda=False).builds["own_files"]
+Path(sys.argv[1]).open("a").write("\\n")
+assert find_tools(needs_cuda=False).builds["own_files"] == first
+print(first, package_change())
+"""
 
 
 def test_the_content_of_each_file_counts_as_it_was_imported(package: Path):
-    found = asked()
-    for name in FILES:
-        before, (first, told) = found, asked(package / name)
-        assert [first] == before
-        assert told == "tvmffi_cubin itself changed while it was in use: start the process again"
-        found = asked()
-        assert found != before
-    early = asked(package / FILES[0], "early")
-    assert asked() not in (early, found)
+    names = ("tvmffi_cubin/inline/assemble.py", "include/tvmffi_cubin/kernel.h", "other.txt")
+    found = [in_new_process(CODE, package / name).partition(" ") for name in names]
+    assert len({first for first, _, _ in found}) == 3
+    changed = "tvmffi_cubin itself changed while it was in use: start the process again"
+    assert [told for _, _, told in found] == [changed, changed, ""]
 
 
 def test_of_an_installed_wheel_its_record_is_looked_at(package: Path):
-    first = asked()
     record = package / f"tvmffi_cubin-{tvmffi_cubin.__version__}.dist-info" / "RECORD"
     record.parent.mkdir()
     record.write_text("one\n")
-    assert asked() == first
-    (package / "tvmffi_cubin" / "kernels" / "types.py").write_text("# another\n")
-    record.write_text("two\n")
-    second, told = asked(record)
-    assert [second] != first
+    first, _, told = in_new_process(CODE, record).partition(" ")
     assert told.startswith("tvmffi_cubin itself changed")
+    (package / "tvmffi_cubin" / "kernels" / "types.py").write_text("# another\n")
+    assert in_new_process(CODE, record).partition(" ")[0] != first
 
 
 # The content hash: different fields, different digests
