@@ -34,28 +34,15 @@ def kernel_macros(rng: np.random.Generator) -> Iterator[Call]:
     yield Call("cube", (x, zeros), {1: x**3}, (Launched("cube_kernel", **launch),))
 
 
-def escape(c: complex, most: int) -> int:
-    z, steps = np.complex64(0), 0
-    while steps < most and z.real * z.real + z.imag * z.imag <= np.float32(4):
-        z = np.complex64(z * z + np.complex64(c))
-        steps += 1
-    return steps
-
-
-@case("draw", "escape_of")
+@case("norms")
 def two_way_helpers(rng: np.random.Generator) -> Iterator[Call]:
-    rows, cols = 12, 20
-    c = -2 + 3 * np.arange(cols) / cols + 1j * (-1.5 + 3 * np.arange(rows)[:, None] / rows)
-    expected = np.array([[escape(each, 12) for each in row] for row in c])
     yield Call(
-        "draw",
-        (np.zeros((rows, cols), "int32"), 12),
-        {0: expected},
-        (Launched("mandelbrot", (2, 2), (16, 8), scalars={3: ("i", 12)}),),
-        atol=1,  # what is rounded decides near the edge
+        "norms",
+        (np.zeros(20, "float32"), 1.0, 0.5),
+        {0: 1.25 ** np.arange(20)},
+        (Launched("norms_of", 1, 32, scalars={2: ("ff", (1.0, 0.5))}),),
+        returns=1.25**2,
     )
-    yield Call("escape_of", (0.0, 0.0, 50), returns=50)
-    yield Call("escape_of", (3.0, 0.0, 50), returns=1)
 
 
 @case("shifted", extra_cuda_cflags=["--expt-relaxed-constexpr"])

@@ -66,21 +66,6 @@ def grid_sync(rng: np.random.Generator) -> Iterator[Call]:
     )
 
 
-@case("clamp")
-def struct_params(rng: np.random.Generator) -> Iterator[Call]:
-    x = normal(rng, 4, 3, 40)
-    weights = np.array([1, 2, 3, 1], "float32").reshape(4, 1, 1)
-    for negate in (False, True):
-        y = np.clip(x, -0.5, 1) * weights
-        params = (4, 3, 40, -0.5, 1.0, negate, 1, 2, 3)
-        yield Call(
-            "clamp",
-            (x, np.zeros_like(x), -0.5, 1.0, negate),
-            {1: -y if negate else y},
-            (Launched("clamp_weighted", (2, 3, 4), 32, scalars={0: ("3i2f?x3h", params)}),),
-        )
-
-
 @case("ramps")
 def default_arguments(rng: np.random.Generator) -> Iterator[Call]:
     i, outs = np.arange(40), [np.zeros(40, "float32") for _ in range(4)]

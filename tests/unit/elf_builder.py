@@ -27,8 +27,6 @@ class Entry:
     name: str
     info: bytes = b""
     registers: int | None = 16
-    frame: int = 0
-    stack: int = 0
     shared: int | None = None
 
 
@@ -37,7 +35,6 @@ class Image:
     entries: list[Entry] = field(default_factory=list)
     flags: int = 0x5A055A
     osabi: int = 0x33
-    abi_version: int = 7
     machine: int = 190
     file_type: int = 2
     extra: dict[str, bytes] = field(default_factory=dict)
@@ -52,8 +49,7 @@ class Image:
             strings += entry.name.encode() + b"\0"
             if entry.registers is not None:
                 usage += item(0x2F, struct.pack("<II", index, entry.registers))
-            usage += item(0x11, struct.pack("<II", index, entry.frame))
-            usage += item(0x12, struct.pack("<II", index, entry.stack))
+            usage += item(0x11, struct.pack("<II", index, 8))
             sections.append((f".text.{entry.name}", 1, bytes(16), 0, 24 << 24))
             sections.append((f".nv.info.{entry.name}", 0x70000000, entry.info, 0, 0))
             if entry.shared is not None:
@@ -79,7 +75,7 @@ class Image:
                 )
             )
             body += b"" if isinstance(content, int) else content
-        ident = b"\x7fELF\x02\x01\x01" + bytes([self.osabi, self.abi_version]) + bytes(7)
+        ident = b"\x7fELF\x02\x01\x01" + bytes([self.osabi, 8]) + bytes(7)
         header = struct.pack(
             "<16sHHIQQQIHHHHHH",
             *(ident, self.file_type, self.machine, 1, 0, 0, 64 + len(body), self.flags),

@@ -108,32 +108,6 @@ def test_conflicting_types_say_how_to_resolve_it():
 
 
 @pytest.mark.parametrize(
-    ("declaration", "options", "params"),
-    [
-        (SAXPY, {"params": "int n, float* y, const void* x, float a"},
-         "int n, float* y, const void* x, float a"),
-        # What only expressions use.
-        ("k(float* x, int n)", {"params": "float* x, int b", "grid": "b", "args": {"n": 2}},
-         "float* x, int b"),
-        ("k(float* x)", {"params": "float* x, cudaStream_t s", "stream": "s"},
-         "float* x, cudaStream_t s"),
-    ],
-)  # fmt: skip
-def test_params_say_what_is_taken(declaration, options, params):
-    assert taken(launched(declaration, **options)) == params
-
-
-def test_params_declare_what_no_source_tells():
-    made = kernel_ref("k(float* arg0, int arg1)", names_known=False)
-    launch = Launch(1, 1, params="float* x, int n", args={"n": "x.numel"})
-    assert taken([(launch, made)]) == "float* x"
-    launch = Launch(1, 1, params="float* x, float n")
-    with pytest.raises(ValueError, match="declares 'float n', the source has 'int'"):
-        taken([(launch, made)])
-    assert taken([(launch, made._replace(sourceless=True))]) == "float* x, float n"
-
-
-@pytest.mark.parametrize(
     ("params", "text"),
     [
         ("float* x, float n", "params declares 'float n', the source has 'int'"),
@@ -212,24 +186,13 @@ OF_X = TensorMap("x", box_dim=16)
 
 
 @pytest.mark.parametrize(
-    ("declaration", "options", "params"),
-    [
-        ("k(CUtensorMap a, int n, CUtensorMap b)",
-         {"args": {"a": TILE, "b": TensorMap("y", box_dim=(8, 16))}}, "void* a, int n, void* y"),
-        ("k(CUtensorMap m, const float* x)", {"args": {"m": OF_X}}, "const float* x"),
-        ("k(cute::TmaDescriptor m)", {"args": {"m": OF_X}, "sizes": {"m": 128}}, "void* x"),
-    ],
-)  # fmt: skip
-def test_a_tensor_is_taken_in_the_place_of_its_map(declaration, options, params):
-    assert taken(launched(declaration, **options)) == params
-
-
-@pytest.mark.parametrize(
     ("declaration", "options", "message"),
     [
         ("k(float* m)", {"args": {"m": TILE}}, r"CUtensorMap', got 'float\* m'"),
         ("k(CUtensorMap m, int n)", {"args": {"m": TensorMap("n", box_dim=16)}},
          "'n' is 'int', not a tensor"),
+        ("k(CUtensorMap m, int n)", {"args": {"m": OF_X}, "params": "int n"},
+         "the tensor 'x' is not one that callers pass; declare it"),
         ("k(CUtensorMap m, int n)", {"args": {"m": OF_X}, "params": "float* x: ndim=2, int n"},
          "'x' is .* and rank 1 here and .* and rank 2 before"),
     ],
@@ -240,18 +203,6 @@ def test_a_map_that_does_not_go_with_its_kernel_is_refused(declaration, options,
 
 
 # What is said of a function
-
-
-def test_an_instance_says_what_tells_it_from_others():
-    kernel = "k(const float* x, int n, int s)"
-    found = facts(
-        launched(kernel),
-        launched("a(int n)", when="n > 0 or n < -9") + launched("b(int n)", when="n != 7"),
-    )
-    assert found["signature"].splitlines() == [
-        kernel,
-        "a + b(int n) when (n > 0 or n < -9) and (n != 7)",
-    ]
 
 
 # The plan's text: what launches do with its tables, tests/build shows

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import threading
 import time
 from pathlib import Path
 
@@ -146,6 +148,33 @@ def test_who_waits_long_is_told_for_what(cache, monkeypatch, caplog):
     assert caplog.messages == ["waiting for another build of second; after 0 s this one begins"]
 
 
+def test_it_is_free_again_although_a_child_was_forked_meanwhile(tmp_path):
+    read, write = os.pipe()
+    with builder_lock(f"{tmp_path}/x.lock", patience=0):
+        child = os.fork()
+        if child == 0:
+            os.close(write)
+            os.read(read, 1)  # lives until the test has ended
+            os._exit(0)
+    try:
+        with builder_lock(f"{tmp_path}/x.lock", patience=0) as held:
+            assert held
+    finally:
+        os.close(write)
+        os.waitpid(child, 0)
+
+
+def test_ctrl_c_ends_the_wait_for_another_builder(tmp_path):
+    with builder_lock(f"{tmp_path}/x.lock", patience=0) as held:
+        assert held
+        main, began = threading.get_ident(), time.monotonic()
+        threading.Timer(0.2, signal.pthread_kill, (main, signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt), builder_lock(f"{tmp_path}/x.lock", patience=60):
+            pass
+        assert time.monotonic() - began < 10
+        assert len(publish._held) == 1
+
+
 # Failing builds
 
 
@@ -205,12 +234,3 @@ def test_a_copy_replaces_what_is_there_and_is_made_once(source, tmp_path):
     copy_atomically(source, target)
     assert not target.is_symlink()
     assert target.read_bytes() == b"new"
-
-
-@pytest.mark.parametrize("place", ["file/vec.so", "folder", "none/vec.so"])
-def test_a_copy_that_cannot_be_made_leaves_nothing_behind(source, tmp_path, place):
-    (tmp_path / "file").write_text("")
-    (tmp_path / "folder" / "inner").mkdir(parents=True)
-    with pytest.raises(OSError):
-        copy_atomically(source, tmp_path / place)
-    assert sorted(os.listdir(tmp_path)) == ["entry", "file", "folder"]

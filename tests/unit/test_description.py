@@ -71,6 +71,7 @@ def test_other_versions_are_refused_and_fields_of_the_author_s_own_passed_over()
     ("value", "error", "text"),
     [
         ({"functions": {"a b": {}}}, ValueError, "functions: 'a b' is not a valid C identifier"),
+        ({"functions": {}, "warps": 4}, ValueError, "no field 'warps' is known; there are schema"),
         ({"functions": {"k": {"girth": 1}}}, TypeError, "functions.k: Launch.__init__() got an"),
     ],
 )
@@ -135,7 +136,6 @@ ONE, TWO = {"kernel": "one"}, {"kernel": "two"}
             Dispatch([[Launch(kernel=x) for x in ("one", "two")], Launch(kernel="two"),
                       Launch(kernel="three")]),
         ),
-        ({"grid": 1, "block": [2, "n"]}, Launch(grid=(1,), block=(2, "n"))),
     ],
 )  # fmt: skip
 def test_short_forms_are_read(value, function):

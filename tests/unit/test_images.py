@@ -82,7 +82,7 @@ OF_FAMILY = {".note.nv.tkinfo": b"ptxas\0-arch sm_100f \0"}
     ],
 )
 def test_architecture(flags, osabi, extra, want):
-    image = Image([Entry("k")], flags=flags, osabi=osabi, abi_version=8, extra=extra)
+    image = Image([Entry("k")], flags=flags, osabi=osabi, extra=extra)
     assert read(image.build()).arch == want
 
 
@@ -226,7 +226,7 @@ def test_kernels_are_those_of_all_members_each_as_the_most_that_it_uses():
     cluster = item(0x3D, struct.pack("<3I", 2, 1, 1))
     old = image(Entry("k", kparam(0, 0, 8), registers=40, shared=100), flags=0x500550)
     new = image(
-        Entry("k", kparam(0, 16, 8) + cluster, registers=16, shared=1024 + 300, frame=8),
+        Entry("k", kparam(0, 16, 8) + cluster, registers=16, shared=1024 + 300),
         Entry("only", kparam(0, 0, 4) + cluster),
     )
     k, only = read_fatbin(Row(80, old), Row(90, new), Row(90, PTX_TEXT, PTX)).kernels

@@ -88,18 +88,6 @@ def test_that_only_the_preprocessor_knows_a_header_is_told(text, tmp_path):
     assert scan([text], [str(tmp_path)], defines=defines).unknown == ("CAT",)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "#define STR(x) #x\n#define OTHER STR(x)\n#include <x.h>\n",
-        "#if __has_include(<x.h>)\n#endif\n",
-        '#include "x.h" (comment)\n',
-    ],
-)
-def test_what_is_no_include_by_a_macro_with_arguments_is_none(text, tmp_path):
-    assert scan([text], [str(tmp_path)]).unknown == ()
-
-
 def test_a_macro_of_one_file_names_a_header_in_another(tmp_path):
     put(tmp_path, {"a.h": "#include CONFIG\n", "b.h": '#define CONFIG "c.h"\n', "c.h": ""})
     found = scan(['#include "a.h"\n#include "b.h"\n'], [str(tmp_path)])
@@ -115,18 +103,6 @@ def test_folders_are_searched_in_order(tmp_path):
     assert names(tmp_path, found.read) == {"here/x.h"}
     # A quoted one first beside its includer.
     assert names(tmp_path, scan(["#include <a/a.h>"], dirs).read) == {"a/a.h", "a/x.h"}
-
-
-def test_include_next_takes_every_folder(tmp_path):
-    put(tmp_path, {"one/x.h": "#include_next <x.h>\n", "two/x.h": ""})
-    found = scan(["#include <x.h>"], [str(tmp_path / "one")], system_dirs=[str(tmp_path / "two")])
-    assert names(tmp_path, found.read) == {"one/x.h", "two/x.h"}
-
-
-def test_headers_that_are_given_as_texts_come_before_files(tmp_path):
-    put(tmp_path, {"x.h": "", "y.h": ""})
-    found = scan(['#include "x.h"'], [str(tmp_path)], texts={"x.h": "#include <y.h>\n"})
-    assert names(tmp_path, found.read) == {"y.h"}
 
 
 def test_a_header_that_would_come_first_is_watched_in_the_users_folders_only(tmp_path):

@@ -26,6 +26,8 @@ from tvmffi_cubin import Cubin, Dispatch, Launch, TensorMap
             ValueError,
             "image 'k.cubin' is not the name of an image: give a file as",
         ),
+        ({"args": ["rows"]}, TypeError, "args is a mapping of names, got list"),
+        ({"when": True}, TypeError, "an expression is a str, got bool"),
         ({"attributes": {"priority": b""}}, TypeError, "attributes maps numbers of .* got {'pri"),
         (
             {"attributes": {14: bytes(65)}},

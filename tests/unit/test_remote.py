@@ -82,6 +82,7 @@ def test_the_url_the_key_and_the_defaults(settings, tmp_path):
         ("_KEY_FILE", "", "has 0 bytes, wanted 16.* openssl rand"),
         ("_KEY_FILE", "/nowhere/key", "No such file or directory: .*; make one with"),
         ("_MODE", "write", "_MODE is 'write'; set it to 'readwrite' or 'read'"),
+        ("_BUDGET", "soon", "_BUDGET is 'soon'; set it to how many seconds"),
         ("", "nosuch://user:word@host/folder", "is nosuch://host/folder: Protocol not known"),
     ],
 )

@@ -65,6 +65,9 @@ def test_flags_are_trimmed_and_folders_absolute(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
+        ({"name": 3}, TypeError, "name is a str, got 3"),
+        ({"compiler": "nvcc", "kernel_sources": "int a;"}, ValueError, "_sources is for NVRTC"),
+        ({"functions": {"k": [Launch(), 3]}}, TypeError, r"functions\['k'\] is a Launch"),
         ({"name": "a/b"}, ValueError, "name 'a/b' cannot be a file's name"),
         ({"compiler": "clang"}, ValueError, "compiler is 'nvrtc' or 'nvcc' or 'auto', got"),
         ({"cuda_sources": [b"x"]}, TypeError, "cuda_sources is str or a sequence of str, got"),

@@ -69,11 +69,6 @@ def test_a_source_that_hands_its_kernels_to_a_header_s_launch_is_mixed(here):
     assert not inline(here, kernel + function)[1].mixed
 
 
-def test_a_file_that_launches_by_the_runtime_s_call_alone_is_mixed(here):
-    launch = "void* args[] = {&x}; cudaLaunchKernel((void*)k<int>, 1, 1, args, 0, 0);"
-    assert of_files(here, a=f"{KERNEL}int main() {{ int* x; {launch} }}\n").mixed
-
-
 def test_host_code_that_shares_a_header_with_kernels_stays_host_code(here):
     (here / "k.h").write_text(KERNEL)
     _, found = inline(here, BY_ADDRESS, kernel_sources='#include "k.h"\n')
@@ -128,9 +123,3 @@ def test_what_defines_nothing_for_others_comes_before_every_unit_after_it(text: 
 )
 def test_what_others_could_refer_to_is_a_unit(text: str):
     assert [unit.text for unit in units(text, FUNCTION)] == [text, FUNCTION]
-
-
-def test_the_last_text_is_a_unit_whatever_it_is():
-    (only,) = units("#define A 1", FUNCTION.replace("int", "static int"))
-    assert (only.name, only.text.count("#line")) == ("s1", 2)
-    assert [unit.name for unit in units(PLAIN, "#define A 1")] == ["s0", "s1"]

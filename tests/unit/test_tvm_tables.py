@@ -62,6 +62,7 @@ def test_every_spelling_in_json_is_read(fields, info):
     ("said", "message"),
     [
         ({"launch_param_tags": ["blokIdx.x"]}, r"function 'add': a Launch has no 'blokIdx\.x'"),
+        ({"arg_types": ["float32x4"]}, r"arg_types\[0\] is 'float32x4', an unknown type"),
         ({"arg_type": []}, "it is not one of TVM's tables"),
         ('{"func_info": [1]}', "it is not one of TVM's tables"),
         (table_bytes([TAGGED], 1)[:-5], "it is damaged, or in none of TVM's binary forms"),

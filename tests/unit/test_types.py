@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tvmffi_cubin.kernels.demangle import demangle, split_list, take_apart
-from tvmffi_cubin.kernels.types import CxxType, parse_params, parse_type
+from tvmffi_cubin.kernels.types import parse_params, parse_type
 
 
 def test_a_mangled_symbol_becomes_readable_and_other_names_stay():
@@ -30,38 +30,6 @@ def test_a_mangled_symbol_becomes_readable_and_other_names_stay():
 def test_a_function_name_is_taken_apart(text, display, qualified, params):
     assert take_apart(text) == (display, qualified, params)
     assert split_list("A<int, 2>, int (*)(int, int), B") == ["A<int, 2>", "int (*)(int, int)", "B"]
-
-
-@pytest.mark.parametrize(
-    ("text", "want"),
-    [
-        ("float const* __restrict__", "const float*"),
-        ("long long int", "long long"),
-        ("(anonymous namespace)::P", "P"),
-        ("const __grid_constant__ CUtensorMap", "CUtensorMap"),
-    ],
-)
-def test_spelling_is_normalised(text, want):
-    assert parse_type(text).text == want
-    assert parse_type(want).text == want
-
-
-@pytest.mark.parametrize(
-    ("kind", "size", "names"),
-    [
-        ("int", 1, "char|int8_t"),
-        ("uint", 1, "unsigned char|uint8_t"),
-        ("float", 4, "float"),
-        ("float", 2, "__half|half"),
-        ("bfloat", 2, "nv_bfloat16"),
-        ("struct", 12, "float3|dim3"),
-        ("struct", 128, "CUtensorMap"),
-        ("struct", None, "MyStruct|ns::Enum"),
-    ],
-)
-def test_values(kind, size, names):
-    for name in names.split("|"):
-        assert parse_type(name) == CxxType(name, kind, size)
 
 
 @pytest.mark.parametrize(
