@@ -9,24 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import tvm_ffi
+from stub.cuda_array import DLTensor
 from stub.driver_stub import DriverStub
 
 __all__ = ["TensorAllocator", "tensor_allocator"]
-
-
-class _DLTensor(ctypes.Structure):
-    _fields_ = (
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    )
 
 
 class _Managed(ctypes.Structure):
@@ -40,12 +26,12 @@ _Managed._fields_ = (
     ("manager_ctx", ctypes.c_void_p),
     ("deleter", _Deleter),
     ("flags", ctypes.c_uint64),
-    ("tensor", _DLTensor),
+    ("tensor", DLTensor),
 )
 _SetError = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
 _Allocate = ctypes.CFUNCTYPE(
     ctypes.c_int,
-    ctypes.POINTER(_DLTensor),
+    ctypes.POINTER(DLTensor),
     ctypes.POINTER(ctypes.POINTER(_Managed)),
     ctypes.c_void_p,
     _SetError,
@@ -81,7 +67,7 @@ def tensor_allocator(stub: DriverStub) -> Iterator[TensorAllocator]:
             stub.call("cuMemAlloc_v2", ctypes.byref(data), ctypes.c_size_t(size))
         shape = (ctypes.c_int64 * ndim)(*wanted.shape[:ndim])
         made = _Managed(1, 3, None, deleter, 0)
-        made.tensor = _DLTensor(
+        made.tensor = DLTensor(
             data.value, wanted.device_type, wanted.device_id, ndim, *dtype, shape, None, 0
         )
         kept.extend((shape, made))

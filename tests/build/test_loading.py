@@ -137,10 +137,7 @@ def capture_mode(driver_stub, mode):
 
 
 @pytest.mark.parametrize("mode", [GLOBAL, THREAD_LOCAL, RELAXED])
-@pytest.mark.parametrize("eager", [False, True])
-def test_a_first_call_in_a_capture_loads_and_is_captured(mode, eager, fresh, stream, driver_stub):
-    if eager:
-        driver_stub.set_eager()
+def test_a_first_call_in_a_capture_loads_and_is_captured(mode, fresh, stream, driver_stub):
     with driver_stub.capture(stream, mode):
         fresh.k.on(stream)(cuda_array(driver_stub, 4))
     assert driver_stub.launches()[0].stream == stream
@@ -159,7 +156,6 @@ def test_the_thread_s_own_capture_mode_stays(mode, fresh, driver_stub):
 
 
 def test_preloading_and_unloading_in_a_capture_leave_it_alone(fresh, stream, driver_stub):
-    driver_stub.set_eager()
     with driver_stub.capture(stream, GLOBAL):
         fresh.preload(0)
         fresh.unload()
@@ -171,7 +167,6 @@ def test_preloading_and_unloading_in_a_capture_leave_it_alone(fresh, stream, dri
 def test_a_wrapper_s_first_call_in_a_capture_loads_and_is_captured(stream, driver_stub):
     image = tc.nvrtc.nvrtc_compile(wrapper_sources.KERNELS, arch="sm_90")
     mod = tc.load_inline("w_captured", wrapper_sources.DRIVER, embed_cubin={"kernels": image})
-    driver_stub.set_eager()
     x, y = cuda_array(driver_stub, (1000,)), cuda_array(driver_stub, (1000,))
     with driver_stub.capture(stream, GLOBAL), tc.use_stream(stream):
         mod.add_one(x, y)

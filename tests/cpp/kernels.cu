@@ -17,15 +17,12 @@ extern "C" __global__ void shared(float* y, int n) {
   if (threadIdx.x < n) y[threadIdx.x] = buffer[threadIdx.x];
 }
 
-struct alignas(64) Map {
-  unsigned long long opaque[16];
-};
-extern "C" __global__ void mapped(const __grid_constant__ Map map, int n) {}
-
 // As large and as aligned as a tensor map, which is passed by value.
 struct alignas(64) Block128 {
   unsigned char bytes[128];
 };
+
+extern "C" __global__ void mapped(const __grid_constant__ Block128 map, int n) {}
 
 extern "C" __global__ void by_value(const __grid_constant__ Block128 block, float* y) {
   y[threadIdx.x] = block.bytes[threadIdx.x % 128];

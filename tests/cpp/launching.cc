@@ -63,14 +63,6 @@ void RunShaped(int way, TensorView x, TensorView y, int64_t stream_number) {
       return CheckDriver(kernel.Launch(args, {8, 2, 2}, 64, stream, 0, attributes, 3));
     case 3:
       return CheckDriver(kernel.LaunchEx(&raw, args));
-    case 7: {
-      LaunchConfig config({8, 2, 2}, 64);
-      config.SetCluster({4, 2, 2})
-          .SetClusterSchedulingPolicy(CU_CLUSTER_SCHEDULING_POLICY_SPREAD)
-          .SetProgrammaticDependentLaunch()
-          .SetStream(stream);
-      return CheckDriver(kernel.Launch(config, in, out, n));
-    }
   }
 }
 

@@ -31,7 +31,6 @@ void Shared(TensorView y, int64_t smem) {
   void* out = y.data_ptr();
   int n = static_cast<int>(y.size(0));
   void* args[] = {&out, &n};
-  const LaunchConfig config({1, 2, 3}, {32, 2});
   CheckDriver(kernel.Launch(
       args, LaunchConfig({1, 2, 3}, {32, 2}).SetDynamicSmemBytes(static_cast<uint32_t>(smem))));
 }

@@ -17,25 +17,14 @@ constexpr bool kMovesOnly =
     std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T> &&
     !std::is_copy_constructible_v<T> && !std::is_copy_assignable_v<T>;
 
-// Modules and kernels.
 static_assert(kMovesOnly<tvmffi_cubin::CubinKernel>);
 static_assert(kMovesOnly<tvm::ffi::CubinKernel>);
-static_assert(std::is_constructible_v<tvmffi_cubin::CubinModule, tvm::ffi::Bytes>);
-static_assert(std::is_constructible_v<tvmffi_cubin::CubinModule, const unsigned char*>);
-static_assert(std::is_constructible_v<tvm::ffi::CubinModule, tvm::ffi::Bytes>);
-static_assert(std::is_constructible_v<tvm::ffi::CubinModule, const char*>);
-static_assert(std::is_constructible_v<tvm::ffi::CubinModule, const unsigned char*>);
-static_assert(std::is_nothrow_move_constructible_v<tvmffi_cubin::CubinModule>);
 static_assert(kMovesOnly<tvm::ffi::CubinModule>);
-static_assert(!std::is_default_constructible_v<tvm::ffi::CUDADeviceGuard>);
 
 // A LaunchConfig points into itself, so it stays where it is made.
 using tvmffi_cubin::LaunchConfig;
 static_assert(!std::is_copy_constructible_v<LaunchConfig>);
 static_assert(!std::is_move_constructible_v<LaunchConfig>);
-static_assert(std::is_trivially_destructible_v<LaunchConfig>);
-static_assert(
-    std::is_same_v<decltype(std::declval<LaunchConfig&>().SetStream(nullptr)), LaunchConfig&>);
 // The attribute that is meant by number, where the header at hand names it.
 #if CUDA_VERSION >= 12050
 static_assert(tvmffi_cubin::kLaunchCompletionEvent == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT);
@@ -44,15 +33,12 @@ static_assert(tvmffi_cubin::kLaunchCompletionEvent == CU_LAUNCH_ATTRIBUTE_LAUNCH
 // Every way to launch, each with one meaning.
 template <typename Kernel, typename... Args>
 using LaunchOf = decltype(std::declval<Kernel&>().Launch(std::declval<Args>()...));
-template <typename Kernel, typename... Args>
-using LaunchExOf = decltype(std::declval<Kernel&>().LaunchEx(std::declval<Args>()...));
 template <typename Result, typename... Args>
 constexpr bool kLaunches = std::is_same_v<LaunchOf<tvmffi_cubin::CubinKernel, Args...>, Result>;
 using tvmffi_cubin::Dim3;
 using tvmffi_cubin::Status;
 using Pointers = void**;
 static_assert(kLaunches<Status, Pointers, const LaunchConfig&>);
-static_assert(kLaunches<Status, Pointers, Dim3, Dim3, CUstream>);
 static_assert(kLaunches<Status, Pointers, int, int, cudaStream_t>);
 static_assert(kLaunches<Status, Pointers, Dim3, Dim3, std::nullptr_t, int>);
 static_assert(kLaunches<Status, std::nullptr_t, Dim3, Dim3, CUstream, uint32_t,
@@ -68,11 +54,6 @@ constexpr bool kRefusesNoNumber =
     !kRefuses<void, Kernel, Pointers, Dim, Dim, CUstream, uint32_t>;
 static_assert(kRefusesNoNumber<tvmffi_cubin::CubinKernel, Dim3>);
 static_assert(kRefusesNoNumber<tvm::ffi::CubinKernel, tvm::ffi::dim3>);
-static_assert(kLaunches<Status, const LaunchConfig&>);
-static_assert(kLaunches<Status, const LaunchConfig&, float*, const float*, int64_t>);
-static_assert(kLaunches<Status, const LaunchConfig&, CUtensorMap, tvmffi_cubin::TensorMap, int>);
-static_assert(
-    std::is_same_v<LaunchExOf<tvmffi_cubin::CubinKernel, const CUlaunchConfig*, Pointers>, Status>);
 // A TensorMap is a kernel's argument as it is.
 using tvmffi_cubin::TensorMap;
 static_assert(sizeof(TensorMap) == 128 && alignof(TensorMap) == alignof(CUtensorMap));
@@ -81,14 +62,10 @@ static_assert(std::is_trivially_copyable_v<TensorMap>);
 namespace api = tvm::ffi::cuda_api;
 static_assert(std::is_same_v<api::StreamHandle, cudaStream_t>);
 static_assert(std::is_same_v<api::StreamHandle, CUstream>);
-static_assert(std::is_same_v<api::LibraryHandle, cudaLibrary_t>);
-static_assert(std::is_same_v<api::KernelHandle, cudaKernel_t>);
 
 using Launched = decltype(std::declval<tvm::ffi::CubinKernel&>().Launch(
     nullptr, tvm::ffi::dim3(1), tvm::ffi::dim3(1), nullptr));
 static_assert(std::is_same_v<Launched, api::ResultType>);
-static_assert(std::is_same_v<Launched, decltype(std::declval<tvm::ffi::CubinKernel&>().LaunchEx(
-                                           nullptr, std::declval<const api::LaunchConfig&>()))>);
 
 // Wrappers ask with #if which structs there are, whether or not they have named a dialect.
 #ifndef TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API
@@ -96,12 +73,8 @@ static_assert(std::is_same_v<Launched, decltype(std::declval<tvm::ffi::CubinKern
 #endif
 #if TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API
 static_assert(std::is_same_v<api::LaunchConfig, CUlaunchConfig>);
-static_assert(std::is_same_v<api::LaunchAttrType, CUlaunchAttribute>);
-static_assert(std::is_same_v<api::DeviceAttrType, CUdevice_attribute>);
 #else
 static_assert(std::is_same_v<api::LaunchConfig, cudaLaunchConfig_t>);
-static_assert(std::is_same_v<api::LaunchAttrType, cudaLaunchAttribute>);
-static_assert(std::is_same_v<api::DeviceAttrType, cudaDeviceAttr>);
 #endif
 
 #ifndef DIALECT_NAMED

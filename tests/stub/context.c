@@ -2,7 +2,7 @@
  * \file context.c
  * \brief Primary contexts with their retain counts, and each thread's stack of contexts.
  */
-#include <string.h>
+#include <stdlib.h>
 
 #include "stub.h"
 
@@ -29,25 +29,17 @@ StubContext* StubCurrentContext(void) {
   return stack.depth > 0 ? stack.entries[stack.depth - 1] : NULL;
 }
 
-StubContext* StubFindContext(CUcontext handle) {
-  for (int i = 0; i < kMaxDevices; ++i) {
-    if (handle == &stub.contexts[i] && stub.contexts[i].used) return handle;
-  }
-  return NULL;
-}
-
 CUresult StubActiveContext(StubContext** context) {
   *context = StubCurrentContext();
   if (*context == NULL) return CUDA_ERROR_INVALID_CONTEXT;
   return (*context)->retained > 0 ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
-static bool Push(StubContext* context) {
+static void Push(StubContext* context) {
   Refresh();
-  if (stack.depth == kMaxStack) return false;
+  if (stack.depth == kMaxStack) abort();
   stack.entries[stack.depth++] = context;
   ++stub.stacked;
-  return true;
 }
 
 static StubContext* Pop(void) {
@@ -58,20 +50,16 @@ static StubContext* Pop(void) {
 }
 
 CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
-  STUB_ENTER(STUB_INITIALIZED, "'device':%d", device);
-  STUB_REQUIRE(context != NULL, CUDA_ERROR_INVALID_VALUE);
+  STUB_ENTER(STUB_INITIALIZED);
   STUB_REQUIRE(StubDeviceExists(device), CUDA_ERROR_INVALID_DEVICE);
-  StubContext* primary = &stub.contexts[device];
-  primary->device = device;
-  primary->used = true;
-  ++primary->retained;
-  *context = primary;
+  *context = &stub.contexts[device];
+  (*context)->device = device;
+  ++(*context)->retained;
   return StubLeave(CUDA_SUCCESS);
 }
 
 CUresult CUDAAPI cuDevicePrimaryCtxRelease(CUdevice device) {
-  STUB_ENTER(STUB_INITIALIZED, "'device':%d", device);
-  STUB_REQUIRE(StubDeviceExists(device), CUDA_ERROR_INVALID_DEVICE);
+  STUB_ENTER(STUB_INITIALIZED);
   STUB_REQUIRE(stub.contexts[device].retained > 0, CUDA_ERROR_INVALID_CONTEXT);
   --stub.contexts[device].retained;
   return StubLeave(CUDA_SUCCESS);
@@ -79,7 +67,6 @@ CUresult CUDAAPI cuDevicePrimaryCtxRelease(CUdevice device) {
 
 CUresult CUDAAPI cuCtxGetDevice(CUdevice* device) {
   STUB_ENTER(STUB_INITIALIZED);
-  STUB_REQUIRE(device != NULL, CUDA_ERROR_INVALID_VALUE);
   const StubContext* current = StubCurrentContext();
   STUB_REQUIRE(current != NULL, CUDA_ERROR_INVALID_CONTEXT);
   *device = current->device;
@@ -88,39 +75,31 @@ CUresult CUDAAPI cuCtxGetDevice(CUdevice* device) {
 
 CUresult CUDAAPI cuCtxGetCurrent(CUcontext* context) {
   STUB_ENTER(STUB_INITIALIZED);
-  STUB_REQUIRE(context != NULL, CUDA_ERROR_INVALID_VALUE);
   *context = StubCurrentContext();
   return StubLeave(CUDA_SUCCESS);
 }
 
 CUresult CUDAAPI cuCtxSetCurrent(CUcontext context) {
-  STUB_ENTER(STUB_INITIALIZED, "'context':%zu", (size_t)context);
-  STUB_REQUIRE(context == NULL || StubFindContext(context) != NULL, CUDA_ERROR_INVALID_CONTEXT);
+  STUB_ENTER(STUB_INITIALIZED);
   Pop();
-  STUB_REQUIRE(context == NULL || Push(context), CUDA_ERROR_OUT_OF_MEMORY);
+  if (context != NULL) Push(context);
   return StubLeave(CUDA_SUCCESS);
 }
 
 CUresult CUDAAPI cuCtxPushCurrent(CUcontext context) {
-  STUB_ENTER(STUB_INITIALIZED, "'context':%zu", (size_t)context);
-  STUB_REQUIRE(context != NULL, CUDA_ERROR_INVALID_VALUE);
-  STUB_REQUIRE(StubFindContext(context) != NULL, CUDA_ERROR_INVALID_CONTEXT);
-  STUB_REQUIRE(Push(context), CUDA_ERROR_OUT_OF_MEMORY);
+  STUB_ENTER(STUB_INITIALIZED);
+  Push(context);
   return StubLeave(CUDA_SUCCESS);
 }
 
 CUresult CUDAAPI cuCtxPopCurrent(CUcontext* context) {
   STUB_ENTER(STUB_INITIALIZED);
-  StubContext* popped = Pop();
-  STUB_REQUIRE(popped != NULL, CUDA_ERROR_INVALID_CONTEXT);
-  if (context != NULL) *context = popped;
-  return StubLeave(CUDA_SUCCESS);
+  *context = Pop();
+  return StubLeave(*context != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT);
 }
 
 CUresult CUDAAPI cuCtxSynchronize(void) {
   STUB_ENTER(STUB_INITIALIZED);
   StubContext* context = NULL;
-  STUB_TRY(StubActiveContext(&context));
-  STUB_REQUIRE(!StubCaptureUnderWay(context), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-  return StubLeave(CUDA_SUCCESS);
+  return StubLeave(StubActiveContext(&context));
 }

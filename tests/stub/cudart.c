@@ -25,7 +25,6 @@ typedef struct {
   const void* host;
   const char* symbol;
   Binary* binary;
-  size_t size; /* of a variable */
 } Registered;
 
 typedef struct {
@@ -45,11 +44,6 @@ static cudaError_t Noted(CUresult result) {
   return (cudaError_t)result;
 }
 
-static cudaError_t Failed(cudaError_t error) {
-  last_error = error;
-  return error;
-}
-
 /* Makes the first device's primary context current where a thread has none. */
 static CUresult Ready(void) {
   CUcontext context = NULL;
@@ -60,11 +54,12 @@ static CUresult Ready(void) {
   return result == CUDA_SUCCESS ? cuCtxSetCurrent(context) : result;
 }
 
-#define READY()                                     \
-  do {                                              \
-    const CUresult ready = Ready();                 \
-    if (ready != CUDA_SUCCESS) return Noted(ready); \
-  } while (0)
+/* A function that is one call of the driver's. */
+#define FORWARD(name, parameters, call)                   \
+  cudaError_t name parameters {                           \
+    const CUresult ready = Ready();                       \
+    return Noted(ready != CUDA_SUCCESS ? ready : (call)); \
+  }
 
 /* ---- Registration ---- */
 
@@ -79,18 +74,20 @@ void __cudaUnregisterFatBinary(void** handle) {
     if (registered[i].binary == (Binary*)handle) registered[i].host = NULL;
   }
 }
+static void Register(const void* host, const char* symbol, void** handle) {
+  if (num_registered == kMost) abort();
+  registered[num_registered++] = (Registered){host, symbol, (Binary*)handle};
+}
 void __cudaRegisterFunction(void** handle, const char* host, char* device, const char* name,
                             int limit, uint3* thread, uint3* block, dim3* block_dim, dim3* grid_dim,
                             int* warp) {
   (void)device, (void)limit, (void)thread, (void)block, (void)block_dim, (void)grid_dim, (void)warp;
-  if (num_registered == kMost) abort();
-  registered[num_registered++] = (Registered){host, name, (Binary*)handle, 0};
+  Register(host, name, handle);
 }
 void __cudaRegisterVar(void** handle, char* host, char* device, const char* name, int is_extern,
                        size_t size, int constant, int global) {
-  (void)device, (void)is_extern, (void)constant, (void)global;
-  if (num_registered == kMost) abort();
-  registered[num_registered++] = (Registered){host, name, (Binary*)handle, size};
+  (void)device, (void)is_extern, (void)size, (void)constant, (void)global;
+  Register(host, name, handle);
 }
 
 static Registered* Find(const void* host) {
@@ -105,21 +102,24 @@ static CUresult Load(Binary* binary) {
   return cuLibraryLoadData(&binary->library, binary->code, NULL, NULL, 0, NULL, NULL, 0);
 }
 
-static CUresult FindKernel(const void* host, CUkernel* kernel) {
+/* A kernel, and the device that is current, which every thread has from here on. */
+static CUresult FindKernel(const void* host, CUkernel* kernel, CUdevice* device) {
   Registered* found = Find(host);
-  if (found == NULL || found->size != 0) return (CUresult)cudaErrorInvalidDeviceFunction;
-  const CUresult result = Load(found->binary);
-  return result != CUDA_SUCCESS ? result
-                                : cuLibraryGetKernel(kernel, found->binary->library, found->symbol);
+  CUresult result = Ready();
+  if (found == NULL) return (CUresult)cudaErrorInvalidDeviceFunction;
+  if (result == CUDA_SUCCESS) result = cuCtxGetDevice(device);
+  if (result == CUDA_SUCCESS) result = Load(found->binary);
+  if (result != CUDA_SUCCESS) return result;
+  return cuLibraryGetKernel(kernel, found->binary->library, found->symbol);
 }
 
 static CUresult FindVariable(const void* host, CUdeviceptr* address, size_t* size) {
   Registered* found = Find(host);
-  if (found == NULL || found->size == 0) return (CUresult)cudaErrorInvalidSymbol;
-  const CUresult result = Load(found->binary);
-  return result != CUDA_SUCCESS
-             ? result
-             : cuLibraryGetGlobal(address, size, found->binary->library, found->symbol);
+  CUresult result = Ready();
+  if (found == NULL) return (CUresult)cudaErrorInvalidSymbol;
+  if (result == CUDA_SUCCESS) result = Load(found->binary);
+  if (result != CUDA_SUCCESS) return result;
+  return cuLibraryGetGlobal(address, size, found->binary->library, found->symbol);
 }
 
 /* ---- Launches ---- */
@@ -137,56 +137,52 @@ cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* smem, vo
   return cudaSuccess;
 }
 
-static cudaError_t Launch(const void* host, CUlaunchConfig config, void** args) {
+static cudaError_t Launch(const void* host, const CUlaunchConfig* config, void** args) {
   CUkernel kernel = NULL;
-  READY();
-  CUresult result = FindKernel(host, &kernel);
+  CUdevice device = 0;
+  CUresult result = FindKernel(host, &kernel, &device);
   if (result == CUDA_SUCCESS) {
-    result = cuLaunchKernelEx(&config, (CUfunction)kernel, args, NULL);
-    const uint64_t threads = (uint64_t)config.blockDimX * config.blockDimY * config.blockDimZ;
-    const bool is_empty = threads == 0 || config.gridDimX == 0 || config.gridDimY == 0;
+    result = cuLaunchKernelEx(config, (CUfunction)kernel, args, NULL);
+    const uint64_t threads = (uint64_t)config->blockDimX * config->blockDimY * config->blockDimZ;
+    const bool is_empty = threads == 0 || config->gridDimX == 0 || config->gridDimY == 0;
     if (result == CUDA_ERROR_INVALID_VALUE && (is_empty || threads > 1024)) {
-      return Failed(cudaErrorInvalidConfiguration);
+      result = (CUresult)cudaErrorInvalidConfiguration;
     }
   }
   return Noted(result);
 }
 
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* given, const void* host, void** args) {
+  const dim3 grid = given->gridDim, block = given->blockDim;
+  // Attributes are the driver's own, with its numbers.
+  const CUlaunchConfig config = {grid.x,
+                                 grid.y,
+                                 grid.z,
+                                 block.x,
+                                 block.y,
+                                 block.z,
+                                 (unsigned)given->dynamicSmemBytes,
+                                 given->stream,
+                                 (CUlaunchAttribute*)given->attrs,
+                                 given->numAttrs};
+  return Launch(host, &config, args);
+}
 cudaError_t cudaLaunchKernel(const void* host, dim3 grid, dim3 block, void** args, size_t smem,
                              cudaStream_t stream) {
-  CUlaunchConfig config = {grid.x,  grid.y,         grid.z, block.x, block.y,
-                           block.z, (unsigned)smem, stream, NULL,    0};
-  return Launch(host, config, args);
+  const cudaLaunchConfig_t config = {grid, block, smem, stream, NULL, 0};
+  return cudaLaunchKernelExC(&config, host, args);
 }
 cudaError_t cudaLaunchCooperativeKernel(const void* host, dim3 grid, dim3 block, void** args,
                                         size_t smem, cudaStream_t stream) {
-  CUlaunchAttribute cooperative = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
-  CUlaunchConfig config = {grid.x,  grid.y,         grid.z, block.x,      block.y,
-                           block.z, (unsigned)smem, stream, &cooperative, 1};
-  return Launch(host, config, args);
-}
-cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* given, const void* host, void** args) {
-  if (given == NULL) return Failed(cudaErrorInvalidValue);
-  // Attributes are the driver's own, with its numbers.
-  CUlaunchConfig config = {given->gridDim.x,
-                           given->gridDim.y,
-                           given->gridDim.z,
-                           given->blockDim.x,
-                           given->blockDim.y,
-                           given->blockDim.z,
-                           (unsigned)given->dynamicSmemBytes,
-                           given->stream,
-                           (CUlaunchAttribute*)given->attrs,
-                           given->numAttrs};
-  return Launch(host, config, args);
+  cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeCooperative, .val.cooperative = 1};
+  const cudaLaunchConfig_t config = {grid, block, smem, stream, &attribute, 1};
+  return cudaLaunchKernelExC(&config, host, args);
 }
 
 cudaError_t cudaFuncSetAttribute(const void* host, enum cudaFuncAttribute attribute, int value) {
   CUkernel kernel = NULL;
   CUdevice device = 0;
-  READY();
-  CUresult result = FindKernel(host, &kernel);
-  if (result == CUDA_SUCCESS) result = cuCtxGetDevice(&device);
+  CUresult result = FindKernel(host, &kernel, &device);
   if (result == CUDA_SUCCESS) {
     result = cuKernelSetAttribute((CUfunction_attribute)attribute, value, kernel, device);
   }
@@ -196,31 +192,26 @@ cudaError_t cudaFuncSetAttribute(const void* host, enum cudaFuncAttribute attrib
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes* attributes, const void* host) {
   CUkernel kernel = NULL;
   CUdevice device = 0;
-  READY();
-  CUresult result = FindKernel(host, &kernel);
-  if (result == CUDA_SUCCESS) result = cuCtxGetDevice(&device);
+  int smem = 0;
   memset(attributes, 0, sizeof(*attributes));
-  int values[9] = {0};
-  for (int i = 0; i < 9 && result == CUDA_SUCCESS; ++i) {
-    result = cuKernelGetAttribute(&values[i], (CUfunction_attribute)i, kernel, device);
-    if (i == 7 || i == 6) result = CUDA_SUCCESS;
-  }
-  attributes->maxThreadsPerBlock = values[0];
-  attributes->sharedSizeBytes = (size_t)values[1];
-  attributes->constSizeBytes = (size_t)values[2];
-  attributes->localSizeBytes = (size_t)values[3];
-  attributes->numRegs = values[4];
-  attributes->maxDynamicSharedSizeBytes = values[8] > 0 ? values[8] : 48 * 1024 - values[1];
-  return Noted(result);
+  const CUresult result = FindKernel(host, &kernel, &device);
+  if (result != CUDA_SUCCESS) return Noted(result);
+  cuKernelGetAttribute(&attributes->maxThreadsPerBlock, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+                       kernel, device);
+  cuKernelGetAttribute(&smem, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, kernel, device);
+  cuKernelGetAttribute(&attributes->maxDynamicSharedSizeBytes,
+                       CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kernel, device);
+  attributes->sharedSizeBytes = (size_t)smem;
+  return cudaSuccess;
 }
 
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* host,
                                                                    int size, size_t smem,
                                                                    unsigned flags) {
   CUkernel kernel = NULL;
+  CUdevice device = 0;
   (void)flags;
-  READY();
-  const CUresult result = FindKernel(host, &kernel);
+  const CUresult result = FindKernel(host, &kernel, &device);
   if (result != CUDA_SUCCESS) return Noted(result);
   return Noted(cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, (CUfunction)kernel, size, smem));
 }
@@ -244,68 +235,36 @@ const char* cudaGetErrorName(cudaError_t error) {
   if (error == cudaSuccess) return "cudaSuccess";
   if (error == cudaErrorInvalidValue) return "cudaErrorInvalidValue";
   if (error == cudaErrorInvalidConfiguration) return "cudaErrorInvalidConfiguration";
-  if (error == cudaErrorInvalidDeviceFunction) return "cudaErrorInvalidDeviceFunction";
-  if (error == cudaErrorInvalidSymbol) return "cudaErrorInvalidSymbol";
-  if (error == cudaErrorMemoryAllocation) return "cudaErrorMemoryAllocation";
   if (error == cudaErrorNoKernelImageForDevice) return "cudaErrorNoKernelImageForDevice";
   return cuGetErrorName((CUresult)error, &name) == CUDA_SUCCESS ? name : "unrecognized error code";
 }
 const char* cudaGetErrorString(cudaError_t error) {
   const char* text = NULL;
-  if (error == cudaSuccess) return "no error";
   if (error == cudaErrorInvalidConfiguration) return "invalid configuration argument";
   if (error == cudaErrorInvalidDeviceFunction) return "invalid device function";
-  if (error == cudaErrorInvalidSymbol) return "invalid device symbol";
   return cuGetErrorString((CUresult)error, &text) == CUDA_SUCCESS ? text
                                                                   : "unrecognized error code";
 }
 
 /* ---- Devices and streams ---- */
 
-cudaError_t cudaGetDeviceCount(int* count) {
-  const CUresult result = cuInit(0);
-  return Noted(result == CUDA_SUCCESS ? cuDeviceGetCount(count) : result);
-}
-cudaError_t cudaGetDevice(int* device) {
-  READY();
-  return Noted(cuCtxGetDevice(device));
-}
 cudaError_t cudaSetDevice(int device) {
   CUcontext context = NULL;
   CUresult result = cuInit(0);
   if (result == CUDA_SUCCESS) result = cuDevicePrimaryCtxRetain(&context, device);
   return Noted(result == CUDA_SUCCESS ? cuCtxSetCurrent(context) : result);
 }
-cudaError_t cudaDeviceGetAttribute(int* value, enum cudaDeviceAttr attribute, int device) {
-  const CUresult result = cuInit(0);
-  if (result != CUDA_SUCCESS) return Noted(result);
-  return Noted(cuDeviceGetAttribute(value, (CUdevice_attribute)attribute, device));
-}
-cudaError_t cudaDeviceSynchronize(void) {
-  READY();
-  return Noted(cuCtxSynchronize());
-}
 cudaError_t cudaRuntimeGetVersion(int* version) {
   *version = CUDART_VERSION;
   return cudaSuccess;
 }
 
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
-  READY();
-  return Noted(cuStreamCreate(stream, flags));
-}
-
-#define FORWARD(name, parameters, call) \
-  cudaError_t name parameters {         \
-    READY();                            \
-    return Noted(call);                 \
-  }
-FORWARD(cudaStreamDestroy, (cudaStream_t s), cuStreamDestroy(s))
+FORWARD(cudaGetDeviceCount, (int* count), cuDeviceGetCount(count))
+FORWARD(cudaGetDevice, (int* device), cuCtxGetDevice(device))
+FORWARD(cudaDeviceGetAttribute, (int* value, enum cudaDeviceAttr attribute, int device),
+        cuDeviceGetAttribute(value, (CUdevice_attribute)attribute, device))
+FORWARD(cudaDeviceSynchronize, (void), cuCtxSynchronize())
 FORWARD(cudaStreamSynchronize, (cudaStream_t s), cuStreamSynchronize(s))
-FORWARD(cudaEventCreate, (cudaEvent_t * e), cuEventCreate(e, 0))
-FORWARD(cudaEventRecord, (cudaEvent_t e, cudaStream_t s), cuEventRecord(e, s))
-FORWARD(cudaEventSynchronize, (cudaEvent_t e), cuEventSynchronize(e))
-FORWARD(cudaEventDestroy, (cudaEvent_t e), cuEventDestroy(e))
 
 /* ---- Memory ---- */
 
@@ -321,46 +280,30 @@ FORWARD(cudaMemsetAsync, (void* at, int value, size_t size, cudaStream_t s),
 
 cudaError_t cudaGetSymbolAddress(void** address, const void* symbol) {
   size_t size = 0;
-  READY();
   return Noted(FindVariable(symbol, (CUdeviceptr*)address, &size));
 }
 cudaError_t cudaGetSymbolSize(size_t* size, const void* symbol) {
   CUdeviceptr address = 0;
-  READY();
   return Noted(FindVariable(symbol, &address, size));
-}
-
-static cudaError_t CopySymbol(const void* symbol, size_t offset, const void* from, void* to,
-                              size_t size, cudaStream_t stream, bool is_async) {
-  CUdeviceptr address = 0;
-  size_t whole = 0;
-  READY();
-  const CUresult found = FindVariable(symbol, &address, &whole);
-  if (found != CUDA_SUCCESS) return Noted(found);
-  if (offset > whole || size > whole - offset) return Failed(cudaErrorInvalidValue);
-  const CUdeviceptr source = from != NULL ? (CUdeviceptr)from : address + offset;
-  const CUdeviceptr target = to != NULL ? (CUdeviceptr)to : address + offset;
-  return Noted(is_async ? cuMemcpyAsync(target, source, size, stream)
-                        : cuMemcpy(target, source, size));
-}
-cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, size_t size, size_t offset,
-                               enum cudaMemcpyKind kind) {
-  (void)kind;
-  return CopySymbol(symbol, offset, from, NULL, size, NULL, false);
-}
-cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, size_t size, size_t offset,
-                                 enum cudaMemcpyKind kind) {
-  (void)kind;
-  return CopySymbol(symbol, offset, NULL, to, size, NULL, false);
 }
 cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t size,
                                     size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream) {
-  (void)kind;
-  return CopySymbol(symbol, offset, from, NULL, size, stream, true);
+  char* address = NULL;
+  const cudaError_t error = cudaGetSymbolAddress((void**)&address, symbol);
+  return error != cudaSuccess ? error : cudaMemcpyAsync(address + offset, from, size, kind, stream);
 }
 cudaError_t cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t size, size_t offset,
                                       enum cudaMemcpyKind kind, cudaStream_t stream) {
-  (void)kind;
-  return CopySymbol(symbol, offset, NULL, to, size, stream, true);
+  char* address = NULL;
+  const cudaError_t error = cudaGetSymbolAddress((void**)&address, symbol);
+  return error != cudaSuccess ? error : cudaMemcpyAsync(to, address + offset, size, kind, stream);
+}
+cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, size_t size, size_t offset,
+                               enum cudaMemcpyKind kind) {
+  return cudaMemcpyToSymbolAsync(symbol, from, size, offset, kind, NULL);
+}
+cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, size_t size, size_t offset,
+                                 enum cudaMemcpyKind kind) {
+  return cudaMemcpyFromSymbolAsync(to, symbol, size, offset, kind, NULL);
 }
 #pragma GCC visibility pop

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -12,27 +12,13 @@ from typing import Any
 
 from .record import Call, Launch
 
-__all__ = ["Call", "DriverError", "DriverStub", "Launch", "ObjectCounts"]
-
-_KERNEL_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
-
 _POINTER = ctypes.c_void_p
 _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "stub_log": (_POINTER, []),
     "stub_free": (None, [_POINTER]),
-    "stub_set_kernel": (None, [ctypes.c_char_p, _KERNEL_FUNCTION]),
-    "stub_buffer_create": (_POINTER, [ctypes.c_size_t, ctypes.c_int, ctypes.c_int]),
-    "stub_buffer_data": (_POINTER, [_POINTER]),
-    "stub_buffer_release": (None, [_POINTER]),
-    "stub_dlpack": (
-        _POINTER,
-        [_POINTER, _POINTER, ctypes.c_uint64, _POINTER, ctypes.c_int, _POINTER, _POINTER],
-    ),
+    "stub_register_memory": (None, [_POINTER, ctypes.c_size_t, ctypes.c_int]),
+    "stub_unregister_memory": (None, [_POINTER]),
 }
-
-
-class DriverError(RuntimeError):
-    """A driver call that a test makes itself has failed."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +28,6 @@ class ObjectCounts:
     libraries: int
     retained_contexts: int
     pushed_contexts: int
-    streams: int
-    events: int
     allocations: int
 
 
@@ -56,15 +40,11 @@ class DriverStub:
         The shared library, as TVMFFI_CUBIN_DRIVER names it.
     lib : ctypes.CDLL
         The same, for calls of driver functions by their exported names.
-    kernel_errors : list of Exception
-        What functions given to `set_kernel` have raised.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.lib = ctypes.CDLL(str(path))
-        self.kernel_errors: list[Exception] = []
-        self._callbacks: list[Any] = []
         for name, (result, arguments) in _PROTOTYPES.items():
             function = getattr(self.lib, name)
             function.restype, function.argtypes = result, arguments
@@ -100,8 +80,6 @@ class DriverStub:
     def reset(self) -> None:
         """Empty the log and undo every setting; what loaded launchers hold on to stays."""
         self.lib.stub_reset()
-        self._callbacks.clear()
-        self.kernel_errors.clear()
 
     def fail(self, function: str, result: int, *, nth: int = 1) -> None:
         """Make the `nth` next call of a function return `result`; 0: every one until reset."""
@@ -109,27 +87,20 @@ class DriverStub:
 
     def set_devices(self, *capabilities: int) -> None:
         """Play devices of these capabilities (90 for 9.0) until reset; none is allowed."""
-        self.lib.stub_set_devices(",".join(map(str, capabilities)).encode())
+        count = len(capabilities)
+        self.lib.stub_set_devices(count, (ctypes.c_int * count)(*capabilities))
 
     def set_attribute(self, device: int, attribute: int, value: int) -> None:
         """Set a device attribute, by CU_DEVICE_ATTRIBUTE number, until reset."""
-        if not self.lib.stub_set_attribute(device, attribute, value):
-            raise ValueError(f"no device {device} or no attribute {attribute}")
+        self.lib.stub_set_attribute(device, attribute, value)
 
     def set_driver_version(self, version: int) -> None:
         """Play a driver of that CUDA version (11080 for 11.8), without what came later."""
         self.lib.stub_set_driver_version(version)
 
-    def set_eager(self) -> None:
-        """Load images at once, as under CUDA_MODULE_LOADING=EAGER, until reset.
-
-        Else a capture of a stream allows to load them, as driver 580 does.
-        """
-        self.lib.stub_set_eager()
-
     @contextmanager
     def capture(self, stream: int, mode: int = 0) -> Iterator[None]:
-        """Capture a stream, in a CUstreamCaptureMode; `DriverError` where the graph is lost."""
+        """Capture a stream, in a CUstreamCaptureMode; `RuntimeError` where the graph is lost."""
         graph = ctypes.c_void_p()
         self.call("cuStreamBeginCapture_v2", ctypes.c_void_p(stream), mode)
         try:
@@ -137,26 +108,13 @@ class DriverStub:
         finally:
             self.call("cuStreamEndCapture", ctypes.c_void_p(stream), ctypes.byref(graph))
 
-    def set_kernel(self, name: str, function: Callable[[Launch], None]) -> None:
-        """Have `function` do the work of a kernel, by its symbol, until reset."""
-
-        def compute(record: bytes) -> None:
-            try:
-                function(Launch.of(Call(**json.loads(record))))
-            except Exception as error:
-                self.kernel_errors.append(error)
-
-        callback = _KERNEL_FUNCTION(compute)
-        self._callbacks.append(callback)
-        self.lib.stub_set_kernel(name.encode(), callback)
-
     # ---- What other users of the driver in the process do ----
 
     def call(self, function: str, *args: Any) -> None:
-        """Call a driver function by its exported name; `DriverError` if it fails."""
+        """Call a driver function by its exported name; `RuntimeError` if it fails."""
         result = getattr(self.lib, function)(*args)
         if result != 0:
-            raise DriverError(f"{function} failed: {result}")
+            raise RuntimeError(f"{function} failed: {result}")
 
     @contextmanager
     def current_device(self, ordinal: int) -> Iterator[int]:
@@ -174,11 +132,10 @@ class DriverStub:
     @contextmanager
     def stream(self, device: int = 0) -> Iterator[int]:
         """Make a stream on a device's primary context, which stays retained meanwhile."""
-        handle, context = ctypes.c_void_p(), ctypes.c_void_p()
-        self.call("cuInit", 0)
-        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+        handle = ctypes.c_void_p()
         with self.current_device(device):
             self.call("cuStreamCreate", ctypes.byref(handle), 1)
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(ctypes.c_void_p()), device)
         try:
             yield handle.value or 0
         finally:

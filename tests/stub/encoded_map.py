@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
-
-__all__ = ["EncodedMap"]
+from dataclasses import dataclass, replace
 
 _FORMAT = "<2Q5Q4Q20s12B"
 _MARK = 1 << 21
@@ -38,27 +36,23 @@ class EncodedMap:
         address, marks, *words = struct.unpack_from(_FORMAT, data)
         dims, strides, part, small = words[:5], words[5:9], words[9], words[10:]
         mode, type_, rank, interleave, swizzle, promotion, fill, *steps = small
-        common = {
-            "mode": mode,
-            "type": type_,
-            "interleave": interleave,
-            "swizzle": swizzle,
-            "promotion": promotion,
-            "fill": fill,
-            "address": address,
-            "is_marked": bool(marks & _MARK),
-            "dims": tuple(dims[:rank]),
-            "strides": tuple(strides[: rank - 1]),
-            "element_strides": tuple(steps[:rank]),
-        }
+        made = cls(
+            mode=mode,
+            type=type_,
+            interleave=interleave,
+            swizzle=swizzle,
+            promotion=promotion,
+            fill=fill,
+            address=address,
+            is_marked=bool(marks & _MARK),
+            dims=tuple(dims[:rank]),
+            strides=tuple(strides[: rank - 1]),
+            element_strides=tuple(steps[:rank]),
+        )
         if mode == 0:
-            return cls(**common, box=struct.unpack("<5I", part)[:rank])
-        corners = struct.unpack_from("<6h2H", part)
-        spatial = rank - 2
-        return cls(
-            **common,
-            lower=corners[:spatial],
-            upper=corners[3 : 3 + spatial],
-            channels=corners[6],
-            pixels=corners[7],
+            return replace(made, box=struct.unpack("<5I", part)[:rank])
+        *corners, channels, pixels = struct.unpack_from("<6h2H", part)
+        lower, upper = corners[: rank - 2], corners[3 : rank + 1]
+        return replace(
+            made, lower=tuple(lower), upper=tuple(upper), channels=channels, pixels=pixels
         )

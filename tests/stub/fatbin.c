@@ -50,7 +50,6 @@ static int ReadFatbin(const uint8_t* data, StubImage images[kMaxImages]) {
     memcpy(&entry, at, sizeof(entry));
     const uint8_t* payload = at + entry.header_size;
     if (ReadEntry(&entry, payload, &images[count])) ++count;
-    if (entry.header_size == 0) break;
     at = payload + entry.size;
   }
   return count;

@@ -20,7 +20,6 @@ enum {
   kSizedFormat = 4,
   kMaxThreads = 0x05,
   kRequiredThreads = 0x10,
-  kFrameSize = 0x11,
   kAcceleratorTarget = 0x09, /* of .nv.compat, another numbering */
   kParameterInfo = 0x17,
   kRegisterCount = 0x2f,
@@ -28,6 +27,7 @@ enum {
   kParameterInfoV2 = 0x45
 };
 
+/* Of an image that a compiler has made: nothing of it is checked but what it says it is. */
 typedef struct {
   const uint8_t* data;
   const Elf64_Ehdr* header;
@@ -77,7 +77,6 @@ static void ForEachRecord(const Elf* elf, const Elf64_Shdr* section, StubImage* 
   while (at + 4 <= end) {
     bool sized = at[0] == kSizedFormat;
     int size = sized ? at[2] | at[3] << 8 : 0;
-    if (at + 4 + size > end) return;
     visit(image, kernel, at[1], sized ? at + 4 : at + 2, sized ? size : 2);
     at += 4 + size;
   }
@@ -91,7 +90,6 @@ static void VisitImageRecord(StubImage* image, StubKernelInfo* unused, int attri
   for (int i = 0; i < image->kernel_count; ++i) {
     if (image->kernels[i].symbol != Read32(payload)) continue;
     if (attribute == kRegisterCount) image->kernels[i].registers = (int)Read32(payload + 4);
-    if (attribute == kFrameSize) image->kernels[i].local = (int)Read32(payload + 4);
   }
 }
 
@@ -99,14 +97,7 @@ static void AddParameter(StubKernelInfo* kernel, const uint8_t* payload, bool se
   uint32_t packed = Read32(payload + 8);
   StubParameter made = {payload[4] | payload[5] << 8, payload[6] | payload[7] << 8,
                         (int)(second_version ? packed & 0xffff : packed >> 18)};
-  size_t bytes = (size_t)(kernel->param_count + 1) * sizeof(StubParameter);
-  kernel->params = realloc(kernel->params, bytes);
-  if (kernel->params == NULL) abort();
-  int at = kernel->param_count++;
-  for (; at > 0 && kernel->params[at - 1].ordinal > made.ordinal; --at) {
-    kernel->params[at] = kernel->params[at - 1];
-  }
-  kernel->params[at] = made;
+  StubAddParameter(kernel, made);
 }
 
 static void VisitKernelRecord(StubImage* unused, StubKernelInfo* kernel, int attribute,
@@ -131,11 +122,8 @@ static void VisitCompatRecord(StubImage* image, StubKernelInfo* unused, int attr
 }
 
 static void AddKernel(const Elf* elf, StubImage* image, uint32_t symbol, const char* name) {
-  size_t bytes = (size_t)(image->kernel_count + 1) * sizeof(StubKernelInfo);
-  image->kernels = realloc(image->kernels, bytes);
-  if (image->kernels == NULL) abort();
-  StubKernelInfo* kernel = &image->kernels[image->kernel_count++];
-  *kernel = (StubKernelInfo){.name = strdup(name), .symbol = symbol, .max_threads = 1024};
+  StubKernelInfo* kernel = StubAddKernel(image, strdup(name));
+  kernel->symbol = symbol;
   ForEachRecord(elf, FindSection(elf, ".nv.info.", name), image, kernel, VisitKernelRecord);
   const Elf64_Shdr* shared = FindSection(elf, ".nv.shared.", name);
   int reserved = image->arch >= 90 ? kReservedSmemSince90 : 0;
@@ -146,22 +134,21 @@ static void AddKernel(const Elf* elf, StubImage* image, uint32_t symbol, const c
 
 static void AddVariable(const Elf* elf, StubImage* image, const Elf64_Sym* symbol,
                         const char* name) {
-  if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= elf->header->e_shnum) return;
+  if (symbol->st_shndx == SHN_UNDEF) return;
   const Elf64_Shdr* section = &elf->sections[symbol->st_shndx];
   const uint8_t* bytes = elf->data + section->sh_offset + symbol->st_value;
-  StubAddVariable(image, name, symbol->st_size, section->sh_type == SHT_NOBITS ? NULL : bytes);
+  image->variables = StubGrown(image->variables, image->variable_count, sizeof(StubVariable));
+  image->variables[image->variable_count++] =
+      (StubVariable){strdup(name), symbol->st_size, section->sh_type == SHT_NOBITS ? NULL : bytes};
 }
 
 bool StubReadElf(const uint8_t* data, StubImage* image) {
   memset(image, 0, sizeof(*image));
   Elf elf = {.data = data, .header = (const Elf64_Ehdr*)data};
-  if (memcmp(data, ELFMAG, SELFMAG) != 0 || data[EI_CLASS] != ELFCLASS64) return false;
   if (elf.header->e_machine != kMachineCuda || !ReadArch(elf.header, image)) return false;
   elf.sections = (const Elf64_Shdr*)(data + elf.header->e_shoff);
-  if (elf.header->e_shstrndx >= elf.header->e_shnum) return false;
   elf.section_names = (const char*)data + elf.sections[elf.header->e_shstrndx].sh_offset;
   const Elf64_Shdr* table = FindSection(&elf, ".symtab", "");
-  if (table == NULL || table->sh_link >= elf.header->e_shnum) return false;
   const char* names = (const char*)data + elf.sections[table->sh_link].sh_offset;
   const Elf64_Sym* symbols = (const Elf64_Sym*)(data + table->sh_offset);
   for (uint32_t i = 0; i < table->sh_size / sizeof(Elf64_Sym); ++i) {
@@ -177,13 +164,34 @@ bool StubReadElf(const uint8_t* data, StubImage* image) {
   return true;
 }
 
+void* StubGrown(void* items, int count, size_t size) {
+  return realloc(items, (size_t)(count + 1) * size);
+}
+
+void StubAddParameter(StubKernelInfo* kernel, StubParameter parameter) {
+  int at = kernel->param_count++;
+  kernel->params = StubGrown(kernel->params, at, sizeof(parameter));
+  for (; at > 0 && kernel->params[at - 1].ordinal > parameter.ordinal; --at) {
+    kernel->params[at] = kernel->params[at - 1];
+  }
+  kernel->params[at] = parameter;
+}
+
+StubKernelInfo* StubAddKernel(StubImage* image, char* name) {
+  image->kernels = StubGrown(image->kernels, image->kernel_count, sizeof(StubKernelInfo));
+  StubKernelInfo* kernel = &image->kernels[image->kernel_count++];
+  *kernel = (StubKernelInfo){.name = name, .max_threads = 1024};
+  return kernel;
+}
+
 void StubFreeImage(StubImage* image) {
   for (int i = 0; i < image->kernel_count; ++i) {
     free(image->kernels[i].name);
     free(image->kernels[i].params);
   }
+  for (int i = 0; i < image->variable_count; ++i) free(image->variables[i].name);
   free(image->kernels);
-  StubFreeVariables(image);
+  free(image->variables);
 }
 
 bool StubImageFits(const StubImage* image, int device) {

@@ -7,32 +7,26 @@
  */
 #include "stub.h"
 
-static CUresult CheckShape(const CUlaunchConfig* config, const Target* target) {
+static bool ShapeFits(const CUlaunchConfig* config, const StubTarget* target) {
   const unsigned int sizes[6] = {config->blockDimX, config->blockDimY, config->blockDimZ,
                                  config->gridDimX,  config->gridDimY,  config->gridDimZ};
   for (int i = 0; i < 6; ++i) {
     // The six limits are numbered in this order, from MAX_BLOCK_DIM_X on.
     CUdevice_attribute limit = (CUdevice_attribute)(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + i);
-    if (sizes[i] == 0) return CUDA_ERROR_INVALID_VALUE;
-    if (sizes[i] > (unsigned)StubAttribute(target->device, limit)) return CUDA_ERROR_INVALID_VALUE;
+    if (sizes[i] == 0 || sizes[i] > (unsigned)StubAttribute(target->device, limit)) return false;
   }
-  uint64_t threads = (uint64_t)sizes[0] * sizes[1] * sizes[2];
   int most = StubAttribute(target->device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
-  bool allowed = threads <= (uint64_t)most && threads <= (uint64_t)target->info->max_threads;
-  return allowed ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-static const unsigned int* FindCluster(const CUlaunchConfig* config) {
-  const unsigned int* found = NULL;
-  for (unsigned int i = 0; i < config->numAttrs; ++i) {
-    if (config->attrs[i].id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
-    found = &config->attrs[i].value.clusterDim.x;
-  }
-  return found;
+  if (target->info->max_threads < most) most = target->info->max_threads;
+  return (uint64_t)sizes[0] * sizes[1] * sizes[2] <= (uint64_t)most;
 }
 
 CUresult StubClusterOf(const CUlaunchConfig* config, const StubKernelInfo* info, uint64_t* blocks) {
-  const unsigned int* asked = FindCluster(config);
+  const unsigned int* asked = NULL;
+  for (unsigned int i = 0; i < config->numAttrs; ++i) {
+    if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+      asked = &config->attrs[i].value.clusterDim.x;
+    }
+  }
   const unsigned int grid[3] = {config->gridDimX, config->gridDimY, config->gridDimZ};
   *blocks = 0;
   if (asked == NULL && info->cluster[0] == 0) return CUDA_SUCCESS;
@@ -47,57 +41,45 @@ CUresult StubClusterOf(const CUlaunchConfig* config, const StubKernelInfo* info,
   return CUDA_SUCCESS;
 }
 
-static CUresult CheckCooperative(const CUlaunchConfig* config, const Target* target) {
-  int threads = (int)(config->blockDimX * config->blockDimY * config->blockDimZ);
+/* Of a cooperative launch all blocks must be resident at once. */
+static CUresult CheckCooperative(const CUlaunchConfig* config, const StubTarget* target,
+                                 uint64_t cluster) {
   uint64_t blocks = (uint64_t)config->gridDimX * config->gridDimY * config->gridDimZ;
   if (!StubAttribute(target->device, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH)) {
     return CUDA_ERROR_NOT_SUPPORTED;
   }
-  uint64_t cluster = 0;
-  CUresult result = StubClusterOf(config, target->info, &cluster);
-  if (result != CUDA_SUCCESS) return result;
   if (cluster == 0) cluster = 1;
-  uint64_t resident =
-      cluster * (uint64_t)StubActiveClusters(target->info, target->settings, target->device,
-                                             threads, config->sharedMemBytes, cluster);
+  uint64_t resident = cluster * (uint64_t)StubActiveClusters(target, config, cluster);
   return blocks <= resident ? CUDA_SUCCESS : CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
 }
 
 /* What is no event of this library's is taken for one: tests make addresses up. */
 static CUresult CheckEvent(CUevent handle) {
   if (handle == NULL) return CUDA_ERROR_INVALID_HANDLE;
-  const StubEvent* event = StubFindEvent(handle);
+  const StubEvent* event = stub.events;
+  while (event != NULL && event != handle) event = event->next;
   return event != NULL && event->timed ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
 
-static CUresult CheckAttribute(const CUlaunchConfig* config, const Target* target,
-                               const CUlaunchAttribute* attribute) {
-  const CUlaunchAttributeValue* value = &attribute->value;
-  switch ((int)attribute->id) {
-    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-      return value->cooperative ? CheckCooperative(config, target) : CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
-    case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
-      return CheckEvent(value->programmaticEvent.event);
-    default:
-      return CUDA_SUCCESS;
-  }
-}
-
-CUresult StubCheckLaunch(const CUlaunchConfig* config, const Target* target) {
-  CUresult result = CheckShape(config, target);
-  if (result != CUDA_SUCCESS) return result;
-  int limit = StubDynamicLimit(target->info, target->settings, target->device);
-  if (config->sharedMemBytes > (unsigned int)limit) return CUDA_ERROR_INVALID_VALUE;
+CUresult StubCheckLaunch(const CUlaunchConfig* config, const StubTarget* target) {
+  bool fits =
+      ShapeFits(config, target) && config->sharedMemBytes <= (unsigned int)StubDynamicLimit(target);
+  if (!fits) return CUDA_ERROR_INVALID_VALUE;
   uint64_t cluster = 0;
-  result = StubClusterOf(config, target->info, &cluster);
-  if (result != CUDA_SUCCESS) return result;
-  if (cluster > (uint64_t)StubLargestCluster(target->settings, target->device)) {
-    return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  CUresult result = StubClusterOf(config, target->info, &cluster);
+  if (result == CUDA_SUCCESS && cluster > (uint64_t)StubLargestCluster(target)) {
+    result = CUDA_ERROR_INVALID_CLUSTER_SIZE;
   }
-  for (unsigned int i = 0; i < config->numAttrs; ++i) {
-    result = CheckAttribute(config, target, &config->attrs[i]);
-    if (result != CUDA_SUCCESS) return result;
+  for (unsigned int i = 0; i < config->numAttrs && result == CUDA_SUCCESS; ++i) {
+    const CUlaunchAttributeValue* value = &config->attrs[i].value;
+    switch ((int)config->attrs[i].id) {
+      case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+        if (value->cooperative) result = CheckCooperative(config, target, cluster);
+        break;
+      case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+      case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+        result = CheckEvent(value->programmaticEvent.event);
+    }
   }
-  return CUDA_SUCCESS;
+  return result;
 }

@@ -1,10 +1,9 @@
 /*!
  * \file library.c
- * \brief Images as CUlibrary, kernels as CUkernel.
+ * \brief Images as CUlibrary, kernels as CUkernel, device variables; the limits set on a kernel.
  *
- * As the real driver does under lazy loading, cuLibraryLoadData takes anything: what is wrong with
- * an image is answered when a kernel is asked for, and a capture of a stream allows it. What loads
- * at once it does not allow.
+ * As the real driver does, cuLibraryLoadData takes anything: what is wrong with an image is
+ * answered when a kernel is asked for.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,13 +11,22 @@
 
 #include "stub.h"
 
-StubLibrary* StubFindLibrary(CUlibrary handle) {
-  StubLibrary* library = stub.libraries;
+/* A device variable in one device's memory. */
+struct StubGlobal {
+  const char* name;
+  int device;
+  size_t size;
+  void* memory;
+  StubGlobal* next;
+};
+
+static bool IsLibrary(CUlibrary handle) {
+  const StubLibrary* library = stub.libraries;
   while (library != NULL && library != handle) library = library->next;
-  return library;
+  return library != NULL;
 }
 
-StubKernel* StubFindKernel(const void* handle) {
+static StubKernel* FindKernel(const void* handle) {
   for (StubLibrary* library = stub.libraries; library != NULL; library = library->next) {
     for (StubKernel* kernel = library->kernels; kernel != NULL; kernel = kernel->next) {
       if (handle == kernel) return kernel;
@@ -34,7 +42,8 @@ static const StubKernelInfo* FindInfo(const StubImage* image, const char* name) 
   return NULL;
 }
 
-const StubImage* StubImageFor(const StubLibrary* library, int device) {
+/* The image that the driver would take on a device; null where none fits. */
+static const StubImage* ImageFor(const StubLibrary* library, int device) {
   const StubImage* best = NULL;
   for (int i = 0; i < library->image_count; ++i) {
     const StubImage* image = &library->images[i];
@@ -43,32 +52,26 @@ const StubImage* StubImageFor(const StubLibrary* library, int device) {
   return best;
 }
 
-CUresult StubKernelOn(const StubKernel* kernel, int device, const StubKernelInfo** info,
-                      const StubImage** image) {
-  const StubImage* found = StubImageFor(kernel->library, device);
-  if (found == NULL) return CUDA_ERROR_NO_BINARY_FOR_GPU;
-  if (!StubDriverCompiles(found)) return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
-  *info = FindInfo(found, kernel->name);
-  if (*info == NULL) return CUDA_ERROR_NOT_FOUND;
-  if (image != NULL) *image = found;
-  return CUDA_SUCCESS;
+CUresult StubKernelOn(const void* handle, int device, StubTarget* target) {
+  const StubKernel* kernel = FindKernel(handle);
+  if (kernel == NULL) return CUDA_ERROR_INVALID_HANDLE;
+  const StubImage* image = ImageFor(kernel->library, device);
+  if (image == NULL) return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  if (!StubDriverCompiles(image)) return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+  *target = (StubTarget){device, image, FindInfo(image, kernel->name), &kernel->settings[device]};
+  return target->info != NULL ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult CUDAAPI cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* jit_options,
                                    void** jit_values, unsigned int jit_count,
                                    CUlibraryOption* options, void** values, unsigned int count) {
-  (void)jit_options, (void)jit_values, (void)options, (void)values;
-  STUB_ENTER(STUB_INITIALIZED, "'code':%zu,'jit_options':%u,'options':%u", (size_t)code, jit_count,
-             count);
-  STUB_REQUIRE(library != NULL && code != NULL, CUDA_ERROR_INVALID_VALUE);
-  STUB_REQUIRE(!stub.eager || !StubCaptureForbids(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-  StubLibrary* made = calloc(1, sizeof(*made));
-  STUB_REQUIRE(made != NULL, CUDA_ERROR_OUT_OF_MEMORY);
-  made->image_count = StubReadImages(code, made->images);
-  made->next = stub.libraries;
-  stub.libraries = made;
-  *library = made;
-  StubLogMore(",'library':%zu", (size_t)made);
+  (void)jit_options, (void)jit_values, (void)jit_count, (void)options, (void)values, (void)count;
+  STUB_ENTER(STUB_INITIALIZED);
+  STUB_REQUIRE(!StubCaptureForbids(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  *library = calloc(1, sizeof(**library));
+  (*library)->image_count = StubReadImages(code, (*library)->images);
+  (*library)->next = stub.libraries;
+  stub.libraries = *library;
   return StubLeave(CUDA_SUCCESS);
 }
 
@@ -80,20 +83,25 @@ CUresult CUDAAPI cuLibraryLoadFromFile(CUlibrary* library, const char* path,
   FILE* file = fopen(path, "rb");
   if (file == NULL) return CUDA_ERROR_FILE_NOT_FOUND;
   char* code = calloc(16 << 20, 1);  // what is read of images stays in use
-  if (code == NULL || fread(code, 1, (16 << 20) - 1, file) == 0) abort();
+  if (fread(code, 1, (16 << 20) - 1, file) == 0) abort();
   fclose(file);
   return cuLibraryLoadData(library, code, jit_options, jit_values, jit_count, options, values,
                            count);
 }
 
 CUresult CUDAAPI cuLibraryUnload(CUlibrary library) {
-  STUB_ENTER(STUB_INITIALIZED, "'library':%zu", (size_t)library);
+  STUB_ENTER(STUB_INITIALIZED);
   StubLibrary** at = &stub.libraries;
   while (*at != NULL && *at != library) at = &(*at)->next;
   STUB_REQUIRE(*at != NULL, CUDA_ERROR_INVALID_HANDLE);
   STUB_REQUIRE(!StubCaptureForbids(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
   *at = library->next;
-  StubFreeGlobals(library);
+  while (library->globals != NULL) {
+    StubGlobal* global = library->globals;
+    library->globals = global->next;
+    StubFreeMemory((uintptr_t)global->memory);
+    free(global);
+  }
   for (int i = 0; i < library->image_count; ++i) StubFreeImage(&library->images[i]);
   while (library->kernels != NULL) {
     StubKernel* kernel = library->kernels;
@@ -105,23 +113,25 @@ CUresult CUDAAPI cuLibraryUnload(CUlibrary library) {
   return StubLeave(CUDA_SUCCESS);
 }
 
+/* ---- Kernels ---- */
+
 static StubKernel* MakeKernel(StubLibrary* library, const char* name) {
   StubKernel** at = &library->kernels;
   for (; *at != NULL; at = &(*at)->next) {
     if (strcmp((*at)->name, name) == 0) return *at;
   }
   *at = calloc(1, sizeof(StubKernel));
-  if (*at == NULL) abort();
   (*at)->library = library;
   (*at)->name = strdup(name);
-  for (int i = 0; i < kMaxDevices; ++i) (*at)->settings[i] = (StubSettings){-1, 0};
+  for (int i = 0; i < kMaxDevices; ++i) (*at)->settings[i] = (StubSettings){-1, false};
   return *at;
 }
 
 /* The image that answers for a library: one that some device can run. */
 static CUresult AnyImage(const StubLibrary* library, const StubImage** image) {
+  if (!IsLibrary((CUlibrary)library)) return CUDA_ERROR_INVALID_HANDLE;
   for (int device = 0; device < stub.device_count; ++device) {
-    *image = StubImageFor(library, device);
+    *image = ImageFor(library, device);
     if (*image == NULL) continue;
     return StubDriverCompiles(*image) ? CUDA_SUCCESS : CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
   }
@@ -129,9 +139,7 @@ static CUresult AnyImage(const StubLibrary* library, const StubImage** image) {
 }
 
 CUresult CUDAAPI cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
-  STUB_ENTER(STUB_INITIALIZED, "'library':%zu,'name':'%s'", (size_t)library, StubQuote(name));
-  STUB_REQUIRE(kernel != NULL && name != NULL, CUDA_ERROR_INVALID_VALUE);
-  STUB_REQUIRE(StubFindLibrary(library) != NULL, CUDA_ERROR_INVALID_HANDLE);
+  STUB_ENTER(STUB_INITIALIZED);
   const StubImage* image = NULL;
   STUB_TRY(AnyImage(library, &image));
   STUB_REQUIRE(FindInfo(image, name) != NULL, CUDA_ERROR_NOT_FOUND);
@@ -140,9 +148,7 @@ CUresult CUDAAPI cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const c
 }
 
 CUresult CUDAAPI cuLibraryGetKernelCount(unsigned int* count, CUlibrary library) {
-  STUB_ENTER(STUB_INITIALIZED, "'library':%zu", (size_t)library);
-  STUB_REQUIRE(count != NULL, CUDA_ERROR_INVALID_VALUE);
-  STUB_REQUIRE(StubFindLibrary(library) != NULL, CUDA_ERROR_INVALID_HANDLE);
+  STUB_ENTER(STUB_INITIALIZED);
   const StubImage* image = NULL;
   STUB_TRY(AnyImage(library, &image));
   *count = (unsigned int)image->kernel_count;
@@ -151,13 +157,124 @@ CUresult CUDAAPI cuLibraryGetKernelCount(unsigned int* count, CUlibrary library)
 
 CUresult CUDAAPI cuLibraryEnumerateKernels(CUkernel* kernels, unsigned int count,
                                            CUlibrary library) {
-  STUB_ENTER(STUB_INITIALIZED, "'library':%zu,'count':%u", (size_t)library, count);
-  STUB_REQUIRE(kernels != NULL, CUDA_ERROR_INVALID_VALUE);
-  STUB_REQUIRE(StubFindLibrary(library) != NULL, CUDA_ERROR_INVALID_HANDLE);
+  STUB_ENTER(STUB_INITIALIZED);
   const StubImage* image = NULL;
   STUB_TRY(AnyImage(library, &image));
   for (unsigned int i = 0; i < count && i < (unsigned int)image->kernel_count; ++i) {
     kernels[i] = MakeKernel(library, image->kernels[i].name);
   }
+  return StubLeave(CUDA_SUCCESS);
+}
+
+int StubDynamicLimit(const StubTarget* target) {
+  if (target->settings->max_dynamic_smem >= 0) return target->settings->max_dynamic_smem;
+  return StubAttribute(target->device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK) -
+         target->info->static_smem;
+}
+
+CUresult CUDAAPI cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkernel kernel,
+                                      CUdevice device) {
+  STUB_ENTER(STUB_INITIALIZED);
+  StubTarget target;
+  STUB_TRY(StubKernelOn(kernel, device, &target));
+  switch (attribute) {
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+      *value = target.info->max_threads;
+      break;
+    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
+      *value = target.info->static_smem;
+      break;
+    case CU_FUNC_ATTRIBUTE_NUM_REGS:
+      *value = target.info->registers;
+      break;
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+      *value = StubDynamicLimit(&target);
+      break;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+      *value = target.info->cluster[attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH];
+      break;
+    default:
+      return StubLeave(CUDA_ERROR_INVALID_VALUE);
+  }
+  return StubLeave(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel,
+                                      CUdevice device) {
+  STUB_ENTER(STUB_INITIALIZED);
+  StubTarget target;
+  STUB_TRY(StubKernelOn(kernel, device, &target));
+  StubLog("'attribute':%d,'value':%d,'device':%d,'name':'%.1000s',", (int)attribute, value, device,
+          target.info->name);
+  StubSettings* settings = &kernel->settings[device];
+  if (attribute == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) {
+    settings->non_portable_cluster = value != 0;
+    return StubLeave(CUDA_SUCCESS);
+  }
+  int most = StubAttribute(device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  bool known = attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+  bool fits = value >= 0 && value <= most - target.info->static_smem;
+  STUB_REQUIRE(known && fits, CUDA_ERROR_INVALID_VALUE);
+  settings->max_dynamic_smem = value;
+  return StubLeave(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuKernelGetName(const char** name, CUkernel kernel) {
+  STUB_ENTER(STUB_INITIALIZED);
+  STUB_REQUIRE(FindKernel(kernel) != NULL, CUDA_ERROR_INVALID_HANDLE);
+  *name = kernel->name;
+  return StubLeave(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* offset, size_t* size) {
+  STUB_ENTER(STUB_INITIALIZED);
+  StubContext* context = NULL;
+  STUB_TRY(StubActiveContext(&context));
+  StubTarget target;
+  STUB_TRY(StubKernelOn(kernel, context->device, &target));
+  STUB_REQUIRE(index < (size_t)target.info->param_count, CUDA_ERROR_INVALID_VALUE);
+  *offset = (size_t)target.info->params[index].offset;
+  if (size != NULL) *size = (size_t)target.info->params[index].size;
+  return StubLeave(CUDA_SUCCESS);
+}
+
+/* ---- Device variables ---- */
+
+static const StubVariable* FindVariable(const StubImage* image, const char* name) {
+  for (int i = 0; i < image->variable_count; ++i) {
+    if (strcmp(image->variables[i].name, name) == 0) return &image->variables[i];
+  }
+  return NULL;
+}
+
+static const StubGlobal* FindGlobal(StubLibrary* library, const StubVariable* variable,
+                                    int device) {
+  for (StubGlobal* global = library->globals; global != NULL; global = global->next) {
+    if (global->device == device && global->name == variable->name) return global;
+  }
+  StubGlobal* made = malloc(sizeof(*made));
+  void* memory = StubAllocateMemory(variable->size);
+  memset(memory, 0, variable->size);
+  if (variable->initial != NULL) memcpy(memory, variable->initial, variable->size);
+  *made = (StubGlobal){variable->name, device, variable->size, memory, library->globals};
+  library->globals = made;
+  return made;
+}
+
+CUresult CUDAAPI cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUlibrary library,
+                                    const char* name) {
+  STUB_ENTER(STUB_INITIALIZED);
+  STUB_REQUIRE(IsLibrary(library), CUDA_ERROR_INVALID_HANDLE);
+  StubContext* context = NULL;
+  STUB_TRY(StubActiveContext(&context));
+  const StubImage* image = ImageFor(library, context->device);
+  STUB_REQUIRE(image != NULL, CUDA_ERROR_NO_BINARY_FOR_GPU);
+  const StubVariable* variable = FindVariable(image, name);
+  STUB_REQUIRE(variable != NULL, CUDA_ERROR_NOT_FOUND);
+  const StubGlobal* global = FindGlobal(library, variable, context->device);
+  *address = (CUdeviceptr)global->memory;
+  *bytes = global->size;
   return StubLeave(CUDA_SUCCESS);
 }

@@ -8,17 +8,11 @@
 
 #include "stub.h"
 
-/* The size of a parameter's scalar type, from its last letters: .u64, .b8, .f32. */
+/* The size of a parameter's scalar type, from its bits: .u64, .b8, .f32. */
 static int ScalarSize(const char* declaration, const char* end) {
-  static const struct {
-    const char* name;
-    int size;
-  } kTypes[] = {{"8 ", 1}, {"16 ", 2}, {"32 ", 4}, {"64 ", 8}};
   for (const char* at = declaration; at < end; ++at) {
-    if (*at != '.' || strchr("bsuf", at[1]) == NULL) continue;
-    for (size_t i = 0; i < sizeof(kTypes) / sizeof(kTypes[0]); ++i) {
-      if (strncmp(at + 2, kTypes[i].name, strlen(kTypes[i].name)) == 0) return kTypes[i].size;
-    }
+    int bits = *at == '.' && strchr("bsuf", at[1]) != NULL ? atoi(at + 2) : 0;
+    if (bits > 0) return bits / 8;
   }
   return 0;
 }
@@ -33,11 +27,7 @@ static void AddParameters(StubKernelInfo* kernel, const char* at, const char* en
     const char* align = strstr(at, ".align ");
     int boundary = align != NULL && align < stop ? atoi(align + strlen(".align ")) : size;
     if (boundary > 0) offset += (boundary - offset % boundary) % boundary;
-    size_t bytes = (size_t)(kernel->param_count + 1) * sizeof(StubParameter);
-    kernel->params = realloc(kernel->params, bytes);
-    if (kernel->params == NULL) abort();
-    kernel->params[kernel->param_count] = (StubParameter){kernel->param_count, offset, size};
-    ++kernel->param_count;
+    StubAddParameter(kernel, (StubParameter){kernel->param_count, offset, size});
     offset += size;
     at = stop;
   }
@@ -57,12 +47,8 @@ bool StubReadPtx(const char* text, StubImage* image) {
   image->ptx_version = 10 * major + minor;
   for (const char* at = text; (at = strstr(at, ".entry ")) != NULL;) {
     at += strlen(".entry ");
-    size_t bytes = (size_t)(image->kernel_count + 1) * sizeof(StubKernelInfo);
-    image->kernels = realloc(image->kernels, bytes);
-    if (image->kernels == NULL) abort();
-    StubKernelInfo* kernel = &image->kernels[image->kernel_count++];
-    *kernel = (StubKernelInfo){.name = strndup(at, strcspn(at, "( \n")), .max_threads = 1024};
-    AddParameters(kernel, at, at + strcspn(at, ")"));
+    AddParameters(StubAddKernel(image, strndup(at, strcspn(at, "( \n"))), at,
+                  at + strcspn(at, ")"));
   }
   return true;
 }

@@ -6,8 +6,6 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Call", "Launch"]
-
 _CLUSTER_DIMENSION = 4
 
 Dim3 = tuple[int, int, int]
@@ -18,7 +16,6 @@ class Call:
     """One call of a driver function, by its base name, such as ``"cuMemAlloc"``."""
 
     function: str
-    thread: int
     device: int  # of the thread's context, -1 where it had none
     args: dict[str, Any]
     result: int
@@ -40,13 +37,10 @@ class Launch:
     device: int  # where the kernel ran, which the stream decides; -1 for a launch that failed
     current_device: int  # of the thread's context, -1 where it had none
     params: tuple[bytes, ...]  # each as many bytes as the image says it has
-    thread: int
     result: int
 
     def values(self, formats: str) -> tuple[Any, ...]:
         """Return the parameters as values, one `struct` character each: ``values("fPPi")``."""
-        if len(formats) != len(self.params):
-            raise ValueError(f"{self.kernel} has {len(self.params)} parameters, not {formats!r}")
         pairs = zip(formats, self.params, strict=True)
         return tuple(struct.unpack(f"<{'Q' if f == 'P' else f}", data)[0] for f, data in pairs)
 
@@ -69,6 +63,5 @@ class Launch:
             device=args.get("launched_on", -1),
             current_device=call.device,
             params=tuple(bytes.fromhex(value) for value in args.get("params", [])),
-            thread=call.thread,
             result=call.result,
         )

@@ -9,7 +9,6 @@
 #define STUB_H_
 
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,18 +31,15 @@ typedef struct {
 
 bool StubDeviceExists(int device);
 int StubAttribute(int device, CUdevice_attribute attribute);
-void StubConfigureDevices(const char* capabilities);
+void StubConfigureDevices(int count, const int* capabilities);
 
 /* ---- Contexts (context.c) ---- */
 
 typedef struct CUctx_st {
-  int device;
-  int retained;
-  bool used;
+  int device, retained;
 } StubContext;
 
 StubContext* StubCurrentContext(void);
-StubContext* StubFindContext(CUcontext handle);
 /*! \brief The context that work goes to now, or the driver's answer where there is none. */
 CUresult StubActiveContext(StubContext** context);
 void StubForgetStacks(void);
@@ -59,14 +55,14 @@ typedef struct {
   uint32_t symbol;
   StubParameter* params;
   int param_count;
-  int registers, static_smem, local, max_threads;
+  int registers, static_smem, max_threads;
   int cluster[3]; /* all 0 where the kernel fixes none */
 } StubKernelInfo;
 
 typedef struct {
   char* name;
   size_t size;
-  uint8_t* initial;
+  const uint8_t* initial; /* in the image; null where it is zeroed */
 } StubVariable;
 
 typedef struct {
@@ -86,10 +82,11 @@ bool StubReadElf(const uint8_t* data, StubImage* image);
 bool StubReadPtx(const char* text, StubImage* image);
 /*! \brief Reads an ELF image, PTX, or each of them in a fatbin that is stored uncompressed. */
 int StubReadImages(const void* code, StubImage images[kMaxImages]);
+/*! \brief An array with room for one more, as long as the tests' images are small. */
+void* StubGrown(void* items, int count, size_t size);
+void StubAddParameter(StubKernelInfo* kernel, StubParameter parameter);
+StubKernelInfo* StubAddKernel(StubImage* image, char* name);
 void StubFreeImage(StubImage* image);
-/*! \brief Adds a device variable; `initial` is null where it is zeroed. */
-void StubAddVariable(StubImage* image, const char* name, size_t size, const void* initial);
-void StubFreeVariables(StubImage* image);
 bool StubImageFits(const StubImage* image, int device);
 /*! \brief Whether the driver takes an image rather than another one that fits, too. */
 bool StubImageIsBetter(const StubImage* image, const StubImage* other);
@@ -102,19 +99,19 @@ bool StubDriverCompiles(const StubImage* image);
 
 typedef struct CUlib_st StubLibrary;
 typedef struct StubGlobal StubGlobal;
-typedef struct CUkern_st StubKernel;
 
-/*! \brief What cuKernelSetAttribute sets; -1 where they have not. */
+/*! \brief What cuKernelSetAttribute sets. */
 typedef struct {
-  int max_dynamic_smem, non_portable_cluster;
+  int max_dynamic_smem; /* -1 where it has not */
+  bool non_portable_cluster;
 } StubSettings;
 
-struct CUkern_st {
+typedef struct CUkern_st {
   StubLibrary* library;
   char* name;
   StubSettings settings[kMaxDevices];
-  StubKernel* next;
-};
+  struct CUkern_st* next;
+} StubKernel;
 
 struct CUlib_st {
   StubImage images[kMaxImages];
@@ -124,27 +121,25 @@ struct CUlib_st {
   StubLibrary* next;
 };
 
-/*! \brief A live library; null where a handle is none. */
-StubLibrary* StubFindLibrary(CUlibrary handle);
-/*! \brief The image that the driver would take on a device; null where none fits. */
-const StubImage* StubImageFor(const StubLibrary* library, int device);
-void StubFreeGlobals(StubLibrary* library);
-/*! \brief Finds which live kernel a handle is. */
-StubKernel* StubFindKernel(const void* handle);
-/*! \brief The kernel as a device would run it, or the driver's answer where it cannot. */
-CUresult StubKernelOn(const StubKernel* kernel, int device, const StubKernelInfo** info,
-                      const StubImage** image);
-/*! \brief The kernel's limit on dynamic shared memory there. */
-int StubDynamicLimit(const StubKernelInfo* info, const StubSettings* settings, int device);
+/*! \brief A kernel as a device runs it. */
+typedef struct {
+  int device;
+  const StubImage* image;
+  const StubKernelInfo* info;
+  const StubSettings* settings;
+} StubTarget;
+
+/*! \brief Finds what a kernel's handle is there, or the driver's answer where it is nothing. */
+CUresult StubKernelOn(const void* kernel, int device, StubTarget* target);
+/*! \brief The kernel's limit on dynamic shared memory. */
+int StubDynamicLimit(const StubTarget* target);
 
 /* ---- Occupancy (occupancy.c) ---- */
 
-int StubOccupancy(const StubKernelInfo* info, const StubSettings* settings, int device, int threads,
-                  size_t dynamic_smem);
-int StubActiveClusters(const StubKernelInfo* info, const StubSettings* settings, int device,
-                       int threads, size_t dynamic_smem, uint64_t cluster);
+int StubOccupancy(const StubTarget* target, int threads, size_t dynamic_smem);
+int StubActiveClusters(const StubTarget* target, const CUlaunchConfig* config, uint64_t cluster);
 /*! \brief Blocks of the largest cluster that a device lets a kernel have; 1 without clusters. */
-int StubLargestCluster(const StubSettings* settings, int device);
+int StubLargestCluster(const StubTarget* target);
 /*! \brief Blocks of a launch's cluster, 0 where it has none; an answer where no size allows it. */
 CUresult StubClusterOf(const CUlaunchConfig* config, const StubKernelInfo* info, uint64_t* blocks);
 
@@ -154,55 +149,39 @@ typedef struct CUstream_st {
   StubContext* context;
   bool capturing, invalidated;
   CUstreamCaptureMode mode;
-  pthread_t capturer;
   struct CUstream_st* next;
 } StubStream;
 
+typedef struct CUevent_st {
+  bool timed;
+  struct CUevent_st* next;
+} StubEvent;
+
 /*! \brief The context of a stream (the current one for a default stream), and the stream. */
 CUresult StubStreamContext(CUstream handle, StubContext** context, StubStream** stream);
-/*! \brief Whether some stream of the context is being captured. */
-bool StubCaptureUnderWay(const StubContext* context);
 /*!
  * \brief Whether a capture forbids the calling thread what is unsafe in one, in the thread's own
  * capture mode. Such a call ends the captures that forbid it.
  */
 bool StubCaptureForbids(void);
 
-typedef struct CUevent_st {
-  StubContext* context;
-  bool timed;
-  struct CUevent_st* next;
-} StubEvent;
-
-/*! \brief A live event; null where a handle is none. */
-const StubEvent* StubFindEvent(CUevent handle);
-
 /* ---- What is refused of a launch (launch_check.c) ---- */
 
-/*! \brief The kernel as the launch's device runs it, and the stream. */
-typedef struct {
-  int device;
-  const StubKernelInfo* info;
-  const StubSettings* settings;
-  StubStream* stream; /* null for a default one */
-} Target;
-
-CUresult StubCheckLaunch(const CUlaunchConfig* config, const Target* target);
+CUresult StubCheckLaunch(const CUlaunchConfig* config, const StubTarget* target);
 
 /* ---- Memory (memory.c) ---- */
 
 typedef struct StubRange {
   uintptr_t start;
   size_t size;
-  int type; /* CUmemorytype */
-  int device;
+  int type;   /* CUmemorytype */
   bool owned; /* allocated here, so freed here */
   struct StubRange* next;
 } StubRange;
 
 /*! \brief Memory of a device, outside the mutex's own calls. */
-void* StubAllocateMemory(size_t size, int device);
-void StubFreeMemory(void* memory);
+void* StubAllocateMemory(size_t size);
+CUresult StubFreeMemory(uintptr_t memory);
 
 /* ---- The one state (state.c) ---- */
 
@@ -216,7 +195,6 @@ typedef struct StubFailure {
 typedef struct {
   pthread_mutex_t mutex;
   int initialized_by; /* the process that called cuInit, else 0 */
-  bool eager;         /* images are loaded at once: CUDA_MODULE_LOADING=EAGER */
   int driver_version;
   int device_count;
   StubDevice devices[kMaxDevices];
@@ -234,18 +212,17 @@ extern StubState stub;
 typedef enum { STUB_ALWAYS, STUB_INITIALIZED } StubNeed;
 
 /*!
- * \brief Begins a call: takes the mutex, opens its log record. Arguments come as the inside of a
- * JSON object with ' for ", in printf's way. Returns what the call must fail with, if anything.
+ * \brief Begins a call: takes the mutex, opens its log record. Returns what the call must fail
+ * with, if anything.
  */
-CUresult StubEnter(const char* function, StubNeed need, const char* format, ...)
-    __attribute__((format(printf, 3, 4)));
+CUresult StubEnter(const char* function, StubNeed need);
 /*! \brief Ends a call: closes its record, gives the mutex back, hands the result through. */
 CUresult StubLeave(CUresult result);
 
-#define STUB_ENTER(need, ...)                                     \
-  do {                                                            \
-    CUresult refusal = StubEnter(__func__, need, "" __VA_ARGS__); \
-    if (refusal != CUDA_SUCCESS) return StubLeave(refusal);       \
+#define STUB_ENTER(need)                                    \
+  do {                                                      \
+    CUresult refusal = StubEnter(__func__, need);           \
+    if (refusal != CUDA_SUCCESS) return StubLeave(refusal); \
   } while (0)
 #define STUB_REQUIRE(condition, error)         \
   do {                                         \
@@ -259,20 +236,12 @@ CUresult StubLeave(CUresult result);
 
 /* ---- The log (log.c) ---- */
 
-void StubLogBegin(const char* function, const char* format, va_list args);
-/*! \brief Adds to the open record's arguments; ' stands for ". */
-void StubLogMore(const char* format, ...) __attribute__((format(printf, 1, 2)));
+void StubLogBegin(const char* function);
+/*! \brief Adds to the open record's arguments; ' stands for ", and a comma ends each. */
+void StubLog(const char* format, ...) __attribute__((format(printf, 1, 2)));
 /*! \brief Adds bytes as a JSON string of hexadecimal digits. */
 void StubLogHex(const void* bytes, size_t size);
 void StubLogEnd(CUresult result);
 void StubLogClear(void);
-/*! \brief A copy of the open record so far, closed; the caller frees it. */
-char* StubLogCopyOpenRecord(void);
-/*! \brief Text made fit for a JSON string of StubEnter; valid until the next call by the thread. */
-const char* StubQuote(const char* text);
-
-/* ---- Kernels that compute (launch.c) ---- */
-
-void StubForgetCallbacks(void);
 
 #endif  // STUB_H_

@@ -90,7 +90,7 @@ def test_a_launch_has_the_fields_that_are_not_as_by_default():
         block=64,
         args={
             "n": "x.numel",
-            "tile": TensorMap("x", box_dim=(1, 64), swizzle="128B"),
+            "tile": TensorMap("x", box_dim=(1, 64)),
             "memory": Scratch("n * 4", align=512),
             "counters": Bound(required=True),
             "pair": b"\x01\xff",
@@ -107,7 +107,7 @@ def test_a_launch_has_the_fields_that_are_not_as_by_default():
         "block": [64],
         "args": {
             "n": "x.numel",
-            "tile": {"TensorMap": {"tensor": "x", "box_dim": [1, 64], "swizzle": "128B"}},
+            "tile": {"TensorMap": {"tensor": "x", "box_dim": [1, 64]}},
             "memory": {"Scratch": {"bytes": "n * 4", "align": 512}},
             "counters": {"Bound": {"required": True}},
             "pair": {"Bytes": "01ff"},
@@ -129,7 +129,6 @@ ONE, TWO = {"kernel": "one"}, {"kernel": "two"}
     ("value", "function"),
     [
         (ONE, Launch(kernel="one")),
-        ([ONE, TWO], (Launch(kernel="one"), Launch(kernel="two"))),
         ({"instances": [ONE]}, Dispatch([Launch(kernel="one")])),
         (
             {"instances": [{"launches": [ONE, TWO]}, [TWO], {"kernel": "three"}]},

@@ -27,10 +27,3 @@ def test_a_library_among_the_user_s_folders_is_included_and_not_cut(name, is_lib
     assert (f"#include <{name}>" in found.text) == is_library
     assert ("int of_the_header;" in found.text) != is_library
     assert "int own;" in found.text
-
-
-@pytest.mark.parametrize(("own", "is_library"), [((), True), (("/home/me",), False)])
-def test_what_isystem_names_is_the_user_s_as_nvcc_has_it(own, is_library):
-    printed = PRINTED.format(name="kernels.cuh").replace(" 1\nint", " 1 3\nint")
-    found = expansion(printed, lambda *_: True, own_folders=own)
-    assert ("#include <kernels.cuh>" in found.text) == is_library

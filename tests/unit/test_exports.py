@@ -33,10 +33,6 @@ def resolved(functions, *images, host=(), has_host=None, sources=False):
     )
 
 
-def names(exports) -> tuple[list[str], list[str]]:
-    return [name for name, _ in exports[0]], [*exports[1].functions]
-
-
 def chosen(launch: Launch | str, *images: Image, function="f", **options) -> str:
     """Return the symbol of the kernel that a launch, or its kernel's name, stands for."""
     launch = Launch(kernel=launch) if isinstance(launch, str) else launch
@@ -115,21 +111,6 @@ def test_a_part_of_a_name_is_for_launches_of_images_that_come_ready():
 
 
 # What is exported
-
-
-@pytest.mark.parametrize(
-    ("functions", "options", "found"),
-    [
-        (None, {}, ([], ["saxpy", "add", "other"])),
-        ([], {"host": ["f"]}, ([], [])),
-        ([Export("other")], {}, ([], ["other"])),
-        ([Export("f"), Export("saxpy"), Export("m")], {"host": ["f"]}, (["f", "m"], ["saxpy"])),
-    ],
-)  # fmt: skip
-def test_exports_are_kernels_and_functions_of_the_sources(functions, options, found):
-    assert names(resolved(functions, KERNELS, image(signature("other"), name="x"), **options)) == (
-        found
-    )
 
 
 @pytest.mark.parametrize(

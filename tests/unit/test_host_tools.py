@@ -79,7 +79,6 @@ def test_the_first_compiler_on_path_is_taken_or_cxx_with_a_launcher(bin_dir, mon
     ("find", "name", "package"),
     [
         (partial(tools.find_binutil, "ld"), "ld", "apt install binutils"),
-        (partial(tools.find_binutil, "as"), "as", "apt install binutils"),
         (tools.find_ninja, "ninja", "pip install ninja"),
     ],
 )

@@ -3,6 +3,7 @@
 How long something takes is asserted nowhere: a test that waits for ever fails by that.
 """
 
+import contextlib
 import json
 import logging
 import os
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from cache_builder import BASE, Builder, look_up
-from remote_servers import folder_server
+from folder_server import FolderServer
 
 import tvmffi_cubin as tc
 from tvmffi_cubin.cache import remote
@@ -36,7 +37,8 @@ def settings(monkeypatch, tmp_path):
     monkeypatch.setenv("no_proxy", "127.0.0.1,::1")
     remote._sharing.cache_clear()
     yield monkeypatch
-    finish_uploads()
+    with contextlib.suppress(tc.CacheError):  # some tests name no usable one
+        finish_uploads()
 
 
 def finish_uploads():
@@ -198,7 +200,7 @@ def test_what_was_harmed_is_built_again_told_and_mended(
 @pytest.fixture
 def server(settings):
     pytest.importorskip("aiohttp", reason="fsspec needs aiohttp for HTTP")
-    with folder_server() as found:
+    with contextlib.closing(FolderServer()) as found:
         settings.setenv(PREFIX, found.url)
         yield found
 

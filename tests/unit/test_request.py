@@ -1,6 +1,5 @@
 """The arguments of `load_inline`, checked and in one form."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -48,15 +47,6 @@ def test_an_image_that_a_launch_carries_is_embedded_once_under_a_name_of_its_own
     dispatch = Dispatch([Launch(image=b"a"), [Launch(image=b"b"), Launch(image="other")]])
     (export,) = request(functions={"f": dispatch}).functions
     assert [[x.image for x in y] for y in export.instances] == [["f"], ["f_2", "other"]]
-
-
-def test_flags_are_trimmed_and_folders_absolute(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    made = request(extra_cflags=["-O3 ", "", "-I/caf\udce9"], extra_cuda_cflags=["-lineinfo"])
-    assert (made.cflags, made.cuda_cflags) == (("-O3", "-I/caf\udce9"), ("-lineinfo",))
-    found = request(extra_include_paths=[Path("a"), "/b", "~/c"]).include_paths
-    assert found == (str(tmp_path / "a"), "/b", os.path.expanduser("~/c"))
-    assert request(extra_include_paths="inc").include_paths == (str(tmp_path / "inc"),)
 
 
 # Refusals

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
@@ -71,12 +69,3 @@ class FolderServer:
                 pass
 
         return Handler
-
-
-@contextlib.contextmanager
-def folder_server() -> Iterator[FolderServer]:
-    server = FolderServer()
-    try:
-        yield server
-    finally:
-        server.close()
