@@ -17,6 +17,7 @@ from tvmffi_cubin import Cubin, Dispatch, Launch, TensorMap
     ("options", "error", "text"),
     [
         ({"grid": (1, 2, 3, 4), "block": 1}, ValueError, "grid has 1 to 3 dimensions, got 4"),
+        ({"grid": 2**63, "block": 1}, ValueError, r"grid\[0\] is 9223372036854775808, beyond"),
         ({"grid": "n /2", "block": 1}, ValueError, r"grid\[0\]: use // .*\n  n /2\n     \^"),
         ({"args": {"n": [1]}}, TypeError, r"args\['n'\]: a list cannot be a constant"),
         ({"multiple_of": {"n": 3}}, ValueError, r"multiple_of\['n'\] is 3, wanted a power of two"),
