@@ -95,16 +95,15 @@ def values(driver_stub):
     return [launch.values(FORMATS) for launch in driver_stub.launches()]
 
 
-class TestALaunchInCpp:
-    @pytest.mark.parametrize("way", [0, 3, 5, 9])
-    def test_passes_what_is_bound_behind_its_own(self, mod, arrays, way, driver_stub):
-        counters = cuda_array(driver_stub, 8, "uint64")
-        mod.bind(counters=counters, limit=7, scale=0.5)
-        for n in (3, 4):
-            mod.Launch(way, *arrays, n)
-        pointers = [array.data_ptr for array in arrays]
-        bound = (counters.data_ptr, 7, 0.5)
-        assert values(driver_stub) == [(2.0, *pointers, n, *bound) for n in (3, 4)]
+@pytest.mark.parametrize("way", [0, 3, 5, 9])
+def test_a_launch_in_cpp_passes_what_is_bound_behind_its_own(mod, arrays, way, driver_stub):
+    counters = cuda_array(driver_stub, 8, "uint64")
+    mod.bind(counters=counters, limit=7, scale=0.5)
+    for n in (3, 4):
+        mod.Launch(way, *arrays, n)
+    pointers = [array.data_ptr for array in arrays]
+    bound = (counters.data_ptr, 7, 0.5)
+    assert values(driver_stub) == [(2.0, *pointers, n, *bound) for n in (3, 4)]
 
 
 class TestAGeneratedFunction:
@@ -112,10 +111,6 @@ class TestAGeneratedFunction:
         mod.bind(scale=0.5, limit=4)
         mod.own(2.0, *arrays, 3)
         assert values(driver_stub)[0][4:] == (0, 4, 2.5)
-        assert [row[:2] for row in mod.manifest["functions"]["own"]["bound"]] == [
-            ["counters", "unsigned long long*"],
-            ["limit", "unsigned int"],
-        ]
 
     @pytest.mark.parametrize(
         "params",
@@ -137,33 +132,16 @@ class TestAGeneratedFunction:
         mod.axpy(2.0, *arrays, 3)
         assert values(driver_stub)[0][3:] == (3, 0, 4, 0.5)
 
-    def test_takes_tensors_of_the_rank_that_is_declared(self, driver_stub):
-        mod = build(bound_params=["unsigned long long* counters: ndim=2", *NAMES[1:]])
-        with pytest.raises(ValueError, match="bind: axpy: counters .* wanted rank 2"):
-            mod.bind(counters=cuda_array(driver_stub, 8, "uint64"))
 
-
-@pytest.fixture(scope="module")
-def image(_own_environment):
-    return bytes(tc.nvrtc.compile(OTHERS, arch="sm_90"))
-
-
-class TestAnImageThatArrivesAtRunTime:
-    def test_is_asked_how_many_parameters_there_are(self, mod, image, driver_stub):
-        mod.bind(limit=6)
-        mod.LaunchBytes(image, "one", 5)
-        assert driver_stub.launches()[0].values("iPIf") == (5, 0, 6, 0.0)
-
-    @pytest.mark.parametrize("name", ["few", "other"])
-    def test_with_other_parameters_is_not_launched(self, mod, image, name, driver_stub):
-        with pytest.raises(tc.LaunchError) as error:
+def test_an_image_that_arrives_at_run_time_is_asked_for_its_parameters(mod, driver_stub):
+    image = bytes(tc.nvrtc.compile(OTHERS, arch="sm_90"))
+    mod.bind(limit=6)
+    mod.LaunchBytes(image, "one", 5)
+    assert driver_stub.launches()[0].values("iPIf") == (5, 0, 6, 0.0)
+    for name in ("few", "other"):
+        with pytest.raises(tc.LaunchError, match=f"{name}: its last parameters are not the"):
             mod.LaunchBytes(image, name, 5)
-        assert str(error.value) == (
-            f"launch of {name}: its last parameters are not the module's bound_params (or the "
-            "driver is older than CUDA 12.4 and does not tell)"
-        )
-        assert not isinstance(error.value, tc.LaunchLimitError)
-        assert driver_stub.launches() == []
+    assert len(driver_stub.launches()) == 1
 
 
 class TestABuild:
@@ -173,63 +151,43 @@ class TestABuild:
             (
                 KERNELS + 'extern "C" __global__ void few(int n) {}',
                 NAMES,
-                "bound_params are the last parameters of every kernel, in order: got counters, "
-                "limit, scale, kernel few ends with n",
-            ),
-            (
-                KERNELS
-                + 'extern "C" __global__ void e(float scale, void* c, unsigned l, float s) {}',
-                NAMES,
-                "got counters, limit, scale, kernel e ends with c, l, s",
+                "last parameters of every kernel, .* scale, kernel few ends with n",
             ),
             (
                 KERNELS + 'extern "C" __global__ void wide(void* c, unsigned l, double s) {}',
                 NAMES,
-                "bound_params: 'scale' is 'float' of 4 bytes here and 'double' of 8 bytes before",
+                "'scale' is 'float' of 4 bytes here and 'double' of 8 bytes before",
             ),
             (
                 KERNELS,
                 ["counters", "double limit", "scale"],
-                "kernel 'nothing': bound_params: parameter 1 ('limit') is declared 'double'",
+                r"parameter 1 \('limit'\) is declared 'double'",
             ),
             (None, NAMES, "no kernel is embedded that could tell the type of 'counters': declare"),
         ],
     )
     def test_of_kernels_that_do_not_go_with_it_is_refused(self, kernels, params, message):
         functions = ["Launch", "LaunchBytes"]
-        with pytest.raises(ValueError) as error:
+        with pytest.raises(ValueError, match=message):
             build(kernels, bound_params=params, functions=functions)
-        assert message in str(error.value)
 
     def test_of_a_wrapper_that_launches_past_it_says_what_to_call(self):
         wrapper = """
         #include <cuda.h>
         #include <cuda_runtime.h>
         #include <tvm/ffi/function.h>
-        int f(int64_t k) {
-          return cuLaunchKernel(reinterpret_cast<CUfunction>(k), 1, 1, 1, 1, 1, 1, 0, 0, 0, 0);
-        }
-        int h(int64_t k) {
-          return cudaGraphKernelNodeSetParams(reinterpret_cast<cudaGraphNode_t>(k), nullptr);
-        }
+        int f() { return cuLaunchKernel(nullptr, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0); }
+        int h() { return cudaGraphKernelNodeSetParams(nullptr, nullptr); }
         """
+        options = {"functions": ["f", "h"], "bound_params": NAMES, "arch": "sm_90"}
         with pytest.raises(tc.BuildError) as error:
-            tc.build_inline(
-                "raw", [KERNELS, wrapper], functions=["f", "h"], bound_params=NAMES,
-                arch="sm_90",
-            )  # fmt: skip
+            tc.build_inline("raw", [KERNELS, wrapper], **options)
         for name in ("cuLaunchKernel", "cudaGraphKernelNodeSetParams"):
-            assert (
-                f"{name} would pass kernels less than they take, since the module "
-                "has bound_params: launch by CubinKernel"
-            ) in str(error.value)
+            told = f"{name} would pass kernels less than they take, since the module has bound_"
+            assert told in str(error.value)
 
     def test_beside_an_object_that_may_launch_without_them_is_refused(self, here):
         write("old.cc", 'const char* header = "tvmffi_cubin";')
+        sources = [write("k.cu", KERNELS), write("w.cc", WRAPPER), compiled("c++", "old.cc")]
         with pytest.raises(ValueError, match=r"old.o was compiled .* without bound_params"):
-            tc.load(
-                "old",
-                sources=[write("k.cu", KERNELS), write("w.cc", WRAPPER), compiled("c++", "old.cc")],
-                bound_params=NAMES,
-                arch="sm_90",
-            )
+            tc.load("old", sources=sources, bound_params=NAMES, arch="sm_90")
