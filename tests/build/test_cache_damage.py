@@ -82,13 +82,12 @@ class Place:
 
 def cut(data: bytes) -> Iterator[bytes]:
     """Return a file's content cut off at every kind of length, and made longer."""
-    lengths = {0, 1, 2, 63, 64, 65, PAGE - 1, PAGE, PAGE + 1}
-    lengths |= {len(data) * part // 16 for part in range(16)}
-    lengths |= {len(data) - part for part in (1, 2, 3, 64, 66, 67, 75)}
+    lengths = {1, 64, PAGE, *(len(data) * part // 16 for part in range(16))}
+    lengths |= {len(data) - part for part in (1, 2, 64, 66, 67, 75)}
     for length in sorted(lengths):
         if 0 <= length < len(data):
             yield data[:length]
-    for more in (b"\0", b"\n", b"}", data, bytes(PAGE)):
+    for more in (b"\0", b"}", data, bytes(PAGE)):
         yield data + more
 
 
@@ -127,23 +126,10 @@ def test_no_damaged_byte_gives_another_result(tmp_path, library, monkeypatch, pa
     assert result > 50
 
 
-# What becomes of it
-
-
-@pytest.fixture
-def place(tmp_path, library, monkeypatch) -> Place:
+def test_in_a_layer_it_is_passed_over_with_one_warning(tmp_path, library, monkeypatch, caplog):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
-    return Place(tmp_path, library)
-
-
-def harm(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 0xFF
-    path.write_bytes(data)
-
-
-def test_in_a_layer_it_is_passed_over_with_one_warning(tmp_path, place, caplog):
-    harm(place.named("a.so"))
+    place = Place(tmp_path, library)
+    place.named("a.so").write_bytes(bytes(len(library)))
     before = {x: x.read_bytes() for x in place.cache.root.rglob("*") if x.is_file()}
     cache = Cache(tmp_path / "own", layers=[str(place.cache.root)])
     for _ in range(2):
