@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 import tvm_ffi
 import wrapper_sources
+from file_kit import write
+from processes import run
 from stub.cuda_array import cuda_array
 from stub.driver_stub import DriverStub
 
@@ -23,17 +25,13 @@ PACKAGE = ROOT / "tvmffi_cubin" / "cmake"
 CMAKE = shutil.which("cmake")
 
 
-def missing() -> str:
-    """Return why these tests cannot run, nothing where they can."""
-    if CMAKE is None:
-        return "cmake is not installed: pip install cmake"
-    done = subprocess.run([CMAKE, "--version"], capture_output=True, text=True, check=True)
-    found = re.search(r"(\d+)\.(\d+)", done.stdout)
-    too_old = found is None or (int(found[1]), int(found[2])) < (3, 20)
-    return "cmake is older than 3.20: pip install cmake" if too_old else ""
+def is_missing() -> bool:
+    said = run(CMAKE, "--version") if CMAKE else ""
+    found = re.search(r"(\d+)\.(\d+)", said)
+    return found is None or (int(found[1]), int(found[2])) < (3, 20)
 
 
-pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
+pytestmark = pytest.mark.skipif(is_missing(), reason="no cmake 3.20: pip install cmake")
 
 
 def cmake(*arguments: str | Path, fails: bool = False) -> str:
@@ -56,11 +54,8 @@ def configure(source: Path, build: Path, *, fails: bool = False) -> str:
 
 
 def project(folder: Path, text: str, *, language: str = "CXX") -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "CMakeLists.txt").write_text(
-        f"cmake_minimum_required(VERSION 3.20)\nproject(p LANGUAGES {language})\n{text}"
-    )
-    return folder
+    head = f"cmake_minimum_required(VERSION 3.20)\nproject(p LANGUAGES {language})\n"
+    return write(folder / "CMakeLists.txt", head + text).parent
 
 
 def test_the_example_builds_runs_and_is_built_again_when_a_header_changes(tmp_path, driver_stub):
@@ -120,15 +115,11 @@ def test_every_kind_of_image_is_compiled_with_its_options(tmp_path: Path):
         "  ${CMAKE_CURRENT_BINARY_DIR}/sub/k.fatbin)\n",
         language="NONE",
     )
-    (source / "an include").mkdir()
-    (source / "an include" / "value.cuh").write_text(
-        "#pragma once\n__device__ int given = VALUE;\n"
-    )
-    (source / "k.cu").write_text(
-        '#include "value.cuh"\nextern "C" __global__ void k(int* x) { *x = given; }\n'
-        "template <class T, int N> __global__ void fill(T* x) { x[N] = N; }\n"
-    )
-    (source / "two.cu").write_text('extern "C" __global__ void two(int* x) { *x = 2; }\n')
+    write(source / "an include/value.cuh", "__device__ int given = VALUE;\n")
+    text = "template <class T, int N> __global__ void fill(T* x) { x[N] = N; }\n"
+    text += 'extern "C" __global__ void k(int* x) { *x = given; }\n'
+    write(source / "k.cu", '#include "value.cuh"\n' + text)
+    write(source / "two.cu", 'extern "C" __global__ void two(int* x) { *x = 2; }\n')
     build = tmp_path / "b"
     configure(source, build)
     cmake("--build", build)
