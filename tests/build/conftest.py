@@ -84,24 +84,18 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     return Workshop(tmp_path_factory.mktemp("wrappers"))
 
 
-@pytest.fixture
-def guide(workshop: Workshop, driver_stub: DriverStub, tmp_path: Path) -> tvm_ffi.Module:
-    return load_anew(workshop.build("guide_wrapper.cc"), tmp_path)
+def _wrapper(source: str) -> Any:
+    @pytest.fixture
+    def loaded(workshop: Workshop, driver_stub: DriverStub, tmp_path: Path) -> tvm_ffi.Module:
+        return load_anew(workshop.build(source), tmp_path)
+
+    return loaded
 
 
-@pytest.fixture
-def own(workshop: Workshop, driver_stub: DriverStub, tmp_path: Path) -> tvm_ffi.Module:
-    return load_anew(workshop.build("own_wrapper.cc"), tmp_path)
-
-
-@pytest.fixture
-def raw(workshop: Workshop, driver_stub: DriverStub, tmp_path: Path) -> tvm_ffi.Module:
-    return load_anew(workshop.build("raw_calls.cc"), tmp_path)
-
-
-@pytest.fixture
-def launching(workshop: Workshop, driver_stub: DriverStub, tmp_path: Path) -> tvm_ffi.Module:
-    return load_anew(workshop.build("launching.cc"), tmp_path)
+guide = _wrapper("guide_wrapper.cc")
+own = _wrapper("own_wrapper.cc")
+raw = _wrapper("raw_calls.cc")
+launching = _wrapper("launching.cc")
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from file_kit import write
 from nvcc_kit import FakeNvcc
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.cuda import nvcc
 
 KERNEL = 'extern "C" __global__ void one(float* x) { x[0] = 1; }'
 MIXED = KERNEL + "\nint run() { one<<<1, 1>>>(nullptr); return 3; }"
@@ -50,11 +49,8 @@ def test_what_nvrtc_refuses_nvcc_builds_once_and_says_why(fake, caplog, monkeypa
     assert "cudaOfTheFake" in said
     assert len(fake.commands()) == 1
 
-    def refuse(*args, **kwargs):
-        raise AssertionError(f"a process is spawned: {args}")
-
     with monkeypatch.context() as patch:
-        patch.setattr(subprocess, "Popen", refuse)
+        patch.setattr(subprocess, "Popen", None)
         again = tc.load_inline("theirs", OF_NVCC, functions={"run": "Seven."}, **OPTIONS)
     assert again.path == mod.path
     assert len(caplog.messages) == 1
@@ -63,14 +59,9 @@ def test_what_nvrtc_refuses_nvcc_builds_once_and_says_why(fake, caplog, monkeypa
 
 
 def test_without_nvcc_the_error_is_ours_and_says_where_nvcc_comes_from(fake, monkeypatch):
-    monkeypatch.setattr(nvcc, "locate", _no_nvcc)
-    with pytest.raises(tc.BuildError, match="cudaOfTheFake") as failed:
+    monkeypatch.setenv("TVMFFI_CUBIN_NVCC", "/nowhere")
+    with pytest.raises(tc.BuildError, match="(?s)cudaOfTheFake.*Hint: nvcc may build it: .*/nowh"):
         tc.load_inline("nobody", OF_NVCC, functions="run", **OPTIONS)
-    assert str(failed.value).endswith("Hint: nvcc may build it: there is none")
-
-
-def _no_nvcc() -> Path:
-    raise tc.ToolchainError("there is none")
 
 
 @pytest.mark.parametrize(
@@ -96,25 +87,15 @@ def test_a_program_is_said_to_export_nothing(fake, here):
         tc.load("program", sources="program.cu", **OPTIONS)
     assert Path(tc.build("program", sources="program.cu", output="p.o", **OPTIONS)).name == "p.o"
     assert fake.commands() == []
-
-
-def test_a_program_that_nvrtc_refuses_nvcc_builds_as_an_object(fake, here):
     write("program.cu", OF_NVCC.replace("run", "main"))
-    with pytest.raises(tc.BuildError, match="cudaOfTheFake"):
-        tc.build("program", sources="program.cu", output="program.o", arch="sm_90")
-    built = tc.build("program", sources="program.cu", output="program.o", **OPTIONS)
-    assert Path(built).name == "program.o"
+    tc.build("program", sources="program.cu", output="program.o", **OPTIONS)
     assert len(fake.commands()) == 1
 
 
-def test_nvcc_builds_a_managed_variable(caplog):
-    try:
-        nvcc.find_nvcc()
-    except tc.ToolchainError as error:
-        pytest.skip(str(error))
-    source = "__managed__ int seen;\n" + MIXED.replace("= 1", "= seen")
-    mod = tc.load_inline("managed", source, functions="run", **OPTIONS)
-    assert mod.run() == 3
-    assert caplog.messages == [
-        "managed is built by nvcc, because of: managed.cu:1: seen is a __managed__ variable"
-    ]
+def test_nvcc_builds_a_managed_variable(fake, caplog):
+    theirs = "#ifdef __NVCC__\nint run() { return 7; }\n#else\n"
+    ours = "__managed__ int seen;\n" + MIXED.replace("= 1", "= seen")
+    mod = tc.load_inline("managed", f"{theirs}{ours}\n#endif", functions="run", **OPTIONS)
+    assert mod.run() == 7
+    told = "managed is built by nvcc, because of: managed.cu:4: seen is a __managed__ variable"
+    assert told in caplog.messages
