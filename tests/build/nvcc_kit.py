@@ -44,7 +44,8 @@ class FakeNvcc:
             (folder / name).mkdir(parents=True)
         self.path.write_text(_SCRIPT.format(folder=folder, build=build))
         self.path.chmod(0o755)
-        (folder / "include" / "cuda_runtime.h").write_text('extern "C" int cudaOfTheFake();\n')
+        text = '#define OF_THE_FAKE\nextern "C" int cudaOfTheFake();\n'
+        (folder / "include" / "cuda_runtime.h").write_text(text)
         os.symlink(find_cuda().require("runtime") / "cuda.h", folder / "include" / "cuda.h")
         source = folder / "runtime.cc"
         source.write_text('extern "C" int cudaOfTheFake() { return 7; }\n')

@@ -93,7 +93,7 @@ def test_a_program_is_said_to_export_nothing(fake, here):
 
 
 def test_nvcc_builds_a_managed_variable(fake, caplog):
-    theirs = "#ifdef __NVCC__\nint run() { return 7; }\n#else\n"
+    theirs = "#ifdef OF_THE_FAKE\nint run() { return 7; }\n#else\n"
     ours = "__managed__ int seen;\n" + MIXED.replace("= 1", "= seen")
     mod = tc.load_inline("managed", f"{theirs}{ours}\n#endif", functions="run", **OPTIONS)
     assert mod.run() == 7
