@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from tvmffi_cubin import Launch
 
-__all__ = ["OPS", "OPS_FUNCTIONS", "SCALARS", "SCALAR_TYPES"]
-
+# What a first launch calls of the driver that can be refused.
+FIRST_CALLS = (
+    "cuDevicePrimaryCtxRetain",
+    "cuCtxPushCurrent",
+    "cuLibraryLoadData",
+    "cuLibraryGetKernel",
+    "cuLaunchKernelEx",
+)
 SCALAR_TYPES = {
     # Name of the function: C++ type, struct character of its bytes.
     "c": ("char", "b"),
