@@ -26,10 +26,6 @@ def saxpy(_own_environment):
     return tc.nvrtc.nvrtc_compile(SAXPY, arch="sm_90")
 
 
-def with_signatures(image: bytes, **signatures: str) -> tc.Cubin:
-    return tc.Cubin(image, "sm_90", signatures=signatures)
-
-
 def arrays(driver_stub, count=8):
     return cuda_array(driver_stub, count), cuda_array(driver_stub, count)
 
@@ -76,17 +72,12 @@ def test_a_wrapper_embeds_an_image_by_its_file_s_name(here, driver_stub, image):
 
 
 def test_a_cubin_with_signatures_needs_no_declaration(driver_stub, saxpy):
-    cubin = with_signatures(saxpy, saxpy=PARAMS)
+    cubin = tc.Cubin(saxpy, "sm_90", signatures={"saxpy": PARAMS})
+    turned = {"params": "const float* x, float* y, float a", "args": {"n": "x.numel"}}
     functions = {
         "f": tc.Launch(kernel="saxpy", image=cubin, **SHAPE),
-        # In any order, and with fewer.
-        "g": tc.Launch(
-            kernel="sax",  # a part of its name
-            image=cubin,
-            params="const float* x, float* y, float a",
-            args={"n": "x.numel"},
-            **SHAPE,
-        ),
+        # By a part of its name, in another order, and with fewer.
+        "g": tc.Launch(kernel="sax", image=cubin, **turned, **SHAPE),
     }
     mod = tc.load_inline("m", functions=functions)
     assert mod.f.signature == f"f({PARAMS})"
@@ -108,7 +99,8 @@ def test_a_cubin_with_signatures_needs_no_declaration(driver_stub, saxpy):
     ],
 )
 def test_signatures_that_do_not_fit_the_image_are_refused(saxpy, signatures, problem):
-    launch = tc.Launch(kernel="saxpy", image=with_signatures(saxpy, **signatures), **SHAPE)
+    cubin = tc.Cubin(saxpy, "sm_90", signatures=signatures)
+    launch = tc.Launch(kernel="saxpy", image=cubin, **SHAPE)
     with pytest.raises(ValueError, match=rf"the image of functions\['f'\].*{problem}"):
         tc.load_inline("m", functions={"f": launch})
 
@@ -128,7 +120,6 @@ def test_two_images_may_have_one_kernel_symbol(driver_stub, saxpy):
     mod.ours(0.5, x, y, 8)
     assert [x.kernel for x in driver_stub.launches()] == ["saxpy", "saxpy"]
     assert len(driver_stub.calls("cuLibraryLoadData")) == 2
-    assert (mod.theirs.occupancy().threads, mod.ours.occupancy().threads) == (64, 128)
     both = tc.Launch(kernel="saxpy", params=PARAMS, **SHAPE)
     named = "(?s)stands for 2 kernels:.* in 'kernels'\n.* in 'theirs'\n"
     with pytest.raises(ValueError, match=named):
@@ -154,7 +145,6 @@ def write_ptx(path, source=SCALE, arch="compute_80"):
 @pytest.mark.parametrize(
     ("options", "archs"),
     [
-        ({"arch": "sm_90"}, ("sm_90",)),
         ({"arch": ["sm_80", "sm_90", "compute_80"]}, ("sm_80", "sm_90", "compute_80")),
         ({}, ("sm_90a",)),  # the current device's
         # It stays text.
@@ -184,9 +174,6 @@ def test_ptx_is_known_by_its_content_whatever_it_is_called(driver_stub):
     for given in (text, {"lib": text.image}):
         mod = tc.load_inline("by_content", embed_cubin=given, arch="sm_90")
         assert [(x.kind, x.arch) for x in mod.cubins.values()] == [("cubin", "sm_90")]
-    launch = tc.Launch(image=text, grid=1, block=1)
-    mod = tc.load_inline("by_content", functions={"scale": launch}, arch=["sm_80", "sm_90"])
-    assert mod.cubins["scale"].archs == ("sm_80", "sm_90")
 
 
 def test_ptx_that_is_wrong_is_named(here):
@@ -198,11 +185,6 @@ def test_ptx_that_is_wrong_is_named(here):
             tc.load("broken", sources="broken.ptx", functions=["k"], arch=arch)
     with pytest.raises(ValueError, match=r"newer\.ptx is for compute_90 and .* for sm_80"):
         tc.load("newer", sources="newer.ptx", functions=["scale"], arch="sm_80")
-    with pytest.raises(tc.CompileError, match=r"nvJitLink .* refuses embed_cubin\['lib'\]"):
-        tc.load_inline("broken", embed_cubin={"lib": nonsense.encode()}, arch="sm_90")
-    write("text.ptx", "text")
-    with pytest.raises(ValueError, match=r"text\.ptx: it is not an image: it begins with"):
-        tc.load("text", sources="text.ptx", functions=["k"], arch="sm_90")
 
 
 def test_without_nvjitlink_ptx_names_what_to_install_and_may_be_kept(
@@ -213,7 +195,6 @@ def test_without_nvjitlink_ptx_names_what_to_install_and_may_be_kept(
     parts = {part: path for part, path in cuda.parts.items() if part != "nvjitlink"}
     cuda = cuda._replace(parts=parts)
     monkeypatch.setattr(libraries, "_find", lambda *_: cuda)
-    with pytest.raises(tc.ToolchainError) as error:
+    with pytest.raises(tc.ToolchainError, match="pip install nvidia-nvjitlink"):
         tc.load("none", sources="lib.ptx", arch="sm_90")
-    assert "pip install nvidia-nvjitlink" in str(error.value)
     assert tc.load("none", sources="lib.ptx", ptx="keep").functions == ("scale",)

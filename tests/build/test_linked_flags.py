@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
+from file_kit import compiled, write
+from processes import run
 
 import tvmffi_cubin as tc
 
@@ -13,25 +14,12 @@ KERNEL = 'extern "C" __global__ void k(float* x) { x[0] = 1; }'
 SOURCE = 'extern "C" int part();\nint answer() { return part(); }'
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def make_part(answer, *, archive=None, shared=None):
-    Path("part.c").write_text(f"int part(void) {{ return {answer}; }}")
-    kind = ["-shared", "-o", shared] if shared else ["-c", "-o", "part.o"]
-    Path(shared or archive or "part.o").parent.mkdir(exist_ok=True)
-    subprocess.run(["cc", "-fPIC", *kind, "part.c"], check=True)
+def make_part(answer, archive=None):
+    made = compiled("cc", write("part.c", f"int part(void) {{ return {answer}; }}"))
     if archive:
+        Path(archive).parent.mkdir(exist_ok=True)
         Path(archive).unlink(missing_ok=True)
-        subprocess.run(["ar", "rc", archive, "part.o"], check=True)
-
-
-def answer(flags):
-    options = {"functions": "answer", "extra_ldflags": flags}
-    return tc.load_inline("linked", cpp_sources=SOURCE, **options).answer()
+        run("ar", "rcD", archive, made)
 
 
 def built(flags):
@@ -49,12 +37,16 @@ def built(flags):
     ids=str,
 )
 def test_the_same_content_is_found_again_however_it_is_named(flags, archive, here, monkeypatch):
-    monkeypatch.setenv("LIBRARY_PATH", str(here / "lib"))
+    (here / "early").mkdir()
+    monkeypatch.setenv("LIBRARY_PATH", f"{here}/early:{here}/lib")
     paths = []
     for value in (1, 2, 1):
-        make_part(value, archive=archive)
+        make_part(value, archive)
         paths.append(built(flags))
     assert paths[0] == paths[2] != paths[1]
+    if flags == ["-lpart"]:
+        make_part(3, "early/libpart.a")
+        assert built(flags) not in paths
 
 
 def test_only_a_version_script_takes_the_place_of_ours(here):
@@ -65,24 +57,20 @@ def test_only_a_version_script_takes_the_place_of_ours(here):
     def exported(flag):
         options = {"functions": "answer", "extra_ldflags": [flag]}
         path = tc.build_inline("linked", cpp_sources=source, **options)
-        symbols = subprocess.run(["nm", "-D", path], check=True, capture_output=True, text=True)
-        return "cudaOfMine" in symbols.stdout
+        return "cudaOfMine" in run("nm", "-D", path)
 
     assert exported(f"-Wl,--version-script,{here}/v.map")
     assert not exported("-Lversion-script")
 
 
-def test_a_symbol_that_is_missing_is_an_error_and_not_the_end_of_the_process(tmp_path):
+def test_a_symbol_that_is_missing_is_an_error_and_not_the_end_of_the_process(here):
     """Bound lazily, the first call of one ends the process."""
-    (tmp_path / "part.c").write_text("int part(void) { return 1; }")
-    # Of a name that no other test loads: the loader takes one that it has already for it.
-    library = tmp_path / "libsoon_missing.so"
-    command = ["cc", "-shared", "-fPIC", "-o", str(library), str(tmp_path / "part.c")]
-    subprocess.run(command, check=True)
-    source = 'extern "C" int part();\nint answer() { return part(); }'
-    flags = [f"-L{tmp_path}", "-lsoon_missing", f"-Wl,-rpath,{tmp_path}"]
-    path = tc.build_inline("missing", cpp_sources=source, functions="answer", extra_ldflags=flags)
-    (tmp_path / "part.c").write_text("int other(void) { return 1; }")
-    subprocess.run(command, check=True)
+    options = {"extra_ldflags": [f"-L{here}", "-lsoon_missing", f"-Wl,-rpath,{here}"]}
+    for name in ("part", "other"):
+        # Of a name that no other test loads: the loader takes one that it has already for it.
+        source = write("soon.c", f"int {name}(void) {{ return 1; }}")
+        run("cc", "-shared", "-fPIC", "-o", "libsoon_missing.so", source)
+        if name == "part":
+            path = tc.build_inline("missing", cpp_sources=SOURCE, functions="answer", **options)
     with pytest.raises(tc.BuildError, match="undefined symbol: part"):
         tc.load_module(path)
