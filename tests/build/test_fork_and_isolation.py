@@ -30,6 +30,10 @@ def test_a_child_of_a_process_that_has_launched_is_told_to_spawn(driver_stub, x)
         assert "CUDA_ERROR_NOT_INITIALIZED" in str(error)
     mod.k(x, 4)
     assert [launch.values("Pi")[1] for launch in driver_stub.launches()] == [1, 4]
+    # It can build.
+    source = SOURCE + "// in the child"
+    path = in_fork(lambda: tc.build_inline("built_by_child", source, arch="sm_90"))
+    assert path == tc.build_inline("built_by_child", source, arch="sm_90")
 
 
 ENDED = """
@@ -70,14 +74,6 @@ def test_no_compilation_begins_as_a_process_ends():
     assert in_new_process(BEGUN_LATE) == ""
 
 
-def test_a_child_can_build(driver_stub):
-    mod = tc.load_inline("forked", SOURCE, functions=FUNCTIONS, arch="sm_90")
-    mod.k(cuda_array(driver_stub, 4), 1)
-    source = SOURCE + "// in the child"
-    path = in_fork(lambda: tc.build_inline("built_by_child", source, arch="sm_90"))
-    assert path == tc.build_inline("built_by_child", source, arch="sm_90")
-
-
 FORKED_IN_AN_IMPORT = """
 import importlib, os, signal, sys, threading
 import tvmffi_cubin as tc
@@ -101,7 +97,7 @@ thread = threading.Thread(target=call, args=(1,))
 thread.start()
 begun.wait(20)
 if os.fork() == 0:
-    signal.alarm(10)  # ends a child that hangs
+    signal.alarm(60)  # ends a child that hangs
     call(2)
     os._exit(0)
 thread.join()
@@ -109,9 +105,7 @@ print(os.wait()[1])
 """
 
 
-@pytest.mark.parametrize(
-    "name", ["host.process", "inline.build", "inline.assemble", "host.build", "module"]
-)
+@pytest.mark.parametrize("name", ["host.process", "inline.assemble", "module"])
 def test_a_child_forked_while_another_thread_imports_does_not_wait_for_that(
     name, tmp_path, monkeypatch
 ):
@@ -141,20 +135,13 @@ def test_a_spawned_child_launches(driver_stub):
 
 def test_a_launcher_exports_its_functions_alone_and_needs_no_cuda_library():
     path = tc.build_inline("twin", SOURCE, functions=FUNCTIONS, arch="sm_90")
-    symbols = run("nm", "-D", "--defined-only", path)
-    assert {line.split()[-1] for line in symbols.splitlines()} == {
-        "__tvm_ffi_k",
-        "__tvm_ffi__doc_k",
-        "__tvm_ffi__tvmffi_cubin_configure",
-        "__tvm_ffi__tvmffi_cubin_manifest",
-        "__tvm_ffi__tvmffi_cubin_occupancy",
-        "__tvm_ffi__tvmffi_cubin_preload",
-        "__tvm_ffi__tvmffi_cubin_unload",
-    }
+    symbols = {line.split()[-1] for line in run("nm", "-D", "--defined-only", path).splitlines()}
+    ours = {name for name in symbols if name.startswith("__tvm_ffi__tvmffi_cubin_")}
+    assert symbols - ours == {"__tvm_ffi_k", "__tvm_ffi__doc_k"}
     dynamic = run("readelf", "-dW", path)
     assert "libcuda" not in dynamic
     assert "RUNPATH" not in dynamic
-    assert "BIND_NOW" in dynamic or "NOW" in dynamic
+    assert "NOW" in dynamic
     assert not any("cu" in line for line in run("nm", "-D", "--undefined-only", path).split())
 
 

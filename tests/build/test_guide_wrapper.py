@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shutil
-import struct
 from pathlib import Path
 
 import pytest
+from file_kit import write
 from processes import run
 from stub.cuda_array import cuda_array
 from wrapper_workshop import (
@@ -51,9 +51,7 @@ class TestGuideWrapper:
         assert driver_stub.launches()[-1].kernel == "square"
 
     def test_a_bad_image_is_refused_at_once(self, guide, driver_stub):
-        with pytest.raises(
-            LaunchError, match=r"CUDA_ERROR_INVALID_IMAGE.*neither a cubin, a fatbin nor PTX"
-        ):
+        with pytest.raises(LaunchError, match="IMAGE.*neither a cubin, a fatbin nor PTX"):
             guide.load(b"no image at all, but long enough to be looked into")
 
     def test_a_missing_kernel_is_named_beside_those_that_there_are(self, guide, driver_stub):
@@ -71,10 +69,7 @@ class TestGuideWrapper:
 class TestSeveralAttributes:
     """What tvm-ffi's issue 497 needs, in each dialect."""
 
-    SPREAD, ALLOWED = b"\1".ljust(64, b"\0"), b"\1".ljust(64, b"\0")
-    CLUSTER = struct.pack("<3I", 4, 2, 2).ljust(64, b"\0")
-
-    @pytest.fixture(params=[DRIVER_DIALECT, RUNTIME_DIALECT, "-UNONE"])
+    @pytest.fixture(params=[DRIVER_DIALECT, RUNTIME_DIALECT])
     def wrapper(self, request, workshop, driver_stub, tmp_path):
         name = f"guide_launching{request.param[-1]}"
         return load_anew(workshop.build("guide_launching.cc", request.param, name=name), tmp_path)
@@ -87,16 +82,14 @@ class TestSeveralAttributes:
         launches = driver_stub.launches()
         assert {(x.grid, x.block) for x in launches} == {((8, 2, 2), (64, 1, 1))}
         assert [x.stream for x in launches] == [stream, 0, stream, stream]
-        wanted = {4: self.CLUSTER, 5: self.SPREAD, 6: self.ALLOWED}
-        assert [x.attributes for x in launches] == [{}, {}, {}, wanted]
+        assert [[*x.attributes] for x in launches] == [[], [], [], [4, 5, 6]]
+        assert launches[3].cluster == (4, 2, 2)
         calls = driver_stub.calls("cuKernelSetAttribute")
         assert [x.args["attribute"] for x in calls].count(14) == 1, "16 blocks, allowed once"
 
     def test_the_macro_tells_the_limit_of_a_refused_launch(self, wrapper, driver_stub):
         x = cuda_array(driver_stub, 64)
-        with pytest.raises(
-            LaunchError, match=r"\(912\): .*; launch of add_one: grid.x is 6, wanted"
-        ):
+        with pytest.raises(LaunchError, match=r"\(912\): .*; launch of add_one: grid.x is 6, w"):
             wrapper.run(4, x, x, 0)
         # Told once, for another call's failure may have the same code.
         driver_stub.fail("cuLaunchKernelEx", 912)
@@ -105,42 +98,37 @@ class TestSeveralAttributes:
             wrapper.run(0, x, x, 0)
 
 
-# The C++ headers: each compiles alone, is short, and keeps its promises
+# The C++ headers: each compiles alone, and keeps its promises
 
 
-HEADERS = sorted(
+FOLDERS = ("", "core/", "mixed/", "compat/**/")
+HEADERS = [
     str(path.relative_to(INCLUDE))
-    for path in [
-        *INCLUDE.glob("tvmffi_cubin/*.h"),
-        *INCLUDE.glob("tvmffi_cubin/core/*.h"),
-        *INCLUDE.glob("tvmffi_cubin/mixed/*.h"),
-        *INCLUDE.glob("tvmffi_cubin/compat/**/*.h"),
-    ]
-)
+    for folder in FOLDERS
+    for path in sorted(INCLUDE.glob(f"tvmffi_cubin/{folder}*.h"))
+]
 # A unit of mixed sources has a name.
 NAMED = "#ifdef TVMFFI_CUBIN_MIXED_UNIT\nTVMFFI_CUBIN_MIXED_UNIT(alone)\n#endif\n"
 # With CUB g++ 12 needs a flag, which the build gives it; the others are NVRTC's, and host.h's.
 PARTS = ("mixed/cub.h", "mixed/device.h")
+COOPERATIVE = "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n"
 COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name)]
 
 
+def check_syntax(compiler: str, unit: Path, *flags: str) -> None:
+    run(compiler, "-fsyntax-only", "-std=c++17", *WARNINGS, *flags, *include_flags(), unit)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
 class TestHeaders:
-    @pytest.mark.parametrize("compiler", COMPILERS)
     @pytest.mark.parametrize("header", [x for x in HEADERS if not x.endswith(PARTS)])
     def test_compiles_alone_and_twice(self, header: str, compiler: str, tmp_path: Path) -> None:
-        name = header.removeprefix("tvmffi_cubin/compat/")
-        unit = tmp_path / "alone.cc"
-        unit.write_text(f"#include <{name}>\n#include <{name}>\n{NAMED}")
-        run(compiler, "-fsyntax-only", "-std=c++17", *WARNINGS, *include_flags(), unit)
+        include = f"#include <{header.removeprefix('tvmffi_cubin/compat/')}>\n"
+        check_syntax(compiler, write(tmp_path / "alone.cc", include * 2 + NAMED))
 
-    @pytest.mark.parametrize("compiler", COMPILERS)
     def test_host_code_may_name_cooperative_groups(self, compiler: str, tmp_path: Path) -> None:
-        unit = tmp_path / "named.cc"
-        unit.write_text("#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n")
-        run(compiler, "-fsyntax-only", "-std=c++17", *WARNINGS, *include_flags(), unit)
+        check_syntax(compiler, write(tmp_path / "named.cc", COOPERATIVE))
 
-    @pytest.mark.parametrize("compiler", COMPILERS)
     @pytest.mark.parametrize("dialect", ["-UNONE", DRIVER_DIALECT, RUNTIME_DIALECT])
     def test_public_types_keep_their_promises(self, dialect: str, compiler: str) -> None:
-        unit = CPP / "static_asserts.cc"
-        run(compiler, "-fsyntax-only", "-std=c++17", *WARNINGS, dialect, *include_flags(), unit)
+        check_syntax(compiler, CPP / "static_asserts.cc", dialect)

@@ -6,13 +6,13 @@ import ctypes
 import itertools
 import logging
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
 import wrapper_sources
+from processes import in_new_process
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
@@ -81,11 +81,6 @@ def build(tmp_path) -> Builder:
     return Builder(tmp_path)
 
 
-@pytest.fixture(autouse=True)
-def _cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
-
-
 def test_the_first_build_has_them_made_and_the_next_uses_them(build):
     assert build.settled() == 42
     assert not build.is_faster
@@ -101,58 +96,41 @@ def test_a_mistake_that_shows_in_the_headers_does_not_remove_them(build):
     assert len(build.kept) == 1
 
 
-def test_a_wrapper_gives_the_same_results_and_the_same_dependencies(tmp_path, monkeypatch):
-    def built(value, **options):
-        source = f"#include <memory>\nint64_t answer(int64_t x) {{ return x + {value}; }}"
-        mod = tc.load_inline("pch", cpp_sources=source, functions={"answer": "Adds."}, **options)
-        assert mod.answer(1) == 1 + value
-        precompiled.settle()
-
-    read = []
-    for name, use_pch in (("with", None), ("without", False)):
-        monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / name))
-        for value in (1, 2):
-            built(value, use_pch=use_pch)
-        rows = [
-            read_record(str(tmp_path / name), x.stem)[0]
-            for x in (tmp_path / name / "records").glob("*.json")
-        ]
-        read.append({frozenset(row.read) for row in rows if row.loaded[0] == "pch.so"})
-    (files,) = read[0]
-    assert read[0] == read[1]
-    assert {"$TVM_FFI/tvm/ffi/function.h", "$TVM_FFI/tvm/ffi/any.h"} <= files
-    assert list(tmp_path.glob("with/entries/*/*/*.gch"))
-    assert not list(tmp_path.glob("without/entries/*/*/*.gch"))
-
-
-@pytest.mark.parametrize("dialect", ["DRIVER", "RUNTIME"])
-def test_what_is_compiled_beside_them_works_as_what_a_wrapper_compiles(
-    dialect, driver_stub, caplog
+def test_a_wrapper_gives_the_same_results_and_has_the_same_dependencies(
+    tmp_path, monkeypatch, driver_stub, caplog
 ):
-    image = tc.nvrtc.nvrtc_compile(wrapper_sources.KERNELS, arch="sm_90")
-    source = getattr(wrapper_sources, dialect)
+    source = wrapper_sources.RUNTIME
     second = source[source.index("namespace loader") :].replace('"add_one"', '"absent"')
     source += second.replace("AddOne", "Absent").replace("(add_one, ", "(absent, ")
-    x, y = cuda_array(driver_stub, (1000,)), cuda_array(driver_stub, (1000,))
-    errors = []
-    for suffix in ("", "//"):
-        mod = tc.load_inline(dialect, source + suffix, embed_cubin={"kernels": image})
-        mod.add_one(x, y)
-        with pytest.raises(tc.LaunchError, match="no kernel .absent.; it has .*mul_two") as caught:
-            mod.absent(x, y)
-        errors.append(str(caught.value))
-        precompiled.settle()
-    assert [launch.kernel for launch in driver_stub.launches()] == ["add_one"] * 2
-    assert errors[0] == errors[1]
-    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+    image = tc.nvrtc.nvrtc_compile(wrapper_sources.KERNELS, arch="sm_90")
+    x = cuda_array(driver_stub, 1000)
 
+    def load(source):
+        return tc.load_inline("pch", source, embed_cubin={"kernels": image})
 
-def test_a_mistake_in_the_source_is_not_blamed_on_them(caplog):
-    source = "int64_t answer() { return 42; }"
-    tc.build_inline("mistake", cpp_sources=source, functions="answer")
-    precompiled.settle()
-    with pytest.raises(tc.BuildError, match="'answers' was not declared") as caught:
-        tc.build_inline("mistake", cpp_sources=source, functions="answers")
+    errors, read = set(), set()
+    for folder, texts in (("without", ["//without"]), ("with", ["//first", "//second"])):
+        monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / folder))
+        monkeypatch.setenv("TVMFFI_CUBIN_PCH", "off" if folder == "without" else "")
+        for text in texts:
+            mod = load(source + text)
+            mod.add_one(x, x)
+            with pytest.raises(tc.LaunchError, match=r"no kernel .absent.; it has .*two") as caught:
+                mod.absent(x, x)
+            errors.add(str(caught.value))
+            precompiled.settle()
+        for record in (tmp_path / folder / "records").glob("*.json"):
+            row = read_record(str(tmp_path / folder), record.stem)[0]
+            if row.loaded[0] == "pch.so":
+                read.add(frozenset(row.read))
+        assert len([*(tmp_path / folder).glob("entries/*/*/*.gch")]) == (folder == "with")
+    (files,) = read
+    assert {"$TVM_FFI/tvm/ffi/function.h", "$TVM_FFI/tvm/ffi/any.h"} <= files
+    assert len(errors) == 1
+    assert [launch.kernel for launch in driver_stub.launches()] == ["add_one"] * 3
+    # A mistake in the source is not blamed on them.
+    with pytest.raises(tc.BuildError, match="'nothing' was not declared") as caught:
+        load(source + "int f() { return nothing; }")
     assert "-include" in caught.value.command  # they were used
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
@@ -164,13 +142,6 @@ def test_a_header_that_changes_is_read_anew(build, shadow):
         assert build.settled(include_dirs=[shadow]) == value
         assert build(include_dirs=[shadow]) == value
         assert os.fspath(shadow / "string.h") in build.read
-
-
-def test_they_can_be_turned_off(tmp_path, monkeypatch):
-    monkeypatch.setenv("TVMFFI_CUBIN_PCH", "off")
-    tc.build_inline("off", cpp_sources="int64_t answer() { return 42; }", functions="answer")
-    precompiled.settle()
-    assert not Builder(tmp_path).kept
 
 
 def compiler_that(folder: Path, monkeypatch, *, on_headers: str) -> Path:
@@ -211,16 +182,12 @@ while not Path(sys.argv[1], "pid").exists():
 def test_a_process_that_ends_neither_waits_for_them_nor_leaves_a_compiler(tmp_path, monkeypatch):
     on_headers = f"sleep 3000 & echo $! > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/pid; wait"
     compiler_that(tmp_path, monkeypatch, on_headers=on_headers)
-    command = [sys.executable, "-c", PROCESS, os.fspath(tmp_path), ":".join(sys.path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-    assert done.stdout == "42\n"
+    assert in_new_process(PROCESS, tmp_path, ":".join(sys.path)) == "42"
     compiler = Path("/proc", (tmp_path / "pid").read_text().strip())
-    for _ in range(100):
-        if not compiler.exists():
-            break
+    deadline = time.monotonic() + 10
+    while compiler.exists():
+        assert time.monotonic() < deadline, "the compiler outlives the process"
         time.sleep(0.1)
-    else:
-        pytest.fail("the compiler outlives the process")
 
 
 def test_those_that_are_not_used_go_when_the_cache_is_over_its_limit(build):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
-import subprocess
-import sys
+import time
 from pathlib import Path
+from unittest.mock import Mock, create_autospec
 
 import pytest
 from nvrtc_kernel import compile_it
+from processes import fork
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
@@ -35,36 +34,19 @@ FUNCTIONS = {
     # As TileLang's launchers are called: arguments, stream, device.
     "run": [
         Launch(
-            kernel="kernel_main_kernel_1",
-            params=f"float* x, int n, {TARGET_PARAMS}",
-            **TARGET,
-            grid="n",
-            block=32,
-            dynamic_smem_bytes=60000,
+            kernel="kernel_main_kernel_1", params=f"float* x, int n, {TARGET_PARAMS}",
+            grid="n", block=32, dynamic_smem_bytes=60000, **TARGET,
         ),
         Launch(kernel="post", params=f"float* x, {TARGET_PARAMS}", **TARGET, **ONE),
     ],
     # In another order than any kernel's.
-    "turned": [
-        Launch(
-            kernel="kernel_main_kernel_1",
-            params="float* a, int b, int n, float* y, float* x",
-            args={"a": "x", "b": "n"},
-            **ONE,
-        ),
-        Launch(kernel="post", params="float* y", **ONE),
-    ],
+    "turned": Launch(
+        kernel="kernel_main_kernel_1", params="float* a, int b, int n, float* x",
+        args={"a": "x", "b": "n"}, **ONE,
+    ),
     "small": Launch(params="float* x", grid=1, block=128),
     "paired": Launch(params="float* x", grid=2, block=32),
-}
-MISTAKES = {
-    "some": Launch(kernel="kernel", params="float* x, int n", **ONE),
-    "none": Launch(kernel="absent", params="float* x", **ONE),
-    "fewer": Launch(kernel="kernel_main_kernel_0", params="float* x", **ONE),
-    "wider": Launch(kernel="kernel_main_kernel_0", params="float* x, int64_t n", **ONE),
-}
-
-
+}  # fmt: skip
 FILES = {"kernels": ImageFile("k.cubin")}
 
 
@@ -111,12 +93,10 @@ def test_a_file_beside_the_shared_object_is_launched(loaded, driver_stub):
 
 
 def test_parameters_are_in_the_order_that_the_first_launch_says(loaded, driver_stub):
-    x, y = cuda_array(driver_stub, 32), cuda_array(driver_stub, 32)
-    assert loaded.turned.signature == "turned(int n, float* y, float* x)"
-    loaded.turned(7, y, x)
-    first, second = driver_stub.launches()
-    assert first.values("Pi") == (x.data_ptr, 7)
-    assert second.values("P") == (y.data_ptr,)
+    x = cuda_array(driver_stub, 32)
+    assert loaded.turned.signature == "turned(int n, float* x)"
+    loaded.turned(7, x)
+    assert driver_stub.launches()[0].values("Pi") == (x.data_ptr, 7)
 
 
 def test_what_a_module_says_of_a_file(loaded, copy):
@@ -126,24 +106,26 @@ def test_what_a_module_says_of_a_file(loaded, copy):
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("kernel", "params", "message"),
     [
-        ("some", r"has more than one kernel kernel: .*kernel_main_kernel_"),
-        ("none", r"has no kernel absent: name one in Launch\(kernel=\.\.\.\): \w+, \w+, "),
-        ("fewer", r"kernel_0 .* has parameters of 8 4 bytes, and of 8 are declared"),
-        ("wider", r"has parameters of 8 4 bytes, and of 8 8 are declared"),
+        ("kernel", "float* x, int n", "has more than one kernel kernel: .*kernel_main_kernel_"),
+        (
+            "absent",
+            "float* x, int n",
+            r"has no kernel absent: name one in Launch\(kernel=\.\.\.\): ",
+        ),
+        ("kernel_main_kernel_0", "float* x, int64_t n", "of 8 4 bytes, and of 8 8 are declared"),
     ],
 )
 def test_what_does_not_fit_the_file_is_refused_before_a_launch(
-    tmp_path, driver_stub, image, name, message
+    tmp_path, driver_stub, image, kernel, params, message
 ):
     (tmp_path / "k.cubin").write_bytes(image)
-    functions = {name: MISTAKES[name]}
+    functions = {"k": Launch(kernel=kernel, params=params, **ONE)}
     mod = tc.load_inline("k", functions=functions, embed_cubin=FILES, build_directory=tmp_path)
-    arguments = (cuda_array(driver_stub, 32), 1)[: len(mod[name].params)]
     for _ in range(2):
         with pytest.raises(tc.LaunchError, match=message) as raised:
-            mod[name](*arguments)
+            mod.k(cuda_array(driver_stub, 32), 1)
     assert str(tmp_path / "k.cubin") in str(raised.value)
     assert driver_stub.launches() == []
 
@@ -182,17 +164,6 @@ def test_a_missing_file_is_an_error_that_says_where_it_is_wanted(copy, driver_st
         mod.run(x, 5, 0, 0)
 
 
-class Generate:
-    """Counts its calls; `make` gets the folder."""
-
-    def __init__(self, make) -> None:
-        self.make, self.runs = make, 0
-
-    def __call__(self, folder: Path):
-        self.runs += 1
-        return self.make(folder)
-
-
 def test_what_is_missing_is_made_at_the_first_call_and_only_then(copy, driver_stub, image):
     x = cuda_array(driver_stub, 32)
     seen = []
@@ -203,10 +174,10 @@ def test_what_is_missing_is_made_at_the_first_call_and_only_then(copy, driver_st
         (folder / "dumped" / "any name.cubin").write_bytes(image)
         return "dumped/any name.cubin"
 
-    generate = Generate(make)
+    generate = create_autospec(make, side_effect=make)
     mod = tc.load_module(copy, generate={"kernels": generate})
     run = mod.run
-    assert generate.runs == 0
+    assert generate.call_count == 0
     run(x, 5, 0, 0)
     run(x, 5, 0, 0)
     assert len(driver_stub.launches()) == 4
@@ -216,14 +187,7 @@ def test_what_is_missing_is_made_at_the_first_call_and_only_then(copy, driver_st
     # Removed from the device, it is read again and not made again.
     mod.unload()
     run(x, 5, 0, 0)
-    assert generate.runs == 1
-
-
-def test_what_generates_an_image_that_is_not_there_is_refused(copy):
-    with pytest.raises(ValueError, match=r"'typo', which is not an image .* there are kernels"):
-        tc.load_module(copy, generate={"typo": print})
-    with pytest.raises(TypeError, match="generate maps names of images to callables, got builtin"):
-        tc.load_module(copy, generate=print)
+    assert generate.call_count == 1
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), tc.CompileError("no", log="b \udc80")])
@@ -234,115 +198,76 @@ def test_a_compiler_that_fails_leaves_nothing_and_is_asked_again(copy, driver_st
         (folder / "half").write_bytes(image[:100])
         raise error
 
-    generate = Generate(fail)
+    generate = create_autospec(fail, side_effect=fail)
     mod = tc.load_module(copy, generate={"kernels": generate})
     kind = KeyboardInterrupt if isinstance(error, KeyboardInterrupt) else tc.LaunchError
     for runs in (1, 2):
         with pytest.raises(kind) as raised:
             mod.run(x, 5, 0, 0)
         assert str(error) in str(raised.value)
-        assert generate.runs == runs
+        assert generate.call_count == runs
     assert names(copy.parent) == {"own.so"}
     assert driver_stub.launches() == []
-    generate.make = lambda folder: image
+    generate.side_effect = lambda folder: image
     mod.run(x, 5, 0, 0)
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda folder: None, "is bytes, a Cubin or a path, got NoneType"),
-        (lambda folder: b"junk", "what generate returned: it is not an image"),
-    ],
-)
-def test_what_is_no_image_is_not_put_into_place(copy, driver_stub, make, message):
-    mod = tc.load_module(copy, generate={"kernels": make})
-    with pytest.raises(tc.LaunchError, match=message):
-        mod.preload()
+def test_what_is_no_image_is_not_put_into_place(copy, driver_stub):
+    with pytest.raises(ValueError, match=r"'typo', which is not an image .* there are kernels"):
+        tc.load_module(copy, generate={"typo": print})
+    with pytest.raises(TypeError, match="generate maps names of images to callables, got builtin"):
+        tc.load_module(copy, generate=print)
+    for made, message in ((None, "is bytes, a Cubin or a path, got NoneType"), (b"x", "no.*image")):
+        mod = tc.load_module(copy, generate={"kernels": lambda folder, made=made: made})
+        with pytest.raises(tc.LaunchError, match=message):
+            mod.preload()
     assert names(copy.parent) == {"own.so"}
 
 
-WORKER = """
-import os, sys, time
-from pathlib import Path
-import tvmffi_cubin as tc
+def test_of_several_processes_one_makes_the_file(copy, tmp_path, image, fresh_driver_stub):
+    log, go = tmp_path / "log", tmp_path / "go"
 
-so, image, log, go = map(Path, sys.argv[1:])
+    def generate(folder: Path) -> bytes:
+        (folder / "half").touch()
+        with log.open("a") as file:
+            file.write("x")
+        while not go.exists():
+            time.sleep(0.01)
+        return image
 
-def generate(folder):
-    (folder / "half").touch()
-    with log.open("a") as file:
-        file.write("x")
-    print("generating", flush=True)
-    while not go.exists():
+    def work() -> None:
+        tc.load_module(copy, generate={"kernels": generate}).preload()
+
+    killed = fork(work)
+    while not log.exists():
         time.sleep(0.01)
-    (folder / "half").write_bytes(image.read_bytes())
-    return "half"
-
-mod = tc.load_module(so, generate={"kernels": generate})
-print("ready", flush=True)
-mod.preload()
-print("done", flush=True)
-"""
-
-
-@pytest.fixture
-def start(copy, tmp_path, image, driver_stub):
-    (tmp_path / "image").write_bytes(image)
-    started: list[subprocess.Popen] = []
-
-    def start() -> subprocess.Popen:
-        files = [copy, *(tmp_path / name for name in ("image", "log", "go"))]
-        command = [sys.executable, "-c", WORKER, *files]
-        started.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
-        return started[-1]
-
-    yield start
-    for process in started:
-        process.kill()
-        process.wait()
-        process.stdout.close()
-
-
-def rest(process: subprocess.Popen) -> list[str]:
-    return process.communicate(timeout=60)[0].splitlines()
-
-
-def test_of_several_processes_one_makes_the_file(start, tmp_path):
-    killed = start()
-    assert [killed.stdout.readline() for _ in range(2)] == ["ready\n", "generating\n"]
-    others = [start(), start()]
-    assert {process.stdout.readline() for process in others} == {"ready\n"}
-    os.kill(killed.pid, signal.SIGKILL)
-    (tmp_path / "go").touch()
-    ends = sorted(rest(process) for process in others)
-    assert sorted(map(len, ends)) == [1, 2]
-    assert (tmp_path / "log").read_text() == "xx"
+    others = [fork(work), fork(work)]
+    killed.kill()
+    go.touch()
+    assert [child.result() for child in others] == [None, None]
+    assert log.read_text() == "xx"
     assert {"own.so", "k.cubin"} < names(tmp_path)
 
 
 def test_load_inline_has_the_file_beside_the_copy_for_people(tmp_path, driver_stub, image):
-    generates = [Generate(lambda folder: image) for _ in range(2)]
-    mods = []
-    for number, generate in enumerate(generates):
-        mods.append(
-            tc.load_inline(
-                "ops",
-                functions={"small": Launch(params="float* x", **ONE)},
-                embed_cubin={"kernels": ImageFile("k.cubin", generate)},
-                build_directory=tmp_path / str(number),
-            )
-        )
-    # Who loads it again without one leaves the others theirs.
-    images = {"kernels": ImageFile("k.cubin")}
     functions = {"small": Launch(params="float* x", **ONE)}
-    tc.load_inline("ops", functions=functions, embed_cubin=images, build_directory=tmp_path / "1")
+
+    def load(embedded, **options):
+        return tc.load_inline("ops", functions=functions, embed_cubin=embedded, **options)
+
+    generates = [Mock(return_value=image) for _ in range(2)]
+    mods = [
+        load({"kernels": ImageFile("k.cubin", generate)}, build_directory=tmp_path / str(number))
+        for number, generate in enumerate(generates)
+    ]
+    # Who loads it again without one leaves the others theirs.
+    load(FILES, build_directory=tmp_path / "1")
     x = cuda_array(driver_stub, 32)
     for mod in (*mods, *mods):
         mod.small(x)
-    assert [generate.runs for generate in generates] == [1, 1]
+    assert [generate.call_count for generate in generates] == [1, 1]
     assert names(tmp_path / "0") == {"ops.so", "k.cubin"}
     path = tmp_path / "absolute.cubin"
     path.write_bytes(image)
-    tc.load_inline("ops", functions=functions, embed_cubin=ImageFile(path)).small(x)
+    load(ImageFile(path)).small(x)
     assert len(driver_stub.launches()) == 5

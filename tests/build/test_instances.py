@@ -25,43 +25,31 @@ ONE = {"grid": 1, "block": 1}
 FUNCTIONS = {
     "scale": tc.Dispatch(
         tc.Launch(
-            kernel=f"scale<{T}, {W}>",
-            grid=f"ceil_div(n, {256 * W})",
-            block=256,
+            kernel=f"scale<{T}, {W}>", grid=f"ceil_div(n, {256 * W})", block=256,
             when=f"n % {W} == 0",
         )
         for T in ("float", "__half", "double")
         for W in (4, 1)
     ),
-    "aligned": tc.Dispatch(
+    "aligned": tc.Dispatch([
+        tc.Launch(kernel="scale<float, 4>", when="x.data_ptr % 16 == 0 and y.data_ptr % 16 == 0"),
+        tc.Launch(kernel="scale<float, 1>"),
+    ]),
+    "pipeline": tc.Dispatch([
         [
-            tc.Launch(
-                kernel="scale<float, 4>", when="x.data_ptr % 16 == 0 and y.data_ptr % 16 == 0"
-            ),
-            tc.Launch(kernel="scale<float, 1>"),
-        ]
-    ),
-    "pipeline": tc.Dispatch(
-        [
-            [
-                tc.Launch(kernel="first", grid="n", block=32),
-                tc.Launch(kernel="second", grid="n + 1", block=64, when="n > 0"),
-            ],
-            tc.Launch(kernel="whole", **ONE),
-        ]
-    ),
+            tc.Launch(kernel="first", grid="n", block=32),
+            tc.Launch(kernel="second", grid="n + 1", block=64, when="n > 0"),
+        ],
+        tc.Launch(kernel="whole", **ONE),
+    ]),
     "overloads": tc.Dispatch(
-        [
-            tc.Launch(kernel="over", params=params, **ONE)
-            for params in ("const float* x", "const int* x", "long long x")
-        ]
+        tc.Launch(kernel="over", params=params, **ONE)
+        for params in ("const float* x", "const int* x", "long long x")
     ),
     "counts": tc.Dispatch([tc.Launch(kernel="none", **ONE), tc.Launch(kernel="bytes", **ONE)]),
     "guarded": tc.Dispatch(
-        [
-            tc.Launch(kernel="first", params="float* t, int n, int m", when=when, **ONE)
-            for when in ("m != 0 and n % m == 0", "n // m > 100", "n * n * 4000000000 > 0")
-        ]
+        tc.Launch(kernel="first", params="float* t, int n, int m", when=when, **ONE)
+        for when in ("m != 0 and n % m == 0", "n // m > 100", "n * n * 4000000000 > 0")
     ),
     "both": [
         tc.Launch(kernel="first", grid="n", block=1, when="n != 7"),
@@ -94,13 +82,7 @@ def launched(instances: tc.Module, driver_stub: DriverStub) -> Callable[[], list
 @pytest.mark.parametrize(
     ("dtype", "name"), [("float32", "float"), ("float16", "__half"), ("float64", "double")]
 )
-@pytest.mark.parametrize(
-    ("n", "width"),
-    [
-        (1024, 4),
-        (1023, 1),
-    ],
-)
+@pytest.mark.parametrize(("n", "width"), [(1024, 4), (1023, 1)])
 def test_dtype_and_condition_choose_the_instance(
     dtype, name, n, width, instances, driver_stub, launched
 ):
@@ -149,10 +131,8 @@ def test_a_condition_that_has_no_value_does_not_hold(instances, driver_stub, x):
     assert len(driver_stub.launches()) == 2
     with pytest.raises(ValueError) as error:
         instances.guarded(x, 2**20, 0)
-    _, one, two, three = str(error.value).split("\n")
-    assert one.endswith(": the condition 'm != 0 and n % m == 0' does not hold")
-    assert two.endswith(": the condition 'n // m > 100' divides by zero")
-    assert three.endswith(": the condition 'n * n * 4000000000 > 0' overflows 64 bits")
+    ends = [line.rpartition("' ")[2] for line in str(error.value).split("\n")[1:]]
+    assert ends == ["does not hold", "divides by zero", "overflows 64 bits"]
 
 
 # What is not a matter of fitting
@@ -160,20 +140,10 @@ def test_a_condition_that_has_no_value_does_not_hold(instances, driver_stub, x):
 
 def test_a_tensor_in_the_wrong_place_is_a_value_error(instances, driver_stub):
     x, host = cuda_array(driver_stub, 8), cuda_array(driver_stub, 8, device_type=CPU)
-    with pytest.raises(
-        ValueError,
-        match=r"^scale: no instance(?s:.*)argument 2 \(y: float\*\): got a tensor .* on cpu",
-    ):
+    with pytest.raises(ValueError, match=r"\(y: float\*\): got a tensor .* on cpu"):
         instances.scale(x, host, 1.0, 8)
-    with pytest.raises(
-        ValueError,
-        match=r"^scale: no instance(?s:.*)argument 2 \(y: double\*\): .* on cuda:1, wanted",
-    ):
-        instances.scale(
-            cuda_array(driver_stub, 8, "float64"),
-            cuda_array(driver_stub, 8, "float64", device=1),
-            *(1.0, 8),
-        )
+    with pytest.raises(ValueError, match=r"\(y: float\*\): .* on cuda:1, wanted"):
+        instances.scale(x, cuda_array(driver_stub, 8, device=1), 1.0, 8)
     assert not driver_stub.launches()
 
 
@@ -199,9 +169,7 @@ def test_keywords_go_by_the_names_that_all_instances_have(instances, driver_stub
     values = [launch.values("PPdi") for launch in driver_stub.launches()]
     assert values == [(x.data_ptr, y.data_ptr, 2.0, 8), (x.data_ptr, y.data_ptr, 0.5, 7)]
     assert launched() == ["scale<double, 4>", "scale<double, 1>"]
-    with pytest.raises(
-        TypeError, match=r"^scale: wanted by, n by name, got n\nscale<float, 4>\(const"
-    ):
+    with pytest.raises(TypeError, match="^scale: wanted by, n by name, got n\nscale<float, 4>"):
         instances.scale.call(x, y, n=8)
 
 
@@ -215,8 +183,7 @@ def test_the_conditions_of_several_launches_are_checked_before_any_is_launched(
     instances.both(x, 2, x)
     assert len(driver_stub.launches()) == 2
     for n, text in ((7, "n != 7"), (5, "n % 2 == 0")):
-        expected = f"both: the condition '{text}' does not hold"
-        with pytest.raises(ValueError, match=expected):
+        with pytest.raises(ValueError, match=f"both: the condition '{text}' does not hold"):
             instances.both(x, n, x)
     assert len(driver_stub.launches()) == 2
 
