@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import struct
-
 import pytest
 from stub.cuda_array import cuda_array
 from stub.driver_stub import DriverStub
+from wrapper_sources import DRIVER, KERNELS
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import nvrtc
@@ -16,22 +15,7 @@ from tvmffi_cubin.errors import LaunchError, ToolchainError
 INVALID_IMAGE = 200
 
 SOURCE = r"""
-extern "C" __global__ void add(float* x, int n) {
-  __shared__ float s[64];
-  s[threadIdx.x % 64] = n;
-  __syncthreads();
-  x[0] = s[(threadIdx.x + 1) % 64];
-}
-extern "C" __global__ void dynamic(float* x) {
-  extern __shared__ float d[];
-#if __CUDA_ARCH__ >= 900
-  __shared__ float own[1024];
-  own[threadIdx.x] = d[threadIdx.x];
-  __syncthreads();
-  d[0] = own[threadIdx.x ^ 1];
-#endif
-  x[0] = d[threadIdx.x];
-}
+extern "C" __global__ void add(float* x, int n) { x[0] = n; }
 #if __CUDA_ARCH__ >= 900
 extern "C" __global__ void newer(float* x) { x[0] = 1; }
 #else
@@ -52,23 +36,16 @@ def load(arch, source: str = SOURCE, name: str = "several", **options) -> tc.Mod
 pytestmark = pytest.mark.skipif(nvrtc.version() < (12, 8), reason="sm_100a needs NVRTC 12.8")
 
 
-def as_new_as_nvrtc(driver_stub: DriverStub) -> DriverStub:
-    """Make the stand-in a driver as new as NVRTC, which older ones compile no PTX of."""
-    major, minor = nvrtc.version()
-    driver_stub.set_driver_version(max(12090, 1000 * major + 10 * minor))
-    return driver_stub
-
-
 def launched(driver_stub) -> list[tuple[int, str | None]]:
     return [(launch.device, launch.image) for launch in driver_stub.launches()]
 
 
 @pytest.fixture
 def driver_stub(driver_stub: DriverStub) -> DriverStub:
-    return as_new_as_nvrtc(driver_stub)
-
-
-# What is launched
+    """The stand-in as a driver as new as NVRTC, which older ones compile no PTX of."""
+    major, minor = nvrtc.version()
+    driver_stub.set_driver_version(max(12090, 1000 * major + 10 * minor))
+    return driver_stub
 
 
 def test_each_device_takes_its_own_image(driver_stub):
@@ -80,46 +57,31 @@ def test_each_device_takes_its_own_image(driver_stub):
         *((0, "sm_90a"), (1, "sm_80"), (2, "sm_80"), (3, "sm_100a"), (4, "sm_80")),
         *((5, "compute_80"), (6, "compute_80")),
     ]
-    assert [struct.unpack("<i", launch.params[1])[0] for launch in driver_stub.launches()] == [
-        *range(7)
-    ]
+    assert [launch.values("Pi")[1] for launch in driver_stub.launches()] == [*range(7)]
 
 
 def test_where_none_fits_the_error_lists_what_is_there(driver_stub):
     mod = load(["sm_80", "sm_100a"], name="none_fits")
-    with pytest.raises(LaunchError) as error:
+    told = "add: the image kernels is for sm_80, sm_100a, device 0 is sm_90: compile it for that"
+    with pytest.raises(LaunchError, match=told):
         mod.add(cuda_array(driver_stub, 4), 0)
-    assert str(error.value).startswith(
-        "add: the image kernels is for sm_80, sm_100a, device 0 is sm_90: compile it for that arch "
-        "(cuLaunchKernelEx failed: CUDA_ERROR_NO_BINARY_FOR_GPU (209)"
-    )
 
 
 def test_a_kernel_that_its_device_lacks_says_which_have_it(driver_stub):
     mod = load(EVERYTHING)
     mod.newer(cuda_array(driver_stub, 4))
-    with pytest.raises(LaunchError) as error:
+    told = "older: kernel older .* The image has it for sm_80, compute_80 alone, by a cond"
+    with pytest.raises(LaunchError, match=f"(?s){told}"):
         mod.older(cuda_array(driver_stub, 4))
-    assert str(error.value).startswith(
-        "older: kernel older of image kernels on device 0: cuLibraryGetKernel failed: "
-        "CUDA_ERROR_NOT_FOUND (500)"
-    )
-    assert "The image has it for sm_80, compute_80 alone, by a cond" in str(error.value)
-
-
-# Drivers that are too old
 
 
 def test_ptx_that_is_too_new_for_the_driver_names_both_versions(driver_stub):
     mod = load("compute_90")
     made_by = ".".join(map(str, nvrtc.version()))
     driver_stub.set_driver_version(12040)
-    with pytest.raises(LaunchError) as error:
+    told = f"the image kernels was made by CUDA {made_by}, the driver supports CUDA 12.4: "
+    with pytest.raises(LaunchError, match=told):
         mod.add(cuda_array(driver_stub, 4), 0)
-    assert f"the image kernels was made by CUDA {made_by}, the driver supports CUDA 12.4: " in str(
-        error.value
-    )
-    assert "UNSUPPORTED_PTX_VERSION (222)" in str(error.value)
 
 
 @pytest.mark.parametrize("function", ["cuLibraryLoadData", "cuLibraryGetKernel"])
@@ -129,49 +91,21 @@ def test_an_image_of_a_newer_cuda_names_the_remedy(function, driver_stub, monkey
     mod.unload()
     driver_stub.fail(function, INVALID_IMAGE, nth=0)
     driver_stub.set_driver_version(13000)
-    with pytest.raises(LaunchError) as error:
+    told = "made by CUDA 14.1, the driver supports CUDA 13.0: update the driver, or compile"
+    with pytest.raises(LaunchError, match=told):
         mod.add(cuda_array(driver_stub, 4), 0)
-    assert (
-        "add: the image kernels was made by CUDA 14.1, the driver supports CUDA 13.0: update the "
-        f"driver, or compile a cubin with a CUDA that it supports ({function} failed: "
-    ) in str(error.value)
-
-
-# Wrappers
-
-
-WRAPPER = r"""
-#include <tvm/ffi/container/tensor.h>
-#include <tvm/ffi/function.h>
-#include <tvmffi_cubin/tvmffi_cubin.h>
-
-EMBED_CUBIN(kernels);
-
-void Run(tvm::ffi::TensorView x, tvm::ffi::String name) {
-  auto kernel = EMBED_CUBIN_GET_KERNEL(kernels, name.c_str());
-  void* data = x.data_ptr();
-  int n = 5;
-  void* args[] = {&data, &n};
-  tvmffi_cubin::LaunchConfig config(1, 32);
-  tvmffi_cubin::CheckDriver(kernel.Launch(args, config.SetDevice(x.device().device_id)));
-}
-TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, Run);
-"""
 
 
 def test_a_wrapper_launches_what_fits(driver_stub):
-    mod = tc.load_inline("wrapped", [SOURCE, WRAPPER], arch=EVERYTHING)
-    mod.run(cuda_array(driver_stub, 4), "add")
+    image = tc.nvrtc.compile(KERNELS, arch=EVERYTHING)
+    mod = tc.load_inline("wrapped", DRIVER, embed_cubin={"kernels": image})
+    x = cuda_array(driver_stub, 4)
+    mod.add_one(x, x)
     assert launched(driver_stub) == [(0, "sm_90a")]
-
-
-def test_a_wrappers_image_that_does_not_fit_lists_what_is_there(driver_stub):
-    mod = tc.load_inline("wrapped", [SOURCE, WRAPPER], arch=["sm_75", "sm_100a"])
-    with pytest.raises(LaunchError, match="the image is for sm_75, sm_100a, device 0 is sm_90: "):
-        mod.run(cuda_array(driver_stub, 4), "add")
-
-
-# Modules for several architectures: built without a GPU, what is wrong with them
+    other = tc.nvrtc.compile(KERNELS, arch=["sm_75", "sm_100a"])
+    mod = tc.load_inline("wrapped", DRIVER, embed_cubin={"kernels": other})
+    with pytest.raises(LaunchError, match="the image is for another .*, device 0 is sm_90: "):
+        mod.add_one(x, x)
 
 
 # What is made
@@ -183,11 +117,8 @@ def test_three_architectures_are_built_without_a_gpu(monkeypatch):
     assert (image.kind, image.arch) == ("fatbin", "sm_80, sm_90a, sm_100a")
     assert image.archs == THREE
     assert image.cuda_version == ".".join(map(str, nvrtc.version()))
-    assert [[k.name for k in sorted(m.kernels, key=str)] for m in image.members] == [
-        ["add", "dynamic", "older"],
-        ["add", "dynamic", "newer"],
-        ["add", "dynamic", "newer"],
-    ]
+    found = [{kernel.name for kernel in member.kernels} for member in image.members]
+    assert found == [{"add", "older"}, {"add", "newer"}, {"add", "newer"}]
 
 
 def test_without_nvfatbin_the_package_is_named_and_what_was_built_with_it_is_found(monkeypatch):

@@ -6,7 +6,6 @@ import re
 import struct
 
 import pytest
-from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
 
@@ -41,9 +40,7 @@ _PARAMS = "float* x, int n, int cx, int cy, int cz, int policy, bool early, bool
 FUNCTIONS = {
     "plain": _launch(),
     "k_free": tc.Launch(kernel="k"),
-    "cluster": _launch(cluster=4),
     "largest": _launch(cluster=16),
-    "cluster_3d": _launch(grid=(8, 4, 2), cluster=(2, 4, 2)),
     "preferred": _launch(cluster=2, preferred_cluster=8),
     "early": _launch(programmatic_dependent_launch=True),
     "together": _launch(cooperative=True),
@@ -72,7 +69,7 @@ FUNCTIONS = {
 
 
 @pytest.fixture(scope="module")
-def attribute_module(_own_environment: None) -> tc.Module:
+def mod(_own_environment: None) -> tc.Module:
     return tc.load_inline("attributes", KERNELS, functions=FUNCTIONS, arch="sm_90")
 
 
@@ -85,9 +82,7 @@ def only(stub):
     ("function", "attributes"),
     [
         ("plain", {}),
-        ("cluster", {CLUSTER: dims(4)}),
         ("largest", {CLUSTER: dims(16)}),
-        ("cluster_3d", {CLUSTER: dims(2, 4, 2)}),
         ("preferred", {CLUSTER: dims(2), PREFERRED: dims(8)}),
         ("early", {PDL: flag()}),
         ("together", {COOPERATIVE: flag()}),
@@ -96,19 +91,14 @@ def only(stub):
         ("carveout", {CARVEOUT: flag(50)}),
     ],
 )
-def test_a_launch_carries_exactly_what_it_says(
-    attribute_module, driver_stub, x, function, attributes
-):
-    attribute_module[function](x, 1)
-    launch = only(driver_stub)
-    assert launch.attributes == attributes
-    assert launch.block == (32, 1, 1)
-    assert launch.grid == ((8, 4, 2) if function == "cluster_3d" else (16, 1, 1))
+def test_a_launch_carries_exactly_what_it_says(mod, driver_stub, x, function, attributes):
+    mod[function](x, 1)
+    assert only(driver_stub).attributes == attributes
 
 
-def test_expressions_and_conditions_give_attributes(attribute_module, driver_stub, x):
-    attribute_module.computed(x, 5, 2, 3, 1, 1, True, True, 4, 1)
-    attribute_module.computed(x, 0, 1, 1, 2, 2, False, True, 0, 0)
+def test_expressions_and_conditions_give_attributes(mod, driver_stub, x):
+    mod.computed(x, 5, 2, 3, 1, 1, True, True, 4, 1)
+    mod.computed(x, 0, 1, 1, 2, 2, False, True, 0, 0)
     one, two = driver_stub.launches()
     assert one.attributes == {
         CLUSTER: dims(2, 3),
@@ -119,54 +109,34 @@ def test_expressions_and_conditions_give_attributes(attribute_module, driver_stu
         DOMAIN: flag(1),
     }
     assert one.grid == (8, 3, 1)
-    assert two.attributes == {
-        CLUSTER: dims(1, 1, 2),
-        POLICY: flag(2),
-        PRIORITY: flag(0),
-        DOMAIN: flag(0),
-    }
+    last = {PRIORITY: flag(0), DOMAIN: flag(0)}
+    assert two.attributes == {CLUSTER: dims(1, 1, 2), POLICY: flag(2), **last}
 
 
-def test_events_are_passed_by_their_handles(attribute_module, driver_stub, x):
-    attribute_module.events(x, 1, 0x1234567890, 0)
-    attribute_module.events(x, 1, 0, 0x7700)
+def test_events_are_passed_by_their_handles(mod, driver_stub, x):
+    mod.events(x, 1, 0x1234567890, 0)
+    mod.events(x, 1, 0, 0x7700)
     one, two = driver_stub.launches()
     assert one.attributes == {EVENT: value("<Qii", 0x1234567890, 0, 0)}
     assert two.attributes == {COMPLETION: value("<Qi", 0x7700, 0)}
+    mod.plain.configure(launch_completion_event=0x7700)(x, 1)
+    assert driver_stub.launches()[2].attributes == two.attributes
     with pytest.raises(ValueError, match="events: launch attribute 7 is 7, wanted 4096 to 9223372"):
-        attribute_module.events(x, 1, 7, 0)
-    with pytest.raises(ValueError, match="launch attribute 12 is -1, wanted 4096"):
-        attribute_module.events(x, 1, 0, -1)
+        mod.events(x, 1, 7, 0)
 
 
-# Clusters and grids
-
-
-def test_a_grid_that_the_cluster_does_not_divide_is_an_error(attribute_module, driver_stub, x):
-    with pytest.raises(
-        ValueError,
-        match=r"plain: launch of k: grid\.x is 16, wanted a multiple of cluster\.x, 3",
-    ):
-        attribute_module.plain.configure(cluster=3)(x, 1)
+def test_a_grid_that_the_cluster_does_not_divide_is_an_error(mod, driver_stub, x):
     with pytest.raises(ValueError, match=r"grid\.y is 1, wanted a multiple of cluster\.y, 2"):
-        attribute_module.plain.configure(cluster=(2, 2))(x, 1)
+        mod.plain.configure(cluster=(2, 2))(x, 1)
     with pytest.raises(ValueError, match=r"grid\.x is 3, wanted a multiple of cluster\.x, 2"):
-        attribute_module.fixed(3)
+        mod.fixed(3)
 
 
-def test_a_cluster_that_the_kernel_fixes_needs_no_attribute(attribute_module, driver_stub):
-    fixed = attribute_module.fixed
+def test_a_cluster_that_the_kernel_fixes_needs_no_attribute(mod, driver_stub):
+    fixed = mod.fixed
     fixed[(4, 2), 32](4)
     fixed[(4, 2), 32].configure(cluster=(2, 2))(4)
     assert [launch.attributes for launch in driver_stub.launches()] == [{}, {CLUSTER: dims(2, 2)}]
-
-
-# At the call
-
-
-def test_an_event_at_the_call_is_a_handle(attribute_module, driver_stub, x):
-    attribute_module.plain.configure(launch_completion_event=0x7700)(x, 1)
-    assert only(driver_stub).attributes == {COMPLETION: value("<Qi", 0x7700, 0)}
 
 
 @pytest.mark.parametrize(
@@ -177,15 +147,13 @@ def test_an_event_at_the_call_is_a_handle(attribute_module, driver_stub, x):
         ({"cluster": "n"}, ValueError, "plain: cluster is 'n', at a call a number"),
         ({"priority": 2**31}, ValueError, "priority is 2147483648, at a call"),
         ({"attributes": {0: b"x"}}, ValueError, r"attributes\[0\] is b'x', wanted 1 to 64 bytes"),
-        ({"attributes": {55: b"x"}}, ValueError, "wanted 1 to 64 bytes for 1 to 54"),
         ({"attributes": [14]}, TypeError, "maps numbers of CUlaunchAttributeID"),
-        ({"programmatic_event": object()}, TypeError, "object"),
         ({"launch_completion_event": 0}, ValueError, "completion_event is 0, wanted 4096 or more"),
     ],
 )
-def test_a_bad_option_is_an_error_that_names_it(attribute_module, options, error, message):
+def test_a_bad_option_is_an_error_that_names_it(mod, options, error, message):
     with pytest.raises(error, match=message):
-        attribute_module.plain.configure(**options)
+        mod.plain.configure(**options)
 
 
 # Which limit a launch goes over that the driver refuses, in the device's own figures
@@ -201,89 +169,56 @@ def refused(call):
     return str(error.value)
 
 
-def test_a_cooperative_grid_beyond_what_is_resident_is_told_with_the_number(
-    attribute_module, driver_stub, x
-):
+def test_a_cooperative_grid_beyond_what_is_resident_is_told_with_the_number(mod, driver_stub, x):
     driver_stub.set_attribute(0, NUM_SMS, 3)
-    together = attribute_module.together
+    together = mod.together
     most = together.occupancy(device=0).max_cooperative_blocks
-    assert most > 3
-    assert most % 3 == 0
-    assert refused(lambda: together[most + 1, 32](x, 1)) == (
-        f"together: launch of k: the cooperative grid has {most + 1} blocks, device 0 can hold "
-        f"{most} of this shape at once"
-    )
+    told = f"together: launch of k: the cooperative grid has {most + 1} blocks, .* can hold {most} "
+    assert re.match(told, refused(lambda: together[most + 1, 32](x, 1)))
     together[most, 32](x, 1)
     assert driver_stub.launches()[-1].grid == (most, 1, 1)
-
-
-def test_a_device_without_clusters_is_told(driver_stub):
-    mod = tc.load_inline(
-        "old",
-        'extern "C" __global__ void k(float* x) {}',
-        arch="sm_80",
-        functions={"k": tc.Launch(grid=4, block=32, cluster=2)},
-    )
-    assert refused(lambda: mod.k(cuda_array(driver_stub, 4, device=2))) == (
-        "k: launch of k: the cluster has 2 blocks, device 2 allows 1 of this shape"
-    )
 
 
 @pytest.mark.parametrize(
     ("shape", "options", "message"),
     [
         ((1, 1025), {}, "block.x is 1025, device 0 allows 1024"),
-        (
-            (1, (1024, 2)),
-            {},
-            r"has 2048 threads, the kernel \(\d+ registers a thread\) allows 1024",
-        ),
+        ((1, (1024, 2)), {}, r"2048 threads, the kernel \(\d+ registers a thread\) allows 1024"),
         ((2**31, 1), {}, "grid.x is 2147483648, device 0 allows 2147483647"),
         ((1, 1, 300_000), {}, "dynamic_smem_bytes is 300000, device 0 allows this kernel"),
         ((32, 32), {"cluster": 32}, "the cluster has 32 blocks, device 0 allows 16 of this shape"),
     ],
 )
-def test_a_limit_is_told(attribute_module, driver_stub, x, shape, options, message):
-    function = attribute_module.k_free[shape].configure(**options)
+def test_a_limit_is_told(mod, driver_stub, x, shape, options, message):
+    function = mod.k_free[shape].configure(**options)
     assert re.search(f"^k_free: launch of k: .*{message}", refused(lambda: function(x, 1)))
     assert not driver_stub.launches()
 
 
-# Grids that fit
-
-
-def test_a_grid_takes_all_that_is_resident_at_once(attribute_module, driver_stub, x):
+def test_a_grid_takes_all_that_is_resident_at_once(mod, driver_stub, x):
     driver_stub.set_attribute(0, NUM_SMS, 5)
-    attribute_module.resident(x, 1)
-    attribute_module.resident_clusters(x, 1)
+    mod.resident(x, 1)
+    mod.resident_clusters(x, 1)
     one, two = driver_stub.launches()
-    together = attribute_module.together
+    together = mod.together
     assert one.grid == (together.occupancy(0).max_cooperative_blocks, 1, 1)
-    clusters = together.configure(cluster=4).occupancy(0)
-    assert two.grid[0] == clusters.max_cooperative_blocks
-    assert two.grid[0] % 4 == 0
+    assert two.grid[0] == together.configure(cluster=4).occupancy(0).max_cooperative_blocks
 
 
-# Asking
-
-
-def test_the_occupancy_of_a_kernel_is_told(attribute_module, driver_stub):
+def test_the_occupancy_of_a_kernel_is_told(mod, driver_stub):
     driver_stub.set_attribute(1, NUM_SMS, 10)
-    found = attribute_module.plain.occupancy(device=1)
+    found = mod.plain.occupancy(device=1)
     assert (found.device, found.threads, found.threads_per_sm) == (1, 32, 2048)
     assert found.max_cooperative_blocks == 10 * found.blocks_per_sm
     assert found.fraction == found.blocks_per_sm * 32 / 2048
     assert (found.max_cluster_blocks, found.max_active_clusters) == (16, 0)
     assert found.max_dynamic_smem_bytes == 232448
-    in_clusters = attribute_module.plain[1, (64, 2), 1024].configure(cluster=2).occupancy()
+    in_clusters = mod.plain[1, (64, 2), 1024].configure(cluster=2).occupancy()
     assert in_clusters.threads == 128
     assert in_clusters.max_active_clusters > 0
-
-
-def test_a_bad_question_is_an_error(attribute_module, driver_stub):
     with pytest.raises(ValueError, match=r"block is \(0, 1, 1\), wanted 1 or more"):
-        attribute_module.plain[1, 0].occupancy()
+        mod.plain[1, 0].occupancy()
     with pytest.raises(TypeError, match=r"k_free\.occupancy: block is not known before a call"):
-        attribute_module.k_free.occupancy()
+        mod.k_free.occupancy()
     with pytest.raises(tc.LaunchError, match=r"occupancy: .*device 99.*cuDeviceGet"):
-        attribute_module.plain.occupancy(99)
+        mod.plain.occupancy(99)

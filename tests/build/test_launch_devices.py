@@ -2,6 +2,7 @@
 
 import ctypes
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 import tvm_ffi
@@ -25,8 +26,7 @@ def in_thread(work):
 # Devices
 
 
-@pytest.mark.parametrize("device", [0, 1])
-@pytest.mark.parametrize("current", [0, 1])
+@pytest.mark.parametrize(("device", "current"), [(0, 1), (1, 0), (1, 1)])
 def test_a_launch_lands_on_its_tensors_device(device, current, ops, driver_stub):
     x = cuda_array(driver_stub, 4, device=device)
     with driver_stub.current_device(current) as context:
@@ -48,18 +48,14 @@ def test_a_thread_without_a_context_keeps_none(ops, driver_stub):
     assert driver_stub.object_counts().pushed_contexts == 0
 
 
-def test_without_a_tensor_the_current_device_is_taken(scalars, driver_stub):
+def test_without_a_tensor_the_current_device_is_taken_or_device_0(ops, scalars, driver_stub):
+    host = cuda_array(driver_stub, 4, device_type=CUDA_HOST)
     with driver_stub.current_device(1):
         scalars.i[1, 1](1)
-    assert driver_stub.launches()[0].device == 1
-
-
-def test_without_a_tensor_or_a_context_device_0_is_taken(ops, scalars, driver_stub):
-    host = cuda_array(driver_stub, 4, device_type=CUDA_HOST)
     in_thread(lambda: scalars.i[1, 1](1))
     in_thread(lambda: scalars.pointer[1, 1](None))
     in_thread(lambda: ops.two(host, host))
-    assert [launch.device for launch in driver_stub.launches()] == [0, 0, 0]
+    assert [launch.device for launch in driver_stub.launches()] == [1, 0, 0, 0]
 
 
 # `Launch(stream=..., device=...)`: where a launch goes, as its author says it
@@ -77,10 +73,8 @@ FUNCTIONS = {
     # As TileLang's launchers are called: the arguments, then stream and device.
     "both": [
         Launch(
-            kernel="one",
-            params="float* x, int n, uint64_t stream, int32_t device_id",
-            **SHAPE,
-            **TARGET,
+            kernel="one", params="float* x, int n, uint64_t stream, int32_t device_id",
+            **SHAPE, **TARGET,
         ),
         Launch(kernel="two", **SHAPE, **TARGET),
     ],
@@ -89,32 +83,19 @@ FUNCTIONS = {
     ),
     "pointer": Launch(kernel="two", params="float* x, void* stream", stream="stream", **SHAPE),
     "free": Launch(
-        kernel="tick",
-        grid="num_sms",
-        block=32,
-        params="int64_t s, int64_t d",
-        args={"n": "num_sms"},
-        stream="s * 1",
-        device="d",
+        kernel="tick", grid="num_sms", block=32, params="int64_t s, int64_t d",
+        args={"n": "num_sms"}, stream="s * 1", device="d",
     ),
     "divided": Launch(
         kernel="tick", params="int n, int d", stream="16 // n", device="8 // d", **SHAPE
     ),
-    "chosen": Dispatch(
-        [
-            Launch(
-                kernel="tick",
-                params="int n, int64_t stream, int device_id",
-                when="n < num_sms",
-                **SHAPE,
-                **TARGET,
-            ),
-            Launch(
-                kernel="two", params="float* x, int64_t stream, int device_id",
-                **SHAPE, **TARGET,
-            ),
-        ]
-    ),
+    "chosen": Dispatch([
+        Launch(
+            kernel="tick", params="int n, int64_t stream, int device_id", when="n < num_sms",
+            **SHAPE, **TARGET,
+        ),
+        Launch(kernel="two", params="float* x, int64_t stream, int device_id", **SHAPE, **TARGET),
+    ]),
 }  # fmt: skip
 
 
@@ -139,21 +120,17 @@ def test_a_stream_may_be_passed_as_a_handle_or_as_an_object(module, driver_stub,
         module.handle(x, ctypes.c_void_p(stream))
         module.handle(x, Protocol(stream))
         assert went(driver_stub) == [("two", 0, stream)] * 2
-    for name, type_ in (("handle", "cudaStream_t"), ("pointer", r"void\*")):
-        match = rf"{name}: argument 2 \(stream: {type_}\): got a tensor, wanted a stream"
-        with pytest.raises(TypeError, match=match):
+    for name in ("handle", "pointer"):
+        with pytest.raises(TypeError, match=r"\(stream: .*\): got a tensor, wanted a stream"):
             module[name](x, x)
-    with pytest.raises(
-        TypeError, match="got the int 5, wanted a stream: .*where params declares int64_t"
-    ):
+    with pytest.raises(TypeError, match="got the int 5, wanted .* where params declares int64_t"):
         module.handle(x, 5)
 
 
-@pytest.mark.parametrize("current", [0, 1])
-def test_without_tensors_the_device_decides_everything(module, driver_stub, current):
+def test_without_tensors_the_device_decides_everything(module, driver_stub):
     driver_stub.set_attribute(0, MULTIPROCESSORS, 10)
     driver_stub.set_attribute(1, MULTIPROCESSORS, 20)
-    with driver_stub.stream(1) as stream, driver_stub.current_device(current):
+    with driver_stub.stream(1) as stream, driver_stub.current_device(0):
         for device, handle, sms in ((0, 0, 10), (1, stream, 20)):
             module.free(handle, device)
             launch = driver_stub.launches()[-1]
@@ -166,10 +143,8 @@ def test_without_tensors_the_device_decides_everything(module, driver_stub, curr
     [
         (lambda m, x: m.both(x, 1, 0, 1), "the launch's device is 1, its tensors are on cuda:0"),
         (lambda m, x: m.free(0, -1), "free: the launch's device is -1, wanted 0 to 2"),
-        (lambda m, x: m.free(0, 3), "free: the launch's device is 3, wanted 0 to 2"),
         # What would be read as an address: a mistaken argument, most likely.
         (lambda m, x: m.free(64, 0), "free: the launch's stream is 64, which is not a handle"),
-        (lambda m, x: m.handle(x, ctypes.c_void_p(3)), "handle: the launch's stream is 3, which"),
         (lambda m, x: m.divided(0, 80), "divided: the expression '16 // n' divides by zero"),
         (lambda m, x: m.chosen(5, 0, 9), "chosen: the launch's device is 9, wanted 0 to 2"),
     ],
@@ -208,22 +183,13 @@ class Protocol:
         return (0, self.handle)
 
 
-class Torch:
-    def __init__(self, handle):
-        self.cuda_stream = handle
-
-
-class CuPy:
-    def __init__(self, handle):
-        self.ptr = handle
-
-
-@pytest.mark.parametrize("kind", [int, Protocol, Torch, CuPy])
-def test_on_takes_any_library_s_stream(kind, ops, driver_stub, x):
+def test_on_takes_any_library_s_stream(ops, driver_stub, x):
     with driver_stub.stream() as handle:
-        ops.two.on(kind(handle))(x, x)
+        torch, cupy = SimpleNamespace(cuda_stream=handle), SimpleNamespace(ptr=handle)
+        for stream in (handle, Protocol(handle), torch, cupy):
+            ops.two.on(stream)(x, x)
         ops.two(x, x)
-    assert [launch.stream for launch in driver_stub.launches()] == [handle, 0]
+    assert [launch.stream for launch in driver_stub.launches()] == [handle] * 4 + [0]
 
 
 @pytest.mark.parametrize(
@@ -253,18 +219,12 @@ def test_use_stream_sets_this_thread_s_stream_inside_the_block(ops, driver_stub,
     assert streams == [outer, inner, 0, outer, 0]
 
 
-class WithDevice(CuPy):
-    """A stream that knows its device, as CuPy's do; a default stream's is -1."""
-
-    def __init__(self, handle, device_id):
-        super().__init__(handle)
-        self.device_id = device_id
-
-
 def test_use_stream_holds_for_the_stream_s_device(ops, driver_stub):
     x, y = cuda_array(driver_stub, 4), cuda_array(driver_stub, 4, device=1)
     with driver_stub.stream(device=1) as handle:
-        for stream in (handle, Protocol(handle), WithDevice(handle, 1), WithDevice(handle, -1)):
+        # CuPy's streams know their device; a default stream's is -1.
+        cupy = [SimpleNamespace(ptr=handle, device_id=device) for device in (1, -1)]
+        for stream in (handle, Protocol(handle), *cupy):
             with tc.use_stream(stream):
                 ops.two(x, x)
                 ops.two(y, y)
@@ -272,22 +232,16 @@ def test_use_stream_holds_for_the_stream_s_device(ops, driver_stub):
             ops.two(y, y)
     launched = [(launch.device, launch.stream) for launch in driver_stub.launches()]
     assert launched == [(0, 0), (1, handle)] * 4 + [(1, handle)]
-
-
-def test_use_stream_takes_the_current_device_of_a_default_stream(ops, driver_stub):
-    x, y = cuda_array(driver_stub, 4), cuda_array(driver_stub, 4, device=1)
+    # A default stream is the current device's.
     with driver_stub.current_device(1), tc.use_stream(2):
         ops.two(x, x)
         ops.two(y, y)
-    assert [launch.stream for launch in driver_stub.launches()] == [0, 2]
+    assert [launch.stream for launch in driver_stub.launches()[-2:]] == [0, 2]
 
 
 def test_a_stream_of_another_device_is_refused(ops, driver_stub):
-    x = cuda_array(driver_stub, 4, device=0)
-    with driver_stub.stream(1) as handle:
-        with pytest.raises(ValueError, match="stream is of cuda:1, the launch is on cuda:0"):
-            ops.two.on(handle)(x, x)
-        there = cuda_array(driver_stub, 4, device=1)
-        ops.two.on(handle)(there, there)
-    (launch,) = driver_stub.launches()
-    assert (launch.device, launch.stream) == (1, handle)
+    x = cuda_array(driver_stub, 4)
+    told = "stream is of cuda:1, the launch is on cuda:0"
+    with driver_stub.stream(1) as handle, pytest.raises(ValueError, match=told):
+        ops.two.on(handle)(x, x)
+    assert not driver_stub.launches()
