@@ -12,8 +12,8 @@ FIRST_CALLS = (
     "cuLibraryGetKernel",
     "cuLaunchKernelEx",
 )
+# Name of the function: C++ type, struct character of its bytes.
 SCALAR_TYPES = {
-    # Name of the function: C++ type, struct character of its bytes.
     "c": ("char", "b"),
     "sc": ("signed char", "b"),
     "uc": ("unsigned char", "B"),
@@ -25,15 +25,10 @@ SCALAR_TYPES = {
     "ul": ("unsigned long", "Q"),
     "ll": ("long long", "q"),
     "ull": ("unsigned long long", "Q"),
-    "i8": ("int8_t", "b"),
-    "u8": ("uint8_t", "B"),
-    "i16": ("int16_t", "h"),
-    "u16": ("uint16_t", "H"),
-    "i32": ("int32_t", "i"),
-    "u32": ("uint32_t", "I"),
-    "i64": ("int64_t", "q"),
-    "u64": ("uint64_t", "Q"),
     "size": ("size_t", "Q"),
+    "i8": ("int8_t", "b"),
+    "u16": ("uint16_t", "H"),
+    "i64": ("int64_t", "q"),
     "h": ("__half", "e"),
     "bf": ("__nv_bfloat16", "H"),
     "f": ("float", "f"),

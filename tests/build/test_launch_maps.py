@@ -43,12 +43,8 @@ FUNCTIONS = {
         block=32,
         args={
             "image": TensorMap(
-                lower_corner=("-n", -1),
-                upper_corner=("n - 2", 1),
-                channels_per_pixel=32,
-                pixels_per_column="n * 64",
-                element_strides=(1, 2, 2, 1),
-                l2_promotion="256B",
+                lower_corner=("-n", -1), upper_corner=("n - 2", 1), channels_per_pixel=32,
+                pixels_per_column="n * 64", element_strides=(1, 2, 2, 1), l2_promotion="256B",
             )
         },
     ),
@@ -65,13 +61,8 @@ FUNCTIONS = {
     "image": launch(
         "void* x, int h, int w",
         TensorMap(
-            "x",
-            lower_corner=(-1, "-h"),
-            upper_corner=(-3, 0),
-            channels_per_pixel=32,
-            pixels_per_column=64,
-            dtype="float16",
-            global_dim=(2, "h", "w", 64),
+            "x", lower_corner=(-1, "-h"), upper_corner=(-3, 0), channels_per_pixel=32,
+            pixels_per_column=64, dtype="float16", global_dim=(2, "h", "w", 64),
             global_strides=("h * w * 128 + 16", "w * 128", 128),
         ),
     ),
@@ -84,7 +75,7 @@ FUNCTIONS = {
         "void* x, int n",
         TensorMap("x", box_dim=(8, 128), dtype="16u4_align8b", global_dim=("n", 256)),
     ),
-}
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +106,9 @@ def test_each_map_is_that_of_the_tensor_in_its_place(mod, driver_stub, array):
     assert (one.box, one.swizzle, two.swizzle) == ((64, 16), 3, 0)
     assert (TYPES[one.type], TYPES[two.type]) == ("float16", "bfloat16")
     assert driver_stub.launches()[-1].grid == (7, 1, 1)
+    # Strides may be any that the driver takes.
+    mod.copy(array(8, 64, strides=(72, 1)), array(8, 64, strides=(0, 1)))
+    assert [x.strides for x in maps(driver_stub)] == [(144,), (0,)]
 
 
 def test_a_map_may_be_of_a_tensor_that_the_kernel_takes_too(mod, driver_stub, array):
@@ -135,28 +129,17 @@ def test_an_im2col_map(mod, driver_stub, array):
     assert made.element_strides == (1, 2, 2, 1)
 
 
-def test_tensors_may_have_any_strides_that_the_driver_takes(mod, driver_stub, array):
-    mod.copy(array(8, 64, strides=(72, 1)), array(8, 64, strides=(0, 1)))
-    assert [x.strides for x in maps(driver_stub)] == [(144,), (0,)]
-
-
 def test_what_does_not_fit_names_the_map_and_its_tensor(mod, driver_stub, array):
     x = array(2048, 64, dtype="float32")
     driver_stub.fail(ENCODE, 1)
-    with pytest.raises(
-        ValueError, match=r"^beside: tensor map map of x: cuTensorMap.*, box_dim \[512, 32\]"
-    ):
+    with pytest.raises(ValueError, match=r"^beside: tensor map map of x: .*box_dim \[512, 32\]"):
         mod.beside(x)
     driver_stub.fail(ENCODE, 1, nth=2)
-    with pytest.raises(
-        ValueError, match=r"^copy: tensor map y: cuTensorMap.*: float16 at 0x\w+8 \(wanted"
-    ):
+    with pytest.raises(ValueError, match=r"^copy: tensor map y: .*float16 at 0x\w+8 \(wanted"):
         mod.copy(array(8, 64), array(8, 64, address_offset=8))
-    with pytest.raises(
-        ValueError, match=r"argument 1 \(x: void\*\): got a tensor .* rank 3 on .*, want"
-    ):
+    with pytest.raises(ValueError, match=r"\(x: void\*\): got a tensor .* rank 3 on .*, want"):
         mod.copy(array(8, 8, 64), array(8, 64))
-    with pytest.raises(TypeError, match=r"argument 1 \(x: void\*\): got None, wanted a tensor"):
+    with pytest.raises(TypeError, match=r"\(x: void\*\): got None, wanted a tensor"):
         mod.copy(None, array(8, 64))
     assert not driver_stub.launches()
 
@@ -172,12 +155,7 @@ def test_a_launch_without_blocks_makes_no_map(mod, driver_stub, array):
 
 @pytest.mark.parametrize("version", [13010, 13020])
 @pytest.mark.parametrize(
-    ("shape", "strides", "is_large"),
-    [
-        ((64, 64), None, False),
-        ((1024, 64), None, True),
-        ((17, 64), (4096, 1), True),
-    ],
+    ("shape", "strides", "is_large"), [((64, 64), None, False), ((17, 64), (4096, 1), True)]
 )
 def test_maps_of_little_memory_are_not_marked_as_large(
     tmp_path, driver_stub, version, shape, strides, is_large
@@ -204,69 +182,47 @@ def test_a_map_that_the_caller_has_made_goes_as_bytes_or_by_its_address(mod, dri
         assert driver_stub.launches()[-1].params[1] == data
     with pytest.raises(ValueError, match="got 64 bytes, wanted 128"):
         mod.raw(x, data[:64], 1)
-
-
-def test_a_map_in_device_memory_is_refused_before_the_driver_reads_it(mod, driver_stub, array):
-    x = array(256, dtype="float32")
-    address = rf"got the address 0x{x.data_ptr:x}, wanted bytes of a CUtensorMap, or the address of"
-    with pytest.raises(TypeError, match=address):
+    # One in device memory is refused before the driver reads it.
+    with pytest.raises(TypeError, match=rf"the address 0x{x.data_ptr:x}, wanted bytes of a CUtens"):
         mod.raw(x, ctypes.c_void_p(x.data_ptr), 1)
-    assert driver_stub.launches() == []
 
 
 # Tensor maps that say themselves what the memory is: `TensorMap(global_dim=...)`
 
 
-def made(stub, position: int = -1) -> EncodedMap:
-    return EncodedMap.of(stub.launches()[position].params[0])
-
-
 def test_a_flat_tensor_is_read_as_a_matrix(mod, driver_stub, array):
     x = array(4096, dtype="float32")
     mod.view(x, 30, 100, 128)
-    assert made(driver_stub) == EncodedMap(
-        mode=0,
-        type=TYPES.index("float32"),
-        interleave=0,
-        swizzle=0,
-        promotion=0,
-        fill=0,
-        address=x.data_ptr,
-        is_marked=False,
-        dims=(100, 30),
-        strides=(512,),
-        element_strides=(1, 1),
-        box=(32, 8),
-    )
+    (map_,) = maps(driver_stub)
+    assert (map_.address, TYPES[map_.type]) == (x.data_ptr, "float32")
+    assert (map_.dims, map_.strides, map_.box) == ((100, 30), (512,), (32, 8))
 
 
 def test_without_strides_the_memory_has_no_gaps(mod, driver_stub, array):
     for dtype, size in (("float32", 4), ("bfloat16", 2), ("int8", 1)):
         mod.compact(array(4, dtype=dtype), 5, 1)
-        assert made(driver_stub).dims == (64, 8, 5)
-        assert made(driver_stub).strides == (64 * size, 8 * 64 * size)
+        (map_,) = maps(driver_stub)
+        assert (map_.dims, map_.strides) == ((64, 8, 5), (64 * size, 8 * 64 * size))
     mod.typed(array(16, dtype="float64"), 9)
-    assert (made(driver_stub).dims, made(driver_stub).strides) == ((256, 9), (128,))
+    (map_,) = maps(driver_stub)
+    assert (map_.dims, map_.strides) == ((256, 9), (128,))
 
 
 def test_a_map_of_columns_takes_memory_as_it_says(mod, driver_stub, array):
     mod.image(array(16), 4, 8)
-    map_ = made(driver_stub)
+    (map_,) = maps(driver_stub)
     assert (map_.dims, map_.strides) == ((64, 8, 4, 2), (128, 8 * 128, 4 * 8 * 128 + 16))
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda m, x: m.view(x, 0, 32, 32), "m of x: cuTensorMapEncodeTiled failed"),
-        (lambda m, x: m.view(x, 2, 32, 33), "strides in bytes [132] (wanted 0 to"),
+        (lambda m, x: m.view(x, 2, 32, 33), r"strides in bytes \[132\] \(wanted 0 to"),
         (lambda m, x: m.typed(None, 1), "typed: tensor map m of x: there is no data: the address"),
     ],
-)  # fmt: skip
+)
 def test_what_the_driver_would_refuse_names_the_figure(mod, driver_stub, array, call, message):
-    for kind in ("Tiled", "Im2col"):
-        driver_stub.fail(f"cuTensorMapEncode{kind}", 1)
-    with pytest.raises((ValueError, TypeError)) as caught:
+    driver_stub.fail(ENCODE, 1)
+    with pytest.raises(ValueError, match=message):
         call(mod, array(16, dtype="float32"))
-    assert message in str(caught.value)
     assert not driver_stub.launches(failed=True)

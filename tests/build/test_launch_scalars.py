@@ -56,18 +56,14 @@ def test_an_integer_parameter_takes_its_whole_range_and_nothing_beyond(name, sca
         assert launched(scalars, driver_stub, name, value) == struct.pack(f"<{code}", value)
     for value in passed(low - 1, high + 1, 2**64, -(2**63) - 1, 2**200, -(2**200)):
         got = str(value) if -(2**63) <= value < 2**63 else "an int beyond 64 bits signed"
-        with pytest.raises(
-            ValueError, match=f"{title(name)}.*{got}, wanted -?\\d+ to \\d+"
-        ) as error:
+        with pytest.raises(ValueError, match=f"{title(name)}.*{got}, wanted {low} to {high}"):
             scalars[name][1, 1](value)
-        assert f"{low} to {high}" in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["i", "ull"])
-@pytest.mark.parametrize("value", [1.0, None, b"\0\0\0\0", "1"])
-def test_an_integer_parameter_takes_nothing_else(name, value, scalars, driver_stub):
-    with pytest.raises(TypeError, match=f"{title(name)}got .*, wanted an int"):
-        scalars[name][1, 1](value)
+def test_an_integer_parameter_takes_nothing_else(scalars, driver_stub):
+    for name, value in (("i", 1.0), ("i", None), ("ull", b"\0\0\0\0"), ("ull", "1")):
+        with pytest.raises(TypeError, match=f"{title(name)}got .*, wanted an int"):
+            scalars[name][1, 1](value)
 
 
 # Floating point and bool
@@ -80,10 +76,7 @@ def test_an_integer_parameter_takes_nothing_else(name, value, scalars, driver_st
 @example(value=65520)
 @example(value=2.0**-134 * (1 + 2**-50))
 @example(value=1.00390625 + 2**-40)
-@example(value=-1e-300)
-@example(value=5e-324)
 @example(value=3.4028235677973366e38)
-@example(value=-math.inf)
 @example(value=math.nan)
 def test_a_number_reaches_a_floating_parameter_as_a_constant_would(
     name, value, scalars, driver_stub
@@ -103,10 +96,10 @@ def test_a_number_reaches_a_floating_parameter_as_a_constant_would(
 
 
 @pytest.mark.parametrize("name", FLOATS)
-@pytest.mark.parametrize("value", [True, None, "1.0"])
-def test_a_floating_parameter_takes_numbers_alone(name, value, scalars, driver_stub):
-    with pytest.raises(TypeError, match=f"{title(name)}got .*, wanted a number"):
-        scalars[name][1, 1](value)
+def test_a_floating_parameter_takes_numbers_alone(name, scalars, driver_stub):
+    for value in (True, None, "1.0"):
+        with pytest.raises(TypeError, match=f"{title(name)}got .*, wanted a number"):
+            scalars[name][1, 1](value)
 
 
 def test_a_bool_parameter_takes_a_bool_alone(scalars, driver_stub):
@@ -129,18 +122,11 @@ def test_a_bool_parameter_takes_a_condition_of_args(driver_stub):
 # Structs and pointers
 
 
-@pytest.mark.parametrize("length", [7, 8, 3, 200])
-@pytest.mark.parametrize("kind", [bytes, bytearray])
-def test_a_struct_takes_bytes_of_its_own_size(length, kind, scalars, driver_stub):
-    data = kind(range(length % 256))
-    for name, size in (("pair", 16), ("odd", 3)):
-        if length == size:
-            assert launched(scalars, driver_stub, name, data) == bytes(data)
-            continue
-        with pytest.raises(
-            ValueError, match=rf"{name}: argument 1 \(v: .*got {length} bytes, want"
-        ):
-            scalars[name][1, 1](data)
+def test_a_struct_takes_bytes_of_its_own_size(scalars, driver_stub):
+    for name, data in (("pair", bytes(range(16))), ("odd", bytearray(b"abc"))):
+        assert launched(scalars, driver_stub, name, data) == data
+        with pytest.raises(ValueError, match=rf"{name}: argument 1 \(v: .*got 8 bytes, want"):
+            scalars[name][1, 1](bytes(8))
 
 
 def test_none_is_a_null_pointer_and_c_void_p_an_address(scalars, driver_stub):
@@ -149,18 +135,11 @@ def test_none_is_a_null_pointer_and_c_void_p_an_address(scalars, driver_stub):
         struct.pack("<Q", 0x7000_0000_0004)
     )
     assert launched(scalars, driver_stub, "pointer", ctypes.c_void_p(None)) == bytes(8)
-    with pytest.raises(
-        ValueError, match=r"pointer: argument 1 .* got the address 0x6, wanted .* of 4"
-    ):
+    with pytest.raises(ValueError, match="pointer: .* got the address 0x6, wanted .* of 4"):
         scalars.pointer[1, 1](ctypes.c_void_p(6))
-
-
-@pytest.mark.parametrize("value", [0, 4096, True, b"12345678", object()])
-def test_a_pointer_takes_no_other_object(value, scalars, driver_stub):
-    with pytest.raises(
-        TypeError, match=r"pointer: argument 1 \(v: const float\*\): got .* wanted a"
-    ):
-        scalars.pointer[1, 1](value)
+    for value in (0, 4096, True, b"12345678", object()):
+        with pytest.raises(TypeError, match=r"\(v: const float\*\): got .* wanted a"):
+            scalars.pointer[1, 1](value)
 
 
 # Several at once
@@ -170,24 +149,15 @@ def test_parameters_of_all_widths_side_by_side(scalars, driver_stub):
     y = cuda_array(driver_stub, 4)
     scalars.many[1, 1](-1, b"abc", 2.5, True, y, -300)
     (launch,) = driver_stub.launches()
-    assert launch.params[1] == b"abc"
-    values = (-1, 2.5, True, y.data_ptr, -300)
-    for data, code, value in zip(
-        (launch.params[i] for i in (0, 2, 3, 4, 5)), "bd?Qh", values, strict=True
-    ):
-        assert data == struct.pack(f"<{code}", value)
+    values = zip("bd?Qh", (-1, 2.5, True, y.data_ptr, -300), strict=True)
+    first, *others = (struct.pack(f"<{code}", value) for code, value in values)
+    assert launch.params == (first, b"abc", *others)
 
 
-@pytest.mark.parametrize("count", [0, 7])
-def test_the_wrong_number_of_arguments_is_refused_with_the_signature(count, scalars, driver_stub):
-    with pytest.raises(
-        TypeError, match=rf"many: got {count} arguments, wanted 6: many\(char a, Odd b"
-    ):
-        scalars.many[1, 1](*[0] * count)
-
-
-def test_cupy_s_call_shape_is_told_this_one(scalars):
-    with pytest.raises(
-        TypeError, match=r"The shape goes in brackets: many\[grid, block\]\(\.\.\.\)"
-    ):
+def test_the_wrong_number_of_arguments_is_refused_with_the_signature(scalars, driver_stub):
+    for count in (0, 7):
+        with pytest.raises(TypeError, match=rf"many: got {count} arguments, wanted 6: many\(char"):
+            scalars.many[1, 1](*[0] * count)
+    # CuPy's call has another shape.
+    with pytest.raises(TypeError, match=r"The shape goes in brackets: many\[grid, block\]"):
         scalars.many((1,), (32,), (1, 2, 3))

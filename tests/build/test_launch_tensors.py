@@ -11,30 +11,23 @@ def pointers(stub):
     return launch.values("P" * len(launch.params))
 
 
-# dtype
-
-
-@pytest.mark.parametrize("dtype", ["float64", "int32", "bool"])
-def test_another_dtype_is_refused(dtype, ops, driver_stub):
-    x, y = cuda_array(driver_stub, 4), cuda_array(driver_stub, 4, dtype)
+def test_another_dtype_is_refused(ops, driver_stub, x):
     with pytest.raises(TypeError) as error:
-        ops.two(x, y)
-    wanted = (
-        f"two: argument 2 (y: const float*): got a tensor of dtype {dtype} and rank 1 on cuda:0, "
+        ops.two(x, cuda_array(driver_stub, 4, "int32"))
+    assert str(error.value) == (
+        "two: argument 2 (y: const float*): got a tensor of dtype int32 and rank 1 on cuda:0, "
+        "wanted float32"
     )
-    assert str(error.value) == wanted + "wanted float32"
 
 
-def test_a_vector_pointee_takes_its_scalar_s_dtype(ops, driver_stub, x):
+def test_a_vector_pointee_takes_its_scalar_s_dtype_and_needs_its_alignment(ops, driver_stub, x):
     ops.vector(x, x)
     assert pointers(driver_stub) == (x.data_ptr, x.data_ptr)
-    with pytest.raises(
-        TypeError, match=r"\(x: const float4\*\): .* dtype float64 .*, wanted float32"
-    ):
+    with pytest.raises(TypeError, match=r"float4\*\): .* dtype float64 .*, wanted float32"):
         ops.vector(cuda_array(driver_stub, 4, "float64"), x)
-
-
-# Rank and contiguity
+    for options in ({"byte_offset": 4}, {"address_offset": 8}):
+        with pytest.raises(ValueError, match="address that is a multiple of 16"):
+            ops.vector(cuda_array(driver_stub, 4, **options), x)
 
 
 def test_a_declared_rank_is_checked(ops, driver_stub):
@@ -46,13 +39,7 @@ def test_a_declared_rank_is_checked(ops, driver_stub):
 
 @pytest.mark.parametrize(
     ("shape", "strides"),
-    [
-        ((2, 3), None),
-        ((), ()),
-        ((2, 1, 3), (3, -5, 1)),
-        ((0, 3), (1, 1)),
-        ((2, 0, 3), (1, 2, 5)),
-    ],
+    [((2, 3), None), ((), ()), ((2, 1, 3), (3, -5, 1)), ((2, 0, 3), (1, 2, 5))],
 )
 def test_dimensions_of_size_one_and_empty_tensors_may_have_any_strides(
     shape, strides, ops, driver_stub
@@ -65,9 +52,7 @@ def test_dimensions_of_size_one_and_empty_tensors_may_have_any_strides(
 @pytest.mark.parametrize(("shape", "strides"), [((2, 3), (1, 2)), ((2, 3), (4, 1)), ((3,), (0,))])
 def test_a_tensor_that_is_not_contiguous_is_refused(shape, strides, ops, driver_stub):
     x = cuda_array(driver_stub, shape, strides=strides)
-    with pytest.raises(
-        ValueError, match=r"two: argument 1 \(x: const float\*\): .* a contiguous one"
-    ):
+    with pytest.raises(ValueError, match=r"\(x: const float\*\): .* a contiguous one"):
         ops.two(x, x)
 
 
@@ -80,17 +65,6 @@ def test_strided_parameters_take_any_strides(ops, driver_stub):
     assert last.grid == (6, 1, 1)
 
 
-# Addresses
-
-
-def test_a_vector_pointee_needs_its_alignment(ops, driver_stub):
-    y = cuda_array(driver_stub, 4)
-    for options in ({"byte_offset": 4}, {"address_offset": 8}):
-        x = cuda_array(driver_stub, 4, **options)
-        with pytest.raises(ValueError, match="address that is a multiple of 16"):
-            ops.vector(x, y)
-
-
 def test_a_pointer_is_data_plus_byte_offset(ops, driver_stub):
     x = cuda_array(driver_stub, 4, byte_offset=32, address_offset=16)
     ops.vector(x, x)
@@ -101,14 +75,9 @@ def test_a_pointer_is_data_plus_byte_offset(ops, driver_stub):
     assert pointers(driver_stub) == (x.data_ptr, x.data_ptr)
 
 
-# Devices
-
-
 def test_a_cpu_tensor_is_refused_by_name(ops, driver_stub, x):
     for cpu in (np.zeros(4, np.float32), cuda_array(driver_stub, 4, device_type=CPU)):
-        with pytest.raises(
-            ValueError, match=r"two: argument 2 \(y: .* on cpu, wanted one on a CUDA"
-        ):
+        with pytest.raises(ValueError, match=r"\(y: .* on cpu, wanted one on a CUDA"):
             ops.two(x, cpu)
 
 
