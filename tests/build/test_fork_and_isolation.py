@@ -51,29 +51,6 @@ def test_a_process_that_ends_by_an_error_while_nvrtc_works_does_not_crash():
     assert done.returncode == 1
 
 
-BEGUN_LATE = """
-import os, threading, time
-from tvmffi_cubin.cuda import program
-
-def until_stopped(stop):
-    while stop[0] == b"\\0":
-        time.sleep(0.01)
-
-def go_on():
-    first.result()
-    for _ in range(100):
-        program.Call(lambda stop: os.write(1, b"begun"))
-
-first = program.Call(until_stopped)
-for _ in range(20):
-    threading.Thread(target=go_on, daemon=True).start()
-"""
-
-
-def test_no_compilation_begins_as_a_process_ends():
-    assert in_new_process(BEGUN_LATE) == ""
-
-
 FORKED_IN_AN_IMPORT = """
 import importlib, os, signal, sys, threading
 import tvmffi_cubin as tc

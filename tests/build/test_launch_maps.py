@@ -58,14 +58,6 @@ FUNCTIONS = {
         "const float* x, int rows, int columns, int pitch",
         TensorMap("x", box_dim=(8, 32), global_dim=("rows", "columns"), global_strides="pitch * 4"),
     ),
-    "image": launch(
-        "void* x, int h, int w",
-        TensorMap(
-            "x", lower_corner=(-1, "-h"), upper_corner=(-3, 0), channels_per_pixel=32,
-            pixels_per_column=64, dtype="float16", global_dim=(2, "h", "w", 64),
-            global_strides=("h * w * 128 + 16", "w * 128", 128),
-        ),
-    ),
     "compact": launch(
         "void* x, int n, int64_t blocks",
         TensorMap("x", box_dim=(1, 8, 16), global_dim=("n", 8, 64)),
@@ -206,12 +198,6 @@ def test_without_strides_the_memory_has_no_gaps(mod, driver_stub, array):
     mod.typed(array(16, dtype="float64"), 9)
     (map_,) = maps(driver_stub)
     assert (map_.dims, map_.strides) == ((256, 9), (128,))
-
-
-def test_a_map_of_columns_takes_memory_as_it_says(mod, driver_stub, array):
-    mod.image(array(16), 4, 8)
-    (map_,) = maps(driver_stub)
-    assert (map_.dims, map_.strides) == ((64, 8, 4, 2), (128, 8 * 128, 4 * 8 * 128 + 16))
 
 
 @pytest.mark.parametrize(

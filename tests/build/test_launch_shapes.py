@@ -1,7 +1,5 @@
 """Grid, block and dynamic shared memory: where they come from, and what they must not be."""
 
-import sys
-
 import numpy as np
 import pytest
 from stub.cuda_array import cuda_array
@@ -62,22 +60,6 @@ def test_a_configured_function_is_made_once_and_kept(ops):
     for grid in range(2000):
         ops.nothing[grid, 64]
     assert len(ops.nothing._kept) <= 513
-
-
-def test_a_call_with_a_shape_runs_one_frame_of_python(ops, driver_stub):
-    frames = []
-
-    def note(frame, event, argument):
-        if event == "call":
-            frames.append(frame.f_code.co_name)
-
-    kept = ops.nothing[1, 32]
-    sys.setprofile(note)
-    kept()
-    ops.nothing[1, 32]()
-    sys.setprofile(None)
-    assert frames == ["__getitem__"]
-    assert len(driver_stub.launches()) == 2
 
 
 def test_a_function_without_a_shape_asks_for_one(ops, driver_stub):
