@@ -96,11 +96,3 @@ guide = _wrapper("guide_wrapper.cc")
 own = _wrapper("own_wrapper.cc")
 raw = _wrapper("raw_calls.cc")
 launching = _wrapper("launching.cc")
-
-
-@pytest.fixture
-def shadow(tmp_path) -> Path:
-    """A folder of the user's in which headers may appear before others."""
-    folder = tmp_path / "include"
-    folder.mkdir()
-    return folder

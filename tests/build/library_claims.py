@@ -5,10 +5,7 @@ CLAIMS = {
         using std::numeric_limits;
         static_assert(numeric_limits<int>::max() == INT_MAX);
         static_assert(numeric_limits<int>::min() == INT_MIN);
-        static_assert(numeric_limits<long>::lowest() == LONG_MIN);
         static_assert(numeric_limits<unsigned long long>::max() == ULLONG_MAX);
-        static_assert(numeric_limits<signed char>::min() == SCHAR_MIN);
-        static_assert(numeric_limits<unsigned short>::max() == USHRT_MAX);
         static_assert(numeric_limits<int>::digits == 31 && numeric_limits<int>::digits10 == 9);
         static_assert(numeric_limits<uint64_t>::digits == 64 && numeric_limits<char>::is_integer);
         static_assert(numeric_limits<bool>::max() && !numeric_limits<unsigned>::is_signed);
@@ -33,18 +30,14 @@ CLAIMS = {
         static_assert(std::is_same_v<std::remove_cvref_t<const int&>, int>);
         static_assert(std::is_same_v<std::decay_t<int[3]>, int*>);
         static_assert(std::is_same_v<std::decay_t<int (&)(int)>, int (*)(int)>);
-        static_assert(std::is_same_v<std::decay_t<const volatile int&>, int>);
         static_assert(std::is_same_v<std::conditional_t<true, A, B>, A>);
-        static_assert(std::is_same_v<std::make_unsigned_t<long>, unsigned long>);
         static_assert(std::is_same_v<std::make_signed_t<unsigned long long>, long long>);
         static_assert(std::is_same_v<std::make_unsigned_t<const long>, const unsigned long>);
         static_assert(std::is_same_v<std::underlying_type_t<E>, short>);
         static_assert(std::is_same_v<std::remove_pointer_t<int* const>, int>);
-        static_assert(std::is_same_v<std::remove_pointer_t<const int>, const int>);
         static_assert(std::alignment_of_v<short> == 2 && std::is_unsigned_v<bool>);
         static_assert(std::is_integral_v<const long> && !std::is_integral_v<float>);
         static_assert(std::is_floating_point_v<double> && std::is_arithmetic_v<char>);
-        static_assert(std::is_signed_v<int> && std::is_unsigned_v<unsigned char>);
         static_assert(!std::is_signed_v<A> && !std::is_unsigned_v<A>);
         static_assert(std::is_pointer_v<int* const> && !std::is_pointer_v<int>);
         static_assert(std::is_base_of_v<A, B> && std::is_convertible_v<int, B>);
@@ -65,10 +58,9 @@ CLAIMS = {
         static_assert(std::is_same_v<std::add_rvalue_reference_t<int&>, int&>);
         static_assert(std::extent_v<int[3][4], 1> == 4 && std::extent_v<int[3][4]> == 3);
         static_assert(alignof(std::aligned_storage_t<6, 4>) == 4);
-        static_assert(sizeof(std::aligned_storage_t<32>) == 32);
         static_assert(sizeof(std::aligned_storage_t<4>) == 16);
         static_assert(std::is_function_v<int(int)> && !std::is_function_v<int (*)(int)>);
-        static_assert(std::is_scalar_v<int*> && std::is_scalar_v<E> && !std::is_scalar_v<A>);
+        static_assert(std::is_scalar_v<E> && !std::is_scalar_v<A>);
         static_assert(std::is_object_v<A> && !std::is_object_v<int&> && !std::is_object_v<void>);
         static_assert(std::is_trivial_v<A> && !std::is_trivial_v<B> && std::is_aggregate_v<A>);
         static_assert(std::is_default_constructible_v<A> && !std::is_default_constructible_v<B>);
@@ -82,7 +74,6 @@ CLAIMS = {
         """,
     "utility": """
         template <size_t... I> constexpr size_t sum(std::index_sequence<I...>) { return (I + ...); }
-        static_assert(sum(std::make_index_sequence<5>()) == 10);
         using Two = std::integer_sequence<int, 0, 1>;
         static_assert(std::is_same_v<std::make_integer_sequence<int, 2>, Two>);
         static_assert(sum(std::make_index_sequence<1000>()) == 499500);

@@ -12,8 +12,6 @@ import tvm_ffi
 from stub.cuda_array import DLTensor
 from stub.driver_stub import DriverStub
 
-__all__ = ["TensorAllocator", "tensor_allocator"]
-
 
 class _Managed(ctypes.Structure):
     pass
@@ -60,17 +58,15 @@ def tensor_allocator(stub: DriverStub) -> Iterator[TensorAllocator]:
 
     def allocate(prototype, out, error_context, set_error):  # type: ignore[no-untyped-def]
         wanted = prototype.contents
-        ndim, dtype = wanted.ndim, (wanted.code, wanted.bits, wanted.lanes)
-        size = math.prod(wanted.shape[:ndim]) * wanted.bits * wanted.lanes // 8
+        extents = wanted.shape[: wanted.ndim]
+        size = math.prod(extents) * wanted.bits * wanted.lanes // 8
         data = ctypes.c_uint64()
         with stub.current_device(wanted.device_id):  # as libraries of arrays do
             stub.call("cuMemAlloc_v2", ctypes.byref(data), ctypes.c_size_t(size))
-        shape = (ctypes.c_int64 * ndim)(*wanted.shape[:ndim])
-        made = _Managed(1, 3, None, deleter, 0)
-        made.tensor = DLTensor(
-            data.value, wanted.device_type, wanted.device_id, ndim, *dtype, shape, None, 0
-        )
-        kept.extend((shape, made))
+        made = _Managed(1, 3, None, deleter, 0, wanted)
+        made.tensor.data = data.value
+        made.tensor.shape = (ctypes.c_int64 * wanted.ndim)(*extents)
+        kept.append(made)
         known.sizes.append(size)
         known.pointers.append(data.value)
         known.alive += 1

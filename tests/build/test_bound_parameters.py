@@ -107,23 +107,15 @@ class TestBinding:
         gc.collect()
         assert gone() is None
 
-    @pytest.mark.parametrize(
-        ("values", "kind", "message"),
-        [
-            ({"limit": -1}, ValueError, "bind: k: limit (unsigned int): got the int -1, wanted "),
-            ({"limit": "many"}, TypeError, "bind: k: limit (unsigned int): got a str, wanted an"),
-            ({"counters": np.zeros(3, np.uint64)}, ValueError, "on cpu, wanted one"),
-        ],
-    )
-    def test_of_a_wrong_value_is_refused(self, mod, values, kind, message):
-        with pytest.raises(kind) as error:
-            mod.bind("k", **values)
-        assert message in str(error.value)
-
-    def test_changes_nothing_where_one_value_is_wrong(self, mod, x, driver_stub):
+    def test_of_a_wrong_value_is_refused_and_changes_nothing(self, mod, x, driver_stub):
         mod.bind("k", limit=7)
-        with pytest.raises(ValueError):
-            mod.bind("k", counters=counters(driver_stub), limit=-1)
+        for values, message in (
+            ({"limit": -1}, r"bind: k: limit \(unsigned int\): got the int -1, wanted "),
+            ({"limit": "many"}, r"bind: k: limit \(unsigned int\): got a str, wanted an"),
+            ({"limit": 1, "counters": np.zeros(3, np.uint64)}, "on cpu, wanted one"),
+        ):
+            with pytest.raises((TypeError, ValueError), match=message):
+                mod.bind("k", **values)
         mod.k(x, 1)
         assert driver_stub.launches()[0].values(K)[2:] == (0, 7, 0.0)
 

@@ -112,25 +112,18 @@ class TestAGeneratedFunction:
         mod.own(2.0, *arrays, 3)
         assert values(driver_stub)[0][4:] == (0, 4, 2.5)
 
-    @pytest.mark.parametrize(
-        "params",
-        [
-            "float alpha, const float* in, float* out, int count",
-            "float alpha, const float* in, float* out, int count, unsigned long long* counters, "
-            "unsigned limit, float scale",
-        ],
-    )
-    def test_may_declare_its_own_or_all(self, driver_stub, arrays, params):
+    def test_may_declare_its_own_or_all(self, driver_stub, arrays):
         image = tc.nvrtc.compile(KERNELS, arch="sm_90")
-        launch = tc.Launch(kernel="axpy", grid=1, block=32, params=params)
-        mod = tc.load_inline(
-            "declared", functions={"axpy": launch}, embed_cubin={"given": image},
-            bound_params=["unsigned long long* counters", "unsigned limit", "float scale"],
-        )  # fmt: skip
-        mod.bind(limit=4, scale=0.5)
-        assert [name for name, _ in mod.axpy.params] == ["alpha", "in", "out", "count"]
-        mod.axpy(2.0, *arrays, 3)
-        assert values(driver_stub)[0][3:] == (3, 0, 4, 0.5)
+        own = "float alpha, const float* in, float* out, int count"
+        bound = ["unsigned long long* counters", "unsigned limit", "float scale"]
+        for params in (own, ", ".join([own, *bound])):
+            launch = tc.Launch(kernel="axpy", grid=1, block=32, params=params)
+            options = {"functions": {"axpy": launch}, "bound_params": bound}
+            mod = tc.load_inline("declared", embed_cubin={"given": image}, **options)
+            mod.bind(limit=4, scale=0.5)
+            assert [name for name, _ in mod.axpy.params] == ["alpha", "in", "out", "count"]
+            mod.axpy(2.0, *arrays, 3)
+            assert values(driver_stub)[-1][3:] == (3, 0, 4, 0.5)
 
 
 def test_an_image_that_arrives_at_run_time_is_asked_for_its_parameters(mod, driver_stub):

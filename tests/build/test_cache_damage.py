@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import _ctypes
 import ctypes
-import itertools
 import logging
 import os
 import shutil
@@ -93,13 +92,13 @@ def cut(data: bytes) -> Iterator[bytes]:
 
 def flipped(data: bytes, step: int) -> Iterator[bytes]:
     for index in range(0, len(data), step):
-        for flip in (0x01, 0xFF) if step > 1 else (1 << index % 8,):
+        for flip in (0x01, 0xFF):
             yield data[:index] + bytes([data[index] ^ flip]) + data[index + 1 :]
 
 
 # How many bytes apart: that each byte of what is sealed counts is a test of its own.
-FILES = {"a.so": 256, "k.image": 1024, "manifest.json": 9}
-FILES |= {"records/*.json": 7, "history/*.json": 7, "identity/*.json": 3}
+FILES = {"a.so": 512, "k.image": 2048, "manifest.json": 19}
+FILES |= {"records/*.json": 17, "history/*.json": 17, "identity/*.json": 5}
 
 
 @pytest.mark.parametrize("pattern", FILES)
@@ -110,20 +109,20 @@ def test_no_damaged_byte_gives_another_result(tmp_path, library, monkeypatch, pa
         logging.disable()
         place = Place(tmp_path, library)
         path = place.named(pattern)
-        data, count = place.files[path], 0
-        for harmed in itertools.chain(flipped(data, FILES[pattern]), cut(data)):
+        data = place.files[path]
+        damages = [*flipped(data, FILES[pattern]), *cut(data)]
+        for damaged in damages:
             place.restore()
-            path.write_bytes(harmed)
-            reached.write_bytes(harmed)
+            path.write_bytes(damaged)
+            reached.write_bytes(damaged)
             assert place.answer() == ("identity", 42)
             assert (place.builds == 1) == (path.parent.name not in ("identity", "history"))
-            count += 1
-        return count
+        return len(damages)
 
     # A crash ends the child, and what did it is in the file.
     result = in_fork(work)
     assert isinstance(result, int), f"{result!r}; see {reached}"
-    assert result > 50
+    assert result > 40
 
 
 def test_in_a_layer_it_is_passed_over_with_one_warning(tmp_path, library, monkeypatch, caplog):

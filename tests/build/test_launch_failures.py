@@ -157,8 +157,7 @@ def test_many_threads_over_all_devices_leave_nothing_behind(driver_stub):
 
         together(threads, work)
         launches = driver_stub.launches()
-        launched = {x.values("Pi")[1]: (x.device, x.stream) for x in launches}
-        assert launched == expected
+        assert {x.values("Pi")[1]: (x.device, x.stream) for x in launches} == expected
         assert len(launches) == (threads - 4) * rounds
         mod.unload()
     assert driver_stub.object_counts() == before
