@@ -78,9 +78,6 @@ def test_a_failed_build_says_why_and_is_repeated_by_hand_as_its_error_says(tmp_p
     assert "unknown_thing" in again.stdout
 
 
-# The launcher's body: compiled once, kept beside the package
-
-
 @pytest.fixture
 def tools():
     return find_tools(needs_cuda=True)

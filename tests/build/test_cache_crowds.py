@@ -31,9 +31,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-# Killed
-
-
 def builders(number: int, stub: DriverStub) -> list[Child]:
     """Start five builders: two of them, and two more, on one key, and one on the next round's."""
     keys = [number, number, number + 1, number + 1, number + 2]
@@ -84,9 +81,6 @@ def test_builders_killed_at_random_moments_leave_a_cache_that_works(
     assert list((cache / "tmp").iterdir()) == []
 
 
-# Many at once
-
-
 def test_of_64_processes_on_one_cold_key_one_builds(cache, monkeypatch, fresh_driver_stub):
     # What is imported here need not be imported in each child.
     tc.build_inline("imports", 'extern "C" __global__ void k() {}', arch="sm_90")
@@ -99,9 +93,6 @@ def test_of_64_processes_on_one_cold_key_one_builds(cache, monkeypatch, fresh_dr
     assert right == (True,) * 64
     assert sum(builds) == 1
     assert list((cache / "tmp").iterdir()) == []
-
-
-# A cache that is too small, cleared, damaged, or of hosts without common locks
 
 
 def test_many_that_use_a_cache_that_is_too_small_get_right_results(

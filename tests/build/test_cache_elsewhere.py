@@ -109,9 +109,6 @@ def test_with_require_the_tools_of_this_machine_do_not_matter(folder, monkeypatc
     assert built() == path
 
 
-# What does not fit
-
-
 def test_what_does_not_fit_is_refused_with_what_differs(folder, remove_tools, monkeypatch):
     built()
     remove_tools()

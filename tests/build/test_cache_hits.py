@@ -23,9 +23,6 @@ def built(source=SOURCE, *, name="hits", **options) -> str:
     return tc.build_inline(name, source, **{"arch": "sm_90", "functions": FUNCTIONS} | options)
 
 
-# Hits
-
-
 def test_a_hit_in_a_new_process_imports_no_compiler_and_spawns_no_process():
     files._answers.clear()  # what is known of tools by another test's cache folder
     path = built()
@@ -56,9 +53,6 @@ print(*sys.modules)
     imported = set(names.split())
     assert imported.isdisjoint(f"tvmffi_cubin.{name}" for name in forbidden)
     assert "tvmffi_cubin.module" in imported
-
-
-# Misses
 
 
 def test_what_nobody_can_tell_the_headers_of_is_built_each_time(tmp_path, caplog):
@@ -116,9 +110,6 @@ def test_a_relative_path_in_the_flags_is_another_one_in_another_folder(
 
 def images_of(path: str) -> bytes:
     return (Path(path).parent / "kernels.cubin").read_bytes()
-
-
-# Where things go
 
 
 def test_a_build_directory_gets_a_copy_that_loading_does_not_use(tmp_path, driver_stub):

@@ -33,9 +33,6 @@ def source(here: Path) -> Path:
     return path
 
 
-# Usage
-
-
 def test_usage_names_the_commands_and_the_version_at_once():
     code = "import sys; from tvmffi_cubin.__main__ import main\ntry: main()\n"
     code += "finally: print(sum(x.startswith(('tvm_ffi', 'tvmffi')) for x in sys.modules))"
@@ -50,7 +47,6 @@ def test_usage_names_the_commands_and_the_version_at_once():
     assert (without.returncode, without.stderr[:19]) == (2, b"usage: tvmffi-cubin")
 
 
-# demo
 
 
 def test_demo_says_why_it_did_not_launch_or_checks_the_numbers(
@@ -63,9 +59,6 @@ def test_demo_says_why_it_did_not_launch_or_checks_the_numbers(
     output = capsys.readouterr().out
     assert "kernels: cubin for sm_75, " in output
     assert "Not launched: the CUDA driver shows no GPU here" in output
-
-
-# compile
 
 
 def test_compile_writes_an_image_and_says_what_is_in_it(source: Path, capsys):
@@ -139,9 +132,6 @@ def test_compile_says_in_a_line_what_it_cannot_take(arguments, message, source, 
     assert message in error.splitlines()[0]
     assert sorted(os.listdir()) == before
     assert source.read_text() == SOURCE
-
-
-# doctor
 
 
 def doctor(capsys, *, status: int = 0) -> str:

@@ -112,9 +112,6 @@ def test_a_child_that_was_forked_amid_a_compilation_is_told_so():
     assert in_fork(compile_it) == "sm_90"
 
 
-# What nobody needs is not asked for
-
-
 @pytest.fixture
 def nvrtc_alone(tmp_path) -> str:
     """Code that leaves a process NVRTC's wheel alone of NVIDIA's."""

@@ -78,9 +78,6 @@ def test_a_refused_call_of_a_wrapper_is_named_and_leaves_nothing_behind(function
     assert driver_stub.object_counts() == before
 
 
-# Wrappers of this package's headers and of raw calls link, load and launch
-
-
 class TestOwnWrapper:
     def test_launches_on_the_chosen_device(self, own, driver_stub):
         x, y = (cuda_array(driver_stub, 300, device=1) for _ in range(2))

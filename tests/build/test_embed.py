@@ -52,9 +52,6 @@ def _cubin(here: Path, cubin: bytes) -> None:
     Path("k.cubin").write_bytes(cubin)
 
 
-# Into an object
-
-
 def compiled(*names: str) -> None:
     Path("a.c").write_text(USER + "".join(f"EMBED({name})\n" for name in names))
     run("gcc", "-fPIC", "-g", "-ffunction-sections", "-fdata-sections", "-c", "a.c", "-o", "a.o")
@@ -141,9 +138,6 @@ def test_what_cannot_be_is_one_line(arguments: str, text: str, capsys):
     assert error.startswith("tvmffi-cubin: error: ")
     assert text in error
     assert {*Path().iterdir()} == before
-
-
-# A module
 
 
 def test_what_describe_writes_is_edited_and_built_again(driver_stub: DriverStub, capsys):

@@ -12,8 +12,6 @@ from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
 
-# What each kind becomes
-
 
 def test_files_become_what_their_suffixes_say(here):
     """Each C++ file is a unit of its own; C goes to the C compiler; the rest is linked."""
@@ -60,9 +58,6 @@ def test_an_object_alone_may_export_and_an_archive_what_is_named(here):
     assert tc.load("archive", sources="libadd.a", functions=["add"]).add(1, 2) == 3
 
 
-# Kernels
-
-
 def test_a_cu_file_of_host_code_is_for_the_host_compiler_as_nvcc_reads_it(here):
     text = "int width() { return WIDTH * (int)sizeof(dim3); }\n"
     write("width.cu", text + EXPORT.format("width"))
@@ -97,9 +92,6 @@ def test_what_no_file_defines_is_named(here):
         tc.load("run", sources="run.cu", arch="sm_90")
 
 
-# Messages and places
-
-
 @pytest.mark.parametrize(
     ("name", "mark"), [("wrong.cu", "(3)"), ("wrong.cc", ":3:"), ("wrong.c", ":3:")]
 )
@@ -116,9 +108,6 @@ def test_headers_are_searched_beside_a_file_first(here):
     write("own/f.cc", '#include "near.h"\nint f() { return NEAR; }\n' + EXPORT.format("f"))
     options = {"extra_include_paths": ["other"], "arch": "sm_90"}
     assert tc.load("first", sources=["own/k.cu", "own/f.cc"], **options).f() == 1
-
-
-# What cannot be
 
 
 @pytest.mark.parametrize(
@@ -138,9 +127,6 @@ def test_what_is_no_source_is_refused_by_name(here, sources, error, text):
     Path("latin.cu").write_bytes(b"\n// caf\xe9\n")
     with pytest.raises(error, match=text):
         tc.load("refused", sources=sources)
-
-
-# Copies for people
 
 
 @pytest.mark.parametrize(

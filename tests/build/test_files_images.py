@@ -30,9 +30,6 @@ def arrays(driver_stub, count=8):
     return cuda_array(driver_stub, count), cuda_array(driver_stub, count)
 
 
-# Launched by declaration
-
-
 def test_an_image_s_kernels_are_launched_by_declared_parameters(here, driver_stub, image):
     Path("lib.cubin").write_bytes(image)
     params = "const float* x, float* y, int64_t n"
@@ -66,9 +63,6 @@ def test_a_wrapper_embeds_an_image_by_its_file_s_name(here, driver_stub, image):
     assert len(driver_stub.launches()) == 1
     with pytest.raises(ValueError, match=r"'kernels'\] and the file .* have one name"):
         tc.load("two", sources=["wrapper.cc", "kernels.cubin"], embed_cubin={"kernels": image})
-
-
-# Signatures that come with an image
 
 
 def test_a_cubin_with_signatures_needs_no_declaration(driver_stub, saxpy):
@@ -105,9 +99,6 @@ def test_signatures_that_do_not_fit_the_image_are_refused(saxpy, signatures, pro
         tc.load_inline("m", functions={"f": launch})
 
 
-# Several images
-
-
 def test_two_images_may_have_one_kernel_symbol(driver_stub, saxpy):
     source = SAXPY.replace("a * x[i]", "a - x[i]")
     functions = {
@@ -133,9 +124,6 @@ def test_what_is_no_image_is_named(here):
     launch = tc.Launch(image=b"not an image", params="int n", grid=1, block=1)
     with pytest.raises(ValueError, match=r"the image of functions\['k'\]: it is not an image"):
         tc.load_inline("m", functions={"k": launch})
-
-
-# PTX
 
 
 def write_ptx(path, source=SCALE, arch="compute_80"):

@@ -17,9 +17,6 @@ SOURCE = 'extern "C" __global__ void k(float* x, int n) { x[0] = n; }'
 FUNCTIONS = {"k": tc.Launch(grid=1, block=1)}
 
 
-# Forks
-
-
 def test_a_child_of_a_process_that_has_launched_is_told_to_spawn(driver_stub, x):
     mod = tc.load_inline("forked", SOURCE, functions=FUNCTIONS, arch="sm_90")
     mod.k(x, 1)
@@ -107,9 +104,6 @@ def test_a_spawned_child_launches(driver_stub):
         assert pool.submit(launch_in_spawned, path, str(driver_stub.path)).result() == [5]
 
 
-# Shared objects
-
-
 def test_a_launcher_exports_its_functions_alone_and_needs_no_cuda_library():
     path = tc.build_inline("twin", SOURCE, functions=FUNCTIONS, arch="sm_90")
     symbols = {line.split()[-1] for line in run("nm", "-D", "--defined-only", path).splitlines()}
@@ -120,9 +114,6 @@ def test_a_launcher_exports_its_functions_alone_and_needs_no_cuda_library():
     assert "RUNPATH" not in dynamic
     assert "NOW" in dynamic
     assert not any("cu" in line for line in run("nm", "-D", "--undefined-only", path).split())
-
-
-# What an import does
 
 
 def test_importing_imports_nothing_heavy_and_touches_no_file(tmp_path):

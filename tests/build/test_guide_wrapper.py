@@ -98,9 +98,6 @@ class TestSeveralAttributes:
             wrapper.run(0, x, x, 0)
 
 
-# The C++ headers: each compiles alone, and keeps its promises
-
-
 FOLDERS = ("", "core/", "mixed/", "compat/**/")
 HEADERS = [
     str(path.relative_to(INCLUDE))

@@ -76,9 +76,6 @@ def launched(instances: tc.Module, driver_stub: DriverStub) -> Callable[[], list
     return take
 
 
-# Which one is launched
-
-
 @pytest.mark.parametrize(
     ("dtype", "name"), [("float32", "float"), ("float16", "__half"), ("float64", "double")]
 )
@@ -135,9 +132,6 @@ def test_a_condition_that_has_no_value_does_not_hold(instances, driver_stub, x):
     assert ends == ["does not hold", "divides by zero", "overflows 64 bits"]
 
 
-# What is not a matter of fitting
-
-
 def test_a_tensor_in_the_wrong_place_is_a_value_error(instances, driver_stub):
     x, host = cuda_array(driver_stub, 8), cuda_array(driver_stub, 8, device_type=CPU)
     with pytest.raises(ValueError, match=r"\(y: float\*\): got a tensor .* on cpu"):
@@ -145,9 +139,6 @@ def test_a_tensor_in_the_wrong_place_is_a_value_error(instances, driver_stub):
     with pytest.raises(ValueError, match=r"\(y: float\*\): .* on cuda:1, wanted"):
         instances.scale(x, cuda_array(driver_stub, 8, device=1), 1.0, 8)
     assert not driver_stub.launches()
-
-
-# Options and keywords
 
 
 def test_options_are_for_the_instance_that_is_launched(instances, driver_stub, launched):
@@ -173,9 +164,6 @@ def test_keywords_go_by_the_names_that_all_instances_have(instances, driver_stub
         instances.scale.call(x, y, n=8)
 
 
-# Conditions of functions that are no dispatch
-
-
 def test_the_conditions_of_several_launches_are_checked_before_any_is_launched(
     instances, driver_stub
 ):
@@ -186,9 +174,6 @@ def test_the_conditions_of_several_launches_are_checked_before_any_is_launched(
         with pytest.raises(ValueError, match=f"both: the condition '{text}' does not hold"):
             instances.both(x, n, x)
     assert len(driver_stub.launches()) == 2
-
-
-# What functions of several instances say: why none fits, and what there is
 
 
 def test_where_none_fits_every_instance_says_why(instances, driver_stub):
@@ -207,9 +192,6 @@ def test_where_none_fits_every_instance_says_why(instances, driver_stub):
         f"scale: no instance fits ({tensor}, {tensor}, the float 1.5, the int 7):",
         *lines,
     ]
-
-
-# What is said of them
 
 
 def test_a_function_shows_its_instances(instances):

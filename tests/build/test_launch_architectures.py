@@ -108,9 +108,6 @@ def test_a_wrapper_launches_what_fits(driver_stub):
         mod.add_one(x, x)
 
 
-# What is made
-
-
 def test_three_architectures_are_built_without_a_gpu(monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", "/nonexistent/libcuda.so.1")
     image = load(THREE).cubins["kernels"]
@@ -131,9 +128,6 @@ def test_without_nvfatbin_the_package_is_named_and_what_was_built_with_it_is_fou
         load(["sm_80", "sm_89"])
     assert load("sm_89").functions
     assert load(["sm_80", "sm_86"]).path == made
-
-
-# What is wrong with the source
 
 
 def test_a_kernel_that_takes_something_else_for_another_architecture_is_refused():

@@ -23,9 +23,6 @@ def in_thread(work):
         return thread.submit(work).result()
 
 
-# Devices
-
-
 @pytest.mark.parametrize(("device", "current"), [(0, 1), (1, 0), (1, 1)])
 def test_a_launch_lands_on_its_tensors_device(device, current, ops, driver_stub):
     x = cuda_array(driver_stub, 4, device=device)

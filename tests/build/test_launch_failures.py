@@ -36,9 +36,6 @@ def test_a_repeated_launch_calls_only_what_it_must(mod, driver_stub, x):
     assert after[:2] == ["cuCtxGetDevice", "cuLaunchKernelEx"]
 
 
-# The driver itself
-
-
 def test_no_driver_or_an_old_one_says_so_and_is_tried_again(driver_stub, x, monkeypatch):
     mod = tc.load_inline("none", SOURCE, functions=FUNCTIONS, arch="sm_90")
     with monkeypatch.context() as patch:
@@ -111,9 +108,6 @@ def test_a_refused_call_is_named_and_leaves_nothing_behind(function, twice, laun
     assert driver_stub.object_counts().retained_contexts == before.retained_contexts
     twice.unload()
     assert driver_stub.object_counts() == before
-
-
-# Many threads: one load, no launch lost to an unload
 
 
 ONE = {"k": tc.Launch(grid=1, block=32, dynamic_smem_bytes=65536)}

@@ -44,9 +44,6 @@ def title(name: str) -> str:
     return rf"{name}: argument 1 \(v: [\w ]+\): "
 
 
-# Integers
-
-
 @pytest.mark.parametrize("name", INTEGERS)
 def test_an_integer_parameter_takes_its_whole_range_and_nothing_beyond(name, scalars, driver_stub):
     code = SCALAR_TYPES[name][1]
@@ -64,9 +61,6 @@ def test_an_integer_parameter_takes_nothing_else(scalars, driver_stub):
     for name, value in (("i", 1.0), ("i", None), ("ull", b"\0\0\0\0"), ("ull", "1")):
         with pytest.raises(TypeError, match=f"{title(name)}got .*, wanted an int"):
             scalars[name][1, 1](value)
-
-
-# Floating point and bool
 
 
 @pytest.mark.parametrize("name", FLOATS)
@@ -119,9 +113,6 @@ def test_a_bool_parameter_takes_a_condition_of_args(driver_stub):
         assert driver_stub.launches()[-1].values("ibb") == (n, *wanted)
 
 
-# Structs and pointers
-
-
 def test_a_struct_takes_bytes_of_its_own_size(scalars, driver_stub):
     for name, data in (("pair", bytes(range(16))), ("odd", bytearray(b"abc"))):
         assert launched(scalars, driver_stub, name, data) == data
@@ -140,9 +131,6 @@ def test_none_is_a_null_pointer_and_c_void_p_an_address(scalars, driver_stub):
     for value in (0, 4096, True, b"12345678", object()):
         with pytest.raises(TypeError, match=r"\(v: const float\*\): got .* wanted a"):
             scalars.pointer[1, 1](value)
-
-
-# Several at once
 
 
 def test_parameters_of_all_widths_side_by_side(scalars, driver_stub):

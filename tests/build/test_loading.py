@@ -135,9 +135,6 @@ def test_loading_leaves_the_thread_s_own_capture_mode_and_a_capture_alone(mod, s
         mod.unload()
 
 
-# Wrappers
-
-
 def test_a_wrapper_s_first_call_in_a_capture_loads_and_is_captured(stream, driver_stub):
     image = tc.nvrtc.nvrtc_compile(wrapper_sources.KERNELS, arch="sm_90")
     mod = tc.load_inline("w_captured", wrapper_sources.DRIVER, embed_cubin={"kernels": image})
