@@ -118,24 +118,6 @@ CLAIMS = {
           return a * 1000 + b * 100 + x * 10 + y;
         }
         static_assert(tied() == 1852);
-        struct Moved {
-          int value;
-          constexpr Moved(int given) : value(given) {}
-          constexpr Moved(Moved&& other) : value(other.value) { other.value = 0; }
-          constexpr Moved& operator=(Moved&& other) {
-            value = other.value;
-            other.value = 0;
-            return *this;
-          }
-        };
-        constexpr int moved() {
-          std::tuple<Moved, int> one(Moved(1), 2);
-          auto two = std::move(one);
-          one = std::make_tuple(Moved(3), 4);
-          two = std::move(one);
-          return std::get<0>(one).value * 100 + std::get<0>(two).value * 10 + std::get<1>(two);
-        }
-        static_assert(moved() == 34);
         struct Sum {
           template <class... T> constexpr double operator()(T... x) const { return (x + ...); }
         };

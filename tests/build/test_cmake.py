@@ -35,15 +35,10 @@ pytestmark = pytest.mark.skipif(is_missing(), reason="no cmake 3.20: pip install
 
 
 def cmake(*arguments: str | Path, fails: bool = False) -> str:
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    done = subprocess.run(
-        [str(CMAKE), *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-        env=environment,
-    )
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    command = [str(CMAKE), *map(str, arguments)]
+    done = subprocess.run(command, check=False, env={**os.environ, "PATH": path}, **options)
     assert (done.returncode != 0) is fails, done.stdout
     return done.stdout
 

@@ -16,7 +16,9 @@ HELPERS = {"gpu.py"}
 RUNNABLE = [path for path in EXAMPLES if path.name not in HELPERS]
 
 
-@pytest.mark.parametrize("example", RUNNABLE, ids=lambda path: path.stem)
+pytestmark = pytest.mark.parametrize("example", RUNNABLE, ids=lambda path: path.stem)
+
+
 def test_an_example_builds_and_says_why_it_did_not_launch(example: Path, tmp_path: Path):
     environment = {
         **os.environ,
@@ -30,7 +32,6 @@ def test_an_example_builds_and_says_why_it_did_not_launch(example: Path, tmp_pat
     assert said.endswith("built, not launched: there is no GPU here\n")
 
 
-@pytest.mark.parametrize("example", RUNNABLE, ids=lambda path: path.stem)
 def test_an_example_is_short_and_ends_in_a_numeric_check(example: Path):
     text = example.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 80

@@ -77,17 +77,17 @@ def launched(instances: tc.Module, driver_stub: DriverStub) -> Callable[[], list
 
 
 @pytest.mark.parametrize(
-    ("dtype", "name"), [("float32", "float"), ("float16", "__half"), ("float64", "double")]
+    ("dtype", "name", "scalar"),
+    [("float32", "float", "f"), ("float16", "__half", "e"), ("float64", "double", "d")],
 )
 @pytest.mark.parametrize(("n", "width"), [(1024, 4), (1023, 1)])
 def test_dtype_and_condition_choose_the_instance(
-    dtype, name, n, width, instances, driver_stub, launched
+    dtype, name, scalar, n, width, instances, driver_stub, launched
 ):
     x, y = cuda_array(driver_stub, 8, dtype), cuda_array(driver_stub, 8, dtype)
     instances.scale(x, y, 1.5, n)
     (launch,) = driver_stub.launches()
     assert launch.grid == (-(-n // (256 * width)), 1, 1)
-    scalar = {"float": "f", "__half": "e", "double": "d"}[name]
     assert launch.values(f"PP{scalar}i") == (x.data_ptr, y.data_ptr, 1.5, n)
     assert launched() == [f"scale<{name}, {width}>"]
 
@@ -188,10 +188,8 @@ def test_where_none_fits_every_instance_says_why(instances, driver_stub):
         for t, dtype in wanted.items()
         for w in (4, 1)
     ]
-    assert str(error.value).split("\n") == [
-        f"scale: no instance fits ({tensor}, {tensor}, the float 1.5, the int 7):",
-        *lines,
-    ]
+    first = f"scale: no instance fits ({tensor}, {tensor}, the float 1.5, the int 7):"
+    assert str(error.value).split("\n") == [first, *lines]
 
 
 def test_a_function_shows_its_instances(instances):

@@ -145,17 +145,15 @@ def test_what_the_compiler_raises_is_passed_on_and_the_next_use_tries_again(cach
 
 def test_images_of_all_kinds_are_embedded_under_their_names(cache, tmp_path, image):
     (tmp_path / "k.ptx").write_bytes(compile_it(arch="compute_80").image)
-    cubin = compile_it(
-        "template <class T> __global__ void fill(T* x) {}", name_expressions=["fill<float>"]
-    )
+    source = "template <class T> __global__ void fill(T* x) {}"
+    cubin = compile_it(source, name_expressions=["fill<float>"])
     functions = {
         "store": Launch(image="one", grid=1, block=1),
         "fill": Launch(kernel="fill<float>", image="two", grid=1, block=1),
     }
+    compiler = Compiler({"one": tmp_path / "k.ptx", "two": cubin})
     for _ in range(2):
-        mod = made(
-            Compiler({"one": tmp_path / "k.ptx", "two": cubin}), functions=functions, ptx="keep"
-        )
+        mod = made(compiler, functions=functions, ptx="keep")
         assert {name: x.kind for name, x in mod.cubins.items()} == {"one": "ptx", "two": "cubin"}
         assert mod.cubins["two"].lowered_names == cubin.lowered_names
         (tmp_path / "k.ptx").unlink(missing_ok=True)
