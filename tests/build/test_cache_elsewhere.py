@@ -75,23 +75,16 @@ def built(source: str = SOURCE, **options) -> str:
     return tc.build_inline("less", source, **{"arch": "sm_90"} | options)
 
 
-def copied(folder: Path, way: str, monkeypatch) -> None:
-    """Put a cache folder elsewhere, with new inodes and times; the old one is gone."""
-    if way == "same":
-        return
-    other = folder.with_name("other")
-    shutil.copytree(folder, other, copy_function=shutil.copyfile)
-    shutil.rmtree(folder)
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(other if way == "copy" else folder))
-    if way == "layer":
-        monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(other))
-
-
 @pytest.mark.parametrize("way", ["same", "copy", "layer"])
 def test_a_module_is_loaded_and_called(way, folder, remove_tools, driver_stub, monkeypatch):
     path = built()
     content = Path(path).read_bytes()
-    copied(folder, way, monkeypatch)
+    if way != "same":  # elsewhere, with new inodes and times
+        other = folder.with_name("other")
+        shutil.copytree(folder, other, copy_function=shutil.copyfile)
+        shutil.rmtree(folder)
+        monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(other if way == "copy" else folder))
+        monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(other) if way == "layer" else "")
     remove_tools()
     assert Path(built()).read_bytes() == content
     options = {"functions": FUNCTIONS, "extra_include_paths": ["include"], "arch": "sm_90"}

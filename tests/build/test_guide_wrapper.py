@@ -50,11 +50,9 @@ class TestGuideWrapper:
         guide.square(x, y)  # of an image that is bytes in the source
         assert driver_stub.launches()[-1].kernel == "square"
 
-    def test_a_bad_image_is_refused_at_once(self, guide, driver_stub):
+    def test_a_bad_image_is_refused_at_once_and_a_missing_kernel_named(self, guide, driver_stub):
         with pytest.raises(LaunchError, match="IMAGE.*neither a cubin, a fatbin nor PTX"):
             guide.load(b"no image at all, but long enough to be looked into")
-
-    def test_a_missing_kernel_is_named_beside_those_that_there_are(self, guide, driver_stub):
         with pytest.raises(LaunchError, match=r"no kernel 'no_such_kernel'; it has .*add_one"):
             guide.missing()
 

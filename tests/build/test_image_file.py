@@ -92,14 +92,12 @@ def test_a_file_beside_the_shared_object_is_launched(loaded, driver_stub):
     assert not driver_stub.calls("cuLibraryLoadData")
 
 
-def test_parameters_are_in_the_order_that_the_first_launch_says(loaded, driver_stub):
+def test_parameters_are_in_the_order_that_the_first_launch_says(loaded, driver_stub, copy):
     x = cuda_array(driver_stub, 32)
     assert loaded.turned.signature == "turned(int n, float* x)"
     loaded.turned(7, x)
     assert driver_stub.launches()[0].values("Pi") == (x.data_ptr, 7)
-
-
-def test_what_a_module_says_of_a_file(loaded, copy):
+    # What a module says of a file.
     assert loaded.cubins == {}
     assert loaded.manifest["images"] == {"kernels": {"file": "k.cubin"}}
     assert "image kernels: k.cubin, which is read when" in str(tc.inspect(copy))

@@ -139,19 +139,16 @@ def test_a_cluster_that_the_kernel_fixes_needs_no_attribute(mod, driver_stub):
     assert [launch.attributes for launch in driver_stub.launches()] == [{}, {CLUSTER: dims(2, 2)}]
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"clusters": 2}, TypeError, "plain: no option 'clusters'; there are stream, grid, block"),
-        ({"cluster": 0}, ValueError, "plain: cluster is 0, wanted 1 or more"),
-        ({"priority": 2**31}, ValueError, "priority is 2147483648, at a call"),
-        ({"attributes": {0: b"x"}}, ValueError, r"attributes\[0\] is b'x', wanted 1 to 64 bytes"),
-        ({"launch_completion_event": 0}, ValueError, "completion_event is 0, wanted 4096 or more"),
-    ],
-)
-def test_a_bad_option_is_an_error_that_names_it(mod, options, error, message):
-    with pytest.raises(error, match=message):
-        mod.plain.configure(**options)
+def test_a_bad_option_is_an_error_that_names_it(mod):
+    for options, message in (
+        ({"clusters": 2}, "plain: no option 'clusters'; there are stream, grid, block"),
+        ({"cluster": 0}, "plain: cluster is 0, wanted 1 or more"),
+        ({"priority": 2**31}, "priority is 2147483648, at a call"),
+        ({"attributes": {0: b"x"}}, r"attributes\[0\] is b'x', wanted 1 to 64 bytes"),
+        ({"launch_completion_event": 0}, "completion_event is 0, wanted 4096 or more"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=message):
+            mod.plain.configure(**options)
 
 
 # Which limit a launch goes over that the driver refuses, in the device's own figures

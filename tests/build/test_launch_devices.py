@@ -26,22 +26,16 @@ def in_thread(work):
 @pytest.mark.parametrize(("device", "current"), [(0, 1), (1, 0), (1, 1)])
 def test_a_launch_lands_on_its_tensors_device(device, current, ops, driver_stub):
     x = cuda_array(driver_stub, 4, device=device)
-    with driver_stub.current_device(current) as context:
-        ops.two(x, x)
-        assert current_context(driver_stub) == context
-    (launch,) = driver_stub.launches()
-    assert (launch.device, launch.current_device) == (device, device)
-
-
-def test_a_thread_without_a_context_keeps_none(ops, driver_stub):
-    x = cuda_array(driver_stub, 4, device=1)
 
     def work():
         ops.two(x, x)
         return current_context(driver_stub)
 
-    assert in_thread(work) == 0
-    assert driver_stub.launches()[0].device == 1
+    with driver_stub.current_device(current) as context:
+        assert work() == context
+    assert in_thread(work) == 0  # it has none before, and keeps none
+    for launch in driver_stub.launches():
+        assert (launch.device, launch.current_device) == (device, device)
     assert driver_stub.object_counts().pushed_contexts == 0
 
 

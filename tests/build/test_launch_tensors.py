@@ -69,10 +69,6 @@ def test_a_pointer_is_data_plus_byte_offset(ops, driver_stub):
     x = cuda_array(driver_stub, 4, byte_offset=32, address_offset=16)
     ops.vector(x, x)
     assert pointers(driver_stub) == (x.data_ptr, x.data_ptr)
-    x = cuda_array(driver_stub, 4, byte_offset=4)
-    driver_stub.reset()
-    ops.two(x, x)
-    assert pointers(driver_stub) == (x.data_ptr, x.data_ptr)
 
 
 def test_a_cpu_tensor_is_refused_by_name(ops, driver_stub, x):
