@@ -17,7 +17,7 @@ def test_files_become_what_their_suffixes_say(here):
     """Each C++ file is a unit of its own; C goes to the C compiler; the rest is linked."""
     write("a/ops.cc", ADD + "static int value = 1;\n")
     write("b/ops.cc", "static int value = 2;\nint two() { return value; }\n" + EXPORT.format("two"))
-    write("d.CPP", "int four() { return 4; }\n" + MACRO.format("four"))
+    write("d.C", "int four() { return 4; }\n" + MACRO.format("four"))
     text = "#include <cuda.h>\nint new_(int class) { return class + CUDA_VERSION / 12000; }\n"
     write("new.c", "#include <cuda_runtime_api.h>\n#include <tvm/ffi/c_api.h>\n" + text)
     twice = compiled("cc", write("twice.c", "int twice(int x) { return 2 * x; }\n"))
@@ -28,7 +28,7 @@ def test_files_become_what_their_suffixes_say(here):
     text = 'extern "C" int new_(int), twice(int), thrice(int), answer();\n'
     text += "int all(int x) { return new_(twice(thrice(x))) + answer(); }\n"
     write("all.cc", text + EXPORT.format("all"))
-    sources = ["a/ops.cc", "b/ops.cc", "d.CPP", "new.c", "all.cc"]
+    sources = ["a/ops.cc", "b/ops.cc", "d.C", "new.c", "all.cc"]
     mod = tc.load("kinds", sources=[*sources, twice, "libthrice.a", "libanswer.so"])
     assert (mod.add(5, 2), mod.two(), mod.four(), mod.all(1)) == (7, 2, 4, 49)
 
