@@ -1,7 +1,5 @@
 """Crowds of processes at one cache: forked children that begin together, and what they load."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

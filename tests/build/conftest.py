@@ -1,7 +1,5 @@
 """Modules and wrappers that several files of tests share: built once a session."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The kernels that the launch tests launch over the driver stand-in, and how they are exported."""
 
-from __future__ import annotations
-
 from tvmffi_cubin import Launch
 
 # What a first launch calls of the driver that can be refused.

@@ -1,7 +1,5 @@
 """Mixed sources that tests build and change, and how they are loaded."""
 
-from __future__ import annotations
-
 import tvmffi_cubin as tc
 
 ADD = r"""

@@ -1,7 +1,5 @@
 """A stand-in for nvcc that any machine has: it compiles host code alone, with the host compiler."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An allocator of tensors as a library of arrays registers it with tvm-ffi, over the stand-in."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import math

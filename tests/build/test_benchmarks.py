@@ -1,7 +1,5 @@
 """The benchmarks that need no GPU, in their smallest setting; never times."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

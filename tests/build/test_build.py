@@ -1,7 +1,5 @@
 """Real builds of tiny units, and the launcher's body."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Builds whose process is ended: it ends at once, and so do the programs that it has started."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

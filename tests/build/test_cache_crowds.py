@@ -1,7 +1,5 @@
 """Crowds at one cache: cold, killed, too small, damaged, without common locks."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import fcntl

@@ -1,7 +1,5 @@
 """Damage to what the cache has: never a crash, never a wrong result, and one warning."""
 
-from __future__ import annotations
-
 import _ctypes
 import ctypes
 import logging

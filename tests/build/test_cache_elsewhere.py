@@ -1,7 +1,5 @@
 """Modules that one machine builds and another takes, which may have no tools at all."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

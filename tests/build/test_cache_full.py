@@ -1,7 +1,5 @@
 """A disk that takes nothing more or runs nothing: what is there is found; or the remedy."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

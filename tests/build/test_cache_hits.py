@@ -1,7 +1,5 @@
 """The second time: the same path, no process, no compiler; and when it must be built anew."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 

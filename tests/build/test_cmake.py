@@ -1,7 +1,5 @@
 """The CMake package: the example, rebuilding, and what is refused."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

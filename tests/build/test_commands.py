@@ -1,7 +1,5 @@
 """The command line, run as a user runs it; launches go to the driver stand-in."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """compiler="auto": what NVRTC builds is NVRTC's; what it refuses nvcc builds, once."""
 
-from __future__ import annotations
-
 import logging
 import subprocess
 from pathlib import Path

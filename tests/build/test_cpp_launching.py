@@ -1,7 +1,5 @@
 """Launches in C++: the driver is given what was set; refusals, occupancy."""
 
-from __future__ import annotations
-
 import contextlib
 import struct
 

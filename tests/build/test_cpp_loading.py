@@ -1,7 +1,5 @@
 """Wrappers of this package's headers and of raw calls: they link, load by themselves, launch."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

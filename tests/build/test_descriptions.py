@@ -1,7 +1,5 @@
 """Modules made of descriptions: how they launch, and that a module's own makes it again."""
 
-from __future__ import annotations
-
 import json
 import struct
 from dataclasses import replace

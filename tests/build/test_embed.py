@@ -1,7 +1,5 @@
 """`tvmffi-cubin embed`: images in object files, and modules of images alone."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 from pathlib import Path

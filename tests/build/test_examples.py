@@ -1,7 +1,5 @@
 """Every example builds without a GPU, says that it did not launch, and succeeds."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

@@ -1,7 +1,5 @@
 """When files are built anew and when not: by content, theirs and that of all that they read."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The guide's wrapper: it launches, unloads, tells limits; and each C++ header alone."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Precompiled headers of wrappers: used, complete in their dependencies, and never needed."""
 
-from __future__ import annotations
-
 import ctypes
 import itertools
 import logging

@@ -1,7 +1,5 @@
 """`ImageFile`: an image that lies beside the shared object, made there where it is missing."""
 
-from __future__ import annotations
-
 import shutil
 import time
 from pathlib import Path
@@ -107,11 +105,7 @@ def test_parameters_are_in_the_order_that_the_first_launch_says(loaded, driver_s
     ("kernel", "params", "message"),
     [
         ("kernel", "float* x, int n", "has more than one kernel kernel: .*kernel_main_kernel_"),
-        (
-            "absent",
-            "float* x, int n",
-            r"has no kernel absent: name one in Launch\(kernel=\.\.\.\): ",
-        ),
+        ("absent", "float* x, int n", "has no kernel absent: name one in Launch"),
         ("kernel_main_kernel_0", "float* x, int64_t n", "of 8 4 bytes, and of 8 8 are declared"),
     ],
 )

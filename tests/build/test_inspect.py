@@ -1,7 +1,5 @@
 """`inspect`: what it tells of a module, an object and an image; damaged files are ValueErrors."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import random

@@ -1,7 +1,5 @@
 """Modules for several architectures: what is built, and which device takes which image."""
 
-from __future__ import annotations
-
 import pytest
 from stub.cuda_array import cuda_array
 from stub.driver_stub import DriverStub

@@ -1,7 +1,5 @@
 """What launches carry, and which limit they go over, in the device's own figures."""
 
-from __future__ import annotations
-
 import re
 import struct
 

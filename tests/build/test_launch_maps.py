@@ -1,7 +1,5 @@
 """Launches that carry tensor maps: what kernels get of the tensors that a call is given."""
 
-from __future__ import annotations
-
 import ctypes
 import shutil
 

@@ -1,7 +1,5 @@
 """`lazy`: images that a compiler makes on first use, once, kept under the caller's key."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

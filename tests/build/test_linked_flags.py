@@ -1,7 +1,5 @@
 """What `extra_ldflags` names is part of what is built: it counts by its content."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

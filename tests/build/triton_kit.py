@@ -1,7 +1,5 @@
 """What tests of Triton's kernels share; skipped, with the reason, where Triton is missing."""
 
-from __future__ import annotations
-
 import os
 import struct
 from typing import Any

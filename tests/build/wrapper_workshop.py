@@ -1,7 +1,5 @@
 """The wrappers of tests/cpp: how they are built, and loaded anew for each test."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any
