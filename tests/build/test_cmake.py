@@ -99,13 +99,10 @@ def test_every_kind_of_image_is_compiled_with_its_options(tmp_path: Path):
         "find_package(tvmffi_cubin CONFIG REQUIRED)\n"
         "tvmffi_cubin_compile(one.cubin SOURCES k.cu two.cu ARCH sm_90\n"
         '  OPTIONS "-DVALUE=1 + 1" INCLUDE_DIRECTORIES "an include")\n'
-        "tvmffi_cubin_compile(k.ptx SOURCES k.cu ARCH compute_90 OPTIONS -DVALUE=3\n"
+        "tvmffi_cubin_compile(sub/k.ptx SOURCES k.cu ARCH compute_90 OPTIONS -DVALUE=3\n"
         '  INCLUDE_DIRECTORIES "an include" NAME_EXPRESSIONS "fill<float, 4>")\n'
-        "tvmffi_cubin_compile(sub/k.fatbin SOURCES k.cu ARCH sm_90 FATBIN OPTIONS -DVALUE=3\n"
-        '  INCLUDE_DIRECTORIES "an include")\n'
         "add_custom_target(all_images ALL DEPENDS\n"
-        "  ${CMAKE_CURRENT_BINARY_DIR}/one.cubin ${CMAKE_CURRENT_BINARY_DIR}/k.ptx\n"
-        "  ${CMAKE_CURRENT_BINARY_DIR}/sub/k.fatbin)\n",
+        "  ${CMAKE_CURRENT_BINARY_DIR}/one.cubin ${CMAKE_CURRENT_BINARY_DIR}/sub/k.ptx)\n",
         language="NONE",
     )
     write(source / "an include/value.cuh", "__device__ int given = VALUE;\n")
@@ -117,9 +114,7 @@ def test_every_kind_of_image_is_compiled_with_its_options(tmp_path: Path):
     configure(source, build)
     cmake("--build", build)
     assert {kernel.name for kernel in tc.inspect(build / "one.cubin").kernels} == {"k", "two"}
-    assert tc.inspect(build / "k.ptx").kind == "ptx"
-    assert "fill<float, 4>" in tc.inspect(build / "k.ptx").text()
-    assert tc.inspect(build / "sub" / "k.fatbin").kind == "fatbin"
+    assert "fill<float, 4>" in tc.inspect(build / "sub" / "k.ptx").text()
 
 
 @pytest.mark.parametrize(
@@ -139,6 +134,4 @@ def test_what_cannot_be_is_told_when_the_project_is_configured(text, message, tm
 
 def test_the_command_line_tells_where_the_package_is(capsys):
     assert main(["--cmake-dir"]) == 0
-    folder = Path(capsys.readouterr().out.strip())
-    assert folder == PACKAGE
-    assert (folder / "tvmffi_cubin-config.cmake").is_file()
+    assert capsys.readouterr().out == f"{PACKAGE}\n"

@@ -98,19 +98,14 @@ class TestTypedLaunch:
         (launch,) = driver_stub.launches()
         assert launch.params == (bytes(range(128)), struct.pack("<Q", y.data_ptr))
 
-    @pytest.mark.parametrize(
-        ("way", "message"),
-        [
+    def test_what_the_kernel_does_not_take_is_a_type_error(self, launching, arrays, driver_stub):
+        for way, message in (
             (1, "by_value: argument 1 of 2 has 8 bytes, the kernel's parameter has 128"),
             (2, "add_one takes 3 arguments, Launch got 2"),
             (3, "add_one: argument 3 of 3 has 4 bytes, the kernel's parameter has 8"),
-        ],
-    )
-    def test_what_the_kernel_does_not_take_is_a_type_error(
-        self, way, message, launching, arrays, driver_stub
-    ):
-        with pytest.raises(TypeError, match=message):
-            launching.typed(way, arrays[0])
+        ):
+            with pytest.raises(TypeError, match=message):
+                launching.typed(way, arrays[0])
         assert driver_stub.calls("cuLaunchKernelEx") == []
 
     @pytest.mark.parametrize("way", [8, 9], ids=["empty", "moved from"])

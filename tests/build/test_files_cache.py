@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from file_kit import ADD, EXPORT, SCALE, compiled, write
+from processes import run
 
 import tvmffi_cubin as tc
 from tvmffi_cubin.inline import assemble
@@ -186,3 +187,69 @@ def test_what_assembly_embeds_counts_by_its_content(here):
     first = built_in_c()
     write("data.bin", "two")
     assert built_in_c() != first
+
+
+# What linker flags name counts by its content
+
+
+LINKED = 'extern "C" __global__ void k(float* x) { x[0] = 1; }'
+PART = 'extern "C" int part();\nint answer() { return part(); }'
+
+
+def make_part(answer, archive=None):
+    made = compiled("cc", write("part.c", f"int part(void) {{ return {answer}; }}"))
+    if archive:
+        Path(archive).parent.mkdir(exist_ok=True)
+        Path(archive).unlink(missing_ok=True)
+        run("ar", "rcD", archive, made)
+
+
+@pytest.mark.parametrize(
+    ("flags", "archive"),
+    [
+        (["part.o"], None),
+        (["-Llib", "-l:odd.name"], "lib/odd.name"),
+        (["-Llib", "-Wl,--library=part"], "lib/libpart.a"),
+        (["-lpart"], "lib/libpart.a"),
+    ],
+    ids=str,
+)
+def test_the_same_content_is_found_again_however_it_is_named(flags, archive, here, monkeypatch):
+    (here / "early").mkdir()
+    monkeypatch.setenv("LIBRARY_PATH", f"{here}/early:{here}/lib")
+
+    def built_with(value, archive):
+        make_part(value, archive)
+        return tc.build_inline("linked", LINKED, arch="sm_90", extra_ldflags=flags)
+
+    paths = [built_with(value, archive) for value in (1, 2, 1)]
+    assert paths[0] == paths[2] != paths[1]
+    if flags == ["-lpart"]:
+        assert built_with(3, "early/libpart.a") not in paths
+
+
+def test_only_a_version_script_takes_the_place_of_ours(here):
+    Path("v.map").write_text("V1 { global: *; };")
+    Path("version-script").mkdir()
+    source = 'extern "C" int cudaOfMine() { return 1; }\nint answer() { return cudaOfMine(); }'
+
+    def exported(flag):
+        options = {"functions": "answer", "extra_ldflags": [flag]}
+        path = tc.build_inline("linked", cpp_sources=source, **options)
+        return "cudaOfMine" in run("nm", "-D", path)
+
+    assert exported(f"-Wl,--version-script,{here}/v.map")
+    assert not exported("-Lversion-script")
+
+
+def test_a_symbol_that_is_missing_is_an_error_and_not_the_end_of_the_process(here):
+    """Bound lazily, the first call of one ends the process."""
+    options = {"extra_ldflags": [f"-L{here}", "-lsoon_missing", f"-Wl,-rpath,{here}"]}
+    for name in ("part", "other"):
+        # Of a name that no other test loads: the loader takes one that it has already for it.
+        source = write("soon.c", f"int {name}(void) {{ return 1; }}")
+        run("cc", "-shared", "-fPIC", "-o", "libsoon_missing.so", source)
+        if name == "part":
+            path = tc.build_inline("missing", cpp_sources=PART, functions="answer", **options)
+    with pytest.raises(tc.BuildError, match="undefined symbol: part"):
+        tc.load_module(path)

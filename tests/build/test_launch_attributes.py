@@ -35,21 +35,24 @@ def _launch(**fields: object) -> tc.Launch:
 
 _PARAMS = "float* x, int n, int cx, int cy, int cz, int policy, bool early, bool together"
 
-FUNCTIONS = {
-    "plain": _launch(),
+# Name of the function: what its launch says, the attributes that it has then.
+SAID = {
+    "plain": ({}, {}),
+    "largest": ({"cluster": 16}, {CLUSTER: dims(16)}),
+    "preferred": ({"cluster": 2, "preferred_cluster": 8}, {CLUSTER: dims(2), PREFERRED: dims(8)}),
+    "early": ({"programmatic_dependent_launch": True}, {PDL: flag()}),
+    "together": ({"cooperative": True}, {COOPERATIVE: flag()}),
+    "urgent": ({"priority": -5}, {PRIORITY: flag(-5)}),
+    "remote": ({"mem_sync_domain": "remote"}, {DOMAIN: flag()}),
+    "carveout": ({"attributes": {14: (50).to_bytes(4, "little")}}, {CARVEOUT: flag(50)}),
+}
+FUNCTIONS = {name: _launch(**fields) for name, (fields, _) in SAID.items()} | {
     "k_free": tc.Launch(kernel="k"),
-    "largest": _launch(cluster=16),
-    "preferred": _launch(cluster=2, preferred_cluster=8),
-    "early": _launch(programmatic_dependent_launch=True),
-    "together": _launch(cooperative=True),
-    "urgent": _launch(priority=-5),
-    "remote": _launch(mem_sync_domain="remote"),
     "events": _launch(
         params="float* x, int n, int64_t one, int64_t two",
         programmatic_event="one",
         launch_completion_event="two",
     ),
-    "carveout": _launch(attributes={14: (50).to_bytes(4, "little")}),
     "computed": _launch(
         grid=("cx * 4", "cy", "cz"),
         params=_PARAMS + ", int urgency, int domain",
@@ -71,27 +74,11 @@ def mod(_own_environment: None) -> tc.Module:
     return tc.load_inline("attributes", KERNELS, functions=FUNCTIONS, arch="sm_90")
 
 
-def only(stub):
-    (launch,) = stub.launches()
-    return launch
-
-
-@pytest.mark.parametrize(
-    ("function", "attributes"),
-    [
-        ("plain", {}),
-        ("largest", {CLUSTER: dims(16)}),
-        ("preferred", {CLUSTER: dims(2), PREFERRED: dims(8)}),
-        ("early", {PDL: flag()}),
-        ("together", {COOPERATIVE: flag()}),
-        ("urgent", {PRIORITY: flag(-5)}),
-        ("remote", {DOMAIN: flag()}),
-        ("carveout", {CARVEOUT: flag(50)}),
-    ],
-)
-def test_a_launch_carries_exactly_what_it_says(mod, driver_stub, x, function, attributes):
+@pytest.mark.parametrize("function", SAID)
+def test_a_launch_carries_exactly_what_it_says(mod, driver_stub, x, function):
     mod[function](x, 1)
-    assert only(driver_stub).attributes == attributes
+    (launch,) = driver_stub.launches()
+    assert launch.attributes == SAID[function][1]
 
 
 def test_expressions_and_conditions_give_attributes(mod, driver_stub, x):

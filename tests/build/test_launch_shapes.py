@@ -69,17 +69,14 @@ def test_a_function_without_a_shape_asks_for_one(ops, driver_stub):
         ops.blockless()
 
 
-@pytest.mark.parametrize(
-    ("function", "shape", "error", "text"),
-    [
-        ("nothing", (1.0, 1), TypeError, r"three integers, got 1\.0: divide with //"),
-        ("nothing", ((), 1), ValueError, "grid has 1 to 3 dimensions, got 0"),
-        ("pipeline", (1, 1), TypeError, "pipeline has several launches, each with its own shape"),
-    ],
-)
-def test_what_is_no_shape_is_refused(function, shape, error, text, ops):
-    with pytest.raises(error, match=text):
-        ops[function][shape]
+def test_what_is_no_shape_is_refused(ops):
+    for function, shape, text in (
+        ("nothing", (1.0, 1), r"three integers, got 1\.0: divide with //"),
+        ("nothing", ((), 1), "grid has 1 to 3 dimensions, got 0"),
+        ("pipeline", (1, 1), "pipeline has several launches, each with its own shape"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=text):
+            ops[function][shape]
 
 
 def test_wrong_keywords_are_named_with_the_signature(ops):
