@@ -103,7 +103,7 @@ def test_the_launcher_is_made_once_an_installation_and_anew_where_it_is_damaged(
 def test_without_a_compiler_kernels_are_built_with_the_object_that_wheels_bring(
     tools, tmp_path, monkeypatch, driver_stub
 ):
-    made = launcher.obtain(Cache(tmp_path / "cache"), tools)
+    made = Path(launcher.obtain(Cache(tmp_path / "cache"), tools))
     copy = tmp_path / f"{os.uname().machine}.o"
     copy.with_suffix(".txt").write_text(launcher.headers_digest(tools.include, made))
     shutil.copy(made, copy)
