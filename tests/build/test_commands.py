@@ -45,8 +45,6 @@ def test_usage_names_the_commands_and_the_version_at_once():
     assert (without.returncode, without.stderr[:19]) == (2, b"usage: tvmffi-cubin")
 
 
-
-
 def test_demo_says_why_it_did_not_launch_or_checks_the_numbers(
     driver_stub: DriverStub, monkeypatch, capsys
 ):
