@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["SOURCE", "WRAPPER"]
-
 _HEAD = r"""
 #include <cuda.h>
 #define MAP const __grid_constant__ CUtensorMap
@@ -49,14 +47,14 @@ __device__ void store_done() {
 """
 
 _LOAD = r"""
-extern "C" __global__ void load_@RANK@(MAP x, byte* out, int bytes, @COORDINATES@) {
+extern "C" __global__ void @NAME@(MAP x, byte* out, int bytes, @PARAMETERS@) {
   __shared__ alignas(8) unsigned long long barrier;
   byte* box = tile();
   if (threadIdx.x == 0) {
     expect(place_of(&barrier), bytes);
     asm volatile(
-        "cp.async.bulk.tensor.@RANK@d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
-        "[%0], [%1, {@PLACES@}], [%2];"
+        "cp.async.bulk.tensor.@RANK@d.shared::cluster.global.@MODE@.mbarrier::complete_tx::bytes "
+        "[%0], [%1, {@PLACES@}], [%2]@OFFSETS@;"
         ::"r"(place_of(box)), "l"(&x), "r"(place_of(&barrier)), @OPERANDS@
         : "memory");
   }
@@ -64,37 +62,19 @@ extern "C" __global__ void load_@RANK@(MAP x, byte* out, int bytes, @COORDINATES
   if (!arrived(place_of(&barrier))) return;
   for (int i = threadIdx.x; i < bytes; i += blockDim.x) out[i] = box[i];
 }
+"""
 
-extern "C" __global__ void store_@RANK@(MAP y, const byte* in, int bytes, @COORDINATES@) {
+_STORE = r"""
+extern "C" __global__ void store(MAP y, const byte* in, int bytes, int column, int row) {
   byte* box = tile();
   for (int i = threadIdx.x; i < bytes; i += blockDim.x) box[i] = in[i];
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncthreads();
   if (threadIdx.x != 0) return;
-  asm volatile(
-      "cp.async.bulk.tensor.@RANK@d.global.shared::cta.tile.bulk_group "
-      "[%0, {@STORE_PLACES@}], [%1];"
-      ::"l"(&y), "r"(place_of(box)), @OPERANDS@
-      : "memory");
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];"
+               ::"l"(&y), "r"(place_of(box)), "r"(column), "r"(row)
+               : "memory");
   store_done();
-}
-"""
-
-_PIXELS = r"""
-extern "C" __global__ void pixels_@RANK@(MAP x, byte* out, int bytes, @COORDINATES@, @OFFSETS@) {
-  __shared__ alignas(8) unsigned long long barrier;
-  byte* box = tile();
-  if (threadIdx.x == 0) {
-    expect(place_of(&barrier), bytes);
-    asm volatile(
-        "cp.async.bulk.tensor.@RANK@d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes "
-        "[%0], [%1, {@PLACES@}], [%2], {@OFFSET_PLACES@};"
-        ::"r"(place_of(box)), "l"(&x), "r"(place_of(&barrier)), @OPERANDS@, @OFFSET_OPERANDS@
-        : "memory");
-  }
-  __syncthreads();
-  if (!arrived(place_of(&barrier))) return;
-  for (int i = threadIdx.x; i < bytes; i += blockDim.x) out[i] = box[i];
 }
 """
 
@@ -122,33 +102,29 @@ extern "C" __global__ void copy(MAP x, MAP y, int rows, int columns, int bytes) 
 """
 
 
-def _filled(text: str, rank: int) -> str:
-    spatial = max(0, rank - 2)
-    places = [f"%{3 + i}" for i in range(rank)]
+def _load(rank: int, offsets: int = 0) -> str:
+    """Return a kernel that loads a box, or with offsets the pixels of an image."""
     words = {
+        "NAME": f"pixels_{rank}" if offsets else f"load_{rank}",
+        "MODE": "im2col" if offsets else "tile",
         "RANK": str(rank),
-        "COORDINATES": ", ".join(f"int c{i}" for i in range(rank)),
-        "PLACES": ", ".join(places),
-        "STORE_PLACES": ", ".join(f"%{2 + i}" for i in range(rank)),
-        "OPERANDS": ", ".join(f'"r"(c{i})' for i in range(rank)),
-        "OFFSETS": ", ".join(f"unsigned short o{i}" for i in range(spatial)),
-        "OFFSET_PLACES": ", ".join(f"%{3 + rank + i}" for i in range(spatial)),
-        "OFFSET_OPERANDS": ", ".join(f'"h"(o{i})' for i in range(spatial)),
+        "PARAMETERS": ", ".join(
+            [f"int c{i}" for i in range(rank)] + [f"unsigned short o{i}" for i in range(offsets)]
+        ),
+        "PLACES": ", ".join(f"%{3 + i}" for i in range(rank)),
+        "OFFSETS": f", {{%{3 + rank}, %{4 + rank}}}" if offsets else "",
+        "OPERANDS": ", ".join(
+            [f'"r"(c{i})' for i in range(rank)] + [f'"h"(o{i})' for i in range(offsets)]
+        ),
     }
+    text = _LOAD
     for word, value in words.items():
         text = text.replace(f"@{word}@", value)
     return text
 
 
-SOURCE = "".join(
-    [
-        _HEAD,
-        *(_filled(_LOAD, rank) for rank in range(1, 6)),
-        *(_filled(_PIXELS, rank) for rank in range(3, 6)),
-        _COPY,
-    ]
-)
-"""``load_1`` to ``load_5``, ``store_1`` to ``store_5``, ``pixels_3`` to ``pixels_5``, ``copy``.
+SOURCE = "".join([_HEAD, *(_load(rank) for rank in range(1, 6)), _load(4, 2), _STORE, _COPY])
+"""``load_1`` to ``load_5``, ``pixels_4``, ``store`` and ``copy``.
 
 Coordinates, and the offsets of pixels, are innermost first, as PTX has them.
 """
@@ -170,11 +146,5 @@ void Copy(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
       TVMFFIEnvGetStream(x.device().device_type, x.device().device_id)));
   CheckDriver(kernel.Launch(args, config.SetDevice(x.device().device_id)));
 }
-tvm::ffi::Bytes Make(tvm::ffi::TensorView x) {
-  const auto options = TensorMapOptions::Tiled({32, 32}).SetSwizzle(CU_TENSOR_MAP_SWIZZLE_128B);
-  const TensorMap map(x, options);
-  return tvm::ffi::Bytes(reinterpret_cast<const char*>(&map), sizeof(map));
-}
 """
-"""``Copy(x, y)``: a matrix in boxes of 32 x 32 floats, by maps that C++ makes; ``Make(x)``: the
-bytes of one."""
+"""``Copy(x, y)``: a matrix in boxes of 32 x 32 floats, by maps that C++ makes."""
