@@ -78,10 +78,7 @@ def test_the_overlap_is_kept_in_a_cuda_graph(pair, arrays, early):
         assert out.item() == data.item() == replay + 2
 
 
-EVENTS = ("programmatic_event", "launch_completion_event")
-
-
-@pytest.mark.parametrize("name", EVENTS)
+@pytest.mark.parametrize("name", ["programmatic_event", "launch_completion_event"])
 def test_an_event_of_the_launch_is_what_another_stream_waits_for(arrays, name):
     times, data, out = arrays
     delay, mark = torch.zeros_like(times), torch.zeros_like(times)
@@ -104,15 +101,9 @@ def test_an_event_of_the_launch_is_what_another_stream_waits_for(arrays, name):
 @pytest.mark.parametrize(
     "options",
     [
-        {"priority": -1},
+        {"priority": -1, "cooperative": True},
         {"mem_sync_domain": "remote"},
         {"attributes": {14: (50).to_bytes(4, "little")}},
-        {"priority": 0, "cooperative": True, "mem_sync_domain": "default"},
-        {
-            "cluster": 1,
-            "cluster_scheduling_policy": "spread",
-            "programmatic_dependent_launch": True,
-        },
     ],
     ids=lambda options: "-".join(options),
 )
