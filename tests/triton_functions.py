@@ -23,31 +23,6 @@ def tile_of(tile, m_tiles, n_tiles, GROUP: tl.constexpr):
 
 
 @triton.jit
-def matmul(
-    a, b, c, m, n, k,
-    stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr,
-):  # fmt: skip
-    tile_m, tile_n = tile_of(tl.program_id(0), tl.cdiv(m, BLOCK_M), tl.cdiv(n, BLOCK_N), GROUP)
-    rows = tile_m * BLOCK_M + tl.arange(0, BLOCK_M)
-    columns = tile_n * BLOCK_N + tl.arange(0, BLOCK_N)
-    depth = tl.arange(0, BLOCK_K)
-    a_at = a + (rows % m)[:, None] * stride_am + depth[None, :] * stride_ak
-    b_at = b + depth[:, None] * stride_bk + (columns % n)[None, :] * stride_bn
-    total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
-    for start in range(0, k, BLOCK_K):
-        rest = k - start
-        left = tl.load(a_at, mask=depth[None, :] < rest, other=0.0)
-        right = tl.load(b_at, mask=depth[:, None] < rest, other=0.0)
-        total = tl.dot(left, right, total)
-        a_at += BLOCK_K * stride_ak
-        b_at += BLOCK_K * stride_bk
-    c_at = c + rows[:, None] * stride_cm + columns[None, :] * stride_cn
-    inside = (rows[:, None] < m) & (columns[None, :] < n)
-    tl.store(c_at, total.to(tl.float16), mask=inside)
-
-
-@triton.jit
 def persistent_tile(
     a, b, c, m, n, k, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
     GROUP: tl.constexpr,

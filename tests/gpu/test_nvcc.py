@@ -10,6 +10,8 @@ from tvmffi_cubin.cuda import nvcc
 torch = pytest.importorskip("torch", reason="the GPU tests compare with torch, which is missing")
 
 MIXED = r"""
+#include <thrust/device_ptr.h>
+#include <thrust/sort.h>
 #include <tvm/ffi/extra/c_env_api.h>
 
 template <class F> __global__ void apply(float* x, int n, F f) {
@@ -29,6 +31,11 @@ void scale(tvm::ffi::TensorView x, double by) {
       static_cast<float*>(x.data_ptr()), n, [=] __device__(float v) { return factor * v; });
   TVM_FFI_ICHECK_EQ(cudaGetLastError(), cudaSuccess);
 }
+
+void sort(tvm::ffi::TensorView x) {
+  thrust::device_ptr<float> first(static_cast<float*>(x.data_ptr()));
+  thrust::sort(first, first + x.numel());
+}
 """
 
 
@@ -41,7 +48,7 @@ def mod() -> tc.Module:
     return tc.load_inline(
         "gpu_nvcc",
         MIXED,
-        functions=["scale"],
+        functions=["scale", "sort"],
         extra_cuda_cflags=["--extended-lambda"],
         compiler="nvcc",
     )
@@ -58,15 +65,8 @@ def test_extended_lambdas_run_on_the_current_stream(mod):
 
 
 def test_thrust_sorts_from_the_host(mod):
-    source = r"""
-    #include <thrust/device_ptr.h>
-    #include <thrust/sort.h>
-    void sort(tvm::ffi::TensorView x) {
-      thrust::device_ptr<float> first(static_cast<float*>(x.data_ptr()));
-      thrust::sort(first, first + x.numel());
-    }"""
     x = torch.randn(10_000, device="cuda")
     wanted = torch.sort(x).values
     torch.cuda.synchronize()
-    tc.load_inline("gpu_sort", source, functions="sort", compiler="nvcc").sort(x)
+    mod.sort(x)
     torch.testing.assert_close(x, wanted)

@@ -22,11 +22,6 @@ torch = pytest.importorskip("torch", reason="the GPU tests compare with torch, w
 from .counting import all_devices, fresh, synchronize  # noqa: E402
 
 HAMMER_SECONDS = float(os.environ.get("HAMMER_SECONDS", "20"))
-MIB = 1 << 20
-
-needs_two = pytest.mark.skipif(
-    torch.cuda.device_count() < 2, reason="one GPU: a second one is needed"
-)
 
 
 @pytest.fixture
@@ -43,7 +38,7 @@ def current_context() -> int:
 # Where launches land
 
 
-@needs_two
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="one GPU: a second one is needed")
 @pytest.mark.parametrize("current", [0, 1])
 @pytest.mark.parametrize("device", [0, 1])
 def test_a_launch_follows_its_tensors_and_leaves_the_current_device(device, current, mod):
@@ -56,45 +51,20 @@ def test_a_launch_follows_its_tensors_and_leaves_the_current_device(device, curr
     assert (x.cpu() == 3).all()
 
 
-def test_first_calls_of_many_threads_on_all_devices(mod):
-    devices = all_devices()
-    xs = [
-        torch.zeros(1000, dtype=torch.int32, device=devices[index % len(devices)])
-        for index in range(32)
-    ]
-    out = [torch.zeros(1, dtype=torch.int32, device=x.device) for x in xs]
-    synchronize()
-
-    def work(index: int) -> None:
-        mod.count(xs[index])
-        mod.large(out[index])
-
-    together(32, work)
-    assert all((x.cpu() == 1).all() for x in xs)
-    assert all(x.item() == 90_000 // 4 - 1 for x in out)
-
-
 # A long run
 
 
 def status(name: str) -> int:
     """Return a figure of this process: "Threads", or "VmRSS" in KiB."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(f"{name}:"):
-            return int(line.split()[1])
-    raise KeyError(name)
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
 
 
 def held() -> dict[str, int]:
-    """Return what this process holds."""
+    """Return what this process holds, in MiB and numbers."""
     gc.collect()
-    devices = range(torch.cuda.device_count())
-    used = {f"device {index}": torch.cuda.mem_get_info(index) for index in devices}
-    return {name: total - free for name, (free, total) in used.items()} | {
-        "threads": status("Threads"),
-        "resident": 1024 * status("VmRSS"),
-        "descriptors": len(os.listdir("/proc/self/fd")),
-    }
+    found = {"threads": status("Threads"), "descriptors": len(os.listdir("/proc/self/fd"))}
+    return found | {"resident": status("VmRSS") >> 10}
 
 
 def test_32_threads_over_all_devices_leave_nothing_behind(mod):
@@ -105,25 +75,22 @@ def test_32_threads_over_all_devices_leave_nothing_behind(mod):
         torch.zeros(256, dtype=torch.int32, device=devices[index % len(devices)])
         for index in range(threads)
     ]
+    out = [torch.zeros(1, dtype=torch.int32, device=x.device) for x in xs]
     streams = [torch.cuda.Stream(x.device) for x in xs]
     counts = [0] * threads
     synchronize()
 
     def work(index: int) -> None:
-        x, stream, launch = xs[index], streams[index], mod.count.on(streams[index])
         if index % 4 == 0:
-            mod.preload(x.device)
+            mod.preload(xs[index].device)
         end = time.monotonic() + HAMMER_SECONDS / rounds
         while time.monotonic() < end:
-            if index % 2:
+            with torch.cuda.stream(streams[index]):
                 for _ in range(100):
-                    launch(x)
-            else:
-                with torch.cuda.stream(stream):
-                    for _ in range(100):
-                        mod.count(x)
+                    mod.count(xs[index])
+                mod.large(out[index])
             counts[index] += 100
-            stream.synchronize()
+            streams[index].synchronize()
 
     after = []
     for _ in range(rounds):
@@ -133,12 +100,8 @@ def test_32_threads_over_all_devices_leave_nothing_behind(mod):
         after.append(held())
     assert [int(x[0]) for x in xs] == counts
     assert all((x == x[0]).all() for x in xs)
-    print(f"{sum(counts)} launches; held after each round: {after}")
+    assert all(x.item() == 90_000 // 4 - 1 for x in out)
     early, late = after[1], after[-1]
     assert late["threads"] <= early["threads"]
     assert late["descriptors"] <= early["descriptors"]
-    assert late["resident"] - early["resident"] < 64 * MIB
-    # A device tells what all processes hold on it, other workers of this suite among them.
-    alone = "PYTEST_XDIST_WORKER" not in os.environ
-    for device in devices if alone else ():
-        assert late[f"device {device.index}"] - early[f"device {device.index}"] < 8 * MIB
+    assert late["resident"] - early["resident"] < 64

@@ -54,21 +54,17 @@ def test_units_share_functions_and_variables(lto):
     out = torch.zeros(1, dtype=torch.int32, device="cuda")
     mod.count(out)
     assert out.item() == 3 * 32 + 100
-    mod.count(out)
-    assert out.item() == 2 * 3 * 32 + 100 + 100
     x = torch.zeros(64, dtype=torch.float64, device="cuda")
     mod.fill(x, 2.5)
     torch.testing.assert_close(x, torch.full_like(x, 2.5))
 
 
-@pytest.mark.parametrize("lto", [False, True])
-@pytest.mark.parametrize("kind", ["relocatable", "ltoir", "older", "ptx"])
-def test_a_library_is_linked_into_a_source(kind, lto):
-    arch = tc.nvrtc.resolve_arch() if kind != "older" else "sm_80"
-    kind = "ltoir" if kind == "older" else kind
+@pytest.mark.parametrize(
+    ("kind", "arch", "lto"),
+    [("relocatable", None, False), ("ltoir", "sm_80", True), ("ptx", "compute_80", False)],
+)
+def test_a_library_is_linked_into_a_source(kind, arch, lto):
     options = ["-rdc=true"] if kind == "ptx" else []
-    if kind == "ptx":
-        arch = f"compute_{arch.removeprefix('sm_').rstrip('af')}"
     library = tc.nvrtc.compile(DEFINITIONS, target_type=kind, arch=arch, options=options)
     mod = tc.load_inline(
         "gpu_library", USES, functions={"shift": SHIFT}, device_libraries=[library], lto=lto

@@ -41,9 +41,6 @@ def test_an_operator_does_what_the_function_does(ops):
         out = torch.empty(7, device="cuda", dtype=dtype)
         ops.fill(out, 7, True, None)
         assert out.tolist() == [2] * 7
-
-
-def test_the_schema_says_what_is_written(ops):
     assert str(ops.saxpy.default._schema) == (
         "tc_test::saxpy(float a, Tensor? x, Tensor(a2!)? y) -> ()"
     )
