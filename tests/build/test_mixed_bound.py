@@ -1,7 +1,6 @@
 """Bound parameters of mixed sources: launches pass what they passed, and all is appended."""
 
 import pytest
-from bound_fixtures import bound_fixtures
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
@@ -44,30 +43,27 @@ void Launch(int way) {
   }
 }
 """
-NAMES = ["counters", "limit"]
 OWN = [("Pf", 0, 2.0), ("Pd", 0, 3.0), ("Pi", 0, 5), ("P", 0), ("Pi", 0, 4), ("",)]
 OWN += [("i", 3)] * 4
 
 
-def build(source=SOURCE, *, functions=("Launch",), bound_params=NAMES, **options):
+def build(source=SOURCE, *, functions=("Launch",), bound_params=("counters", "limit"), **options):
     return tc.load_inline(
         "mixed_bound", source, functions=functions, bound_params=bound_params, arch="sm_90",
         **options,
     )  # fmt: skip
 
 
-built, mod = bound_fixtures(build, NAMES)
-
-
-@pytest.mark.parametrize("way", range(len(OWN)))
-def test_what_is_bound_is_passed_behind_the_arguments_of_a_launch(mod, way, driver_stub):
-    mod.Launch(way)
+def test_what_is_bound_is_passed_behind_the_arguments_of_a_launch(driver_stub):
+    mod = build()
     counters = cuda_array(driver_stub, 8, "uint64")
-    mod.bind(counters=counters, limit=7)
-    mod.Launch(way)
-    formats, *own = OWN[way]
-    passed = [launch.values(f"{formats}PI") for launch in driver_stub.launches()]
-    assert passed == [(*own, 0, 0), (*own, counters.data_ptr, 7)]
+    for bound in ((0, 0), (counters.data_ptr, 7)):
+        for way in range(len(OWN)):
+            mod.Launch(way)
+        for launch, (formats, *own) in zip(driver_stub.launches(), OWN, strict=True):
+            assert launch.values(f"{formats}PI") == (*own, *bound)
+        driver_stub.reset()
+        mod.bind(counters=counters, limit=7)
 
 
 def test_kernels_that_are_functions_of_the_module_have_it_too(driver_stub):
@@ -82,14 +78,8 @@ def test_kernels_that_are_functions_of_the_module_have_it_too(driver_stub):
 @pytest.mark.parametrize(
     ("bound_params", "message"),
     [
-        (
-            ["limit", "counters"],
-            r"mixed_bound.cu:4: .*limit, counters, .* scale are \(x, by",
-        ),
-        (
-            ["a", "b", "counters", "limit"],
-            r"mixed_bound.cu:11: .*last .* over are \(x, c",
-        ),
+        (["limit", "counters"], r"mixed_bound.cu:4: .*limit, counters, .* scale are \(x, by"),
+        (["a", "b", "counters", "limit"], r"mixed_bound.cu:11: .*last .* over are \(x, c"),
         (["double counters", "limit"], r"declares 'double counters'"),
     ],
 )

@@ -54,10 +54,6 @@ int bad(int64_t grid, int64_t block, int64_t bytes) {
   shared<<<grid, block, bytes>>>(nullptr);
   return 17;
 }
-int taken(int block) {
-  shared<<<1, block>>>(nullptr);
-  return cudaPeekAtLastError() * 1000 + cudaGetLastError();
-}
 void own_exception() {
   shared<<<0, 1>>>(nullptr);
   TVM_FFI_THROW(ValueError) << "the function's own";
@@ -72,10 +68,9 @@ tvm::ffi::Array<int> makes(int block) { shared<<<1, block>>>(nullptr); return {1
 """
 FUNCTIONS = [
     *("conversions", "launched", "nested", "argument_throws", "operands", "by_pointer", "bad"),
-    *("unconfigured", "taken", "own_exception", "last_error", "makes"),
+    *("unconfigured", "own_exception", "last_error", "makes"),
     "by_call",
 ]
-INVALID_CONFIGURATION = 9
 
 
 @pytest.fixture(scope="module")
@@ -147,11 +142,6 @@ def test_a_refused_launch_is_an_exception_of_the_exported_function(
 def test_a_refused_call_is_not_told_with_the_place_of_another_launch(mod):
     with pytest.raises(tc.LaunchLimitError, match=r"^launch of shared.*grid \(0, 1, 1\)"):
         mod.by_call()
-
-
-def test_an_error_that_was_taken_is_no_exception(mod):
-    assert mod.taken(2000) == INVALID_CONFIGURATION * 1001
-    assert mod.taken(1) == 0
 
 
 def test_the_function_s_own_exception_goes_before(mod):

@@ -54,10 +54,8 @@ def mod(path: Path, tmp_path: Path) -> tc.Module:
 
 
 def test_a_module_shows_and_completes_its_functions_of_both_sides(mod: tc.Module) -> None:
-    names = ["mark", "asked", "copied", "run"]
     assert repr(mod).endswith("/mixed_module.so>\n  mark(int n)\n  asked\n  copied\n  run")
-    assert [line.split("(")[0].strip() for line in repr(mod).splitlines()[1:]] == names
-    assert {*names} <= {*dir(mod)}
+    assert {"mark", "asked", "copied", "run"} <= {*dir(mod)}
     assert (mod.functions, mod.run.__doc__) == (("mark",), "Marks and fills.")
     with pytest.raises(AttributeError, match="'walk'; there are mark, asked, copied, run .a"):
         mod.walk  # noqa: B018
@@ -103,9 +101,8 @@ def test_a_copy_elsewhere_needs_tvm_ffi_alone(
 
 
 def test_a_module_and_its_functions_are_pickled_by_the_path(mod: tc.Module) -> None:
-    again, run, mark = pickle.loads(pickle.dumps((mod, mod.run, mod.mark)))
-    assert (again.path, again.mark.signature) == (mod.path, "mark(int n)")
-    assert (run.name, mark.signature) == ("run", "mark(int n)")
+    again, run = pickle.loads(pickle.dumps((mod, mod.run)))
+    assert (again.path, run.name) == (mod.path, "run")
     assert "grid=(2, 1, 1), block=(32, 1, 1)" in repr(pickle.loads(pickle.dumps(mod.mark[2, 32])))
     assert copy.copy(mod).path == mod.path
     gone = pickle.dumps(mod).replace(b"mixed_module", b"absent_modul")

@@ -48,30 +48,19 @@ def test_a_source_whose_header_has_the_kernels_and_their_launches_is_mixed(tmp_p
     assert [launch.kernel for launch in driver_stub.launches()] == ["_Z5twiceIfEvPT_"]
 
 
-def test_a_header_may_use_names_of_the_c_library_that_nobody_includes(tmp_path):
+def test_names_of_the_c_and_c_plus_plus_libraries_that_nobody_includes_are_there(tmp_path):
     (tmp_path / "limited.cuh").write_text(
         "template <typename T, std::enable_if_t<std::is_same_v<T, int>, int> = 0>\n"
         "__device__ T limited(T x) { return std::min(x, SHRT_MAX); }\n"
     )
     source = """
-    #include "limited.cuh"
-    __global__ void k(int* x) { *x = limited(*x); }
-    void run(int64_t x) { k<<<1, 1>>>((int*)x); }
-    """
-    path = tc.build_inline(
-        "limits", source, functions=["run"], arch="sm_90", extra_include_paths=[str(tmp_path)]
-    )
-    assert Path(path).is_file()
-
-
-def test_names_of_std_that_cuda_s_headers_may_bring_are_still_the_source_s_to_use():
-    source = """
     #include <cuda_fp16.h>
-    template <bool kUp> __global__ void k(int* x, std::bool_constant<kUp>) { *x += kUp ? 1 : -1; }
+    #include "limited.cuh"
+    template <bool kUp> __global__ void k(int* x, std::bool_constant<kUp>) { *x = limited(*x); }
     void run(int64_t x) { k<<<1, 1>>>((int*)x, std::bool_constant<true>()); }
     """
-    path = tc.build_inline("bools", source, functions=["run"], arch="sm_90")
-    assert Path(path).is_file()
+    options = {"functions": ["run"], "extra_include_paths": [tmp_path]}
+    tc.build_inline("names", source, arch="sm_90", **options)
 
 
 @pytest.mark.parametrize(
