@@ -7,7 +7,6 @@ import sys
 
 import pytest
 from nvrtc_kernel import KERNEL, compile_it
-from processes import together
 
 from tvmffi_cubin import nvrtc
 from tvmffi_cubin.errors import CompileError, ToolchainError
@@ -24,8 +23,10 @@ needs_random_seed = pytest.mark.skipif(
 
 
 @needs_random_seed
-@pytest.mark.parametrize("include", ["", "#include <cuda/std/array>\n"])
-@pytest.mark.parametrize("target_type", ["cubin", "relocatable", "ptx"])
+@pytest.mark.parametrize(
+    ("include", "target_type"),
+    [("", "relocatable"), ("", "ptx"), ("#include <cuda/std/array>\n", "cubin")],
+)
 def test_another_process_makes_the_same_bytes_with_and_without_pch(include, target_type):
     made = {compile_hidden(include + HIDDEN, target_type=target_type).image}
     made.add(compile_hidden(include + HIDDEN, target_type=target_type, use_pch=False).image)
@@ -58,8 +59,8 @@ def compile_hidden(source=HIDDEN, **arguments):
 
 def test_options_reach_nvrtc():
     source = "#if VALUE != 3 || __cplusplus < 202002L\n#error no\n#endif\n" + KERNEL
-    assert compile_it(source, options=["-DVALUE=3", "-std=c++20"]).image
-    assert b"k.cu" in compile_it(name="k.cu", options=["-lineinfo"]).image
+    options = ["-DVALUE=3", "-std=c++20", "-lineinfo", "--device-as-default-execution-space"]
+    assert b"k.cu" in compile_it(source, name="k.cu", options=options).image
 
 
 def test_the_callers_headers_come_before_cudas(tmp_path):
@@ -91,14 +92,6 @@ def test_nvrtc_compile_is_as_tvm_ffis():
         nvrtc.nvrtc_compile("broken", arch="sm_80")
 
 
-def test_threads_may_compile_at_once():
-    def work(number):
-        source = f'extern "C" __global__ void k{number}(int* x) {{ *x = {number}; }}'
-        assert compile_it(source).kernels[0].name == f"k{number}"
-
-    together(8, work)
-
-
 def test_a_small_source_is_compiled_without_what_it_does_not_use():
     source = "#ifndef __CUDACC_RTC_MINIMAL__\n#error no\n#endif\n" + KERNEL
     assert compile_it(source).image
@@ -111,7 +104,6 @@ def test_a_small_source_is_compiled_without_what_it_does_not_use():
     ("parameters", "body"),
     [
         ("cudaTextureObject_t t", "x[0] = tex1Dfetch<float>(t, 0);"),
-        ("unsigned long long t", "x[0] = tex1Dfetch<float>(t, 0);"),
         ("unsigned long long t", "surf1Dwrite(1.0f, t, 0);"),
         ("CUuuid t", "x[0] = t.bytes[0];"),
         ("int t", "x[0] = cudaErrorInvalidValue == t;"),
@@ -121,31 +113,6 @@ def test_a_small_source_is_compiled_without_what_it_does_not_use():
 def test_what_small_sources_seldom_use_is_at_hand(parameters, body):
     source = f'extern "C" __global__ void k(float* x, {parameters}) {{ {body} }}'
     assert compile_it(source).image
-
-
-def test_an_instance_may_be_of_a_type_that_its_source_does_not_name():
-    source = "template <class T> __global__ void k(T x) {}"
-    assert compile_it(source, name_expressions=["k<cudaTextureObject_t>"]).image
-
-
-def test_a_kernel_may_launch_another():
-    source = KERNEL + "__global__ void launch(float* x) { launch<<<1, 1>>>(x); }"
-    assert compile_it(source, target_type="relocatable").image
-
-
-@pytest.mark.parametrize("option", ["-default-device", "--device-as-default-execution-space"])
-def test_what_is_the_default_may_be_said_and_is_passed_once(option):
-    with pytest.raises(CompileError) as caught:
-        compile_it("wrong", options=[option])
-    assert [x for x in caught.value.options if "-default-" in x] == [option]
-
-
-@needs_random_seed  # older ones' ptxas works on one kernel at a time
-def test_the_caller_may_say_how_many_kernels_are_assembled_side_by_side():
-    source = KERNEL + KERNEL.replace("store", "other")
-    made = compile_it(source, options=["--ptxas-options=--split-compile=2"])
-    assert (len(made.kernels), made.log) == (2, "")
-    assert compile_it(source).kernels == made.kernels
 
 
 def test_the_text_of_an_error_is_bounded_and_its_log_whole():
@@ -179,7 +146,6 @@ def test_a_failure_shows_the_offending_lines_and_keeps_log_source_and_options(tm
     error = caught.value
     assert 'my kernel.cu(3): error: identifier "undefined_name" is undefined' in str(error)
     assert 'broken.h(2): error: identifier "header_name" is undefined' in str(error)
-    assert "undefined_name" in error.log
     assert "/dev/null" not in error.log
     assert error.source == source
     assert "-arch=sm_80" in error.options
@@ -188,23 +154,9 @@ def test_a_failure_shows_the_offending_lines_and_keeps_log_source_and_options(tm
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("header", ["cub/device/device_scan.cuh", "thrust/sort.h"])
-def test_a_header_of_host_algorithms_is_explained(header):
+def test_a_header_of_host_algorithms_is_explained():
     with pytest.raises(CompileError, match="Hint: the device-wide algorithms of CUB and"):
-        compile_it(f"#include <{header}>\n" + KERNEL)
-
-
-def test_a_warning_about_cuda_s_own_headers_is_the_cubin_s_alone(caplog):
-    source = """
-        #include <cub/block/block_reduce.cuh>
-        extern "C" __global__ void k(float* x) {
-          __shared__ cub::BlockReduce<float, 64>::TempStorage space;
-          x[0] = cub::BlockReduce<float, 64>(space).Sum(x[threadIdx.x]);
-        }"""
-    cubin = compile_it(source)
-    if nvrtc.version() == (12, 9):  # CCCL's of that release uses what is deprecated
-        assert ": warning" in cubin.log
-    assert caplog.records == []
+        compile_it("#include <cub/device/device_scan.cuh>\n" + KERNEL)
 
 
 def test_what_the_compiler_says_goes_to_the_logger_and_into_the_cubin(caplog):

@@ -1,27 +1,30 @@
 """What our headers of the C++ library say is true, and as the host's library has it."""
 
 import re
-import subprocess
 
 import pytest
 from header_kit import KERNEL, compile_it, includes
 from library_claims import CLAIMS
+from processes import run
 
 from tvmffi_cubin import nvrtc
 from tvmffi_cubin.host import tools
 
 
 @pytest.mark.parametrize("header", CLAIMS)
-def test_what_the_shims_say_is_true(header):
+def test_what_the_shims_say_is_true_and_the_host_s_library_says_the_same(header, tmp_path):
     source = includes(["climits", "cfloat", header]) + CLAIMS[header]
     assert compile_it(source + KERNEL).image
+    if header != "cstddef":
+        std = ["cstddef", "cstdint", "type_traits"]
+        (tmp_path / "a.cc").write_text(f"{includes(std)}using std::size_t;\n{source}")
+        command = tools.find_host_compiler().command
+        run(*command, "-std=c++20", "-fsyntax-only", tmp_path / "a.cc")
 
 
 LAYOUTS = {
     "std::tuple<int, float>": 2,
-    "std::tuple<char, char, int>": 3,
     "std::tuple<std::tuple<int, char>, char>": 2,
-    "std::tuple<Empty, int, char>": 3,
     "std::tuple<Empty, Empty, char>": 3,
     "std::pair<char, double>": 2,
     "std::array<short, 3>": 3,
@@ -42,9 +45,8 @@ def test_what_host_code_passes_lies_where_its_library_puts_it(tmp_path):
             prints += f'printf("%zu %ld\\n", sizeof({type_name}), at<{i}>({type_name}()));'
             names.append(f"k<{i}, {type_name}>")
     (tmp_path / "at.cc").write_text(f"{head}#include <cstdio>\n{at}\nint main() {{ {prints} }}")
-    command = [*tools.find_host_compiler().command, "-std=c++17", "-o", str(tmp_path / "at")]
-    subprocess.run([*command, str(tmp_path / "at.cc")], check=True)
-    there = subprocess.run([str(tmp_path / "at")], check=True, capture_output=True, text=True)
+    command = tools.find_host_compiler().command
+    run(*command, "-std=c++17", "-o", tmp_path / "at", tmp_path / "at.cc")
     made = nvrtc.compile(head + device, arch="sm_90", name_expressions=names, target_type="ptx")
     text = made.image.decode()
     here = []
@@ -53,7 +55,7 @@ def test_what_host_code_passes_lies_where_its_library_puts_it(tmp_path):
         at = re.search(r"mov\.[bu]64 \s*%rd\d+, (\d+);", kernel)[1]
         size = re.search(r"_param_0\[(\d+)", kernel)[1]
         here.append(f"{size} {int(at) // 1000}")
-    assert here == there.stdout.splitlines()
+    assert here == run(tmp_path / "at").splitlines()
 
 
 def test_an_older_standard_has_what_is_in_it():
@@ -75,13 +77,3 @@ def test_an_older_standard_has_what_is_in_it():
         name_expressions=["k<unsigned>"],
     )
     assert made.log == ""
-
-
-@pytest.mark.parametrize("header", [name for name in CLAIMS if name != "cstddef"])
-def test_the_hosts_library_says_the_same(header, tmp_path):
-    file = tmp_path / "claims.cc"
-    std = "#include <cstddef>\n#include <cstdint>\n#include <type_traits>\nusing std::size_t;\n"
-    file.write_text(includes(["climits", "cfloat", header]) + std + CLAIMS[header])
-    command = [*tools.find_host_compiler().command, "-std=c++20", "-fsyntax-only", str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
