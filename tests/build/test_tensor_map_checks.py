@@ -25,9 +25,6 @@ def typed(name: str) -> int:
     return TYPES.index(name)
 
 
-# What is asked for is what the driver gets
-
-
 def test_a_tiled_map_has_the_tensors_own_memory_with_the_innermost_dimension_first(
     maps, driver_stub
 ):
@@ -66,40 +63,25 @@ def test_an_im2col_map_has_its_corners_with_the_innermost_dimension_first(maps, 
 
 
 @pytest.mark.parametrize(
-    ("dtype", "expected"),
-    [
-        ("uint8", "uint8"),
-        ("float8_e4m3fn", "uint8"),
-        ("bfloat16", "bfloat16"),
-        ("float32", "float32"),
-    ],
-)
-def test_the_data_type_is_the_tensors(maps, driver_stub, dtype, expected):
-    x = cuda_array(driver_stub, (2, 128), dtype)
-    made = EncodedMap.of(bytes(maps.tiled(x, [2, 16], MODES, [])))
-    assert TYPES[made.type] == expected
-    assert made.dims == (128, 2)
-
-
-@pytest.mark.parametrize(
     ("dtype", "width", "data_type", "expected"),
     [
-        ("float32", 64, "tfloat32", 64),
-        ((17, 4, 2), 64, None, 128),
-        ((17, 4, 2), 64, "16u4_align16b", 128),
-        ("uint8", 64, "16u4_align8b", 128),
-        ("float8_e4m3fn", 192, "16u6_align16b", 256),
+        ("uint8", 128, None, ("uint8", 128)),
+        ("float8_e4m3fn", 128, None, ("uint8", 128)),
+        ("bfloat16", 128, None, ("bfloat16", 128)),
+        ("float32", 64, "tfloat32", ("tfloat32", 64)),
+        ((17, 4, 2), 64, None, ("16u4_align8b", 128)),
+        ("uint8", 64, "16u4_align16b", ("16u4_align16b", 128)),
+        ("float8_e4m3fn", 192, "16u6_align16b", ("16u6_align16b", 256)),
     ],
 )
-def test_another_data_type_counts_its_own_elements(
+def test_a_data_type_is_the_tensors_or_counts_its_own_elements(
     maps, driver_stub, dtype, width, data_type, expected
 ):
     x = cuda_array(driver_stub, (2, width), dtype)
     number = -1 if data_type is None else typed(data_type)
     made = EncodedMap.of(bytes(maps.tiled(x, [2, 128], [number, 0, 0, 0, 0], [])))
-    assert made.dims == (expected, 2)
+    assert (TYPES[made.type], made.dims[0]) == expected
     assert made.strides == (width * x.dtype[1] * x.dtype[2] // 8,)
-    assert TYPES[made.type] == (data_type or "16u4_align8b")
 
 
 def test_a_map_is_an_argument_of_a_kernel(maps, driver_stub):
@@ -107,7 +89,6 @@ def test_a_map_is_an_argument_of_a_kernel(maps, driver_stub):
     maps.launch(x)
     for launch in driver_stub.launches():
         assert EncodedMap.of(launch.params[0]).address == x.data_ptr
-        assert launch.params[1] == b"\x07\x00\x00\x00"
     assert len(driver_stub.launches()) == 2
     assert driver_stub.calls("cuTensorMapEncodeTiled")[0].device == 1
 
@@ -119,27 +100,16 @@ IMAGE = {"shape": (2, 8, 64), "strides": (8 * 256, 256), "box": (1, 8, 32)}
 TILED = [
     ({}, "cuTensorMapEncodeTiled failed: CUDA_ERROR_INVALID_VALUE (1)"),
     ({"box": (1, 2, 3)}, "the rank is 2, the map is for rank 3"),
-    (
-        {"address": (1 << 20) + 8},
-        ": float32 at 0x100008 (wanted a multiple of 16), shape [64, 128], strides in bytes [512], "
-        "box_dim [16, 32], innermost in bytes [128], element_strides [1, 1], swizzle 'none'",
-    ),
+    ({"address": (1 << 20) + 8}, ": float32 at 0x100008 (wanted a multiple of 16), shape [64, 1"),
     ({"shape": (0, 128)}, "shape [0, 128] (wanted 1 to 4294967296), strides"),
-    (
-        {"type": typed("16u4_align8b"), "shape": (64, 127)},
-        ": 16u4_align8b at 0x100000, shape [64, 127]",
-    ),
     ({"strides": (520,)}, "bytes [520] (wanted 0 to 1099511627760, multiples of 16), box_dim"),
     ({"box": (257, 32)}, "box_dim [257, 32] (wanted 1 to 256), innermost in bytes [128], ele"),
     ({"box": (1, 64), "swizzle": 3}, "in bytes [256] (wanted 16 to 128, multiples of 16), element"),
-    ({"box": (1, 64), "swizzle": 5}, "in bytes [256] (wanted 16 to 128, multiples of 16), element"),
-    ({"box": (1, 3)}, "innermost in bytes [12] (wanted 16 to 2048, multiples of 16), element"),
     ({"steps": (9, 1)}, "element_strides [9, 1] (wanted 1 to 8), swizzle"),
     ({"steps": (1, 2)}, "element_strides[1], of the innermost dimension, is 2, wanted 1"),
     (
         {**IMAGE, "interleave": 2, "swizzle": 1, "strides": (8 * 256, 272)},
-        "strides in bytes [2048, 272] (wanted 0 to 1099511627744, multiples of 32), box_dim "
-        "[1, 8, 32], element_strides [1, 1, 1], swizzle '32B', interleave '32B'. Packed types",
+        "strides in bytes [2048, 272] (wanted 0 to 1099511627744, multiples of 32), box_dim",
     ),
 ]
 IM2COL = [
@@ -198,11 +168,5 @@ def test_another_refusal_is_a_launch_error(maps, driver_stub):
         Tiled(swizzle=4).make(maps)
 
 
-# The kernels of the GPU tests of tensor maps compile, and take what those tests pass
-
-
-@pytest.mark.parametrize("arch", ["sm_90", "sm_90a"])
-def test_they_compile_without_a_warning(arch):
-    cubin = tc.nvrtc.compile(SOURCE, arch=arch)
-    assert len(cubin.kernels) == 8
-    assert not cubin.log.strip()
+def test_the_kernels_of_the_gpu_tests_compile_without_a_warning():
+    assert not tc.nvrtc.compile(SOURCE, arch="sm_90a").log.strip()

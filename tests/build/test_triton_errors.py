@@ -21,12 +21,7 @@ TYPES = "*fp32, *fp32, i32, i32"
     ("signature", "options", "error", "message"),
     [
         ("*fp32, *fp32", {}, TypeError, r"'stride' is not given, as in signature=\{'stride': "),
-        (
-            "*fp32, *fp32, i32, i33",
-            {},
-            ValueError,
-            r"argument 'n': 'i33' is not one of Triton's types; supported: ",
-        ),
+        ("*fp32, *fp32, i32, i33", {}, ValueError, r"'n': 'i33' is not one of Triton's types; su"),
         (TYPES + ", i32", {}, TypeError, "'BLOCK' is not given, as in constexprs="),
         (TYPES, {"num_warps": 3}, tc.CompileError, "num_warps must be a power of"),
         (TYPES, {"options": {"warps": 3}}, TypeError, "has no option 'warps'"),
@@ -45,8 +40,6 @@ def test_triton_s_own_message_is_the_error_s():
     assert "tl.store(out + offsets" in caught.value.log
     assert "def strided" in caught.value.source
 
-
-# Autotuned functions, and heuristics
 
 CONFIGS = [triton.Config({"BLOCK": 64}, num_warps=2), triton.Config({"BLOCK": 128}, num_warps=8)]
 
@@ -79,10 +72,6 @@ def test_what_heuristics_compute_is_to_be_given():
     wrapped = triton.heuristics({"num_warps": lambda args: 8})(kernels.add)
     with pytest.raises(TypeError, match="'num_warps' is computed by a heuristic"):
         tc.triton.compile(wrapped, signature + ", 64", arch="sm_90")
-    assert tc.triton.compile(wrapped, signature + ", 64", num_warps=8, arch="sm_90").block == (256,)
-
-
-# What is imported when
 
 
 def test_a_module_of_triton_functions_is_loaded_where_triton_is_missing(driver_stub, tmp_path):
@@ -111,9 +100,6 @@ except tc.ToolchainError as error:
     assert launched == "add (2, 1, 1) (100, 0, 0)"
     assert error.startswith("Triton is not installed")
     assert error.endswith("run: pip install triton")
-
-
-# The tests of Triton's kernels again, with the oldest Triton that is taken
 
 
 # Where `make test` puts it.

@@ -23,27 +23,25 @@ def array(driver_stub):
     return make
 
 
-def test_vector_add(driver_stub, array):
+def test_vector_add_with_options_of_the_launch(driver_stub, array):
     launch = tc.triton.compile(
         kernels.add,
         "*fp32:16, *fp32:16, *fp32:16, i32",
         constexprs={"BLOCK": 1024},
         grid="cdiv(n, BLOCK)",
         num_warps=8,
+        options={"launch_pdl": True, "launch_cooperative_grid": True, "maxnreg": 64},
         arch="sm_90",
     )
     mod = load("triton_add", add=launch)
-    assert mod.add.params == (
-        *((name, "float*") for name in ("x", "y", "out")),
-        ("n", "int32_t"),
-    )
+    assert mod.add.signature == "add(float* x, float* y, float* out, int32_t n)"
     x, y, out = (array(5000, dtype="float32") for _ in range(3))
     mod.add(x, y, out, 5000)
     got = only(driver_stub)
     assert (got.kernel, got.image) == ("add", "sm_90a")
     assert got.values("PPPiPP") == (x.data_ptr, y.data_ptr, out.data_ptr, 5000, 0, 0)
     assert (got.grid, got.block, got.dynamic_smem_bytes) == ((5, 1, 1), (256, 1, 1), 0)
-    assert (got.attributes, got.stream) == ({}, 0)
+    assert (got.attributes, got.stream) == ({PDL: flag(), COOPERATIVE: flag()}, 0)
 
 
 @pytest.mark.parametrize("num_ctas", [1, 2])
@@ -59,13 +57,11 @@ def test_a_persistent_matmul_with_descriptors_of_the_host_s(driver_stub, array, 
         arch="sm_90",
     )
     mod = load("triton_tma", matmul=launch)
-    assert [type_ for _, type_ in mod.matmul.params] == ["__half*"] * 3 + ["int32_t"] * 3
     a, c = array(512, 256), array(512, 384)
     b = array(384, 256, strides=(264, 1))
     mod.matmul(a, b, c, 512, 384, 256)
     got = only(driver_stub)
-    assert got.grid == (12 * num_ctas, 1, 1)
-    assert got.block == (256, 1, 1)
+    assert (got.grid, got.block) == ((12 * num_ctas, 1, 1), (256, 1, 1))
     assert got.dynamic_smem_bytes == launch.dynamic_smem_bytes
     expected = {CLUSTER: dims(num_ctas), POLICY: flag(1)} if num_ctas > 1 else {}
     assert got.attributes == expected
@@ -76,12 +72,7 @@ def test_a_persistent_matmul_with_descriptors_of_the_host_s(driver_stub, array, 
         assert numbers == [*tensor.shape, tensor.numpy.strides[0] // 2, 1]
         encoded = EncodedMap.of(data)
         assert (encoded.address, TYPES[encoded.type]) == (tensor.data_ptr, "float16")
-        assert (encoded.mode, encoded.interleave, encoded.swizzle, encoded.promotion) == (
-            0,
-            0,
-            3,
-            2,
-        )
+        assert (encoded.swizzle, encoded.promotion) == (3, 2)
         assert encoded.dims == tensor.shape[::-1]
         assert encoded.strides == (tensor.numpy.strides[0],)
         # The swizzle takes 128 bytes of a row; with clusters a block may load a part of the rows.
@@ -114,22 +105,6 @@ def test_a_matmul_with_descriptors_of_the_kernel_s_own_gets_global_scratch(drive
     assert scratch == driver_stub.calls("cuMemFreeAsync")[0].args["pointer"]
 
 
-def test_options_of_the_launch_are_its_attributes(driver_stub, array):
-    launch = tc.triton.compile(
-        kernels.add,
-        "*fp32, *fp32, *fp32, i32, 64",
-        grid="ceil_div(n, BLOCK)",
-        options={"launch_pdl": True, "launch_cooperative_grid": True, "maxnreg": 64},
-        num_warps=2,
-        arch="sm_90",
-    )
-    mod = load("triton_options", add=launch)
-    x = array(256, dtype="float32")
-    mod.add(x, x, x, 256)
-    assert only(driver_stub).attributes == {PDL: flag(), COOPERATIVE: flag()}
-    assert only(driver_stub).block == (64, 1, 1)
-
-
 def test_a_descriptor_of_the_host_s_needs_tensor_maps():
     with pytest.raises(ValueError, match=r"^x: a tensor descriptor of the host's needs sm_90"):
         tc.triton.compile(
@@ -140,9 +115,6 @@ def test_a_descriptor_of_the_host_s_needs_tensor_maps():
         )
 
 
-# Grids of Triton functions: expressions, and those of callers
-
-
 def compiled(grid, **options):
     return tc.triton.compile(
         kernels.strided,
@@ -151,22 +123,21 @@ def compiled(grid, **options):
     )
 
 
-@pytest.mark.parametrize(
-    ("grid", "wanted"),
-    [
-        (3, (3, 1, 1)),
-        ("ceil_div(n, BLOCK)", (4, 1, 1)),
-        (("BLOCK", "n - BLOCK*2 + 1"), (64, 73, 1)),
-        ("max(2, min(n, num_sms)) // 2", (66, 1, 1)),
-        (kernels.triton.language.constexpr(3), (3, 1, 1)),
-        (["x.shape[0] // 4", "x.numel() % 5 + 1", 2], (50, 1, 2)),
-    ],
-)
-def test_a_grid_is_numbers_and_expressions(driver_stub, grid, wanted):
-    mod = load("triton_grid", strided=compiled(grid))
+GRIDS = {
+    "number": (3, (3, 1, 1)),
+    "two": (("BLOCK", "n - BLOCK*2 + 1"), (64, 73, 1)),
+    "nested": ("max(2, min(n, num_sms)) // 2", (66, 1, 1)),
+    "constexpr": (kernels.triton.language.constexpr(3), (3, 1, 1)),
+    "list": (["x.shape[0] // 4", "x.numel() % 5 + 1", 2], (50, 1, 2)),
+}
+
+
+def test_a_grid_is_numbers_and_expressions(driver_stub):
+    mod = load("triton_grid", **{name: compiled(grid) for name, (grid, _) in GRIDS.items()})
     x = cuda_array(driver_stub, 200)
-    mod.strided(x, x, 1, 200)
-    assert only(driver_stub).grid == wanted
+    for name in GRIDS:
+        mod[name](x, x, 1, 200)
+    assert [launch.grid for launch in driver_stub.launches()] == [x for _, x in GRIDS.values()]
 
 
 def test_a_grid_counts_programs_which_may_be_clusters(driver_stub):
