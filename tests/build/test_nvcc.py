@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -63,13 +62,12 @@ def test_a_module_of_kernels_alone_is_told_to_launch_them(fake):
 
 def test_texts_are_one_unit_in_order_and_a_hit_asks_nobody(fake, monkeypatch):
     functions = {"four": "Twice two.", "runtime": ""}
-    sources = [SOURCES[0], "int four() { return two() + two(); }", "int runtime() { return f(); }"]
-    sources.insert(2, "int f() { return cudaOfTheFake(); }")
+    sources = [SOURCES[0], "int four() { return two() + two(); }"]
+    sources += ["int f() { return cudaOfTheFake(); }", "int runtime() { return f(); }"]
     options = {"functions": functions, "compiler": "nvcc", "arch": [ARCH, "compute_90"]}
     flags = {"extra_cuda_cflags": ["-DMINE=1"], "extra_include_paths": ["inc"]}
     mod = tc.load_inline("texts", sources, **options, **flags)
-    assert (mod.four(), mod.runtime()) == (4, 7)
-    assert mod.four.__doc__ == "Twice two."
+    assert (mod.four(), mod.runtime(), mod.four.__doc__) == (4, 7, "Twice two.")
     (command,) = fake.commands()
     words = command.split()
     assert words[:2] == ["-x", "cu"]
@@ -125,12 +123,10 @@ def test_its_host_compiler_and_variables_count(fake, monkeypatch, tmp_path):
 
 
 def test_a_header_that_changes_is_read_again(fake):
-    write("value.h", "#define VALUE 1\n")
     write("one.cu", '#include "value.h"\nint one() { return VALUE; }\n' + EXPORT.format("one"))
-    first = built()
-    write("value.h", "#define VALUE 2\n")
-    second = built()
-    assert (tc.load_module(first).one(), tc.load_module(second).one()) == (1, 2)
+    for value in (1, 2):
+        write("value.h", f"#define VALUE {value}\n")
+        assert tc.load_module(built()).one() == value
 
 
 def test_separate_device_code_is_linked_before_host_code(fake):
@@ -177,7 +173,6 @@ __device__ float table[4];
 template <typename T, int n> __global__ void add(const T* x, T* y) {
   __shared__ T tile[n];
   tile[threadIdx.x] = x[threadIdx.x];
-  __syncthreads();
   y[threadIdx.x] = tile[n - 1 - threadIdx.x] + T(table[0]);
 }
 
@@ -187,16 +182,14 @@ int run() {
 }
 int runtime() {
   int version = 0;
-  cudaRuntimeGetVersion(&version);
-  return version;
+  return cudaRuntimeGetVersion(&version), version;
 }
 """
 
 
-@pytest.fixture(scope="module")
-def mixed(genuine) -> tc.Module:
+def test_kernels_and_host_functions_in_one_text_are_a_module_that_is_inspected(genuine):
     image = tc.nvrtc.compile(KERNELS, arch=ARCH)
-    return tc.load_inline(
+    mixed = tc.load_inline(
         "mixed",
         MIXED,
         functions={"run": "Runs.", "runtime": "", "one": tc.Launch(grid=1, block=1)},
@@ -205,16 +198,8 @@ def mixed(genuine) -> tc.Module:
         compiler="nvcc",
         extra_cuda_cflags=["-Xcompiler -Wall", "-use_fast_math"],
     )
-
-
-def test_kernels_and_host_functions_in_one_text_are_a_module(mixed, genuine):
     assert mixed.runtime() // 1000 == int(genuine.version.partition(".")[0])
-    assert mixed.run.__doc__ == "Runs."
     assert mixed.functions == ("one",)
-    mixed.unload()
-
-
-def test_the_code_that_nvcc_embeds_is_inspected(mixed, genuine):
     found = tc.inspect(mixed.path)
     assert [image.name for image in found.images] == ["image", ".nv_fatbin"]
     code, ptx = found.images[1].members
@@ -231,21 +216,13 @@ def test_device_code_of_several_files_and_objects_is_linked(genuine, here):
     flags = ["-rdc=true", "-Xcompiler", "-fPIC", f"-arch={ARCH}", "-c", "-o", "twice.o"]
     subprocess.run([genuine.path, *flags, "twice.cu"], check=True)
     write("child.cu", "__global__ void child(float* x) { x[1] = 2; }\n")
-    write(
-        "run.cu",
-        """extern __device__ float twice(float);
-        __global__ void child(float* x);
-        __global__ void k(float* x) { x[0] = twice(x[0]); child<<<1, 1>>>(x); }
-        int run() { k<<<1, 1>>>(nullptr); return cudaGetLastError() != cudaSuccess; }
-        """
-        + EXPORT.format("run"),
-    )
-    mod = tc.load(
-        "separate",
-        sources=["run.cu", "child.cu", "twice.o"],
-        extra_cuda_cflags=["-rdc=true"],
-        compiler="nvcc",
-        arch=ARCH,
-    )
-    assert re.search(rb"_Z5childPf", Path(mod.path).read_bytes())
+    text = """extern __device__ float twice(float);
+    __global__ void child(float* x);
+    __global__ void k(float* x) { x[0] = twice(x[0]); child<<<1, 1>>>(x); }
+    int run() { k<<<1, 1>>>(nullptr); return cudaGetLastError() != cudaSuccess; }
+    """
+    write("run.cu", text + EXPORT.format("run"))
+    options = {"extra_cuda_cflags": ["-rdc=true"], "compiler": "nvcc", "arch": ARCH}
+    mod = tc.load("separate", sources=["run.cu", "child.cu", "twice.o"], **options)
+    assert b"_Z5childPf" in Path(mod.path).read_bytes()
     assert mod.run() in (0, 1)
