@@ -62,11 +62,9 @@ def test_the_wheel_holds_headers_templates_and_the_licence(wheel: Path):
     assert not [name for name in names if name.startswith(("tests", "examples"))]
 
 
-def test_the_wheel_brings_the_launcher_s_object_and_has_the_command(wheel: Path):
-    machine = os.uname().machine
-    assert wheel.name.endswith(f"-py3-none-linux_{machine}.whl")
+def test_the_wheel_is_for_this_machine_and_has_the_command(wheel: Path):
+    assert wheel.name.endswith(f"-py3-none-linux_{os.uname().machine}.whl")
     with zipfile.ZipFile(wheel) as archive:
-        assert archive.read(f"tvmffi_cubin/launcher/{machine}.o").startswith(b"\x7fELF")
         (entry,) = [name for name in archive.namelist() if name.endswith("entry_points.txt")]
         assert b"tvmffi-cubin = tvmffi_cubin.__main__:main" in archive.read(entry)
 
