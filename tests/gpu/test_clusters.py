@@ -82,9 +82,9 @@ def test_clusters_have_three_dimensions(mod):
 
 
 def test_a_preferred_cluster_is_taken_where_the_device_can(mod):
-    out = torch.zeros(64, 9, dtype=torch.int32, device="cuda")
     if torch.cuda.get_device_capability() < (10, 0):
         pytest.skip("the GPU has no preferred clusters, which begin with sm_100")
+    out = torch.zeros(64, 9, dtype=torch.int32, device="cuda")
     mod.shape.configure(grid=64, block=32, cluster=2, preferred_cluster=4)(out)
     assert set(out[:, 0].tolist()) <= {2, 4}
 

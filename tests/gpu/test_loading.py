@@ -81,35 +81,3 @@ graph.replay()
 raise SystemExit(0 if (x.cpu() == 1).all() else 1)
 """
     in_new_process(script, env={**ENVIRONMENT, "CUDA_MODULE_LOADING": "EAGER"})
-
-
-def test_unloading_gives_the_devices_contexts_back():
-    """In a process where nobody else has any: the driver says whether a device has one."""
-    script = """
-import ctypes
-import tvmffi_cubin as tc
-
-driver = ctypes.CDLL("libcuda.so.1")
-assert driver.cuInit(0) == 0
-count = ctypes.c_int()
-driver.cuDeviceGetCount(ctypes.byref(count))
-
-
-def active():
-    found = []
-    for device in range(count.value):
-        flags, state = ctypes.c_uint(), ctypes.c_int(-1)
-        driver.cuDevicePrimaryCtxGetState(device, ctypes.byref(flags), ctypes.byref(state))
-        found.append(state.value)
-    return found
-
-mod = tc.load_inline("gpu_contexts", 'extern "C" __global__ void k(int n) {}')
-assert active() == [0] * count.value, active()
-for _ in range(2):
-    for device in range(count.value):
-        mod.preload(device)
-    assert active() == [1] * count.value, active()
-    mod.unload()
-    assert active() == [0] * count.value, active()
-"""
-    in_new_process(script, env=ENVIRONMENT)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import pytest
 
 import tvmffi_cubin as tc
@@ -63,13 +61,6 @@ int launches_on(int device) {
   return count;
 }
 
-// The thread's own default stream.
-void on_threads_own(TensorView x, int64_t cycles) {
-  slow_add<<<1, 1, 0, cudaStreamPerThread>>>(static_cast<float*>(x.data_ptr()), cycles);
-}
-bool threads_own_is_done() { return cudaStreamQuery(cudaStreamPerThread) == cudaSuccess; }
-void wait_for_threads_own() { cudaStreamSynchronize(cudaStreamPerThread); }
-
 // Several launches, and a copy between them.
 void steps(TensorView x, TensorView y) {
   launch(x, 1, stream_of(x));
@@ -79,10 +70,7 @@ void steps(TensorView x, TensorView y) {
 }
 
 """
-FUNCTIONS = [
-    *("on_stream", "slow", "both", "launches_on", "steps"),
-    *("on_threads_own", "threads_own_is_done", "wait_for_threads_own"),
-]
+FUNCTIONS = ["on_stream", "slow", "both", "launches_on", "steps"]
 
 
 @pytest.fixture(scope="module")
@@ -96,9 +84,6 @@ def zeros(device: object = "cuda") -> torch.Tensor:
     return x
 
 
-# Streams
-
-
 def test_host_code_is_given_torchs_current_stream(mod):
     x, side = zeros(), torch.cuda.Stream()
     with torch.cuda.stream(side):
@@ -107,33 +92,6 @@ def test_host_code_is_given_torchs_current_stream(mod):
     assert not side.query()
     side.synchronize()
     assert (x[0].item(), x[1].item()) == (3, 2)
-
-
-def test_each_thread_has_a_default_stream_of_its_own(mod):
-    x, y = zeros(), zeros()
-    seen = []
-
-    def work() -> None:
-        mod.on_threads_own(x, 2 * TENTH)
-        seen.append(mod.threads_own_is_done())
-        launched.set()
-        mod.wait_for_threads_own()
-        seen.append(mod.threads_own_is_done())
-
-    launched = threading.Event()
-    thread = threading.Thread(target=work)
-    thread.start()
-    assert launched.wait(60)
-    # What this thread waits for is its own kernel alone.
-    mod.on_threads_own(y, 0)
-    mod.wait_for_threads_own()
-    assert mod.threads_own_is_done()
-    thread.join()
-    assert seen == [False, True]
-    assert (x[0].item(), y[0].item()) == (1, 1)
-
-
-# Devices
 
 
 def test_one_function_launches_on_every_device_where_its_stream_or_the_current_one_says(mod):
@@ -149,9 +107,6 @@ def test_one_function_launches_on_every_device_where_its_stream_or_the_current_o
         assert (x == 2).all()
         assert (y == 6).all()
         assert mod.launches_on(device.index) == before + (2 if device.index else 3)
-
-
-# Graphs
 
 
 @pytest.mark.parametrize("loaded", [True, False])
@@ -171,9 +126,6 @@ def test_what_a_function_does_is_captured_in_a_graph(loaded, mod):
     torch.cuda.synchronize()
     assert (x == 2).all()
     assert (y == 2 + 30).all()
-
-
-# Several files
 
 
 HEADER = """#pragma once

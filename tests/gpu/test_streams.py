@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 
 import pytest
 
@@ -48,33 +47,6 @@ def of_cupy(stream: torch.cuda.Stream) -> object:
 def slow():
     """A launch that takes a tenth of a second, then adds one."""
     return tc.load_inline("gpu_streams", SLOW).slow[1, 1]
-
-
-@pytest.mark.parametrize(
-    ("type_", "kind"),
-    [
-        ("uint64_t", handle),
-        ("void*", lambda stream: ctypes.c_void_p(handle(stream))),
-        ("cudaStream_t", Protocol),
-    ],
-)
-def test_a_launch_is_on_the_stream_that_is_an_argument(type_, kind):
-    launch = tc.Launch(
-        kernel="slow",
-        grid=1,
-        block=1,
-        params=f"float* x, long long cycles, {type_} stream, int device",
-        stream="stream",
-        device="device",
-    )
-    run = tc.load_inline("gpu_stream_params", SLOW, functions={"run": launch}).run
-    x, side = torch.zeros(1, device="cuda"), torch.cuda.Stream()
-    torch.cuda.synchronize()
-    run(x, TENTH, kind(side), torch.cuda.current_device())
-    assert not side.query()
-    assert torch.cuda.current_stream().query()
-    side.synchronize()
-    assert x.item() == 1
 
 
 @pytest.mark.parametrize("way", ["on", "use_stream"])

@@ -67,20 +67,6 @@ def test_a_persistent_matmul_over_descriptors(make):
     torch.testing.assert_close(c, a @ b.T, atol=5e-2, rtol=1e-2)
 
 
-@needs_tma
-def test_global_scratch_is_each_launch_s_own_on_every_stream():
-    mod = load(matmul=in_kernel())
-    a, b, _ = operands(512, 512, 256)
-    outs = [torch.zeros(512, 512, device="cuda", dtype=torch.float16) for _ in range(16)]
-    streams = [torch.cuda.Stream() for _ in range(4)]
-    torch.cuda.synchronize()
-    for number, out in enumerate(outs):
-        mod.matmul.on(streams[number % 4])(a, b, out, 512, 512, 256)
-    torch.cuda.synchronize()
-    for out in outs:
-        torch.testing.assert_close(out, a @ b.T, atol=5e-2, rtol=1e-2)
-
-
 def test_a_kernel_that_triton_has_launched_is_launched_from_here():
     x, y = torch.rand(2, 5000, device="cuda")
     out, again = torch.empty_like(x), torch.empty_like(x)

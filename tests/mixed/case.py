@@ -34,7 +34,6 @@ class Launched:
     smem: int = 0
     # By position: how `struct` has them, and what they are.
     scalars: Mapping[int, tuple[str, Any]] = field(default_factory=dict)
-    on_stream_0: bool = False  # not on the caller's
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Call:
     args: tuple[Any, ...]  # arrays become tensors on the device, and change there
     # Arguments by position, as they are afterwards; what it returns is at -1.
     expected: Mapping[int, np.ndarray[Any, Any]] = field(default_factory=dict)
-    launches: tuple[Launched, ...] | None = ()  # None where they depend on the device
+    launches: tuple[Launched, ...] = ()  # on the caller's stream
     returns: Any = None  # also where no kernel runs; None is not looked at
     computed: Any = None  # what it returns where kernels run
     raises: tuple[str, str] | None = None  # the exception's type, and a part of its message
