@@ -17,9 +17,7 @@ def test_a_function_is_tvm_ffi_s_and_says_what_it_takes(ops):
     assert isinstance(function, tvm_ffi.Function)
     assert function is ops.saxpy
     assert function.params == (("a", "float"), ("x", "const float*"), ("y", "float*"))
-    assert function.signature == "saxpy(float a, const float* x, float* y)"
-    assert repr(function) == f"<tvmffi_cubin.Function {function.signature}>"
-    assert "saxpy" in repr(ops)
+    assert repr(function) == "<tvmffi_cubin.Function saxpy(float a, const float* x, float* y)>"
 
 
 def test_python_s_tools_know_what_it_takes(ops):
@@ -47,12 +45,9 @@ def test_a_module_shows_its_functions(ops, driver_stub):
         (lambda: load(SAXPY.replace("int i", "int")), tc.CompileError),
         (lambda: load("int one() { return }"), tc.BuildError),
         (lambda: load(SAXPY, ["scal"]), ValueError),
-        (lambda: load(SAXPY, keep=1), TypeError),
         (lambda: tc.nvrtc.compile(SAXPY, arch="sm_9"), ValueError),
         (lambda: tc.nvjitlink.link([b"?"]), tc.ImageError),
         (lambda: tc.inspect(__file__), tc.ImageError),
-        (lambda: tc.describe(__file__), ValueError),
-        (lambda: tc.tvm.read_table("{}"), ValueError),
         (lambda: tc.Launch(grid="n/256"), ValueError),
     ],
 )
@@ -78,7 +73,6 @@ def test_where_there_is_no_gpu_to_compile_for_the_error_stands_alone(monkeypatch
         tc.load_inline("no_gpu", SAXPY)
     shown = "".join(traceback.format_exception(caught.value))
     assert shown.count("Traceback (most recent call last)") == 1
-    assert len(shown.splitlines()) < 18
     last = shown.splitlines()[-1]
     assert "no GPU to compile for: the CUDA driver could not be opened: /nonexistent/" in last
     assert last.endswith('such as arch="sm_90a" or TVMFFI_CUBIN_ARCH=sm_90a')
@@ -89,9 +83,7 @@ def test_an_unknown_function_lists_those_there_are(ops):
         _ = ops.nope
     with pytest.raises(KeyError, match="no function 'nope'; there are saxpy, free, pipeline"):
         ops["nope"]
-    assert not hasattr(ops, "nope")
     assert "saxpy" in dir(ops)
-    assert "saxpy" in ops.functions
 
 
 def test_a_file_that_cannot_be_loaded_says_why(tmp_path: Path):

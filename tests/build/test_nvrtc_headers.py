@@ -74,31 +74,6 @@ def test_a_file_of_the_user_s_comes_before_one_of_its_name_beside_its_includer(t
     compile_it('#include "library/all.h"\n' + KERNEL, include_paths=[tmp_path])
 
 
-def test_cccl_may_define_what_binds_members_in_std_itself(tmp_path):
-    folder = tmp_path / "cuda" / "std"
-    for name in ("__cccl", "__tuple_dir"):
-        (folder / name).mkdir(parents=True)
-    (folder / "__cccl" / "version.h").write_text("#define CCCL_VERSION 3005000\n")
-    (folder / "__tuple_dir" / "tuple_size.h").write_text(
-        "#pragma once\nnamespace std { template <class> struct tuple_size;\n"
-        "template <class T> struct tuple_size<const T> : tuple_size<T> {}; }\n"
-    )
-    (folder / "__tuple_dir" / "tuple_element.h").write_text(
-        "#pragma once\nnamespace std { template <size_t, class> struct tuple_element;\n"
-        "template <size_t N, class T> struct tuple_element<N, const T> {\n"
-        "  using type = const typename tuple_element<N, T>::type; }; }\n"
-    )
-    headers = ["cuda/std/__tuple_dir/tuple_size.h", "cuda/std/__tuple_dir/tuple_element.h"]
-    source = """
-    __global__ void k(int* x) {
-      const std::pair<int, float> both(1, 2.0f);
-      auto [one, two] = both;
-      *x = one + two;
-    }"""
-    for order in ([*headers, "utility"], ["utility", *headers]):
-        assert compile_it(includes(order) + source, include_paths=[tmp_path]).image
-
-
 def test_those_with_integers_of_their_own_take_the_host_compiler_s():
     source = """
         extern "C" __global__ void k(uint64_t* x, unsigned long* y) {

@@ -104,9 +104,7 @@ def test_a_launch_that_may_overlap_has_memory_in_the_drivers_order(module, drive
     assert len(driver_stub.calls("cuMemAllocAsync")) == 2
 
 
-def test_a_refusal_by_the_driver_names_the_parameter_and_gives_the_rest_back(
-    module, driver_stub, x
-):
+def test_a_refusal_by_the_driver_names_the_parameter_and_gives_all_back(module, driver_stub, x):
     before = driver_stub.object_counts().allocations
     driver_stub.fail("cuMemAllocAsync", 2, nth=2)
     with pytest.raises(
@@ -115,10 +113,6 @@ def test_a_refusal_by_the_driver_names_the_parameter_and_gives_the_rest_back(
         module.both(x, 3)
     assert driver_stub.launches() == []
     assert driver_stub.object_counts().allocations == before
-
-
-def test_memory_is_given_back_where_a_launch_fails(module, driver_stub, x):
-    before = driver_stub.object_counts().allocations
     driver_stub.fail("cuLaunchKernelEx", 719)
     with pytest.raises(tc.LaunchError):
         module.both(x, 3)
@@ -127,16 +121,10 @@ def test_memory_is_given_back_where_a_launch_fails(module, driver_stub, x):
 
 @pytest.mark.parametrize(("n", "what"), [(1, "bytes_per_block -1"), (2**62, "overflows 64 bits")])
 def test_sizes_that_cannot_be_are_refused(module, driver_stub, n, what):
-    functions = {
-        "k": Launch(
-            kernel="one",
-            grid=1,
-            block=1,
-            args={"s": Scratch("m * 4", bytes_per_block="m - 2")},
-            params="float* x, char* s, int n, int64_t m",
-        )
-    }
-    made = tc.load_inline("scratch_sizes", SOURCE, functions=functions, arch="sm_90")
+    args = {"s": Scratch("m * 4", bytes_per_block="m - 2")}
+    params = "float* x, char* s, int n, int64_t m"
+    launch = Launch(kernel="one", grid=1, block=1, args=args, params=params)
+    made = tc.load_inline("scratch_sizes", SOURCE, functions={"k": launch}, arch="sm_90")
     with pytest.raises(ValueError, match=what):
         made.k(cuda_array(driver_stub, 4), 1, n)
     assert driver_stub.launches() == []

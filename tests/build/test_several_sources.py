@@ -86,15 +86,6 @@ def test_one_function_launches_kernels_of_two_units(driver_stub, x):
     assert mod.cubins["kernels"].lowered_names == {"fill<float>": "_Z4fillIfEvPT_S0_"}
 
 
-def test_an_instance_of_a_header_s_template_is_the_unit_s_that_includes_it(tmp_path: Path):
-    header = "template <class T> __global__ void fill(T* x, T value) { x[0] = value; }"
-    (tmp_path / "fill.cuh").write_text(header)
-    launch = tc.Launch(1, 1, kernel="fill<double>")
-    sources = [f'#include "fill.cuh"\n{CALLER}', LIBRARY]
-    mod = load(sources, {"fill": launch}, extra_include_paths=[tmp_path])
-    assert mod.fill.signature == "fill(double* arg0, double arg1)"
-
-
 def test_files_are_units_with_their_own_folders(tmp_path: Path):
     for name, text in (("a", SCALE), ("b", USE)):
         (tmp_path / name).mkdir()
@@ -108,11 +99,17 @@ def test_files_are_units_with_their_own_folders(tmp_path: Path):
     assert "a.cu" not in str(caught.value)
 
 
-def test_overloads_in_several_units_keep_their_own_types():
-    one, other = (f"__global__ void put({type_} p) {{ p[0] = 1; }}" for type_ in ("float*", "int*"))
-    functions = {"f": tc.Launch(kernel="_Z3putPf"), "i": tc.Launch(kernel="_Z3putPi")}
-    mod = load([one, f"{other}\n__global__ void put(short* c) {{}}"], functions)
-    assert [mod[name].signature for name in mod.functions] == ["f(float* p)", "i(int* p)"]
+def test_overloads_and_a_header_s_templates_in_several_units_keep_their_own_types(tmp_path: Path):
+    header = "template <class T> __global__ void fill(T* x, T value) { x[0] = value; }"
+    (tmp_path / "fill.cuh").write_text(header)
+    one = '#include "fill.cuh"\n__global__ void put(float* p) { p[0] = 1; }'
+    other = "__global__ void put(int* p) { p[0] = 1; }\n__global__ void put(short* c) {}"
+    kernels = {"d": "fill<double>", "f": "_Z3putPf", "i": "_Z3putPi"}
+    functions = {name: tc.Launch(kernel=kernel) for name, kernel in kernels.items()}
+    mod = load([one, other], functions, extra_include_paths=[tmp_path])
+    assert [mod[name].signature for name in functions] == [
+        *("d(double* arg0, double arg1)", "f(float* p)", "i(int* p)")
+    ]
 
 
 @pytest.mark.parametrize(("kind", "lto"), [("relocatable", False), ("ltoir", True), ("ptx", False)])

@@ -1,25 +1,14 @@
 """What `tvm_ffi.cpp` builds from files, this package builds, by the same arguments."""
 
 import inspect
-import os
-import re
 
 import numpy as np
 import pytest
 import tvm_ffi
 import tvm_ffi.cpp
 from file_kit import linked, write
-from tvm_ffi.libinfo import find_include_path
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.host.tools import find_ninja
-
-# tvm-ffi writes its paths into commands unquoted.
-TVM_FFI_BUILDS = pytest.mark.skipif(
-    re.search(r"""[\s'"$`\\&;|<>()*?]""", find_include_path()) is not None,
-    reason="tvm-ffi builds nothing where its own path has a character that a shell reads",
-)
-
 
 OPS = """
 #include <tvm/ffi/container/tensor.h>
@@ -42,47 +31,21 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(affine, Affine);
 SCALED = "float Scaled(float x, float by) { return x * by; }\n"
 
 
-@pytest.fixture
-def files(here, monkeypatch):
-    """A C++ and a C file, a header in a folder of its own, and what tvm-ffi itself builds with."""
-    monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(here / "cache"))
-    ninja = os.path.dirname(find_ninja())
-    monkeypatch.setenv("PATH", f"{ninja}{os.pathsep}{os.environ['PATH']}")
+def test_files_of_cpp_and_c_become_a_module_a_library_or_an_object(here):
     write("include/offset.h", "#define OFFSET 0.5f\n")
     write("ops.cpp", OPS)
     write("scaled.c", SCALED)
-    return {"sources": ["ops.cpp", "scaled.c"], "extra_include_paths": [str(here / "include")]}
-
-
-def check(mod):
+    files = {"sources": ["ops.cpp", "scaled.c"], "extra_include_paths": [str(here / "include")]}
+    path = tc.build("ops", **files, build_directory=str(here / "out"))
+    made = tc.build("ops", **files, build_directory=str(here / "out"), output="my_ops.o")
+    assert (path, made) == (str(here / "out" / "ops.so"), str(here / "out" / "my_ops.o"))
     x = np.arange(5, dtype=np.float32)
-    y = np.empty_like(x)
-    mod.affine(tvm_ffi.from_dlpack(x), tvm_ffi.from_dlpack(y), 2.0)
-    np.testing.assert_array_equal(y, 2 * x + 0.5)
-    with pytest.raises(ValueError, match="differ in length"):
-        mod.affine(tvm_ffi.from_dlpack(x), tvm_ffi.from_dlpack(y[1:]), 2.0)
-
-
-@pytest.mark.parametrize(
-    "package",
-    [
-        pytest.param(tvm_ffi.cpp, id="tvm_ffi.cpp", marks=TVM_FFI_BUILDS),
-        pytest.param(tc, id="tvmffi_cubin"),
-    ],
-)
-class TestBoth:
-    def test_load(self, package, files):
-        check(package.load("ops", **files))
-
-    def test_build_in_a_folder(self, package, files, here):
-        path = package.build("ops", **files, build_directory=str(here / "out"))
-        assert path == str(here / "out" / "ops.so")
-        check(tvm_ffi.load_module(path))
-
-    def test_build_an_object(self, package, files, here):
-        path = package.build("ops", **files, build_directory=str(here / "out"), output="my_ops.o")
-        assert path == str(here / "out" / "my_ops.o")
-        check(tvm_ffi.load_module(linked(path)))
+    for mod in (tc.load("ops", **files), *map(tvm_ffi.load_module, (path, linked(made)))):
+        y = np.empty_like(x)
+        mod.affine(tvm_ffi.from_dlpack(x), tvm_ffi.from_dlpack(y), 2.0)
+        np.testing.assert_array_equal(y, 2 * x + 0.5)
+        with pytest.raises(ValueError, match="differ in length"):
+            mod.affine(tvm_ffi.from_dlpack(x), tvm_ffi.from_dlpack(y[1:]), 2.0)
 
 
 @pytest.mark.parametrize("name", ["load", "build", "load_inline", "build_inline"])

@@ -44,7 +44,6 @@ tc.load_inline("wrapper", [kernel, wrapper], functions="launch")
 tc.load_inline("mixed", mixed, functions="vec_add")
 tc.lazy("lazy", generate=generate, key=1).prepare()
 """
-FOR_ONE = {"extra_cuda_cflags": ["-gencode=arch=compute_80,code=sm_80"]}
 
 
 def test_a_recorded_run_starts_from_a_layer_without_compilers(
@@ -54,8 +53,8 @@ def test_a_recorded_run_starts_from_a_layer_without_compilers(
     write("add.cpp", ADD)
     texts = [KERNEL, WRAPPER, MIXED]
     common = {**os.environ, "TVMFFI_CUBIN_RECORD": "run"}
-    in_new_process(APPLICATION, *texts, env={**common, "TVMFFI_CUBIN_ARCH": "sm_80"})
-    in_new_process(APPLICATION, *texts, env={**common, "TVMFFI_CUBIN_ARCH": "sm_80"})
+    for _ in range(2):
+        in_new_process(APPLICATION, *texts, env={**common, "TVMFFI_CUBIN_ARCH": "sm_80"})
 
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(here / "elsewhere"))
     assert main(["warm", "run", "--arch", "sm_80,sm_90a", "-o", "layer"]) == 0
@@ -77,7 +76,7 @@ def test_what_fails_is_reported_and_the_rest_is_built(here, capsys, monkeypatch)
     with pytest.raises(tc.CompileError):
         tc.build_inline("broken", KERNEL.replace("n;", "m;"), arch="sm_90")
     for _ in range(2):
-        tc.build_inline("whole", KERNEL, **FOR_ONE)
+        tc.build_inline("whole", KERNEL, extra_cuda_cflags=["-gencode=arch=compute_80,code=sm_80"])
 
     assert main(["warm", "run", "--arch", "sm_90,sm_100a"]) == 1
     out = capsys.readouterr().out
@@ -90,7 +89,7 @@ def test_what_fails_is_reported_and_the_rest_is_built(here, capsys, monkeypatch)
 
 
 CASES = {
-    "blanks": {"cuda_sources": ["", KERNEL, " "], "cpp_sources": " "},
+    "blanks": {"cuda_sources": ["", KERNEL, " "], "cpp_sources": " ", "functions": []},
     "functions": {
         "functions": {
             "bare": None,
@@ -99,7 +98,6 @@ CASES = {
             "two": tc.Dispatch([tc.Launch(block=1), [tc.Launch(block=2), tc.Launch(block=3)]]),
         }
     },
-    "none": {"functions": []},
     "flags": {
         "extra_cflags": ["-O1", "-Iinclude"],
         "extra_cuda_cflags": ["-rdc=true", "-dlto"],
@@ -107,8 +105,12 @@ CASES = {
         "extra_include_paths": ["include"],
     },
     "auto": {"compiler": "auto", "extra_cuda_cflags": ["-rdc=true"], "use_pch": False},
-    "instances": {"name_expressions": ["f<1>"], "bound_params": ["n"], "output": "k.o"},
-    "archs": {"arch": ("sm_90", "sm_80")},
+    "instances": {
+        "name_expressions": ["f<1>"],
+        "bound_params": ["n"],
+        "output": "k.o",
+        "arch": ("sm_90", "sm_80"),
+    },
     "images": {
         "functions": {"f": tc.Launch(image=b"carried", params="")},
         "embed_cubin": {"a": tc.Cubin(b"image", "sm_90", {"f<1>": "f"}, signatures={"f": ""})},
