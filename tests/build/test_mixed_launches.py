@@ -68,8 +68,7 @@ tvm::ffi::Array<int> makes(int block) { shared<<<1, block>>>(nullptr); return {1
 """
 FUNCTIONS = [
     *("conversions", "launched", "nested", "argument_throws", "operands", "by_pointer", "bad"),
-    *("unconfigured", "own_exception", "last_error", "makes"),
-    "by_call",
+    *("unconfigured", "own_exception", "last_error", "makes", "by_call"),
 ]
 
 
@@ -104,11 +103,8 @@ def test_arguments_may_launch_and_throw(mod, driver_stub):
 def test_operands_are_what_nvcc_takes(mod, driver_stub):
     mod.operands(5)
     shapes = [(x.grid, x.block, x.dynamic_smem_bytes) for x in driver_stub.launches()]
-    assert shapes == [
-        ((2, 3, 4), (96, 1, 1), 0),
-        ((2, 5, 1), (5, 2, 1), 12),
-        ((5, 1, 1), (5, 1, 1), 5),
-    ]
+    wanted = [((2, 3, 4), (96, 1, 1), 0), ((2, 5, 1), (5, 2, 1), 12), ((5, 1, 1), (5, 1, 1), 5)]
+    assert shapes == wanted
 
 
 def test_kernels_are_launched_through_pointers(mod, driver_stub):
@@ -137,9 +133,7 @@ def test_a_refused_launch_is_an_exception_of_the_exported_function(
     assert driver_stub.launches() == []
     assert mod.last_error() == 0
     assert mod.bad(1, 1, 0) == 17
-
-
-def test_a_refused_call_is_not_told_with_the_place_of_another_launch(mod):
+    # A call is not told with the place of another launch.
     with pytest.raises(tc.LaunchLimitError, match=r"^launch of shared.*grid \(0, 1, 1\)"):
         mod.by_call()
 

@@ -172,23 +172,20 @@ def test_objects_of_several_builds_are_linked_to_one_library(here, driver_stub):
     one = ONE.format(BOTH.format("one", 1))
     write("one.cu", one + "__global__ void of_kernels(int n) { __trap(); }\n")
     # A file that only launches what others define is an object, too.
-    write(
-        "two.cu", TWO.format(BOTH.format("two", 2)).replace("of_kernels<<<5, 1>>>(n);", "far(n);")
-    )
+    two = TWO.format(BOTH.format("two", 2)).replace("of_kernels<<<5, 1>>>(n);", "far(n);")
+    write("two.cu", two)
     write("common.h", HEADER + "void far(int n);\n")
     write("three.cu", '#include "common.h"\nvoid far(int n) { of_kernels<<<6, 1>>>(n); }\n')
     objects = [
         tc.build("apart", sources=f"{name}.cu", output=f"{name}.o", arch="sm_90")
         for name in ("one", "two", "three")
     ]
-    for mod in (
-        tc.load("joined", sources=objects),
-        tc.load_module(linked(*objects, os.environ["TVMFFI_CUBIN_CUDART"])),
-    ):
+    library = linked(*objects, os.environ["TVMFFI_CUBIN_CUDART"])
+    for mod in (tc.load("joined", sources=objects), tc.load_module(library)):
+        driver_stub.reset()
         assert (mod.own_one(3), mod.own_two(4), mod.all(6)) == (1, 2, 7)
         assert (mod.level_one(), mod.level_two()) == (4, 8)
         launches = driver_stub.launches()
         assert [x.params[0] for x in launches[:2]] == [struct.pack("<f", 1), struct.pack("<d", 2)]
-        assert sorted(mod.cubins) == ["kernels_one", "kernels_three", "kernels_two"]
         assert launches[3].kernel == "_Z10of_kernelsi"
-        driver_stub.reset()
+        assert sorted(mod.cubins) == ["kernels_one", "kernels_three", "kernels_two"]

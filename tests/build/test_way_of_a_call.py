@@ -4,8 +4,6 @@ import re
 import sys
 from pathlib import Path
 
-import pytest
-
 import tvmffi_cubin as tc
 
 PAGE = (Path(__file__).parents[2] / "docs" / "design.md").read_text(encoding="utf-8")
@@ -49,12 +47,8 @@ def entered(call) -> tuple[list[str], list[str]]:
     return found, [*rooms]
 
 
-@pytest.fixture
-def cache(tmp_path, monkeypatch):
+def test_a_miss_and_a_hit_go_the_way_that_the_page_shows(tmp_path, monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
-
-
-def test_a_miss_and_a_hit_go_the_way_that_the_page_shows(cache):
     tc.load_inline("warm", SOURCE.replace("way", "warm"), arch="sm_90")  # the launcher's body
 
     def call():

@@ -39,11 +39,6 @@ __device__ bool arrived(unsigned barrier) {
   }
   return false;
 }
-
-__device__ void store_done() {
-  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
-}
 """
 
 _LOAD = r"""
@@ -64,20 +59,6 @@ extern "C" __global__ void @NAME@(MAP x, byte* out, int bytes, @PARAMETERS@) {
 }
 """
 
-_STORE = r"""
-extern "C" __global__ void store(MAP y, const byte* in, int bytes, int column, int row) {
-  byte* box = tile();
-  for (int i = threadIdx.x; i < bytes; i += blockDim.x) box[i] = in[i];
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];"
-               ::"l"(&y), "r"(place_of(box)), "r"(column), "r"(row)
-               : "memory");
-  store_done();
-}
-"""
-
 _COPY = r"""
 extern "C" __global__ void copy(MAP x, MAP y, int rows, int columns, int bytes) {
   __shared__ alignas(8) unsigned long long barrier;
@@ -95,7 +76,8 @@ extern "C" __global__ void copy(MAP x, MAP y, int rows, int columns, int bytes) 
                    "[%0, {%2, %3}], [%1];"
                    ::"l"(&y), "r"(place_of(box)), "r"(column), "r"(row)
                    : "memory");
-      store_done();
+      asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+      asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
     }
   }
 }
@@ -123,8 +105,8 @@ def _load(rank: int, offsets: int = 0) -> str:
     return text
 
 
-SOURCE = "".join([_HEAD, *(_load(rank) for rank in range(1, 6)), _load(4, 2), _STORE, _COPY])
-"""``load_1`` to ``load_5``, ``pixels_4``, ``store`` and ``copy``.
+SOURCE = "".join([_HEAD, *(_load(rank) for rank in range(1, 6)), _load(4, 2), _COPY])
+"""``load_1`` to ``load_5``, ``pixels_4`` and ``copy``.
 
 Coordinates, and the offsets of pixels, are innermost first, as PTX has them.
 """
