@@ -58,13 +58,7 @@ struct S {{ std::conditional_t<!kIsPlain && HasName<N>::value, double, char> x; 
         "constexpr int kSize = CUDA_VERSION < 13000 ? 192 : 256;",
         "kSize",
     ),
-    "no pointer": (
-        """
-#include <type_traits>
-constexpr bool kIsConst = std::is_const_v<std::remove_pointer_t<const int>>;
-struct S { std::conditional_t<kIsConst, COUNTED, char> x; };""",
-        8,
-    ),
+    "by a macro for the host compiler": ("struct S { COUNTED x; };", 8),
 }
 
 
@@ -90,7 +84,6 @@ int f() {{ k<<<1, 1>>>(); return cudaMemcpyToSymbol(values, nullptr, 4); }}"""
 USES = {
     "a value": KERNEL.format("S s", "S{}"),
     "a pointer": KERNEL.format("const S* __restrict__ const s", "nullptr"),
-    "a pointer to pointers": KERNEL.format("S** s", "nullptr"),
     "a constant": VARIABLE.format("__constant__ S values[3]"),
     "an array of pointers": VARIABLE.format("__device__ S* values[3]"),
     "a large array": VARIABLE.format("__device__ S values[1 << 16]"),

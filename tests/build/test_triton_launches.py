@@ -83,14 +83,10 @@ def test_a_persistent_matmul_with_descriptors_of_the_host_s(driver_stub, array, 
 
 
 def test_a_matmul_with_descriptors_of_the_kernel_s_own_gets_global_scratch(driver_stub, array):
-    launch = tc.triton.compile(
-        kernels.descriptor_matmul,
-        "*fp16:16, *fp16:16, *fp16:16, i32, i32, i32",
-        constexprs=TILES,
-        grid="min(num_sms, ceil_div(m, BLOCK_M) * ceil_div(n, BLOCK_N))",
-        num_warps=8,
-        arch="sm_90",
-    )
+    signature = "*fp16:16, *fp16:16, *fp16:16, i32, i32, i32"
+    grid = "min(num_sms, ceil_div(m, BLOCK_M) * ceil_div(n, BLOCK_N))"
+    options = {"constexprs": TILES, "grid": grid, "num_warps": 8, "arch": "sm_90"}
+    launch = tc.triton.compile(kernels.descriptor_matmul, signature, **options)
     mod = load("triton_scratch", matmul=launch)
     a, b, c = array(512, 256), array(384, 256), array(512, 384)
     mod.matmul(a, b, c, 512, 384, 256)
@@ -106,13 +102,9 @@ def test_a_matmul_with_descriptors_of_the_kernel_s_own_gets_global_scratch(drive
 
 
 def test_a_descriptor_of_the_host_s_needs_tensor_maps():
+    signature = {"x": "tensordesc<fp32[16,32]>", "out": "*fp32", "ROWS": 16}
     with pytest.raises(ValueError, match=r"^x: a tensor descriptor of the host's needs sm_90"):
-        tc.triton.compile(
-            kernels.tile_sum,
-            {"x": "tensordesc<fp32[16,32]>", "out": "*fp32"},
-            constexprs={"ROWS": 16},
-            arch="sm_80",
-        )
+        tc.triton.compile(kernels.tile_sum, signature, arch="sm_80")
 
 
 def compiled(grid, **options):

@@ -62,10 +62,12 @@ def test_a_zero_counts_as_one_and_a_negative_is_refused(cubin, driver_stub):
 
 
 def test_the_newest_fields_set_what_a_launch_has(cubin, driver_stub):
-    fields = ("stream", "grid.x", "grid.z", "block.x", "cluster.x", "dynamic_smem_bytes")
-    fields += ("cooperative", "priority", "programmatic_stream_serialization")
-    fields += ("cluster_scheduling_policy", "mem_sync_domain", "programmatic_event.event")
-    fields += ("programmatic_event.flags",)
+    fields = (
+        *("stream", "grid.x", "grid.z", "block.x", "cluster.x", "dynamic_smem_bytes"),
+        *("cooperative", "priority", "programmatic_stream_serialization"),
+        *("cluster_scheduling_policy", "mem_sync_domain", "programmatic_event.event"),
+        "programmatic_event.flags",
+    )
     mod = loaded(cubin, FunctionInfo("block", cuda_launch_fields=fields))
     stream = 2  # CU_STREAM_PER_THREAD
     mod.block(ctypes.c_void_p(stream), 4, 3, 64, 2, 1024, 0, -1, 1, 1, 1, 0, 0)
@@ -95,16 +97,9 @@ def test_a_tensor_map_is_passed_by_value(cubin, driver_stub, x, types, extra):
     assert one.params[0] == two.params[0] == bytes(range(128))
 
 
-@pytest.mark.parametrize(
-    ("info", "message"),
-    [
-        (FunctionInfo("scale", ARGS[:5]), r"kernel 'scale': params: the image has 6 .*, but 5 are"),
-        (FunctionInfo("skale", ARGS), "there is no kernel 'skale' in the image; it has: "),
-    ],
-)
-def test_a_table_of_another_image_is_told(cubin, info, message):
-    with pytest.raises(ValueError, match=message):
-        loaded(cubin, info)
+def test_a_table_of_another_image_is_told(cubin):
+    with pytest.raises(ValueError, match=r"kernel 'scale': params: the image has 6 .*, but 5 are"):
+        loaded(cubin, FunctionInfo("scale", ARGS[:5]))
 
 
 def test_a_module_of_tvm_is_loaded_from_its_files_and_bytes(cubin, driver_stub, here):
