@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import struct
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -12,26 +11,13 @@ from stub.driver_stub import DriverStub
 import tvmffi_cubin as tc
 
 SOURCE = r"""
-#include <cuda_fp16.h>
 #include <stdexcept>
 #include <tvm/ffi/container/array.h>
-struct Pair { float a; int b; };
-enum class Mode : short { kOne = 1, kTwo };
 template <typename T, int N> __global__ void scale(T* x, float by, int n) {}
 template <typename T> __global__ void typed(T x) {}
-extern "C" __global__ void plain(float a, unsigned char b) {}
-__global__ void mixed(Pair p, char c, double d, Mode m) {}
-__global__ void half_one(__half h) {}
 __global__ void nothing() {}
 __global__ void __launch_bounds__(128) shared(float* x) { extern __shared__ float s[]; s[0] = *x; }
 
-void conversions() {
-  scale<float, 4><<<1, 1>>>(nullptr, 3, 'A');
-  mixed<<<1, 1>>>(Pair{0.5f, 3}, 65, 2, Mode::kTwo);
-  plain<<<1, 1>>>(true, 255);
-  half_one<<<1, 1>>>(__half(1.5f));
-  nothing<<<1, 1>>>();
-}
 int launched(int n) { typed<<<dim3(n), 1>>>(n); return n; }
 void nested() { typed<<<2, 1>>>(launched(3) + 4); }
 int throwing() { throw std::runtime_error("no argument"); }
@@ -67,7 +53,7 @@ int last_error() { return cudaGetLastError(); }
 tvm::ffi::Array<int> makes(int block) { shared<<<1, block>>>(nullptr); return {1, 2, 3}; }
 """
 FUNCTIONS = [
-    *("conversions", "launched", "nested", "argument_throws", "operands", "by_pointer", "bad"),
+    *("launched", "nested", "argument_throws", "operands", "by_pointer", "bad"),
     *("unconfigured", "own_exception", "last_error", "makes", "by_call"),
 ]
 
@@ -80,17 +66,6 @@ def built(_own_environment: None) -> str:
 @pytest.fixture
 def mod(built: str, driver_stub: DriverStub) -> tc.Module:
     return tc.load_module(built)
-
-
-def test_arguments_are_converted_to_the_parameters_own_types(mod, driver_stub):
-    mod.conversions()
-    one, two, three, four, five = driver_stub.launches()
-    assert one.values("Pfi") == (0, 3.0, 65)
-    pair, letter, number, mode = two.params
-    assert (struct.unpack("<fi", pair), letter, mode) == ((0.5, 3), b"A", b"\2\0")
-    assert struct.unpack("<d", number) == (2.0,)
-    assert three.values("fB") == (1.0, 255)
-    assert (four.params, five.params) == ((struct.pack("<e", 1.5),), ())
 
 
 def test_arguments_may_launch_and_throw(mod, driver_stub):

@@ -72,12 +72,6 @@ int f() { k<<<1, 1>>>(); return adapt(); }"""
         load(source, ["f"], extra_include_paths=[str(tmp_path)])
 
 
-def test_an_error_of_cuda_s_own_headers_is_told():
-    source = f"#define CUDA_FORCE_API_VERSION 3020\n#include <cudaGL.h>\n{ADD}"
-    with pytest.raises(tc.BuildError, match=r"preprocessor fails(?s:.*)cudaGL\.h.* no longer"):
-        load(source, ["vec_add"])
-
-
 BY_ACCIDENT = """#include <string>
 struct text { std::string words; };
 __global__ void k(int* x) { int text = 1; *x = text; }

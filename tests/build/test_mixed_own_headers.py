@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from file_kit import write
 from mixed_loader import load
 
 import tvmffi_cubin as tc
@@ -64,7 +65,7 @@ def test_names_of_the_c_and_c_plus_plus_libraries_that_nobody_includes_are_there
 
 
 @pytest.mark.parametrize(
-    "launch",
+    "header",
     [
         "#define LAUNCH(kernel, x) \\\n  kernel<<<1, 32>>>(x)\n#define RUN(x) LAUNCH(k, x)\n",
         "template <typename Kernel> void launch(Kernel kernel, int* x) {\n"
@@ -72,27 +73,20 @@ def test_names_of_the_c_and_c_plus_plus_libraries_that_nobody_includes_are_there
         "#define RUN(x) launch(k, x)\n",
     ],
 )
-def test_a_source_is_mixed_that_launches_by_what_its_header_has(launch, tmp_path):
-    (tmp_path / "launch.h").write_text(launch)
-    source = tmp_path / "a.cu"
-    source.write_text(
-        '#include "launch.h"\n'
-        "__global__ void k(int* x) { *x *= 2; }\n"
-        "void run(int* x) { RUN(x); }\n"
-    )
-    made = tc.build("a", sources=[source], output=tmp_path / "a.o", arch="sm_90")
+def test_a_source_is_mixed_that_launches_by_what_its_header_has(header, here):
+    write("launch.h", header)
+    text = "__global__ void k(int* x) { *x *= 2; }\nvoid run(int* x) { RUN(x); }\n"
+    write("a.cu", f'#include "launch.h"\n{text}')
+    made = tc.build("a", sources="a.cu", output="a.o", arch="sm_90")
     assert b"_Z3runPi" in Path(made).read_bytes()
 
 
 def test_headers_of_another_toolkit_are_no_part_of_a_source(tmp_path, driver_stub):
-    (tmp_path / "cuda_runtime.h").write_text("#error of another CUDA\n")
-    (tmp_path / "cuda_fp16.h").write_text("#error of another CUDA\n")
-    for folder in ("nvtx3", "cutlass"):
-        (tmp_path / folder).mkdir()
-    (tmp_path / "nvtx3" / "colors.h").write_text(
-        "#ifndef COLORS\n#define COLORS\nenum Color { red = 7 };\n#endif\n"
-    )
-    (tmp_path / "cutlass" / "marks.h").write_text("#include <nvtx3/colors.h>\n")
+    for name in ("cuda_runtime.h", "cuda_fp16.h"):
+        write(tmp_path / name, "#error of another CUDA\n")
+    colors = "#ifndef COLORS\n#define COLORS\nenum Color { red = 7 };\n#endif\n"
+    write(tmp_path / "nvtx3" / "colors.h", colors)
+    write(tmp_path / "cutlass" / "marks.h", "#include <nvtx3/colors.h>\n")
     source = """#include <cuda_fp16.h>
     #include <nvtx3/colors.h>
     #include <cutlass/marks.h>

@@ -80,12 +80,9 @@ def test_a_typo_shows_the_message_and_the_line(in_jupyter: dict[str, str]):
     assert len(in_jupyter["typo"].splitlines()) < 45
 
 
-def test_a_cell_that_is_edited_and_run_again_gives_the_new_code(in_jupyter: dict[str, str]):
+def test_edited_cells_give_new_code_and_functions_complete_and_explain_themselves(in_jupyter):
     for i, type_ in enumerate(TYPES):
         assert f"saxpy({type_} a, const float* x, float* y)" in in_jupyter[f"edited-{i}"]
-
-
-def test_functions_complete_and_explain_themselves(in_jupyter: dict[str, str]):
     assert "'saxpy'" in in_jupyter["attribute"]
     assert in_jupyter["method"] == "['params']\n"
     assert "(a: 'int', x: 'const float*', y: 'float*', /)" in in_jupyter["explained"]

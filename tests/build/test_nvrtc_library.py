@@ -56,24 +56,3 @@ def test_what_host_code_passes_lies_where_its_library_puts_it(tmp_path):
         size = re.search(r"_param_0\[(\d+)", kernel)[1]
         here.append(f"{size} {int(at) // 1000}")
     assert here == run(tmp_path / "at").splitlines()
-
-
-def test_an_older_standard_has_what_is_in_it():
-    source = """
-        template <class T, typename std::enable_if<std::is_integral<T>::value, int>::type = 0>
-        __global__ void k(T* x, T y) {
-          std::swap(x[0], x[1]);
-          x[2] = std::max(std::min(x[0], y), std::exchange(x[1], std::numeric_limits<T>::min()));
-          static_assert(!std::is_same<typename std::make_signed<T>::type, T>::value, "");
-          x[3] = std::make_pair(1, 2.5f).first;
-          std::array<T, 2> both = {{x[4], x[5]}};
-          std::tie(x[4], x[5]) = std::make_tuple(std::get<1>(both), both[0]);
-          for (T at : both) x[6] += at;
-        }"""
-    shims = ["algorithm", "limits", "type_traits", "utility", "cstdint", "cmath", "array", "tuple"]
-    made = compile_it(
-        includes(shims) + source,
-        options=["-std=c++14"],
-        name_expressions=["k<unsigned>"],
-    )
-    assert made.log == ""

@@ -45,11 +45,8 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def files(folder: Path) -> list[Path]:
     """Return the files of a checkout's folder, by their paths in it."""
-    found = []
-    for place, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name != "__pycache__"]
-        found += [Path(place, name).relative_to(folder) for name in names]
-    return found
+    found = [x for x in folder.rglob("*") if x.is_file() and "__pycache__" not in x.parts]
+    return [x.relative_to(folder) for x in found]
 
 
 def test_the_wheel_holds_headers_templates_and_the_licence(wheel: Path):

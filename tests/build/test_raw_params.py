@@ -153,20 +153,6 @@ def test_types_that_a_symbol_spells_are_known(driver_stub, x):
     assert loaded(mangled, "ns::t<double>").signature == "f(double arg0)"
 
 
-def test_scratch_memory_and_bound_values_go_to_what_is_known_by_its_size(image, driver_stub):
-    args = {"arg0": tc.Scratch(64), "arg1": tc.Bound("limit"), "arg2": 0, "arg3": 0, "arg4": None}
-    launch = tc.Launch(kernel="several", image=image, grid=1, block=1, args=args)
-    mod = tc.load_inline("raw", functions={"f": launch})
-    mod.bind(limit=2**32 - 1)
-    mod.f(0.5)
-    (call,) = driver_stub.launches()
-    address, *rest = call.values("PIhbqf")
-    assert address == driver_stub.calls("cuMemFreeAsync")[0].args["pointer"]
-    assert rest == [2**32 - 1, 0, 0, 0, 0.5]
-    with pytest.raises(ValueError, match="wanted -2147483648 to 4294967295"):
-        mod.bind(limit=2**32)
-
-
 def test_types_that_nvrtc_does_not_tell_are_to_be_declared():
     source = 'extern "C" __global__ void k(float* x, float by) { *x = by; }'
     options = {"arch": "sm_90a", "extra_cuda_cflags": ["-std=c++11"]}  # no variable templates
