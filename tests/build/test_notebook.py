@@ -63,7 +63,7 @@ def in_jupyter(environment: dict[str, str]) -> dict[str, str]:
 def test_it_compiles_edits_and_says_why_it_does_not_launch(in_jupyter: dict[str, str]):
     assert in_jupyter["setup"] == "compiling for sm_90a: not launching, there is no GPU here\n"
     shown = r"<tvmffi_cubin.Module .*/saxpy.so>\n  saxpy\(float a, const float\* x, float\* y\)"
-    assert re.match(shown, in_jupyter["compile"])
+    assert re.search(shown, in_jupyter["compile"])  # behind what a slow build says
     assert re.match(r"saxpy: \d+ registers, 0 bytes of local memory\n", in_jupyter["inspect"])
     for name in ("call", "edit", "again"):
         assert in_jupyter[name].endswith("built, not launched: there is no GPU here\n")
