@@ -56,10 +56,21 @@ void run() {
   declared<<<1, 1>>>(nullptr, 1);
 }
 """,
-    "the C++ library": """
-#include <array>
+    "constants of the C library's macros": """
 #include <cmath>
 #include <cstddef>
+struct Pair { int first; double second; };
+struct Constants {
+  static constexpr size_t kOffset = offsetof(Pair, second);
+  static constexpr float kLow = float{-INFINITY};
+  static constexpr double kHigh = HUGE_VAL, kNone = NAN;
+};
+static_assert(Constants::kOffset == 8 && Constants::kLow < 0);
+__global__ void k(double* x) { *x = Constants::kLow + Constants::kHigh + Constants::kNone; }
+void run() { k<<<1, 1>>>(nullptr); }
+""",
+    "the C++ library": """
+#include <array>
 #include <exception>
 #include <fstream>
 #include <iterator>
@@ -68,20 +79,13 @@ consteval int one() { return 1; }
 #else
 constexpr int one() { return 1; }
 #endif
-struct Pair { int first; double second; };
-struct Constants {
-  static constexpr size_t kOffset = offsetof(Pair, second);
-  static constexpr float kLow = float{-INFINITY};
-  static constexpr double kHigh = HUGE_VAL, kNone = NAN;
-};
-static_assert(Constants::kOffset == 8 && Constants::kLow < 0);
 __constant__ float weights[5];
 __global__ void k(double* x) {
   std::array<float, 3> own = {1, 2, 3};
   for (auto at = std::begin(own); at != std::end(own); ++at) *x += *at;
   for (float weight : weights) *x += weight;
   *x += std::size(own) + std::size(weights) + *std::data(own) + std::empty(weights);
-  *x += Constants::kLow + Constants::kHigh + Constants::kNone + one();
+  *x += one();
 }
 struct Failed : std::exception {
   const char* what() const noexcept override { return "failed"; }
@@ -101,8 +105,16 @@ extern
 "C" { void other(); }
 namespace cg = cooperative_groups;
 struct Maps { CUtensorMap maps[2]; };
-__global__ void mapped(const __grid_constant__ CUtensorMap map, const __grid_constant__ Maps maps,
-                       cudaDataType* x) {}
+__global__ void mapped(const __grid_constant__ CUtensorMap map, const __grid_constant__ Maps maps) {
+}
+#if CUDART_VERSION >= 13010  // whose libraries' headers name these
+using Control = cudaEmulationMantissaControl;
+using Support = cudaEmulationSpecialValuesSupport;
+#else
+using Control = cudaDataType;
+using Support = int;
+#endif
+__global__ void typed(Control* x, Support y) {}
 __global__ void grouped(int* x, unsigned by) {
   auto warp = cg::tiled_partition<32>(cg::this_thread_block());
   x[threadIdx.x] = by + cg::binary_partition(warp, threadIdx.x % 3 == 0).size();
@@ -125,7 +137,8 @@ __global__ void multiplied(const void* x, float* y) {}
 #endif
 void run() {
   thrust::minstd_rand random;
-  mapped<<<1, 1>>>(CUtensorMap(), Maps(), nullptr);
+  mapped<<<1, 1>>>(CUtensorMap(), Maps());
+  typed<<<1, 1>>>(nullptr, Support());
   grouped<<<1, 32>>>(nullptr, random());
   multiplied<<<1, 32>>>(nullptr, nullptr);
 }
