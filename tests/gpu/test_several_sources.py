@@ -26,7 +26,6 @@ extern "C" __global__ void shift(const float* x, float* y, int which, int n) {
     y[i] = shifted(x[i], which) * offsets[3];
 }
 extern "C" __global__ void add_hundred(int* out) { out[0] = atomicAdd(&total, own()) + own(); }
-template <class T> __global__ void fill(T* x, T value) { x[threadIdx.x] = value; }
 """
 SHIFT = tc.Launch(grid=4, block=128, args={"n": "x.numel"})
 
@@ -47,16 +46,12 @@ def test_units_share_functions_and_variables(lto):
             tc.Launch(kernel="add_one", grid=3, block=32),
             tc.Launch(kernel="add_hundred", grid=1, block=1),
         ],
-        "fill": tc.Launch(kernel="fill<double>", grid=1, block="x.numel"),
     }
     mod = tc.load_inline("gpu_units", [DEFINITIONS, USES], functions=functions, lto=lto)
     check_shift(mod)
     out = torch.zeros(1, dtype=torch.int32, device="cuda")
     mod.count(out)
     assert out.item() == 3 * 32 + 100
-    x = torch.zeros(64, dtype=torch.float64, device="cuda")
-    mod.fill(x, 2.5)
-    torch.testing.assert_close(x, torch.full_like(x, 2.5))
 
 
 @pytest.mark.parametrize(

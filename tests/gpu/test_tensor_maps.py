@@ -56,22 +56,20 @@ def random(*shape, dtype=torch.float32):
     return torch.randint(0, 200, shape, generator=generator, device="cuda").to(dtype)
 
 
-def function(kernel: str, **args: TensorMap):
-    launch = Launch(kernel=kernel, grid=1, block=128, dynamic_smem_bytes=SMEM, args=args)
-    return tc.load_inline("gpu_maps", SOURCE, functions={"run": launch}).run
-
-
-def load(x, map_: TensorMap, at, size: int):
-    """The bytes of one box, as they lie in shared memory."""
+def load(kernel: str, x, map_: TensorMap, at, size: int):
+    """The bytes that one instruction brings, as they lie in shared memory."""
+    launch = Launch(kernel=kernel, grid=1, block=128, dynamic_smem_bytes=SMEM, args={"x": map_})
+    run = tc.load_inline("gpu_maps", SOURCE, functions={"run": launch}).run
     out = torch.full((size,), 0xCD, dtype=torch.uint8, device="cuda")
-    function(f"load_{x.dim()}", x=map_)(x, out, size, *reversed(at))
+    run(x, out, size, *at)
     return out
 
 
 def check_box(x, at, box, *, steps=None, fill=0, **options):
     expected = box_of(x, at, box, steps, fill)
     map_ = TensorMap(box_dim=box, element_strides=steps, **options)
-    data = load(x, map_, at, expected.numel() * x.element_size())
+    size = expected.numel() * x.element_size()
+    data = load(f"load_{x.dim()}", x, map_, reversed(at), size)
     assert torch.equal(data, swizzled(bytes_of(expected), options.get("swizzle", "none")))
 
 
@@ -109,7 +107,7 @@ def test_what_lies_outside_is_nan_where_that_is_asked_for(dtype):
     x = random(10, 32, dtype=dtype)
     expected = box_of(x, (4, -8), (16, 32), fill=float("nan"))
     map_ = TensorMap(box_dim=(16, 32), oob_fill="nan")
-    data = load(x, map_, (4, -8), expected.numel() * x.element_size())
+    data = load("load_2", x, map_, (-8, 4), expected.numel() * x.element_size())
     found = data.view(dtype).view(16, 32)
     torch.testing.assert_close(found, expected, rtol=0, atol=0, equal_nan=True)
 
@@ -177,17 +175,6 @@ def test_a_captured_launch_keeps_its_map():
 # im2col, against torch's unfold
 
 
-def load_pixels(x, offsets, map_: TensorMap):
-    """The pixels that one instruction brings, as bytes of shared memory."""
-    size = map_.pixels_per_column * map_.channels_per_pixel * x.element_size()
-    launch = Launch(kernel="pixels_4", grid=1, block=128, dynamic_smem_bytes=SMEM, args={"x": map_})
-    run = tc.load_inline("gpu_pixels", SOURCE, functions={"run": launch}).run
-    out = torch.full((size,), 0xCD, dtype=torch.uint8, device="cuda")
-    first = (0, *map_.lower_corner, 0)
-    run(x, out, size, *reversed(first), *reversed(offsets))
-    return out
-
-
 @pytest.mark.parametrize(
     ("size", "pad", "stride", "dilation"),
     [
@@ -214,6 +201,8 @@ def test_the_patches_of_a_convolution_are_those_of_unfold(size, pad, stride, dil
     )
     for r in range(size[0]):
         for s in range(size[1]):
-            data = load_pixels(x, (r * dilation[0], s * dilation[1]), map_)
+            # Where the filter is placed first, then how far this place of it is from its corner.
+            at = (0, -pad[1], -pad[0], 0, s * dilation[1], r * dilation[0])
+            data = load("pixels_4", x, map_, at, count * 32 * 4)
             wanted = patches[:, :, r, s].permute(0, 2, 1).reshape(count, 32)
             assert torch.equal(data, swizzled(bytes_of(wanted), "128B")), (r, s)
