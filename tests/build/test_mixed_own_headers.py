@@ -81,6 +81,13 @@ def test_a_source_is_mixed_that_launches_by_what_its_header_has(header, here):
     assert b"_Z3runPi" in Path(made).read_bytes()
 
 
+def test_host_code_alone_may_include_device_functions(here):
+    header = "__device__ int own() { return ::max(int(threadIdx.x), 7); }\n"
+    write("own.cuh", f"{header}inline int largest() {{ return ::max(7, 8); }}\n")
+    source = '#include "own.cuh"\nint f() { return largest(); }\n'
+    assert load(source, ["f"], extra_include_paths=[str(here)]).f() == 8
+
+
 def test_headers_of_another_toolkit_are_no_part_of_a_source(tmp_path, driver_stub):
     for name in ("cuda_runtime.h", "cuda_fp16.h"):
         write(tmp_path / name, "#error of another CUDA\n")

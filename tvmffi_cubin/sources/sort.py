@@ -149,7 +149,7 @@ def _kinds(sources: Sequence[Source], request: Request, *, has_kernels: bool) ->
         if (
             _is_mixed(facts, wanted)
             or headers.launches
-            or (headers.kernels and is_all and kind != "device")
+            or ((headers.kernels or headers.threads) and is_all and kind != "device")
             or launched & _defined(facts)
             or _is_for_others(source, facts, request)
         ):
@@ -188,6 +188,7 @@ class HeaderCode(NamedTuple):
     # Macros that only give the word a meaning, as headers for other compilers have them, are none.
     kernels: bool = False
     launches: bool = False  # in host functions, or in what of theirs the source names
+    threads: bool = False  # named by functions, which no host compiler takes
 
 
 def header_code(source: Source, request: Request) -> HeaderCode:
@@ -214,6 +215,7 @@ def header_code(source: Source, request: Request) -> HeaderCode:
         any(kernel.search(text) and names & read(text).words for text in texts),
         not launching.isdisjoint(read(source.text).words)
         or any("<<<" in text and read(text).launches for text in texts),
+        any("threadIdx" in text for text in texts),
     )
 
 
