@@ -80,18 +80,6 @@ def half_math(rng: np.random.Generator) -> Iterator[Call]:
     )
 
 
-@case("first_square")
-def default_stream(rng: np.random.Generator) -> Iterator[Call]:
-    x = normal(rng, 100)
-    yield Call(
-        "first_square",
-        (x, np.zeros_like(x)),
-        {1: x * x},
-        (Launched("square", 4, 32, on_stream_0=True),),
-        computed=float(x[0] * x[0]),
-    )
-
-
 @case("turn")
 def async_copies(rng: np.random.Generator) -> Iterator[Call]:
     x = normal(rng, 256)
