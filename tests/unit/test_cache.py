@@ -81,6 +81,15 @@ def test_a_header_is_read_only_where_its_stamp_changed(cache, header, settled, m
     assert look_up(cache)
 
 
+def test_where_nothing_may_be_built_headers_are_looked_at_once_a_process(cache, header, settled):
+    cache.obtain(BASE, Builder(dependencies=(str(header),)))
+    sealed = Cache(cache.root, mode="require")
+    assert look_up(sealed) is not None
+    header.write_text("another")
+    assert look_up(sealed) is not None
+    assert look_up(cache) is None
+
+
 @pytest.mark.parametrize("text", ["two", "longer"])
 def test_a_header_changed_with_its_time_kept_builds_again(cache, header, settled, text):
     cache.obtain(BASE, Builder(dependencies=(str(header),)))

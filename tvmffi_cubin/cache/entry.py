@@ -171,11 +171,11 @@ class Files:
 
     Names are portable: an absolute path, or ``$TOKEN/rest`` for a file under a root (token, such as
     ``"$CUDA"``, to folder) that may lie elsewhere on another machine or in another environment.
-    `roots` finds those, where one is asked for.
+    `roots` finds those, where one is asked for; `look` returns the stamp at a path.
     """
 
-    def __init__(self, roots: Roots) -> None:
-        self._find_roots = roots
+    def __init__(self, roots: Roots, look: Callable[[str], str] = stamp) -> None:
+        self._find_roots, self._look = roots, look
         self._prefixes: list[tuple[str, str]] = []
         self._stamps: dict[str, str] = {}
 
@@ -213,7 +213,7 @@ class Files:
         """Return a file's stamp, `ABSENT` where there is nothing."""
         found = self._stamps.get(name)
         if found is None:
-            found = self._stamps[name] = stamp(self.path(name))
+            found = self._stamps[name] = self._look(self.path(name))
         return found
 
     def digest(self, name: str) -> str:

@@ -26,7 +26,7 @@ from .entry import (
     verify,
     write_record,
 )
-from .files import cache_folder, remove
+from .files import cache_folder, remove, stamp
 
 if TYPE_CHECKING:
     from .entry import Product
@@ -39,6 +39,7 @@ _PATIENCE = 120.0
 # In seconds: how exactly an entry's last use is known. To write it down costs more than a look.
 _RARELY = 3600.0
 
+_once_a_process = functools.cache(stamp)
 _logger = logging.getLogger("tvmffi_cubin")
 _warn_once = functools.lru_cache(maxsize=256)(_logger.warning)
 
@@ -149,7 +150,8 @@ class Cache:
 
         With `may_lack`, files that are not on this machine do not matter.
         """
-        files = Files(self.roots)
+        # A server's many modules have read the same headers, and nothing it could build of others.
+        files = Files(self.roots, _once_a_process if self.mode == "require" else stamp)
         change = problem = ""
         # What was written last knows the stamps as they are; the folders' order is for entries.
         for folder in reversed(self.folders):
