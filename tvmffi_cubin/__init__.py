@@ -135,6 +135,10 @@ _MODULES = {
 
 def __getattr__(name: str) -> Any:
     """Import a public name."""
+    # Before the lock: `from .. import config` asks here first, and whoever holds the lock may wait
+    # for the module that says so.
+    if name not in {*_COMMON, *_LAZY, *_MODULES}:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     with importing:
         return _imported(name)
 
@@ -144,14 +148,12 @@ def _imported(name: str) -> Any:
         value: Any = importlib.import_module(f".{_MODULES[name]}", __name__)
         value.__dir__ = lambda: value.__all__  # what Tab offers
         globals()[name] = value
-    elif name in _COMMON or name in _LAZY:
+    else:
         for each, module in _COMMON.items() if name in _COMMON else [(name, _LAZY[name])]:
             globals()[each] = getattr(importlib.import_module(f".{module}", __name__), each)
         # Where tvm-ffi is there, and whole, already; torch may come with it.
         if name in _COMMON and hasattr(sys.modules.get("tvm_ffi"), "load_module"):
             importlib.import_module(".module", __name__)
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return globals()[name]
 
 

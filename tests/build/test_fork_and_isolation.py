@@ -33,6 +33,23 @@ def test_a_child_of_a_process_that_has_launched_is_told_to_spawn(driver_stub, x)
     assert path == tc.build_inline("built_by_child", source, arch="sm_90")
 
 
+IMPORTED_BY_TWO = """
+import importlib, threading
+import tvmffi_cubin as tc
+
+room = "tvmffi_cubin.cuda.nvrtc"
+thread = threading.Thread(target=importlib.import_module, args=(room,), daemon=True)
+with tc.importing:  # as whoever uses a public name, who may wait for the same room
+    thread.start()
+    thread.join(20)
+print(thread.is_alive())
+"""
+
+
+def test_an_import_of_a_room_does_not_wait_for_that_of_a_public_name():
+    assert in_new_process(IMPORTED_BY_TWO) == "False"
+
+
 ENDED = """
 import sys
 import tvmffi_cubin as tc
