@@ -213,20 +213,33 @@ class _Scanner:
     def _meanings(self, text: bytes, hidden: frozenset[bytes]) -> Iterator[bytes]:
         """Iterate over what macros may make of a text; those that are `hidden` stay."""
         uses = () if text[:1] == b'"' else _USE.finditer(text)
-        use = next((x for x in uses if x[1] in self._macros and x[1] not in hidden), None)
+        found = (x for x in uses if x[1] in self._macros and x[1] not in hidden)
+        # Of calls within each other the inner one, the argument of which is plain.
+        use = next(
+            (x for x in found if x[2] is not None or not text[x.end() :].lstrip().startswith(b"(")),
+            None,
+        )
         if use is None:
             yield text
             return
         begin, name, given = text[: use.start()], use[1], use[2]
-
-        def argument(match: re.Match[bytes]) -> bytes:
-            return b'"%b"' % given if match[1] else given
-
         for parameter, body in self._macros[name]:
             is_call = parameter and given is not None
-            value = re.sub(rb"(#\s*)?\b%b\b" % parameter, argument, body) if is_call else body
             rest = text[use.end(0 if is_call else 1) :]
-            yield from self._meanings(begin + value + rest, hidden | {name})
+            for value in self._called(parameter, body, given, hidden) if is_call else [body]:
+                yield from self._meanings(begin + value + rest, hidden | {name})
+
+    def _called(
+        self, parameter: bytes, body: bytes, given: bytes, hidden: frozenset[bytes]
+    ) -> Iterator[bytes]:
+        """Iterate over what a macro makes of an argument: after ``#`` that itself."""
+        text, is_quoted = re.subn(rb"#\s*%b\b" % parameter, lambda _: b'"%b"' % given, body)
+        if is_quoted:
+            yield text
+            return
+        parts = re.split(rb"\b%b\b" % parameter, body)
+        for meaning in self._meanings(given, hidden):
+            yield meaning.join(parts)
 
     def _push(self, operand: _Operand, place: _Place) -> None:
         # Where an angled include stands makes no difference to what it finds.
