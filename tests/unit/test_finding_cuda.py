@@ -98,6 +98,9 @@ def test_what_is_missing_is_named_where_it_is_needed(site):
     assert (cuda.major, cuda.include_dirs) == (13, ())
     with pytest.raises(ToolchainError, match="pip install nvidia-nvjitlink$"):
         cuda.require("nvjitlink")
+    library = site / "nvidia/cu13/lib/libnvJitLink.so.13"
+    touch(library)  # by a notebook that goes on
+    assert find_cuda().require("nvjitlink") == library
 
 
 @pytest.mark.parametrize("inner", ["", f"targets/{platform.machine()}-linux"])

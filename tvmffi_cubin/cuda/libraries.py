@@ -154,9 +154,9 @@ class _Parts(Mapping[str, str]):
             _, folder, used, file = _places(self._major)[part]
             roots = self._roots(folder)
             there = (f"{root}/{used}" for root in roots if os.access(f"{root}/{file}", os.F_OK))
-            self._found[part] = next(there, "")
-        if not self._found[part]:
-            raise KeyError(part)
+            if (found := next(there, None)) is None:
+                raise KeyError(part)  # until it is installed, as by a notebook
+            self._found[part] = found
         return self._found[part]
 
     def __iter__(self) -> Iterator[str]:
