@@ -110,6 +110,14 @@ struct S {{
             "by its address": """
 __global__ void k(void* x) { static_cast<S*>(x)->n = 1; }
 int f() { return k<<<1, 1>>>(new S), 0; }""",
+            "by a template": """
+template <class T> __device__ T* as(void* x) { return (T*)x; }
+__global__ void k(void* x) { as<S>(x)->n = 1; }
+int f() { return k<<<1, 1>>>(new S), 0; }""",
+            "by another class's name for it": """
+struct Traits { using Row = S; };
+__global__ void k(char* x) { reinterpret_cast<Traits::Row&>(*x).n = 1; }
+int f() { return k<<<1, 1>>>((char*)new S), 0; }""",
         }.items()
     },
     "a C structure in a namespace without a name": """

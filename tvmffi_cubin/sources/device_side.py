@@ -40,6 +40,7 @@ class DeviceCut:
         self._edits: list[Edit] = []
         self._kept: set[int] = set()
         self._hidden: set[tuple[int, str]] = set()
+        self._lacking: set[int] = set()
 
     @property
     def has_code(self) -> bool:
@@ -62,16 +63,31 @@ class DeviceCut:
         """The `Text.classes` of the last `code` that may be handed over.
 
         Those are what kernels and variables are declared with, but for mere scopes of names, and
-        what anything is cast to.
+        what anything is cast to; and those that lack members and that device code uses.
         """
         text, heads = self.text, [*self._names]
         heads += (text.tokens.span(x.first, text.head_end(x)) for x in self._roots)
         pointees = {x for x, after in pairwise(text.tokens.texts) if after == "*"}
-        words = pointees.union(*(re.findall(r"\b[A-Za-z_]\w*\b(?!\s*::)", x) for x in heads))
-        members = (x for item in top(text.items) for x in item.walk() if x.is_member)
-        nested = (x for x in members if x.kind == "class" and x.name in words)
-        found, _ = text.reached((), text.head_end, words.union(*map(text.head, nested)))
+        found = self._named(pointees, heads)
+        if self._lacking:
+            items = (x for item in top(text.items) if id(item) in self._kept for x in item.walk())
+            code = (x for x in items if x.is_for_device or x.is_device_variable)
+            spans = (text.tokens.span(x.first, x.end) for x in code if x.kind != "class")
+            found |= self._lacking & self._named(pointees, spans)
         return text.classes(self._kept & found)
+
+    def _named(self, words: set[str], codes: Iterable[str]) -> set[int]:
+        """Return the identities of what words, and code but for mere scopes, lead to."""
+        text = self.text
+        words = words.union(*(re.findall(r"\b[A-Za-z_]\w*\b(?!\s*::)", x) for x in codes))
+        members = (x for item in top(text.items) for x in item.walk() if x.is_member)
+        nested = (x for x in members if x.kind in ("class", "alias") and x.name in words)
+        return text.reached((), self._type_end, words.union(*map(text.head, nested)))[0]
+
+    def _type_end(self, item: Item) -> int:
+        """Return where an item's words end that say what a type of its name holds."""
+        is_type = item.kind not in ("function", "instance", "variable") or item.is_member
+        return self.text.head_end(item) if is_type else item.first
 
     def code(self, names: Iterable[str] = (), without: Container[tuple[str, int]] = ()) -> str:
         """Return the text of the device side.
@@ -84,7 +100,7 @@ class DeviceCut:
             Files and lines where NVRTC has found errors: what is no device code's own is left out
             there, since a name may have led to it by accident.
         """
-        text, self._without, self._hidden = self.text, without, set()
+        text, self._without, self._hidden, self._lacking = self.text, without, set(), set()
         self._names = [*names]
         asked = _WORD.findall(" ".join(self._names))
         self._kept, words = text.reached(self._roots, self._end, asked)
@@ -179,6 +195,7 @@ class DeviceCut:
             elif not child.is_for_device and self._errors(child):
                 # Of a type that only the host has; where it matters, the layouts tell.
                 self._edits.append(self.text.edit_of(child.first, child.end))
+                self._lacking.add(id(item))
 
     def _leave_declaration(self, item: Item) -> None:
         """Leave of a host function in a class what traits see of it."""
