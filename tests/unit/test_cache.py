@@ -70,6 +70,21 @@ def test_a_miss_says_what_is_the_matter_with_the_entry(cache):
     assert cache.find(BASE) == "its entry was removed"
 
 
+def test_a_copy_that_is_a_layer_is_known_by_sizes_and_seconds(cache, tmp_path, monkeypatch):
+    cache.obtain(BASE, Builder())
+    layer = shutil.copytree(cache.root, tmp_path / "layer")
+    (copy,) = layer.glob("entries/*/*/vec.so")
+    seconds = copy.stat().st_mtime_ns // 10**9
+    for path in copy.parent.iterdir():
+        os.utime(path, (seconds, seconds))
+    found = Cache(tmp_path / "own", layers=[layer])
+    with monkeypatch.context() as patch:
+        patch.setattr("tvmffi_cubin.cache.entry.file_digest", lambda path: pytest.fail("hashed"))
+        assert look_up(found).so == copy
+    copy.write_bytes(b"no")
+    assert "vec.so is not what was published" in found.find(BASE)
+
+
 # Files that builds read
 
 

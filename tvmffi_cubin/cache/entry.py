@@ -117,16 +117,25 @@ def check_entry(path: str) -> dict[str, Any]:
     return manifest
 
 
-def verify(path: str, names: Sequence[str], known: tuple[str, ...] = ()) -> tuple[str, ...]:
+def verify(
+    path: str, names: Sequence[str], known: tuple[str, ...] = (), *, is_copy: bool = False
+) -> tuple[str, ...]:
     """Return the stamps of an entry's files, which are compared where they are not those `known`.
 
-    Raises `Damaged`, or FileNotFoundError where there is no entry.
+    Of a copy, size and time tell. Raises `Damaged`, or FileNotFoundError where there is no entry.
     """
     # Before the content: a change in between then makes the stamp old, not the digest.
     stamps = stamps_of(path, names)
-    if stamps != known:
+    if stamps != known and not (is_copy and known and all(map(_is_copied, stamps, known))):
         _check_files(path, read_manifest(path), names)
     return stamps
+
+
+def _is_copied(stamp: str, known: str) -> bool:
+    """Whether a copy has what a container's image keeps: the size and the time, or its seconds."""
+    size, changed, *_ = stamp.split()
+    old_size, old, *_ = known.split()
+    return size == old_size and int(changed) in (int(old), int(old) // 10**9 * 10**9)
 
 
 def stamps_of(path: str, names: Sequence[str]) -> tuple[str, ...]:

@@ -172,7 +172,8 @@ class Cache:
         for folder in self.folders:
             path = entry_path(folder, current.entry)
             try:
-                verified = verify(path, current.loaded, current.verified)
+                is_copy = folder in self.layers
+                verified = verify(path, current.loaded, current.verified, is_copy=is_copy)
             except FileNotFoundError:
                 continue
             except (Damaged, OSError) as error:
