@@ -9,7 +9,9 @@ import signal
 from pathlib import Path
 
 from ..cache.files import cache_folder
-from .cache import write_layer
+from .cache import show_progress, write_layer
+
+_WIDTH = 30
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,14 +47,16 @@ def run(options: argparse.Namespace) -> int:
     try:
         building = {pool.submit(recording.build, line): line for line in lines}
         for count, future in enumerate(as_completed(building), 1):
-            line, error, problem = building[future], future.exception(), ""
-            if error is None:
-                entries[future.result()] = None
-            else:
+            if error := future.exception():
                 failed += 1
-                problem = f": {str(error).partition(chr(10))[0]}"
-            what = f"{line.name} ({', '.join(line.archs)})"
-            print(f"{count} of {len(lines)}: {what}{problem}", flush=True)
+                show_progress("")
+                what, why = building[future], str(error).partition("\n")[0]
+                print(f"{what.name} ({', '.join(what.archs)}): {why}", flush=True)
+            else:
+                entries[future.result()] = None
+            done = "#" * (_WIDTH * count // len(lines))
+            show_progress(f"[{done:<{_WIDTH}}] {count} of {len(lines)}")
+        show_progress("")
         if options.output:
             failed += len(entries) - write_layer([*entries], options.output)
     except KeyboardInterrupt:
