@@ -14,6 +14,10 @@ _CUDA_NAMESPACES = ("cooperative_groups", "nvcuda", "cub", "cuda", "cute", "cutl
 _OF_DEVICE_RUNTIME = re.compile(r"<<<|\bcudaGraphSetConditional\b")
 _STD_INTEGER = re.compile(r"\bstd\s*::\s*(?:size_t|ptrdiff_t|u?int(?:8|16|32|64)_t)\b")
 _WORD = re.compile(r"[A-Za-z_]\w*")
+# The name of a variable, behind its type.
+_VARIABLE = re.compile(
+    r"\b(?!(?:return|new|const|volatile|struct|class|typename|else)\b)\w+[\s*&]+(\w+)\s*(?=[=;,)\[{])"
+)
 _OVERRIDING = {"override", "final"}
 # What stands for a member function of the host's whose declaration has types of the host's.
 _HOST_MEMBER = (
@@ -73,7 +77,7 @@ class DeviceCut:
             items = (x for item in top(text.items) if id(item) in self._kept for x in item.walk())
             code = (x for x in items if x.is_for_device or x.is_device_variable)
             spans = (text.tokens.span(x.first, x.end) for x in code if x.kind != "class")
-            found |= self._lacking & self._named(pointees, spans)
+            found |= self._lacking & self._named(pointees, map(_without_variables, spans))
         return text.classes(self._kept & found)
 
     def _named(self, words: set[str], codes: Iterable[str]) -> set[int]:
@@ -242,3 +246,9 @@ class DeviceCut:
             return ""
         self._hidden.add(key)
         return _HOST_MEMBER.format(owner=owner, name=item.name)
+
+
+def _without_variables(code: str) -> str:
+    """Return code without the names of its own variables, which may be those of classes."""
+    names = "|".join(_VARIABLE.findall(code))
+    return re.sub(rf"\b(?:{names})\b", "", code) if names else code
