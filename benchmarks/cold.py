@@ -124,13 +124,13 @@ def arrays(gpu: bool) -> tuple[Any, Any, Callable[[], None], Callable[[Any, floa
 
 def ours(source: str | list[str], function: str, gpu: bool, **options: Any) -> Trial:
     need("tvm_ffi")
-    tc = need("tvmffi_cubin")
+    load_inline = need("tvmffi_cubin").load_inline
     x, y, wait, check = arrays(gpu)
     # With a GPU its architecture is asked for, as for a user who names none.
     arch = None if gpu else ARCH
 
     def run() -> Any:
-        launch = getattr(tc.load_inline("bench", source, arch=arch, **options), function)
+        launch = getattr(load_inline("bench", source, arch=arch, **options), function)
         if gpu:
             launch(x, y)
             wait()
