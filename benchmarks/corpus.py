@@ -194,17 +194,23 @@ class Corpus(NamedTuple):
         row = {"corpus": unit.corpus, "file": str(unit.file)}
         objects = {compiler: folder / f"{compiler}.o" for compiler in ("nvcc", "here")}
         found = {x: self.built(x, unit, path) for x, path in objects.items()}
+        (folder / "again").mkdir()
+        again = self.built("here", unit, folder / "again" / "here.o", cache="require")
+        row["again"] = again["seconds"] if not again["error"] else None
         row |= _compared(found["nvcc"], found["here"])
         if self.runs and not row["nvcc"]["error"] and unit.parts:
             row["program"] = self.program(unit, unit.parts[1:], folder, objects)
         return row
 
-    def built(self, compiler: str, unit: Unit, output: Path, file: Path | None = None) -> Any:
+    def built(
+        self, compiler: str, unit: Unit, output: Path, file: Path | None = None, cache: str = "on"
+    ) -> Any:
         """Build an object in a process of its own."""
         flags = [f"-I{unit.file.parent}", *unit.flags] if file else list(unit.flags)
         given = json.dumps([compiler, str(file or unit.file), str(output), self.arch, flags])
         command = [sys.executable, __file__, "--build", given]
         env = {**os.environ, "TVMFFI_CUBIN_CACHE_DIR": str(self.folder / "cache")}
+        env["TVMFFI_CUBIN_CACHE"] = cache
         try:
             done = subprocess.run(
                 command, capture_output=True, text=True, timeout=_TIMEOUT, check=False, env=env

@@ -5,7 +5,8 @@
 Needs a GPU, torch, Triton and nvcc; the packages are those of the folders (of unpacked wheels), or
 installed ones. `SGLANG` and `FLASHINFER` call their Python functions. Each row runs by either build
 in a process of its own with empty caches, twice and from the same seed, so that the first run
-builds. What it makes and what it returns is compared bit by bit.
+builds. What it makes and what it returns is compared bit by bit. Then it runs from what was built
+here, in mode `require`.
 """
 
 from __future__ import annotations
@@ -249,7 +250,7 @@ def run(row: str, side: str, packages: list[str], to: Path) -> None:
     without_init("sglang", "flashinfer")
     torch.use_deterministic_algorithms(True, warn_only=True)  # fills what is not initialized
     paths, warnings = watched()
-    if side == "here":
+    if side != "nvcc":
         importlib.import_module(f"tvmffi_cubin.integrations.{row.partition('.')[0]}")
     module = importlib.import_module(row.split()[0])
     torch.zeros(1).cuda()  # makes the context
@@ -311,23 +312,28 @@ def differences(one: list[torch.Tensor], other: list[torch.Tensor]) -> list[str]
 
 def compared(row: str, given: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Return what is to be told of a row by both builds."""
-    sides = {side: process(row, side, given, folder) for side in ("nvcc", "here")}
+    own = {side: Path(tempfile.mkdtemp(dir=folder)) for side in ("nvcc", "here")}
+    own["layer"] = own["here"]
+    sides = {side: process(row, side, given, caches) for side, caches in own.items()}
     wrong = [f"{side}: {x['error']}" for side, x in sides.items() if "error" in x]
     if not wrong:
-        wrong = differences(*(x.pop("made") for x in sides.values()))
+        one, *others = (x.pop("made") for x in sides.values())
+        wrong = [line for other in others for line in differences(one, other)]
         for side, x in sides.items():
             wrong += [f"{side}, twice: {line}" for line in x["twice"]]
     return {"row": row, "wrong": wrong, **sides}
 
 
 def process(row: str, side: str, given: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    to = Path(tempfile.mkdtemp(dir=folder))
+    to = folder / side
+    to.mkdir()
     caches = (
         "FLASHINFER_WORKSPACE_BASE SGLANG_JIT_CACHE_DIR TVMFFI_CUBIN_CACHE_DIR TRITON_CACHE_DIR"
     )
     env = {name: value for name, value in os.environ.items() if name != "CC"}
-    env |= {name: f"{to}/{name}" for name in caches.split()}
+    env |= {name: f"{folder}/{name}" for name in caches.split()}
     env |= {"MAX_JOBS": "2", "TVMFFI_CUBIN_PCH": "off"}  # precompiled for the next build
+    env |= {"TVMFFI_CUBIN_CACHE": "require"} if side == "layer" else {}
     words = [sys.executable, __file__, "--row", row, "--side", side, "--to", f"{to}/made"]
     words += [f"--packages={os.path.abspath(x)}" for x in given.packages]
     left = max(min(given.timeout, given.until - time.monotonic()), 0)
@@ -355,8 +361,10 @@ def table(rows: list[dict[str, Any]]) -> str:
                 f"{count} by {name}" for name, count in found.get("builders", {}).items() if count
             ]
             line += [f"{found['seconds']:.1f}" if by else "", ", ".join(by)]
+        line.append(f"{row['layer'].get('seconds', 0):.2f}")
         lines.append((*line, "; ".join(row["wrong"]).replace("\n", " ")[:300] or "yes"))
-    return _table("module", "nvcc, s", "built", "here, s", "built", "the same", rows=lines)
+    columns = ("module", "nvcc, s", "built", "here, s", "built", "from a layer, s", "the same")
+    return _table(*columns, rows=lines)
 
 
 def main() -> int:
