@@ -203,5 +203,5 @@ def test_a_function_shows_its_instances(instances):
     assert scale.params[2:] == (("by", "float | __half | double"), ("n", "int"))
     assert repr(scale) == f"<tvmffi_cubin.Function {scale.signature}>"
     assert list(inspect.signature(scale).parameters) == ["x", "y", "by", "n"]
-    assert str(inspect.signature(instances.counts)) == "(*args) -> None"
+    assert not hasattr(instances.counts, "__signature__")
     assert "scale" in instances.functions

@@ -126,11 +126,11 @@ def test_a_cluster_that_the_kernel_fixes_needs_no_attribute(mod, driver_stub):
 
 def test_a_bad_option_is_an_error_that_names_it(mod):
     for options, message in (
-        ({"clusters": 2}, "plain: no option 'clusters'; there are stream, grid, block"),
-        ({"cluster": 0}, "plain: cluster is 0, wanted 1 or more"),
-        ({"priority": 2**31}, "priority is 2147483648, at a call"),
+        ({"clusters": 2}, "plain: clusters is no option; there are stream, grid, block"),
+        ({"cluster": 0}, "plain: cluster is 0, wanted 1 to"),
+        ({"priority": 2**31}, "priority is 2147483648, wanted -2147483648 to 2147483647 at a call"),
         ({"attributes": {0: b"x"}}, r"attributes\[0\] is b'x', wanted 1 to 64 bytes"),
-        ({"launch_completion_event": 0}, "completion_event is 0, wanted 4096 or more"),
+        ({"launch_completion_event": 0}, "completion_event is 0, wanted 4096 to"),
     ):
         with pytest.raises((TypeError, ValueError), match=message):
             mod.plain.configure(**options)
@@ -196,8 +196,6 @@ def test_the_occupancy_of_a_kernel_is_told(mod, driver_stub):
     in_clusters = mod.plain[1, (64, 2), 1024].configure(cluster=2).occupancy()
     assert in_clusters.threads == 128
     assert in_clusters.max_active_clusters > 0
-    with pytest.raises(ValueError, match=r"block is \(0, 1, 1\), wanted 1 or more"):
-        mod.plain[1, 0].occupancy()
     with pytest.raises(TypeError, match=r"k_free\.occupancy: block is not known before a call"):
         mod.k_free.occupancy()
     with pytest.raises(tc.LaunchError, match=r"occupancy: .*device 99.*cuDeviceGet"):

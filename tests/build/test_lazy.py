@@ -192,7 +192,7 @@ def test_a_compiler_may_leave_a_description_with_its_image(cache, driver_stub, i
         mod = made(compiler, functions=None)
         mod.fill(cuda_array(driver_stub, 32))
         assert mod.fill.__doc__.endswith("Fills.")
-        assert ([*mod.cubins], [*mod]) == (["tiles"], ["fill"])
+        assert ([*mod.cubins], [*mod.functions]) == (["tiles"], ["fill"])
     assert len(driver_stub.launches()) == 2
 
 

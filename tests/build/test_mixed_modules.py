@@ -103,7 +103,9 @@ def test_a_copy_elsewhere_needs_tvm_ffi_alone(
 def test_a_module_and_its_functions_are_pickled_by_the_path(mod: tc.Module) -> None:
     again, run = pickle.loads(pickle.dumps((mod, mod.run)))
     assert (again.path, run.name) == (mod.path, "run")
-    assert "grid=(2, 1, 1), block=(32, 1, 1)" in repr(pickle.loads(pickle.dumps(mod.mark[2, 32])))
+    assert "'grid': (2, 1, 1), 'block': (32, 1, 1)" in repr(
+        pickle.loads(pickle.dumps(mod.mark[2, 32]))
+    )
     assert copy.copy(mod).path == mod.path
     gone = pickle.dumps(mod).replace(b"mixed_module", b"absent_modul")
     with pytest.raises(FileNotFoundError, match=r"absent_modul\.so"):

@@ -263,10 +263,8 @@ def _loaded(
 ) -> Module:
     so, target = _build(request, None, directory, is_loaded=True)
     with importing:
-        from ..module import open_module
-    module = open_module(
-        os.fspath(so), torch_library=torch_library, keep_module_alive=keep_module_alive
-    )
+        from ..module import load_module
+    module = load_module(so, torch_library=torch_library, keep_module_alive=keep_module_alive)
     if request.image_files:
         from .images import set_files
 

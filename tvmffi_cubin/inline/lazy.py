@@ -97,7 +97,7 @@ class LazyModule:
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the functions' names."""
-        return iter(self._load())
+        return iter(self._load().functions)
 
     def __dir__(self) -> list[str]:
         """List attributes, and the functions as far as they are known without making anything."""

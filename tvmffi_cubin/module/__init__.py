@@ -5,6 +5,6 @@ Never compiles anything, nor imports what does.
 """
 
 from .function import Function
-from .module import Module, load_module, open_module
+from .module import Module, load_module
 
-__all__ = ["Function", "Module", "load_module", "open_module"]
+__all__ = ["Function", "Module", "load_module"]

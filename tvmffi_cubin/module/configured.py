@@ -5,40 +5,35 @@ from __future__ import annotations
 import operator
 import struct
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..launches.launch import ATTRIBUTES, checked, checked_raw
-from .function import Function
+from .function import Function, Options
 from .stream import stream_handle
 
 _ATTRIBUTE = struct.Struct("<I4x64s")  # a CUlaunchAttribute
+# By an attribute's kind: how its value is packed, the least and the most of its numbers. A cluster
+# of 0 would be divided by; the driver reads an event at any address, also in the first page.
+_VALUES = {
+    "dimensions": ("<3I", 1, 2**32 - 1),
+    "event": ("<Q8x", 4096, 2**63 - 1),
+    "flag": ("<i", 0, 1),
+    "integer": ("<i", -(2**31), 2**31 - 1),
+}
 _MOST_KEPT = 512  # of a kilobyte each
 
-Dimensions = tuple[int, int, int]
 
-
-class Options(NamedTuple):
-    """What a caller sets; None leaves each as the function says."""
-
-    stream: int | None = None
-    grid: Dimensions | None = None
-    block: Dimensions | None = None
-    dynamic_smem_bytes: int | None = None
-    attributes: tuple[tuple[int, bytes], ...] = ()  # numbers and the bytes of values
-
-
-def dimensions(what: str, value: Any) -> Dimensions:
+def dimensions(what: str, value: Any) -> tuple[int, int, int]:
     """Return one to three dimensions as three."""
     values = value if isinstance(value, tuple | list) else (value,)
     if not 1 <= len(values) <= 3:
         raise ValueError(f"{what} has 1 to 3 dimensions, got {len(values)}")
-    try:
-        x, y, z = (*map(operator.index, values), 1, 1)[:3]
-    except TypeError:
-        remedy = ": divide with //" if any(isinstance(x, float) for x in values) else ""
-        raise TypeError(f"{what} must be one to three integers, got {value!r}{remedy}") from None
+    if not all(isinstance(x, Integral) for x in values):
+        raise TypeError(f"{what} is one to three integers (divide with //), got {value!r}")
+    x, y, z = (*map(int, values), 1, 1)[:3]
     return x, y, z
 
 
@@ -54,77 +49,58 @@ def shaped(function: Function, shape: Any) -> Callable[..., Any]:
         wanted = "[grid, block] or [grid, block, dynamic_smem_bytes], and .on(stream) for a stream"
         raise TypeError(f"{function.name}[...]: wanted {wanted}; got {shape!r}")
     made = configured(function, given)
-    if _is_fixed(shape):
+    with suppress(TypeError):  # it has a list
         function._kept[shape] = made
     return made
 
 
-def _is_fixed(shape: Any) -> bool:
-    """Whether a shape is immutable; a tensor hashes, and may hold another number later."""
-    if isinstance(shape, tuple):
-        return all(map(_is_fixed, shape))
-    return isinstance(shape, Integral)
-
-
 def configured(function: Function, given: Mapping[str, Any]) -> Function:
     """Return a function with further options, by name."""
-    launches = [x["launches"] for x in function._instances]
-    if given.keys() - {"stream"} and any(len(x) != 1 for x in launches):
+    if given.keys() - {"stream"} and any(len(x["launches"]) != 1 for x in function._instances):
         raise TypeError(f"{function.name} has several launches, each with its own shape")
-    options = function._options or Options()
-    changed: dict[str, Any] = {}
-    attributes = dict(options.attributes)
+    options = dict(function._options)
     for name, value in given.items():
-        if name == "stream":
-            changed[name] = stream_handle(value)
-        elif name in ("grid", "block"):
-            changed[name] = dimensions(name, value)
-        elif name == "dynamic_smem_bytes":
-            changed[name] = operator.index(value)
-        else:
-            attributes.update(_encode(name, value, where=function.name))
-            changed["attributes"] = tuple(attributes.items())
-    return with_options(function, options._replace(**changed))
+        options |= _option(f"{function.name}: {name}", name, value)
+    return with_options(function, options)
 
 
-def _encode(name: str, value: Any, *, where: str) -> dict[int, bytes]:
-    """Return the attributes that a value of a call stands for: numbers and the bytes of values."""
-    what = f"{where}: {name}"
+def _option(what: str, name: str, value: Any) -> Options:
+    if name == "stream":
+        return {name: stream_handle(value)}
+    if name in ("grid", "block"):
+        return {name: dimensions(what, value)}
+    if name == "dynamic_smem_bytes":
+        return {name: operator.index(value)}
     if name == "attributes":
         return checked_raw(what, value)
     if name not in ATTRIBUTES:
         known = ("stream", "grid", "block", "dynamic_smem_bytes", *ATTRIBUTES, "attributes")
-        raise TypeError(f"{where}: no option {name!r}; there are {', '.join(known)}")
+        raise TypeError(f"{what} is no option; there are {', '.join(known)}")
     attribute = ATTRIBUTES[name]
     given = checked(what, value, attribute=attribute)
     numbers = (*given, 1, 1)[:3] if isinstance(given, tuple) else (given,)
-    layout = {"event": "<Q8x", "dimensions": "<3I"}.get(attribute.kind, "<i")
-    try:
-        found = {attribute.id: struct.pack(layout, *numbers)}
-    except struct.error as error:
-        raise ValueError(f"{what} is {value!r}, at a call a number: {error}") from None
-    # The launcher would divide by 0; the driver reads an event at any address, also in the first
-    # page. A torch.cuda.Event has 0 until it is recorded.
-    least = {"event": 4096, "dimensions": 1}.get(attribute.kind)
-    if least is not None and min(numbers) < least:
-        raise ValueError(f"{what} is {value!r}, wanted {least} or more")
-    return found
+    layout, least, most = _VALUES[attribute.kind]
+    if not all(isinstance(x, int) and least <= x <= most for x in numbers):
+        raise ValueError(f"{what} is {value!r}, wanted {least} to {most} at a call")
+    return {attribute.id: struct.pack(layout, *numbers)}
 
 
 def with_options(function: Function, options: Options) -> Function:
     """Return a function with these options, made before or now."""
-    made = function._kept.get(options)
+    key = tuple(options.items())
+    made = function._kept.get(key)
     if made is None:
-        kind = WithKeywords if function._takes_grid else Function
-        stream, grid, block, smem, attributes = options
-        packed = b"".join(_ATTRIBUTE.pack(*item) for item in attributes) or None
         none = (None, None, None)
+        shape = (*options.get("grid", none), *options.get("block", none))
+        smem = options.get("dynamic_smem_bytes")
+        attributes = (_ATTRIBUTE.pack(x, y) for x, y in options.items() if isinstance(x, int))
         configure = function._module._entry("configure")
-        raw = configure(function.name, stream, *(grid or none), *(block or none), smem, packed)
+        raw = configure(function.name, options.get("stream"), *shape, smem, b"".join(attributes))
+        kind = WithKeywords if function._takes_grid else Function
         made = kind._wrap(raw, function._module, function.name, options)
         if len(function._kept) >= _MOST_KEPT:
             function._kept.clear()
-        function._kept[options] = made
+        function._kept[key] = made
     return made
 
 
@@ -141,10 +117,8 @@ def call_by_grid(
 ) -> None:
     """Call with the grid that the caller's function computes of the arguments."""
     args = function._ordered(args, kwargs)
-    names = function._common_names
-    meta, *others = (x["launches"][0].get("meta", {}) for x in function._instances)
-    if names is None or any(x != meta for x in others):
+    meta, *others = (x.get("meta", {}) for x in function._launches)
+    if any(x != meta for x in others):
         raise TypeError(f"{function.name}: its instances differ in what the grid would read")
-    is_short = len(args) < len(names)  # which the call says
-    shape = 1 if is_short else grid({**meta, **dict(zip(names, args, strict=False))})
-    function[shape](*args)
+    given = zip(function._common_names, args, strict=False)
+    function[grid({**meta, **dict(given)})](*args)

@@ -13,9 +13,12 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from .configured import Options
+    from ..kernels.cubin import Cubin
     from .module import Module
     from .occupancy import Occupancy
+
+Options = Mapping[Any, Any]
+"""What a caller sets, by name; of attributes the bytes of values, by number."""
 
 
 class Function(tvm_ffi.Function):
@@ -33,12 +36,12 @@ class Function(tvm_ffi.Function):
 
     name: str
     _module: Module
-    _options: Options | None
+    _options: Options
     # What was made of it, by shape or options.
     _kept: dict[Any, Function]
 
     @classmethod
-    def _wrap(cls, raw: Any, module: Module, name: str, options: Options | None = None) -> Self:
+    def _wrap(cls, raw: Any, module: Module, name: str, options: Options) -> Self:
         function = cls.__new__(cls)
         function.__move_handle_from__(raw)
         function._module, function.name, function._options = module, name, options
@@ -93,7 +96,7 @@ class Function(tvm_ffi.Function):
     @property
     def params(self) -> tuple[tuple[str, str], ...]:
         """Names and C++ types of the parameters; ``" | "`` joins those of several instances."""
-        return tuple((name, type_) for name, type_ in self._facts["params"])
+        return tuple(map(tuple, self._facts["params"]))
 
     @property
     def signature(self) -> str:
@@ -105,17 +108,15 @@ class Function(tvm_ffi.Function):
         """The machine code of its embedded kernels, by a toolkit's or NVIDIA's wheel's nvdisasm."""
         from ..artifacts.disassembly import sass
 
-        cubins = self._module.cubins
-        kernels = [x for x in self._kernels if x[0] in cubins]
-        found = {image: sass(cubins[image]) for image, _ in kernels}
-        return "\n\n".join(found[image][kernel] for image, kernel in kernels)
+        found = {name: sass(cubin) for name, cubin in self._cubins.items()}
+        return "\n\n".join(
+            found[image][kernel] for image, kernel in self._kernels if image in found
+        )
 
     @property
     def ptx(self) -> str:
         """The PTX of its embedded images; an AttributeError if they have none."""
-        names = {image for image, _ in self._kernels}
-        cubins = [image for name, image in self._module.cubins.items() if name in names]
-        images = [x for cubin in cubins for x in (*cubin.members, cubin)]
+        images = [x for cubin in self._cubins.values() for x in (*cubin.members, cubin)]
         texts = [x.image.decode() for x in images if x.kind == "ptx"]
         if not texts:
             remedy = 'build it from source with PTX, too: arch=["sm_90a", "compute_90"]'
@@ -127,17 +128,16 @@ class Function(tvm_ffi.Function):
         """What `inspect.signature` and IPython's ``k?`` show of a generated function."""
         import inspect
 
-        if self.name not in self._module.functions:
+        is_known = self.name in self._module.functions
+        if not is_known or len(self._common_names) < len(self.params):
             raise AttributeError("__signature__")
         kind = inspect.Parameter.POSITIONAL_ONLY
         parameters = [inspect.Parameter(x, kind, annotation=type_) for x, type_ in self.params]
-        if self._common_names is None:
-            parameters = [inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)]
         return inspect.Signature(parameters, return_annotation=None)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle its module, its name and its options."""
-        if self._options is None:
+        if not self._options:
             return self._module.get_function, (self.name,)
         from .configured import with_options
 
@@ -149,18 +149,17 @@ class Function(tvm_ffi.Function):
         return f"<tvmffi_cubin.Function {known}{f' with {self._options}' if self._options else ''}>"
 
     def _repr_html_(self) -> str | None:
-        from .html import table
+        from .occupancy import table
 
         return table([self]) if self.name in self._module.functions else None
 
     @cached_property
     def _facts(self) -> Mapping[str, Any]:
         """What the manifest says of it."""
-        known = self._module.manifest.get("functions", {})
-        facts: Mapping[str, Any] | None = known.get(self.name)
-        if facts is None:
+        functions: Mapping[str, Mapping[str, Any]] = self._module.manifest.get("functions", {})
+        if self.name not in functions:
             raise TypeError(f"{self.name} is a C++ function, which sets its launches itself")
-        return facts
+        return functions[self.name]
 
     @property
     def _instances(self) -> Sequence[Mapping[str, Any]]:
@@ -169,29 +168,36 @@ class Function(tvm_ffi.Function):
         return found
 
     @property
+    def _launches(self) -> list[Mapping[str, Any]]:
+        """The launches of all instances."""
+        return [launch for instance in self._instances for launch in instance["launches"]]
+
+    @property
     def _kernels(self) -> list[tuple[str, str]]:
         """Image and symbol of each kernel that it launches."""
-        launches = [x for instance in self._instances for x in instance["launches"]]
-        return list(dict.fromkeys((x["image"], x["kernel"]) for x in launches))
+        return list(dict.fromkeys((x["image"], x["kernel"]) for x in self._launches))
+
+    @property
+    def _cubins(self) -> dict[str, Cubin]:
+        """The embedded images that have its kernels."""
+        cubins = self._module.cubins
+        return {image: cubins[image] for image, _ in self._kernels if image in cubins}
 
     @cached_property
-    def _common_names(self) -> list[str] | None:
-        """The parameters' names; None where instances differ in them."""
+    def _common_names(self) -> list[str]:
+        """The parameters' names; none where instances differ in them."""
         known = [[name for name, _ in x["params"]] for x in self._instances]
-        return known[0] if all(names == known[0] for names in known) else None
+        return known[0] if all(names == known[0] for names in known) else []
 
     @cached_property
     def _takes_grid(self) -> bool:
         """Whether callers give it a grid alone."""
-        firsts = [x["launches"][0] for x in self._instances]
-        return all("grid" not in x and "block" in x for x in firsts)
+        return all("grid" not in x and "block" in x for x in self._launches)
 
     def _ordered(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """Return arguments by position; keywords in their places."""
         if not kwargs:
             return args
-        if self._common_names is None:
-            raise TypeError(f"{self.name}: its instances have no names in common\n{self.signature}")
         rest = self._common_names[len(args) :]
         if kwargs.keys() != {*rest}:
             wanted, got = ", ".join(rest) or "none", ", ".join(kwargs)

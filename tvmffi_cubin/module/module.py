@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from itertools import takewhile
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -37,8 +35,7 @@ class Module(tvm_ffi.Module):
     def get_function(self, name: str, query_imports: bool = False) -> Function:
         """Return a function by name; raises AttributeError where there is none."""
         known: dict[str, Function] = self.__dict__.setdefault("_functions", {})
-        function = known.get(name)
-        if function is None:
+        if name not in known:
             try:
                 raw = super().get_function(name, query_imports)
             except AttributeError:
@@ -47,9 +44,9 @@ class Module(tvm_ffi.Module):
                     f"module has no function {name!r}; there are {there} "
                     f"(a template needs Launch(kernel='{name}<float>'))"
                 ) from None
-            function = known[name] = Function._wrap(raw, self, name)
-            function.__doc__ = self.get_function_doc(name)
-        return function
+            known[name] = Function._wrap(raw, self, name, {})
+            known[name].__doc__ = self.get_function_doc(name)
+        return known[name]
 
     def __getattr__(self, name: str) -> Function:
         """Return a function by name; raises AttributeError where there is none."""
@@ -138,10 +135,9 @@ class Module(tvm_ffi.Module):
         for name, value in values.items():
             found = [i for i, x in enumerate(slots) if x[1] == name and function in (None, x[0])]
             if not found:
-                what = f"the generated function {function!r}" if function else "the module"
-                names = dict.fromkeys(slot for owner, slot in slots if function in (None, owner))
-                there = f"there are {', '.join(names) or 'none (see Bound)'}"
-                raise ValueError(f"bind: {what} has no bound parameter {name!r}; {there}")
+                names = ", ".join(dict.fromkeys(slot for _, slot in slots)) or "none (see Bound)"
+                what = f"bind: {function or 'the module'} has no bound parameter {name!r}"
+                raise ValueError(f"{what}; there are {names}")
             # The tensor itself may let go of its memory, as torch's do that are resized.
             memory = tvm_ffi.from_dlpack(value) if hasattr(value, "__dlpack__") else value
             # In an object that tvm-ffi passes on as it is.
@@ -153,10 +149,6 @@ class Module(tvm_ffi.Module):
     def _entry(self, name: str) -> tvm_ffi.Function:
         """Return one of the launcher's own entries; raises AttributeError where there is none."""
         return super().get_function(f"_tvmffi_cubin_{name}")
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the generated functions' names."""
-        return iter(self.functions)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle its path: it is loaded where it is unpickled."""
@@ -173,7 +165,7 @@ class Module(tvm_ffi.Module):
         return "\n  ".join((f"<tvmffi_cubin.Module {self.path}>", *lines))
 
     def _repr_html_(self) -> str | None:
-        from .html import table
+        from .occupancy import table
 
         return table(map(self.get_function, self.functions)) if self.functions else None
 
@@ -210,23 +202,16 @@ def load_module(
     BuildError, ToolchainError
         It is not a shared object, or lacks a symbol or a library; tvm-ffi is too old.
     """
-    name = os.path.abspath(path)
-    _check(name)
-    module = open_module(name, torch_library=torch_library, keep_module_alive=keep_module_alive)
-    if generate is not None:
-        from ..inline.images import set_makers
-
-        set_makers(module, generate)
-    return module
-
-
-def open_module(name: str, *, torch_library: str | None, keep_module_alive: bool) -> Module:
-    """Load a file by its absolute path, as `load_module` does, that is known to be whole."""
     check_tvm_ffi()
+    name = os.path.abspath(path)
     try:
         raw = tvm_ffi.load_module(_spelled(name), keep_module_alive=keep_module_alive)
     except RuntimeError as error:
-        raise _refused(name, error) from None
+        message = f"{name} does not load: {error}"
+        if os.statvfs(name).f_flag & os.ST_NOEXEC:
+            message += "\nIts file system is mounted noexec: set TVMFFI_CUBIN_CACHE_DIR to another"
+        told = {"command": f"dlopen {name}", "directory": os.path.dirname(name)}
+        raise BuildError(message, output=str(error), **told) from None
     module = Module.__new__(Module)
     module.__move_handle_from__(raw)
     module.path = name
@@ -234,32 +219,11 @@ def open_module(name: str, *, torch_library: str | None, keep_module_alive: bool
         from .torch_library import register
 
         register(module, torch_library)
+    if generate is not None:
+        from ..inline.images import set_makers
+
+        set_makers(module, generate)
     return module
-
-
-def _refused(name: str, reason: object) -> BuildError:
-    message = f"{name} does not load: {reason}"
-    if os.statvfs(name).f_flag & os.ST_NOEXEC:
-        message += "\nIts file system is mounted noexec: set TVMFFI_CUBIN_CACHE_DIR to another"
-    told = {"command": f"dlopen {name}", "output": str(reason), "directory": os.path.dirname(name)}
-    return BuildError(message, **told)
-
-
-def _check(name: str) -> None:
-    """Refuse what tvm-ffi has no loader for, and a file that was cut.
-
-    The dynamic loader takes a cut file, and the process dies of SIGBUS.
-    """
-    with open(name, "rb", buffering=0) as file:
-        if not name.endswith(".so"):
-            raise _refused(name, "it is not a shared object whose name ends in .so")
-        header = file.read(64)
-        if header.startswith(b"\x7fELF") and len(header) == 64:
-            # The table of sections, which linkers put last.
-            start, row, rows = struct.unpack_from("<40xQ10xHH", header)
-            size = os.fstat(file.fileno()).st_size
-            if start + row * rows > size:
-                raise _refused(name, f"it was cut off after {size} bytes: copy it again")
 
 
 def _spelled(name: str) -> str:
@@ -275,8 +239,6 @@ def _spelled(name: str) -> str:
 
 def check_tvm_ffi() -> None:
     """Raise ToolchainError where tvm-ffi is too old; other packages pin old ones."""
-    # Without a regular expression, whose compilation would be a twentieth of a hit's time.
-    parts = (takewhile(str.isdigit, part) for part in tvm_ffi.__version__.split(".")[:3])
-    if [int("".join(digits) or 0) for digits in parts] < [0, 1, 11]:
+    if tvm_ffi.__version_tuple__ < (0, 1, 11):
         old = f"tvm-ffi {tvm_ffi.__version__} is too old"
         raise ToolchainError(f"{old}: pip install --upgrade 'apache-tvm-ffi>=0.1.11'")

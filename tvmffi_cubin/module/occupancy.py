@@ -1,19 +1,24 @@
-"""`Occupancy`: how much of a kernel fits a device at once."""
+"""`Occupancy`: how much of a kernel fits a device at once; and the table that notebooks show."""
 
 from __future__ import annotations
 
+import html
 import json
 import math
 import struct
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .configured import Options, dimensions
+from ..errors import CubinError
+from ..kernels.demangle import demangle
+from .configured import dimensions
 from .stream import device_ordinal
 
 if TYPE_CHECKING:
     from .function import Function
 
 _CLUSTER = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+_HEADINGS = ("function", "kernel", "registers", "shared memory", "local memory", "occupancy")
 
 
 class Occupancy(NamedTuple):
@@ -56,28 +61,47 @@ def occupancy(function: Function, device: Any) -> Occupancy:
         raise ValueError(f"{function.name}.occupancy: the function launches {len(kernels)} kernels")
     rows = function._module.manifest["kernels"]
     number = [(image, symbol) for symbol, _, image in rows].index(kernels[0])
-    own = (function._options or Options())._asdict()
-    if cluster := dict(own["attributes"]).get(_CLUSTER):
-        own["cluster"] = struct.unpack_from("<3I", cluster)
+    given = dict(function._options)
+    if _CLUSTER in given:
+        given["cluster"] = struct.unpack_from("<3I", given[_CLUSTER])
     block, smem, cluster = (
-        _constant(function, name) if own.get(name) is None else own[name]
-        for name in ("block", "dynamic_smem_bytes", "cluster")
+        given[name] if name in given else _constant(function, name, default)
+        for name, default in (("block", None), ("dynamic_smem_bytes", 0), ("cluster", 0))
     )
     block = dimensions("block", block)
-    if 0 in block:
-        raise ValueError(f"block is {block}, wanted 1 or more in each dimension")
     shape = (*block, smem, *dimensions("cluster", cluster))
     text = function._module._entry("occupancy")(number, device_ordinal(device), *shape)
     where, *figures = json.loads(str(text))
     return Occupancy(where, math.prod(block), *figures)
 
 
-def _constant(function: Function, name: str) -> Any:
-    """Return the constant that all launches of a function's kernel have."""
-    default = None if name == "block" else 0
-    launches = [launch for instance in function._instances for launch in instance["launches"]]
-    first, *others = (launch.get(name, default) for launch in launches)
+def _constant(function: Function, name: str, default: int | None) -> Any:
+    """Return what all launches of a function's kernel say in a number."""
+    first, *others = (launch.get(name, default) for launch in function._launches)
     figures = first if isinstance(first, list) else [first]
     if not all(isinstance(x, int) for x in figures) or any(x != first for x in others):
         raise TypeError(f"{function.name}.occupancy: {name} is not known before a call: set it")
     return first
+
+
+def table(functions: Iterable[Function]) -> str:
+    """Return a row for each kernel that some functions launch, as HTML."""
+    lines = [_line("td", row) for function in functions for row in _rows(function)]
+    return f"<table>{_line('th', _HEADINGS)}{''.join(lines)}</table>"
+
+
+def _rows(function: Function) -> Iterator[tuple[str, ...]]:
+    try:
+        found = function.occupancy()
+        fits = f"{found.fraction:.0%} of {found.threads} threads a block"
+    except (CubinError, TypeError, ValueError):  # no GPU, or the shape is the caller's
+        fits = ""
+    for image, cubin in function._cubins.items():
+        for kernel in cubin.kernels:
+            if (image, kernel.name) in function._kernels:
+                memory = (f"{kernel.static_smem_bytes} B", f"{kernel.local_bytes} B")
+                yield function.name, demangle(kernel.name), str(kernel.registers), *memory, fits
+
+
+def _line(tag: str, cells: tuple[str, ...]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{html.escape(x)}</{tag}>' for x in cells)}</tr>"

@@ -8,8 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-_LEGACY = 1
-_DEFAULT_STREAMS = (0, _LEGACY, 2)  # null, legacy, per thread: those of whichever device is current
+_LEGACY = 1  # CUDA's handle of its legacy default stream; 0 is the null stream, 2 each thread's
 
 
 def stream_handle(stream: Any) -> int:
@@ -21,10 +20,8 @@ def stream_handle(stream: Any) -> int:
         handle = getattr(handle, name, handle)
     handle = operator.index(handle)
     # The driver reads at any address that it is given.
-    if handle not in _DEFAULT_STREAMS and not 4096 <= handle < 2**63:
-        raise ValueError(
-            f"got {handle} as a stream, which is not a handle: an address, or 0, 1 or 2"
-        )
+    if handle not in (0, _LEGACY, 2) and not 4096 <= handle < 2**63:
+        raise ValueError(f"got {handle} as a stream, wanted a handle: an address, or 0, 1 or 2")
     return handle
 
 
@@ -59,12 +56,10 @@ def use_stream(stream: Any, *, device: Any = None) -> Iterator[None]:
     from ..cuda import driver
 
     handle, ordinal = stream_handle(stream), device_ordinal(device)
+    if ordinal < 0:  # torch's default streams have it
+        ordinal = getattr(stream, "device_index", -1)
     if ordinal < 0:
-        # CuPy's name, torch's name; CuPy's default streams have -1.
-        ordinal = max(getattr(stream, name, -1) for name in ("device_id", "device_index"))
-    if ordinal < 0:
-        found, is_own = driver.load(), handle not in _DEFAULT_STREAMS
-        ordinal = found.stream_device(handle) if is_own else found.current_device()
+        ordinal = driver.load().stream_device(handle)
     torch = sys.modules.get("torch")
     with contextlib.ExitStack() as stack:
         if torch is not None and torch.cuda.is_available():

@@ -21,14 +21,14 @@ def register(module: Module, namespace: str) -> None:
     """Register the generated functions; one of a name that was registered takes its place."""
     import torch
 
-    schemas = {name: schema(module.get_function(name)) for name in module.functions}
-    for name, text in schemas.items():
-        operator = f"{namespace}::{name}"
+    for name in module.functions:
+        function, operator = module.get_function(name), f"{namespace}::{name}"
+        text = schema(function)
         if operator in _libraries:
             _libraries.pop(operator)._destroy()
         library = _libraries[operator] = torch.library.Library(namespace, "FRAGMENT")
         library.define(f"{name}{text}", tags=(torch.Tag.pt2_compliant_tag,))
-        library.impl(name, module.get_function(name), "CompositeExplicitAutograd")
+        library.impl(name, function, "CompositeExplicitAutograd")
         torch.library.register_fake(operator, lambda *_: None, lib=library)
 
 
@@ -37,7 +37,7 @@ def schema(function: Function) -> str:
 
     Memory behind pointers to const is read, all other memory written.
     """
-    if any("grid" not in x for i in function._instances for x in i["launches"]):
+    if any("grid" not in x for x in function._launches):
         raise TypeError(f"torch_library: {function.name} has no grid of its own: give it a Launch")
     parameters = []
     for index, (name, text) in enumerate(function.params):
