@@ -12,7 +12,7 @@ TYPES = {
     "handle": b"\3\x40\1\0", "int32": b"\0\x20\1\0", "int64": b"\0\x40\1\0",
     "uint32": b"\1\x20\1\0",
     "float32": b"\2\x20\1\0", "float64": b"\2\x40\1\0", "bool": b"\6\x08\1\0",
-    "float8_e4m3fn": b"\x0a\x08\1\0", "float32x4": b"\2\x20\4\0", "grid_constant": b"\x1e\x40\1\0",
+    "float32x4": b"\2\x20\4\0", "grid_constant": b"\x1e\x40\1\0",
 }  # fmt: skip
 
 

@@ -163,6 +163,9 @@ def test_one_image_stands_for_the_only_one(built: tc.Module, tmp_path: Path):
     image = built.cubins["kernels"]
     mod = tc.load_description({**DESCRIPTION, "images": {"k": {}}}, embed_cubin=image)
     assert list(mod.cubins) == ["k"]
+    images = {"images": {"k": {}}, "functions": {"saxpy": SAXPY}}
+    mod = tc.load_description(images, embed_cubin=image, functions=["nothing"], name="given")
+    assert mod.functions == ("nothing",)
     several = {**DESCRIPTION, "images": {"k": {}, "l": {}}}
     with pytest.raises(ValueError, match="one image, the description has k, l"):
         tc.load_description(several, embed_cubin=image)

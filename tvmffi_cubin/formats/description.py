@@ -36,11 +36,9 @@ FACTS = ("signatures", "lowered_names")
 
 
 class Functions(dict[str, Launched]):
-    """Functions as `load_inline` takes them, with docstrings."""
+    """Functions as `load_inline` takes them, with docstrings by name."""
 
-    def __init__(self, launched: Mapping[str, Launched], docs: Mapping[str, str]) -> None:
-        super().__init__(launched)
-        self.docs = docs
+    docs: Mapping[str, str] = {}
 
 
 class Description(NamedTuple):
@@ -81,50 +79,48 @@ def describe(source: Module | str | os.PathLike[str]) -> dict[str, Any]:
 
 def read_description(source: Source) -> Description:
     """Read a description, or a table of TVM's; the message of an error names the place in it."""
-    label, values, path = read_source(source, "description")
-    with told(label):
+    values, path = read_source(source)
+    with told(path or "description"):
         return _read(values, path)
 
 
-def read_source(source: Any, what: str) -> tuple[str, Any, str]:
-    """Return a document's name for messages, its values, and its path.
+def read_source(source: Any) -> tuple[Any, str]:
+    """Return a document's values, and its path.
 
     The bytes of a binary table, whose first number has zeros where no text has any, stay bytes.
     """
-    if isinstance(source, Mapping):
-        return what, source, ""
-    label, data, path = what, source, ""
+    data, path = source, ""
     is_text = isinstance(source, str) and source.lstrip().startswith("{")
-    if not (is_text or isinstance(source, bytes)):
-        label, path = os.fsdecode(source), os.path.abspath(os.fsdecode(source))
-        data = Path(label).read_bytes()
-    if isinstance(data, bytes) and b"\0" in data[:8]:
-        return label, data, path
-    with told(label):
-        return label, json.loads(data), path
+    if not is_text and isinstance(source, str | os.PathLike):
+        path = os.fspath(source)
+        data = Path(path).read_bytes()
+    if isinstance(data, Mapping) or (isinstance(data, bytes) and b"\0" in data[:8]):
+        return data, path
+    with told(path or "JSON"):
+        return json.loads(data), path
 
 
 def _read(values: Any, path: str) -> Description:
     values = written = _fields("the document", values)
     if "func_info" in values:
-        return Description(Functions(make_launches(json_rows(values)), {}), {}, {}, written, path)
+        return Description(Functions(make_launches(json_rows(values))), {}, {}, written, path)
     if values and values.keys().isdisjoint(("schema", "functions", "images")):
         values = {"functions": values}
     check_schema(values.get("schema", SCHEMA), "schema")
     values = _fields("the document", values, ("schema", *OPTIONS, "functions", "images"))
-    docs, functions, images = {}, {}, {}
+    functions, docs, images = Functions(), {}, {}
     for name, value in _fields("functions", values.get("functions", {})).items():
         where = f"functions.{identifier('functions', name)}"
         if isinstance(value, Mapping):
             value = {key: x for key, x in value.items() if not key.startswith("x_")}
-            if doc := value.pop("doc", ""):
-                docs[name] = str(doc)
+            docs[name] = str(value.pop("doc", ""))
         functions[name] = read_function(value, where=where)
+    functions.docs = docs
     for name, value in _fields("images", values.get("images", {})).items():
         where = f"images.{identifier('images', name)}"
         images[name] = _fields(where, value, ("path", "base64", "file", *FACTS))
     options = {name: values[name] for name in OPTIONS if values.get(name)}
-    return Description(Functions(functions, docs), images, options, written, path)
+    return Description(functions, images, options, written, path)
 
 
 def _fields(where: str, value: Any, known: Sequence[str] = ()) -> dict[str, Any]:
@@ -141,9 +137,10 @@ def _fields(where: str, value: Any, known: Sequence[str] = ()) -> dict[str, Any]
 
 def _launched(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return how a function launches, of what a manifest says of it."""
-    kept = {key: facts[key] for key in ("doc", "launches") if key in facts}
-    instances = [_launched(x) for x in facts.get("instances", ())]
-    return {**kept, "instances": instances} if instances else kept
+    found = {key: facts[key] for key in ("doc", "launches") if key in facts}
+    if "instances" in facts:
+        found["instances"] = [{"launches": x["launches"]} for x in facts["instances"]]
+    return found
 
 
 @spelled_out(TextOptions)
@@ -188,15 +185,13 @@ def build_description(
 
 def _arguments(source: Source, name: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of `load_inline`."""
-    if options.get("functions") is not None:
-        raise TypeError("functions are the description's: leave the argument out")
     description = read_description(source)
     file = os.path.basename(description.path).partition(".")[0]
     return {
+        "functions": description.functions or None,
         **description.options,
         **{key: value for key, value in options.items() if value is not None},
         "name": name or description.options.get("name") or file,
-        "functions": description.functions or None,
         "embed_cubin": described_images(description, options.get("embed_cubin")),
     }
 
@@ -241,7 +236,7 @@ def describe_module(path: Path, output: Path) -> tuple[Path, ...]:
         raise ValueError(f"{output}: this is the module itself: name another file, such as k.json")
     values = describe(path)
     with open_artifact(path) as artifact:
-        cubins = artifact.cubins(artifact.manifest.get("images", {}))
+        cubins = artifact.cubins({})
     images, files = values.setdefault("images", {}), [output]
     for name, cubin in cubins.items():
         suffix = {"fatbin": "fatbin", "ptx": "ptx"}.get(cubin.kind, "cubin")

@@ -16,7 +16,7 @@ from ..inline.calls import load_inline
 from ..inline.options import TextOptions, spelled_out
 from ..launches.values import told
 from .description import read_source
-from .tvm_table import FunctionInfo, binary_module, binary_rows, json_rows, make_launches
+from .tvm_table import FunctionInfo, json_rows, make_launches, read_binary
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -48,13 +48,15 @@ def read_table(source: Source | Mapping[str, Any]) -> dict[str, Launch]:
         It cannot be read, is not a table, or a `Launch` has no counterpart of a tag, field or type;
         the message names it.
     """
-    return make_launches(_rows(source))
+    _, rows = _read(source)
+    return make_launches(rows)
 
 
-def _rows(source: Source | Mapping[str, Any]) -> list[FunctionInfo]:
-    label, data, _ = read_source(source, "table")
-    with told(label):
-        return binary_rows(data) if isinstance(data, bytes) else json_rows(data)
+def _read(source: Source | Mapping[str, Any]) -> tuple[bytes, list[FunctionInfo]]:
+    """Return the image of a module, if it is one, and the rows."""
+    data, path = read_source(source)
+    with told(path or "table"):
+        return read_binary(data) if isinstance(data, bytes) else (b"", json_rows(data))
 
 
 @spelled_out(TextOptions)
@@ -80,11 +82,9 @@ def load(
         As in `tvmffi_cubin.load_inline`, as is what it raises.
     """
     path = Path("tvm_module" if isinstance(source, bytes) else os.fsdecode(source))
-    code = source if isinstance(source, bytes) else path.read_bytes()
     if path.suffix in (".cubin", ".ptx", ".fatbin"):
-        rows = _rows(path.with_suffix(".tvm_meta.json"))
+        code, (_, rows) = path.read_bytes(), _read(path.with_suffix(".tvm_meta.json"))
     else:
-        with told(str(path)):
-            code, rows = binary_module(code)
+        code, rows = _read(source)
     made: dict[str, Any] = {"functions": make_launches(rows), "embed_cubin": {"kernels": code}}
     return load_inline(name or path.stem, keep_module_alive=keep_module_alive, **made, **options)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from io import BytesIO
+from itertools import product
 from typing import Any, Final, NamedTuple
 
 from ..launches.launch import Launch
@@ -19,36 +20,27 @@ _C_TYPES: Final = {
     "bfloat16": "__nv_bfloat16",
     "float32": "float",
     "float64": "double",
-    "float8_e4m3fn": "__nv_fp8_e4m3",
-    "float8_e5m2": "__nv_fp8_e5m2",
-    "float8_e8m0fnu": "__nv_fp8_e8m0",
     "grid_constant": "CUtensorMap",  # TileLang's mark of a tensor map, in the binary form alone
 }
-# What tags stand for; with TVM's own spelling of the second, and TileLang's of clusters.
+# What tags stand for, with TVM's own spelling of the second.
 _FLAGS: Final = {
     "use_programmatic_dependent_launch": "programmatic_dependent_launch",
     "use_programtic_dependent_launch": "programmatic_dependent_launch",
     "use_cooperative_launch": "cooperative",
-    "use_cooperative_groups": "cooperative",
 }
 _AXES: Final = {
     "blockIdx": "grid",
     "threadIdx": "block",
     "clusterCtaIdx": "cluster",
-    "cluster_dim": "cluster",
+    "cluster_dim": "cluster",  # TileLang's
     "preferredClusterCtaIdx": "preferred_cluster",
 }
+# Others are called as a `Launch` calls them.
 _VALUES: Final = {
     "use_dyn_shared_memory": "dynamic_smem_bytes",
     "programmatic_stream_serialization": "programmatic_dependent_launch",
     "programmatic_event.event": "programmatic_event",
     "launch_completion_event.event": "launch_completion_event",
-    "dynamic_smem_bytes": "dynamic_smem_bytes",
-    "cluster_scheduling_policy": "cluster_scheduling_policy",
-    "priority": "priority",
-    "mem_sync_domain": "mem_sync_domain",
-    "stream": "stream",
-    "cooperative": "cooperative",
 }
 
 
@@ -66,39 +58,34 @@ class FunctionInfo(NamedTuple):
 
 def json_rows(values: Any) -> list[FunctionInfo]:
     """Return the rows of a JSON table, or of its ``func_info`` alone."""
-    rows = values.get("func_info", values) if isinstance(values, Mapping) else {}
-    is_table = isinstance(rows, Mapping) and len(rows) > 0
-    if not is_table or not all(isinstance(x, Mapping) and "arg_types" in x for x in rows.values()):
-        raise ValueError(
-            "it is not one of TVM's tables: wanted func_info, functions with arg_types"
-        )
-    return [_json_row(name, row) for name, row in rows.items()]
-
-
-def _json_row(name: str, row: Mapping[str, Any]) -> FunctionInfo:
-    # The latter is the older name; older tables have booleans in place of tags, too.
-    tags = [*row.get("launch_param_tags", ()), *row.get("thread_axis_tags", ())]
-    tags += [f"tir.{flag}" for flag in (*_FLAGS, "use_dyn_shared_memory") if row.get(flag)]
-    names = ("arg_extra_tags", "cuda_launch_fields")
-    others = {key: tuple(row[key]) for key in names if key in row}
-    return FunctionInfo(name, tuple(row["arg_types"]), tuple(tags), **others)
+    others = FunctionInfo._fields[2:]
+    try:
+        return [
+            FunctionInfo(
+                name, tuple(row["arg_types"]), **{x: tuple(row[x]) for x in others if x in row}
+            )
+            for name, row in values.get("func_info", values).items()
+        ]
+    except (AttributeError, KeyError, TypeError):
+        told = "it is not one of TVM's tables: wanted func_info, functions with arg_types"
+        raise ValueError(told) from None
 
 
 def make_launches(rows: Iterable[FunctionInfo]) -> dict[str, Launch]:
-    """Return how functions launch.
-
-    They take the kernel's arguments and then the values of the launch, in the order of the tags or
-    fields; flags take none. A ValueError names what a `Launch` has no counterpart of.
-    """
+    """Return how functions launch; a ValueError names what a `Launch` has no counterpart of."""
     return {row.name: _launch(row) for row in rows}
 
 
 def _launch(info: FunctionInfo) -> Launch:
-    params = [f"{_c_type(info, i)} arg{i}" for i in range(len(info.arg_types))]
-    conditions: list[str] = []
+    params, conditions = [], []
     fields: dict[str, Any] = {}
     sizes: dict[str, dict[str, str]] = {"grid": {}, "block": {}}
-    is_newest = bool(info.cuda_launch_fields)
+    for index, type_ in enumerate(info.arg_types):
+        is_map = info.arg_extra_tags[index : index + 1] == (1,)
+        c_type = _C_TYPES.get("grid_constant" if is_map else type_)
+        if c_type is None:
+            raise ValueError(f"function {info.name!r}: arg_types[{index}] {type_!r} is unknown")
+        params.append(f"{c_type} arg{index}")
     for text in info.cuda_launch_fields or info.launch_param_tags:
         word = re.sub(r"^(tirx?|tilelang)\.", "", text)
         if word in _FLAGS:
@@ -108,44 +95,26 @@ def _launch(info: FunctionInfo) -> Launch:
             continue
         name = word.removeprefix("use_").replace(".", "_")
         params.append(f"{'void*' if word == 'stream' else 'int64_t'} {name}")
-        field_, _, axis = word.replace("cluster_dim_", "cluster_dim.").partition(".")
-        field_ = _AXES.get(field_, field_)
-        if word in _VALUES:
-            fields[_VALUES[word]] = name
-        elif field_ in ("programmatic_event", "launch_completion_event"):  # their flags
+        field, _, axis = word.replace("cluster_dim_", "cluster_dim.").partition(".")
+        field = _AXES.get(field, field)
+        if (value := _VALUES.get(word, word)) in Launch.__dataclass_fields__:
+            fields[value] = name
+        elif field in _AXES.values() and axis in ("x", "y", "z"):
+            # As a tag 0, of an empty tensor, is 1.
+            is_tag = not info.cuda_launch_fields
+            sizes.setdefault(field, {})[axis] = f"max({name}, 1)" if is_tag else name
+        elif field in ("programmatic_event", "launch_completion_event"):  # their flags
             conditions.append(f"{name} == 0")
-        elif field_ not in _AXES.values() or axis not in ("x", "y", "z"):
+        else:
             raise ValueError(f"function {info.name!r}: a Launch has no {text!r}")
-        elif is_newest:
-            sizes.setdefault(field_, {})[axis] = name
-        else:  # TVM takes 0, as of an empty tensor, for 1
-            conditions.append(f"{name} >= 0")
-            sizes.setdefault(field_, {})[axis] = f"max({name}, 1)"
-    preferred = sizes.get("preferred_cluster", {})
-    if preferred and not is_newest:
-        # Tags that prefer 1, 1, 1 prefer nothing, which is the cluster itself.
-        for axis, least in sizes.get("cluster", {}).items():
-            preferred[axis] = f"max({preferred[axis]}, {least})" if axis in preferred else least
-    for field_, axes in sizes.items():
-        fields[field_] = tuple(axes.get(axis, 1) for axis in "xyz")
+    for field, axes in sizes.items():
+        fields[field] = tuple(axes.get(axis, 1) for axis in "xyz")
     return Launch(params=", ".join(params), when=" and ".join(conditions) or None, **fields)
-
-
-def _c_type(info: FunctionInfo, index: int) -> str:
-    if info.arg_extra_tags[index : index + 1] == (1,):
-        return "CUtensorMap"
-    type_ = info.arg_types[index]
-    if type_ not in _C_TYPES:
-        raise ValueError(
-            f"function {info.name!r}: arg_types[{index}] is {type_!r}, an unknown type"
-        )
-    return _C_TYPES[type_]
 
 
 # Layouts are texts, `struct`'s formats, tuples of layouts, and lists: a count and as many of one.
 _DTYPE, _SIZE = "<BBH", "<Q"
-# A function in the newest tables and in older ones. Only the newest is marked.
-_MARKER = "__tvm_function_info_v2__"
+# A function in the newest tables and in older ones.
 _FUNCTIONS: tuple[tuple[Any, ...], ...] = (
     # name, marker, name, types, tags, tags of types, fields, how it was compiled
     ("text", "text", "text", [_DTYPE], ["text"], ["<i"], ["text"], [("text", "<q")]),
@@ -153,8 +122,8 @@ _FUNCTIONS: tuple[tuple[Any, ...], ...] = (
     ("text", "text", [_DTYPE], ["text"]),
 )
 # What is before a table and behind it: a module has a format, then the code.
-_TABLE: tuple[tuple[Any, Any], ...] = (((), ()),)
-_MODULES: tuple[tuple[Any, Any], ...] = (
+_WHOLES: tuple[tuple[Any, Any], ...] = (
+    ((), ("0s",)),  # a table alone
     (("text", "text"), ("bytes", [("text", "text")])),  # marked, with what it was made from
     (("text",), ("bytes", "text")),
     (("text",), ("bytes",)),
@@ -162,40 +131,23 @@ _MODULES: tuple[tuple[Any, Any], ...] = (
 
 # By DLPack's code of a kind; those of the first are written with their bits.
 _SIZED = {0: "int", 1: "uint", 2: "float", 4: "bfloat"}
-_WHOLE = {
-    3: "handle",
-    6: "bool",
-    30: "grid_constant",
-    10: "float8_e4m3fn",
-    12: "float8_e5m2",
-    14: "float8_e8m0fnu",
-}
+_WHOLE = {3: "handle", 6: "bool", 30: "grid_constant"}
 
 
-def binary_rows(data: bytes) -> list[FunctionInfo]:
-    """Read a table; raises ValueError where it is none."""
-    _, rows, _ = _read(data, _TABLE)
-    return rows
+def read_binary(data: bytes) -> tuple[bytes, list[FunctionInfo]]:
+    """Return a module's image, empty of a table alone, and the rows.
 
-
-def binary_module(data: bytes) -> tuple[bytes, list[FunctionInfo]]:
-    """Read a module's image and table; raises ValueError where it is none."""
-    _, rows, (code, *_) = _read(data, _MODULES)
-    return code, rows
-
-
-def _read(data: bytes, wholes: tuple[tuple[Any, Any], ...]) -> tuple[Any, list[FunctionInfo], Any]:
-    """Return what is before a table, its rows, and what is behind, by the layout that fits."""
-    for function in _FUNCTIONS:
-        for before, after in wholes:
-            rest = BytesIO(data)
-            try:
-                head, rows, tail = _parsed((before, [function], after), rest)
-                found = head, [*map(_row, rows)], tail
-            except (ValueError, OverflowError, struct.error):
-                continue
-            if not rest.read(1):
-                return found
+    The layout is the one that uses every byte.
+    """
+    for function, (before, after) in product(_FUNCTIONS, _WHOLES):
+        rest = BytesIO(data)
+        try:
+            _, rows, (code, *_) = _parsed((before, [function], after), rest)
+            found = [*map(_row, rows)]
+        except (ValueError, OverflowError, struct.error):
+            continue
+        if not rest.read(1):
+            return code, found
     raise ValueError("it is damaged, or in none of TVM's binary forms, versions 0 to 2")
 
 
@@ -214,13 +166,8 @@ def _parsed(layout: Any, data: BytesIO) -> Any:
 
 
 def _row(values: tuple[Any, ...]) -> FunctionInfo:
-    key, name, *rest = values
-    is_newest = isinstance(rest[0], str)
-    inner = rest.pop(0) if is_newest else name
-    if (name == _MARKER) != is_newest or inner not in (key, ""):  # older TVMs leave it empty
-        raise ValueError(f"function {key!r} is of another version")
-    types, *others = rest[:4]
-    return FunctionInfo(key, tuple(map(_type_name, types)), *map(tuple, others))
+    types, *others = [x for x in values if isinstance(x, list)][:4]
+    return FunctionInfo(values[0], tuple(map(_type_name, types)), *map(tuple, others))
 
 
 def _type_name(dtype: tuple[int, int, int]) -> str:
