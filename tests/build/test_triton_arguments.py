@@ -186,13 +186,7 @@ def test_a_compiled_kernel_is_launched_as_one_compiled_here(driver_stub, kernel)
         mod.strided(x, x, 2, 128)
 
 
-def test_what_is_not_known_of_a_kernel_is_refused(kernel):
-    source = {x: getattr(kernel.src, x) for x in ("fn", "signature", "constants")}
-    source["attrs"] = {(0,): [["tt.pointer_range", 32]]}
-    given = {"asm": kernel.asm, "src": SimpleNamespace(**source)}
-    changed = SimpleNamespace(metadata=kernel.metadata, **given)
-    with pytest.raises(ValueError, match=r"relied on tt\.pointer_range of an argument, which is"):
-        tc.triton.from_compiled(changed)
+def test_a_kernel_of_an_old_triton_is_refused(kernel):
     old = SimpleNamespace(**kernel.metadata._asdict() | {"triton_version": "3.5.1"})
     with pytest.raises(tc.ToolchainError, match=r"Triton 3\.5\.1 is too old"):
-        tc.triton.from_compiled(SimpleNamespace(metadata=old, **given))
+        tc.triton.from_compiled(SimpleNamespace(metadata=old, asm=kernel.asm, src=kernel.src))

@@ -167,5 +167,5 @@ def test_without_a_grid_callers_give_it_as_they_do_to_triton(driver_stub):
 
 
 def test_a_function_is_the_caller_s_to_give():
-    with pytest.raises(TypeError, match=r"write it as an expression(.|\n)*mod\.k\[grid\]"):
+    with pytest.raises(TypeError, match=r"write an expression(.|\n)*mod\.k\[grid\]"):
         compiled(lambda meta: (meta["n"],))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..cuda import arch as archs
 from ..errors import CompileError, ToolchainError
-from .launch import make_launch, read_kernel, supported_version
+from .launch import make_launch, supported_version
 
 if TYPE_CHECKING:
     from ..launches.launch import Launch
@@ -77,7 +77,7 @@ def compile(  # noqa: A001 - as Triton's own is called
     supported_version(triton.__version__)
     from .specialise import specialise
 
-    fn, configured, computed = _unwrapped(fn, config)
+    fn, configured = _unwrapped(fn, config)
     number = archs.number_of(archs.resolve_arch(arch))
     target = triton.backends.compiler.GPUTarget("cuda", number, 32)
     own = {"num_warps": num_warps, "num_stages": num_stages, "num_ctas": num_ctas}
@@ -85,11 +85,6 @@ def compile(  # noqa: A001 - as Triton's own is called
     settings = {**configured, **given}
     fixed = {name: settings.pop(name) for name in configured if name in fn.arg_names}
     fixed |= constexprs or {}
-    if missing := computed - fixed.keys() - settings.keys():
-        raise TypeError(
-            f"{fn.__name__}: {min(missing)!r} is computed by a heuristic at each launch; give its "
-            "value, among constexprs or options"
-        )
     settings["debug"] = bool(settings.get("debug", fn.debug) or triton.knobs.runtime.debug)
     backend = triton.compiler.make_backend(target)
     # Triton passes over those that it does not know.
@@ -107,7 +102,7 @@ def compile(  # noqa: A001 - as Triton's own is called
         log = f"{type(error).__name__}: {error}"
         message = f"Triton {triton.__version__} does not compile {fn.__name__} for sm_{number}:"
         raise CompileError(f"{message}\n{log}", log=log, source=fn.src) from error
-    return make_launch(read_kernel(made, wanted.fixed), grid, wanted.descriptors)
+    return make_launch(made, grid, wanted.fixed, wanted.descriptors)
 
 
 def from_compiled(kernel: Any, *, grid: Any = None) -> Launch:
@@ -121,29 +116,25 @@ def from_compiled(kernel: Any, *, grid: Any = None) -> Launch:
     grid
         As in `compile`, as are what it returns and raises.
     """
-    return make_launch(read_kernel(kernel), grid, {})
+    return make_launch(kernel, grid, frozenset(), {})
 
 
-def _unwrapped(fn: Any, config: Any) -> tuple[Any, dict[str, Any], set[str]]:
-    """Return the function inside decorators, its configuration, and the names heuristics set."""
-    given, computed = fn, set[str]()
+def _unwrapped(fn: Any, config: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the function inside decorators, and what its configuration sets."""
+    given = fn
     while not (hasattr(fn, "arg_names") and hasattr(fn, "params")):
         if not hasattr(fn, "fn"):
             raise TypeError(f"wanted a @triton.jit function, got {type(given).__name__}")
         configs = getattr(fn, "configs", ())
         if config is None and len(configs) > 1:
             raise ValueError(
-                f"the function is autotuned, which takes a GPU: choose one of its {len(configs)} "
-                "configurations, as in config=fn.configs[0]"
+                f"{len(configs)} configurations are for autotuning, which takes a GPU: choose one, "
+                "as in config=fn.configs[0]"
             )
         config = config or next(iter(configs), None)
-        computed |= getattr(fn, "values", {}).keys()
         fn = fn.fn
     if config is None:
-        return fn, {}, computed
+        return fn, {}
     if config.pre_hook is not None:
-        raise ValueError(
-            "the configuration has a pre_hook, Python that Triton runs before each launch: if the "
-            "kernel does not depend on it, give a Config without it"
-        )
-    return fn, config.all_kwargs(), computed
+        raise ValueError("a pre_hook is Python, which no launch runs: give a Config without it")
+    return fn, config.all_kwargs()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Set
 from typing import Any, Final, NamedTuple
 
 from ..errors import ToolchainError
@@ -22,87 +22,31 @@ class Argument(NamedTuple):
 
     name: str  # items of a tuple `t` are t_0, t_1
     type: str  # Triton's; "one" or "none" where it is always 1 or None
-    multiple_of: int = 1  # of itself, or of its address
-
-
-class CompiledKernel(NamedTuple):
-    """A kernel that Triton has compiled."""
-
-    image: bytes
-    passed: Sequence[Argument]  # in order
-    constants: Mapping[str, Any]  # constexprs, which callers do not pass
-    metadata: Any
-    version: tuple[int, int]  # Triton's
-
-
-def read_kernel(kernel: Any, fixed: Set[Path] = frozenset()) -> CompiledKernel:
-    """Read a compiled kernel, without touching what needs a GPU.
-
-    `fixed` are the constants that were asked for; others Triton made.
-    """
-    source, metadata = kernel.src, kernel.metadata
-    version = supported_version(str(metadata.triton_version))
-    fixed = fixed | {(i,) for i, param in enumerate(source.fn.params) if param.is_constexpr}
-    multiples = {}
-    for path, attribute, value in ((x, *pair) for x, told in source.attrs.items() for pair in told):
-        if attribute != "tt.divisibility":
-            raise ValueError(f"Triton relied on {attribute} of an argument, which is not checked")
-        multiples[path] = int(value)
-    passed: list[Argument] = []
-    constants: dict[str, Any] = {}
-
-    def read(path: Path, name: str, type_: Any) -> None:
-        if isinstance(type_, tuple):
-            for index, inner in enumerate(type_):
-                read((*path, index), f"{name}_{index}", inner)
-            return
-        if type_ == "constexpr":
-            value = unwrapped(source.constants.get(path))
-            if path in fixed or not (value is None or (type(value) is int and value == 1)):
-                constants[name] = value
-                return
-            type_ = "none" if value is None else "one"
-        passed.append(Argument(name, type_, multiples.get(path, 1)))
-
-    for index, (name, type_) in enumerate(source.signature.items()):
-        read((index,), name, type_)
-    return CompiledKernel(bytes(kernel.asm["cubin"]), passed, constants, metadata, version)
-
-
-def unwrapped(value: Any) -> Any:
-    """Return the value of a ``tl.constexpr``."""
-    while type(value).__name__ == "constexpr":
-        value = value.value
-    return value
-
-
-def supported_version(text: str) -> tuple[int, int]:
-    """Return major and minor version of Triton's."""
-    major, minor = map(int, text.split(".")[:2])
-    if (major, minor) < (3, 6):
-        raise ToolchainError(f"Triton {text} is too old; run: pip install --upgrade 'triton>=3.6'")
-    return major, minor
+    multiple_of: int  # of itself, or of its address
 
 
 def make_launch(
-    kernel: CompiledKernel, grid: Any, descriptors: Mapping[str, tuple[bool, bool]]
+    kernel: Any, grid: Any, fixed: Set[Path], descriptors: Mapping[str, tuple[bool, bool]]
 ) -> Launch:
-    """Return a launch that passes what Triton's own launcher passes.
+    """Return a launch that passes what Triton's own launcher passes, without touching a GPU.
 
-    Tensor descriptors are padded with NaN, and read as tf32, where `descriptors` says so.
+    `fixed` are the constants that were asked for; others Triton made. Tensor descriptors are padded
+    with NaN, and read as tf32, where `descriptors` says so.
     """
     metadata, symbol, ctas = kernel.metadata, kernel.metadata.name, int(kernel.metadata.num_ctas)
+    version = supported_version(str(metadata.triton_version))
+    passed, constants = _arguments(kernel.src, fixed)
     params, strided, conditions = [], [], []  # of the function
     slots: list[tuple[str, str, Any]] = []  # of the kernel: name, C++ type, value if it has one
     maps = iter(metadata.tensordesc_meta or ())
-    for argument in kernel.passed:
-        name, type_ = argument.name, argument.type
-        if kind := descriptor(type_):
-            params.append(f"{kind.pointer} {name}: ndim={kind.rank}")
+    for name, type_, _ in passed:
+        if described := descriptor(type_):
+            pointer, rank = described
+            params.append(f"{pointer} {name}: ndim={rank}")
             meta, how = next(maps, None), descriptors.get(name, (False, False))
             if meta is None:
                 raise ValueError(f"{name}: a tensor descriptor of the host's needs sm_90 or newer")
-            slots += _of_descriptor(kernel.version, name, kind, meta, *how)
+            slots += _of_descriptor(version, name, rank, meta, *how)
         elif type_ == "one":
             params.append(f"int64_t {name}")
         elif type_ == "none":
@@ -111,7 +55,7 @@ def make_launch(
         else:
             params.append(f"{kernel_type(type_)} {name}")
             slots.append((name, kernel_type(type_), None))
-        if kind or type_ == "none" or type_.startswith("*"):
+        if described or type_ == "none" or type_.startswith("*"):
             strided.append(name)
     args = {name: value for name, _, value in slots if value is not None}
     args |= {"global_scratch": None, "profile_scratch": None}
@@ -122,16 +66,15 @@ def make_launch(
     special: dict[str, Any] = {}
     if ctas > 1:
         special |= {"cluster": ctas, "cluster_scheduling_policy": "spread"}
-    if grid is None and ctas > 1:
+    if grid is not None:
+        special["grid"] = _blocks(grid, constants, ctas)
+    elif ctas > 1:
         raise ValueError("with num_ctas a program is several blocks: give grid=")
-    if grid is None:  # then callers' functions are told the constants
-        constants = {name: plain(x) for name, x in kernel.constants.items()}
+    else:  # callers' functions are told the constants
         plain_types = bool | int | float | str | None
         special["meta"] = {x: y for x, y in constants.items() if isinstance(y, plain_types)}
-    else:
-        special["grid"] = launch_grid(kernel, grid)
     signature = ", ".join(f"{type_} {name}" for name, type_, _ in slots)
-    image = Cubin(kernel.image, "", signatures={symbol: signature}, name=symbol)
+    image = Cubin(bytes(kernel.asm["cubin"]), "", signatures={symbol: signature}, name=symbol)
     return Launch(
         kernel=symbol,
         image=read_image(image),
@@ -140,8 +83,8 @@ def make_launch(
         strided=tuple(strided),
         block=32 * int(metadata.num_warps),
         dynamic_smem_bytes=int(metadata.shared),
-        multiple_of={x.name: x.multiple_of for x in kernel.passed if x.multiple_of > 1} or None,
-        equal_to={x.name: 1 for x in kernel.passed if x.type == "one"} or None,
+        multiple_of={x.name: x.multiple_of for x in passed if x.multiple_of > 1} or None,
+        equal_to={x.name: 1 for x in passed if x.type == "one"} or None,
         when=" and ".join(conditions) or None,
         programmatic_dependent_launch=bool(metadata.launch_pdl),
         cooperative=bool(metadata.launch_cooperative_grid),
@@ -149,17 +92,58 @@ def make_launch(
     )
 
 
-def launch_grid(kernel: CompiledKernel, grid: Any) -> Any:
+def supported_version(text: str) -> tuple[int, int]:
+    """Return major and minor version of Triton's."""
+    major, minor = map(int, text.split(".")[:2])
+    if (major, minor) < (3, 6):
+        raise ToolchainError(f"Triton {text} is too old; run: pip install --upgrade 'triton>=3.6'")
+    return major, minor
+
+
+def _arguments(source: Any, fixed: Set[Path]) -> tuple[list[Argument], dict[str, Any]]:
+    """Return what callers pass, in order, and the constexprs, which they do not."""
+    fixed = fixed | {(i,) for i, param in enumerate(source.fn.params) if param.is_constexpr}
+    # It is all that Triton relies on for NVIDIA's devices.
+    multiples = {path: dict(told)["tt.divisibility"] for path, told in source.attrs.items() if told}
+    passed: list[Argument] = []
+    constants: dict[str, Any] = {}
+
+    def read(path: Path, name: str, type_: Any) -> None:
+        if isinstance(type_, tuple):
+            for index, inner in enumerate(type_):
+                read((*path, index), f"{name}_{index}", inner)
+            return
+        if type_ == "constexpr":
+            value = plain(unwrapped(source.constants.get(path)))
+            if path in fixed or not (value is None or (type(value) is int and value == 1)):
+                constants[name] = value
+                return
+            type_ = "none" if value is None else "one"
+        passed.append(Argument(name, type_, int(multiples.get(path, 1))))
+
+    for index, (name, type_) in enumerate(source.signature.items()):
+        read((index,), name, type_)
+    return passed, constants
+
+
+def unwrapped(value: Any) -> Any:
+    """Return the value of a ``tl.constexpr``."""
+    while type(value).__name__ == "constexpr":
+        value = value.value
+    return value
+
+
+def _blocks(grid: Any, constants: Mapping[str, Any], ctas: int) -> Any:
     """Return a grid in blocks, as `Launch` takes it; constexprs in it are their values."""
     grid = unwrapped(grid)
     if callable(grid):
         raise TypeError(
-            "grid is a function: write it as an expression, grid='ceil_div(n, BLOCK)', or leave it "
-            "to callers: without grid=, mod.k[grid](...) takes any Python function"
+            "grid is a function: write an expression, grid='ceil_div(n, BLOCK)', or leave it out, "
+            "and give the function in mod.k[grid](...)"
         )
 
     def value(name: re.Match[str]) -> str:
-        found = plain(kernel.constants.get(name[0]))
+        found = constants.get(name[0])
         return str(int(found)) if isinstance(found, int) else name[0]
 
     items = grid if isinstance(grid, tuple | list) else (grid,)
@@ -168,7 +152,6 @@ def launch_grid(kernel: CompiledKernel, grid: Any) -> Any:
         re.sub(r"(?<![\w.])[^\W\d]\w*", value, x) if isinstance(x, str) else unwrapped(x)
         for x in items
     ]
-    ctas = int(kernel.metadata.num_ctas)
     if ctas > 1 and figures:
         x = figures[0]
         figures[0] = x * ctas if isinstance(x, int) else f"({x}) * {ctas}"
@@ -176,11 +159,9 @@ def launch_grid(kernel: CompiledKernel, grid: Any) -> Any:
 
 
 def _of_descriptor(
-    version: tuple[int, int], name: str, kind: Descriptor, meta: Any, nan: bool, tf32: bool
+    version: tuple[int, int], name: str, rank: int, meta: Any, nan: bool, tf32: bool
 ) -> Iterator[tuple[str, str, Any]]:
     """Yield the parameters of a descriptor: its map, shape and strides."""
-    shape = [f"{name}.shape[{i}]" for i in range(kind.rank)]
-    strides = [f"{name}.stride[{i}]" for i in range(kind.rank)]
     number = int(meta["elem_type"])
     map_ = TensorMap(
         box_dim=tuple(meta["block_size"]),
@@ -190,10 +171,11 @@ def _of_descriptor(
         dtype="tfloat32" if tf32 else tuple(DATA_TYPES)[_TO_DRIVER.get(number, number)],
     )
     yield name, "CUtensorMap", map_
+    shape = [f"{name}.shape[{i}]" for i in range(rank)]
     # Before 3.7 the shape that a kernel got was the map's, which counts values and not bytes.
     shape[-1] += " * 2" if meta["fp4_padded"] and version < (3, 7) else ""
     yield from ((f"{name}_shape_{i}", "int32_t", x) for i, x in enumerate(shape))
-    yield from ((f"{name}_stride_{i}", "int64_t", x) for i, x in enumerate(strides))
+    yield from ((f"{name}_stride_{i}", "int64_t", f"{name}.stride[{i}]") for i in range(rank))
 
 
 # Triton's numbers of element types in kernels are the driver's, but for these.
@@ -219,23 +201,15 @@ POINTEES: Final = {
 }
 
 
-class Descriptor(NamedTuple):
-    """The type of a tensor descriptor, such as ``tensordesc<fp16[64,64]>``."""
-
-    pointer: str  # to its tensor, in C++
-    rank: int
-
-
-def descriptor(type_: str) -> Descriptor | None:
-    """Return what a descriptor's type says; None for any other type."""
+def descriptor(type_: str) -> tuple[str, int] | None:
+    """Return pointer and rank of a tensor whose descriptor this is, ``tensordesc<fp16[64,64]>``."""
     if not type_.startswith("tensordesc"):
         return None
-    match = re.match(r"tensordesc<([^\[<>]+)\[(\s*\d+\s*(?:,\s*\d+\s*){0,4})\]", type_)
-    element = match[1].strip() if match else ""
+    match = re.match(r"tensordesc<\s*(\w+)\s*\[(\s*\d+\s*(?:,\s*\d+\s*){0,4})\]", type_)
     # Triton's passes end the process for others.
-    if match is None or element in ("i1", "u1", "void") or element not in POINTEES:
+    if match is None or match[1] in ("i1", "u1", "void") or match[1] not in POINTEES:
         raise ValueError(f"{type_!r} is not a tensor descriptor such as tensordesc<fp16[64,64]>")
-    return Descriptor(f"{POINTEES[element]}*", match[2].count(",") + 1)
+    return f"{POINTEES[match[1]]}*", match[2].count(",") + 1
 
 
 def kernel_type(type_: str) -> str:
@@ -243,7 +217,6 @@ def kernel_type(type_: str) -> str:
     is_pointer, const = type_.startswith("*"), type_.startswith("*k")
     name = type_.removeprefix("*k" if const else "*")
     if name not in (POINTEES if is_pointer else SCALARS):
-        raise ValueError(
-            f"{type_!r} is not one of Triton's types; supported: {', '.join(SCALARS)}, *fp32"
-        )
+        known = ", ".join(SCALARS)
+        raise ValueError(f"{type_!r} is not one of Triton's types; supported: {known}, *fp32")
     return f"{'const ' if const else ''}{POINTEES[name]}*" if is_pointer else SCALARS[name]

@@ -88,9 +88,10 @@ def _typed(text: str, what: str) -> tuple[str, str | None]:
     """Read a type with a hint, as Triton's ahead-of-time tool writes it."""
     type_, colon, hint = (part.strip() for part in text.partition(":"))
     with told(what):
-        is_descriptor = descriptor(type_) or not kernel_type(type_)
+        if not descriptor(type_):
+            kernel_type(type_)
     hints = {"*": ("16",), "i": ("1", "16"), "u": ("1", "16")}.get(type_[0], ())
-    if colon and (is_descriptor or hint not in hints):
+    if colon and hint not in hints:
         raise ValueError(f"{what}: {text!r}: hints are :16, and of integers :1")
     return ("constexpr", None) if hint == "1" else (type_, "D" if hint else None)
 
@@ -102,7 +103,7 @@ def _example(triton: Any, value: Any) -> Any:
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if hasattr(value, "dtype") and hasattr(value, "shape") and not hasattr(value, "data_ptr"):
         return triton.runtime.jit.MockTensor(value.dtype)
-    return triton.runtime.jit.MockTensor.wrap_dtype(value)
+    return value
 
 
 def _take_leaves(
