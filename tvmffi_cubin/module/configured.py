@@ -29,9 +29,8 @@ _MOST_KEPT = 512  # of a kilobyte each
 def dimensions(what: str, value: Any) -> tuple[int, int, int]:
     """Return one to three dimensions as three."""
     values = value if isinstance(value, tuple | list) else (value,)
-    if not 1 <= len(values) <= 3:
-        raise ValueError(f"{what} has 1 to 3 dimensions, got {len(values)}")
-    if not all(isinstance(x, Integral) for x in values):
+    # Not a tensor, which may hold another number when its shape is looked up again.
+    if not 1 <= len(values) <= 3 or not all(isinstance(x, Integral) for x in values):
         raise TypeError(f"{what} is one to three integers (divide with //), got {value!r}")
     x, y, z = (*map(int, values), 1, 1)[:3]
     return x, y, z

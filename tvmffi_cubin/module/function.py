@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -109,9 +109,7 @@ class Function(tvm_ffi.Function):
         from ..artifacts.disassembly import sass
 
         found = {name: sass(cubin) for name, cubin in self._cubins.items()}
-        return "\n\n".join(
-            found[image][kernel] for image, kernel in self._kernels if image in found
-        )
+        return "\n\n".join(found[name][x] for name, x in self._kernels if name in found)
 
     @property
     def ptx(self) -> str:
@@ -154,18 +152,17 @@ class Function(tvm_ffi.Function):
         return table([self]) if self.name in self._module.functions else None
 
     @cached_property
-    def _facts(self) -> Mapping[str, Any]:
+    def _facts(self) -> dict[str, Any]:
         """What the manifest says of it."""
-        functions: Mapping[str, Mapping[str, Any]] = self._module.manifest.get("functions", {})
-        if self.name not in functions:
+        known = self._module.manifest.get("functions", {})
+        if self.name not in known:
             raise TypeError(f"{self.name} is a C++ function, which sets its launches itself")
-        return functions[self.name]
+        return dict(known[self.name])
 
     @property
-    def _instances(self) -> Sequence[Mapping[str, Any]]:
+    def _instances(self) -> list[Mapping[str, Any]]:
         """What is known of each instance; of a function without any, of itself."""
-        found: Sequence[Mapping[str, Any]] = self._facts.get("instances", [self._facts])
-        return found
+        return list(self._facts.get("instances", [self._facts]))
 
     @property
     def _launches(self) -> list[Mapping[str, Any]]:

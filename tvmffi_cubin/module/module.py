@@ -22,8 +22,8 @@ for _class in (LaunchError, LaunchLimitError, KeyboardInterrupt):
     tvm_ffi.register_error(_class.__name__, _class)
 
 
-# By path and file, how the path is spelled to load that file.
-_spellings: dict[str, dict[tuple[int, int], str]] = {}
+# The files that were loaded by a path, numbered.
+_spellings: dict[str, dict[tuple[int, int], int]] = {}
 
 
 class Module(tvm_ffi.Module):
@@ -39,11 +39,10 @@ class Module(tvm_ffi.Module):
             try:
                 raw = super().get_function(name, query_imports)
             except AttributeError:
-                there = ", ".join(self._names) or "none"
-                raise AttributeError(
-                    f"module has no function {name!r}; there are {there} "
-                    f"(a template needs Launch(kernel='{name}<float>'))"
-                ) from None
+                there = f"there are {', '.join(self._names) or 'none'}"
+                template = f"a template needs Launch(kernel='{name}<float>')"
+                message = f"module has no function {name!r}; {there} ({template})"
+                raise AttributeError(message) from None
             known[name] = Function._wrap(raw, self, name, {})
             known[name].__doc__ = self.get_function_doc(name)
         return known[name]
@@ -233,8 +232,8 @@ def _spelled(name: str) -> str:
     """
     info, known = os.stat(name), _spellings.setdefault(name, {})
     folder, base = os.path.split(name)
-    spelled = os.path.join(folder, "./" * len(known) + base)
-    return known.setdefault((info.st_dev, info.st_ino), spelled)
+    number = known.setdefault((info.st_dev, info.st_ino), len(known))
+    return os.path.join(folder, "./" * number + base)
 
 
 def check_tvm_ffi() -> None:

@@ -8,6 +8,10 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+import tvm_ffi
+
+from ..cuda import driver
+
 _LEGACY = 1  # CUDA's handle of its legacy default stream; 0 is the null stream, 2 each thread's
 
 
@@ -28,8 +32,6 @@ def stream_handle(stream: Any) -> int:
 def device_ordinal(device: Any) -> int:
     """Return the ordinal of any library's device; -1 for None, the current one."""
     if isinstance(device, str):
-        import tvm_ffi
-
         device = tvm_ffi.device(device)
     for name in ("index", "id", "device_id"):  # torch's name, CuPy's, cuda.core's
         device = getattr(device, name, device)
@@ -51,13 +53,10 @@ def use_stream(stream: Any, *, device: Any = None) -> Iterator[None]:
     device : int, torch.device or the like, optional
         The stream's device. Default: the stream's own, or the current one for a default stream.
     """
-    import tvm_ffi
-
-    from ..cuda import driver
-
-    handle, ordinal = stream_handle(stream), device_ordinal(device)
-    if ordinal < 0:  # torch's default streams have it
-        ordinal = getattr(stream, "device_index", -1)
+    handle = stream_handle(stream)
+    # torch's default streams have a device, which their handle does not tell.
+    own = getattr(stream, "device_index", None)
+    ordinal = device_ordinal(own if device is None else device)
     if ordinal < 0:
         ordinal = driver.load().stream_device(handle)
     torch = sys.modules.get("torch")
