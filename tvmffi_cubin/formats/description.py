@@ -165,7 +165,7 @@ def load_description(
         `embed_cubin` replaces that of its name, one without a name the only one. Sources become the
         image ``kernels``.
     """
-    arguments = _arguments(description, name, {"cuda_sources": cuda_sources, **options})
+    arguments = _arguments(description, name=name, cuda_sources=cuda_sources, **options)
     return load_inline(keep_module_alive=keep_module_alive, **arguments)
 
 
@@ -179,19 +179,18 @@ def build_description(
     **options: Unpack[TextOptions],
 ) -> str:
     """Build what `load_description` would load, without loading it, as `build_inline` does."""
-    arguments = _arguments(description, name, {"cuda_sources": cuda_sources, **options})
+    arguments = _arguments(description, name=name, cuda_sources=cuda_sources, **options)
     return build_inline(output=output, **arguments)
 
 
-def _arguments(source: Source, name: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
+def _arguments(source: Source, **options: Any) -> dict[str, Any]:
     """Return the arguments of `load_inline`."""
     description = read_description(source)
-    file = os.path.basename(description.path).partition(".")[0]
     return {
+        "name": os.path.basename(description.path).partition(".")[0],
         "functions": description.functions or None,
         **description.options,
         **{key: value for key, value in options.items() if value is not None},
-        "name": name or description.options.get("name") or file,
         "embed_cubin": described_images(description, options.get("embed_cubin")),
     }
 

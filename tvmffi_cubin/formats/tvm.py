@@ -16,7 +16,7 @@ from ..inline.calls import load_inline
 from ..inline.options import TextOptions, spelled_out
 from ..launches.values import told
 from .description import read_source
-from .tvm_table import FunctionInfo, json_rows, make_launches, read_binary
+from .tvm_table import json_rows, make_launches, read_binary
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -48,15 +48,15 @@ def read_table(source: Source | Mapping[str, Any]) -> dict[str, Launch]:
         It cannot be read, is not a table, or a `Launch` has no counterpart of a tag, field or type;
         the message names it.
     """
-    _, rows = _read(source)
-    return make_launches(rows)
+    return _read(source)[1]
 
 
-def _read(source: Source | Mapping[str, Any]) -> tuple[bytes, list[FunctionInfo]]:
-    """Return the image of a module, if it is one, and the rows."""
+def _read(source: Source | Mapping[str, Any]) -> tuple[bytes, dict[str, Launch]]:
+    """Return the image, if it is a module and no table, and the launches."""
     data, path = read_source(source)
     with told(path or "table"):
-        return read_binary(data) if isinstance(data, bytes) else (b"", json_rows(data))
+        code, rows = read_binary(data) if isinstance(data, bytes) else (b"", json_rows(data))
+        return code, make_launches(rows)
 
 
 @spelled_out(TextOptions)
@@ -83,8 +83,8 @@ def load(
     """
     path = Path("tvm_module" if isinstance(source, bytes) else os.fsdecode(source))
     if path.suffix in (".cubin", ".ptx", ".fatbin"):
-        code, (_, rows) = path.read_bytes(), _read(path.with_suffix(".tvm_meta.json"))
+        code, (_, launches) = path.read_bytes(), _read(path.with_suffix(".tvm_meta.json"))
     else:
-        code, rows = _read(source)
-    made: dict[str, Any] = {"functions": make_launches(rows), "embed_cubin": {"kernels": code}}
+        code, launches = _read(source)
+    made: dict[str, Any] = {"functions": launches, "embed_cubin": {"kernels": code}}
     return load_inline(name or path.stem, keep_module_alive=keep_module_alive, **made, **options)

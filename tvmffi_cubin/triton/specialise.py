@@ -54,11 +54,25 @@ def specialise(
     binder = triton.runtime.jit.create_function_from_signature(fn.signature, fn.params, backend)
     _, found, _ = binder(**examples)
     made = Specialisation({}, {}, {}, fixed, {})
+
+    def take(path: Path, name: str, type_: Any, key: Any, example: Any) -> None:
+        if isinstance(type_, tuple):
+            keys = key if isinstance(key, tuple) else [None] * len(type_)
+            for index, leaf in enumerate(zip(type_, keys, example, strict=True)):
+                take((*path, index), f"{name}_{index}", *leaf)
+        elif type_ == "constexpr":
+            made.constexprs[path] = example
+        else:
+            if isinstance(key, str) and (attributes := backend.parse_attr(key)):
+                made.attrs[path] = attributes
+            if type_.startswith("tensordesc"):
+                is_rounded = bool(getattr(example, "round_f32_to_tf32", False))
+                made.descriptors[name] = getattr(example, "padding", "zero") == "nan", is_rounded
+
     for index, name in enumerate(fn.arg_names):
         type_, key = types.get(name, found[index])
         made.signature[name] = type_
-        value = values[name] if name in types else examples[name]
-        _take_leaves(made, (index,), name, (type_, key), value, backend)
+        take((index,), name, type_, key, values[name] if name in types else examples[name])
     return made
 
 
@@ -104,23 +118,3 @@ def _example(triton: Any, value: Any) -> Any:
     if hasattr(value, "dtype") and hasattr(value, "shape") and not hasattr(value, "data_ptr"):
         return triton.runtime.jit.MockTensor(value.dtype)
     return value
-
-
-def _take_leaves(
-    made: Specialisation, path: Path, name: str, found: Any, example: Any, backend: Any
-) -> None:
-    """Take a type and its key; of a tuple, tuples of them."""
-    type_, key = found
-    if isinstance(type_, tuple):
-        keys = key if isinstance(key, tuple) else [None] * len(type_)
-        for index, leaf in enumerate(zip(type_, keys, strict=True)):
-            inner, value = f"{name}_{index}", example[index]
-            _take_leaves(made, (*path, index), inner, leaf, value, backend)
-    elif type_ == "constexpr":
-        made.constexprs[path] = example
-    else:
-        if isinstance(key, str) and (attributes := backend.parse_attr(key)):
-            made.attrs[path] = attributes
-        if type_.startswith("tensordesc"):
-            is_rounded = bool(getattr(example, "round_f32_to_tf32", False))
-            made.descriptors[name] = getattr(example, "padding", "zero") == "nan", is_rounded
