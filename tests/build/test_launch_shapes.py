@@ -178,3 +178,6 @@ def test_instances_take_a_grid_together(mod, driver_stub, x):
     assert found == [(5, 32), (7, 64), (7, 32)]
     with pytest.raises(TypeError, match="^differing: its instances differ in what the grid"):
         mod.differing[lambda meta: 1](x, 5)
+    # A missing argument is not the grid's concern.
+    with pytest.raises(TypeError, match="^fixed: got 1 arguments?, wanted 2"):
+        mod.fixed[lambda meta: (meta["n"],)](x)

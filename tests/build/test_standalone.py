@@ -78,6 +78,14 @@ def test_stripping_takes_neither_manifest_nor_images(launcher_so: Path, tmp_path
     assert mod.cubins["kernels"].image == tc.load_module(launcher_so).cubins["kernels"].image
 
 
+def test_a_file_that_was_cut_is_an_error(launcher_so: Path, tmp_path: Path):
+    cut = tmp_path / "cut.so"
+    for length in (4000, 9000, 40000):
+        cut.write_bytes(launcher_so.read_bytes()[:length])
+        with pytest.raises(tc.BuildError, match=f"was cut off after {length} bytes"):
+            tc.load_module(cut)
+
+
 def test_an_image_of_the_same_size_is_not_taken_for_the_one_that_was_loaded(here):
     def build(value: int) -> str:
         source = f'extern "C" __global__ void k(int* x) {{ *x = {value}; }}'

@@ -63,10 +63,13 @@ def test_an_autotuned_function_wants_one_of_its_configurations():
 def test_what_heuristics_compute_is_to_be_given():
     wrapped = triton.heuristics({"BLOCK": lambda args: 64})(kernels.add)
     signature = "*fp32, *fp32, *fp32, i32"
-    with pytest.raises(TypeError, match="'BLOCK' is not given, as in constexprs="):
+    with pytest.raises(TypeError, match="add: 'BLOCK' is computed by a heuristic at each launch"):
         tc.triton.compile(wrapped, signature, arch="sm_90")
     launch = tc.triton.compile(wrapped, signature, constexprs={"BLOCK": 64}, arch="sm_90")
     assert launch.params == "float* x, float* y, float* out, int32_t n"
+    wrapped = triton.heuristics({"num_warps": lambda args: 8})(kernels.add)
+    with pytest.raises(TypeError, match="'num_warps' is computed by a heuristic"):
+        tc.triton.compile(wrapped, signature + ", 64", arch="sm_90")
 
 
 def test_a_module_of_triton_functions_is_loaded_where_triton_is_missing(driver_stub, tmp_path):

@@ -119,5 +119,7 @@ def call_by_grid(
     meta, *others = (x.get("meta", {}) for x in function._launches)
     if any(x != meta for x in others):
         raise TypeError(f"{function.name}: its instances differ in what the grid would read")
-    given = zip(function._common_names, args, strict=False)
-    function[grid({**meta, **dict(given)})](*args)
+    names = function._common_names
+    # The call says what is missing.
+    shape = grid({**meta, **dict(zip(names, args, strict=False))}) if len(args) >= len(names) else 1
+    function[shape](*args)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from types import SimpleNamespace
@@ -203,13 +204,21 @@ def load_module(
     """
     check_tvm_ffi()
     name = os.path.abspath(path)
+    told = {"command": f"dlopen {name}", "directory": os.path.dirname(name)}
+    # The dynamic loader takes a file that was cut, and the process dies of SIGBUS.
+    with open(name, "rb", buffering=0) as file:
+        header = file.read(64).ljust(64, b"\0")
+        # Of the table of sections, which linkers put last.
+        start, row, rows = struct.unpack_from("<40xQ10xHH", header)
+        size = os.fstat(file.fileno()).st_size
+    if header.startswith(b"\x7fELF") and start + row * rows > size:
+        raise BuildError(f"{name} was cut off after {size} bytes: copy it again", output="", **told)
     try:
         raw = tvm_ffi.load_module(_spelled(name), keep_module_alive=keep_module_alive)
     except RuntimeError as error:
         message = f"{name} does not load: {error}"
         if os.statvfs(name).f_flag & os.ST_NOEXEC:
             message += "\nIts file system is mounted noexec: set TVMFFI_CUBIN_CACHE_DIR to another"
-        told = {"command": f"dlopen {name}", "directory": os.path.dirname(name)}
         raise BuildError(message, output=str(error), **told) from None
     module = Module.__new__(Module)
     module.__move_handle_from__(raw)

@@ -77,7 +77,7 @@ def compile(  # noqa: A001 - as Triton's own is called
     supported_version(triton.__version__)
     from .specialise import specialise
 
-    fn, configured = _unwrapped(fn, config)
+    fn, configured, computed = _unwrapped(fn, config)
     number = archs.number_of(archs.resolve_arch(arch))
     target = triton.backends.compiler.GPUTarget("cuda", number, 32)
     own = {"num_warps": num_warps, "num_stages": num_stages, "num_ctas": num_ctas}
@@ -85,6 +85,11 @@ def compile(  # noqa: A001 - as Triton's own is called
     settings = {**configured, **given}
     fixed = {name: settings.pop(name) for name in configured if name in fn.arg_names}
     fixed |= constexprs or {}
+    if missing := computed - fixed.keys() - settings.keys():
+        raise TypeError(
+            f"{fn.__name__}: {min(missing)!r} is computed by a heuristic at each launch; give its "
+            "value, among constexprs or options"
+        )
     settings["debug"] = bool(settings.get("debug", fn.debug) or triton.knobs.runtime.debug)
     backend = triton.compiler.make_backend(target)
     # Triton passes over those that it does not know.
@@ -119,9 +124,9 @@ def from_compiled(kernel: Any, *, grid: Any = None) -> Launch:
     return make_launch(kernel, grid, frozenset(), {})
 
 
-def _unwrapped(fn: Any, config: Any) -> tuple[Any, dict[str, Any]]:
-    """Return the function inside decorators, and what its configuration sets."""
-    given = fn
+def _unwrapped(fn: Any, config: Any) -> tuple[Any, dict[str, Any], set[str]]:
+    """Return the function inside decorators, its configuration, and the names heuristics set."""
+    given, computed = fn, set[str]()
     while not (hasattr(fn, "arg_names") and hasattr(fn, "params")):
         if not hasattr(fn, "fn"):
             raise TypeError(f"wanted a @triton.jit function, got {type(given).__name__}")
@@ -132,9 +137,10 @@ def _unwrapped(fn: Any, config: Any) -> tuple[Any, dict[str, Any]]:
                 "as in config=fn.configs[0]"
             )
         config = config or next(iter(configs), None)
+        computed |= getattr(fn, "values", {}).keys()
         fn = fn.fn
     if config is None:
-        return fn, {}
+        return fn, {}, computed
     if config.pre_hook is not None:
         raise ValueError("a pre_hook is Python, which no launch runs: give a Config without it")
-    return fn, config.all_kwargs()
+    return fn, config.all_kwargs(), computed
