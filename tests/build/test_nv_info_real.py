@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 import pytest
@@ -61,20 +60,8 @@ def test_kernels_are_what_the_assembler_reports_and_the_source_says(arch):
 def test_wherever_an_image_is_cut_off_it_is_refused():
     image = nvrtc.compile(SOURCE, arch="sm_90a").image
     for size in {*range(0, len(image), 97), *range(len(image) - 400, len(image))}:
-        with pytest.raises(CubinError, match="truncated|empty|no image"):
+        with pytest.raises(CubinError, match="truncated|not an image"):
             read_image(Cubin(image[:size], ""))
-
-
-def test_what_may_never_end_is_no_image(tmp_path):
-    os.mkfifo(tmp_path / "fifo")
-    for path in (tmp_path / "fifo", "/dev/zero"):
-        for use in (
-            tc.inspect,
-            lambda path: tc.load_inline("m", embed_cubin={"k": path}),
-            lambda path: tc.nvjitlink.link([path], arch="sm_90"),
-        ):
-            with pytest.raises(OSError, match="it is not a regular file: write its content to one"):
-                use(path)
 
 
 TWO = """

@@ -52,7 +52,7 @@ def test_every_undefined_symbol_is_named():
 
 @pytest.mark.parametrize(
     "kinds",
-    [("relocatable", "relocatable"), ("ltoir", "ltoir"), ("relocatable", "ltoir"), ("ptx", "ptx")],
+    [("relocatable", "relocatable"), ("ltoir", "ltoir"), ("relocatable", "ltoir")],
 )
 def test_a_symbol_that_is_defined_twice_is_an_error(kinds: tuple[str, str], capfd):
     if kinds == ("relocatable", "ltoir") and nvjitlink.version() < (12, 9):
@@ -64,16 +64,14 @@ def test_a_symbol_that_is_defined_twice_is_an_error(kinds: tuple[str, str], capf
 
 
 def test_a_variable_that_is_not_the_same_everywhere_is_an_error(capfd):
-    user = unit(
-        "extern __device__ int counter[4];\n__global__ void k(int* x) { *x = counter[*x]; }"
-    )
-    wanted = "'counter' is 4 bytes in 'inputs[0]' and 16 bytes in 'inputs[1]'"
-    assert wanted in refusal(unit(LIBRARY), user)
-    user = unit(
-        'extern "C" __device__ int counter(int);\n__global__ void k(int* x) { *x = counter(*x); }'
-    )
-    wanted = "'counter' is a __device__ variable in 'inputs[0]' and a function in 'inputs[1]'"
-    assert wanted in refusal(unit(LIBRARY), user)
+    for declared, use in (
+        ("extern __device__ int counter[4];", "counter[*x]"),
+        ("extern __constant__ int counter;", "counter"),
+        ('extern "C" __device__ int counter(int);', "counter(*x)"),
+    ):
+        user = unit(f"{declared}\n__global__ void k(int* x) {{ *x = {use}; }}")
+        wanted = "'counter' is of another size or kind in 'inputs[1]' than in 'inputs[0]'"
+        assert wanted in refusal(unit(LIBRARY), user)
     assert capfd.readouterr().err == ""
 
 
@@ -99,13 +97,12 @@ def test_what_cannot_be_linked_says_what_it_looks_like():
     linked = nvrtc.compile("__global__ void k() {}", arch="sm_90a")
     fatbin = nvrtc.compile("__global__ void k() {}", arch=["sm_80", "sm_90"])
     for given, what in (
-        (b"", "it is empty"),
-        (b"__global__ void k() {}", "it is CUDA source"),
+        (b"__global__ void k() {}", "it is not an image: it begins with b'__global__"),
         (unit(LIBRARY).image[:2000], "it is truncated or damaged"),
-        (linked, "linked already"),
+        (linked, "it is of the kind 'cubin'; wanted is"),
         (fatbin, "linked already"),
-        (fatbin.image[:70], "corrupt fatbin: it is truncated or damaged"),
-        (libraries.find_cuda().require("cudart"), "a shared object"),
+        (fatbin.image[:70], "it is truncated or damaged"),
+        (libraries.find_cuda().require("cudart"), "it is of the kind 'shared object'"),
     ):
         said = refusal(given, error=ValueError, arch="sm_90")
         assert said.startswith("inputs[0]")
@@ -116,7 +113,7 @@ def test_wrong_arguments_are_named():
     assert "inputs[0] is bytes, a Cubin or a path, got int" in refusal(3, error=TypeError)
     with pytest.raises(TypeError, match="inputs must be a sequence, got Cubin"):
         nvjitlink.link(unit(LIBRARY))  # type: ignore[arg-type]
-    with pytest.raises(FileNotFoundError, match=r"inputs\[0\]: No such file"):
+    with pytest.raises(FileNotFoundError, match="/nowhere/library.a"):
         nvjitlink.link(["/nowhere/library.a"])
     assert "sm_150 is no" in refusal(unit(LIBRARY), error=ToolchainError, arch="sm_150")
     assert "-nothing" in refusal(unit(LIBRARY), options=["-nothing"])

@@ -139,8 +139,8 @@ def test_what_is_no_library_is_named():
     for given, error, problem in (
         (library(arch="sm_80"), ValueError, "[0] is for sm_80 and cannot be linked into an image"),
         (b"nothing", ValueError, "device_libraries[0]: it is not an image: it begins with"),
-        (linked, ValueError, "device_libraries[0]: it is a cubin, linked already"),
-        ("/nowhere/libhelper.a", FileNotFoundError, "device_libraries[0]: No such file"),
+        (linked, ValueError, "device_libraries[0]: it is of the kind 'cubin';"),
+        ("/nowhere/libhelper.a", FileNotFoundError, "/nowhere/libhelper.a"),
     ):
         assert problem in refusal(CALLER, error=error, device_libraries=[given])
     with pytest.raises(TypeError, match="device_libraries is a sequence"):

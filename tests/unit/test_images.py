@@ -26,7 +26,7 @@ from elf_builder import (
 from tvmffi_cubin import CubinError
 from tvmffi_cubin.kernels import nv_info, ptx
 from tvmffi_cubin.kernels.cubin import Cubin
-from tvmffi_cubin.kernels.image import looks_like_ptx, read_image
+from tvmffi_cubin.kernels.image import read_image
 
 
 def read(data: bytes) -> Cubin:
@@ -89,13 +89,13 @@ def test_architecture(flags, osabi, extra, want):
 @pytest.mark.parametrize(
     ("data", "text"),
     [
-        (b"", "it is empty"),
-        (b"\x50\xed\x55\xba\x01\0\x10\0", "corrupt fatbin"),
-        (b"//\n// NVIDIA NVVM\n/* x */\n.version 8.8\n.target sm_90", "PTX"),
-        (b'extern "C" __global__ void k() {}', "CUDA source"),
-        (b"!<arch>\nfoo", "static library"),
-        (Image([Entry("k")], machine=62).build(), "shared object or program"),
-        (Image([Entry("k")]).build()[:600], "corrupt ELF"),
+        (b"", "it is not an image: it begins with b''"),
+        (b"\x50\xed\x55\xba\x01\0\x10\0", "it is truncated or damaged"),
+        (b"//\n// NVIDIA NVVM\n/* x */\n.version 8.8\n.target sm_90", "'ptx'"),
+        (b'extern "C" __global__ void k() {}', "it is not an image: it begins with .* __global__"),
+        (b"!<arch>\nfoo", "'library'"),
+        (Image([Entry("k")], machine=62).build(), "'shared object'"),
+        (Image([Entry("k")]).build()[:600], "it is truncated or damaged"),
     ],
 )
 def test_what_is_no_cubin_is_named(data, text):
@@ -137,7 +137,7 @@ TEXT = (
 .explicitcluster
 .reqnctapercluster 2, 1, 1
 { ret; }
-\0.entry beyond() {}"""
+"""
 )
 
 
@@ -153,11 +153,9 @@ def test_kernels_are_as_the_text_declares_them():
     assert [kernel.grid_in_clusters for kernel in counted if kernel.cluster] == [True]
 
 
-@pytest.mark.parametrize("text", ["hello", ".version 8.8", "// .version 8.8\n"])
-def test_other_text_is_a_value_error(text):
-    assert looks_like_ptx(text.encode()) == (text == ".version 8.8")
-    with pytest.raises(ValueError, match="not PTX"):
-        ptx.arch(text.encode())
+@pytest.mark.parametrize("text", ["hello", ".version 8.8", "// .version 8.8\n.target sm_90"])
+def test_other_text_has_no_architecture(text):
+    assert ptx.arch(text.encode()) == ""
 
 
 # Fatbins
@@ -222,7 +220,7 @@ def test_a_member_that_is_compressed_is_read_where_its_package_is_there(package,
     assert "the member for sm_80: it is compressed; run: pip install" in unread.unreadable[0]
 
 
-def test_kernels_are_those_of_all_members_each_as_the_most_that_it_uses():
+def test_kernels_are_those_of_all_members_each_as_the_first_has_it():
     cluster = item(0x3D, struct.pack("<3I", 2, 1, 1))
     old = image(Entry("k", kparam(0, 0, 8), registers=40, shared=100), flags=0x500550)
     new = image(
@@ -230,7 +228,7 @@ def test_kernels_are_those_of_all_members_each_as_the_most_that_it_uses():
         Entry("only", kparam(0, 0, 4) + cluster),
     )
     k, only = read_fatbin(Row(80, old), Row(90, new), Row(90, PTX_TEXT, PTX)).kernels
-    assert (k.name, k.registers, k.static_smem_bytes, k.local_bytes) == ("k", 40, 300, 8)
+    assert (k.name, k.registers, k.static_smem_bytes, k.local_bytes) == ("k", 40, 100, 8)
     assert (k.param_sizes, k.cluster) == ((8,), None)
     assert (only.name, only.cluster) == ("only", (2, 1, 1))
     more = image(Entry("k", kparam(0, 0, 8) + kparam(1, 8, 4)))

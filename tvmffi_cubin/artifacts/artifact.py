@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..kernels.cubin import FACTS, Cubin
 from ..kernels.elf import DYNSYM, GLOBAL, SYMTAB, Elf
-from ..kernels.image import check_regular, read_image, reading
+from ..kernels.image import read_image, reading
 from ..launches import check_schema
 from ..launches.values import told
 
@@ -75,7 +75,6 @@ class Artifact(NamedTuple):
 @contextmanager
 def open_artifact(path: str | os.PathLike[str]) -> Iterator[Artifact]:
     """Read a file without loading it; its images can be read as long as it is open."""
-    check_regular(path)
     with (
         told(os.fspath(path)),
         open(path, "rb") as file,
@@ -99,18 +98,18 @@ def exported_names(path: str | os.PathLike[str]) -> frozenset[str]:
         return frozenset()
 
 
-@reading("ELF file")
+@reading()
 def read_artifact(content: bytes | mmap) -> Artifact:
     """Read the bytes of a file; a ValueError where it is not an object or library, or damaged."""
     file = Elf(content)
     manifests, embedded = [], []
-    for note in file.notes(_OWNER):
-        if note.type == _MANIFEST:
-            manifests.append(_manifest(note.data))
-        elif note.type == _IMAGE_PLACE and not file.is_object:
-            distance, size = _PLACE.unpack_from(note.data)
-            name = note.data[_PLACE.size :].rstrip(b"\0").decode()
-            offset = file.place_of_address(note.address + distance, size)
+    for kind, address, data in file.notes(_OWNER):
+        if kind == _MANIFEST:
+            manifests.append(_manifest(data))
+        elif kind == _IMAGE_PLACE and not file.is_object:
+            distance, size = _PLACE.unpack_from(data)
+            name = data[_PLACE.size :].rstrip(b"\0").decode()
+            offset = file.place_of_address(address + distance, size)
             embedded.append(EmbeddedBytes(name, offset, size))
     known = {image.offset for image in embedded}
     # Of an object the notes are not relocated; and images may have been embedded by other tools.

@@ -13,7 +13,7 @@ from ..errors import ImageError, bare
 from ..kernels import fatbin
 from ..kernels.cubin import KINDS, Cubin, Kernel
 from ..kernels.demangle import demangle, function_name
-from ..kernels.image import check_regular, is_host_elf, read_image, take_image
+from ..kernels.image import is_host_elf, read_image, take_image
 from .artifact import read_artifact
 
 _HEAD = ("kernel", "registers", "shared", "local", "max threads", "parameters")
@@ -106,7 +106,6 @@ def inspect(source: str | os.PathLike[str] | bytes | Cubin) -> Inspection:
         `source` is something else.
     """
     if isinstance(source, str | os.PathLike):
-        check_regular(source)
         name, data = os.fspath(source), Path(source).read_bytes()
     else:
         given = source.name if isinstance(source, Cubin) else ""

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ..errors import CompileError, bare
-from ..kernels import nv_info, ptx
-from ..kernels.cubin import Cubin, SharedSymbol
+from ..kernels.cubin import Cubin
 from ..kernels.demangle import demangle
+from ..kernels.elf import Symbol
 from ..kernels.image import read_image, take_image
+from ..kernels.nv_info import SPACE, shared_symbols
 from . import program
 from .arch import is_ptx, number_of, resolve_arch
 from .hints import explained
@@ -116,27 +117,23 @@ def _fits(item: Cubin, target: str) -> bool:
 
 
 def _clashes(inputs: Sequence[Cubin]) -> Iterator[str]:
-    """Yield what relocatable cubins and PTX define twice, or cubins declare as something else.
+    """Yield what relocatable cubins define twice, or declare as something else.
 
     nvJitLink says so on the error stream of the process alone, and links nevertheless, or crashes.
     """
-    readers = {"relocatable": nv_info.shared_symbols, "ptx": ptx.shared_symbols}
-    symbols = [
-        (x.name, symbol) for x in inputs if x.kind in readers for symbol in readers[x.kind](x.image)
-    ]
-    homes: dict[str, tuple[str, SharedSymbol]] = {}
+    cubins = [x for x in inputs if x.kind == "relocatable"]
+    symbols = [(x.name, symbol) for x in cubins for symbol in shared_symbols(x.image)]
+    homes: dict[str, tuple[str, Symbol]] = {}
     for unit, symbol in symbols:
-        if symbol.is_defined:
+        if not symbol.is_undefined:
             home, first = homes.setdefault(symbol.name, (unit, symbol))
             if first is not symbol:
                 yield f"Multiple definition of '{symbol.name}' in '{unit}', first in '{home}'"
     for unit, symbol in symbols:
         home, first = homes.get(symbol.name, (unit, symbol))
-        here, there = symbol.what, first.what
-        if here == there:
-            here, there = (f"{x.size} bytes" if x.size else "" for x in (symbol, first))
-        if not symbol.is_defined and here and there and here != there:
-            yield f"'{symbol.name}' is {there} in '{home}' and {here} in '{unit}'"
+        is_same = (symbol.type, symbol.other & SPACE) == (first.type, first.other & SPACE)
+        if symbol.is_undefined and not (is_same and symbol.size in (0, first.size)):
+            yield f"'{symbol.name}' is of another size or kind in '{unit}' than in '{home}'"
 
 
 # The link itself

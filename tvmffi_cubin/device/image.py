@@ -7,8 +7,9 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import ImageError
+from ..kernels import ptx
 from ..kernels.cubin import Cubin
-from ..kernels.image import UNLINKED, looks_like_ptx, read_image
+from ..kernels.image import UNLINKED, read_image
 from .signature import KernelSignature, known_signatures, resolve
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def given_images(request: Request, archs: tuple[str, ...]) -> tuple[Image, ...]:
     """Return the images that were given; PTX is assembled, unless it is to be kept."""
     images = []
     for name, given in request.images.items():
-        if request.assembles and looks_like_ptx(given.image):
+        if request.assembles and ptx.arch(given.image):
             from ..cuda.nvjitlink import assembled
 
             given = assembled(given, archs)

@@ -46,10 +46,7 @@ def _texts(params: Iterable[Param]) -> str:
 
 
 def _text(param: Param) -> str:
-    text = param.type.text
-    if text.endswith("(*)[]"):  # a pointer to arrays, or to a function
-        return f"{text[:-3]}{param.name})[]"
-    return f"{text} {param.name}"
+    return f"{param.type.text} {param.name}"
 
 
 def resolve(

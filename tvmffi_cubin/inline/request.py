@@ -178,9 +178,9 @@ class Request(NamedTuple):
         """Whether some image is PTX that is to be assembled."""
         if self.ptx != "assemble" or not self.images:
             return False
-        from ..kernels.image import looks_like_ptx
+        from ..kernels import ptx
 
-        return any(looks_like_ptx(x.image) for x in self.images.values())
+        return any(ptx.arch(x.image) for x in self.images.values())
 
     @property
     def may_read_files(self) -> bool:

@@ -39,22 +39,13 @@ class Kernel(NamedTuple):
 
     name: str
     param_sizes: tuple[int, ...]
-    registers: int
-    static_smem_bytes: int
-    local_bytes: int
-    max_threads: int
+    registers: int = 0
+    static_smem_bytes: int = 0
+    local_bytes: int = 0
+    max_threads: int = 1024
     required_block: tuple[int, int, int] | None = None
     cluster: tuple[int, int, int] | None = None
     grid_in_clusters: bool = False
-
-
-class SharedSymbol(NamedTuple):
-    """A function or variable that one of the units that are linked may define."""
-
-    name: str
-    is_defined: bool
-    what: str = ""  # empty where the unit does not tell
-    size: int = 0
 
 
 @dataclass(frozen=True)
@@ -114,15 +105,13 @@ class Cubin:
 
     @cached_property
     def _members(self) -> tuple[tuple[Cubin, ...], tuple[str, ...]]:
-        if self.kind != "fatbin":
-            return (), ()
         from .fatbin import members
 
-        return members(self.image)
+        return members(self.image) if self.kind == "fatbin" else ((), ())
 
     @cached_property
     def kernels(self) -> tuple[Kernel, ...]:
-        """The image's kernels, in symbol order; of a fatbin with the most that each uses in any."""
+        """The image's kernels, in symbol order; of a fatbin each as the first image has it."""
         if self.kind == "fatbin":
             from .fatbin import merged_kernels
 
@@ -138,6 +127,3 @@ class Cubin:
         """Everything but the bytes, as JSON values."""
         values = {name: getattr(self, name) for name in FACTS}
         return {name: x if isinstance(x, str) else dict(x) for name, x in values.items()}
-
-    def __bytes__(self) -> bytes:
-        return self.image

@@ -61,9 +61,8 @@ def take_apart(demangled: str) -> FunctionName:
         params = tuple(split_list(display[heads[-1] + 1 : -1]))
         params = () if params == ("void",) else params
         display = display[: heads[-1]]
-        if "operator" not in display:
-            # Of templates the result comes first; conditions on arguments may make it long.
-            display = display[[-1, *_outermost(display, " ")][-1] + 1 :]
+        # Of templates the result comes first; conditions on arguments may make it long.
+        display = display[[-1, *_outermost(display, " ")][-1] + 1 :]
     heads = _outermost(display, "<") if display.endswith(">") else []
     return FunctionName(display, display[: heads[-1]] if heads else display, params)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from mmap import mmap
 from typing import NamedTuple
 
@@ -56,68 +57,47 @@ class Symbol(NamedTuple):
         return 0 < self.section < 0xFF00
 
 
-class Note(NamedTuple):
-    """A note: its type, the address of its content (0-based in an object), the content."""
-
-    type: int
-    address: int
-    data: bytes
-
-
 class Elf:
-    """An ELF file; one that is cut off is refused, since a driver would read beyond its end.
+    """An ELF file; one that is cut off is refused, since a driver would read beyond its end."""
 
-    Its tables come last, so what they lead to is there if they are.
-    """
-
+    @reading()
     def __init__(self, data: bytes | mmap) -> None:
         self.data = data
-        if not len(data) or not (ELF + b"\2\1").startswith(data[:6]):
+        header = _HEADER.unpack_from(data)
+        self.ident, kind, self.machine, _, _, segments, table, self.flags = header[:8]
+        if not self.ident.startswith(ELF + b"\2\1"):
             raise ImageError("it is not a 64-bit ELF object or shared object")
-        with reading("ELF file"):
-            header = _HEADER.unpack(data[: _HEADER.size])
-            self.ident, kind, self.machine, _, _, segments, table, self.flags = header[:8]
-            self.is_object = kind == 1  # yet to be linked
-            self.read(segments, header[10] * _SEGMENT_SIZE)
-            rows = list(_SECTION.iter_unpack(self.read(table, header[12] * _SECTION.size)))
-            strings = self.read(*rows[header[13]][4:6]) if rows else b""
-            self.sections = [Section(_name(strings, row[0]), row[1], *row[3:7]) for row in rows]
-        self._by_name = {section.name: section for section in reversed(self.sections)}
-
-    def read(self, offset: int, size: int) -> bytes:
-        """Return bytes of the file."""
-        if offset + size > len(self.data):
-            raise ImageError(
-                f"corrupt ELF file: a part ends at byte {offset + size} of {len(self.data)}: it is "
-                "truncated or damaged"
-            )
-        return self.data[offset : offset + size]
-
-    def section(self, name: str) -> Section | None:
-        """Return the first section of a name."""
-        return self._by_name.get(name)
+        self.is_object = kind == 1  # yet to be linked
+        end = table + header[12] * _SECTION.size
+        # The tables come last, so what they lead to is there if they are.
+        if max(end, segments + header[10] * _SEGMENT_SIZE) > len(data):
+            raise ImageError(f"it is truncated or damaged: it has {len(data)} bytes")
+        rows = list(_SECTION.iter_unpack(data[table:end]))
+        start, size = rows[header[13]][4:6]
+        names = data[start : start + size]
+        self.sections = [Section(_name(names, row[0]), row[1], *row[3:7]) for row in rows]
+        self.named = {section.name: section for section in reversed(self.sections)}
 
     def body(self, section: Section | None) -> bytes:
         """Return a section's bytes, none where it takes no room in the file or is not there."""
         if section is None or section.type == _NOBITS:
             return b""
-        return self.read(section.offset, section.size)
+        return self.data[section.offset : section.offset + section.size]
 
+    @reading()
     def symbols(self, kind: int = SYMTAB, *, having: str = "") -> list[Symbol]:
         """Return the symbols of a table whose names have a text in them."""
         found = []
-        with reading("ELF file"):
-            for table in (section for section in self.sections if section.type == kind):
-                strings = self.body(self.sections[table.link])
-                for number, row in enumerate(_SYMBOL.iter_unpack(self.body(table))):
-                    at, info, other, *rest = row
-                    if having in (name := _name(strings, at)):
-                        found.append(Symbol(number, name, info & 15, info >> 4, other, *rest))
+        for table in (section for section in self.sections if section.type == kind):
+            strings = self.body(self.sections[table.link])
+            for number, row in enumerate(_SYMBOL.iter_unpack(self.body(table))):
+                at, info, other, *rest = row
+                if having in (name := _name(strings, at)):
+                    found.append(Symbol(number, name, info & 15, info >> 4, other, *rest))
         return found
 
-    def notes(self, owner: bytes) -> list[Note]:
-        """Return the notes of an owner; of an object's the content is not relocated."""
-        found = []
+    def notes(self, owner: bytes) -> Iterator[tuple[int, int, bytes]]:
+        """Yield type, address and content of an owner's notes; an object's are not relocated."""
         for section in (section for section in self.sections if section.type == _NOTE):
             body, at = self.body(section), 0
             while at + _NOTE_HEAD.size <= len(body):
@@ -125,9 +105,8 @@ class Elf:
                 name = at + _NOTE_HEAD.size
                 start = name + (name_size + 3 & ~3)
                 if body[name : name + name_size] == owner + b"\0":
-                    found.append(Note(kind, section.address + start, body[start : start + size]))
+                    yield kind, section.address + start, body[start : start + size]
                 at = start + (size + 3 & ~3)
-        return found
 
     def place_of_address(self, address: int, size: int) -> int:
         """Return where in the file of a shared object the bytes at an address lie."""
@@ -135,13 +114,13 @@ class Elf:
             start = address - section.address
             if section.address and section.type != _NOBITS and 0 <= start <= section.size - size:
                 return section.offset + start
-        raise ImageError("corrupt ELF file: an image lies in no section")
+        raise ImageError("it is truncated or damaged: an image lies in no section")
 
     def place_between(self, first: Symbol, end: Symbol) -> tuple[int, int]:
         """Return where in the file the bytes between two symbols lie, and how many there are."""
         section = self.sections[first.section]
-        start = first.value - (0 if self.is_object else section.address)
-        return section.offset + start, end.value - first.value
+        # An object's sections have no addresses yet.
+        return section.offset + first.value - section.address, end.value - first.value
 
 
 def _name(strings: bytes, at: int) -> str:

@@ -36,7 +36,7 @@ class _Entry(NamedTuple):
     stored: bytes
 
 
-@reading("fatbin")
+@reading()
 def _entries(data: bytes) -> list[_Entry]:
     _, _, at, size = _HEADER.unpack_from(data)
     end, entries = at + size, []
@@ -47,7 +47,7 @@ def _entries(data: bytes) -> list[_Entry]:
         at = start + padded
         # Of a size 0 the next member would be this one again.
         if header < _ENTRY.size or at > end or end > len(data):
-            raise ImageError(f"corrupt fatbin: it is truncated or damaged: {len(data)} bytes")
+            raise ImageError(f"it is truncated or damaged: it has {len(data)} bytes")
         kind, prefix = _KINDS.get(number, (f"kind {number}", "sm"))
         suffix = "a" if flags & _SPECIFIC else "f" if flags & _FAMILY else ""
         stored = data[start : start + (compressed if flags & (_LZ4 | _ZSTD) else padded)]
@@ -72,11 +72,10 @@ def members(data: bytes) -> tuple[tuple[Cubin, ...], tuple[str, ...]]:
 
 
 def _member(entry: _Entry) -> Cubin:
-    kind, image = entry.kind, entry.stored
+    kind = entry.kind
     if kind not in ("cubin", "ptx"):
         raise ImageError(f"it is {kind}, which is not read here")
-    if entry.flags & (_LZ4 | _ZSTD):
-        image = _decompressed(entry)
+    image = _decompressed(entry)
     if kind == "ptx":
         image = image.rstrip(b"\0")
     elif image[16:17] == b"\1":  # an ELF file's type follows its identification; 1 is an object
@@ -89,7 +88,7 @@ def in_host_file(content: bytes | mmap) -> Iterator[tuple[str, bytes]]:
     file = Elf(content)
     # Those that are yet to be linked (-rdc=true) stay in shared objects, unused.
     for name in (".nv_fatbin", "__nv_relfatbin") if file.is_object else (".nv_fatbin",):
-        section = file.body(file.section(name))
+        section = file.body(file.named.get(name))
         at = section.find(FATBIN)
         while 0 <= at <= len(section) - _HEADER.size:
             *_, header_size, size = _HEADER.unpack_from(section, at)
@@ -98,26 +97,19 @@ def in_host_file(content: bytes | mmap) -> Iterator[tuple[str, bytes]]:
 
 
 def merged_kernels(members: Iterable[Cubin]) -> tuple[Kernel, ...]:
-    """Return the kernels of several images, each once, with the most that it uses in any."""
+    """Return the kernels of several images, each as the first that has it."""
     found: dict[str, Kernel] = {}
     for member in members:
         for kernel in member.kernels:
             known = found.setdefault(kernel.name, kernel)
-            one, other = ((x.param_sizes, x.grid_in_clusters) for x in (known, kernel))
+            one, other = (
+                (x.param_sizes, x.grid_in_clusters and x.cluster) for x in (known, kernel)
+            )
             if one != other:
                 raise ValueError(
-                    f"kernel {kernel.name!r} takes other parameters for {member.arch}, or counts "
-                    "its grid in clusters (__block_size__) there alone: callers cannot tell; give "
-                    "it one declaration, or two names"
+                    f"kernel {kernel.name!r} takes other parameters for {member.arch}, or has "
+                    "another __block_size__ there: give it one declaration, or two names"
                 )
-            found[kernel.name] = known._replace(
-                registers=max(known.registers, kernel.registers),
-                static_smem_bytes=max(known.static_smem_bytes, kernel.static_smem_bytes),
-                local_bytes=max(known.local_bytes, kernel.local_bytes),
-                # What only some architectures fix is left to the driver.
-                cluster=known.cluster if known.cluster == kernel.cluster else None,
-                max_threads=min(known.max_threads, kernel.max_threads),
-            )
     return tuple(found.values())
 
 
@@ -127,10 +119,12 @@ def _decompressed(entry: _Entry) -> bytes:
         if entry.flags & _LZ4:
             block: Any = importlib.import_module("lz4.block")
             return bytes(block.decompress(entry.stored, uncompressed_size=entry.size))
-        own = "compression.zstd" if sys.version_info >= (3, 14) else package
-        zstd: Any = importlib.import_module(own)
-        return bytes(zstd.ZstdDecompressor().decompress(entry.stored, entry.size + 1))
+        if entry.flags & _ZSTD:
+            own = "compression.zstd" if sys.version_info >= (3, 14) else package
+            zstd: Any = importlib.import_module(own)
+            return bytes(zstd.ZstdDecompressor().decompress(entry.stored, entry.size + 1))
     except ImportError:
         raise ImageError(f"it is compressed; run: pip install {package}") from None
     except Exception as error:  # each has a class of its own
         raise ImageError(f"damaged data: {error}") from None
+    return entry.stored

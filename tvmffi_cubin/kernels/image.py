@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import re
-import stat
 import struct
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from ..errors import ImageError
@@ -21,23 +19,13 @@ FATBIN = b"\x50\xed\x55\xba"
 _LTOIR = b"\xed\x43\x4e\x7f"
 _ARCHIVE = b"!<arch>\n"
 
-_EM_CUDA = 190  # the machine of a cubin, in its ELF header
-_HEAD = 8192  # bytes enough for the banner of PTX, or what precedes a source's first kernel
+_EM_CUDA = b"\xbe\0"  # the machine of a cubin, in its ELF header
 
 UNLINKED = (
     "wanted is a cubin, PTX or a fatbin; code that is yet to be linked is linked by "
     "nvjitlink.link, or given as device_libraries"
 )
 """What is said of anything that a module cannot launch."""
-_CALLED = {
-    "cubin": "a cubin, linked already",
-    "relocatable": "a relocatable cubin, yet to be linked",
-    "ltoir": "LTO-IR, yet to be linked",
-    "ptx": "PTX",
-    "library": "a static library",
-    "object": "an object of the host",
-    "program": "a shared object or program of the host",
-}
 
 
 def take_image(what: str, value: Any) -> Cubin:
@@ -51,12 +39,7 @@ def take_image(what: str, value: Any) -> Cubin:
         raise TypeError(f"{what} is bytes, a Cubin or a path, got {type(value).__name__}")
     if isinstance(value, str) and "\n" in value:
         raise ValueError(f"{what} is text, not the path of a file: give it as bytes, text.encode()")
-    try:
-        check_regular(value)
-        with open(value, "rb") as file:
-            return Cubin(file.read(), "", name=f"{what} ({os.fspath(value)})")
-    except OSError as error:
-        raise OSError(error.errno, f"{what}: {error.strerror}", error.filename) from None
+    return Cubin(Path(value).read_bytes(), "", name=f"{what} ({os.fspath(value)})")
 
 
 def read_image(
@@ -69,7 +52,7 @@ def read_image(
     try:
         kind, arch = _kind_and_arch(given.image)
         if kind not in wanted:
-            raise ImageError(f"it is {_CALLED.get(kind, f'a {kind}')}; {or_else}")
+            raise ImageError(f"it is of the kind {kind!r}; {or_else}")
     except ImageError as error:
         named = f"{given.name}: " if given.name else ""
         raise ImageError(f"{named}{error}") from None
@@ -77,56 +60,34 @@ def read_image(
 
 
 def _kind_and_arch(data: bytes) -> tuple[str, str]:
+    from . import fatbin, nv_info, ptx
+    from .elf import Elf
+
     if data.startswith(_LTOIR):
         return "ltoir", ""
     if data.startswith(_ARCHIVE):
         return "library", ""
     if data.startswith(FATBIN):
-        from . import fatbin
-
         return "fatbin", fatbin.archs(data)
     if data.startswith(ELF):
-        from . import nv_info
-        from .elf import Elf
-
         elf = Elf(data)
-        if elf.machine != _EM_CUDA:
-            return "object" if elf.is_object else "program", ""
+        if is_host_elf(data):
+            return "object" if elf.is_object else "shared object", ""
         return "relocatable" if elf.is_object else "cubin", nv_info.arch(elf)
-    if looks_like_ptx(data):
-        from . import ptx
-
-        return "ptx", ptx.arch(data)
-    if not data:
-        raise ImageError("it is empty")
-    if b"\0" not in data[:_HEAD] and b"__global__" in data[:_HEAD]:
-        raise ImageError("it is CUDA source: compile it first")
-    raise ImageError(f"it is not an image: it begins with {data[:8].hex(' ')}")
+    if arch := ptx.arch(data):
+        return "ptx", arch
+    raise ImageError(f"it is not an image: it begins with {data[:40]!r}")
 
 
 def is_host_elf(head: bytes) -> bool:
     """Whether what begins so is an ELF file, and no device image."""
-    return head.startswith(ELF) and len(head) >= 20 and head[18:20] != bytes([_EM_CUDA, 0])
-
-
-def looks_like_ptx(data: bytes) -> bool:
-    """Whether bytes begin as PTX does, with ``.version`` after comments."""
-    head = re.sub(rb"//[^\n]*|/\*.*?(?:\*/|\Z)", b" ", data[:_HEAD], flags=re.DOTALL)
-    return re.match(rb"\s*\.version\s+\d+\.\d+", head) is not None
-
-
-def check_regular(path: str | os.PathLike[str]) -> None:
-    """Refuse a pipe and a device, which may never end, before they are opened."""
-    mode = os.stat(path).st_mode
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        problem = "it is not a regular file: write its content to one, and name that"
-        raise OSError(errno.EINVAL, problem, os.fspath(path))
+    return head.startswith(ELF) and head[18:20] != _EM_CUDA
 
 
 @contextmanager
-def reading(what: str) -> Iterator[None]:
+def reading() -> Iterator[None]:
     """Make what a reader stumbles over in damaged bytes an `ImageError`; also a decorator."""
     try:
         yield
     except (struct.error, LookupError, ArithmeticError, MemoryError) as error:
-        raise ImageError(f"corrupt {what}: it is truncated or damaged ({error})") from None
+        raise ImageError(f"it is truncated or damaged ({error})") from None

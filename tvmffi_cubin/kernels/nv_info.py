@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import prod
 
-from .cubin import Kernel, SharedSymbol
-from .elf import GLOBAL, Elf
+from .cubin import Kernel
+from .elf import GLOBAL, Elf, Symbol
 from .image import reading
 
 # Types of symbols; 13 is NVIDIA's own, for variables of an image that is not linked yet.
 _FUNCTION, _VARIABLES = 2, (1, 13)
 _ENTRY = 0x10
-_SPACES = {0x20: "__device__", 0x40: "__shared__", 0x80: "__constant__"}
+SPACE = 0xE0
+"""What of `Symbol.other` tells global, shared and constant memory."""
 _OSABI_CUDA13 = 0x41
 
 # EIATTR_*: the attributes of .nv.info and .nv.info.<kernel>.
@@ -32,35 +33,30 @@ _UNBOUNDED_STACK = 0xFFFFFFFF
 _RESERVED_SMEM = 1024
 
 
-@reading("cubin")
+@reading()
 def kernels(data: bytes) -> tuple[Kernel, ...]:
     """Return the kernels of a cubin, in the symbol table's order."""
     elf = Elf(data)
-    defined = [x for x in elf.symbols() if x.type == _FUNCTION and not x.is_undefined]
-    usage: dict[int, dict[int, int]] = {symbol.number: {} for symbol in defined}
+    usage = {}
     for attribute, value in _items(elf, ".nv.info"):
         if attribute in (_FRAME_SIZE, _MIN_STACK_SIZE, _REGCOUNT):
             number, used = struct.unpack_from("<II", value)
-            usage.get(number, {})[attribute] = used
-    return tuple(_kernel(elf, x.name, usage[x.number]) for x in defined if x.other & _ENTRY)
+            usage[number, attribute] = used
+    return tuple(
+        _kernel(elf, x, usage)
+        for x in elf.symbols()
+        if x.type == _FUNCTION and x.other & _ENTRY and not x.is_undefined
+    )
 
 
-@reading("cubin")
-def shared_symbols(data: bytes) -> list[SharedSymbol]:
-    """Return the symbols of a relocatable cubin that one unit alone may define.
-
-    Weak ones, of templates and inline functions, are not among them.
-    """
-    found = []
-    for symbol in Elf(data).symbols():
-        if symbol.binding == GLOBAL and symbol.type in (_FUNCTION, *_VARIABLES):
-            what = f"a {_SPACES.get(symbol.other & 0xE0, '')} variable"
-            what = "a function" if symbol.type == _FUNCTION else what
-            found.append(SharedSymbol(symbol.name, not symbol.is_undefined, what, symbol.size))
-    return found
+def shared_symbols(data: bytes) -> list[Symbol]:
+    """Return the functions and variables of a relocatable cubin that one unit alone may define."""
+    # Weak ones, of templates and inline functions, may be in several.
+    kinds = (_FUNCTION, *_VARIABLES)
+    return [x for x in Elf(data).symbols() if x.binding == GLOBAL and x.type in kinds]
 
 
-@reading("cubin")
+@reading()
 def arch(elf: Elf) -> str:
     """Return the architecture that a cubin is for."""
     number = _number(elf)
@@ -69,7 +65,7 @@ def arch(elf: Elf) -> str:
     if accelerated or (_ACCELERATOR_TARGET, b"\1\0") in _items(elf, ".nv.compat"):
         return f"sm_{number}a"
     # The `f` of sm_100f is recorded nowhere but in the assembler's own command line.
-    family = re.search(rb"\bsm_%df\b" % number, elf.body(elf.section(".note.nv.tkinfo")))
+    family = re.search(rb"\bsm_%df\b" % number, elf.body(elf.named.get(".note.nv.tkinfo")))
     return f"sm_{number}{'f' if family else ''}"
 
 
@@ -77,7 +73,8 @@ def _number(elf: Elf) -> int:
     return int(elf.flags >> 8 & 0xFFFF if elf.ident[7] >= _OSABI_CUDA13 else elf.flags & 0xFF)
 
 
-def _kernel(elf: Elf, name: str, usage: dict[int, int]) -> Kernel:
+def _kernel(elf: Elf, symbol: Symbol, usage: Mapping[tuple[int, int], int]) -> Kernel:
+    name, number = symbol.name, symbol.number
     found, sizes = {}, {}
     for attribute, value in _items(elf, f".nv.info.{name}"):
         found[attribute] = value
@@ -91,14 +88,14 @@ def _kernel(elf: Elf, name: str, usage: dict[int, int]) -> Kernel:
     )
     if cluster == (1, 1, 1) and _EXPLICIT_CLUSTER not in found:  # of __block_size__ alone
         cluster = None
-    frame = usage.get(_FRAME_SIZE, 0)
-    stack = usage.get(_MIN_STACK_SIZE, frame)
-    shared = elf.section(f".nv.shared.{name}")
+    frame = usage.get((number, _FRAME_SIZE), 0)
+    stack = usage.get((number, _MIN_STACK_SIZE), frame)
+    shared = elf.named.get(f".nv.shared.{name}")
     reserved = _RESERVED_SMEM if _number(elf) >= 90 else 0
     return Kernel(
         name=name,
         param_sizes=tuple(sizes[ordinal] for ordinal in sorted(sizes)),
-        registers=usage.get(_REGCOUNT, 0),
+        registers=usage.get((number, _REGCOUNT), 0),
         static_smem_bytes=max(0, shared.size - reserved) if shared else 0,
         # A recursive kernel's stack is unbounded; its own frame is what is known.
         local_bytes=frame if stack == _UNBOUNDED_STACK else max(stack, frame),
@@ -111,7 +108,7 @@ def _kernel(elf: Elf, name: str, usage: dict[int, int]) -> Kernel:
 
 def _items(elf: Elf, name: str) -> Iterator[tuple[int, bytes]]:
     """Yield (attribute, value) of an attribute section."""
-    data, at = elf.body(elf.section(name)), 0
+    data, at = elf.body(elf.named.get(name)), 0
     while at < len(data):
         layout, attribute, value = struct.unpack_from("<BBH", data, at)
         at += 4

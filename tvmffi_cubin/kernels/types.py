@@ -43,10 +43,7 @@ def sized_type(size: int) -> CxxType:
 
 
 def parse_type(text: str) -> CxxType:
-    """Parse a type without a name, such as ``"float const* __restrict__"``.
-
-    A ValueError says why it is none that a kernel can take.
-    """
+    """Parse a type without a name, such as ``"float const* __restrict__"``."""
     type_, name = _declaration(text)
     if name:
         raise ValueError(f"in {text!r}: unexpected {name!r} after the type")
@@ -57,26 +54,16 @@ def parse_type(text: str) -> CxxType:
 def parse_params(text: str) -> tuple[Param, ...]:
     """Parse a declared parameter list, such as ``"const float* x: ndim=2, int64_t n"``.
 
-    Every parameter has a name; ``: ndim=N`` after it gives the rank of its tensor. Default values
-    are a ValueError, as all else is (what is not passed at the call belongs in
-    ``Launch(args=...)``).
+    Every parameter has a name; ``: ndim=N`` after it gives the rank of its tensor.
     """
-    params: dict[str, Param] = {}
+    params = []
     for part in split_list("" if text.strip() == "void" else text):
-        declared, *rank = re.split(r"(?<!:):(?!:)", part, maxsplit=1)
-        ndim = re.fullmatch(r"\s*ndim\s*=\s*(\d+)\s*", rank[0]) if rank else None
-        if rank and ndim is None:
-            raise ValueError(
-                f"in {part!r}: declare parameters as in C++, 'float* x', optionally followed by "
-                "': ndim=2'"
-            )
+        declared, *ndim = re.split(r":\s*ndim\s*=\s*(\d+)\s*\Z", part)
         type_, name = _declaration(declared)
         if not name:
             raise ValueError(f"in {part!r}: a declared parameter needs a name")
-        if name in params:
-            raise ValueError(f"parameter {name!r} is declared twice")
-        params[name] = Param(name, type_, int(ndim[1]) if ndim else None)
-    return tuple(params.values())
+        params.append(Param(name, type_, int(ndim[0]) if ndim else None))
+    return tuple(params)
 
 
 # In the order of the usual spelling.
@@ -84,9 +71,8 @@ _BUILTIN = (
     *("signed", "unsigned", "long", "short", "char", "int", "__int128"),
     *("float", "double", "bool", "void"),
 )
-_QUALIFIERS = {"const", "volatile"}
 _IGNORED = {
-    *("__restrict__", "__restrict", "restrict", "__grid_constant__"),
+    *("volatile", "__restrict__", "__restrict", "restrict", "__grid_constant__"),
     *("typename", "struct", "class", "enum", "union"),
 }
 
@@ -95,36 +81,27 @@ _IGNORED = {
 def _declaration(text: str) -> tuple[CxxType, str]:
     """Parse one declaration; return its type and its name, "" where it has none."""
     plain = " ".join(text.replace("(anonymous namespace)::", "").split())
-    match = re.search(r"\(\s*\*\s*(\w*)\s*\)\s*[\[(]", plain)
-    if match:  # a pointer to an array or a function
-        return _to_array(_declaration(plain[: match.start()] + "*")[0]), match[1]
-    extents = ""
+    if match := re.search(r"\(\s*\*\s*(\w*)\s*\)\s*[\[(]", plain):  # to an array, or a function
+        return CxxType("void*", "pointer", 8), match[1]
     if plain.endswith("]"):  # an array parameter is a pointer to its element
-        plain, _, extents = plain.partition("[")
+        plain = plain.partition("[")[0] + "*"
     # Spaced the same however it is written.
     plain = re.sub(r"\s*(::|<|\*|&)\s*|\s+(?=>)", lambda x: x[1] or "", plain)
     plain = re.sub(r"\s*,\s*", ", ", plain)
-    head, *pointers = split_list(plain + "*" * bool(extents), "*") or [""]
+    head, *pointers = split_list(plain, "*") or [""]
     words = [x for x in split_list(head, " ") if x and x not in _IGNORED]
     builtin = [x for x in words if x in _BUILTIN]
-    others = [x for x in words if x not in (*_BUILTIN, *_QUALIFIERS)]
+    others = [x for x in words if x not in (*_BUILTIN, "const")]
+    others += [x for part in pointers for x in part.split() if x not in _IGNORED | {"const"}]
     base = _builtin_name(builtin) if builtin else "".join(others[:1])
-    rest = others if builtin else others[1:]
-    rest += [x for part in pointers for x in part.split() if x not in _QUALIFIERS | _IGNORED]
-    if len(split_list(plain, "&")) > 1:
-        problem = "a __global__ function takes no references: pass a pointer or a value"
-    elif "=" in rest:
-        problem = "a parameter takes no default value: give it in Launch(args=...)"
-    elif len(rest) > 1 or (rest and not rest[0].isidentifier()):
-        problem = f"unexpected {rest[-1]!r}"
-    else:
-        type_ = _type(base, _qualifiers(words), pointers)
-        return _to_array(type_) if "[" in extents else type_, "".join(rest)
-    raise ValueError(f"in {text!r}: {problem}")
-
-
-def _qualifiers(words: list[str]) -> list[str]:
-    return sorted(_QUALIFIERS.intersection(words))
+    names = others if builtin else others[1:]
+    is_plain = len(names) < 2 and all(map(str.isidentifier, names))
+    if not is_plain or len(split_list(plain, "&")) > 1:
+        raise ValueError(
+            f"in {text!r}: declare parameters as in C++, 'float* x', without references and "
+            "default values, optionally followed by ': ndim=2'"
+        )
+    return _type(base, "const " * ("const" in words), len(pointers)), "".join(names)
 
 
 def _builtin_name(words: list[str]) -> str:
@@ -134,40 +111,35 @@ def _builtin_name(words: list[str]) -> str:
     return f"{name} int".strip() if name in ("", "unsigned") else name
 
 
-def _type(base: str, qualifiers: list[str], pointers: list[str]) -> CxxType:
+def _type(base: str, const: str, stars: int) -> CxxType:
     # The std namespaces, inline ones among them, are looked through.
     name = re.sub(r"^(?:::)?(?:(?:cuda::)?std::(?:__\w+::)?)?", "", base)
     known = _known_types().get(name, CxxType(base, "struct", None))
-    if not pointers:
+    if not stars:
         return CxxType(base, known.kind, known.size)
-    dtypes, align = known.dtypes, known.align
-    text = " ".join([*qualifiers, base])
-    for inner in pointers[:-1]:
-        text += " ".join(["*", *_qualifiers(inner.split())])
-        dtypes, align = (), 8
-    return CxxType(f"{text}*", "pointer", 8, dtypes, align)
-
-
-def _to_array(type_: CxxType) -> CxxType:
-    """Return a pointer to arrays, or to a function; it takes any address."""
-    return CxxType(f"{type_.text.removesuffix('*')} (*)[]", "pointer", 8)
+    dtypes, align = (known.dtypes, known.align) if stars == 1 else ((), 8)
+    return CxxType(f"{const}{base}{'*' * stars}", "pointer", 8, dtypes, align)
 
 
 # DLPack's type codes.
-_CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "complex": 5, "bool": 6}
+_CODES = {
+    "int": 0, "uint": 1, "float": 2, "bfloat": 4, "complex": 5, "bool": 6,
+    "e4m3_": 10, "e5m2_": 12, "e8m0_": 14, "e2m3_": 15, "e3m2_": 16, "e2m1_": 17,
+}  # fmt: skip
 
 # Kind, bytes, and the dtypes of tensors behind a pointer. Plain char is bytes: numpy and torch have
-# both spellings and users mean neither sign. Streams are what `Launch(stream=...)` takes.
+# both spellings and users mean neither sign. Streams are what `Launch(stream=...)` takes. Few
+# frameworks have 6- and 4-bit dtypes, so their users keep such data in uint8 tensors.
 _TYPES = """
 int 1 int8: signed char, int8_t
 int 1 int8 uint8: char
 int 2 int16: short, int16_t
 int 4 int32: int, int32_t
-int 8 int64: long, long long, int64_t, ptrdiff_t, ssize_t, intptr_t
+int 8 int64: long, long long, int64_t, ptrdiff_t, ssize_t, intptr_t, longlong
 uint 1 uint8: unsigned char, uint8_t, uchar, byte
 uint 2 uint16: unsigned short, uint16_t, ushort
 uint 4 uint32: unsigned int, uint32_t, uint
-uint 8 uint64: unsigned long, unsigned long long, uint64_t, size_t, uintptr_t, ulong
+uint 8 uint64: unsigned long, unsigned long long, uint64_t, size_t, uintptr_t, ulong, ulonglong
 uint 8 uint64: cudaTextureObject_t, cudaSurfaceObject_t
 bool 1 bool8: bool
 float 2 float16: __half, half, _Float16, cutlass::half_t
@@ -183,16 +155,15 @@ struct 8 complex64: complex<float>, thrust::complex<float>
 struct 16 float64 complex128: double2, cuDoubleComplex
 struct 16 complex128: complex<double>, thrust::complex<double>
 struct 16: __int128, unsigned __int128
+struct 1 e4m3_8: __nv_fp8_e4m3, cutlass::float_e4m3_t
+struct 1 e5m2_8: __nv_fp8_e5m2, cutlass::float_e5m2_t
+struct 1 e8m0_8: __nv_fp8_e8m0
+struct 1 e2m3_6 uint8: __nv_fp6_e2m3
+struct 1 e3m2_6 uint8: __nv_fp6_e3m2
+struct 1 e2m1_4 uint8: __nv_fp4_e2m1, __nv_fp4x2_e2m1
+struct 2 e2m1_4 uint8: __nv_fp4x4_e2m1
+struct 128: CUtensorMap, CUtensorMap_st
 """
-# Few frameworks have 6- and 4-bit dtypes, so their users keep such data in uint8 tensors.
-_NARROW: dict[str, tuple[Dtype, ...]] = {
-    "fp8{}_e4m3": ((10, 8),),
-    "fp8{}_e5m2": ((12, 8),),
-    "fp8{}_e8m0": ((14, 8),),
-    "fp6{}_e2m3": ((15, 6), (1, 8)),
-    "fp6{}_e3m2": ((16, 6), (1, 8)),
-    "fp4{}_e2m1": ((17, 4), (1, 8)),
-}
 _VECTORS = "char uchar short ushort int uint long ulong longlong ulonglong float double"
 
 
@@ -200,33 +171,22 @@ _VECTORS = "char uchar short ushort int uint long ulong longlong ulonglong float
 def _known_types() -> dict[str, CxxType]:
     """Return types by their names: a value's kind and size; alignment and dtypes of tensors."""
     table: dict[str, CxxType] = {}
-
-    def add(name: str, kind: str, size: int, align: int, dtypes: tuple[Dtype, ...] = ()) -> None:
-        table.setdefault(name, CxxType(name, kind, size, dtypes, align))
-
     for row in _TYPES.strip().splitlines():
         facts, _, names = row.partition(": ")
         kind, number, *named = facts.split()
-        found = (re.fullmatch(r"([a-z]+)(\d+)", dtype) for dtype in named)
+        found = (re.fullmatch(r"(\w*?)(\d+)", dtype) for dtype in named)
         dtypes = tuple((_CODES[match[1]], int(match[2])) for match in found if match)
         for name in names.split(", "):
-            add(name, kind, int(number), int(number), dtypes)
-    for name, dtypes in _NARROW.items():
-        for lanes, suffix in ((1, ""), (2, "x2"), (4, "x4")):
-            size = max(1, lanes // 2) if name.startswith("fp4") else lanes
-            add(f"__nv_{name.format(suffix)}", "struct", size, size, dtypes)
-    for name in ("e4m3", "e5m2"):
-        add(f"cutlass::float_{name}_t", "struct", 1, 1, _NARROW[f"fp8{{}}_{name}"])
-    same = {"char": "signed char", "longlong": "long", "ulonglong": "ulong"}
+            table[name] = CxxType(name, kind, int(number), dtypes, min(int(number), 64))
+    for name, one in [*table.items()]:
+        for lanes in (2, 4) if name.startswith(("__nv_fp8", "__nv_fp6")) else ():
+            several = f"{name[:8]}x{lanes}{name[8:]}"
+            table[several] = CxxType(several, "struct", lanes, one.dtypes, lanes)
     for vector in _VECTORS.split():
-        element = table[same.get(vector, vector)]
-        unit, dtypes = element.align, element.dtypes
+        element = table["signed char" if vector == "char" else vector]
         for lanes in (1, 2, 3, 4):
-            align = unit if lanes == 3 else min(unit * lanes, 16)
-            add(f"{vector}{lanes}", "struct", unit * lanes, align, dtypes)
-        for align in (16, 32) if unit == 8 else ():
-            add(f"{vector}4_{align}a", "struct", 32, align, dtypes)
-    add("dim3", "struct", 12, 4)
-    for name in ("CUtensorMap", "CUtensorMap_st"):
-        add(name, "struct", 128, 64)
+            size = element.align * lanes
+            align = element.align if lanes == 3 else min(size, 16)
+            name = f"{vector}{lanes}"
+            table.setdefault(name, CxxType(name, "struct", size, element.dtypes, align))
     return table
