@@ -18,7 +18,7 @@ EXPRESSIONS = 60
 
 # Each operator and function by itself, and what hypothesis once found.
 CHOSEN = [
-    *("a + b", "a - b", "a * b", "a // b", "a % b", "-a", "+a", "--a", "a - -1"),
+    *("a + b", "a - b", "a * b", "a // b", "a % b", "-a", "--a", "a - -1"),
     *("ceil_div(a, b)", "min(a, b, c, d)", "max(c, b, a)", "x.stride[-2]", "num_sms * x.numel"),
     *("a < b <= c", "a and b or not c", "b == 0 or a // b > 1", "a and -b", "a // b * b + a % b"),
     *("9223372036854775807 - a", "a // -1", "a % -1", "ceil_div(a, -1)"),

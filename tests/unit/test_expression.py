@@ -31,7 +31,7 @@ def test_what_torch_and_triton_write_means_the_same(theirs, ours):
         ("1.5 * n", "1.5 * n", "an expression has"),
         ("n + x.dim()", "x.dim()", "an expression has"),
         ("in.numel", "in.numel", "'in' is a Python keyword: rename the parameter, by params="),
-        ("min(n)", "min(n)", "min has 1 arguments"),
+        ("cdiv(n)", "cdiv(n)", "an expression has"),
         ("x.shape[n]", "n]", "an index is an integer from -64 to 63"),
     ],
 )

@@ -19,16 +19,15 @@ from tvmffi_cubin import Cubin, Dispatch, Launch, TensorMap
         ({"grid": (1, 2, 3, 4), "block": 1}, ValueError, "grid has 1 to 3 dimensions, got 4"),
         ({"grid": 2**63, "block": 1}, ValueError, r"grid\[0\] is 9223372036854775808, beyond"),
         ({"grid": "n /2", "block": 1}, ValueError, r"grid\[0\]: use // .*\n  n /2\n     \^"),
-        ({"args": {"n": [1]}}, TypeError, r"args\['n'\]: a list cannot be a constant"),
+        ({"args": {"n": [1]}}, TypeError, r"args\['n'\]: a list is no constant"),
         ({"multiple_of": {"n": 3}}, ValueError, r"multiple_of\['n'\] is 3, wanted a power of two"),
-        (
-            {"image": "k.cubin"},
-            ValueError,
-            "image 'k.cubin' is not the name of an image: give a file as",
-        ),
         ({"args": ["rows"]}, TypeError, "args is a mapping of names, got list"),
         ({"when": True}, TypeError, "an expression is a str, got bool"),
-        ({"attributes": {"priority": b""}}, TypeError, "attributes maps numbers of .* got {'pri"),
+        (
+            {"attributes": {"priority": b"1"}},
+            ValueError,
+            r"attributes\['prio.*wanted 1 to 64 bytes",
+        ),
         (
             {"attributes": {14: bytes(65)}},
             ValueError,
@@ -57,15 +56,10 @@ class Size(int, enum.Enum):
     FOUR = 4
 
 
-class Text(str, enum.Enum):
-    N = "n"
-
-
-def test_numbers_and_texts_of_other_classes_are_kept_as_python_s_own():
-    launch = Launch(grid=(Size.FOUR, np.int64(8), Text.N), block=np.uint16(32), priority=Size.FOUR)
-    assert launch == Launch(grid=(4, 8, "n"), block=32, priority=4)
-    values = (*launch.grid, *launch.block, launch.priority)
-    assert {type(value) for value in values} == {int, str}
+def test_numbers_of_other_classes_are_kept_as_python_s_own():
+    launch = Launch(grid=(Size.FOUR, np.int64(8)), block=np.uint16(32), priority=Size.FOUR)
+    assert launch == Launch(grid=(4, 8), block=32, priority=4)
+    assert {type(value) for value in (*launch.grid, *launch.block, launch.priority)} == {int}
 
 
 def test_an_image_is_a_name_bytes_a_cubin_or_a_path():
@@ -73,8 +67,6 @@ def test_an_image_is_a_name_bytes_a_cubin_or_a_path():
     for given, kept in (
         ("name", "name"),
         (b"x", b"x"),
-        (bytearray(b"x"), b"x"),
-        (memoryview(b"x"), b"x"),
         (cubin, cubin),
         (Path("k.cubin"), Path("k.cubin")),
     ):

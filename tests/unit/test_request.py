@@ -37,7 +37,7 @@ def carried(*images, **options):
 
 def test_an_image_that_a_launch_carries_is_embedded_once_under_a_name_of_its_own(tmp_path):
     (tmp_path / "one.cubin").write_bytes(b"one")
-    made = carried(b"x", tmp_path / "one.cubin", CUBIN, bytearray(b"x"), b"given", "f0", None)
+    made = carried(b"x", tmp_path / "one.cubin", CUBIN, b"x", b"given", "f0", None)
     names = [export.launches[0].image for export in made.functions]
     assert names == ["f0", "one", "f2", "f0", "f4", "f0", None]
     assert made.images["f2"].signatures == {"k": "int n"}
@@ -74,7 +74,7 @@ def test_an_image_that_a_launch_carries_is_embedded_once_under_a_name_of_its_own
         (
             {"functions": ["f<int>"]},
             ValueError,
-            r"export it under one: functions={'k': Launch\(kernel='f<int>",
+            r"not a valid C identifier; for a kernel: {'k': Launch\(kernel='f<int>",
         ),
         (
             {"cuda_sources": "int a;\0"},

@@ -18,7 +18,7 @@ from ..cache.key import Key
 from ..cuda.arch import resolve_archs
 from ..kernels.cubin import Cubin
 from ..launches import SCHEMA
-from ..launches.form import function_value, identifier, read_functions
+from ..launches.form import identifier, read_functions, to_json
 from ..launches.launch import Dispatch, Launch
 from .images import call_generate, checked_image, embed, once
 from .options import TextOptions, Texts, file_name, spelled_out
@@ -177,7 +177,7 @@ def _read(what: str, module: str, value: Any) -> tuple[dict[str, Cubin], dict[st
             given = {module if is_name else "image": value}
         if any(isinstance(x, Launch | Dispatch | list | tuple) for x in given.values()):
             exports, given, _ = embed(None, read_functions(given), {}, "")
-            made = {x.name: function_value(Dispatch(x.instances or ())) for x in exports or ()}
+            made = {x.name: {"instances": to_json(x.instances)} for x in exports or ()}
             said = {"schema": SCHEMA, "functions": made}
     images = {
         identifier(what, name): checked_image(f"{what}[{name!r}]", x) for name, x in given.items()

@@ -13,11 +13,10 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-_ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%"}
-_COMPARISONS = {
+_OPERATORS = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%",
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
 }  # fmt: skip
-_FUNCTIONS = {"ceil_div": "ceil_div", "cdiv": "ceil_div", "min": "min", "max": "max"}
 _FIELDS = ("numel", "data_ptr")  # with or without parentheses, as torch has them
 _INDEXED = {"shape": "shape", "size": "shape", "stride": "stride"}
 _PYTHONS = {*keyword.kwlist} - {"and", "or", "not", "True", "False"}
@@ -92,28 +91,25 @@ def _code(node: ast.expr, text: str) -> Code:
             raise failure(text, at.col_offset, "an index is an integer from -64 to 63")
         case ast.UnaryOp(op=ast.Not()):
             return (*_code(node.operand, text), "not")
-        case ast.UnaryOp(op=ast.UAdd()):
-            return _code(node.operand, text)
         case ast.UnaryOp(op=ast.USub()):
             first, *rest = _code(node.operand, text)
             return (-first,) if isinstance(first, int) and not rest else (0, first, *rest, "-")
-        case ast.BinOp() if type(node.op) in _ARITHMETIC:
-            return (*_code(node.left, text), *_code(node.right, text), _ARITHMETIC[type(node.op)])
+        case ast.BinOp() if type(node.op) in _OPERATORS:
+            return (*_code(node.left, text), *_code(node.right, text), _OPERATORS[type(node.op)])
         case ast.BinOp(op=ast.Div()):
             raise failure(text, node.right.col_offset, "use // or ceil_div(a, b) in place of /")
         case ast.BoolOp():
             op = "and" if isinstance(node.op, ast.And) else "or"
             return _chained(op, [_code(part, text) for part in node.values])
-        case ast.Compare() if all(type(op) in _COMPARISONS for op in node.ops):
+        case ast.Compare() if all(type(op) in _OPERATORS for op in node.ops):
             parts = [_code(part, text) for part in (node.left, *node.comparators)]
             pairs = zip(node.ops, pairwise(parts), strict=True)
-            return _chained("and", [(*a, *b, _COMPARISONS[type(op)]) for op, (a, b) in pairs])
-        case ast.Call(func=ast.Name(id=name), keywords=[]) if name in _FUNCTIONS:
-            op = _FUNCTIONS[name]
-            if len(node.args) < 2 or (op == "ceil_div" and len(node.args) > 2):
-                raise failure(text, node.col_offset, f"{name} has {len(node.args)} arguments")
-            parts = [_code(part, text) for part in node.args]
-            return (*parts[0], *(x for part in parts[1:] for x in (*part, op)))
+            return _chained("and", [(*a, *b, _OPERATORS[type(op)]) for op, (a, b) in pairs])
+        case ast.Call(ast.Name("ceil_div" | "cdiv"), [a, b], []):
+            return (*_code(a, text), *_code(b, text), "ceil_div")
+        case ast.Call(ast.Name("min" | "max" as name), [first, *others], []):
+            parts = [_code(part, text) for part in others]
+            return (*_code(first, text), *(x for part in parts for x in (*part, name)))
     raise failure(text, node.col_offset, _LANGUAGE)
 
 

@@ -19,17 +19,8 @@ from .values import Bound, Record, Scratch, plain, told
 Launched = Launch | Sequence[Launch] | Dispatch
 """What a function is described by."""
 
-_TAGGED: dict[str, type] = {"Scratch": Scratch, "Bound": Bound}
-# One NaN, so that a launch equals the one that is read back.
-_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 # Fields whose objects have keys of the user's.
 _MAPPINGS = ("args", "attributes", "multiple_of", "equal_to", "meta")
-
-
-def function_value(function: Launched) -> dict[str, Any]:
-    """Return a function as JSON values."""
-    found = [{"launches": to_json(x)} for x in instances_of("a function", function)]
-    return found[0] if len(found) == 1 else {"instances": found}
 
 
 def to_json(value: Any) -> Any:
@@ -66,24 +57,25 @@ def read_function(value: Any, *, where: str) -> Launched:
 
 def _argument(value: Any, where: str) -> Any:
     """Return a value of ``Launch(args=...)`` of a JSON value."""
+    from .tensor_map import TensorMap
+
     if isinstance(value, list | tuple):
         return [_argument(x, where) for x in value]
     if not isinstance(value, Mapping):
         return value
-    tag, inner = next(iter(value.items())) if len(value) == 1 else (None, None)
-    if tag in _TAGGED:
-        return _object(_TAGGED[tag], inner, where)
-    if tag == "TensorMap":
-        from .tensor_map import TensorMap
-
-        return _object(TensorMap, inner, where)
-    if tag == "Float" and inner in _FLOATS:
-        return _FLOATS[inner]
-    if tag == "Bytes" and isinstance(inner, str):
-        with told(where):
-            return bytes.fromhex(inner)
-    tags = ", ".join(("TensorMap", *_TAGGED, "Bytes", "Float"))
-    raise ValueError(f"{where}: wanted a constant, an expression or one of {tags}, got {value}")
+    with told(where):
+        match [*value.items()]:
+            case [("Float", str(text))]:
+                return float(text)
+            case [("Bytes", str(text))]:
+                return bytes.fromhex(text)
+    for kind in (TensorMap, Scratch, Bound):
+        if [*value] == [kind.__name__]:
+            return _object(kind, value[kind.__name__], where)
+    raise ValueError(
+        f"{where}: wanted a constant, an expression or one of TensorMap, Scratch, Bound, Bytes, "
+        f"Float, got {value}"
+    )
 
 
 def _launches(value: Any, where: str) -> tuple[Launch, ...]:
@@ -156,7 +148,7 @@ def read_functions(value: Any) -> tuple[Export, ...] | None:
     """
     if value is None:
         return None
-    if isinstance(value, bytes) or not isinstance(value, Iterable):
+    if not isinstance(value, Iterable):
         raise TypeError(
             f"functions is a name, a sequence of names or a mapping, got {type(value).__name__}"
         )
@@ -180,10 +172,6 @@ def identifier(what: str, name: object) -> str:
     if not isinstance(name, str):
         raise TypeError(f"{what}: a name is a str, got {type(name).__name__}")
     if not (name.isascii() and name.isidentifier()):
-        remedy = (
-            f"; export it under one: functions={{'k': Launch(kernel={name!r})}}"
-            if "<" in name
-            else ""
-        )
+        remedy = f"; for a kernel: {{'k': Launch(kernel={name!r})}}" if "<" in name else ""
         raise ValueError(f"{what}: {name!r} is not a valid C identifier{remedy}")
     return name

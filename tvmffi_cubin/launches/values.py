@@ -68,10 +68,9 @@ def told(where: str) -> Iterator[None]:
     """Say in errors where they come from."""
     try:
         yield
-    except TypeError as error:
-        raise TypeError(f"{where}: {error}") from None
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{where}: {error}") from None
 
 
 def plain(value: Any) -> Any:
@@ -84,11 +83,11 @@ def plain(value: Any) -> Any:
         return value
 
 
-def expression(what: str, text: Any) -> str:
+def expression(what: str, text: str) -> str:
     """Check an expression; `what` is what messages call it, here and below."""
     with told(what):
         parse(text)
-    return str.__str__(text)  # that of an enumeration is its name
+    return text
 
 
 def integer(what: str, value: Any) -> int:
