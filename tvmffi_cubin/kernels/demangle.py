@@ -10,14 +10,12 @@ from typing import Any, NamedTuple
 
 
 @cache
-def _runtime() -> tuple[Any, Any]:
+def _demangler() -> Any:
     # tvm-ffi is linked against it, so it is there.
     demangler = ctypes.CDLL("libstdc++.so.6").__cxa_demangle
     # Not c_char_p: ctypes would turn it to bytes and the buffer could no longer be freed.
     demangler.restype = ctypes.c_void_p
-    free = ctypes.CDLL(None).free
-    free.argtypes = [ctypes.c_void_p]
-    return demangler, free
+    return demangler
 
 
 @lru_cache(maxsize=1024)
@@ -26,12 +24,11 @@ def demangle(name: str) -> str:
     # Type names are mangled too: without this test, `f` would come back as `float`.
     if not name.startswith("_Z"):
         return name
-    demangler, free = _runtime()
-    buffer = demangler(name.encode("utf-8", "replace"), None, None, None)
+    buffer = _demangler()(name.encode("utf-8", "replace"), None, None, None)
     if not buffer:
         return name
     text = ctypes.string_at(buffer).decode("utf-8", "replace")
-    free(buffer)
+    ctypes.pythonapi.free(ctypes.c_void_p(buffer))
     return text
 
 

@@ -6,8 +6,9 @@ import importlib
 import struct
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from mmap import mmap
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import ImageError
 from .cubin import Cubin, Kernel
@@ -26,18 +27,9 @@ _SPECIFIC, _FAMILY = 0x100000, 0x200000
 _LZ4, _ZSTD = 0x2000, 0x8000
 
 
-class _Entry(NamedTuple):
-    """A member as the container states it."""
-
-    kind: str  # "cubin", "ptx", "ltoir", or a number that is not known here
-    arch: str  # "sm_90a", "compute_90", "lto_90"
-    flags: int
-    size: int  # of the image once it is decompressed
-    stored: bytes
-
-
 @reading()
-def _entries(data: bytes) -> list[_Entry]:
+def _entries(data: bytes) -> list[tuple[Cubin, str, int]]:
+    """Return members as they are stored, what unpacks them, and the size that they then have."""
     _, _, at, size = _HEADER.unpack_from(data)
     end, entries = at + size, []
     while at < end:
@@ -50,37 +42,49 @@ def _entries(data: bytes) -> list[_Entry]:
             raise ImageError(f"it is truncated or damaged: it has {len(data)} bytes")
         kind, prefix = _KINDS.get(number, (f"kind {number}", "sm"))
         suffix = "a" if flags & _SPECIFIC else "f" if flags & _FAMILY else ""
-        stored = data[start : start + (compressed if flags & (_LZ4 | _ZSTD) else padded)]
-        entries.append(_Entry(kind, f"{prefix}_{arch}{suffix}", flags, full, stored))
+        package = "lz4" if flags & _LZ4 else "zstandard" if flags & _ZSTD else ""
+        stored = data[start : start + (compressed if package else padded)]
+        entries.append((Cubin(stored, f"{prefix}_{arch}{suffix}", kind=kind), package, full))
     return entries
 
 
 def archs(data: bytes) -> str:
     """Return the architectures that a fatbin has images for, in its order."""
-    return ", ".join(dict.fromkeys(entry.arch for entry in _entries(data)))
+    return ", ".join(dict.fromkeys(stored.arch for stored, *_ in _entries(data)))
 
 
 def members(data: bytes) -> tuple[tuple[Cubin, ...], tuple[str, ...]]:
     """Return a fatbin's cubins and PTX, and why others cannot be read."""
     cubins, problems = [], []
-    for entry in _entries(data):
+    for stored, package, size in _entries(data):
         try:
-            cubins.append(_member(entry))
+            cubins.append(_unpacked(stored, package, size))
         except ImageError as error:
-            problems.append(f"the member for {entry.arch}: {error}")
+            problems.append(f"the member for {stored.arch}: {error}")
     return tuple(cubins), tuple(problems)
 
 
-def _member(entry: _Entry) -> Cubin:
-    kind = entry.kind
+def _unpacked(stored: Cubin, package: str, size: int) -> Cubin:
+    kind, image = stored.kind, stored.image
     if kind not in ("cubin", "ptx"):
         raise ImageError(f"it is {kind}, which is not read here")
-    image = _decompressed(entry)
+    try:
+        if package == "lz4":
+            block: Any = importlib.import_module("lz4.block")
+            image = block.decompress(image, uncompressed_size=size)
+        elif package:
+            own = "compression.zstd" if sys.version_info >= (3, 14) else package
+            zstd: Any = importlib.import_module(own)
+            image = zstd.ZstdDecompressor().decompress(image, size + 1)
+    except ImportError:
+        raise ImageError(f"it is compressed; run: pip install {package}") from None
+    except Exception as error:  # each has a class of its own
+        raise ImageError(f"damaged data: {error}") from None
     if kind == "ptx":
         image = image.rstrip(b"\0")
     elif image[16:17] == b"\1":  # an ELF file's type follows its identification; 1 is an object
         kind = "relocatable"
-    return Cubin(image, entry.arch, kind=kind)
+    return replace(stored, image=image, kind=kind)
 
 
 def in_host_file(content: bytes | mmap) -> Iterator[tuple[str, bytes]]:
@@ -111,20 +115,3 @@ def merged_kernels(members: Iterable[Cubin]) -> tuple[Kernel, ...]:
                     "another __block_size__ there: give it one declaration, or two names"
                 )
     return tuple(found.values())
-
-
-def _decompressed(entry: _Entry) -> bytes:
-    package = "lz4" if entry.flags & _LZ4 else "zstandard"
-    try:
-        if entry.flags & _LZ4:
-            block: Any = importlib.import_module("lz4.block")
-            return bytes(block.decompress(entry.stored, uncompressed_size=entry.size))
-        if entry.flags & _ZSTD:
-            own = "compression.zstd" if sys.version_info >= (3, 14) else package
-            zstd: Any = importlib.import_module(own)
-            return bytes(zstd.ZstdDecompressor().decompress(entry.stored, entry.size + 1))
-    except ImportError:
-        raise ImageError(f"it is compressed; run: pip install {package}") from None
-    except Exception as error:  # each has a class of its own
-        raise ImageError(f"damaged data: {error}") from None
-    return entry.stored

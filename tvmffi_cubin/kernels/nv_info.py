@@ -20,13 +20,12 @@ _OSABI_CUDA13 = 0x41
 
 # EIATTR_*: the attributes of .nv.info and .nv.info.<kernel>.
 _MAX_THREADS, _REQNTID = 0x05, 0x10
-_FRAME_SIZE, _MIN_STACK_SIZE, _REGCOUNT = 0x11, 0x12, 0x2F
+_FRAME_SIZE, _REGCOUNT = 0x11, 0x2F
 _KPARAM_INFO, _KPARAM_INFO_V2 = 0x17, 0x45
 _CTA_PER_CLUSTER, _EXPLICIT_CLUSTER, _BLOCKS_ARE_CLUSTERS = 0x3D, 0x3E, 0x5B
 # EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET, in .nv.compat.
 _ACCELERATOR_TARGET = 0x09
 _FORMAT_SIZED = 4
-_UNBOUNDED_STACK = 0xFFFFFFFF
 
 # From sm_90 on the system reserves the first bytes of each block's shared memory, and the
 # section's size counts them.
@@ -39,7 +38,7 @@ def kernels(data: bytes) -> tuple[Kernel, ...]:
     elf = Elf(data)
     usage = {}
     for attribute, value in _items(elf, ".nv.info"):
-        if attribute in (_FRAME_SIZE, _MIN_STACK_SIZE, _REGCOUNT):
+        if attribute in (_FRAME_SIZE, _REGCOUNT):
             number, used = struct.unpack_from("<II", value)
             usage[number, attribute] = used
     return tuple(
@@ -88,8 +87,6 @@ def _kernel(elf: Elf, symbol: Symbol, usage: Mapping[tuple[int, int], int]) -> K
     )
     if cluster == (1, 1, 1) and _EXPLICIT_CLUSTER not in found:  # of __block_size__ alone
         cluster = None
-    frame = usage.get((number, _FRAME_SIZE), 0)
-    stack = usage.get((number, _MIN_STACK_SIZE), frame)
     shared = elf.named.get(f".nv.shared.{name}")
     reserved = _RESERVED_SMEM if _number(elf) >= 90 else 0
     return Kernel(
@@ -97,8 +94,7 @@ def _kernel(elf: Elf, symbol: Symbol, usage: Mapping[tuple[int, int], int]) -> K
         param_sizes=tuple(sizes[ordinal] for ordinal in sorted(sizes)),
         registers=usage.get((number, _REGCOUNT), 0),
         static_smem_bytes=max(0, shared.size - reserved) if shared else 0,
-        # A recursive kernel's stack is unbounded; its own frame is what is known.
-        local_bytes=frame if stack == _UNBOUNDED_STACK else max(stack, frame),
+        local_bytes=usage.get((number, _FRAME_SIZE), 0),
         max_threads=min(prod(required or most or (1024,)), 1024),
         required_block=required,
         cluster=cluster,

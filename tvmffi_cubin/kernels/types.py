@@ -44,10 +44,7 @@ def sized_type(size: int) -> CxxType:
 
 def parse_type(text: str) -> CxxType:
     """Parse a type without a name, such as ``"float const* __restrict__"``."""
-    type_, name = _declaration(text)
-    if name:
-        raise ValueError(f"in {text!r}: unexpected {name!r} after the type")
-    return type_
+    return _declaration(text)[0]
 
 
 @lru_cache(maxsize=1024)
@@ -124,12 +121,12 @@ def _type(base: str, const: str, stars: int) -> CxxType:
 # DLPack's type codes.
 _CODES = {
     "int": 0, "uint": 1, "float": 2, "bfloat": 4, "complex": 5, "bool": 6,
-    "e4m3_": 10, "e5m2_": 12, "e8m0_": 14, "e2m3_": 15, "e3m2_": 16, "e2m1_": 17,
+    "e4m3_": 10, "e5m2_": 12, "e8m0_": 14, "e2m1_": 17,
 }  # fmt: skip
 
 # Kind, bytes, and the dtypes of tensors behind a pointer. Plain char is bytes: numpy and torch have
 # both spellings and users mean neither sign. Streams are what `Launch(stream=...)` takes. Few
-# frameworks have 6- and 4-bit dtypes, so their users keep such data in uint8 tensors.
+# frameworks have 4-bit dtypes, so their users keep such data in uint8 tensors.
 _TYPES = """
 int 1 int8: signed char, int8_t
 int 1 int8 uint8: char
@@ -158,8 +155,6 @@ struct 16: __int128, unsigned __int128
 struct 1 e4m3_8: __nv_fp8_e4m3, cutlass::float_e4m3_t
 struct 1 e5m2_8: __nv_fp8_e5m2, cutlass::float_e5m2_t
 struct 1 e8m0_8: __nv_fp8_e8m0
-struct 1 e2m3_6 uint8: __nv_fp6_e2m3
-struct 1 e3m2_6 uint8: __nv_fp6_e3m2
 struct 1 e2m1_4 uint8: __nv_fp4_e2m1, __nv_fp4x2_e2m1
 struct 2 e2m1_4 uint8: __nv_fp4x4_e2m1
 struct 128: CUtensorMap, CUtensorMap_st
@@ -179,7 +174,7 @@ def _known_types() -> dict[str, CxxType]:
         for name in names.split(", "):
             table[name] = CxxType(name, kind, int(number), dtypes, min(int(number), 64))
     for name, one in [*table.items()]:
-        for lanes in (2, 4) if name.startswith(("__nv_fp8", "__nv_fp6")) else ():
+        for lanes in (2, 4) if name.startswith("__nv_fp8") else ():
             several = f"{name[:8]}x{lanes}{name[8:]}"
             table[several] = CxxType(several, "struct", lanes, one.dtypes, lanes)
     for vector in _VECTORS.split():

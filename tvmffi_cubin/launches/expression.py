@@ -7,8 +7,6 @@ syntax and meaning, over 64-bit integers. A comparison is 1 or 0, and whatever i
 from __future__ import annotations
 
 import ast
-import keyword
-import re
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -19,7 +17,6 @@ _OPERATORS = {
 }  # fmt: skip
 _FIELDS = ("numel", "data_ptr")  # with or without parentheses, as torch has them
 _INDEXED = {"shape": "shape", "size": "shape", "stride": "stride"}
-_PYTHONS = {*keyword.kwlist} - {"and", "or", "not", "True", "False"}
 _LANGUAGE = (
     "an expression has integers, parameters, x.shape[i], x.stride[i], x.numel, x.data_ptr, "
     "+ - * // %, ceil_div, min, max, comparisons, and, or, not"
@@ -54,9 +51,7 @@ def parse(text: str) -> Code:
     try:
         return _code(ast.parse(text.strip(), mode="eval").body, text)
     except SyntaxError as error:
-        what = f"not an expression: {error.msg}"
-        if words := [x for x in re.findall(r"\w+", text) if x in _PYTHONS]:
-            what += f"; {words[0]!r} is a Python keyword: rename the parameter, by params="
+        what = f"not an expression: {error.msg}; rename by params= what has a name such as 'in'"
         raise failure(text, max(0, (error.offset or 1) - 1), what) from None
 
 

@@ -57,8 +57,6 @@ def read_function(value: Any, *, where: str) -> Launched:
 
 def _argument(value: Any, where: str) -> Any:
     """Return a value of ``Launch(args=...)`` of a JSON value."""
-    from .tensor_map import TensorMap
-
     if isinstance(value, list | tuple):
         return [_argument(x, where) for x in value]
     if not isinstance(value, Mapping):
@@ -69,13 +67,12 @@ def _argument(value: Any, where: str) -> Any:
                 return float(text)
             case [("Bytes", str(text))]:
                 return bytes.fromhex(text)
+    from .tensor_map import TensorMap
+
     for kind in (TensorMap, Scratch, Bound):
         if [*value] == [kind.__name__]:
             return _object(kind, value[kind.__name__], where)
-    raise ValueError(
-        f"{where}: wanted a constant, an expression or one of TensorMap, Scratch, Bound, Bytes, "
-        f"Float, got {value}"
-    )
+    raise ValueError(f"{where}: wanted one of TensorMap, Scratch, Bound, Bytes, Float, got {value}")
 
 
 def _launches(value: Any, where: str) -> tuple[Launch, ...]:
