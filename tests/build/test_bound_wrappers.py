@@ -127,7 +127,7 @@ class TestAGeneratedFunction:
 
 
 def test_an_image_that_arrives_at_run_time_is_asked_for_its_parameters(mod, driver_stub):
-    image = bytes(tc.nvrtc.compile(OTHERS, arch="sm_90"))
+    image = tc.nvrtc.compile(OTHERS, arch="sm_90").image
     mod.bind(limit=6)
     mod.LaunchBytes(image, "one", 5)
     assert driver_stub.launches()[0].values("iPIf") == (5, 0, 6, 0.0)

@@ -53,7 +53,7 @@ def test_a_document_is_read(tmp_path: Path):
     with pytest.raises(FileNotFoundError):
         read_description(tmp_path / "none.json")
     path.write_text('{"functions": {"k": {"grid": []}}}')
-    with pytest.raises(ValueError, match=r"ops\.json: functions\.k: Launch: grid has 1 to 3"):
+    with pytest.raises(ValueError, match=r"ops\.json: functions\.k: Launch: grid: wanted 1 to 3"):
         read_description(path)
 
 
@@ -145,7 +145,7 @@ def test_short_forms_are_read(value, function):
     ("value", "error", "text"),
     [
         ([[]], TypeError, r"f\[0\]: wanted an object of a Launch's fields, got"),
-        ([ONE, {"block": ""}], ValueError, r"f\[1\]: Launch: block\[0\]: not an expression"),
+        ([ONE, {"block": ""}], ValueError, r"f\[1\]: Launch: block: not an expression"),
         ({"args": {"x": {"Bytes": "0g"}}}, ValueError, "f.args.x: non-hexadecimal number"),
         ({"args": {"x": {"TensorMap": {}}}}, TypeError, "f.args.x: TensorMap: a tiled map has box"),
     ],

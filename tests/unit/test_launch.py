@@ -16,23 +16,15 @@ from tvmffi_cubin import Cubin, Dispatch, Launch, TensorMap
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
-        ({"grid": (1, 2, 3, 4), "block": 1}, ValueError, "grid has 1 to 3 dimensions, got 4"),
-        ({"grid": 2**63, "block": 1}, ValueError, r"grid\[0\] is 9223372036854775808, beyond"),
-        ({"grid": "n /2", "block": 1}, ValueError, r"grid\[0\]: use // .*\n  n /2\n     \^"),
-        ({"args": {"n": [1]}}, TypeError, r"args\['n'\]: a list is no constant"),
-        ({"multiple_of": {"n": 3}}, ValueError, r"multiple_of\['n'\] is 3, wanted a power of two"),
-        ({"args": ["rows"]}, TypeError, "args is a mapping of names, got list"),
+        ({"grid": (1, 2, 3, 4), "block": 1}, ValueError, "grid: wanted 1 to 3 dimensions, got 4"),
+        ({"grid": 2**63, "block": 1}, ValueError, "grid: 9223372036854775808 is beyond"),
+        ({"grid": "n /2", "block": 1}, ValueError, r"grid: use // .*\n  n /2\n     \^"),
+        ({"args": {"n": [1]}}, TypeError, "args: 'n': a list is no constant"),
+        ({"multiple_of": {"n": 3}}, ValueError, "multiple_of: 'n': wanted a power of two"),
+        ({"args": ["rows"]}, TypeError, "args: wanted a mapping of names, got list"),
         ({"when": True}, TypeError, "an expression is a str, got bool"),
-        (
-            {"attributes": {"priority": b"1"}},
-            ValueError,
-            r"attributes\['prio.*wanted 1 to 64 bytes",
-        ),
-        (
-            {"attributes": {14: bytes(65)}},
-            ValueError,
-            r"attributes\[14\] is .*wanted 1 to 64 bytes",
-        ),
+        ({"attributes": {"priority": b"1"}}, ValueError, "attributes: wanted .* for 'priority'"),
+        ({"attributes": {14: bytes(65)}}, ValueError, "attributes: wanted 1 to 64 bytes .* for 14"),
     ],
 )
 def test_a_wrong_field_is_refused_by_name(options, error, text):
@@ -45,7 +37,6 @@ def test_a_launch_is_a_value():
     options = {"grid": ("n", 1), "block": [32], "args": {"n": "x.numel"}, "strided": "x"}
     one, same = Launch(**options), Launch(**options)
     assert one == same
-    assert hash(one) == hash(same)
     assert pickle.loads(pickle.dumps(one)) == one
     assert one != dataclasses.replace(one, args={"n": 3})
     with pytest.raises(dataclasses.FrozenInstanceError):
@@ -72,7 +63,6 @@ def test_an_image_is_a_name_bytes_a_cubin_or_a_path():
     ):
         launch = Launch(image=given)
         assert launch.image == kept
-        assert hash(launch) == hash(Launch(image=kept))
         assert dataclasses.replace(launch, kernel="k").image == kept
         assert pickle.loads(pickle.dumps(launch)) == launch
 
@@ -103,9 +93,9 @@ PIXELS = {**CORNERS, "channels_per_pixel": 64, "pixels_per_column": 128}
     ("options", "error", "message"),
     [
         ({}, TypeError, "a tiled map has box_dim, an im2col map lower_corner, upper_corner, chann"),
-        ({"box_dim": ("n +",)}, ValueError, "box_dim[0]: not an expression"),
-        ({"box_dim": 16, "swizzle": "256B"}, ValueError, "swizzle is '256B'; there are none, 32B,"),
-        ({"box_dim": 16, "dtype": "int8"}, ValueError, "dtype is 'int8'; there are uint8, "),
+        ({"box_dim": ("n +",)}, ValueError, "box_dim: not an expression"),
+        ({"box_dim": 16, "swizzle": "256B"}, ValueError, "swizzle: wanted one of none, 32B,"),
+        ({"box_dim": 16, "dtype": "int8"}, ValueError, "dtype: wanted one of uint8, "),
         ({**PIXELS, "upper_corner": 0}, ValueError, "upper_corner has 1 dimensions, wanted 2 for"),
         ({"box_dim": 16, "global_strides": ()}, TypeError, "is given without global_dim"),
         (

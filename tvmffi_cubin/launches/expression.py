@@ -51,7 +51,7 @@ def parse(text: str) -> Code:
     try:
         return _code(ast.parse(text.strip(), mode="eval").body, text)
     except SyntaxError as error:
-        what = f"not an expression: {error.msg}; rename by params= what has a name such as 'in'"
+        what = f"not an expression: {error.msg} (Python's keywords are no names: rename by params=)"
         raise failure(text, max(0, (error.offset or 1) - 1), what) from None
 
 

@@ -136,13 +136,7 @@ def read_exports(values: Iterable[Any]) -> tuple[Export, ...]:
 
 
 def read_functions(value: Any) -> tuple[Export, ...] | None:
-    """Return the argument `functions` in one form; None where it is left out.
-
-    Raises
-    ------
-    TypeError, ValueError
-        It is wrong; the message names the function.
-    """
+    """Return the argument `functions` in one form; None where it is left out."""
     if value is None:
         return None
     if not isinstance(value, Iterable):

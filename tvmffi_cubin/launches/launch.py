@@ -17,6 +17,7 @@ from .values import (
     integer,
     plain,
     power_of_two,
+    told,
 )
 
 
@@ -47,41 +48,45 @@ ATTRIBUTES = {
 """The attributes that have a field of their own, by its name."""
 
 
-def checked(what: str, value: Any, *, attribute: Attribute) -> Any:
+def checked(attribute: Attribute, value: Any) -> Any:
     """Return a value as `Launch` keeps it: dimensions as a tuple, choices as numbers."""
     if attribute.kind == "dimensions":
-        return figures(what, value)
+        return figures(value)
     value = plain(value)
-    return attribute.choices.index(value) if value in attribute.choices else figure(what, value)
+    return attribute.choices.index(value) if value in attribute.choices else figure(value)
 
 
-def checked_raw(what: str, value: Mapping[Any, bytes]) -> dict[int, bytes]:
+def checked_raw(value: Mapping[Any, bytes]) -> dict[int, bytes]:
     """Check attributes by number: the launcher has 64 bytes for each, and a bit for its number."""
     for number, data in value.items():
         is_known = str(number).isdecimal() and 0 < int(number) < 55
         if not is_known or not isinstance(data, bytes) or not 0 < len(data) <= 64:
-            raise ValueError(f"{what}[{number!r}] is {data!r}, wanted 1 to 64 bytes for 1 to 54")
+            raise ValueError(f"wanted 1 to 64 bytes for 1 to 54, got {data!r} for {number!r}")
     return {int(number): data for number, data in value.items()}
 
 
-def _each(what: str, value: Any, *, check: Callable[[str, Any], Any]) -> dict[str, Any]:
+def _each(value: Any, *, check: Callable[[Any], Any]) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise TypeError(f"{what} is a mapping of names, got {type(value).__name__}")
-    return {name: check(f"{what}[{name!r}]", x) for name, x in value.items()}
+        raise TypeError(f"wanted a mapping of names, got {type(value).__name__}")
+    found = {}
+    for name, x in value.items():
+        with told(repr(name)):
+            found[name] = check(x)
+    return found
 
 
-def _arg(what: str, value: Any) -> Any:
+def _arg(value: Any) -> Any:
     value = plain(value)
     if isinstance(value, str):
-        return expression(what, value)
+        return expression(value)
     if isinstance(value, Record | int | float | bytes | None):
         return value
-    raise TypeError(f"{what}: a {type(value).__name__} is no constant; see Launch for what is")
+    raise TypeError(f"a {type(value).__name__} is no constant; see Launch for what is")
 
 
-def _text(what: str, value: Any) -> str:
+def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{what} is a str, got {type(value).__name__}")
+        raise TypeError(f"wanted a str, got {type(value).__name__}")
     return value
 
 
@@ -91,14 +96,14 @@ _CHECKS: Checks = {
     "dynamic_smem_bytes": figure,
     "args": partial(_each, check=_arg),
     "params": _text,
-    "strided": lambda _, value: (value,) if isinstance(value, str) else tuple(value),
+    "strided": lambda value: (value,) if isinstance(value, str) else tuple(value),
     "kernel": _text,
     "when": expression,
-    **{name: partial(checked, attribute=x) for name, x in ATTRIBUTES.items()},
+    **{name: partial(checked, x) for name, x in ATTRIBUTES.items()},
     "attributes": checked_raw,
     "multiple_of": partial(_each, check=power_of_two),
     "equal_to": partial(_each, check=integer),
-    "meta": partial(_each, check=lambda _, value: value),
+    "meta": partial(_each, check=lambda value: value),
     "stream": figure,
     "device": figure,
 }
@@ -224,11 +229,11 @@ def instances_of(what: str, function: Any) -> Instances:
     return (tuple(launches),)
 
 
-def _all_instances(what: str, given: Any) -> Instances:
+def _all_instances(given: Any) -> Instances:
     given = (given,) if isinstance(given, Record) else given
-    if found := tuple(instance for x in given for instance in instances_of(what, x)):
+    if found := tuple(instance for x in given for instance in instances_of("an instance", x)):
         return found
-    raise ValueError(f"{what}: there is no instance; give at least one Launch")
+    raise ValueError("there is no instance; give at least one Launch")
 
 
 @dataclass(repr=False, eq=False)

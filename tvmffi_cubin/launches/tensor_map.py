@@ -29,9 +29,9 @@ OOB_FILLS = ("zeros", "nan")
 _IM2COL = ("lower_corner", "upper_corner", "channels_per_pixel", "pixels_per_column")
 
 
-def _word(what: str, value: Any, *, words: tuple[str, ...]) -> str:
+def _word(value: Any, *, words: tuple[str, ...]) -> str:
     if value not in words:
-        raise ValueError(f"{what} is {value!r}; there are {', '.join(words)}")
+        raise ValueError(f"wanted one of {', '.join(words)}, got {value!r}")
     return str(value)
 
 

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import KW_ONLY, FrozenInstanceError, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..errors import without_frames
 from .expression import parse
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 Figure = int | str
 """A dimension, a size, a switch: a constant or an expression. Its range is checked at calls."""
 
-Checks = Mapping[str, Callable[[str, Any], Any]]
+Checks = Mapping[str, Callable[[Any], Any]]
 """For each field what checks a value that is not as by default, and returns the one to keep."""
 
 
@@ -39,9 +38,9 @@ class Record:
             if value is not default:
                 value = default if value is None else value
                 try:
-                    self.__dict__[name] = check(f"{type(self).__name__}: {name}", value)
+                    self.__dict__[name] = check(value)
                 except (TypeError, ValueError) as error:
-                    raise without_frames(error) from error.__cause__
+                    raise _named(error, f"{type(self).__name__}: {name}") from None
 
     def changed(self) -> dict[str, Any]:
         """Return the fields that are not as by default."""
@@ -53,9 +52,6 @@ class Record:
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self.__dict__ == other.__dict__
-
-    def __hash__(self) -> int:
-        return hash(tuple(x for x in self.__dict__.values() if not isinstance(x, dict)))
 
     def __setattr__(self, name: str, value: object) -> None:
         if name in self.__dict__:
@@ -69,8 +65,12 @@ def told(where: str) -> Iterator[None]:
     try:
         yield
     except (TypeError, ValueError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{where}: {error}") from None
+        raise _named(error, where) from None
+
+
+def _named(error: Exception, where: str) -> Exception:
+    kind = TypeError if isinstance(error, TypeError) else ValueError
+    return kind(f"{where}: {error}")
 
 
 def plain(value: Any) -> Any:
@@ -83,47 +83,49 @@ def plain(value: Any) -> Any:
         return value
 
 
-def expression(what: str, text: str) -> str:
-    """Check an expression; `what` is what messages call it, here and below."""
-    with told(what):
-        parse(text)
+# Checks: they return the value to keep
+
+
+def expression(text: str) -> str:
+    """Check an expression."""
+    parse(text)
     return text
 
 
-def integer(what: str, value: Any) -> int:
+def integer(value: Any) -> int:
     """Check a constant."""
     value = plain(value)
     if not isinstance(value, int):
-        raise TypeError(f"{what} is an int, got {type(value).__name__}")
+        raise TypeError(f"wanted an int, got {type(value).__name__}")
     if not -(2**63) <= value < 2**63:
-        raise ValueError(f"{what} is {value}, beyond 64 bits")
+        raise ValueError(f"{value} is beyond 64 bits")
     return value
 
 
-def power_of_two(what: str, value: Any) -> int:
+def power_of_two(value: Any) -> int:
     """Check an alignment, or what a number is a multiple of."""
-    number = integer(what, value)
+    number = integer(value)
     if not 1 <= number <= 2**30 or number & (number - 1):
-        raise ValueError(f"{what} is {number}, wanted a power of two up to 2^30")
+        raise ValueError(f"wanted a power of two up to 2^30, got {number}")
     return number
 
 
-def figure(what: str, value: Any) -> Figure:
+def figure(value: Any) -> Figure:
     """Check a constant or an expression."""
-    return expression(what, value) if isinstance(value, str) else integer(what, value)
+    return expression(value) if isinstance(value, str) else integer(value)
 
 
-def figures(what: str, value: Any, most: int = 3, *, least: int = 1) -> tuple[Figure, ...]:
+def figures(value: Any, most: int = 3, *, least: int = 1) -> tuple[Figure, ...]:
     """Check one figure, or a sequence of them, and return a tuple."""
     value = plain(value)
     given = (value,) if isinstance(value, int | str) else value
     # Sets have no order, and an iterator may have no end.
     if not isinstance(given, list | tuple):
         got = type(value).__name__
-        raise TypeError(f"{what} is an int, an expression or up to {most} of them, got {got}")
+        raise TypeError(f"wanted an int, an expression or up to {most} of them, got {got}")
     if not least <= len(given) <= most:
-        raise ValueError(f"{what} has {least} to {most} dimensions, got {len(given)}")
-    return tuple(figure(f"{what}[{i}]", x) for i, x in enumerate(given))
+        raise ValueError(f"wanted {least} to {most} dimensions, got {len(given)}")
+    return tuple(map(figure, given))
 
 
 @dataclass(repr=False, eq=False)

@@ -11,6 +11,7 @@ from numbers import Integral
 from typing import Any
 
 from ..launches.launch import ATTRIBUTES, checked, checked_raw
+from ..launches.values import told
 from .function import Function, Options
 from .stream import stream_handle
 
@@ -71,12 +72,14 @@ def _option(what: str, name: str, value: Any) -> Options:
     if name == "dynamic_smem_bytes":
         return {name: operator.index(value)}
     if name == "attributes":
-        return checked_raw(what, value)
+        with told(what):
+            return checked_raw(value)
     if name not in ATTRIBUTES:
         known = ("stream", "grid", "block", "dynamic_smem_bytes", *ATTRIBUTES, "attributes")
         raise TypeError(f"{what} is no option; there are {', '.join(known)}")
     attribute = ATTRIBUTES[name]
-    given = checked(what, value, attribute=attribute)
+    with told(what):
+        given = checked(attribute, value)
     numbers = (*given, 1, 1)[:3] if isinstance(given, tuple) else (given,)
     layout, least, most = _VALUES[attribute.kind]
     if not all(isinstance(x, int) and least <= x <= most for x in numbers):
