@@ -69,7 +69,7 @@ _BUILTIN = (
     *("float", "double", "bool", "void"),
 )
 _IGNORED = {
-    *("volatile", "__restrict__", "__restrict", "restrict", "__grid_constant__"),
+    *("const", "volatile", "__restrict__", "__restrict", "restrict", "__grid_constant__"),
     *("typename", "struct", "class", "enum", "union"),
 }
 
@@ -86,10 +86,11 @@ def _declaration(text: str) -> tuple[CxxType, str]:
     plain = re.sub(r"\s*(::|<|\*|&)\s*|\s+(?=>)", lambda x: x[1] or "", plain)
     plain = re.sub(r"\s*,\s*", ", ", plain)
     head, *pointers = split_list(plain, "*") or [""]
-    words = [x for x in split_list(head, " ") if x and x not in _IGNORED]
+    words = split_list(head, " ")
+    const = "const " if "const" in words else ""
+    words = [x for x in (*words, *" ".join(pointers).split()) if x and x not in _IGNORED]
     builtin = [x for x in words if x in _BUILTIN]
-    others = [x for x in words if x not in (*_BUILTIN, "const")]
-    others += [x for part in pointers for x in part.split() if x not in _IGNORED | {"const"}]
+    others = [x for x in words if x not in _BUILTIN]
     base = _builtin_name(builtin) if builtin else "".join(others[:1])
     names = others if builtin else others[1:]
     is_plain = len(names) < 2 and all(map(str.isidentifier, names))
@@ -98,7 +99,7 @@ def _declaration(text: str) -> tuple[CxxType, str]:
             f"in {text!r}: declare parameters as in C++, 'float* x', without references and "
             "default values, optionally followed by ': ndim=2'"
         )
-    return _type(base, "const " * ("const" in words), len(pointers)), "".join(names)
+    return _type(base, const, len(pointers)), "".join(names)
 
 
 def _builtin_name(words: list[str]) -> str:

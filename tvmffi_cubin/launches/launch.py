@@ -24,12 +24,9 @@ from .values import (
 class Attribute(NamedTuple):
     """What a launch can carry beyond its shape, a ``CUlaunchAttribute``."""
 
-    # Its number in CUDA's enumeration ``CUlaunchAttributeID``.
-    id: int
-    # ``"dimensions"`` (blocks in x, y, z), ``"flag"``, ``"integer"`` or ``"event"``.
-    kind: str
-    # Names of an integer's values, from 0.
-    choices: tuple[str, ...] = ()
+    id: int  # its number in CUDA's enumeration ``CUlaunchAttributeID``
+    kind: str  # "dimensions" (blocks in x, y, z), "flag", "integer" or "event"
+    choices: tuple[str, ...] = ()  # names of an integer's values, from 0
 
 
 ATTRIBUTES = {
