@@ -30,7 +30,7 @@ def test_what_torch_and_triton_write_means_the_same(theirs, ours):
         ("n / 256", "256", "use // or ceil_div(a, b) in place of /"),
         ("1.5 * n", "1.5 * n", "an expression has"),
         ("n + x.dim()", "x.dim()", "an expression has"),
-        ("in.numel", "in.numel", "Python's keywords are no names: rename by params="),
+        ("in.numel", "in.numel", "a Python keyword is no name: rename the parameter, by params="),
         ("cdiv(n)", "cdiv(n)", "an expression has"),
         ("x.shape[n]", "n]", "an index is an integer from -64 to 63"),
     ],

@@ -7,6 +7,8 @@ syntax and meaning, over 64-bit integers. A comparison is 1 or 0, and whatever i
 from __future__ import annotations
 
 import ast
+import keyword
+import re
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -51,7 +53,9 @@ def parse(text: str) -> Code:
     try:
         return _code(ast.parse(text.strip(), mode="eval").body, text)
     except SyntaxError as error:
-        what = f"not an expression: {error.msg} (Python's keywords are no names: rename by params=)"
+        what = f"not an expression: {error.msg}"
+        if any(map(keyword.iskeyword, {*re.findall(r"\w+", text)} - {"and", "or", "not"})):
+            what += "; a Python keyword is no name: rename the parameter, by params="
         raise failure(text, max(0, (error.offset or 1) - 1), what) from None
 
 
