@@ -22,8 +22,7 @@ _ARCHIVE = b"!<arch>\n"
 _EM_CUDA = b"\xbe\0"  # the machine of a cubin, in its ELF header
 
 UNLINKED = (
-    "wanted is a cubin, PTX or a fatbin; code that is yet to be linked is linked by "
-    "nvjitlink.link, or given as device_libraries"
+    "wanted is a cubin, PTX or a fatbin; nvjitlink.link and device_libraries= link other code"
 )
 """What is said of anything that a module cannot launch."""
 
@@ -45,10 +44,7 @@ def take_image(what: str, value: Any) -> Cubin:
 def read_image(
     given: Cubin, *, wanted: Collection[str] = ("cubin", "ptx", "fatbin"), or_else: str = UNLINKED
 ) -> Cubin:
-    """Return an image with the kind and the architecture that its content tells.
-
-    An ImageError says that it is damaged, or of no kind that is wanted: then also `or_else`.
-    """
+    """Return an image with the kind and the architecture that its content tells."""
     try:
         kind, arch = _kind_and_arch(given.image)
         if kind not in wanted:

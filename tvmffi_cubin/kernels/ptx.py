@@ -9,13 +9,11 @@ from math import prod
 from ..errors import ImageError
 from .cubin import Kernel
 
-_HEAD = 8192  # bytes enough for the banner
-
 
 def arch(data: bytes) -> str:
     """Return the oldest architecture of PTX, such as ``"compute_90"``; "" for anything else."""
     start = r"\s*\.version\s+\d+\.\d+\s+\.target\s+sm_(\d+[af]?)"
-    match = re.match(start, _code(data[:_HEAD]))
+    match = re.match(start, _code(data[:8192]))  # after the banner
     return f"compute_{match[1]}" if match else ""
 
 
