@@ -56,10 +56,8 @@ def take_apart(demangled: str) -> FunctionName:
     display, params = demangled.replace("(anonymous namespace)::", "").strip(), None
     if display.endswith(")") and (heads := _outermost(display, "(")):
         params = tuple(split_list(display[heads[-1] + 1 : -1]))
-        params = () if params == ("void",) else params
-        display = display[: heads[-1]]
         # Of templates the result comes first; conditions on arguments may make it long.
-        display = display[[-1, *_outermost(display, " ")][-1] + 1 :]
+        display = "".join(split_list(display[: heads[-1]], " ")[-1:])
     heads = _outermost(display, "<") if display.endswith(">") else []
     return FunctionName(display, display[: heads[-1]] if heads else display, params)
 
@@ -91,15 +89,12 @@ def _outermost(text: str, char: str) -> list[int]:
     found = []
     for match in re.finditer(rf"[][(){{}}<>{char}]", text):
         index, token = match.start(), match[0]
-        if token == ">":
-            # Inside parentheses it is an operator, and so is that of `->`.
-            if stack[-1:] == [">"] and text[index - 1] != "-":
-                stack.pop()
-        elif token in ")]}" and token in stack:
-            while stack.pop() != token:
-                pass
         if token == char and not stack:
             found.append(index)
         if token in closing:
             stack.append(closing[token])
+        # Inside parentheses > is an operator, and so is that of ->.
+        elif token in stack and (token != ">" or (stack[-1] == ">" and text[index - 1] != "-")):
+            while stack.pop() != token:
+                pass
     return found
