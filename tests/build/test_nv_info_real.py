@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 import pytest
@@ -62,6 +63,18 @@ def test_wherever_an_image_is_cut_off_it_is_refused():
     for size in {*range(0, len(image), 97), *range(len(image) - 400, len(image))}:
         with pytest.raises(CubinError, match="truncated|not an image"):
             read_image(Cubin(image[:size], ""))
+
+
+def test_what_may_never_end_is_no_image(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    for path in (tmp_path / "fifo", "/dev/zero"):
+        for use in (
+            tc.inspect,
+            lambda path: tc.load_inline("m", embed_cubin={"k": path}),
+            lambda path: tc.nvjitlink.link([path], arch="sm_90"),
+        ):
+            with pytest.raises(OSError, match="it is not a regular file: write its content to one"):
+                use(path)
 
 
 TWO = """

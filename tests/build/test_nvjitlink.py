@@ -52,7 +52,7 @@ def test_every_undefined_symbol_is_named():
 
 @pytest.mark.parametrize(
     "kinds",
-    [("relocatable", "relocatable"), ("ltoir", "ltoir"), ("relocatable", "ltoir")],
+    [("relocatable", "relocatable"), ("ltoir", "ltoir"), ("relocatable", "ltoir"), ("ptx", "ptx")],
 )
 def test_a_symbol_that_is_defined_twice_is_an_error(kinds: tuple[str, str], capfd):
     if kinds == ("relocatable", "ltoir") and nvjitlink.version() < (12, 9):

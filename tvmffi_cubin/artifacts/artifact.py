@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..kernels.cubin import FACTS, Cubin
 from ..kernels.elf import DYNSYM, GLOBAL, SYMTAB, Elf
-from ..kernels.image import read_image, reading
+from ..kernels.image import read_image, reading, regular
 from ..launches import check_schema
 from ..launches.values import told
 
@@ -77,7 +77,7 @@ def open_artifact(path: str | os.PathLike[str]) -> Iterator[Artifact]:
     """Read a file without loading it; its images can be read as long as it is open."""
     with (
         told(os.fspath(path)),
-        open(path, "rb") as file,
+        regular(path).open("rb") as file,
         mmap(file.fileno(), 0, access=ACCESS_READ) as content,
     ):
         yield read_artifact(content)

@@ -6,14 +6,13 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import ImageError, bare
 from ..kernels import fatbin
 from ..kernels.cubin import KINDS, Cubin, Kernel
 from ..kernels.demangle import demangle, function_name
-from ..kernels.image import is_host_elf, read_image, take_image
+from ..kernels.image import is_host_elf, read_image, regular, take_image
 from .artifact import read_artifact
 
 _HEAD = ("kernel", "registers", "shared", "local", "max threads", "parameters")
@@ -106,7 +105,7 @@ def inspect(source: str | os.PathLike[str] | bytes | Cubin) -> Inspection:
         `source` is something else.
     """
     if isinstance(source, str | os.PathLike):
-        name, data = os.fspath(source), Path(source).read_bytes()
+        name, data = os.fspath(source), regular(source).read_bytes()
     else:
         given = source.name if isinstance(source, Cubin) else ""
         name = given or type(source).__name__

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ..errors import CompileError, bare
+from ..kernels import ptx
 from ..kernels.cubin import Cubin
 from ..kernels.demangle import demangle
 from ..kernels.elf import Symbol
@@ -117,20 +118,23 @@ def _fits(item: Cubin, target: str) -> bool:
 
 
 def _clashes(inputs: Sequence[Cubin]) -> Iterator[str]:
-    """Yield what relocatable cubins define twice, or declare as something else.
+    """Yield what relocatable cubins and PTX define twice, or cubins declare as something else.
 
     nvJitLink says so on the error stream of the process alone, and links nevertheless, or crashes.
     """
     cubins = [x for x in inputs if x.kind == "relocatable"]
     symbols = [(x.name, symbol) for x in cubins for symbol in shared_symbols(x.image)]
-    homes: dict[str, tuple[str, Symbol]] = {}
+    defined: list[tuple[str, str, Symbol | None]] = []
+    defined += [(unit, x.name, x) for unit, x in symbols if not x.is_undefined]
+    defined += [(x.name, y, None) for x in inputs if x.kind == "ptx" for y in ptx.defined(x.image)]
+    homes: dict[str, tuple[str, Symbol | None]] = {}
+    for unit, name, found in defined:
+        if name in homes:
+            yield f"Multiple definition of '{name}' in '{unit}', first in '{homes[name][0]}'"
+        homes.setdefault(name, (unit, found))
     for unit, symbol in symbols:
-        if not symbol.is_undefined:
-            home, first = homes.setdefault(symbol.name, (unit, symbol))
-            if first is not symbol:
-                yield f"Multiple definition of '{symbol.name}' in '{unit}', first in '{home}'"
-    for unit, symbol in symbols:
-        home, first = homes.get(symbol.name, (unit, symbol))
+        home, known = homes.get(symbol.name, (unit, symbol))
+        first = known or symbol
         is_same = (symbol.type, symbol.other & SPACE) == (first.type, first.other & SPACE)
         if symbol.is_undefined and not (is_same and symbol.size in (0, first.size)):
             yield f"'{symbol.name}' is of another size or kind in '{unit}' than in '{home}'"

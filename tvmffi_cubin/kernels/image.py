@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import struct
 from collections.abc import Collection, Iterator
@@ -38,7 +39,16 @@ def take_image(what: str, value: Any) -> Cubin:
         raise TypeError(f"{what} is bytes, a Cubin or a path, got {type(value).__name__}")
     if isinstance(value, str) and "\n" in value:
         raise ValueError(f"{what} is text, not the path of a file: give it as bytes, text.encode()")
-    return Cubin(Path(value).read_bytes(), "", name=f"{what} ({os.fspath(value)})")
+    return Cubin(regular(value).read_bytes(), "", name=f"{what} ({os.fspath(value)})")
+
+
+def regular(path: str | os.PathLike[str]) -> Path:
+    """Return a file's path; a pipe or a device, which may never end, is an OSError."""
+    found = Path(path)
+    if found.exists() and not (found.is_file() or found.is_dir()):
+        problem = "it is not a regular file: write its content to one, and name that"
+        raise OSError(errno.EINVAL, problem, os.fspath(path))
+    return found
 
 
 def read_image(

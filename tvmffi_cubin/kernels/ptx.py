@@ -24,6 +24,16 @@ def kernels(data: bytes) -> tuple[Kernel, ...]:
     return tuple(_kernel(*match.groups()) for match in re.finditer(entries, _code(data)))
 
 
+def defined(data: bytes) -> list[str]:
+    """Return the functions and variables that PTX defines for other units."""
+    pattern = (
+        r"^[ \t]*\.visible\s+\.(?:(?:func|entry)\s+(?:\([^)]*\)\s*)?([\w$]+)"
+        r"|(?:global|const)\b[^;=]*?([\w$]+)\s*(?:\[\d*\]\s*)*[;=])"
+    )
+    found = re.findall(pattern, _code(data), re.MULTILINE)
+    return [*dict.fromkeys(name or variable for name, variable in found)]
+
+
 def _code(data: bytes) -> str:
     """Return PTX without comments."""
     text = data.decode("utf-8", "replace")
