@@ -1,5 +1,6 @@
 """Images made elsewhere, as files and as arguments: cubins, fatbins and PTX, without a wrapper."""
 
+import functools
 import re
 from pathlib import Path
 
@@ -170,7 +171,7 @@ def test_without_nvjitlink_ptx_names_what_to_install_and_may_be_kept(
     cuda = libraries.find_cuda()
     parts = {part: path for part, path in cuda.parts.items() if part != "nvjitlink"}
     cuda = cuda._replace(parts=parts)
-    monkeypatch.setattr(libraries, "_find", lambda *_: cuda)
+    monkeypatch.setattr(libraries, "_find", functools.cache(lambda *_: cuda))
     with pytest.raises(tc.ToolchainError, match="pip install nvidia-nvjitlink"):
         tc.load("none", sources="lib.ptx", arch="sm_90")
     assert tc.load("none", sources="lib.ptx", ptx="keep").functions == ("scale",)

@@ -1,5 +1,7 @@
 """Modules for several architectures: what is built, and which device takes which image."""
 
+import functools
+
 import pytest
 from stub.cuda_array import cuda_array
 from stub.driver_stub import DriverStub
@@ -121,7 +123,8 @@ def test_without_nvfatbin_the_package_is_named_and_what_was_built_with_it_is_fou
     made = load(["sm_80", "sm_86"]).path
     cuda = libraries.find_cuda()
     parts = {part: path for part, path in cuda.parts.items() if part != "nvfatbin"}
-    monkeypatch.setattr(libraries, "_find", lambda *_: cuda._replace(parts=parts))
+    found = functools.cache(lambda *_: cuda._replace(parts=parts))
+    monkeypatch.setattr(libraries, "_find", found)
     with pytest.raises(ToolchainError, match=f"pip install {cuda.wheels['nvfatbin']}"):
         load(["sm_80", "sm_89"])
     assert load("sm_89").functions

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tvmffi_cubin.cuda import hints
-from tvmffi_cubin.cuda.libraries import Cuda
 from tvmffi_cubin.host import build
 from tvmffi_cubin.sources.mistakes import mistakes
 
@@ -70,18 +69,17 @@ def test_a_function_that_another_error_hides_is_not_called_missing():
 
 
 def test_an_instruction_for_the_specific_architecture_suggests_it():
-    log = "error : Instruction 'wgmma.fence' not supported on .target 'sm_90'"
-    cuda = Cuda(12, {})
-    (found,) = hints.nvrtc_hints(log, arch="sm_90", cuda=cuda)
+    log = "error : Instruction 'wgmma.fence' not supported on .target '{}'"
+    (found,) = hints.hints(log.format("sm_90"))
     assert found == 'an instruction needs more than sm_90 has: compile for arch="sm_90a"'
     for arch in ("sm_90a", "sm_80"):
-        assert [*hints.nvrtc_hints(log, arch=arch, cuda=cuda)] == []
+        assert [*hints.hints(log.format(arch))] == []
 
 
 def test_what_nvcc_says_is_explained():
     (found,) = hints.hints("error: #error -- unsupported GNU version! gcc versions")
     assert "-allow-unsupported-compiler" in found
-    assert hints.hints('a.cu(3): error: identifier "x" is undefined') == []
+    assert [*hints.hints('a.cu(3): error: identifier "x" is undefined')] == []
 
 
 @pytest.mark.parametrize(

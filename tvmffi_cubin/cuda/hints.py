@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from ..errors import shortened
-from .arch import number_of
-from .libraries import Cuda
+from ..errors import ToolchainError, shortened
+from .libraries import find_cuda
 
 NVCC = "compiler=\"nvcc\" (pip install 'tvmffi-cubin[nvcc]')"
 """What has nvcc compile a source, and where nvcc comes from."""
@@ -15,6 +14,9 @@ NVCC = "compiler=\"nvcc\" (pip install 'tvmffi-cubin[nvcc]')"
 _HINTS = {
     r'identifier "(?:__)?(?:half|nv_bfloat16)2?" is undefined': (
         "half and half2 come with #include <cuda_fp16.h>, __nv_bfloat16 with <cuda_bf16.h>"
+    ),
+    r"not supported on \.target '(sm_(?:9|1\d)\d)'": (
+        r'an instruction needs more than \1 has: compile for arch="\1a"'
     ),
     # What NVRTC says of <<<...>>> in device code, and what it makes of it otherwise.
     "device-side kernel launch could not be processed|__cudaCDP2": (
@@ -26,11 +28,17 @@ _HINTS = {
         f"the device-wide algorithms of CUB and Thrust are host code: pass {NVCC}; a kernel "
         "includes those of a block or a warp, such as <cub/block/block_scan.cuh>"
     ),
+    r'cannot open source file "([a-z_]+)"\n.*<\1>': (
+        r"<\1> belongs to the host's C++ library: include <cuda/std/\1> where there is one, or "
+        "move what needs it to cpp_sources"
+    ),
     r"unsupported (?:GNU|clang) version|unsupported.*host compiler": (
         "nvcc does not support this host compiler: set CXX to an older one, or try this one, "
         "extra_cuda_cflags=['-allow-unsupported-compiler']"
     ),
 }
+# Of what NVRTC and the preprocessors of gcc and clang say.
+_MISSING = r"(?:source file \"|error: '?)([^\s\"':]+)(?:\"|: No such file|' file not found)"
 _WHEELS = {
     "cccl": ("cub/", "cuda/", "thrust/", "nv/"),
     "crt": ("crt/",),
@@ -39,37 +47,19 @@ _WHEELS = {
 }
 
 
-def hints(log: str) -> list[str]:
-    """Return what to do about what a log says, whoever wrote it."""
-    return [hint for pattern, hint in _HINTS.items() if re.search(pattern, log)]
+def hints(log: str) -> Iterator[str]:
+    """Yield what to do about what a log says, whoever wrote it."""
+    for pattern, hint in _HINTS.items():
+        if found := re.search(pattern, log):
+            yield found.expand(hint)
+    for header in re.findall(_MISSING, log):
+        for part in (x for x, starts in _WHEELS.items() if header.startswith(starts)):
+            try:
+                find_cuda().require(part)  # the user's own may be called cuda_..., too
+            except ToolchainError as error:
+                yield f"{header} is missing. {error}"
 
 
-def explained(log: str, more: Iterable[str] = ()) -> str:
-    """Return a log, and behind it its hints, and more of them."""
-    return "\n".join((shortened(log), *(f"Hint: {hint}" for hint in (*hints(log), *more))))
-
-
-def wheel_hint(header: str, cuda: Cuda) -> str:
-    """Return which of NVIDIA's wheels brings a header that is missing; empty where none does."""
-    part = next((part for part, starts in _WHEELS.items() if header.startswith(starts)), "")
-    if not part or part in cuda.parts:  # the user's own may be called cuda_..., too
-        return ""
-    wheel = cuda.wheels[part]
-    return f"{header} comes with NVIDIA's wheel {wheel}; run: pip install {wheel}"
-
-
-def nvrtc_hints(log: str, *, arch: str, cuda: Cuda) -> Iterator[str]:
-    """Yield what to do about what NVRTC says of a source."""
-    number = number_of(arch)
-    target = re.search(r"(?:not supported on|requires) \.target '?sm_\d", log)
-    if target is not None and number >= 90 and arch[-1].isdigit():
-        yield f'an instruction needs more than {arch} has: compile for arch="sm_{number}a"'
-    if missing := re.search(r"(?:cannot|could not) open source file \"([^\"]+)\"", log):
-        header = missing[1]
-        if hint := wheel_hint(header, cuda):
-            yield hint
-        elif f"<{header}>" in log and re.fullmatch("[a-z_]+", header):
-            yield (
-                f"<{header}> belongs to the host's C++ library: include <cuda/std/{header}> where "
-                "there is one, or move what needs it to cpp_sources"
-            )
+def explained(log: str) -> str:
+    """Return a log, and behind it its hints."""
+    return "\n".join((shortened(log), *(f"Hint: {hint}" for hint in hints(log))))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Iterator, Mapping
-from functools import cache, cached_property, lru_cache
+from collections.abc import Mapping
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,12 +15,10 @@ from ..cache.files import build_id
 from ..errors import CubinError, ToolchainError
 from ..host.tools import on_path
 
-MAJORS = (12, 13)
-"""The CUDA families that can be used, oldest first."""
-
 TOOLKIT = "/usr/local/cuda"
 _HEADERS = ("runtime", "cccl", "crt", "curand")  # in the order of the search
-# What a family is complete with; all but NVRTC is only asked for when it is used.
+# The families that can be used, oldest first, and what each is complete with; all but NVRTC is only
+# asked for when it is used.
 _WANTED = {12: ("nvrtc", "runtime"), 13: ("nvrtc", "runtime", "crt")}
 
 
@@ -31,11 +29,6 @@ class Cuda(NamedTuple):
     parts: Mapping[str, str]  # those that are there: a library's file, or a folder of headers
 
     @property
-    def is_complete(self) -> bool:
-        """Whether all is there that most builds use."""
-        return all(part in self.parts for part in _WANTED[self.major])
-
-    @property
     def nvrtc(self) -> Path:
         """``libnvrtc.so.<major>``."""
         return Path(self.parts["nvrtc"])
@@ -43,6 +36,7 @@ class Cuda(NamedTuple):
     def require(self, part: str) -> Path:
         """Return the path of a part; where it is missing, a ToolchainError says what to install."""
         if part not in self.parts:
+            _find.cache_clear()  # a notebook goes on once it is installed
             wheel = self.wheels[part]
             raise ToolchainError(
                 f"CUDA {self.major}: neither the Python path nor a toolkit has what {wheel} "
@@ -52,9 +46,7 @@ class Cuda(NamedTuple):
 
     def identity(self, part: str) -> str:
         """Return the build of a library, the same text on every machine."""
-        found = build_id(self.parts[part])
-        build = f", build {found}" if found else f" of {os.path.getsize(self.parts[part])} bytes"
-        return f"{part} {self.major}{build}"
+        return f"{part} {self.major}, build {build_id(self.parts[part])}"
 
     @property
     def roots(self) -> dict[str, str]:
@@ -72,7 +64,6 @@ class Cuda(NamedTuple):
         return {part: wheel for part, (wheel, *_) in _places(self.major).items()}
 
 
-@cache
 def _places(major: int) -> dict[str, tuple[str, str, str, str]]:
     """Return the wheel of each part, its folder under ``nvidia/``, what is used, a file of it."""
     old, new = ("-cu12", "") if major == 12 else ("", f"cu{major}")
@@ -116,22 +107,22 @@ def find_cuda() -> Cuda:
 def _find(
     override: str | None, _driver: str | None, paths: tuple[str, ...], homes: tuple[str | None, ...]
 ) -> Cuda:
-    if override not in (None, *map(str, MAJORS)):
+    majors = [x for x in _WANTED if override in (None, str(x))]
+    if not majors:
         raise ValueError(
             f"TVMFFI_CUBIN_CUDA={override!r} is not a CUDA version: set it to 12 or 13, or unset it"
         )
     # A relative path may start at a folder that is deleted.
-    sites = [path for path in paths if path[:1] == "/" and os.access(f"{path}/nvidia", os.F_OK)]
-    majors = MAJORS if override is None else (int(override),)
-    families = [Cuda(major, _Parts(major, sites, homes)) for major in majors]
+    sites = [path for path in paths if path[:1] == "/" and _exists(f"{path}/nvidia")]
+    families = [Cuda(major, _parts(major, sites, homes)) for major in majors]
     usable = [x for x in families if "nvrtc" in x.parts]
     if not usable:
-        wanted = f"TVMFFI_CUBIN_CUDA={override} is not" if override else "no CUDA is"
         raise ToolchainError(
-            f"{wanted} installed: neither the Python path nor a toolkit has NVRTC; "
-            f"run: pip install 'tvmffi-cubin[cu{majors[0]}]'"
+            "no CUDA is installed: neither the Python path nor a toolkit has NVRTC "
+            f"{' or '.join(map(str, majors))}; run: pip install 'tvmffi-cubin[cu{majors[0]}]'"
         )
-    ready = usable if len(usable) == 1 else [x for x in usable if x.is_complete] or usable[:1]
+    complete = [x for x in usable if all(part in x.parts for part in _WANTED[x.major])]
+    ready = complete or usable[:1]
     if len(ready) == 1:
         return ready[0]
     from . import driver
@@ -140,42 +131,23 @@ def _find(
     return max((x for x in ready if x.major * 1000 <= version), default=ready[0])
 
 
-class _Parts(Mapping[str, str]):
-    """The parts of a family that are there, wheels before toolkits, each looked for when used."""
+def _parts(major: int, sites: list[str], homes: tuple[str | None, ...]) -> dict[str, str]:
+    """Return the parts of a family that are there, wheels before toolkits."""
+    targets = f"/targets/{os.uname().machine.replace('aarch64', 'sbsa')}-linux"
+    roots = [f"{home}{inner}" for home in homes if home for inner in ("", targets)]
+    # The name of the runtime library tells the version.
+    toolkits = [root for root in roots if _exists(f"{root}/lib/libcudart.so.{major}")]
+    found = {}
+    for part, (_, folder, used, file) in _places(major).items():
+        places = (*(f"{site}/nvidia/{folder}" for site in sites), *toolkits)
+        if (root := next((x for x in places if _exists(f"{x}/{file}")), None)) is not None:
+            found[part] = f"{root}/{used}"
+    return found
 
-    def __init__(self, major: int, sites: list[str], homes: tuple[str | None, ...]) -> None:
-        self._major, self._sites, self._homes = major, sites, homes
-        self._found: dict[str, str] = {}
 
-    def __getitem__(self, part: str) -> str:
-        if part not in self._found:
-            # Where there is nothing, os.path.exists raises an error inside, which takes twice as
-            # long.
-            _, folder, used, file = _places(self._major)[part]
-            roots = self._roots(folder)
-            there = (f"{root}/{used}" for root in roots if os.access(f"{root}/{file}", os.F_OK))
-            if (found := next(there, None)) is None:
-                raise KeyError(part)  # until it is installed, as by a notebook
-            self._found[part] = found
-        return self._found[part]
-
-    def __iter__(self) -> Iterator[str]:
-        return (part for part in _places(self._major) if part in self)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-    def _roots(self, folder: str) -> Iterator[str]:
-        yield from (f"{site}/nvidia/{folder}" for site in self._sites)
-        yield from self._toolkits
-
-    @cached_property
-    def _toolkits(self) -> list[str]:
-        targets = f"/targets/{os.uname().machine.replace('aarch64', 'sbsa')}-linux"
-        roots = [f"{home}{inner}" for home in self._homes if home for inner in ("", targets)]
-        # The name of the runtime library tells the version.
-        library = f"lib/libcudart.so.{self._major}"
-        return [root for root in roots if os.access(f"{root}/{library}", os.F_OK)]
+def _exists(path: str) -> bool:
+    # Where there is nothing, os.path.exists raises an error inside, and takes twice as long.
+    return os.access(path, os.F_OK)
 
 
 def find_program(name: str) -> Path | None:

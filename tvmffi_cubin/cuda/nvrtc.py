@@ -187,11 +187,10 @@ def _image(
         given = " ".join(command)
         raise ValueError(f"NVRTC {nvrtc.release} refuses an option: {log}; they were: {given}")
     if done.result != SUCCESS:
-        from .hints import explained, nvrtc_hints
+        from .hints import explained
 
         log = log or f"NVRTC fails with error {done.result}"
-        more = nvrtc_hints(log, arch=arch, cuda=cuda)
-        message = f"{title} does not compile for {arch}:\n{explained(log, more)}"
+        message = f"{title} does not compile for {arch}:\n{explained(log)}"
         raise CompileError(message, log=log, source=source, options=command)
     if log:
         own = (line for line in log.splitlines() if not line.startswith(foreign))

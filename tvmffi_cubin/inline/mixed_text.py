@@ -11,6 +11,7 @@ from pathlib import Path
 from ..cache.entry import Entry, Product
 from ..cache.key import Key
 from ..config import build_environment
+from ..cuda.hints import hints
 from ..cuda.nvrtc import line_directive
 from ..cuda.options import preprocessor_flags
 from ..errors import BuildError, shortened
@@ -41,7 +42,6 @@ _HOST_ONLY = re.compile(
     r"(?:nvtx|nvToolsExt|npp|nccl|cuda_profiler|cuda[A-Z]|cuda_\w+_interop|cuda_runtime|cuda\.h"
     r"|thrust/(?:device|host)_vector|nvrtc|nvJitLink|cudnn|nvml)"
 )
-_MISSING = re.compile(r"error: '?(?P<header>[^\s':]+)(?:: No such file|' file not found)")
 _ARCH = re.compile(r"(?:sm|compute)_(\d+)([af]?)\Z")
 
 
@@ -125,14 +125,8 @@ def _preprocessed(request: Request, command: Sequence[str], made: str) -> str:
     if status == 0:
         with open(made, encoding="utf-8", errors="surrogateescape") as opened:
             return opened.read()
-    hints, missing = mistakes(errors), _MISSING.search(errors)
-    if missing:
-        from ..cuda.hints import wheel_hint
-        from ..cuda.libraries import find_cuda
-
-        hints.append(wheel_hint(missing["header"], find_cuda()))
     lines = (f"{request.name}: the preprocessor fails:", shortened(errors.rstrip()))
-    text = "\n".join((*lines, *(f"Hint: {hint}" for hint in filter(None, hints))))
+    text = "\n".join((*lines, *(f"Hint: {hint}" for hint in (*mistakes(errors), *hints(errors)))))
     raise BuildError(text, command=" ".join(command), output=errors, directory="")
 
 
