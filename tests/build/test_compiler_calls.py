@@ -60,14 +60,15 @@ except KeyboardInterrupt:
 
 def test_ctrl_c_leaves_what_others_wait_for_and_its_own_call_is_waited_for_again():
     ended, main = threading.Event(), threading.get_ident()
-    other = program.Call(lambda stop: ended.wait() and stop[0])
-    call = program.Call(lambda _: ended.wait())
+    other = program.Call(ended.wait)
+    call = program.Call(ended.wait)
     threading.Timer(0.2, signal.pthread_kill, (main, signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
         call.result()
     threading.Timer(0.2, ended.set).start()
     assert call.result()
-    assert other.result() == b"\0"
+    assert other.result()
+    assert (other.stop[0], call.stop[0]) == (b"\0", b"\1")
 
 
 CAUGHT = """
@@ -98,7 +99,7 @@ def test_deeply_nested_code_does_not_end_the_process():
 def test_a_child_that_was_forked_amid_a_compilation_is_told_so():
     nvrtc.version()
     ended = threading.Event()
-    call = program.Call(lambda _: ended.wait())
+    call = program.Call(ended.wait)
     compile_it = lambda: nvrtc.compile("__global__ void k() {}", arch="sm_90").arch  # noqa: E731
     try:
         error = in_fork(compile_it)

@@ -162,7 +162,7 @@ def link_inputs(
     command = (f"-arch={arch}", *(["-lto"] * lto), *(["-ptx"] * as_ptx), *options)
     image, log = b"", "\n".join(_clashes(inputs))
     if not log:
-        image, log = program.called(lambda _: _linked(nvjitlink, command, inputs))
+        image, log = program.called(lambda: _linked(nvjitlink, command, inputs))
         # Not the names themselves were given: they may hold anything, and the log is to be read.
         log = re.sub(r"\binput(\d+)\b", lambda match: inputs[int(match[1])].name, log)
     # Where LTO-IR is linked these are not errors to it: the image has a variable of its own.

@@ -16,10 +16,10 @@ from ..host.tools import include_dir
 from ..kernels.cubin import KINDS, Cubin
 from . import program
 from .arch import Archs, is_ptx, number_of, resolve_arch, resolve_archs
-from .libraries import Cuda, find_cuda
+from .libraries import find_cuda
 from .options import items, nvrtc_options
 from .precompiled import compile_with
-from .program import INVALID_OPTION, SUCCESS, Compiled, Nvrtc, Program, Stop
+from .program import INVALID_OPTION, Nvrtc, Program
 
 __all__ = ["compile", "nvrtc_compile", "resolve_arch", "resolve_archs", "shim_dir", "version"]
 
@@ -146,17 +146,17 @@ def compile(  # noqa: A001
     cuda = find_cuda()
     nvrtc = program.load(cuda.nvrtc)
     targets = _targets(resolve_archs(arch, options), target_type, nvrtc)
-    source = source.removeprefix("\ufeff")  # the mark that some editors put first
     # No name of a file needs to be UTF-8, as those in #line must be.
     has_name = source_include or source.startswith("#line ")
     text = source if has_name else line_directive(name) + source
-    later = [x.removeprefix("-isystem=") for x in given if x.startswith("-isystem=")]
-    given = tuple(x for x in given if not x.startswith("-isystem="))
     # As for nvcc, -isystem is not for another toolkit's headers.
-    searched = (*folders, *cuda.include_dirs, *later)
+    later = [x for x in given if x.startswith("-isystem=")]
+    given = tuple(x for x in given if x not in later)
+    searched = (*folders, *cuda.include_dirs, *(x.removeprefix("-isystem=") for x in later))
     words = (*_options(nvrtc, name, text, given, names), *(f"-I{x}" for x in searched))
     shared = Program(name if source_include else _NOWHERE, text, words, target_type, names, HEADERS)
-    image = functools.partial(_image, nvrtc, cuda, name, source, shared, uses_pch)
+    packages = (include_dir(), *cuda.include_dirs) if uses_pch else ()
+    image = functools.partial(_image, nvrtc, name, source, shared, packages)
     if len(targets) == 1:
         return image(targets[0])
     from .nvfatbin import join
@@ -165,7 +165,7 @@ def compile(  # noqa: A001
 
 
 def _image(
-    nvrtc: Nvrtc, cuda: Cuda, title: str, source: str, shared: Program, uses_pch: bool, arch: str
+    nvrtc: Nvrtc, title: str, source: str, shared: Program, packages: Sequence[Path], arch: str
 ) -> Cubin:
     """Compile for one architecture; of ``"compute_90"`` and the like PTX is made."""
     kind = "ptx" if is_ptx(arch) else shared.kind
@@ -174,27 +174,18 @@ def _image(
     target = f"sm_{number_of(arch)}" if is_ptx(arch) else arch
     command = (f"-arch={target}", *_KIND_OPTIONS.get(kind, ()), *shared.options)
     one = shared._replace(options=command, kind=kind)
-    foreign = tuple(map(os.fspath, cuda.include_dirs))
-    packages = tuple(f"{folder}/" for folder in (include_dir(), *foreign))
-
-    def compile_it(stop: Stop) -> Compiled:
-        return compile_with(nvrtc, one, stop, packages) if uses_pch else nvrtc.compile(one, stop)
-
-    done = program.called(compile_it)
+    done = program.called(lambda: compile_with(nvrtc, one, packages))
     log = done.log.replace(_NOWHERE, title)
-    if done.result == INVALID_OPTION or (done.result == SUCCESS and not done.image):
-        log = log or "-dlto, -ptx and the like are said by target_type="
-        given = " ".join(command)
-        raise ValueError(f"NVRTC {nvrtc.release} refuses an option: {log}; they were: {given}")
-    if done.result != SUCCESS:
+    if done.result == INVALID_OPTION:
+        raise ValueError(f"NVRTC {nvrtc.release} refuses an option: {log}; of {' '.join(command)}")
+    if not done.image:
         from .hints import explained
 
-        log = log or f"NVRTC fails with error {done.result}"
+        log = log or f"NVRTC gives no image, and error {done.result}"
         message = f"{title} does not compile for {arch}:\n{explained(log)}"
         raise CompileError(message, log=log, source=source, options=command)
     if log:
-        own = (line for line in log.splitlines() if not line.startswith(foreign))
-        level = logging.WARNING if any(": warning" in line for line in own) else logging.INFO
+        level = logging.WARNING if ": warning" in log else logging.INFO
         logger = logging.getLogger("tvmffi_cubin")
         logger.log(level, "NVRTC on %s for %s:\n%s", title, arch, log)
     return Cubin(done.image, arch, done.lowered_names, log, kind, nvrtc.release)
@@ -255,29 +246,20 @@ def _options(
 ) -> Iterator[str]:
     """Yield the options of a compilation, whatever the architecture and the kind of image."""
     everything = "\n".join((name, text, *given, *names))
-
-    def is_said(*options: str) -> bool:
-        return any(option in one for one in given for option in options)
-
     if nvrtc.version() >= (12, 9):
         # NVRTC calls hidden kernels after a seed, else after the time and the process, where
         # nothing of a unit can be seen from outside. Before, precompiled headers are for one seed.
         yield f"-frandom-seed={zlib.crc32(everything.encode('utf-8', 'surrogateescape')):08x}"
         # A kernel that is alone would wait for a thread, and gain nothing.
-        has_several = text.count("__global__") > 1 or len(names) > 2
-        if has_several and not is_said("split-compile"):
+        if text.count("__global__") > 1 or len(names) > 2:
             yield program.SIDE_BY_SIDE
-    # NVRTC before 12.9 refuses to hear it twice.
-    if not is_said("-default-device", "-device-as-default-execution-space"):
-        yield "-default-device"
-    if not is_said("-std="):
+    if not any(x.startswith("-std=") for x in given):
         yield "-std=c++17"
     shims = shim_dir()
-    yield from (f"-I{shims}", f"--pre-include={shims}/tvmffi_cubin_prelude.h")
+    yield from ("-default-device", f"-I{shims}", f"--pre-include={shims}/tvmffi_cubin_prelude.h")
     # Two thirds of the time that cuda/std takes are lists of types of up to this length, which CCCL
     # spells out one by one: 16 for NVRTC, 10 for nvcc. It makes no difference to what they mean.
-    if not is_said("_CCCL_META_UNROLL_LIMIT"):
-        yield "-D_CCCL_META_UNROLL_LIMIT=10"
+    yield "-D_CCCL_META_UNROLL_LIMIT=10"
     yield from given
     if _cmath_words().isdisjoint(re.findall(r"\w+", everything)):
         yield "-DTVMFFI_CUBIN_NO_CMATH"

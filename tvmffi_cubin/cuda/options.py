@@ -38,6 +38,8 @@ _OF_NVCC = (
 )
 _NOT_FOR_NVRTC = {
     *_OF_NVCC,
+    # Which it has anyway, and before 12.9 refuses to hear twice.
+    *("-default-device", "-device-as-default-execution-space"),
     *("-O", "-m", "-expt-relaxed-constexpr", "-expt-extended-lambda", "-extended-lambda"),
 }
 # Their value may be the next item.

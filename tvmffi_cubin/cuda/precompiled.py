@@ -11,10 +11,11 @@ import os
 import re
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from .options import preprocessor_flags
-from .program import COMPILATION, SIDE_BY_SIDE, SUCCESS, Compiled, Nvrtc, Program, Stop
+from .program import COMPILATION, SIDE_BY_SIDE, Compiled, Nvrtc, Program
 
 # Where a source includes one of these, reading headers takes most of its compile time.
 _HEAVY = re.compile(
@@ -42,23 +43,21 @@ _PIECE = re.compile(
 )
 
 
-def compile_with(nvrtc: Nvrtc, program: Program, stop: Stop, packages: tuple[str, ...]) -> Compiled:
-    """Compile a program, with precompiled headers where they are worth it.
-
-    `packages` is how paths of this package's headers and of CUDA's begin.
-    """
+def compile_with(nvrtc: Nvrtc, program: Program, packages: Sequence[Path]) -> Compiled:
+    """Compile a program, with those headers precompiled that it begins with and packages have."""
     with contextlib.suppress(OSError):  # no room for them; the current folder is deleted
-        headers = [*_stable(program, packages)] if nvrtc.version() >= (12, 8) else []
+        is_able = packages and nvrtc.version() >= (12, 8)
+        headers = [*_stable(program, tuple(map("{}/".format, packages)))] if is_able else []
         if any(map(_HEAVY.match, headers)):
             first = (f"--pre-include={header}" for header in headers)
             options = (*program.options, *first, *_QUIET)
             # What is precompiled ends at the first token that is not a directive, and has no #line.
             text = f";\n#line 1\n{program.text}"
-            done = _compile(nvrtc, program._replace(text=text, options=options), stop)
+            done = _compile(nvrtc, program._replace(text=text, options=options))
             is_of_source = done.result == COMPILATION and not re.search(_BLAMED, done.log)
-            if done.result == SUCCESS or is_of_source:
+            if done.image or is_of_source:
                 return done
-    return nvrtc.compile(program, stop)
+    return nvrtc.compile(program)
 
 
 def _stable(program: Program, packages: tuple[str, ...]) -> Iterator[str]:
@@ -85,12 +84,12 @@ def leading_includes(source: str) -> Iterator[str]:
             yield piece["header"]
 
 
-def _compile(nvrtc: Nvrtc, program: Program, stop: Stop) -> Compiled:
+def _compile(nvrtc: Nvrtc, program: Program) -> Compiled:
     """Compile with a precompiled header, which the first compilation makes."""
     import tempfile
 
     def with_header(option: str) -> Compiled:
-        return nvrtc.compile(program._replace(options=(*program.options, option)), stop)
+        return nvrtc.compile(program._replace(options=(*program.options, option)))
 
     ignored = "-frandom-seed", SIDE_BY_SIDE
     key = tuple(x for x in program.options if not x.startswith(ignored))

@@ -8,7 +8,6 @@ import ctypes
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -26,8 +25,6 @@ SIDE_BY_SIDE = "--ptxas-options=--split-compile=8"
 
 _Input = TypeVar("_Input")
 _T = TypeVar("_T")
-Stop = ctypes.Array[ctypes.c_char]
-"""An empty C string, until nobody wants the result of a call."""
 
 # Bytes of address space. Deeply nested source overflows a thread's usual 8 MB, which ends the
 # process; on the first thread of a process alone NVRTC sees to it itself.
@@ -47,7 +44,7 @@ _prepared: dict[Path, Call[Nvrtc]] = {}
 class Call(threading.Thread, Generic[_T]):
     """Some work under way in a thread with a large stack."""
 
-    def __init__(self, work: Callable[[Stop], _T], stop: Stop | None = None) -> None:
+    def __init__(self, work: Callable[[], _T]) -> None:
         if _is_broken:
             raise CubinError(
                 "this process was forked while another of its threads compiled: what CUDA's "
@@ -60,11 +57,11 @@ class Call(threading.Thread, Generic[_T]):
         self._error: BaseException | None = None
         # Not `join`: before Python 3.13 a thread whose join Ctrl-C has left counts as ended.
         self.ended = threading.Event()
-        self.stop = stop or _stop()
+        self.stop: ctypes.Array[ctypes.c_char] = _stop()
         with _guard:
             before = threading.stack_size(_STACK)
+            _running.add(self)
             try:
-                _running.add(self)
                 self.start()
             finally:
                 threading.stack_size(before)
@@ -72,7 +69,7 @@ class Call(threading.Thread, Generic[_T]):
     def run(self) -> None:
         """Do the work."""
         try:
-            self._made = self._work(self.stop)
+            self._made = self._work()
         except BaseException as error:
             self._error = error
         finally:
@@ -93,16 +90,16 @@ class Call(threading.Thread, Generic[_T]):
         return self._made
 
 
-def _stop() -> Stop:
-    """Return what stops the call that this thread works for, and with it what that begins."""
+def _stop() -> ctypes.Array[ctypes.c_char]:
+    """Return the C string that is empty until nobody wants what this call and its own give."""
     call = threading.current_thread()
     return call.stop if isinstance(call, Call) else ctypes.create_string_buffer(2)
 
 
-def called(work: Callable[[Stop], _T]) -> _T:
+def called(work: Callable[[], _T]) -> _T:
     """Return what a call makes of some work; in a thread that is one, that does it."""
-    thread = threading.current_thread()
-    return work(thread.stop) if isinstance(thread, Call) else Call(work).result()
+    is_call = isinstance(threading.current_thread(), Call)
+    return work() if is_call else Call(work).result()
 
 
 def in_parallel(work: Callable[[_Input], _T], inputs: Sequence[_Input]) -> list[_T]:
@@ -116,18 +113,20 @@ def in_parallel(work: Callable[[_Input], _T], inputs: Sequence[_Input]) -> list[
     failed: dict[int, Exception] = {}
     left = iter(range(len(inputs)))
 
-    def run(stop: Stop) -> None:
+    def some() -> None:
         for index in left:
             try:
                 made[index] = work(inputs[index])
             except Exception as error:
                 failed[index] = error
-            if failed or stop[0] != b"\0":
+            if failed or _stop()[0] != b"\0":
                 break
 
-    stop = _stop()
-    for call in [Call(run, stop) for _ in range(min(len(inputs), os.cpu_count() or 1))]:
-        call.result()
+    def everything() -> None:
+        for call in [Call(some) for _ in range(min(len(inputs), os.cpu_count() or 1))]:
+            call.result()
+
+    called(everything)
     if failed:
         raise failed[min(failed)]
     return [made[index] for index in range(len(inputs))]
@@ -135,14 +134,11 @@ def in_parallel(work: Callable[[_Input], _T], inputs: Sequence[_Input]) -> list[
 
 def _settle() -> None:
     """Stop what is under way as the process ends: C's exit would tear NVRTC down under it."""
-    _guard.acquire()  # for good: no other thread begins a call from here on
-    until = time.monotonic() + 1
     calls = tuple(_running)
     for call in calls:
         call.stop[0] = b"\1"
-    for call in calls:
-        call.ended.wait(max(0, until - time.monotonic()))
-    if _running:  # the process ends before that, with the status that it has
+    if not all(call.ended.wait(1) for call in calls):
+        # The process ends before that, with the status that it has.
         libc = ctypes.CDLL(None)
         libc.on_exit(libc._exit, None)
 
@@ -164,31 +160,16 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def prepare(path: Path) -> None:
-    """Begin to map NVRTC and to make its first compilation, unless that was begun before.
-
-    The first takes longer than all later ones. It needs no lock of Python's, and so goes on beside
-    imports. Its program fails at once: that leaves the back end to the next, and is faster.
-    """
+    """Begin to load NVRTC, beside imports, unless that was begun before."""
     with _guard:
         if path not in _prepared:
-            _prepared[path] = Call(lambda _: _opened(path))
+            _prepared[path] = Call(lambda: Nvrtc(path))
 
 
 def load(path: Path) -> Nvrtc:
     """Return the NVRTC of a path."""
     prepare(path)
     return _prepared[path].result()
-
-
-def _opened(path: Path) -> Nvrtc:
-    nvrtc = Nvrtc(path)
-    # Some wheels' (13.0) does not look beside itself for what it opens by name.
-    builtins = path.with_name("libnvrtc-builtins.so.{}.{}".format(*nvrtc.version()))
-    if builtins.is_file():
-        ctypes.CDLL(str(builtins))
-    with _kept_signals() if nvrtc.version() < (13, 2) else contextlib.nullcontext():
-        nvrtc.compile(Program("error.cu", "#error\n", ("-minimal",)))
-    return nvrtc
 
 
 @contextlib.contextmanager
@@ -244,6 +225,14 @@ class Nvrtc(Library):
         # Everything else takes microseconds, and keeps Python's lock: among imports, who has given
         # it away waits 5 ms for it.
         self.calls = ctypes.PyDLL(str(path))
+        # Some wheels' (13.0) does not look beside itself for what it opens by name.
+        builtins = path.with_name("libnvrtc-builtins.so.{}.{}".format(*self.version()))
+        if builtins.is_file():
+            ctypes.CDLL(str(builtins))
+        # The first compilation takes longer than all later ones. Its program fails at once: that
+        # leaves the back end to the next, and is faster.
+        with _kept_signals() if self.version() < (13, 2) else contextlib.nullcontext():
+            self.compile(Program("error.cu", "#error\n", ("-minimal",)))
 
     def check_known(self, arch: str) -> None:
         """Raise a ToolchainError where this release compiles for no such architecture."""
@@ -259,9 +248,9 @@ class Nvrtc(Library):
                 "'tvmffi-cubin[cu12]' with TVMFFI_CUBIN_CUDA=12"
             )
 
-    def compile(self, program: Program, stop: Stop | None = None) -> Compiled:
+    def compile(self, program: Program) -> Compiled:
         """Compile a program."""
-        handle = ctypes.c_void_p()
+        handle, stop = ctypes.c_void_p(), _stop()
         # The name of a file may be no UTF-8.
         text, name = program.text.encode("utf-8", "surrogateescape"), os.fsencode(program.name)
         count = len(program.headers)
@@ -269,7 +258,7 @@ class Nvrtc(Library):
         texts = (ctypes.c_char_p * count)(*map(str.encode, program.headers.values()))
         self.call("CreateProgram", ctypes.byref(handle), text, name, count, texts, named)
         try:
-            if stop is not None and self.version() >= (12, 8):
+            if self.version() >= (12, 8):
                 # Between its phases NVRTC asks a function of the caller's whether to go on. The
                 # length of `stop` says it, and strlen needs no lock of Python's to tell.
                 strlen = ctypes.cast(ctypes.CDLL(None).strlen, ctypes.c_void_p)
@@ -280,17 +269,14 @@ class Nvrtc(Library):
             words = (ctypes.c_char_p * len(options))(*map(os.fsencode, options))
             result = self._compile(handle, len(options), words)
             log = self.text("GetProgramLog", handle)
-            image, lowered = b"", {}
+            image, lowered, symbol = b"", {}, ctypes.c_char_p()
             if result == SUCCESS:
                 getter = {"ltoir": "GetLTOIR", "ptx": "GetPTX"}.get(program.kind, "GetCUBIN")
                 image = self.read(getter, handle)
                 image = image.rstrip(b"\0") if program.kind == "ptx" else image
-                lowered = {x: self._lowered_name(handle, x) for x in program.name_expressions}
+                for expression in program.name_expressions:
+                    self.call("GetLoweredName", handle, expression.encode(), ctypes.byref(symbol))
+                    lowered[expression] = (symbol.value or b"").decode()
             return Compiled(result, log, image, lowered)
         finally:
             self.call("DestroyProgram", ctypes.byref(handle))
-
-    def _lowered_name(self, handle: ctypes.c_void_p, expression: str) -> str:
-        name = ctypes.c_char_p()
-        self.call("GetLoweredName", handle, expression.encode(), ctypes.byref(name))
-        return (name.value or b"").decode()

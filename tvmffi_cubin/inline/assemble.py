@@ -45,7 +45,7 @@ def make(wanted: Build, folder: Path, built: Built) -> Product:
         tools.compiler.require()
     device = None
     if sources.device and not sources.mixed:
-        device = Call(lambda _: compile_device(request, sources.device, archs))
+        device = Call(lambda: compile_device(request, sources.device, archs))
     # While NVRTC works, which needs no Python, the launcher's own object, which does not depend on
     # the kernels, is compiled where that was never done, and the stages after it are imported.
     generates = not sources.has_host or any(export.launches for export in request.functions or ())

@@ -116,7 +116,7 @@ class UnitBuilder(NamedTuple):
 
         begun = None
         if foreseen := host.foreseen:  # both compilers work side by side
-            begun = Call(lambda _: self._device(cut(), foreseen, host.classes))
+            begun = Call(lambda: self._device(cut(), foreseen, host.classes))
         else:
             cuts = Later(cut)
         try:
