@@ -175,7 +175,7 @@ def test_doctor_looks_at_the_cache_folder(monkeypatch, tmp_path: Path, capsys):
 @pytest.mark.parametrize(
     ("variable", "value", "message"),
     [
-        ("TVMFFI_CUBIN_ARCH", "sm_80,nonsense", "ARCH[1]='nonsense' is not an architecture"),
+        ("TVMFFI_CUBIN_ARCH", "sm_80,nonsense", "ARCH: 'nonsense' is not an architecture"),
         ("MAX_JOBS", "nonsense", "MAX_JOBS must be a positive whole number, got 'nonsense'"),
         ("CXX", "false", "it printed nothing; set CXX to a compiler"),
         ("TVMFFI_CUBIN_CACHE_REMOTE", "nosuch://me:hush@host/x", "CACHE_REMOTE=nosuch://host/x"),

@@ -18,10 +18,9 @@ def test_what_names_no_architecture_is_a_value_error_with_the_remedy(arch):
 def test_architectures_come_once_each_in_one_order():
     wanted = ("sm_80", "sm_90", "sm_90a", "sm_100", "sm_100f", "sm_100a", "compute_80")
     assert check_archs([*reversed(wanted), "sm_80"]) == check_archs(set(wanted)) == wanted
-    with pytest.raises(ValueError, match="arch is empty; name at least one"):
-        check_archs([])
-    with pytest.raises(ValueError, match=r"arch\[1\]='sm_9' is not an architecture"):
-        check_archs(["sm_80", "sm_9"])
+    for wrong in ([], ["sm_80", "sm_9"]):
+        with pytest.raises(ValueError, match=r"arch: '(\[\]|sm_9)' is not an architecture"):
+            check_archs(wrong)
     with pytest.raises(ValueError, match="one architecture is wanted here, .* sm_80, sm_90a"):
         nvrtc.resolve_arch(["sm_90a", "sm_80"])
 
@@ -31,7 +30,7 @@ def test_the_environment_names_what_is_compiled_for_by_default(monkeypatch):
     assert resolve_archs() == ("sm_80", "sm_90a", "compute_90")
     assert resolve_archs("sm_75") == resolve_archs(None, ["-arch=sm_75"]) == ("sm_75",)
     monkeypatch.setenv("TVMFFI_CUBIN_ARCH", "sm_80 sm_90")
-    with pytest.raises(ValueError, match=r"TVMFFI_CUBIN_ARCH\[0\]=.*separated by commas"):
+    with pytest.raises(ValueError, match="TVMFFI_CUBIN_ARCH: .*separated by commas"):
         resolve_archs()
 
 
@@ -65,7 +64,7 @@ def test_options_may_name_architectures(options, archs):
 
 @pytest.mark.parametrize("value", ["arch=compute_80,code=lto_80", ""])
 def test_a_gencode_option_that_cannot_be_followed_is_a_value_error(value):
-    with pytest.raises(ValueError, match=r"-gencode\[0\]=|no value"):
+    with pytest.raises(ValueError, match="-gencode: 'lto_80' is not|no value"):
         nvrtc.resolve_archs(None, ["-gencode", value])
 
 

@@ -76,12 +76,6 @@ def test_an_instruction_for_the_specific_architecture_suggests_it():
         assert [*hints.hints(log.format(arch))] == []
 
 
-def test_what_nvcc_says_is_explained():
-    (found,) = hints.hints("error: #error -- unsupported GNU version! gcc versions")
-    assert "-allow-unsupported-compiler" in found
-    assert [*hints.hints('a.cu(3): error: identifier "x" is undefined')] == []
-
-
 @pytest.mark.parametrize(
     ("name", "remedy"),
     [

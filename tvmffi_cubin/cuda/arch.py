@@ -13,27 +13,24 @@ Archs = Sequence[str] | str | None
 _VARIABLE = "TVMFFI_CUBIN_ARCH"
 
 
-def check_arch(arch: object, *, what: str = "arch") -> str:
-    """Return the architecture that a caller named, unchanged; whether there is one, NVRTC says."""
-    # Without a regular expression, whose compilation would be a twentieth of a hit's time.
-    kind, _, number = str(arch).partition("_")
-    digits = number[:-1] if kind == "sm" and number.endswith(("a", "f")) else number
-    if kind not in ("sm", "compute") or not (digits.isdecimal() and len(digits) in (2, 3)):
-        raise ValueError(
-            f'{what}={arch!r} is not an architecture: write "sm_80", "sm_90a" or, for PTX, '
-            '"compute_90"; several are a list, or in the variable separated by commas; for the '
-            "current device, leave it out"
-        )
-    return str(arch)
-
-
 def check_archs(archs: object, *, what: str = "arch") -> tuple[str, ...]:
-    """Return the architectures that a caller named, each once: cubins, oldest first, then PTX."""
+    """Return the architectures that a caller named, each once: cubins, oldest first, then PTX.
+
+    Whether there is such a one, NVRTC says.
+    """
     if isinstance(archs, str | bytes) or not isinstance(archs, Iterable):
-        return (check_arch(archs, what=what),)
-    named = {check_arch(arch, what=f"{what}[{i}]") for i, arch in enumerate(archs)}
-    if not named:
-        raise ValueError(f'{what} is empty; name at least one, such as "sm_90a", or leave it out')
+        archs = [archs]
+    named = set(map(str, archs))
+    for arch in named or {str(archs)}:
+        # Without a regular expression, whose compilation would be a twentieth of a hit's time.
+        kind, _, number = arch.partition("_")
+        digits = number[:-1] if kind == "sm" and number.endswith(("a", "f")) else number
+        if kind not in ("sm", "compute") or not (digits.isdecimal() and len(digits) in (2, 3)):
+            raise ValueError(
+                f'{what}: {arch!r} is not an architecture: write "sm_80", "sm_90a" or, for PTX, '
+                '"compute_90"; several are a list, or in the variable separated by commas; for the '
+                "current device, leave it out"
+            )
     return tuple(sorted(named, key=lambda x: (is_ptx(x), number_of(x), "fa".find(x[-1]))))
 
 

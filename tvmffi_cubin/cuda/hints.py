@@ -32,10 +32,6 @@ _HINTS = {
         r"<\1> belongs to the host's C++ library: include <cuda/std/\1> where there is one, or "
         "move what needs it to cpp_sources"
     ),
-    r"unsupported (?:GNU|clang) version|unsupported.*host compiler": (
-        "nvcc does not support this host compiler: set CXX to an older one, or try this one, "
-        "extra_cuda_cflags=['-allow-unsupported-compiler']"
-    ),
 }
 # Of what NVRTC and the preprocessors of gcc and clang say.
 _MISSING = r"(?:source file \"|error: '?)([^\s\"':]+)(?:\"|: No such file|' file not found)"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..inline.tools import Toolset
 
 _RUNTIME = "libcudart_static.a"
-_PATHS = ("-I", "-isystem", "-include", "-L", "-ccbin", "-optf")
+_PATHS = ("-I", "-isystem", "-include", "-L", "-ccbin")
 
 
 class Nvcc(NamedTuple):

@@ -21,7 +21,6 @@ _SHORT = {
     "-include-path": "-I",
     "-pre-include": "-include",
     "-system-include": "-isystem",
-    "-options-file": "-optf",
     "-relocatable-device-code": "-rdc",
     "-device-c": "-dc",
     "-dlink-time-opt": "-dlto",
@@ -36,19 +35,16 @@ _OF_NVCC = (
     *("-arch", "-gencode", "-Xcompiler", "-Xfatbin", "-compress-mode", "-threads", "-t"),
     *("-static-global-template-stub", "-optimize", "-machine"),
 )
-_NOT_FOR_NVRTC = {
-    *_OF_NVCC,
-    # Which it has anyway, and before 12.9 refuses to hear twice.
-    *("-default-device", "-device-as-default-execution-space"),
-    *("-O", "-m", "-expt-relaxed-constexpr", "-expt-extended-lambda", "-extended-lambda"),
-}
+_NOT_FOR_NVRTC = (
+    *(*_OF_NVCC, "-O", "-m", "-expt-relaxed-constexpr", "-expt-extended-lambda"),
+    # The last two it is told anyway, and before 12.9 refuses to hear twice.
+    *("-extended-lambda", "-default-device", "-device-as-default-execution-space"),
+)
 # Their value may be the next item.
-_VALUED = {
-    *_PREPROCESSOR,
-    *_OF_NVCC,
-    *("-ccbin", "-optf", "-Xptxas", "-Xlinker", "-Xnvlink", "-L", "-rdc", "-std"),
+_VALUED = (
+    *(*_PREPROCESSOR, *_OF_NVCC, "-ccbin", "-Xptxas", "-Xlinker", "-Xnvlink", "-L", "-rdc", "-std"),
     *("-maxrregcount", "-ftz", "-prec-div", "-prec-sqrt", "-fmad"),
-}
+)
 _JOINED = re.compile(r"(-(?:[DUIL]|isystem|iquote|idirafter)(?![=\s])|-[Omt](?=\d))(.+)", re.DOTALL)
 
 
@@ -100,8 +96,7 @@ def named_archs(options: object, archs: object = None) -> tuple[str, ...]:
         if name == "-arch" and value != "native":  # which is the default anyway
             given.append(check_archs(value, what="-arch"))
         elif name == "-gencode":
-            virtual, _, real = value.replace("\\", "").partition(",code=")
-            gencode += (real or virtual.removeprefix("arch=")).strip("\"'[]").split(",")
+            gencode += re.findall(r"\w+_\w+", value.partition(",code=")[2] or value)
     if gencode:
         given.append(check_archs(gencode, what="-gencode"))
     different = dict.fromkeys(map(", ".join, given))
@@ -118,15 +113,11 @@ def nvrtc_options(options: object) -> tuple[str, ...]:
     NVRTC has no ``-isystem``, which `nvrtc.compile` puts behind CUDA's folders.
     """
     kept: list[str] = []
-    # nvcc has the host's preprocessor read both sides.
-    of_both = (x for x in read(_host_options(options)) if x.name in _PREPROCESSOR)
-    for name, value, given in (*read(options), *of_both):
+    for name, value, given in _read_by_both(options):
         if name == "-Xptxas":  # NVRTC takes one at a time
-            kept += _ptxas_options(value)
-        elif name == "-isystem":
-            kept.append(f"-isystem={value}")
-        elif name == "-std":
-            kept.append(f"-std={value}")
+            kept += (f"-Xptxas={part}" for part in _at_commas(value))
+        elif name in ("-isystem", "-std"):
+            kept.append(f"{name}={value}")
         elif name not in _NOT_FOR_NVRTC:
             kept += given
     return tuple(kept)
@@ -152,18 +143,18 @@ def link_options(options: object) -> tuple[str, ...]:
         elif name in ("-ftz", "-prec-div", "-prec-sqrt", "-fmad"):
             kept.append(f"{name.replace('fmad', 'fma')}={int(value == 'true')}")
         elif name == "-Xptxas":
-            kept += _ptxas_options(value)
+            kept += (f"-Xptxas={part}" for part in _at_commas(value))
     return tuple(kept)
 
 
-def _ptxas_options(value: str) -> list[str]:
-    return [f"-Xptxas={part}" for part in _at_commas(value)]
-
-
-def _host_options(options: object) -> list[str]:
-    """Return what `-Xcompiler` hands to the host compiler, which a shell reads before."""
-    given = (x.value for x in read(options) if x.name == "-Xcompiler")
-    return [word for value in given for part in _at_commas(value) for word in shlex.split(part)]
+def _read_by_both(options: object) -> Iterator[Option]:
+    """Iterate over options and `-Xcompiler`'s for the preprocessor, which reads all for nvcc."""
+    of_host: list[str] = []
+    for option in read(options):
+        yield option
+        if option.name == "-Xcompiler":
+            of_host += (x for part in _at_commas(option.value) for x in shlex.split(part))
+    yield from (option for option in read(of_host) if option.name in _PREPROCESSOR)
 
 
 def _at_commas(value: str) -> list[str]:
@@ -210,8 +201,8 @@ class PreprocessorFlags(NamedTuple):
 
 def preprocessor_flags(flags: Iterable[str]) -> PreprocessorFlags:
     """Return the preprocessor flags among `flags`, as nvcc, NVRTC or gcc spell them."""
-    given, found = tuple(flags), []
-    for name, value, _ in (*read(given), *read(_host_options(given))):
+    found = []
+    for name, value, _ in _read_by_both(flags):
         if name in _PREPROCESSOR:
             # A header that comes first is looked for in the current folder first.
             is_path = name in _FOLDERS or (name == "-include" and os.path.isfile(value))
