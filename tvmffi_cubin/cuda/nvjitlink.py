@@ -29,11 +29,6 @@ Linkable = Cubin | bytes | bytearray | memoryview | str | os.PathLike[str]
 
 # nvJitLinkInputType, by our name of the kind.
 _TYPES = {"relocatable": 1, "ptx": 2, "ltoir": 3, "fatbin": 4, "object": 5, "library": 6}
-# nvJitLink takes what is linked already, and shared objects, and links nothing of them.
-_WANTED = (
-    "wanted is LTO-IR, PTX, a fatbin, a static library or object with device code, or a "
-    'relocatable cubin: compile with target_type="relocatable"'
-)
 
 
 @bare
@@ -99,11 +94,12 @@ def version() -> tuple[int, int]:
 
 def linkable(given: Cubin) -> Cubin:
     """Return what a caller gave as something to link; an ImageError says what else it is."""
-    item = read_image(given, wanted=_TYPES, or_else=_WANTED)
-    linked = [member.kind == "cubin" for member in item.members]
-    if linked and all(linked) and not item.unreadable:
-        raise ValueError(f"{item.name}: its cubins are linked already; {_WANTED}")
-    return item
+    # nvJitLink takes what is linked already, and shared objects, and links nothing of them.
+    wanted = (
+        "wanted is LTO-IR, PTX, a fatbin, a static library or object with device code, or a "
+        'relocatable cubin: compile with target_type="relocatable"'
+    )
+    return read_image(given, wanted=_TYPES, or_else=wanted)
 
 
 def _fits(item: Cubin, target: str) -> bool:
@@ -164,7 +160,7 @@ def link_inputs(
     if not log:
         image, log = program.called(lambda: _linked(nvjitlink, command, inputs))
         # Not the names themselves were given: they may hold anything, and the log is to be read.
-        log = re.sub(r"\binput(\d+)\b", lambda match: inputs[int(match[1])].name, log)
+        log = re.sub(r"input(\d+)\b", lambda match: inputs[int(match[1])].name, log)
     # Where LTO-IR is linked these are not errors to it: the image has a variable of its own.
     if not image or re.search("Unresolved extern|Multiple definition of", log):
         shown = re.sub(r"'(_Z\w+)'", lambda match: f"'{demangle(match[1])}'", log)
@@ -183,30 +179,23 @@ def _linked(
     nvjitlink: Library, command: tuple[str, ...], inputs: Sequence[Cubin]
 ) -> tuple[bytes, str]:
     """Return the image, empty where there is none, and the log."""
-    words = [option.encode() for option in command]
     handle = ctypes.c_void_p()
-    array = (ctypes.c_char_p * len(words))(*words)
-    result = nvjitlink.result("Create", ctypes.byref(handle), len(words), array)
-    try:
-        if result != 0:
-            log = nvjitlink.text("GetErrorLog", handle) if handle.value else f"error {result}"
-            return b"", f"{log}; the options are: {' '.join(command)}"
-        # Its messages read the names where they lie: it takes no copies.
-        names = [b"input%d" % index for index in range(len(inputs))]
-        for item, name in zip(inputs, names, strict=True):
-            size = ctypes.c_size_t(len(item.image))
-            if nvjitlink.result("AddData", handle, _TYPES[item.kind], item.image, size, name) != 0:
-                log = nvjitlink.text("GetErrorLog", handle)
-                return b"", f"nvJitLink {nvjitlink.release} refuses {name.decode()}: {log}"
-        failed = nvjitlink.result("Complete", handle) != 0
-        logs = (nvjitlink.text(what, handle) for what in ("GetErrorLog", "GetInfoLog"))
-        log = "\n".join(filter(None, logs))
-        getter = "GetLinkedPtx" if "-ptx" in command else "GetLinkedCubin"
-        return b"" if failed else nvjitlink.read(getter, handle), log
-    finally:
-        # A link that could not begin has a handle too: it holds the log.
-        if handle.value:
-            nvjitlink.result("Destroy", ctypes.byref(handle))
+    words = (ctypes.c_char_p * len(command))(*map(str.encode, command))
+    # Its messages read the names where they lie: it takes no copies.
+    names = [b"input%d" % index for index in range(len(inputs))]
+    failed = nvjitlink.result("Create", ctypes.byref(handle), len(words), words)
+    for item, name in zip(inputs, names, strict=True):
+        size = ctypes.c_size_t(len(item.image))
+        given = (_TYPES[item.kind], item.image, size, name)
+        failed = failed or nvjitlink.result("AddData", handle, *given)
+    failed = failed or nvjitlink.result("Complete", handle)
+    # A link that could not begin has a handle, too: it holds the log.
+    logs = (nvjitlink.text(what, handle) for what in ("GetErrorLog", "GetInfoLog"))
+    log = "\n".join(filter(None, logs))
+    getter = "GetLinkedPtx" if "-ptx" in command else "GetLinkedCubin"
+    image = b"" if failed else nvjitlink.read(getter, handle)
+    nvjitlink.call("Destroy", ctypes.byref(handle))
+    return image, log
 
 
 def assembled(given: Cubin, archs: tuple[str, ...]) -> Cubin:
