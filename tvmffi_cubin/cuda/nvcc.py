@@ -34,7 +34,7 @@ class Nvcc(NamedTuple):
     version: str
     root: str  # where it is installed, empty for a folder of the system's
     includes: tuple[str, ...]  # cuda.h's folder comes first
-    libraries: str  # the folder of its runtime library, if there is one
+    libraries: str  # the folder of its runtime library
     host: str = ""  # what its host compiler is, where that is not the build's own
 
 
@@ -42,14 +42,12 @@ def locate() -> Path:
     """Return the path of nvcc: the variable's, else the first in the places below."""
     named = config.get("TVMFFI_CUBIN_NVCC")
     path = on_path(named) if named else find_program("nvcc")
-    if path is not None:
-        return path
-    if named:
-        raise ToolchainError(f"TVMFFI_CUBIN_NVCC={named!r}: there is no such program")
-    raise ToolchainError(
-        "there is no nvcc, neither in CUDA_HOME nor CUDA_PATH, nor on PATH, nor among NVIDIA's "
-        f"wheels, nor in {TOOLKIT}; run: pip install 'tvmffi-cubin[nvcc]' (CUDA 13's)"
-    )
+    if path is None:
+        places = "CUDA_HOME, CUDA_PATH, on PATH, in NVIDIA's wheels or in " + TOOLKIT
+        where = f"TVMFFI_CUBIN_NVCC={named!r}" if named else places
+        remedy = "run: pip install 'tvmffi-cubin[nvcc]' (CUDA 13's)"
+        raise ToolchainError(f"there is no nvcc in {where}; {remedy}")
+    return path
 
 
 def find_nvcc() -> Nvcc:
@@ -62,24 +60,21 @@ def find_nvcc() -> Nvcc:
 
 
 def _ask(path: Path) -> tuple[str, str, str, list[str], str]:
-    about = _run(str(path), "--version")
+    remedy = "set TVMFFI_CUBIN_NVCC to another nvcc"
+    about = said((str(path), "--version"), remedy)
     version = "".join(re.findall(r"release (\d+\.\d+)", about))
     build = [x for x in about.splitlines() if x.startswith(("Cuda compilation", "Build "))]
     # It says where it finds everything without compiling anything.
-    dry = _run(str(path), "--dryrun", "-E", "-x", "cu", os.devnull)
+    dry = said((str(path), "--dryrun", "-E", "-x", "cu", os.devnull), remedy)
     settings = dict(re.findall(r"^#\$ (\w+)=(.*)$", dry, re.MULTILINE))
     top = os.path.realpath(settings.get("TOP") or path.resolve().parents[1])
-    said_of = (settings.get(name, "") for name in ("INCLUDES", "SYSTEM_INCLUDES", "LIBRARIES"))
-    found = [(x.name, os.path.normpath(x.value)) for x in read(shlex.split(" ".join(said_of)))]
+    flags = " ".join(settings.get(x, "") for x in ("INCLUDES", "SYSTEM_INCLUDES", "LIBRARIES"))
+    found = [(x.name, os.path.normpath(x.value)) for x in read(shlex.split(flags))]
     includes = [folder for name, folder in found if name != "-L"] or [f"{top}/include"]
     libraries = [*(folder for name, folder in found if name == "-L"), f"{top}/lib64", f"{top}/lib"]
-    folder = next((x for x in libraries if os.path.isfile(f"{x}/{_RUNTIME}")), "")
+    folder = next((x for x in libraries if os.path.isfile(f"{x}/{_RUNTIME}")), libraries[0])
     root = "" if top in ("/", "/usr", "/usr/local") else top
     return "\n".join(build), version, root, includes, folder
-
-
-def _run(*command: str) -> str:
-    return said(command, "set TVMFFI_CUBIN_NVCC to another nvcc")
 
 
 # Flags
@@ -124,7 +119,8 @@ def _words(
     ours, host = [], own_statics(tools.nvcc.host or tools.host.compiler)
     if "-ccbin" not in names:  # ccache cannot be named with what it starts
         ours, host = ["-ccbin", tools.compiler.programs[-1]], (*host, *tools.compiler.options)
-    ours += (f"-Xcompiler={_escaped(option)}" for option in (*host, "-fPIC"))
+    escaped = (option.replace(",", r"\,") for option in (*host, "-fPIC"))
+    ours += (f"-Xcompiler={option}" for option in escaped)
     if "-std" not in names:
         ours.append("-std=c++17")
     if names.isdisjoint(("-O", "-optimize")):
@@ -140,10 +136,6 @@ def _words(
         code = arch if is_ptx(arch) else f"{kind}_{number}"
         ours.append(f"-gencode=arch=compute_{number},code={code}")
     return (*ours, *flags)
-
-
-def _escaped(option: str) -> str:
-    return option.replace(",", "\\,")
 
 
 # Steps of a build
@@ -179,9 +171,6 @@ def runtime(nvcc: Nvcc, flags: Sequence[str]) -> tuple[tuple[str, ...], tuple[st
     """Return the libraries and the linker's flags that what nvcc compiles is linked with."""
     # The static runtime, as nvcc itself links it: no folder of this machine is in the shared
     # object, and no other version in the process gets in its way.
-    folder, system = nvcc.libraries, ("-ldl", "-lpthread", "-lrt")
-    if not folder:
-        return (), system
     names = ("libcudadevrt.a", _RUNTIME) if _is_separate(flags) else (_RUNTIME,)
-    found = filter(os.path.isfile, (f"{folder}/{name}" for name in names))
-    return tuple(found), (f"-L{folder}", *system)
+    found = filter(os.path.isfile, (f"{nvcc.libraries}/{name}" for name in names))
+    return tuple(found), (f"-L{nvcc.libraries}", "-ldl", "-lpthread", "-lrt")
