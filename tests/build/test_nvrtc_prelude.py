@@ -61,6 +61,11 @@ def test_functions_of_mathematics_take_numbers_of_two_types_and_integers_without
     assert compile_it(source, options=["-DF=sqrt"]).log == ""
 
 
+@pytest.mark.parametrize("call", ["cos(i)", "pow(i, 2)", "fmin(x[0], 1.0)", "fma(x[0], i, 1.0)"])
+def test_one_such_function_alone_is_enough_to_bring_them(call):
+    assert compile_it(f"__global__ void k(float* x, int i) {{ x[0] = {call}; }}").image
+
+
 def test_sources_may_define_the_same_names_and_functions_of_mathematics_themselves():
     made = compile_it("""
         typedef unsigned int uint32_t;

@@ -274,5 +274,5 @@ def _cmath_words() -> frozenset[str]:
     Its functions of floats, such as ``sqrtf``, are NVRTC's own.
     """
     header = (shim_dir() / "cmath").read_text(encoding="utf-8")
-    names = re.findall(r"^TVMFFI_CUBIN_MATH\((\w+)", header, re.MULTILINE)
+    names = re.findall(r"TVMFFI_CUBIN_MATH\((\w+)", header)
     return frozenset((*names, "fma", "std", "include"))
