@@ -29,32 +29,27 @@ _NOWHERE = "/dev/null/kernel.cu"
 # What -minimal leaves out, a sixth of a small kernel's time: textures, surfaces, device-side
 # launches, CUDA's own types. A header may need any of it.
 _NOT_MINIMAL = r"<<<|\b(?:include|cuda|CU|tex|surf|minimal)"
-# Headers of C++ that CCCL's stand for, which take their time to compile, and the names they bring.
+# Headers of C++ that CCCL's stand for, which take their time to compile, and the names of theirs
+# that device code may use.
 BY_CCCL = {
-    "bit": "bit_cast bit_ceil bit_floor bit_width countl_one countl_zero countr_one countr_zero "
-    "has_single_bit popcount rotl rotr",
+    "bit": "bit_cast bit_ceil countl_zero countr_zero has_single_bit popcount rotl rotr",
     "complex": "complex",
-    "concepts": "constructible_from convertible_to derived_from floating_point integral invocable "
-    "same_as signed_integral unsigned_integral",
-    "functional": "bit_and bit_or bit_xor divides equal_to greater greater_equal identity less "
-    "less_equal logical_and logical_not logical_or minus modulus multiplies negate not_equal_to "
-    "plus reference_wrapper",
-    "iterator": "advance begin cbegin cend crbegin crend data distance empty end "
-    "make_reverse_iterator next prev rbegin rend reverse_iterator size ssize",
-    "mdspan": "dextents extents layout_left layout_right mdspan",
+    "concepts": "convertible_to derived_from floating_point integral invocable same_as",
+    "functional": "bit_and bit_or bit_xor divides equal_to greater less logical_and logical_or "
+    "minus modulus multiplies negate plus",
+    "iterator": "advance begin data distance end next prev size",
+    "mdspan": "dextents extents mdspan",
     "memory": "",
     "numeric": "gcd lcm midpoint",
-    "optional": "make_optional nullopt nullopt_t optional",
+    "optional": "make_optional nullopt optional",
     "span": "dynamic_extent span",
-    "variant": "get_if holds_alternative monostate variant variant_alternative_t variant_size_v "
-    "visit",
+    "variant": "get_if holds_alternative monostate variant visit",
 }
 _NOTHING = (
     *("cassert", "cstring", "ctime", "cuda_runtime.h", "cuda_runtime_api.h", "initializer_list"),
     *("crt/host_defines.h", "host_defines.h", "new", "stdbool.h"),
 )
-# CUDA's, with the prelude's integers.
-_OF_CUDA = ("cuda_awbarrier_helpers.h", "cuda_pipeline_helpers.h")
+_OF_CUDA = ("cuda_awbarrier_helpers.h", "cuda_pipeline_helpers.h")  # with the prelude's integers
 _INTEGERS = "#include <tvmffi_cubin_cuda_integers.h>\n"
 _OF_C = ("float", "inttypes", "limits", "stdint", "stdio", "stdlib")
 _OF_CCCL = "#include <cuda/std/{}>\nnamespace std {{\nusing namespace ::cuda::std;\n}}\n"
@@ -63,14 +58,14 @@ HEADERS = {
     **{f"c{name}": f"#include <{name}.h>\n" for name in _OF_C},
     **{name: f"{_INTEGERS}#include <./{name}>\n{_INTEGERS}" for name in _OF_CUDA},
     **{name: _OF_CCCL.format(name) for name in BY_CCCL},
+    # Beside those of types of our own.
+    "variant": _OF_CCCL.format("variant") + "namespace std {\nusing ::cuda::std::get;\n}\n",
 }
 """The texts of headers of which NVRTC, our prelude or a file has all.
 
 NVRTC takes these before any file, also one that lies beside the file that includes it: so none of
 them has a name that others give their files.
 """
-# Beside those of types of our own.
-HEADERS["variant"] += "namespace std {\nusing ::cuda::std::get;\n}\n"
 _KIND_OPTIONS = {"relocatable": ["--relocatable-device-code=true"], "ltoir": ["-dlto"]}
 
 
