@@ -44,7 +44,7 @@ def gpu_names() -> list[str]:
     """Return the names of the devices that the driver sees; no context is made."""
     from tvmffi_cubin.cuda import driver
 
-    return [driver.load().device_name(ordinal) for ordinal in range(driver.device_count())]
+    return [driver.device_name(ordinal) for ordinal in range(driver.device_count())]
 
 
 def driver_version() -> str:

@@ -74,7 +74,7 @@ def test_a_gencode_option_that_cannot_be_followed_is_a_value_error(value):
 def test_the_variable_names_the_driver_and_without_one_who_needs_it_is_told(
     monkeypatch, driver_stub, tmp_path
 ):
-    assert driver.load().name == str(driver_stub.path)
+    assert driver.load()._name == str(driver_stub.path)
     monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", str(tmp_path / "libnone.so"))
     assert (driver.version(), driver.device_count()) == (None, 0)
     with pytest.raises(ToolchainError, match=r"libnone\.so.*NVIDIA's driver"):

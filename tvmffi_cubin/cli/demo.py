@@ -11,7 +11,6 @@ import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..cuda.driver import Driver
     from ..module import Module
 
 _WITHOUT_GPU = "sm_90a"
@@ -49,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         module = _timed("unchanged, from the cache", _SOURCE, archs)
         print(f"\n{inspect(module.cubins['kernels'])}\n")
     if has_gpu:
-        return _launch(driver.load(), module)
+        return _launch(module)
     print("Not launched: the CUDA driver shows no GPU here.")
     return 0
 
@@ -65,7 +64,9 @@ def _timed(label: str, source: str, archs: list[str] | None) -> Module:
     return module
 
 
-def _launch(driver: Driver, module: Module) -> int:
+def _launch(module: Module) -> int:
+    from ..cuda import driver
+
     # Small whole numbers: exact in float, so the results can be compared for equality.
     x = array.array("f", [i % 1000 for i in range(_COUNT)])
     y = array.array("f", [1.0] * _COUNT)

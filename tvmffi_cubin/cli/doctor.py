@@ -120,11 +120,10 @@ def _library(title: str, cuda: Cuda) -> str:
 
 
 def _device(ordinal: int, cuda: Cuda | None) -> str:
-    device = driver.load()
-    arch = device.device_arch(ordinal)
+    arch = driver.device_arch(ordinal)
     if cuda is not None:
         program.load(cuda.nvrtc).check_known(arch)
-    return f"{device.device_name(ordinal)}, {arch}"
+    return f"{driver.device_name(ordinal)}, {arch}"
 
 
 def _driver(version: int, cuda: Cuda | None) -> str:

@@ -71,8 +71,7 @@ def resolve_archs(arch: Archs = None, options: Sequence[str] = ()) -> tuple[str,
     from . import driver
 
     try:
-        device = driver.load()
-        found = device.device_arch(device.current_device())
+        found = driver.device_arch(driver.current_device())
     except ToolchainError as error:
         raise ToolchainError(
             f"no GPU to compile for: {error}; building works without one: say which architecture, "

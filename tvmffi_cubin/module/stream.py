@@ -58,7 +58,7 @@ def use_stream(stream: Any, *, device: Any = None) -> Iterator[None]:
     own = getattr(stream, "device_index", None)
     ordinal = device_ordinal(own if device is None else device)
     if ordinal < 0:
-        ordinal = driver.load().stream_device(handle)
+        ordinal = driver.stream_device(handle)
     torch = sys.modules.get("torch")
     with contextlib.ExitStack() as stack:
         if torch is not None and torch.cuda.is_available():
