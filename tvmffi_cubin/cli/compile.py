@@ -107,9 +107,7 @@ def _compiled(request: Request, options: argparse.Namespace, kind: str) -> Cubin
         archs = nvrtc.resolve_archs(arch, options.options)
         cubin = compile_device(request, sources, archs).cubin
         if kind == "fatbin" and cubin.kind != "fatbin":
-            from ..cuda.nvfatbin import join
-
-            return join([cubin])
+            return nvrtc.join([cubin])
         return cubin
     if len(sources) > 1:
         raise ValueError(f"{kind} is made of one file; several are linked to a cubin")

@@ -37,7 +37,7 @@ class Cuda(NamedTuple):
         """Return the path of a part; where it is missing, a ToolchainError says what to install."""
         if part not in self.parts:
             _find.cache_clear()  # a notebook goes on once it is installed
-            wheel = self.wheels[part]
+            wheel, *_ = _places(self.major)[part]
             raise ToolchainError(
                 f"CUDA {self.major}: neither the Python path nor a toolkit has what {wheel} "
                 f"brings; run: pip install {wheel}"
@@ -57,11 +57,6 @@ class Cuda(NamedTuple):
     def include_dirs(self) -> tuple[Path, ...]:
         """The folders to search for CUDA's headers, in order."""
         return tuple(map(Path, dict.fromkeys(self.roots.values())))
-
-    @property
-    def wheels(self) -> dict[str, str]:
-        """The names of the wheels that bring the parts."""
-        return {part: wheel for part, (wheel, *_) in _places(self.major).items()}
 
 
 def _places(major: int) -> dict[str, tuple[str, str, str, str]]:

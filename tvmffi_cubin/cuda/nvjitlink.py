@@ -20,6 +20,7 @@ from . import program
 from .arch import is_ptx, number_of, resolve_arch
 from .hints import explained
 from .libraries import Library, find_cuda, library
+from .nvrtc import join
 from .options import items
 
 __all__ = ["link", "version"]
@@ -206,13 +207,10 @@ def assembled(given: Cubin, archs: tuple[str, ...]) -> Cubin:
     text = linkable(given)
     own = f"sm_{text.arch.removeprefix('compute_')}"
     archs = archs or (own, *([text.arch] if own[-1].isdigit() else ()))
-    cubins = [arch for arch in archs if not is_ptx(arch)]
-    # Also where the text alone is wanted: to see whether it can be assembled.
-    images = [link_inputs([text], arch=x) for x in cubins or [f"sm_{number_of(archs[0])}"]]
-    if len(cubins) < len(archs):
-        images = [*(images if cubins else ()), text]
-    if len(images) == 1:
-        return replace(given, image=images[0].image)
-    from .nvfatbin import join
-
-    return replace(given, image=join(images).image)
+    images = [link_inputs([text], arch=arch) for arch in archs if not is_ptx(arch)]
+    if not images:  # to see whether it can be assembled
+        link_inputs([text], arch=f"sm_{number_of(archs[0])}")
+    if any(map(is_ptx, archs)):
+        images.append(text)
+    image = images[0] if len(images) == 1 else join(images)
+    return replace(given, image=image.image)

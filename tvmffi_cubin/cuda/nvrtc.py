@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import logging
 import os
@@ -15,8 +16,8 @@ from ..errors import CompileError, bare
 from ..host.tools import include_dir
 from ..kernels.cubin import KINDS, Cubin
 from . import program
-from .arch import Archs, is_ptx, number_of, resolve_arch, resolve_archs
-from .libraries import find_cuda
+from .arch import Archs, check_archs, is_ptx, number_of, resolve_arch, resolve_archs
+from .libraries import find_cuda, library
 from .options import items, nvrtc_options
 from .precompiled import compile_with
 from .program import INVALID_OPTION, Nvrtc, Program
@@ -152,11 +153,8 @@ def compile(  # noqa: A001
     shared = Program(name if source_include else _NOWHERE, text, words, target_type, names, HEADERS)
     packages = (include_dir(), *cuda.include_dirs) if uses_pch else ()
     image = functools.partial(_image, nvrtc, name, source, shared, packages)
-    if len(targets) == 1:
-        return image(targets[0])
-    from .nvfatbin import join
-
-    return join(program.in_parallel(image, targets))
+    images = program.in_parallel(image, targets)
+    return images[0] if len(images) == 1 else join(images)
 
 
 def _image(
@@ -207,6 +205,36 @@ def nvrtc_compile(
     """
     options = [os.fsdecode(option) for option in items("extra_opts", extra_opts or ())]
     return compile(source, name=name, arch=arch, options=options, source_include=True).image
+
+
+def join(cubins: Sequence[Cubin]) -> Cubin:
+    """Return a fatbin of cubins and PTX, each for an architecture of its own, through nvFatbin."""
+    by_arch = {cubin.arch: cubin for cubin in cubins}
+    ordered = [by_arch[arch] for arch in check_archs(list(by_arch))]
+    nvfatbin = library("nvFatbin", find_cuda().require("nvfatbin"))
+    handle = ctypes.c_void_p()
+    # What is compressed can neither be inspected everywhere nor loaded without the time it takes.
+    options = (ctypes.c_char_p * 1)(b"-compress=false")
+    nvfatbin.call("Create", ctypes.byref(handle), options, ctypes.c_size_t(1))
+    for cubin in ordered:
+        name, number = cubin.arch.encode(), cubin.arch.partition("_")[2].encode()
+        if cubin.kind == "ptx":
+            text = cubin.image.rstrip(b"\0") + b"\0"
+            nvfatbin.call("AddPTX", handle, text, ctypes.c_size_t(len(text)), number, name, b"")
+        else:
+            length = ctypes.c_size_t(len(cubin.image))
+            nvfatbin.call("AddCubin", handle, cubin.image, length, number, name)
+    image = nvfatbin.read("Get", handle, size="Size")
+    nvfatbin.call("Destroy", ctypes.byref(handle))
+    versions = {cubin.cuda_version for cubin in ordered}
+    return Cubin(
+        image,
+        arch=", ".join(cubin.arch for cubin in ordered),
+        lowered_names={k: v for cubin in ordered for k, v in cubin.lowered_names.items()},
+        log="\n".join(dict.fromkeys(cubin.log for cubin in ordered if cubin.log)),
+        kind="fatbin",
+        cuda_version=versions.pop() if len(versions) == 1 else "",
+    )
 
 
 def version() -> tuple[int, int]:

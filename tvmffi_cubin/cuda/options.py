@@ -184,14 +184,9 @@ class PreprocessorFlags(NamedTuple):
         return found
 
     @property
-    def first(self) -> tuple[str, ...]:
-        """The headers that come before the source."""
-        return tuple(value for name, value in self.flags if name == "-include")
-
-    @property
     def first_lines(self) -> str:
         """Lines that include the headers that come before the source."""
-        return "".join(f'#include "{header}"\n' for header in self.first)
+        return "".join(f'#include "{x}"\n' for name, x in self.flags if name == "-include")
 
     @property
     def words(self) -> tuple[str, ...]:

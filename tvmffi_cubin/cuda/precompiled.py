@@ -63,7 +63,8 @@ def compile_with(nvrtc: Nvrtc, program: Program, packages: Sequence[Path]) -> Co
 def _stable(program: Program, packages: tuple[str, ...]) -> Iterator[str]:
     """Yield the headers that a program begins with, as far as they are of packages."""
     flags = preprocessor_flags(program.options)
-    if not all(x in program.headers or x.startswith(packages) for x in flags.first):
+    first = (value for name, value in flags.flags if name == "-include")
+    if not all(x in program.headers or x.startswith(packages) for x in first):
         return
     # NVRTC searches the source's own folder first; what is given as an option, the current one.
     folders = {os.path.dirname(os.path.abspath(program.name)), os.getcwd(), *flags.folders}

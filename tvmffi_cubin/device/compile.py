@@ -41,9 +41,7 @@ def compile_device(request: Request, sources: tuple[Source, ...], archs: tuple[s
 
 def joined(images: Sequence[Image]) -> Image:
     """Return the fatbin of images, each of which may have kernels of its own."""
-    from ..cuda.nvfatbin import join
-
-    cubin = join([image.cubin for image in images])
+    cubin = nvrtc.join([image.cubin for image in images])
     found = {x.kernel.name: x for image in reversed(images) for x in image.signatures}
     signatures = tuple(found[x.name]._replace(kernel=x) for x in cubin.kernels)
     return images[0]._replace(cubin=cubin, signatures=signatures)
