@@ -31,13 +31,7 @@ def call(function: str, *arguments: object) -> None:
     name = ctypes.c_char_p()
     driver.cuGetErrorName(result, ctypes.byref(name))
     error = (name.value or b"error").decode()
-    remedy = ""
-    if function == "cuInit" and error == "CUDA_ERROR_NOT_INITIALIZED":
-        remedy = (
-            ". This process was forked from one that had already used CUDA: start it with the "
-            "multiprocessing method 'spawn' (or 'forkserver')"
-        )
-    raise ToolchainError(f"{function} of the CUDA driver ({driver._name}) fails: {error}{remedy}")
+    raise ToolchainError(f"{function} of the CUDA driver ({driver._name}) fails: {error}")
 
 
 def number(function: str, *arguments: object) -> int:

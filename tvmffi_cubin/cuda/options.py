@@ -90,21 +90,20 @@ def values(options: object) -> dict[str, str]:
 
 def named_archs(options: object, archs: object = None) -> tuple[str, ...]:
     """Return the architectures that options or an argument name, none where neither does."""
-    given = [] if archs is None else [check_archs(archs)]
-    gencode: list[str] = []
+    found: list[str] = []
     for name, value, _ in read(options):
         if name == "-arch" and value != "native":  # which is the default anyway
-            given.append(check_archs(value, what="-arch"))
+            found.append(value)
         elif name == "-gencode":
-            gencode += re.findall(r"\w+_\w+", value.partition(",code=")[2] or value)
-    if gencode:
-        given.append(check_archs(gencode, what="-gencode"))
-    different = dict.fromkeys(map(", ".join, given))
-    if len(different) > 1:
+            found += re.findall(r"\w+_\w+", value.partition(",code=")[2] or value)
+    named = check_archs(found, what="options") if found else ()
+    given = () if archs is None else check_archs(archs)
+    if given and named and given != named:
         raise ValueError(
-            f"the architecture is given twice: {' and '.join(different)}; give it once, as arch="
+            f"the architecture is given twice: {', '.join(given)} and {', '.join(named)}; give it "
+            "once, as arch="
         )
-    return given[0] if given else ()
+    return given or named
 
 
 def nvrtc_options(options: object) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from .options import preprocessor_flags
-from .program import COMPILATION, SIDE_BY_SIDE, Compiled, Nvrtc, Program
+from .program import SIDE_BY_SIDE, Compiled, Nvrtc, Program
 
 # Where a source includes one of these, reading headers takes most of its compile time.
 _HEAVY = re.compile(
@@ -54,8 +54,7 @@ def compile_with(nvrtc: Nvrtc, program: Program, packages: Sequence[Path]) -> Co
             # What is precompiled ends at the first token that is not a directive, and has no #line.
             text = f";\n#line 1\n{program.text}"
             done = _compile(nvrtc, program._replace(text=text, options=options))
-            is_of_source = done.result == COMPILATION and not re.search(_BLAMED, done.log)
-            if done.image or is_of_source:
+            if done.image or (done.log and not re.search(_BLAMED, done.log)):
                 return done
     return nvrtc.compile(program)
 

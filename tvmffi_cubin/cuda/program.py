@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import ctypes
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -18,7 +17,6 @@ from .libraries import Library
 
 SUCCESS = 0
 INVALID_OPTION = 5
-COMPILATION = 6
 
 SIDE_BY_SIDE = "--ptxas-options=--split-compile=8"
 """Has kernels assembled in threads; a number of no machine's, because images have their options."""
@@ -133,12 +131,9 @@ def in_parallel(work: Callable[[_Input], _T], inputs: Sequence[_Input]) -> list[
 
 
 def _settle() -> None:
-    """Stop what is under way as the process ends: C's exit would tear NVRTC down under it."""
-    calls = tuple(_running)
-    for call in calls:
-        call.stop[0] = b"\1"
-    if not all(call.ended.wait(1) for call in calls):
-        # The process ends before that, with the status that it has.
+    # C's exit would tear NVRTC down under what is under way: the process ends before that, with the
+    # status that it has.
+    if _running:
         libc = ctypes.CDLL(None)
         libc.on_exit(libc._exit, None)
 
@@ -170,27 +165,6 @@ def load(path: Path) -> Nvrtc:
     """Return the NVRTC of a path."""
     prepare(path)
     return _prepared[path].result()
-
-
-@contextlib.contextmanager
-def _kept_signals() -> Iterator[None]:
-    """Keep what SIGINT and SIGTERM do from the first compilation of NVRTC before 13.2.
-
-    It sets handlers that call ``exit``, and at its end the old ones, but so that no system call
-    would ever again return because of Ctrl-C. A SIGINT that is ignored it leaves alone; so one that
-    comes amid this one, of a program that fails at once, 8 to 30 ms, is lost.
-    """
-    libc = ctypes.CDLL(None)
-    before = {x: ctypes.create_string_buffer(_ACTION) for x in (signal.SIGINT, signal.SIGTERM)}
-    for number, action in before.items():
-        libc.sigaction(number, None, action)
-    ignored = ctypes.create_string_buffer(int(signal.SIG_IGN).to_bytes(8, "little"), _ACTION)
-    libc.sigaction(signal.SIGINT, ignored, None)
-    try:
-        yield
-    finally:
-        for number, action in before.items():
-            libc.sigaction(number, action, None)
 
 
 # Compiling
@@ -229,10 +203,16 @@ class Nvrtc(Library):
         builtins = path.with_name("libnvrtc-builtins.so.{}.{}".format(*self.version()))
         if builtins.is_file():
             ctypes.CDLL(str(builtins))
-        # The first compilation takes longer than all later ones. Its program fails at once: that
-        # leaves the back end to the next, and is faster.
-        with _kept_signals() if self.version() < (13, 2) else contextlib.nullcontext():
-            self.compile(Program("error.cu", "#error\n", ("-minimal",)))
+        # The first compilation takes longer than all later ones. In NVRTC before 13.2 Ctrl-C would
+        # call exit during it, unless it is ignored, and no system call would ever again return
+        # because of a signal. Its program fails at once, after 8 to 30 ms: that leaves the back end
+        # to the next, and is faster.
+        libc, before = ctypes.CDLL(None), ctypes.create_string_buffer(_ACTION)
+        ignored = ctypes.create_string_buffer(int(signal.SIG_IGN).to_bytes(8, "little"), _ACTION)
+        libc.sigaction(signal.SIGINT, ignored, before)
+        self.compile(Program("error.cu", "#error\n", ("-minimal",)))
+        libc.sigaction(signal.SIGINT, before, None)
+        signal.siginterrupt(signal.SIGTERM, True)
 
     def check_known(self, arch: str) -> None:
         """Raise a ToolchainError where this release compiles for no such architecture."""
@@ -242,10 +222,9 @@ class Nvrtc(Library):
         self.call("GetSupportedArchs", known)
         if number_of(arch) not in known:
             raise ToolchainError(
-                f"{arch} is not an architecture that NVRTC {self.release} knows: it compiles for "
-                f"{', '.join(f'sm_{number}' for number in known)}. A newer one may know it, run: "
-                "pip install --upgrade 'tvmffi-cubin[cu13]'; or an older one, "
-                "'tvmffi-cubin[cu12]' with TVMFFI_CUBIN_CUDA=12"
+                f"{arch} is not an architecture for which NVRTC {self.release} compiles: "
+                f"{', '.join(f'sm_{x}' for x in known)}; another may, run: pip install --upgrade "
+                "'tvmffi-cubin[cu13]', or [cu12] for older ones, with TVMFFI_CUBIN_CUDA=12"
             )
 
     def compile(self, program: Program) -> Compiled:
