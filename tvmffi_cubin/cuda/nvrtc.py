@@ -16,7 +16,7 @@ from ..errors import CompileError, bare
 from ..host.tools import include_dir
 from ..kernels.cubin import KINDS, Cubin
 from . import program
-from .arch import Archs, check_archs, is_ptx, number_of, resolve_arch, resolve_archs
+from .arch import Archs, is_ptx, number_of, resolve_arch, resolve_archs
 from .libraries import find_cuda, library
 from .options import items, nvrtc_options
 from .precompiled import compile_with
@@ -145,12 +145,9 @@ def compile(  # noqa: A001
     # No name of a file needs to be UTF-8, as those in #line must be.
     has_name = source_include or source.startswith("#line ")
     text = source if has_name else line_directive(name) + source
-    # As for nvcc, -isystem is not for another toolkit's headers.
-    later = [x for x in given if x.startswith("-isystem=")]
-    given = tuple(x for x in given if x not in later)
-    searched = (*folders, *cuda.include_dirs, *(x.removeprefix("-isystem=") for x in later))
-    words = (*_options(nvrtc, name, text, given, names), *(f"-I{x}" for x in searched))
-    shared = Program(name if source_include else _NOWHERE, text, words, target_type, names, HEADERS)
+    shared = Program(name if source_include else _NOWHERE, text, given, target_type, names, HEADERS)
+    words = tuple(_options(nvrtc, shared, [*folders, *map(str, cuda.include_dirs)]))
+    shared = shared._replace(options=words)
     packages = (include_dir(), *cuda.include_dirs) if uses_pch else ()
     image = functools.partial(_image, nvrtc, name, source, shared, packages)
     images = program.in_parallel(image, targets)
@@ -209,14 +206,12 @@ def nvrtc_compile(
 
 def join(cubins: Sequence[Cubin]) -> Cubin:
     """Return a fatbin of cubins and PTX, each for an architecture of its own, through nvFatbin."""
-    by_arch = {cubin.arch: cubin for cubin in cubins}
-    ordered = [by_arch[arch] for arch in check_archs(list(by_arch))]
     nvfatbin = library("nvFatbin", find_cuda().require("nvfatbin"))
     handle = ctypes.c_void_p()
     # What is compressed can neither be inspected everywhere nor loaded without the time it takes.
     options = (ctypes.c_char_p * 1)(b"-compress=false")
     nvfatbin.call("Create", ctypes.byref(handle), options, ctypes.c_size_t(1))
-    for cubin in ordered:
+    for cubin in cubins:
         name, number = cubin.arch.encode(), cubin.arch.partition("_")[2].encode()
         if cubin.kind == "ptx":
             text = cubin.image.rstrip(b"\0") + b"\0"
@@ -226,14 +221,13 @@ def join(cubins: Sequence[Cubin]) -> Cubin:
             nvfatbin.call("AddCubin", handle, cubin.image, length, number, name)
     image = nvfatbin.read("Get", handle, size="Size")
     nvfatbin.call("Destroy", ctypes.byref(handle))
-    versions = {cubin.cuda_version for cubin in ordered}
     return Cubin(
         image,
-        arch=", ".join(cubin.arch for cubin in ordered),
-        lowered_names={k: v for cubin in ordered for k, v in cubin.lowered_names.items()},
-        log="\n".join(dict.fromkeys(cubin.log for cubin in ordered if cubin.log)),
+        arch=", ".join(cubin.arch for cubin in cubins),
+        lowered_names={k: v for cubin in cubins for k, v in cubin.lowered_names.items()},
+        log="\n".join(dict.fromkeys(cubin.log for cubin in cubins if cubin.log)),
         kind="fatbin",
-        cuda_version=versions.pop() if len(versions) == 1 else "",
+        cuda_version=cubins[0].cuda_version,
     )
 
 
@@ -264,17 +258,16 @@ def _targets(archs: tuple[str, ...], target_type: str, nvrtc: Nvrtc) -> tuple[st
     return archs
 
 
-def _options(
-    nvrtc: Nvrtc, name: str, text: str, given: tuple[str, ...], names: tuple[str, ...]
-) -> Iterator[str]:
-    """Yield the options of a compilation, whatever the architecture and the kind of image."""
-    everything = "\n".join((name, text, *given, *names))
+def _options(nvrtc: Nvrtc, source: Program, folders: Sequence[str]) -> Iterator[str]:
+    """Yield all options for a source that has the caller's, but those for an architecture."""
+    given, names = source.options, source.name_expressions
+    everything = "\n".join((source.name, source.text, *given, *names))
     if nvrtc.version() >= (12, 9):
         # NVRTC calls hidden kernels after a seed, else after the time and the process, where
         # nothing of a unit can be seen from outside. Before, precompiled headers are for one seed.
         yield f"-frandom-seed={zlib.crc32(everything.encode('utf-8', 'surrogateescape')):08x}"
         # A kernel that is alone would wait for a thread, and gain nothing.
-        if text.count("__global__") > 1 or len(names) > 2:
+        if source.text.count("__global__") > 1 or len(names) > 2:
             yield program.SIDE_BY_SIDE
     if not any(x.startswith("-std=") for x in given):
         yield "-std=c++17"
@@ -283,7 +276,10 @@ def _options(
     # Two thirds of the time that cuda/std takes are lists of types of up to this length, which CCCL
     # spells out one by one: 16 for NVRTC, 10 for nvcc. It makes no difference to what they mean.
     yield "-D_CCCL_META_UNROLL_LIMIT=10"
-    yield from given
+    yield from (x for x in given if not x.startswith("-isystem="))
+    yield from (f"-I{folder}" for folder in folders)
+    # As for nvcc, this is not for another toolkit's headers.
+    yield from (x.replace("-isystem=", "-I", 1) for x in given if x.startswith("-isystem="))
     if _cmath_words().isdisjoint(re.findall(r"\w+", everything)):
         yield "-DTVMFFI_CUBIN_NO_CMATH"
     if not re.search(_NOT_MINIMAL, everything):
