@@ -113,7 +113,7 @@ def test_a_child_that_was_forked_amid_a_compilation_is_told_so():
 
 def test_a_kernel_without_includes_needs_nvrtc_alone(tmp_path):
     cuda = find_cuda()
-    wheel = cuda.nvrtc.parent.parent
+    wheel = cuda.require("nvrtc").parent.parent
     # Its libraries alone: wheels of CUDA 13 share a folder.
     (tmp_path / "nvidia" / wheel.name).mkdir(parents=True)
     (tmp_path / "nvidia" / wheel.name / "lib").symlink_to(wheel / "lib")

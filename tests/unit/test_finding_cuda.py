@@ -57,7 +57,7 @@ def site(tmp_path, monkeypatch):
 def test_the_parts_of_a_family_are_found(site, major, nvrtc, folders):
     install(site, major)
     cuda = find_cuda()
-    assert (cuda.major, cuda.nvrtc) == (major, site / "nvidia" / nvrtc)
+    assert (cuda.major, cuda.require("nvrtc")) == (major, site / "nvidia" / nvrtc)
     assert cuda.include_dirs == tuple(site / "nvidia" / folder for folder in folders)
     assert "cudart" not in cuda.parts
 
@@ -111,7 +111,7 @@ def test_what_wheels_lack_a_toolkit_of_their_major_version_has(site, tmp_path, m
     touch(*(root / file for file in (*files, "lib/libnvrtc.so.13", "lib/libcudart.so.13")))
     touch(root / "lib/libnvJitLink.so.12")
     cuda = find_cuda()
-    assert cuda.nvrtc == site / "nvidia/cu13/lib/libnvrtc.so.13"
+    assert cuda.require("nvrtc") == site / "nvidia/cu13/lib/libnvrtc.so.13"
     own = site / "nvidia/cu13/include"
     assert cuda.include_dirs == (own, root / "include/cccl", root / "include")
     assert "nvjitlink" not in cuda.parts

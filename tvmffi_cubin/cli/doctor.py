@@ -98,7 +98,7 @@ def _cuda() -> Iterator[Finding]:
         yield Finding("CUDA wheels", str(error), "problem")
     else:
         yield Finding("CUDA wheels", f"{cuda.major}: {', '.join(sorted(cuda.parts))}")
-        yield _checked("NVRTC", lambda: f"{program.load(cuda.nvrtc).release}, {cuda.nvrtc}")
+        yield _checked("NVRTC", lambda: f"{program.load().release}, {cuda.parts['nvrtc']}")
         yield _checked("CCCL", lambda: cuda.require("cccl"), "note")
         for title in ("nvFatbin", "nvJitLink"):
             yield _checked(title, partial(_library, title, cuda), "note")
@@ -122,7 +122,7 @@ def _library(title: str, cuda: Cuda) -> str:
 def _device(ordinal: int, cuda: Cuda | None) -> str:
     arch = driver.device_arch(ordinal)
     if cuda is not None:
-        program.load(cuda.nvrtc).check_known(arch)
+        program.load().check_known(arch)
     return f"{driver.device_name(ordinal)}, {arch}"
 
 

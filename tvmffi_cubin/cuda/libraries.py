@@ -28,11 +28,6 @@ class Cuda(NamedTuple):
     major: int
     parts: Mapping[str, str]  # those that are there: a library's file, or a folder of headers
 
-    @property
-    def nvrtc(self) -> Path:
-        """``libnvrtc.so.<major>``."""
-        return Path(self.parts["nvrtc"])
-
     def require(self, part: str) -> Path:
         """Return the path of a part; where it is missing, a ToolchainError says what to install."""
         if part not in self.parts:
@@ -77,9 +72,6 @@ def _places(major: int) -> dict[str, tuple[str, str, str, str]]:
         "nvjitlink": place("nvjitlink", "nvjitlink", f"lib/libnvJitLink.so.{major}"),
         "nvfatbin": place("nvfatbin", "nvfatbin", f"lib/libnvfatbin.so.{major}"),
     }
-
-
-# Finding them
 
 
 def find_cuda() -> Cuda:
@@ -152,9 +144,6 @@ def find_program(name: str) -> Path | None:
     places = (*(f"{home}/bin/{name}" for home in homes if home), name, *wheels)
     found = map(on_path, (*places, f"{TOOLKIT}/bin/{name}"))
     return next(filter(None, found), None)
-
-
-# Calls into one
 
 
 class Library:

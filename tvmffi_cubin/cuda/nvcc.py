@@ -77,9 +77,6 @@ def _ask(path: Path) -> tuple[str, str, str, list[str], str]:
     return "\n".join(build), version, root, includes, folder
 
 
-# Flags
-
-
 def caller_flags(flags: Iterable[str]) -> tuple[str, ...]:
     """Return a caller's flags, with those of nvcc's own variables around them as nvcc puts them.
 
@@ -136,9 +133,6 @@ def _words(
         code = arch if is_ptx(arch) else f"{kind}_{number}"
         ours.append(f"-gencode=arch=compute_{number},code={code}")
     return (*ours, *flags)
-
-
-# Steps of a build
 
 
 def unit(

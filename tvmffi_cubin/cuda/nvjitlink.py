@@ -90,9 +90,6 @@ def version() -> tuple[int, int]:
     return library("nvJitLink", find_cuda().require("nvjitlink")).version()
 
 
-# What is linked
-
-
 def linkable(given: Cubin) -> Cubin:
     """Return what a caller gave as something to link; an ImageError says what else it is."""
     # nvJitLink takes what is linked already, and shared objects, and links nothing of them.
@@ -137,17 +134,13 @@ def _clashes(inputs: Sequence[Cubin]) -> Iterator[str]:
             yield f"'{symbol.name}' is of another size or kind in '{unit}' than in '{home}'"
 
 
-# The link itself
-
-
 def link_inputs(
     inputs: Sequence[Cubin], *, arch: str, lto: bool = False, options: Sequence[str] = ()
 ) -> Cubin:
     """Link inputs to an image; raises what `link` does."""
-    cuda = find_cuda()
-    nvjitlink = library("nvJitLink", cuda.require("nvjitlink"))
+    nvjitlink = library("nvJitLink", find_cuda().require("nvjitlink"))
     # Newer releases end the process where they do not know the architecture.
-    program.load(cuda.nvrtc).check_known(arch)
+    program.load().check_known(arch)
     for item in inputs:
         if item.kind in ("relocatable", "ltoir", "ptx") and item.arch and not _fits(item, arch):
             raise ValueError(

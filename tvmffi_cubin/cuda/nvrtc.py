@@ -140,7 +140,7 @@ def compile(  # noqa: A001
     names = items("name_expressions", name_expressions)
     uses_pch = config.wants_pch(use_pch)
     cuda = find_cuda()
-    nvrtc = program.load(cuda.nvrtc)
+    nvrtc = program.load()
     targets = _targets(resolve_archs(arch, options), target_type, nvrtc)
     # No name of a file needs to be UTF-8, as those in #line must be.
     has_name = source_include or source.startswith("#line ")
@@ -233,7 +233,7 @@ def join(cubins: Sequence[Cubin]) -> Cubin:
 
 def version() -> tuple[int, int]:
     """Return the version of the NVRTC in use, such as ``(12, 9)``; loads it."""
-    return program.load(find_cuda().nvrtc).version()
+    return program.load().version()
 
 
 def shim_dir() -> Path:

@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from ..errors import CubinError, ToolchainError
 from .arch import number_of
-from .libraries import Library
+from .libraries import Library, find_cuda
 
 SUCCESS = 0
 INVALID_OPTION = 5
@@ -34,9 +34,6 @@ _guard = threading.RLock()
 _running: set[Call[Any]] = set()
 _is_broken = False
 _prepared: dict[Path, Call[Nvrtc]] = {}
-
-
-# Calls
 
 
 class Call(threading.Thread, Generic[_T]):
@@ -151,23 +148,18 @@ atexit.register(_settle)
 os.register_at_fork(after_in_child=_after_fork)
 
 
-# Loading
-
-
-def prepare(path: Path) -> None:
+def prepare() -> Call[Nvrtc]:
     """Begin to load NVRTC, beside imports, unless that was begun before."""
+    path = find_cuda().require("nvrtc")
     with _guard:
         if path not in _prepared:
             _prepared[path] = Call(lambda: Nvrtc(path))
+        return _prepared[path]
 
 
-def load(path: Path) -> Nvrtc:
-    """Return the NVRTC of a path."""
-    prepare(path)
-    return _prepared[path].result()
-
-
-# Compiling
+def load() -> Nvrtc:
+    """Return the NVRTC in use."""
+    return prepare().result()
 
 
 class Program(NamedTuple):

@@ -38,7 +38,7 @@ def build(missed: Missed, is_loaded: bool) -> Entry:
         )
     if tools.cuda is not None and request.is_compiled:
         # It takes as long as the imports of a build; who needs it waits, and says what fails.
-        program.prepare(tools.cuda.nvrtc)
+        program.prepare()
     built_now = history.Built.of(key, TOOLS)
     if reason == store.NOTHING and cache.mode == "off":
         reason = "TVMFFI_CUBIN_CACHE=off: nothing is looked up"

@@ -165,7 +165,7 @@ def _find(needs_cuda: bool, needs_fatbin: bool, nvcc_flags: tuple[str, ...] | No
             # Who has not asked before has built nothing: NVRTC starts meanwhile.
             from ..cuda import program
 
-            program.prepare(cuda.nvrtc)
+            program.prepare()
             texts += map(cuda.identity, parts)
         # What may change and keep its stamp is not remembered.
         return texts, [*files, max(_files(), key=lambda path: changed_ns(stamp(path)))]
