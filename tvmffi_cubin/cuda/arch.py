@@ -14,10 +14,7 @@ _VARIABLE = "TVMFFI_CUBIN_ARCH"
 
 
 def check_archs(archs: object, *, what: str = "arch") -> tuple[str, ...]:
-    """Return the architectures that a caller named, each once: cubins, oldest first, then PTX.
-
-    Whether there is such a one, NVRTC says.
-    """
+    """Return the architectures that a caller named, each once: cubins, oldest first, then PTX."""
     if isinstance(archs, str | bytes) or not isinstance(archs, Iterable):
         archs = [archs]
     named = set(map(str, archs))

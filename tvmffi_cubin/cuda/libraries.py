@@ -75,12 +75,10 @@ def _places(major: int) -> dict[str, tuple[str, str, str, str]]:
 
 
 def find_cuda() -> Cuda:
-    """Return the CUDA family to use.
+    """Return ``TVMFFI_CUBIN_CUDA``'s family, else the newest complete one for the driver.
 
-    ``TVMFFI_CUBIN_CUDA`` decides. Without it: of the complete families the newest that the driver
-    supports; without a driver, the oldest. Where none is complete, the oldest that has an NVRTC: a
-    kernel that includes nothing needs no more. What wheels lack, the toolkit of the same major
-    version has, in ``CUDA_HOME``, ``CUDA_PATH`` or ``/usr/local/cuda``.
+    Without a driver it is the oldest; without a complete one, the oldest with an NVRTC: a kernel
+    that includes nothing needs no more.
     """
     return _find(
         config.get("TVMFFI_CUBIN_CUDA"),

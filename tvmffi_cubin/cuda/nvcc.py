@@ -78,11 +78,7 @@ def _ask(path: Path) -> tuple[str, str, str, list[str], str]:
 
 
 def caller_flags(flags: Iterable[str]) -> tuple[str, ...]:
-    """Return a caller's flags, with those of nvcc's own variables around them as nvcc puts them.
-
-    nvcc runs in a folder of the build, without these variables: paths that exist are made absolute.
-    ``-arch=native`` is left out: it is the architecture by default.
-    """
+    """Return a caller's flags and those of nvcc's own variables, for nvcc in a build's folder."""
     variables = (f"NVCC_{name}" for name in ("CCBIN", "PREPEND_FLAGS", "APPEND_FLAGS"))
     host, *around = (os.environ.get(name, "") for name in variables)
     before, behind = map(shlex.split, around)
@@ -92,7 +88,7 @@ def caller_flags(flags: Iterable[str]) -> tuple[str, ...]:
             found.append("-rdc=true")
         elif name in _PATHS and os.path.exists(value):
             found += (name, os.path.abspath(value))
-        elif (name, value) != ("-arch", "native"):
+        elif (name, value) != ("-arch", "native"):  # which is the default anyway
             found += items
     return tuple(found)
 

@@ -112,10 +112,8 @@ def _fits(item: Cubin, target: str) -> bool:
 
 
 def _clashes(inputs: Sequence[Cubin]) -> Iterator[str]:
-    """Yield what relocatable cubins and PTX define twice, or cubins declare as something else.
-
-    nvJitLink says so on the error stream of the process alone, and links nevertheless, or crashes.
-    """
+    """Yield what relocatable cubins and PTX define twice, or cubins declare as something else."""
+    # nvJitLink says so on the process's error stream alone, and links nevertheless, or crashes.
     cubins = [x for x in inputs if x.kind == "relocatable"]
     symbols = [(x.name, symbol) for x in cubins for symbol in shared_symbols(x.image)]
     defined: list[tuple[str, str, Symbol | None]] = []
@@ -193,10 +191,7 @@ def _linked(
 
 
 def assembled(given: Cubin, archs: tuple[str, ...]) -> Cubin:
-    """Return PTX as a cubin, or as a fatbin for several architectures; PTX's own for none.
-
-    For ``"compute_90"`` and the like the text is kept.
-    """
+    """Return PTX as a cubin, or for several architectures, its own by default, as a fatbin."""
     text = linkable(given)
     own = f"sm_{text.arch.removeprefix('compute_')}"
     archs = archs or (own, *([text.arch] if own[-1].isdigit() else ()))

@@ -288,10 +288,7 @@ def _options(nvrtc: Nvrtc, source: Program, folders: Sequence[str]) -> Iterator[
 
 @functools.cache
 def _cmath_words() -> frozenset[str]:
-    """Return the words where <cmath> may be used, which takes a tenth of a small kernel's time.
-
-    Its functions of floats, such as ``sqrtf``, are NVRTC's own.
-    """
+    """Return the words where <cmath> may be used, which takes a tenth of a small kernel's time."""
     header = (shim_dir() / "cmath").read_text(encoding="utf-8")
     names = re.findall(r"TVMFFI_CUBIN_MATH\((\w+)", header)
     return frozenset((*names, "fma", "std", "include"))

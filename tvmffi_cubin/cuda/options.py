@@ -107,10 +107,7 @@ def named_archs(options: object, archs: object = None) -> tuple[str, ...]:
 
 
 def nvrtc_options(options: object) -> tuple[str, ...]:
-    """Return a caller's options as NVRTC takes them, without those that name architectures.
-
-    NVRTC has no ``-isystem``, which `nvrtc.compile` puts behind CUDA's folders.
-    """
+    """Return a caller's options in NVRTC's words, ``-isystem``, which it lacks, among them."""
     kept: list[str] = []
     for name, value, given in _read_by_both(options):
         if name == "-Xptxas":  # NVRTC takes one at a time

@@ -42,9 +42,8 @@ class Call(threading.Thread, Generic[_T]):
     def __init__(self, work: Callable[[], _T]) -> None:
         if _is_broken:
             raise CubinError(
-                "this process was forked while another of its threads compiled: what CUDA's "
-                "compilers had locked is never unlocked here; fork before, or start the process "
-                "with the multiprocessing method 'spawn'"
+                "this process was forked while a thread compiled, so nothing can be compiled here; "
+                "fork before, or start it with the multiprocessing method 'spawn'"
             )
         super().__init__(daemon=True)
         self._work = work
@@ -98,10 +97,7 @@ def called(work: Callable[[], _T]) -> _T:
 
 
 def in_parallel(work: Callable[[_Input], _T], inputs: Sequence[_Input]) -> list[_T]:
-    """Return `work` of each input, in order, from threads: compilers release Python's lock.
-
-    Of several failures the first input's is raised.
-    """
+    """Return `work` of each input, in order, from threads; raises what the first input's does."""
     if len(inputs) == 1:
         return [work(inputs[0])]
     made: dict[int, _T] = {}
