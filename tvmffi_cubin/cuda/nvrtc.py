@@ -20,7 +20,7 @@ from .arch import Archs, is_ptx, number_of, resolve_arch, resolve_archs
 from .libraries import find_cuda, library
 from .options import items, nvrtc_options
 from .precompiled import compile_with
-from .program import INVALID_OPTION, Nvrtc, Program
+from .program import Nvrtc, Program
 
 __all__ = ["compile", "nvrtc_compile", "resolve_arch", "resolve_archs", "shim_dir", "version"]
 
@@ -166,12 +166,9 @@ def _image(
     one = shared._replace(options=command, kind=kind)
     done = program.called(lambda: compile_with(nvrtc, one, packages))
     log = done.log.replace(_NOWHERE, title)
-    if done.result == INVALID_OPTION:
-        raise ValueError(f"NVRTC {nvrtc.release} refuses an option: {log}; of {' '.join(command)}")
     if not done.image:
         from .hints import explained
 
-        log = log or f"NVRTC gives no image, and error {done.result}"
         message = f"{title} does not compile for {arch}:\n{explained(log)}"
         raise CompileError(message, log=log, source=source, options=command)
     if log:

@@ -28,7 +28,9 @@ _LEAST_ROOM = 512 << 20  # bytes
 
 # That NVRTC can make or use none, or lacks a header: it says so in a warning or an error.
 _QUIET = ("-pch-messages=false", "-pch-verbose=false", "-diag-suppress=639,20283")
-_BLAMED = r"(?i)precompiled|\bPCH\b|obtain mapped memory|temporary file|Command-line error"
+_BLAMED = (
+    r"(?i)precompiled|\bPCH\b|obtain mapped memory|temporary file|Command-line error|gives no image"
+)
 
 # Descriptors by options. The files have no names, so that they go with the process.
 _made: dict[tuple[str, ...], int] = {}
@@ -54,7 +56,7 @@ def compile_with(nvrtc: Nvrtc, program: Program, packages: Sequence[Path]) -> Co
             # What is precompiled ends at the first token that is not a directive, and has no #line.
             text = f";\n#line 1\n{program.text}"
             done = _compile(nvrtc, program._replace(text=text, options=options))
-            if done.image or (done.log and not re.search(_BLAMED, done.log)):
+            if done.image or not re.search(_BLAMED, done.log):
                 return done
     return nvrtc.compile(program)
 

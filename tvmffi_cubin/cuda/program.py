@@ -15,9 +15,6 @@ from ..errors import CubinError, ToolchainError
 from .arch import number_of
 from .libraries import Library, find_cuda
 
-SUCCESS = 0
-INVALID_OPTION = 5
-
 SIDE_BY_SIDE = "--ptxas-options=--split-compile=8"
 """Has kernels assembled in threads; a number of no machine's, because images have their options."""
 
@@ -172,10 +169,9 @@ class Program(NamedTuple):
 class Compiled(NamedTuple):
     """What came out of one compilation; no image where it failed."""
 
-    result: int
     log: str
-    image: bytes
-    lowered_names: dict[str, str]
+    image: bytes = b""
+    lowered_names: Mapping[str, str] = {}
 
 
 class Nvrtc(Library):
@@ -236,14 +232,18 @@ class Nvrtc(Library):
             words = (ctypes.c_char_p * len(options))(*map(os.fsencode, options))
             result = self._compile(handle, len(options), words)
             log = self.text("GetProgramLog", handle)
-            image, lowered, symbol = b"", {}, ctypes.c_char_p()
-            if result == SUCCESS:
-                getter = {"ltoir": "GetLTOIR", "ptx": "GetPTX"}.get(program.kind, "GetCUBIN")
-                image = self.read(getter, handle)
-                image = image.rstrip(b"\0") if program.kind == "ptx" else image
-                for expression in program.name_expressions:
-                    self.call("GetLoweredName", handle, expression.encode(), ctypes.byref(symbol))
-                    lowered[expression] = (symbol.value or b"").decode()
-            return Compiled(result, log, image, lowered)
+            if result == 5:  # NVRTC_ERROR_INVALID_OPTION
+                given = " ".join(options)
+                raise ValueError(f"NVRTC {self.release} refuses an option: {log}; of {given}")
+            getter = {"ltoir": "GetLTOIR", "ptx": "GetPTX"}.get(program.kind, "GetCUBIN")
+            image = b"" if result != 0 else self.read(getter, handle)
+            if not image:
+                return Compiled(log or f"NVRTC gives no image, and error {result}")
+            lowered, symbol = {}, ctypes.c_char_p()
+            for expression in program.name_expressions:
+                self.call("GetLoweredName", handle, expression.encode(), ctypes.byref(symbol))
+                lowered[expression] = (symbol.value or b"").decode()
+            image = image.rstrip(b"\0") if program.kind == "ptx" else image
+            return Compiled(log, image, lowered)
         finally:
             self.call("DestroyProgram", ctypes.byref(handle))
