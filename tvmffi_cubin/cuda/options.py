@@ -144,7 +144,7 @@ def link_options(options: object) -> tuple[str, ...]:
 
 
 def _read_by_both(options: object) -> Iterator[Option]:
-    """Iterate over options and `-Xcompiler`'s for the preprocessor, which reads all for nvcc."""
+    """Iterate over options; `-Xcompiler`'s for the preprocessor concern device code, too."""
     of_host: list[str] = []
     for option in read(options):
         yield option

@@ -82,7 +82,7 @@ class Call(threading.Thread, Generic[_T]):
 
 
 def _stop() -> ctypes.Array[ctypes.c_char]:
-    """Return the C string that is empty until nobody wants what this call and its own give."""
+    """Return the C string of this thread's call; once it is not empty, nobody wants the result."""
     call = threading.current_thread()
     return call.stop if isinstance(call, Call) else ctypes.create_string_buffer(2)
 
@@ -234,7 +234,7 @@ class Nvrtc(Library):
             log = self.text("GetProgramLog", handle)
             if result == 5:  # NVRTC_ERROR_INVALID_OPTION
                 given = " ".join(options)
-                raise ValueError(f"NVRTC {self.release} refuses an option: {log}; of {given}")
+                raise ValueError(f"NVRTC {self.release} refuses an option: {log}; all are: {given}")
             getter = {"ltoir": "GetLTOIR", "ptx": "GetPTX"}.get(program.kind, "GetCUBIN")
             image = b"" if result != 0 else self.read(getter, handle)
             if not image:
