@@ -28,7 +28,7 @@ _HINTS = {
         f"the device-wide algorithms of CUB and Thrust are host code: pass {NVCC}; a kernel "
         "includes those of a block or a warp, such as <cub/block/block_scan.cuh>"
     ),
-    r'cannot open source file "([a-z_]+)"\n.*<\1>': (
+    r'open source file "([a-z_]+)"\n.*<\1>': (
         r"<\1> belongs to the host's C++ library: include <cuda/std/\1> where there is one, or "
         "move what needs it to cpp_sources"
     ),
