@@ -31,6 +31,11 @@ def call(function: str, *arguments: object) -> None:
     name = ctypes.c_char_p()
     driver.cuGetErrorName(result, ctypes.byref(name))
     error = (name.value or b"error").decode()
+    if error == "CUDA_ERROR_NOT_INITIALIZED":  # as cuInit says in a forked child
+        error += (
+            ". This process was forked from one that had already used CUDA: start it with the "
+            "multiprocessing method 'spawn' (or 'forkserver')"
+        )
     raise ToolchainError(f"{function} of the CUDA driver ({driver._name}) fails: {error}")
 
 

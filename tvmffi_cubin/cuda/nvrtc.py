@@ -33,18 +33,23 @@ _NOT_MINIMAL = r"<<<|\b(?:include|cuda|CU|tex|surf|minimal)"
 # Headers of C++ that CCCL's stand for, which take their time to compile, and the names of theirs
 # that device code may use.
 BY_CCCL = {
-    "bit": "bit_cast bit_ceil countl_zero countr_zero has_single_bit popcount rotl rotr",
+    "bit": "bit_cast bit_ceil bit_floor bit_width countl_one countl_zero countr_one countr_zero "
+    "has_single_bit popcount rotl rotr",
     "complex": "complex",
-    "concepts": "convertible_to derived_from floating_point integral invocable same_as",
-    "functional": "bit_and bit_or bit_xor divides equal_to greater less logical_and logical_or "
-    "minus modulus multiplies negate plus",
-    "iterator": "advance begin data distance end next prev size",
-    "mdspan": "dextents extents mdspan",
+    "concepts": "constructible_from convertible_to derived_from floating_point integral invocable "
+    "same_as signed_integral unsigned_integral",
+    "functional": "bit_and bit_or bit_xor divides equal_to greater greater_equal identity less "
+    "less_equal logical_and logical_not logical_or minus modulus multiplies negate not_equal_to "
+    "plus reference_wrapper",
+    "iterator": "advance begin cbegin cend crbegin crend data distance empty end "
+    "make_reverse_iterator next prev rbegin rend reverse_iterator size ssize",
+    "mdspan": "dextents extents layout_left layout_right mdspan",
     "memory": "",
     "numeric": "gcd lcm midpoint",
-    "optional": "make_optional nullopt optional",
+    "optional": "make_optional nullopt nullopt_t optional",
     "span": "dynamic_extent span",
-    "variant": "get_if holds_alternative monostate variant visit",
+    "variant": "get_if holds_alternative monostate variant variant_alternative_t variant_size_v "
+    "visit",
 }
 _NOTHING = (
     *("cassert", "cstring", "ctime", "cuda_runtime.h", "cuda_runtime_api.h", "initializer_list"),

@@ -194,8 +194,10 @@ class Nvrtc(Library):
         libc, before = ctypes.CDLL(None), ctypes.create_string_buffer(_ACTION)
         ignored = ctypes.create_string_buffer(int(signal.SIG_IGN).to_bytes(8, "little"), _ACTION)
         libc.sigaction(signal.SIGINT, ignored, before)
-        self.compile(Program("error.cu", "#error\n", ("-minimal",)))
-        libc.sigaction(signal.SIGINT, before, None)
+        try:
+            self.compile(Program("error.cu", "#error\n", ("-minimal",)))
+        finally:
+            libc.sigaction(signal.SIGINT, before, None)
         signal.siginterrupt(signal.SIGTERM, True)
 
     def check_known(self, arch: str) -> None:
