@@ -108,6 +108,7 @@ class __attribute__((visibility("default"))) CubinKernel {
     Occupancy occupancy;
     int device = config.GetDevice();
     CheckDriver(EnterLaunch(config.Get().hStream, &device, &scope));
+    CheckDriver(state_->opted_in.Ensure(state_->handle, device));
     CheckDriver(FindOccupancy(state_->handle, device, config.Get(), &occupancy));
     return occupancy;
   }

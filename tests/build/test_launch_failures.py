@@ -110,6 +110,27 @@ def test_a_refused_call_is_named_and_leaves_nothing_behind(function, twice, laun
     assert driver_stub.object_counts() == before
 
 
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        ({"grid": 1, "block": "n"}, "block.x is 8192, device 0 allows 1024"),
+        ({"grid": "n", "block": 32, "cooperative": True}, "the cooperative grid has 8192 blocks"),
+        (
+            {"grid": "n", "block": 32, "cluster": "n // 128"},
+            "the cluster has 64 blocks, device 0 allows",
+        ),
+    ],
+)
+def test_of_several_launches_none_is_made_where_one_goes_over_a_limit(
+    driver_stub, x, second, message
+):
+    launches = [tc.Launch(kernel="other", grid=1, block=1), tc.Launch(kernel="k", **second)]
+    mod = tc.load_inline("limits", SOURCE, functions={"f": launches}, arch="sm_90")
+    with pytest.raises(tc.LaunchLimitError, match=f"^f: launch 2 of 2: launch of k: {message}"):
+        mod.f(x, 8192)
+    assert not driver_stub.launches()
+
+
 ONE = {"k": tc.Launch(grid=1, block=32, dynamic_smem_bytes=65536)}
 
 

@@ -1,4 +1,4 @@
-// Which limit a refused launch goes over.
+// Which limit a launch goes over.
 #pragma once
 
 #include "occupancy.h"
@@ -13,8 +13,8 @@ constexpr CUlaunchAttributeID kLaunchCompletionEvent = static_cast<CUlaunchAttri
 inline constexpr const char* kFigures[] = {
     "grid.x", "grid.y", "grid.z", "block.x", "block.y", "block.z", "dynamic_smem_bytes"};
 
-// Adds what a refused launch did wrong: a limit, "grid.y is 70000, device 0 allows 65535", or what
-// the driver's answer tells of. False where that is not known.
+// Adds what is wrong with a launch: a limit, "grid.y is 70000, device 0 allows 65535", or what the
+// driver's answer tells of. False where that is not known. The kernel is opted in.
 TVMFFI_CUBIN_COLD bool AddLimit(CUkernel kernel, int device, const CUlaunchConfig& config,
                                 CUresult answer, Text* text) {
   constexpr CUdevice_attribute kLimits[] = {
@@ -51,16 +51,16 @@ TVMFFI_CUBIN_COLD bool AddLimit(CUkernel kernel, int device, const CUlaunchConfi
           kFigures[i], asked[i], 'x' + i, cluster.size[i]);
     }
   }
+  const auto* cooperative = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+  const bool is_cooperative = cooperative != nullptr && cooperative->cooperative != 0;
+  const uint64_t blocks = cluster.Blocks(), grid = Volume(asked[0], asked[1], asked[2]);
   Occupancy room;
-  if (FindOccupancy(kernel, device, config, &room).ok()) {
-    const uint64_t blocks = cluster.Blocks(), grid = Volume(asked[0], asked[1], asked[2]);
+  if ((is_cooperative || blocks != 0) && FindOccupancy(kernel, device, config, &room).ok()) {
     if (blocks > static_cast<uint64_t>(room.cluster_blocks)) {
       return text->Add("the cluster has %lu blocks, device %d allows %d of this shape", blocks,
                        device, room.cluster_blocks);
     }
-    const auto* cooperative = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
-    if (cooperative != nullptr && cooperative->cooperative != 0 &&
-        grid > static_cast<uint64_t>(room.cooperative_blocks)) {
+    if (is_cooperative && grid > static_cast<uint64_t>(room.cooperative_blocks)) {
       return text->Add(
           "the cooperative grid has %lu blocks, device %d can hold %ld of this shape at once", grid,
           device, room.cooperative_blocks);

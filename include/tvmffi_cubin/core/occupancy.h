@@ -97,16 +97,11 @@ struct Occupancy {
   int clusters = 0;        // clusters of the launch's size; 0 where it has no cluster
 };
 
-// Finds how much of a launch fits a device at once, all that it has being opted into. Of the
-// configuration, block, dynamic shared memory and cluster count; grid and stream do not.
+// Finds how much of a launch fits a device at once, which is current, of a kernel that is opted in.
+// Of the configuration, block, dynamic shared memory and cluster count; grid and stream do not.
 TVMFFI_CUBIN_COLD Status FindOccupancy(CUkernel kernel, int device, const CUlaunchConfig& asked,
                                        Occupancy* found) {
   CaptureScope relaxed;
-  DeviceScope scope;
-  *found = Occupancy();
-  const Status status = scope.Enter(device);
-  if (!status.ok()) return status;
-  OptIn(kernel, device);
   const ClusterShape fixed = FixedCluster(kernel, device), cluster = ClusterOf(asked, fixed);
   const auto function = reinterpret_cast<CUfunction>(kernel);
   const uint64_t threads = Volume(asked.blockDimX, asked.blockDimY, asked.blockDimZ);

@@ -134,7 +134,10 @@ __attribute__((always_inline)) inline int LaunchAll(Call* call) {
   const Status status = scope.Enter(call->device);
   if (!status.ok()) return call->Fail(status);
   for (; call->number < instance.num_launches; ++call->number) {
-    if (!call->launches[call->number].is_empty && ReadyKernel(*call) != 0) return -1;
+    if (call->launches[call->number].is_empty) continue;
+    if (ReadyKernel(*call) != 0) return -1;
+    // The driver checks a single launch; of several it would refuse one after others have run.
+    if (instance.num_launches > 1 && call->CheckLimits() != 0) return -1;
   }
   const bool has_memory =
       (instance.num_maps | instance.num_scratch) != 0 || instance.bound != nullptr;

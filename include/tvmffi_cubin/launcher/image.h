@@ -110,9 +110,9 @@ TVMFFI_CUBIN_COLD bool LacksKernel(const EmbeddedKernel& kernel, CUresult result
 }
 
 // Raises that a kernel's load or launch failed, and what that means. `label` begins the message:
-// "f", "f: launch 2 of 3". There is no `config` where loading failed.
+// "f", "f: launch 2 of 3".
 TVMFFI_CUBIN_COLD int FailKernel(const char* label, const EmbeddedKernel& kernel, int device,
-                                 const CUlaunchConfig* config, const Status& status) {
+                                 const Status& status) {
   if (status.call == kRaised) return -1;
   const EmbeddedImage& image = *kernel.image;
   const Text reason = DescribeStatus(status);
@@ -120,9 +120,6 @@ TVMFFI_CUBIN_COLD int FailKernel(const char* label, const EmbeddedKernel& kernel
   if (image.library.AddRefusal(status.result, device, &found)) {
     return Fail("LaunchError", "%s: the image %s %s (%s)", label, image.name, found.chars,
                 reason.chars);
-  }
-  if (config != nullptr && AddLimit(kernel.handle, device, *config, status.result, &found)) {
-    return Fail("LaunchLimitError", "%s: launch of %s: %s", label, kernel.display, found.chars);
   }
   if (LacksKernel(kernel, status.result)) {
     found.Add(". The image has it for %s alone, by a condition on the architecture; this is sm_%d",
@@ -160,6 +157,7 @@ TVMFFI_CUBIN_COLD Status OccupancyOf(EmbeddedKernel* kernel, int device,
   DeviceScope scope;
   Status status = scope.Enter(device);
   if (status.ok()) status = LoadKernel(kernel);
+  if (status.ok()) status = kernel->opted_in.Ensure(kernel->handle, device);
   return status.ok() ? FindOccupancy(kernel->handle, device, config, found) : status;
 }
 

@@ -51,9 +51,19 @@ struct Call {
     return text;
   }
 
-  // Raises that the launch's kernel cannot be loaded, or is refused with `config`.
-  TVMFFI_CUBIN_COLD int Fail(const Status& status, const CUlaunchConfig* config = nullptr) const {
-    return FailKernel(Site().chars, *instance.launches[number].kernel, device, config, status);
+  // Raises that the launch's kernel cannot be loaded, or is refused.
+  TVMFFI_CUBIN_COLD int Fail(const Status& status) const {
+    return FailKernel(Site().chars, *instance.launches[number].kernel, device, status);
+  }
+
+  // Raises which limit the launch goes over, if one is known; `answer` is the driver's, if it has
+  // refused the launch.
+  TVMFFI_CUBIN_COLD int CheckLimits(CUresult answer = CUDA_SUCCESS) const {
+    const EmbeddedKernel& kernel = *instance.launches[number].kernel;
+    Text found;
+    if (!AddLimit(kernel.handle, device, launches[number].config, answer, &found)) return 0;
+    return tvmffi_cubin::Fail("LaunchLimitError", "%s: launch of %s: %s", Site().chars,
+                              kernel.display, found.chars);
   }
 };
 
@@ -82,7 +92,7 @@ __attribute__((always_inline)) inline int LaunchInOrder(Call* call) {
                               : LaunchKernel(kernel.handle, launch.config, launch.params);
     if (__builtin_expect(!status.ok(), 0)) {
       call->number = i;
-      return call->Fail(status, &launch.config);
+      return call->CheckLimits(status.result) != 0 ? -1 : call->Fail(status);
     }
   }
   return 0;

@@ -94,7 +94,7 @@ TVMFFI_CUBIN_ENTRY(preload, ModulePlan) {
     if (status.ok()) status = LoadKernel(kernel);
     if (status.ok()) status = kernel->opted_in.Ensure(kernel->handle, device);
     if (status.ok() || LacksKernel(*kernel, status.result)) continue;
-    return FailKernel("preload", *kernel, device, nullptr, status);
+    return FailKernel("preload", *kernel, device, status);
   }
   return 0;
 }
@@ -142,7 +142,7 @@ TVMFFI_CUBIN_ENTRY(occupancy, ModulePlan) {
   Occupancy found;
   GateUse use(&kernel->image->gate);
   const Status status = OccupancyOf(kernel, device, config, &found);
-  if (!status.ok()) return FailKernel("occupancy", *kernel, device, nullptr, status);
+  if (!status.ok()) return FailKernel("occupancy", *kernel, device, status);
   const auto devices = [&](CUdevice_attribute attribute) {
     return DeviceAttribute(device, attribute);
   };
