@@ -125,7 +125,7 @@ def test_what_does_not_fit_names_the_map_and_its_tensor(mod, driver_stub, array)
     with pytest.raises(ValueError, match=r"^beside: tensor map map of x: .*box_dim \[512, 32\]"):
         mod.beside(x)
     driver_stub.fail(ENCODE, 1, nth=2)
-    with pytest.raises(ValueError, match=r"^copy: tensor map y: .*float16 at 0x\w+8 \(wanted"):
+    with pytest.raises(ValueError, match=r"^copy: tensor map y: .*float16 at 0x\w+8, shape"):
         mod.copy(array(8, 64), array(8, 64, address_offset=8))
     with pytest.raises(ValueError, match=r"\(x: void\*\): got a tensor .* rank 3 on .*, want"):
         mod.copy(array(8, 8, 64), array(8, 64))
@@ -200,7 +200,7 @@ def test_without_strides_the_memory_has_no_gaps(mod, driver_stub, array):
 
 def test_what_the_driver_would_refuse_names_the_figure(mod, driver_stub, array):
     driver_stub.fail(ENCODE, 1)
-    with pytest.raises(ValueError, match=r"strides in bytes \[132\] \(wanted 0 to"):
+    with pytest.raises(ValueError, match=r"strides in bytes \[132\], box_dim"):
         mod.view(array(16, dtype="float32"), 2, 32, 33)
     with pytest.raises(ValueError, match="typed: tensor map m of x: there is no data: the address"):
         mod.typed(None, 1)

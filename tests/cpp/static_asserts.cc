@@ -25,10 +25,6 @@ static_assert(kMovesOnly<tvm::ffi::CubinModule>);
 using tvmffi_cubin::LaunchConfig;
 static_assert(!std::is_copy_constructible_v<LaunchConfig>);
 static_assert(!std::is_move_constructible_v<LaunchConfig>);
-// The attribute that is meant by number, where the header at hand names it.
-#if CUDA_VERSION >= 12050
-static_assert(tvmffi_cubin::kLaunchCompletionEvent == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT);
-#endif
 
 // Every way to launch, each with one meaning.
 template <typename Kernel, typename... Args>

@@ -26,16 +26,11 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuThreadExchangeStreamCaptureMode, 12000)
 // on a stream, so a graph lacks nothing without it. For slow paths: it takes two driver calls.
 class CaptureScope {
  public:
-  CaptureScope() { entered_ = Exchange(); }
-  ~CaptureScope() {
-    if (entered_) Exchange();
-  }
+  CaptureScope() { entry::cuThreadExchangeStreamCaptureMode(&mode_); }
+  ~CaptureScope() { entry::cuThreadExchangeStreamCaptureMode(&mode_); }
 
  private:
-  bool Exchange() { return entry::cuThreadExchangeStreamCaptureMode(&mode_) == CUDA_SUCCESS; }
-
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
-  bool entered_ = false;
 };
 
 // Primary contexts retained so far; unloading releases them, it is too late to call at exit.

@@ -1,8 +1,10 @@
-// The CUDA driver's functions, `entry::cuX`: opened at the first call, nothing to link.
+// The CUDA driver's functions, `entry::cuX`: opened at the first call, nothing to link. And gates,
+// between those who use something and those who change it.
 #pragma once
 
 #include <cuda.h>
 #include <dlfcn.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,21 +23,51 @@ struct Status {
   bool ok() const { return result == CUDA_SUCCESS; }
 };
 
-// Holds a lock that is rarely contended and then for as long as an image takes to load.
-class SpinLock {
- public:
-  explicit SpinLock(int32_t* lock) : lock_(lock) {
-    while (__atomic_exchange_n(lock_, 1, __ATOMIC_ACQUIRE) != 0) usleep(20);
+// Lets many use something until somebody closes it to change that.
+struct Gate {
+  int32_t users = 0;
+  int32_t closed = 0;  // users then wait before they begin
+
+  // Closes the gate, behind which the last users have gone.
+  void Close() {
+    while (__atomic_exchange_n(&closed, 1, __ATOMIC_SEQ_CST) != 0) usleep(20);
+    while (__atomic_load_n(&users, __ATOMIC_SEQ_CST) != 0) usleep(20);
   }
-  ~SpinLock() { __atomic_store_n(lock_, 0, __ATOMIC_RELEASE); }
+
+  void Open() { __atomic_store_n(&closed, 0, __ATOMIC_SEQ_CST); }
+};
+
+// Uses what a gate guards for as long as it lives.
+class GateUse {
+ public:
+  explicit GateUse(Gate* gate) : gate_(gate) {
+    // Both sides announce themselves first and look at the other second: one of them always sees.
+    __atomic_fetch_add(&gate_->users, 1, __ATOMIC_SEQ_CST);
+    while (__builtin_expect(__atomic_load_n(&gate_->closed, __ATOMIC_SEQ_CST) != 0, 0)) {
+      __atomic_fetch_sub(&gate_->users, 1, __ATOMIC_SEQ_CST);
+      usleep(20);
+      __atomic_fetch_add(&gate_->users, 1, __ATOMIC_SEQ_CST);
+    }
+  }
+  ~GateUse() { __atomic_fetch_sub(&gate_->users, 1, __ATOMIC_SEQ_CST); }
 
  private:
-  int32_t* lock_;
+  Gate* gate_;
+};
+
+// Keeps all others out for as long as it lives.
+class GateClosed {
+ public:
+  explicit GateClosed(Gate* gate) : gate_(gate) { gate_->Close(); }
+  ~GateClosed() { gate_->Open(); }
+
+ private:
+  Gate* gate_;
 };
 
 // What one shared object knows of the driver; constant-initialised, never destroyed.
 struct DriverState {
-  int32_t lock = 0;
+  Gate gate;
   bool is_open = false;
   pid_t opener = 0;
   int version = 0;
@@ -68,7 +100,7 @@ TVMFFI_CUBIN_COLD void* FindDriverSymbol(const char* name, int version) {
 // Opens and initialises the driver; false with its problem told.
 TVMFFI_CUBIN_COLD bool OpenDriverNow() {
   DriverState* const state = &driver_state;
-  const SpinLock hold(&state->lock);
+  const GateClosed alone(&state->gate);
   if (state->is_open) return true;
   state->opener = getpid();
   const char* path = getenv("TVMFFI_CUBIN_DRIVER");
@@ -94,11 +126,8 @@ TVMFFI_CUBIN_COLD bool OpenDriverNow() {
     const char* name = "?";
     reinterpret_cast<decltype(&::cuGetErrorName)>(FindDriverSymbol("cuGetErrorName", 12000))(result,
                                                                                              &name);
-    // Only a process that is not the first to call cuInit gets the second of these.
-    const char* remedy = result == CUDA_ERROR_NO_DEVICE ? ": no GPU is visible to this process"
-                         : result == CUDA_ERROR_NOT_INITIALIZED ? kForkRemedy
-                                                                : "";
-    return fail("cuInit of the CUDA driver %s failed: %s (%d)%s", path, name, int{result}, remedy);
+    return fail("cuInit of the CUDA driver %s failed: %s (%d)%s", path, name, int{result},
+                result == CUDA_ERROR_NOT_INITIALIZED ? kForkRemedy : "");
   }
   __atomic_store_n(&state->is_open, true, __ATOMIC_RELEASE);
   return true;

@@ -67,12 +67,12 @@ struct Library {
   const void* const* table = nullptr;  // EMBED_CUBIN's; null where nothing embeds the image
   const void* image = nullptr;         // where there is no table
   CUlibrary handle = nullptr;
-  int32_t lock = 0;
+  Gate gate;  // one at a time loads or unloads
 
   // Loads the image, or that in a file, unless it is loaded.
   TVMFFI_CUBIN_COLD Status Load(const char* path = nullptr) {
     if (__atomic_load_n(&handle, __ATOMIC_ACQUIRE) != nullptr) return {};
-    const SpinLock hold(&lock);
+    const GateClosed alone(&gate);
     if (handle != nullptr) return {};
     CaptureScope relaxed;
     CUlibrary loaded = nullptr;
@@ -85,10 +85,10 @@ struct Library {
     return {result, path != nullptr ? "cuLibraryLoadFromFile" : "cuLibraryLoadData"};
   }
 
-  // Unloads the image; a later Load loads it again, and where the driver refuses, a later Unload
-  // tries again. No launch of it may be under way.
+  // Unloads the image, of which no launch is under way; where the driver refuses, a later Unload
+  // tries again.
   TVMFFI_CUBIN_COLD Status Unload() {
-    const SpinLock hold(&lock);
+    const GateClosed alone(&gate);
     if (handle == nullptr) return {};
     CaptureScope relaxed;
     const CUresult result = entry::cuLibraryUnload(handle);
@@ -115,28 +115,24 @@ struct Library {
   // Adds what is wrong with the image, to follow "the image ": "is for sm_80, device 0 is sm_90".
   // False where the driver's answer is about something else.
   TVMFFI_CUBIN_COLD bool AddRefusal(CUresult result, int device, Text* text) const {
-    const auto fact = [this](int i) {
-      return table != nullptr ? static_cast<const char*>(table[i]) : "";
-    };
-    const char *arches = fact(2), *made_with = fact(3);
+    const char* arches = table != nullptr ? static_cast<const char*>(table[2]) : "";
+    const char* made_with = table != nullptr ? static_cast<const char*>(table[3]) : "";
     if (result == CUDA_ERROR_NO_BINARY_FOR_GPU) {
       return text->Add("is for %s, device %d is sm_%d: compile it for that arch",
                        arches[0] != '\0' ? arches : "another architecture", device,
                        DeviceArch(device));
     }
-    // What a driver that is too old for an image answers, or for its PTX.
-    const bool is_ptx = result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
-    if (!is_ptx && result != CUDA_ERROR_INVALID_IMAGE && result != CUDA_ERROR_INVALID_PTX) {
-      return false;
-    }
-    const int version = driver_state.version;
     const char* dot = strchr(made_with, '.');
-    const int made_by = 1000 * atoi(made_with) + 10 * (dot ? atoi(dot + 1) : 0);
-    if (made_by <= version && !is_ptx) return false;
-    return text->Add(
-        "was made by %s%s, the driver supports CUDA %d.%d: update the driver, or compile a cubin "
-        "with a CUDA that it supports",
-        made_by != 0 ? "CUDA " : "a newer CUDA", made_with, version / 1000, version % 1000 / 10);
+    const int made_by = 1000 * atoi(made_with) + 10 * (dot != nullptr ? atoi(dot + 1) : 0);
+    const int version = driver_state.version;
+    // What a driver that is too old for an image answers, or for its PTX.
+    const bool is_refused = result == CUDA_ERROR_INVALID_IMAGE || result == CUDA_ERROR_INVALID_PTX;
+    return ((is_refused && made_by > version) || result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION) &&
+           text->Add(
+               "was made by CUDA %s, the driver supports CUDA %d.%d: update the driver, or compile "
+               "a cubin with a CUDA that it supports",
+               made_by != 0 ? made_with : "of a newer version", version / 1000,
+               version % 1000 / 10);
   }
 };
 

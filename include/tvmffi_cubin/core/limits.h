@@ -5,10 +5,6 @@
 
 TVMFFI_CUBIN_BEGIN
 
-// By number: the first headers of CUDA 12 lack it, and what is built with them may meet a newer
-// driver.
-constexpr CUlaunchAttributeID kLaunchCompletionEvent = static_cast<CUlaunchAttributeID>(12);
-
 // The figures of a launch's shape, the first words of its configuration.
 inline constexpr const char* kFigures[] = {
     "grid.x", "grid.y", "grid.z", "block.x", "block.y", "block.z", "dynamic_smem_bytes"};
@@ -17,13 +13,11 @@ inline constexpr const char* kFigures[] = {
 // driver's answer tells of. False where that is not known. The kernel is opted in.
 TVMFFI_CUBIN_COLD bool AddLimit(CUkernel kernel, int device, const CUlaunchConfig& config,
                                 CUresult answer, Text* text) {
-  constexpr CUdevice_attribute kLimits[] = {
-      CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,  CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
-      CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,  CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
-      CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z};
   const unsigned* const asked = &config.gridDimX;  // and the others behind it
   for (int i = 0; i < 6; ++i) {
-    const int most = DeviceAttribute(device, kLimits[i]);
+    // CUDA has the limits of a block before those of a grid.
+    const int limit = CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + (i + 3) % 6;
+    const int most = DeviceAttribute(device, static_cast<CUdevice_attribute>(limit));
     if (asked[i] == 0) return text->Add("%s is 0, the least is 1", kFigures[i]);
     if (most >= 0 && asked[i] > static_cast<unsigned>(most)) {
       return text->Add("%s is %u, device %d allows %d", kFigures[i], asked[i], device, most);
@@ -66,11 +60,7 @@ TVMFFI_CUBIN_COLD bool AddLimit(CUkernel kernel, int device, const CUlaunchConfi
           device, room.cooperative_blocks);
     }
   }
-  const bool is_programmatic =
-      FindAttribute(config, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) != nullptr ||
-      FindAttribute(config, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT) != nullptr ||
-      FindAttribute(config, kLaunchCompletionEvent) != nullptr;
-  return answer == CUDA_ERROR_NOT_SUPPORTED && is_programmatic &&
+  return answer == CUDA_ERROR_NOT_SUPPORTED &&
          text->Add("programmatic launches need sm_90, and events without timing");
 }
 

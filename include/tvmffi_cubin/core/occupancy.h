@@ -105,7 +105,7 @@ TVMFFI_CUBIN_COLD Status FindOccupancy(CUkernel kernel, int device, const CUlaun
   const ClusterShape fixed = FixedCluster(kernel, device), cluster = ClusterOf(asked, fixed);
   const auto function = reinterpret_cast<CUfunction>(kernel);
   const uint64_t threads = Volume(asked.blockDimX, asked.blockDimY, asked.blockDimZ);
-  CUresult result = entry::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+  const CUresult result = entry::cuOccupancyMaxActiveBlocksPerMultiprocessor(
       &found->blocks_per_sm, function, threads < INT32_MAX ? static_cast<int>(threads) : INT32_MAX,
       asked.sharedMemBytes);
   if (result != CUDA_SUCCESS) return {result, "cuOccupancyMaxActiveBlocksPerMultiprocessor"};
@@ -121,17 +121,16 @@ TVMFFI_CUBIN_COLD Status FindOccupancy(CUkernel kernel, int device, const CUlaun
     config.hStream = nullptr;
     config.attrs = &attribute;
     config.numAttrs = 0;
-    // A refusal is not a failure: of what the device cannot have, none fits.
-    result = entry::cuOccupancyMaxPotentialClusterSize(&found->cluster_blocks, function, &config);
-    if (result != CUDA_SUCCESS) found->cluster_blocks = 0;
+    // What the device cannot have is refused and leaves the 0: none fits.
+    found->cluster_blocks = 0;
+    entry::cuOccupancyMaxPotentialClusterSize(&found->cluster_blocks, function, &config);
     // Of a kernel with a cluster of its own it tells what would fit if its size were free.
     if (fixed.Blocks() != 0 && fixed.Blocks() < static_cast<uint64_t>(found->cluster_blocks)) {
       found->cluster_blocks = static_cast<int>(fixed.Blocks());
     }
     config.numAttrs = 1;
     if (cluster.size[0] != 0) {
-      result = entry::cuOccupancyMaxActiveClusters(&found->clusters, function, &config);
-      if (result != CUDA_SUCCESS) found->clusters = 0;
+      entry::cuOccupancyMaxActiveClusters(&found->clusters, function, &config);
     }
   }
   if (DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH) > 0) {

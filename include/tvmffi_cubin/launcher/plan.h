@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <tvm/ffi/c_api.h>
 
-#include "../core/gate.h"
 #include "../core/limits.h"
 #include "../core/tensor_map.h"
 
