@@ -106,7 +106,7 @@ def test_parameters_are_in_the_order_that_the_first_launch_says(loaded, driver_s
     [
         ("kernel", "float* x, int n", "has more than one kernel kernel: .*kernel_main_kernel_"),
         ("absent", "float* x, int n", "has no kernel absent: name one in Launch"),
-        ("kernel_main_kernel_0", "float* x, int64_t n", "of 8 4 bytes, and of 8 8 are declared"),
+        ("kernel_main_kernel_0", "float* x, int64_t n", "parameter 2 has 4 bytes, 8 are declared"),
     ],
 )
 def test_what_does_not_fit_the_file_is_refused_before_a_launch(

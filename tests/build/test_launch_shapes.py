@@ -63,7 +63,7 @@ def test_a_configured_function_is_made_once_and_kept(ops):
 
 
 def test_a_function_without_a_shape_asks_for_one(ops, driver_stub):
-    with pytest.raises(TypeError, match=r"nothing: the launch has no shape: call nothing\[grid, "):
+    with pytest.raises(TypeError, match=r"nothing: the launch has no block: call nothing\[grid, "):
         ops.nothing()
     with pytest.raises(TypeError, match=r"the launch has no block: call blockless\[grid, block\]"):
         ops.blockless()

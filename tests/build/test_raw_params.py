@@ -103,7 +103,7 @@ def test_an_expression_reads_an_integer(image, driver_stub):
     f = loaded(image, "k8", grid="arg0")
     with pytest.raises(TypeError, match="wanted an int: an expression of the launch reads it"):
         f(cuda_array(driver_stub, 4))
-    with pytest.raises(ValueError, match="to 9223372036854775807, as an expression reads"):
+    with pytest.raises(ValueError, match="to 9223372036854775807$"):
         f(2**63)
 
 

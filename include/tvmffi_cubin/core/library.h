@@ -61,6 +61,9 @@ inline Status LaunchKernel(CUkernel kernel, const CUlaunchConfig& config, void**
   return {entry::cuLaunchKernelEx(&config, function, args, nullptr), kLaunchCall};
 }
 
+// Most kernels of an image that are looked through.
+constexpr unsigned kMostKernels = 1024;
+
 // One image. A CUlibrary belongs to no context: it is loaded once a process and the driver brings
 // it to a device at the first launch there. Never unloads by itself.
 struct Library {
@@ -85,28 +88,28 @@ struct Library {
     return {result, path != nullptr ? "cuLibraryLoadFromFile" : "cuLibraryLoadData"};
   }
 
-  // Unloads the image, of which no launch is under way; where the driver refuses, a later Unload
-  // tries again.
+  // Unloads the image, of which no launch is under way.
   TVMFFI_CUBIN_COLD Status Unload() {
     const GateClosed alone(&gate);
     if (handle == nullptr) return {};
     CaptureScope relaxed;
     const CUresult result = entry::cuLibraryUnload(handle);
-    // What was refused is still there; a dead handle is not.
-    if (result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_HANDLE ||
-        result == CUDA_ERROR_DEINITIALIZED) {
-      __atomic_store_n(&handle, nullptr, __ATOMIC_RELEASE);
-    }
+    __atomic_store_n(&handle, nullptr, __ATOMIC_RELEASE);
     return {result, "cuLibraryUnload"};
   }
 
-  // Adds "a, b, c", the kernels of the image as far as the driver tells and there is room.
-  TVMFFI_CUBIN_COLD void AddKernels(Text* text) const {
-    CUkernel kernels[256];
+  // The image's kernels, as far as the driver tells and there is room; returns how many.
+  TVMFFI_CUBIN_COLD unsigned GetKernels(CUkernel (&kernels)[kMostKernels]) const {
     unsigned count = 0;
     entry::cuLibraryGetKernelCount(&count, handle);
-    if (count > 256) count = 256;
-    if (entry::cuLibraryEnumerateKernels(kernels, count, handle) != CUDA_SUCCESS) return;
+    if (count > kMostKernels) count = kMostKernels;
+    return entry::cuLibraryEnumerateKernels(kernels, count, handle) == CUDA_SUCCESS ? count : 0;
+  }
+
+  // Adds their names: "a, b, c".
+  TVMFFI_CUBIN_COLD void AddKernels(Text* text) const {
+    CUkernel kernels[kMostKernels];
+    const unsigned count = GetKernels(kernels);
     for (unsigned i = 0; i < count; ++i) {
       text->Add("%s%s", i == 0 ? "" : ", ", KernelName(kernels[i]));
     }

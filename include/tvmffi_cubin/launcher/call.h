@@ -46,14 +46,11 @@ __attribute__((always_inline)) inline int Prepare(Call* call, Launch* launch) {
   const CallOptions& options = call->options;
   const uint64_t missing = static_cast<uint64_t>(plan.from_caller) & ~options.given;
   if (__builtin_expect(missing != 0, 0)) {
-    return Fail("TypeError",
-                "%s: the launch has no %s: call %s%s(...), or give the function a Launch(grid=..., "
-                "block=...)",
-                call->Site().chars,
-                missing == 1   ? "grid"
-                : missing == 8 ? "block"
-                               : "shape",
-                call->function.name, missing == 1 ? "[grid]" : "[grid, block]");
+    return Fail(
+        "TypeError",
+        "%s: the launch has no %s: call %s%s(...), or give it a Launch(grid=..., block=...)",
+        call->Site().chars, missing == 1 ? "grid" : "block", call->function.name,
+        missing == 1 ? "[grid]" : "[grid, block]");
   }
   CUlaunchConfig* const config = &launch->config;
   *config = options.config;
@@ -110,15 +107,6 @@ __attribute__((noinline)) inline int LaunchWithMemory(Call* call) {
   return LaunchInOrder(call);
 }
 
-// Loads the kernel of the call's launch, and opts in; the device is current.
-__attribute__((always_inline)) inline int ReadyKernel(const Call& call) {
-  EmbeddedKernel* const kernel = call.launches[call.number].plan->kernel;
-  const Status status = LoadKernel(kernel);
-  if (__builtin_expect(!status.ok(), 0)) return call.Fail(status);
-  kernel->opted_in.Ensure(kernel->handle, call.device);
-  return 0;
-}
-
 // Launches all that was evaluated.
 __attribute__((always_inline)) inline int LaunchAll(Call* call) {
   const Instance& instance = call->instance;
@@ -131,11 +119,13 @@ __attribute__((always_inline)) inline int LaunchAll(Call* call) {
   // scope, because unloading releases contexts too.
   GateUse use(&instance.launches[call->number].kernel->image->gate);
   DeviceScope scope;
-  const Status status = scope.Enter(call->device);
+  Status status = scope.Enter(call->device);
   if (!status.ok()) return call->Fail(status);
   for (; call->number < instance.num_launches; ++call->number) {
-    if (call->launches[call->number].is_empty) continue;
-    if (ReadyKernel(*call) != 0) return -1;
+    const Launch& launch = call->launches[call->number];
+    if (launch.is_empty) continue;
+    status = LoadKernel(launch.plan->kernel, call->device);
+    if (__builtin_expect(!status.ok(), 0)) return call->Fail(status);
     // The driver checks a single launch; of several it would refuse one after others have run.
     if (instance.num_launches > 1 && call->CheckLimits() != 0) return -1;
   }

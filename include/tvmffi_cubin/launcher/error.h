@@ -54,8 +54,7 @@ TVMFFI_CUBIN_COLD void AddDType(const DLDataType& dtype, Text* text) {
 // What a value is, for "got ...".
 TVMFFI_CUBIN_COLD Text DescribeArgument(const TVMFFIAny& any) {
   Text text;
-  const DLTensor* tensor = AsTensor(any);
-  if (tensor != nullptr) {
+  if (const DLTensor* tensor = AsTensor(any)) {
     const int type = static_cast<int>(tensor->device.device_type);
     text.Add("a tensor of dtype ");
     AddDType(tensor->dtype, &text);
@@ -76,17 +75,11 @@ TVMFFI_CUBIN_COLD Text DescribeArgument(const TVMFFIAny& any) {
     text.Add("the float %.17g", any.v_float64);
   } else if (any.type_index == kTVMFFIOpaquePtr) {
     text.Add("the address %p", any.v_ptr);
-  } else if (TextIn(any).data != nullptr) {
-    text.Add("a str");
   } else if (BytesIn(any).data != nullptr) {
     text.Add("%zu bytes", BytesIn(any).size);
-  } else if (any.type_index == kTVMFFIArray) {
-    text.Add("a list or tuple");
-  } else if (any.type_index == kTVMFFIOpaquePyObject) {
-    text.Add("a Python object that is not a tensor, number, bytes or None");
   } else {
     const TVMFFIByteArray key = TVMFFIGetTypeInfo(any.type_index)->type_key;
-    text.Add("an object of type %.*s", static_cast<int>(key.size), key.data);
+    text.Add("a value of type %.*s", static_cast<int>(key.size), key.data);
   }
   return text;
 }
@@ -140,13 +133,13 @@ TVMFFI_CUBIN_COLD const char* DescribeWanted(const Param& param) {
     return "a stream: an object with __cuda_stream__, its handle as ctypes.c_void_p (as an int "
            "where params declares int64_t), or None, the default stream";
   }
-  if (param.in_expression && param.kind == Kind::kRaw) {
-    return "an int: an expression of the launch reads it";
-  }
-  if (param.kind == Kind::kPointer && (param.in_expression || param.rank >= 0)) {
+  const bool is_pointer = param.kind == Kind::kPointer;
+  if (is_pointer && (param.in_expression || param.rank >= 0)) {
     return "a tensor: the launch reads its shape or its dtype";
   }
-  return kWanted[static_cast<int>(param.kind)];
+  const bool is_read = param.kind == Kind::kRaw && param.in_expression;
+  return is_read ? "an int: an expression of the launch reads it"
+                 : kWanted[static_cast<int>(param.kind)];
 }
 
 // Adds "got ..., wanted ..."; returns the error's kind. `device` is where the call's tensors are.
@@ -154,8 +147,6 @@ TVMFFI_CUBIN_COLD const char* AddProblem(const Param& param, const TVMFFIAny& an
                                          int device, Text* text) {
   const DLTensor* tensor = AsTensor(any);
   const int bits = static_cast<int>(param.size) * 8;
-  const bool is_read = param.in_expression && bits == 64;  // as an int64
-  const bool is_signed = param.kind == Kind::kInt || is_read;
   text->Add("got %s, wanted ", DescribeArgument(any).chars);
   switch (problem) {
     case Problem::kType:
@@ -171,10 +162,12 @@ TVMFFI_CUBIN_COLD const char* AddProblem(const Param& param, const TVMFFIAny& an
       if (param.kind == Kind::kFloat || param.kind == Kind::kBfloat ||
           any.type_index == kTVMFFIFloat) {
         text->Add("a number that fits in %s", param.type);
-        break;
+      } else {
+        // An expression reads an int64.
+        const bool is_signed = param.kind == Kind::kInt || (param.in_expression && bits == 64);
+        text->Add("%lld to %llu", param.kind == Kind::kUint ? 0 : -(1LL << (bits - 2)) * 2,
+                  ~0ULL >> (64 - bits + is_signed));
       }
-      text->Add("%lld to %llu%s", param.kind == Kind::kUint ? 0 : -(1LL << (bits - 2)) * 2,
-                ~0ULL >> (64 - bits + is_signed), is_read ? ", as an expression reads it" : "");
       break;
     case Problem::kSize:
       text->Add("%u, its size", param.size);
@@ -201,8 +194,7 @@ TVMFFI_CUBIN_COLD const char* AddProblem(const Param& param, const TVMFFIAny& an
                 device);
       break;
     default:
-      text->Add("%lld: the kernel was compiled for that alone",
-                static_cast<long long>(param.value));
+      text->Add("%ld: the kernel was compiled for that alone", param.value);
   }
   return "ValueError";
 }

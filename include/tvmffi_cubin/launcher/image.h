@@ -1,5 +1,5 @@
-// Images and kernels of a module, loaded at their first use. An image is embedded, or lies in a
-// file, which may have to be made first.
+// Images and kernels of a module, loaded at their first use: embedded, or in a file, which may have
+// to be made first.
 #pragma once
 
 #include "error.h"
@@ -60,13 +60,9 @@ TVMFFI_CUBIN_COLD Status LoadImage(EmbeddedImage* image) {
 // sees: those that a compiler has numbered behind it, such as `k_1`, count where there are no
 // others.
 TVMFFI_CUBIN_COLD Status FindByPart(const EmbeddedKernel& kernel, CUkernel* out) {
-  constexpr unsigned kMost = 1024;
-  CUkernel kernels[kMost];
-  const CUlibrary library = kernel.image->library.handle;
-  unsigned count = 0, num_found = 0, num_plain = 0;
-  entry::cuLibraryGetKernelCount(&count, library);
-  if (count > kMost) count = kMost;
-  entry::cuLibraryEnumerateKernels(kernels, count, library);
+  CUkernel kernels[kMostKernels];
+  const unsigned count = kernel.image->library.GetKernels(kernels);
+  unsigned num_found = 0, num_plain = 0;
   for (unsigned i = 0; i < count; ++i) {
     const char* rest = strstr(KernelName(kernels[i]), kernel.symbol);
     if (rest == nullptr) continue;
@@ -84,23 +80,20 @@ TVMFFI_CUBIN_COLD Status FindByPart(const EmbeddedKernel& kernel, CUkernel* out)
                      kernel.symbol, all.chars));
 }
 
-// Checks that all that a kernel in a file reads of its parameters is passed.
+// Checks that what a kernel in a file takes is what was declared and is passed.
 TVMFFI_CUBIN_COLD Status CheckParams(const EmbeddedKernel& kernel, CUkernel handle) {
-  Text taken, passed;
   const int count = CountParameters(handle);
   if (count < 0) return {CUDA_ERROR_NOT_FOUND, "cuKernelGetParamInfo"};
-  bool fits = true;
   for (int i = 0; i < count; ++i) {
     const size_t size = ParameterSize(handle, i);
-    fits &= i < static_cast<int>(kernel.num_params) && size == kernel.params[i];
-    taken.Add(" %zu", size);
+    const size_t declared = i < static_cast<int>(kernel.num_params) ? kernel.params[i] : 0;
+    if (size == declared) continue;
+    return Raised(Fail("LaunchError",
+                       "kernel %s in %s: parameter %d has %zu bytes, %zu are declared: say what it "
+                       "takes in Launch(params=...)",
+                       kernel.display, PathOf(*kernel.image).chars, i + 1, size, declared));
   }
-  if (fits) return {};
-  for (uint32_t i = 0; i < kernel.num_params; ++i) passed.Add(" %u", kernel.params[i]);
-  return Raised(Fail("LaunchError",
-                     "kernel %s in %s has parameters of%s bytes, and of%s are declared: say what "
-                     "it takes in Launch(params=...)",
-                     kernel.display, PathOf(*kernel.image).chars, taken.chars, passed.chars));
+  return {};
 }
 
 // Whether a refusal means that the image lacks the kernel for this architecture.
@@ -145,19 +138,20 @@ TVMFFI_CUBIN_COLD Status LoadKernelNow(EmbeddedKernel* kernel) {
   return status;
 }
 
-// Loads a kernel and its image unless they are.
-inline Status LoadKernel(EmbeddedKernel* kernel) {
+// Loads a kernel and its image unless they are, and opts in; the device is current, and the image's
+// gate is used.
+inline Status LoadKernel(EmbeddedKernel* kernel, int device) {
   const bool is_loaded = __atomic_load_n(&kernel->handle, __ATOMIC_SEQ_CST) != nullptr;
-  return __builtin_expect(is_loaded, 1) ? Status() : LoadKernelNow(kernel);
+  const Status status = __builtin_expect(is_loaded, 1) ? Status() : LoadKernelNow(kernel);
+  return status.ok() ? kernel->opted_in.Ensure(kernel->handle, device) : status;
 }
 
-// How much of a kernel fits a device at once; loads it. Its image's gate is held.
+// How much of a kernel fits a device at once; loads it. The image's gate is used.
 TVMFFI_CUBIN_COLD Status OccupancyOf(EmbeddedKernel* kernel, int device,
                                      const CUlaunchConfig& config, Occupancy* found) {
   DeviceScope scope;
   Status status = scope.Enter(device);
-  if (status.ok()) status = LoadKernel(kernel);
-  if (status.ok()) status = kernel->opted_in.Ensure(kernel->handle, device);
+  if (status.ok()) status = LoadKernel(kernel, device);
   return status.ok() ? FindOccupancy(kernel->handle, device, config, found) : status;
 }
 

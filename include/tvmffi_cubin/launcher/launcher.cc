@@ -91,8 +91,7 @@ TVMFFI_CUBIN_ENTRY(preload, ModulePlan) {
     GateUse use(&kernel->image->gate);
     DeviceScope scope;
     Status status = scope.Enter(device);
-    if (status.ok()) status = LoadKernel(kernel);
-    if (status.ok()) status = kernel->opted_in.Ensure(kernel->handle, device);
+    if (status.ok()) status = LoadKernel(kernel, device);
     if (status.ok() || LacksKernel(*kernel, status.result)) continue;
     return FailKernel("preload", *kernel, device, status);
   }
