@@ -110,8 +110,8 @@ class TestBinding:
     def test_of_a_wrong_value_is_refused_and_changes_nothing(self, mod, x, driver_stub):
         mod.bind("k", limit=7)
         for values, message in (
-            ({"limit": -1}, r"bind: k: limit \(unsigned int\): got the int -1, wanted "),
-            ({"limit": "many"}, r"bind: k: limit \(unsigned int\): got a value of type ffi.*Str, wanted an"),
+            ({"limit": -1}, r"bind: limit \(unsigned int\): got the int -1, wanted "),
+            ({"limit": "many"}, r"bind: limit \(unsigned int\): got a value of type ffi.*Str, wanted an"),
             ({"limit": 1, "counters": np.zeros(3, np.uint64)}, "on cpu, wanted one"),
         ):
             with pytest.raises((TypeError, ValueError), match=message):

@@ -5,7 +5,8 @@
 // Each function that a module exports is a stub in its assembly that puts its table in the place
 // of the first argument and jumps to one of these entries. Those of a module are called by the
 // package's own Python alone (module/), which has checked what it passes.
-#include "bound.h"
+#include <stdlib.h>
+
 #include "call.h"
 
 using namespace tvmffi_cubin;
@@ -23,6 +24,11 @@ int ReturnText(const char* text, size_t size, TVMFFIAny* result) {
   return TVMFFIStringFromByteArray(&bytes, result);
 }
 
+// The device that an argument names; -1: the current one.
+int DeviceIn(const TVMFFIAny& any) {
+  return any.v_int64 < 0 ? CurrentDevice() : static_cast<int>(any.v_int64);
+}
+
 // A function and the options of its calls; the attributes lie behind it.
 struct ConfiguredFunction {
   const FunctionPlan* function;
@@ -34,6 +40,26 @@ int CallConfigured(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAn
   const auto& configured = *static_cast<const ConfiguredFunction*>(self);
   return CallFunction(*configured.function, configured.options, args, num_args);
 }
+
+// A value that is to be bound for a device.
+struct Binding {
+  BoundSlot* slot;
+  int device;          // kAllDevices: for each
+  TVMFFIObject* keep;  // what keeps the value alive; null: nothing is bound any more
+  Argument value;
+
+  BoundCell MakeCell() const {
+    if (keep == nullptr) return {};
+    BoundCell cell{keep, value.storage.u64, nullptr};
+    if (value.address != &value.storage) {
+      cell.copy = malloc(slot->param->size);
+      memcpy(cell.copy, value.address, slot->param->size);
+    }
+    TVMFFIObjectIncRef(keep);
+    return cell;
+  }
+};
+constexpr int kAllDevices = -1;
 
 }  // namespace
 
@@ -85,7 +111,7 @@ TVMFFI_CUBIN_ENTRY(configure, ModulePlan) {
 // Loads all kernels on the device that the one argument names; -1: the current one.
 TVMFFI_CUBIN_ENTRY(preload, ModulePlan) {
   if (!OpenDriver()) return Fail("LaunchError", "preload: %s", driver_state.problem);
-  const int device = args[0].v_int64 < 0 ? CurrentDevice() : static_cast<int>(args[0].v_int64);
+  const int device = DeviceIn(args[0]);
   for (int i = 0; i < table.num_kernels; ++i) {
     EmbeddedKernel* const kernel = &table.kernels[i];
     GateUse use(&kernel->image->gate);
@@ -132,7 +158,7 @@ TVMFFI_CUBIN_ENTRY(occupancy, ModulePlan) {
   unsigned given[9];
   for (int i = 0; i < 9; ++i) given[i] = static_cast<unsigned>(args[i].v_int64);
   EmbeddedKernel* const kernel = &table.kernels[given[0]];
-  const int device = args[1].v_int64 < 0 ? CurrentDevice() : static_cast<int>(given[1]);
+  const int device = DeviceIn(args[1]);
   CUlaunchAttribute cluster{};
   cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
   memcpy(&cluster.value.clusterDim, &given[6], 3 * sizeof(unsigned));
@@ -154,6 +180,51 @@ TVMFFI_CUBIN_ENTRY(occupancy, ModulePlan) {
   return ReturnText(text.chars, text.used, result);
 }
 
-TVMFFI_CUBIN_ENTRY(bind, ModulePlan) { return Bind(table.bound, args, num_args); }
+// Binds all values at once, or none where one is wrong: a launch sees either the old values or the
+// new. The arguments: the device, -1 for the current one, None for all; for each value the slot's
+// number, the value, which is converted as for a call (None: nothing is bound any more), and the
+// object that keeps it alive.
+TVMFFI_CUBIN_ENTRY(bind, ModulePlan) {
+  const auto count = static_cast<size_t>(num_args / 3);
+  const bool for_all = args[0].type_index == kTVMFFINone;
+  auto* const bindings = static_cast<Binding*>(__builtin_alloca(sizeof(Binding) * (count + 1)));
+  for (size_t i = 0; i < count; ++i) {
+    const TVMFFIAny *const given = &args[1 + 3 * i], &value = given[1];
+    Binding* const binding = &bindings[i];
+    *binding = {&table.bound->slots[given->v_int64],
+                for_all ? kAllDevices : DeviceIn(args[0]),
+                nullptr,
+                {}};
+    if (value.type_index == kTVMFFINone) continue;
+    binding->keep = given[2].v_obj;
+    const Param& param = *binding->slot->param;
+    // Of a tensor the device becomes its own.
+    const Problem problem = ConvertOn(param, value, &binding->device, &binding->value);
+    if (problem == Problem::kNone) continue;
+    Text reason;
+    const char* kind = AddProblem(param, value, problem, binding->device, &reason);
+    return Fail(kind, "bind: %s (%s): %s", param.name, param.type, reason.chars);
+  }
+  auto* const before = static_cast<BoundCell*>(calloc(count * kMaxDevices, sizeof(BoundCell)));
+  BoundCell* end = before;
+  table.bound->gate.Close();
+  for (size_t i = 0; i < count; ++i) {
+    BoundCell** const cells = &bindings[i].slot->cells;
+    if (*cells == nullptr) *cells = static_cast<BoundCell*>(calloc(kMaxDevices, sizeof(BoundCell)));
+    for (int j = 0; j < kMaxDevices; ++j) {
+      if (bindings[i].device != kAllDevices && bindings[i].device != j) continue;
+      *end++ = (*cells)[j];
+      (*cells)[j] = bindings[i].MakeCell();
+    }
+  }
+  table.bound->gate.Open();
+  // That may run Python code.
+  for (BoundCell* cell = before; cell != end; ++cell) {
+    if (cell->keep != nullptr) TVMFFIObjectDecRef(cell->keep);
+    free(cell->copy);
+  }
+  free(before);
+  return 0;
+}
 
 TVMFFI_CUBIN_ENTRY(set_image_file, ModulePlan) { return SetImageFile(table, args); }
