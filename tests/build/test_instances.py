@@ -188,8 +188,7 @@ def test_where_none_fits_every_instance_says_why(instances, driver_stub):
         for t, dtype in wanted.items()
         for w in (4, 1)
     ]
-    first = f"scale: no instance fits ({tensor}, {tensor}, the float 1.5, the int 7):"
-    assert str(error.value).split("\n") == [first, *lines]
+    assert str(error.value).split("\n") == ["scale: no instance fits:", *lines]
 
 
 def test_a_function_shows_its_instances(instances):

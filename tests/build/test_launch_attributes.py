@@ -106,7 +106,7 @@ def test_events_are_passed_by_their_handles(mod, driver_stub, x):
     assert two.attributes == {COMPLETION: value("<Qi", 0x7700, 0)}
     mod.plain.configure(launch_completion_event=0x7700)(x, 1)
     assert driver_stub.launches()[2].attributes == two.attributes
-    with pytest.raises(ValueError, match="events: launch attribute 7 is 7, wanted 4096 to 9223372"):
+    with pytest.raises(ValueError, match="events: one is 7, wanted 4096 to 9223372"):
         mod.events(x, 1, 7, 0)
 
 

@@ -69,7 +69,6 @@ class GateClosed {
 struct DriverState {
   Gate gate;
   bool is_open = false;
-  pid_t opener = 0;
   int version = 0;
   void* shared_object = nullptr;
   char problem[512] = "";  // why it could not be opened
@@ -79,13 +78,14 @@ inline DriverState driver_state;
 // Whether the driver has been opened; opens nothing.
 inline bool IsDriverOpen() { return __atomic_load_n(&driver_state.is_open, __ATOMIC_ACQUIRE); }
 
-// Whether this process is a fork of the one that opened the driver, which CUDA refuses.
-inline bool InForkedChild() { return driver_state.opener != 0 && driver_state.opener != getpid(); }
-
-// What to do about that, for the end of a message.
-inline constexpr char kForkRemedy[] =
-    ". This process was forked from one that had already used CUDA, which the driver does not "
-    "support: start it with the multiprocessing method 'spawn' (or 'forkserver')";
+// What ends the message of a result: what to do where a process has used CUDA and then forked.
+inline const char* RemedyOf(CUresult result) {
+  return result != CUDA_ERROR_NOT_INITIALIZED
+             ? ""
+             : ". This process was forked from one that had already used CUDA, which the driver "
+               "does not support: start it with the multiprocessing method 'spawn' (or "
+               "'forkserver')";
+}
 
 // Looks a function up in the shared object, which may still be about to be initialised.
 TVMFFI_CUBIN_COLD void* FindDriverSymbol(const char* name, int version) {
@@ -102,7 +102,6 @@ TVMFFI_CUBIN_COLD bool OpenDriverNow() {
   DriverState* const state = &driver_state;
   const GateClosed alone(&state->gate);
   if (state->is_open) return true;
-  state->opener = getpid();
   const char* path = getenv("TVMFFI_CUBIN_DRIVER");
   if (path == nullptr || path[0] == '\0') path = "libcuda.so.1";
   const auto fail = [state](auto... words) {
@@ -116,10 +115,10 @@ TVMFFI_CUBIN_COLD bool OpenDriverNow() {
   }
   const auto get_version = reinterpret_cast<decltype(&::cuDriverGetVersion)>(
       FindDriverSymbol("cuDriverGetVersion", 12000));
-  if (get_version == nullptr || get_version(&state->version) != CUDA_SUCCESS ||
-      state->version < 12000) {
+  if (get_version == nullptr) {
     return fail("the CUDA driver %s is too old: one of CUDA 12.0 or newer is needed", path);
   }
+  get_version(&state->version);
   const auto init = reinterpret_cast<decltype(&::cuInit)>(FindDriverSymbol("cuInit", 12000));
   const CUresult result = init(0);
   if (result != CUDA_SUCCESS) {
@@ -127,7 +126,7 @@ TVMFFI_CUBIN_COLD bool OpenDriverNow() {
     reinterpret_cast<decltype(&::cuGetErrorName)>(FindDriverSymbol("cuGetErrorName", 12000))(result,
                                                                                              &name);
     return fail("cuInit of the CUDA driver %s failed: %s (%d)%s", path, name, int{result},
-                result == CUDA_ERROR_NOT_INITIALIZED ? kForkRemedy : "");
+                RemedyOf(result));
   }
   __atomic_store_n(&state->is_open, true, __ATOMIC_RELEASE);
   return true;
@@ -180,7 +179,7 @@ TVMFFI_CUBIN_COLD Text DescribeStatus(const Status& status) {
   entry::cuGetErrorName(status.result, &name);
   entry::cuGetErrorString(status.result, &meaning);
   text.Add("%s failed: %s (%d): %s%s", status.call, name ? name : "unknown error",
-           int{status.result}, meaning ? meaning : "", InForkedChild() ? kForkRemedy : "");
+           int{status.result}, meaning ? meaning : "", RemedyOf(status.result));
   return text;
 }
 

@@ -80,13 +80,11 @@ inline Problem CheckAssumed(const Param& param, int64_t value) {
 __attribute__((noinline)) inline Problem ConvertBigInt(const Param& param, const TVMFFIAny& any,
                                                        Argument* out) {
   const TVMFFIByteArray content = TVMFFIBigIntGetContentByteArray(&any);
-  uint64_t words[2] = {};
   const bool is_unsigned = param.kind == Kind::kUint || param.kind == Kind::kRaw;
-  if (!is_unsigned || param.size != 8 || param.in_expression || content.size != sizeof(words)) {
-    return Problem::kRange;
-  }
-  memcpy(words, content.data, sizeof(words));
-  if (words[1] != 0) return Problem::kRange;
+  const bool may_fit = is_unsigned && param.size == 8 && !param.in_expression;
+  uint64_t words[2] = {0, 1};
+  if (content.size == sizeof(words)) memcpy(words, content.data, sizeof(words));
+  if (!may_fit || words[1] != 0) return Problem::kRange;
   out->storage.u64 = words[0];
   return CheckAssumed(param, out->storage.i64);
 }

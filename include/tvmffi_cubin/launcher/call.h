@@ -194,18 +194,13 @@ TVMFFI_CUBIN_COLD const char* AddMisfit(Call* call, const TVMFFIAny* args, int n
   return "ValueError";
 }
 
-// Raises why the only instance does not fit, or, of several, what came and why each does not fit: a
-// ValueError where the types fit some instance.
+// Raises why each instance does not fit: a ValueError where the types fit some instance.
 TVMFFI_CUBIN_COLD int FailToFit(const FunctionPlan& function, Argument* arguments,
                                 const TVMFFIAny* args, int num_args) {
   Text text;
   const char* kind = "TypeError";
   const bool is_only = function.num_instances == 1;
-  if (!is_only) text.Add("no instance fits (");
-  for (int i = 0; i < num_args && !is_only; ++i) {
-    text.Add("%s%s", i == 0 ? "" : ", ", DescribeArgument(args[i]).chars);
-  }
-  if (!is_only) text.Add("):");
+  if (!is_only) text.Add("no instance fits:");
   for (int i = 0; i < function.num_instances; ++i) {
     Call call{function, function.instances[i], kNoOptions, arguments};
     if (!is_only) text.Add("\n  %.400s: ", call.instance.signature);

@@ -238,10 +238,8 @@ __attribute__((noinline)) inline int SetAttribute(Call* call, const Step& step, 
   // given as an event, and nothing lies in the first page.
   const int64_t least = is_event ? 4096 : has_axes ? 1 : INT32_MIN;
   const int64_t most = is_event ? INT64_MAX : has_axes ? UINT32_MAX : INT32_MAX;
-  if (value >= least && value <= most) return 0;
-  Text name;
-  name.Add("launch attribute %u", step.id);
-  return FailRange(*call, name.chars, value, least, most);
+  const bool is_within = value >= least && value <= most;
+  return is_within ? 0 : FailRange(*call, step.figure.text, value, least, most);
 }
 
 // Sets a figure of the launch's shape; a zero may go with an empty grid.

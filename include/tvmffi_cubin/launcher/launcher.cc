@@ -127,8 +127,7 @@ TVMFFI_CUBIN_ENTRY(preload, ModulePlan) {
 // Unloads images and releases contexts once no launch is under way, and raises what was refused
 // first; a later call loads and retains them again.
 TVMFFI_CUBIN_ENTRY(unload, ModulePlan) {
-  // In a fork the launches that other threads had begun never end, and the driver takes no calls.
-  if (!IsDriverOpen() || InForkedChild()) return 0;
+  if (!IsDriverOpen()) return 0;
   CaptureScope relaxed;
   Status first;
   // All of them: a launch of any image may have any context current.

@@ -113,7 +113,7 @@ TVMFFI_CUBIN_SHARED GuideResult LaunchGuideKernel(const void* kernel, const CUla
   const bool is_known = launch_problem.result == result;
   launch_problem.result = CUDA_SUCCESS;
   Throw("LaunchError", "CUDA Error: %s (%d): %s%s%s%s", name, code, text, is_known ? "; " : "",
-        is_known ? launch_problem.text : "", InForkedChild() ? kForkRemedy : "");
+        is_known ? launch_problem.text : "", RemedyOf(result));
 }
 
 TVMFFI_CUBIN_END
