@@ -9,9 +9,71 @@
 #include <utility>
 
 #include "launch_config.h"
-#include "parameters.h"
+
+// Defined for all units of a build with bound_params: the table of what is bound is linked. Without
+// it, nothing of that costs a launch anything.
+#ifdef TVMFFI_CUBIN_BOUND_PARAMS
+#include "launcher/plan.h"
+extern "C" __attribute__((visibility("hidden"))) tvmffi_cubin::BoundTable __tvmffi_cubin_bound;
+#endif
 
 TVMFFI_CUBIN_BEGIN
+
+/// Sizes of typed arguments, at an address of their own.
+template <size_t... kEach>
+inline constexpr size_t kSizes[] = {kEach..., 0};
+
+/// Compares arguments' own sizes with the kernel's; a driver before CUDA 12.4 tells none.
+/// \throws TypeError Their number or a size is another.
+TVMFFI_CUBIN_COLD void CheckParameters(CUkernel kernel, const size_t* sizes, size_t count) {
+  int own = CountParameters(kernel);
+  if (own < 0) return;
+#ifdef TVMFFI_CUBIN_BOUND_PARAMS
+  own -= __tvmffi_cubin_bound.num_trailing;
+#endif
+  const char* name = KernelName(kernel);
+  if (own != static_cast<int>(count)) {
+    Throw("TypeError", "%s takes %d arguments, Launch got %zu", name, own, count);
+  }
+  for (int i = 0; i < own; ++i) {
+    const size_t wanted = ParameterSize(kernel, i);
+    if (sizes[i] == wanted) continue;
+    Throw("TypeError",
+          "%s: argument %d of %zu has %zu bytes, the kernel's parameter has %zu: pass a value of "
+          "the parameter's own type",
+          name, i + 1, count, sizes[i], wanted);
+  }
+}
+
+/// Launches on the current device, with what is bound behind the caller's own arguments.
+/// \throws LaunchError What is bound is not the kernel's last parameters.
+inline Status LaunchHere(CUkernel kernel, const CUlaunchConfig& config, void** args) {
+#ifdef TVMFFI_CUBIN_BOUND_PARAMS
+  BoundTable* table = &__tvmffi_cubin_bound;
+  // The caller's array does not say how long it is, so the kernel's own count is what is read.
+  const int count = CountParameters(kernel), own = count - table->num_trailing;
+  bool fits = own >= 0;
+  for (int i = own; fits && i < count; ++i) {
+    fits = ParameterSize(kernel, i) == table->Trailing()[i - own].param->size;
+  }
+  if (!fits) {
+    Throw("LaunchError",
+          "launch of %s: its last parameters are not the module's bound_params (or the driver is "
+          "older than CUDA 12.4 and does not tell)",
+          KernelName(kernel));
+  }
+  if (own != 0 && args == nullptr) return {CUDA_ERROR_INVALID_VALUE, "cuLaunchKernelEx"};
+  void** all = static_cast<void**>(__builtin_alloca(sizeof(void*) * (count + 1)));
+  for (int i = 0; i < own; ++i) all[i] = args[i];
+  const GateUse use(&table->gate);
+  const int device = CurrentDevice();
+  for (int i = own; i < count; ++i) {
+    all[i] = const_cast<void*>(table->Trailing()[i - own].Find(device));
+  }
+  args = all;
+#endif
+  return LaunchKernel(kernel, config, args);
+}
 
 /// What a module and its kernels share.
 struct __attribute__((visibility("default"))) LoadedImage : Library {
@@ -61,11 +123,9 @@ class __attribute__((visibility("default"))) CubinKernel {
   [[nodiscard]] Status Launch(const LaunchConfig& config, const Args&... args) {
     static_assert((std::is_trivially_copyable_v<Args> && ...),
                   "a kernel gets its arguments' bytes, so each must be trivially copyable");
-    static_assert(!(std::is_array_v<Args> || ...),
-                  "an array cannot be an argument; pointers to all arguments come first: "
-                  "Launch(args, config)");
-    static_assert(!(std::is_null_pointer_v<Args> || ...),
-                  "nullptr has no bytes of its own: pass static_cast<T*>(nullptr)");
+    static_assert(!((std::is_array_v<Args> || std::is_null_pointer_v<Args>) || ...),
+                  "neither an array nor nullptr is an argument: pass static_cast<T*>(nullptr), and "
+                  "pointers to all arguments first, Launch(args, config)");
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(std::addressof(args)))...,
                         nullptr};
     return Run(pointers, config.Get(), config.GetDevice(), kSizes<sizeof(Args)...>,
