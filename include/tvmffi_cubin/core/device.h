@@ -20,10 +20,8 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuStreamGetCtx, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuPointerGetAttribute, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuThreadExchangeStreamCaptureMode, 12000)
 
-// The relaxed capture mode for the calling thread, for the length of a scope.
-//
-// What loads or frees would otherwise be refused in a capture, and end it. Nothing of that is work
-// on a stream, so a graph lacks nothing without it. For slow paths: it takes two driver calls.
+// The thread's relaxed capture mode: what loads or frees would otherwise be refused in a capture,
+// and end it, though no graph lacks it. For slow paths: it takes two driver calls.
 class CaptureScope {
  public:
   CaptureScope() { entry::cuThreadExchangeStreamCaptureMode(&mode_); }
@@ -59,8 +57,7 @@ inline int CurrentDevice() {
   return entry::cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : 0;
 }
 
-// Enters a device. Where the thread's context is on that device already, whichever context it is,
-// it stays: the caller's stream may belong to it.
+// Enters a device. A context on it that is current stays: the caller's stream may belong to it.
 class DeviceScope {
  public:
   ~DeviceScope() {
@@ -86,13 +83,12 @@ class DeviceScope {
   bool has_pushed_ = false;
 };
 
-// Enters where a launch goes: its device; where none is chosen (-1) the stream's, on a default
-// stream the current one, 0 in a thread that has none. Says which it is.
+// Enters a launch's device and says which it is; where none is chosen (-1) the stream's, on a
+// default stream the current one, 0 in a thread that has none.
 inline Status EnterLaunch(CUstream stream, int* device, DeviceScope* scope) {
   if (*device >= 0) return scope->Enter(*device);
   if (reinterpret_cast<uintptr_t>(stream) > 2) {  // 0, 1 and 2 are CUDA's default streams
     CUcontext home = nullptr, current = nullptr;
-    // Of a dead stream the launch itself says more.
     if (entry::cuStreamGetCtx(stream, &home) == CUDA_SUCCESS &&
         !(entry::cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == home)) {
       const Status status = scope->Enter(home);
@@ -134,7 +130,6 @@ inline bool IsHostMemoryForKernels(const DLTensor& tensor) {
 
 // Where a tensor's elements begin.
 inline void* DataOf(const DLTensor& tensor) {
-  // As an integer: adding to the null pointer of an empty tensor is undefined.
   return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset);
 }
 

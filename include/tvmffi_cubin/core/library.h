@@ -1,5 +1,4 @@
-// Images and kernels: loading, unloading, what the driver tells of them, and what its refusal of an
-// image means.
+// Images and kernels: loading, unloading, what the driver tells of them and why it refuses one.
 #pragma once
 
 #include "device.h"
@@ -53,10 +52,9 @@ TVMFFI_CUBIN_COLD int CountParameters(CUkernel kernel) {
 
 inline constexpr char kLaunchCall[] = "cuLaunchKernelEx";
 
-// Launches on the current device.
+// Launches on the current device, or the stream's. A CUkernel may stand for a CUfunction (CUDA
+// driver API, cuLaunchKernelEx).
 inline Status LaunchKernel(CUkernel kernel, const CUlaunchConfig& config, void** args) {
-  // A CUkernel may stand for a CUfunction: the driver takes that of the stream's context, of the
-  // current one on a default stream (CUDA driver API, cuLaunchKernelEx).
   const auto function = reinterpret_cast<CUfunction>(kernel);
   return {entry::cuLaunchKernelEx(&config, function, args, nullptr), kLaunchCall};
 }
@@ -64,8 +62,8 @@ inline Status LaunchKernel(CUkernel kernel, const CUlaunchConfig& config, void**
 // Most kernels of an image that are looked through.
 constexpr unsigned kMostKernels = 1024;
 
-// One image. A CUlibrary belongs to no context: it is loaded once a process and the driver brings
-// it to a device at the first launch there. Never unloads by itself.
+// One image. A CUlibrary belongs to no context: it is loaded once a process, for all devices. Never
+// unloads by itself.
 struct Library {
   const void* const* table = nullptr;  // EMBED_CUBIN's; null where nothing embeds the image
   const void* image = nullptr;         // where there is no table

@@ -1,5 +1,5 @@
-// Tensor maps as the driver makes them: of a tensor's memory, and what is wrong with one that it
-// refuses. A function returns null, or the kind of an error whose text it has added.
+// Tensor maps as the driver makes them. A function returns null, or the kind of an error whose text
+// it has added.
 #pragma once
 
 #include "device.h"
@@ -57,8 +57,8 @@ inline const char* CheckMapRank(const TensorMapOptions& options, int rank, Text*
   return "ValueError";
 }
 
-// Works out the memory of a map: its own `global_dim`, else a tensor's shape and strides. There may
-// be no tensor where the map has its own dimensions and its type.
+// Works out the memory of a map: its own `global_dim`, with its type a tensor may then be missing,
+// else a tensor's shape and strides.
 inline const char* DescribeMemory(const TensorMapOptions& options, const DLTensor* tensor,
                                   void* address, TensorMapMemory* out, Text* text) {
   const bool is_own = options.has_global_dim;
@@ -147,8 +147,8 @@ TVMFFI_CUBIN_COLD const char* AddMapRefusal(const TensorMapOptions& options,
   return status.result == CUDA_ERROR_INVALID_VALUE ? "ValueError" : "LaunchError";
 }
 
-// Makes a map of memory in the current context; the driver's order is made here. What is checked
-// before is what the driver takes without a word.
+// Makes a map in the current context, dimensions in the driver's order. What is checked before is
+// what the driver takes without a word.
 inline const char* EncodeTensorMap(const TensorMapOptions& options, const TensorMapMemory& memory,
                                    CUtensorMap* out, Text* text) {
   if (const char* kind = CheckMapRank(options, memory.rank, text)) return kind;

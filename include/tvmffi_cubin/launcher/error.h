@@ -31,7 +31,6 @@ inline TVMFFIByteArray BytesIn(const TVMFFIAny& any) {
 
 // The text of a value; null data where it is none.
 inline TVMFFIByteArray TextIn(const TVMFFIAny& any) {
-  if (any.type_index == kTVMFFIRawStr) return {any.v_c_str, strlen(any.v_c_str)};
   if (any.type_index == kTVMFFISmallStr) return TVMFFISmallBytesGetContentByteArray(&any);
   if (any.type_index == kTVMFFIStr) return *TVMFFIBytesGetByteArrayPtr(any.v_obj);
   return {nullptr, 0};

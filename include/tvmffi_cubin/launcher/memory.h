@@ -1,8 +1,4 @@
-// What each call makes for its launches: tensor maps, scratch memory, and the addresses of what is
-// bound.
-//
-// Scratch memory comes from the tensors' allocator, which reuses it in the order of its current
-// stream, or from the driver, in the order of the launch's stream.
+// What each call makes for its launches: tensor maps, scratch memory, addresses of what is bound.
 #pragma once
 
 #include <tvm/ffi/extra/c_env_api.h>
@@ -46,7 +42,7 @@ inline int EncodeMap(Call* call, const TensorMapPlan& plan, CUtensorMap* map) {
               is_same ? "" : " of ", is_same ? "" : tensor, text.chars);
 }
 
-// The scratch memory of one kernel parameter; what the parameter points to comes first.
+// The scratch memory of one kernel parameter.
 struct ScratchBlock {
   uintptr_t pointer;              // aligned
   CUdeviceptr allocated;          // by the driver, else 0
@@ -112,9 +108,9 @@ struct Scratch {
   }
 
  private:
-  // Whether memory may come from the tensors' allocator. It reuses freed memory for the next work
-  // on its current stream, which a launch on another stream, or one that the next launch need not
-  // wait for, might still be using.
+  // Whether memory may come from the tensors' allocator, which reuses it for the next work on its
+  // current stream; a launch on another, or one that the next need not wait for, might still use
+  // it.
   bool MayUseTensorsAllocator(const CUlaunchConfig& config) const {
     const bool may_overlap =
         FindAttribute(config, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) != nullptr;

@@ -1,8 +1,7 @@
-// The data that a generated launcher consists of: tables over one body, and their layout.
+// The tables that a generated launcher consists of: assembly text, on which the body works.
 //
-// A module's tables are assembly text; what works on them is the body, compiled once. Both sides
-// know the layout from here: rows are little-endian, in the order of their members, with C's
-// padding. The assertions at the end are what the generator relies on.
+// Both sides know the layout from here: rows are little-endian, in the order of their members, with
+// C's padding. The assertions at the end are what the generator relies on.
 #pragma once
 
 #include <stddef.h>
