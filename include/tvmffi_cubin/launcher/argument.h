@@ -1,6 +1,5 @@
-// Arguments checked and stored as the kernel's own types: numbers, tensors, bytes.
-//
-// A check costs a few instructions and gives a `Problem`; words are found only for an error.
+// Arguments checked and stored as the kernel's own types. A check costs a few instructions and
+// gives a `Problem`; words are found only for an error.
 #pragma once
 
 #include <math.h>
@@ -32,9 +31,8 @@ inline bool IntegerFits(Kind kind, uint32_t size, int64_t value) {
   return value >= least && value >> (kind == Kind::kInt ? bits - 1 : bits) <= 0;
 }
 
-// Rounds to nearest even into a 16-bit format: (5, 10) is fp16, (8, 7) bf16. Straight from double:
-// by way of float a value could be rounded twice.
-// False where a finite value would become infinite.
+// Rounds to nearest even into a 16-bit format: (5, 10) is fp16, (8, 7) bf16; false where a finite
+// value would become infinite. From double: by way of float a value could be rounded twice.
 inline bool RoundTo16(double value, int exponent_bits, int mantissa_bits, uint16_t* out) {
   const int least = 2 - (1 << (exponent_bits - 1));  // exponent of the smallest normal number
   const int infinity = ((1 << exponent_bits) - 1) << mantissa_bits;
@@ -98,11 +96,10 @@ __attribute__((noinline)) inline Problem ConvertBytes(const Param& param, const 
     return content.size == param.size ? Problem::kNone : Problem::kSize;
   }
   out->address = any.v_ptr;
-  const bool is_map = param.kind == Kind::kMap && any.type_index == kTVMFFIOpaquePtr;
-  // The driver reads it as the host does.
-  const bool is_read =
-      is_map && any.v_ptr != nullptr && MemoryTypeOf(any.v_ptr) != CU_MEMORYTYPE_DEVICE;
-  return is_read ? Problem::kNone : Problem::kType;
+  // The driver reads a map as the host does.
+  const bool is_map = param.kind == Kind::kMap && any.type_index == kTVMFFIOpaquePtr &&
+                      any.v_ptr != nullptr && MemoryTypeOf(any.v_ptr) != CU_MEMORYTYPE_DEVICE;
+  return is_map ? Problem::kNone : Problem::kType;
 }
 
 // Numbers and booleans, by the rules of docs/guide.md ("What a parameter takes").
@@ -122,7 +119,6 @@ inline Problem ConvertScalar(const Param& param, const TVMFFIAny& any, Argument*
   return CheckAssumed(param, any.v_int64);
 }
 
-// Whether a tensor has no elements.
 inline bool IsEmpty(const DLTensor& tensor) {
   for (int i = 0; i < tensor.ndim; ++i) {
     if (tensor.shape[i] == 0) return true;
@@ -136,8 +132,7 @@ inline bool IsContiguous(const DLTensor& tensor) {
   uint64_t expected = 1;  // wraps around where a broadcast tensor is larger than any memory
   for (int i = tensor.ndim - 1; i >= 0; --i) {
     if (tensor.shape[i] != 1 && static_cast<uint64_t>(tensor.strides[i]) != expected) {
-      // An empty one has nothing out of place.
-      return IsEmpty(tensor);
+      return IsEmpty(tensor);  // which has nothing out of place
     }
     expected *= static_cast<uint64_t>(tensor.shape[i]);
   }
@@ -197,8 +192,7 @@ __attribute__((noinline)) inline Problem ConvertRaw(const Param& param, const TV
   return ConvertBytes(param, any, out);
 }
 
-// Converts one argument, or says why it does not fit the parameter. Always inlined: it is called
-// from several places, one of them the hot path.
+// Converts one argument, or says why it does not fit the parameter.
 __attribute__((always_inline)) inline Problem Convert(const Param& param, const TVMFFIAny& any,
                                                       Argument* out) {
   out->address = &out->storage;

@@ -36,7 +36,6 @@ inline TVMFFIByteArray TextIn(const TVMFFIAny& any) {
   return {nullptr, 0};
 }
 
-// Whether a value's text is this one.
 inline bool IsText(const TVMFFIByteArray& text, const char* wanted) {
   return strlen(wanted) == text.size && memcmp(wanted, text.data, text.size) == 0;
 }

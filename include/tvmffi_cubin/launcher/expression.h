@@ -1,7 +1,5 @@
-// Evaluates the steps of a launch: postfix code over the arguments' integers and shapes.
-//
-// Arithmetic has no early exits: the call keeps the first failure, and evaluation ends with the
-// figure in which it occurred.
+// Evaluates the steps of a launch: postfix code over the arguments' integers and shapes. Arithmetic
+// has no early exits: the call keeps the first failure, and evaluation ends with its figure.
 #pragma once
 
 #include "launch.h"
@@ -64,18 +62,15 @@ inline int64_t Extent(Call* call, const DLTensor& tensor, int from) {
 // Multiprocessors of each device; 0: not asked for yet.
 inline int32_t device_sms[kMaxDevices];
 
-// Multiprocessors of the call's device.
-inline int64_t NumSms(Call* call) {
-  int32_t* const known = &device_sms[call->device];
-  int32_t count = __atomic_load_n(known, __ATOMIC_RELAXED);
+inline int64_t NumSms(int device) {
+  int32_t count = __atomic_load_n(&device_sms[device], __ATOMIC_RELAXED);
   if (__builtin_expect(count != 0, 1)) return count;
-  count = DeviceAttribute(call->device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-  if (count < 0) return Note(call, "reads num_sms, which the driver does not tell");
-  __atomic_store_n(known, count, __ATOMIC_RELAXED);
+  count = DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  __atomic_store_n(&device_sms[device], count, __ATOMIC_RELAXED);
   return count;
 }
 
-// Blocks of this shape, shared memory and cluster that fit the device all at once.
+// Blocks of the launch's shape that fit the device all at once.
 TVMFFI_CUBIN_COLD int64_t MaxCooperativeBlocks(Call* call) {
   EmbeddedKernel* const kernel = call->instance.launches[call->number].kernel;
   CUlaunchConfig config = call->launches[call->number].config;
@@ -86,15 +81,14 @@ TVMFFI_CUBIN_COLD int64_t MaxCooperativeBlocks(Call* call) {
   Occupancy found;
   const GateUse use(&kernel->image->gate);
   const Status status = OccupancyOf(kernel, call->device, config, &found);
+  if (found.cooperative_blocks != 0) return found.cooperative_blocks;
   if (!status.ok()) {
     call->Fail(status);
-  } else if (found.cooperative_blocks == 0) {
-    Fail("LaunchLimitError",
-         "%s: launch of %s: max_cooperative_blocks is 0: no block of this shape, shared memory and "
-         "cluster fits device %d",
+  } else {
+    Fail("LaunchLimitError", "%s: launch of %s: max_cooperative_blocks is 0 on device %d",
          call->Site().chars, kernel->display, call->device);
   }
-  return found.cooperative_blocks != 0 ? found.cooperative_blocks : Note(call, kRaised);
+  return Note(call, kRaised);
 }
 
 // Reads an opcode's operand, which is unaligned, and moves past it.
@@ -170,7 +164,7 @@ __attribute__((noinline)) inline int64_t Run(Call* call, const uint8_t* code) {
         break;
       }
       case Op::kNumSms:
-        *++top = NumSms(call);
+        *++top = NumSms(call->device);
         break;
       case Op::kMaxCooperativeBlocks:
         *++top = MaxCooperativeBlocks(call);

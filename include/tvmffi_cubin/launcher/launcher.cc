@@ -1,6 +1,5 @@
 // The body of generated launchers: what works on the tables of plan.h. It is compiled once a
-// toolchain and linked into every module: nothing in it depends on one of them, throws, or needs a
-// C++ library.
+// toolchain and linked into every module; nothing in it throws or needs a C++ library.
 //
 // Each function that a module exports is a stub in its assembly that puts its table in the place
 // of the first argument and jumps to one of these entries. Those of a module are called by the
@@ -73,8 +72,8 @@ TVMFFI_CUBIN_ENTRY(manifest, ModulePlan) {
 }
 
 // Makes a tvm-ffi function that calls a function with options. The arguments: its name, stream,
-// grid x y z, block x y z, dynamic_smem_bytes, attributes (bytes: an array of CUlaunchAttribute,
-// each in the place of the function's own); None leaves each as the function says.
+// grid x y z, block x y z, dynamic_smem_bytes, attributes (bytes: an array of CUlaunchAttribute);
+// None leaves each as the function says.
 TVMFFI_CUBIN_ENTRY(configure, ModulePlan) {
   const FunctionPlan* function = table.functions;
   const TVMFFIByteArray name = TextIn(args[0]), bytes = BytesIn(args[9]);
