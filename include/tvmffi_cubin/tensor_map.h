@@ -32,10 +32,7 @@ class __attribute__((visibility("default"))) TensorMap {
   TensorMap(const DLTensor& tensor, const TensorMapOptions& options) {
     const bool on_cuda = tensor.device.device_type == kDLCUDA;
     if (!on_cuda && !IsHostMemoryForKernels(tensor)) {
-      Throw("ValueError",
-            "TensorMap: the tensor is in host memory (DLPack's device type %d), wanted a CUDA "
-            "device's (pinned and managed host memory will do)",
-            static_cast<int>(tensor.device.device_type));
+      Throw("ValueError", "TensorMap: the tensor is on the host, wanted one on a CUDA device");
     }
     Text text;
     TensorMapMemory memory;

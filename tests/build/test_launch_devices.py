@@ -114,7 +114,7 @@ def test_a_stream_may_be_passed_as_a_handle_or_as_an_object(module, driver_stub,
     for name in ("handle", "pointer"):
         with pytest.raises(TypeError, match=r"\(stream: .*\): got a tensor, wanted a stream"):
             module[name](x, x)
-    with pytest.raises(TypeError, match="got the int 5, wanted .* where params declares int64_t"):
+    with pytest.raises(TypeError, match="got the int 5, wanted a stream: an object"):
         module.handle(x, 5)
 
 

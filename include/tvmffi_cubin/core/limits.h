@@ -45,11 +45,7 @@ struct OptedIn {
   }
 };
 
-// The product of three sizes, UINT64_MAX where it is beyond 64 bits.
-inline uint64_t Volume(uint32_t x, uint32_t y, uint32_t z) {
-  uint64_t volume = 0;
-  return __builtin_mul_overflow(uint64_t{x} * y, uint64_t{z}, &volume) ? UINT64_MAX : volume;
-}
+inline uint64_t Volume(uint32_t x, uint32_t y, uint32_t z) { return uint64_t{x} * y * z; }
 
 // An attribute of a launch; null where it has none.
 inline const CUlaunchAttributeValue* FindAttribute(const CUlaunchConfig& config,
@@ -68,12 +64,10 @@ struct ClusterShape {
 
 // The cluster that a kernel was compiled for; zeros where it was compiled for none.
 TVMFFI_CUBIN_COLD ClusterShape FixedCluster(CUkernel kernel, int device) {
-  constexpr CUfunction_attribute kSizes[] = {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
-                                             CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT,
-                                             CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH};
   ClusterShape shape;
   for (int i = 0; i < 3; ++i) {
-    const int size = KernelAttribute(kernel, device, kSizes[i]);
+    const int attribute = CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH + i;  // height and depth follow
+    const int size = KernelAttribute(kernel, device, static_cast<CUfunction_attribute>(attribute));
     shape.size[i] = size < 0 ? 0 : static_cast<uint32_t>(size);
   }
   return shape;
@@ -94,17 +88,16 @@ struct Occupancy {
   int clusters = 0;        // clusters of the launch's size; 0 where it has no cluster
 };
 
-// Finds how much of a launch fits a device at once, which is current, of a kernel that is opted in.
-// Of the configuration, block, dynamic shared memory and cluster count; grid and stream do not.
+// Finds how much of a launch fits a device at once, which is current, of a kernel that is opted in;
+// the configuration's grid and stream do not count.
 TVMFFI_CUBIN_COLD Status FindOccupancy(CUkernel kernel, int device, const CUlaunchConfig& asked,
                                        Occupancy* found) {
   CaptureScope relaxed;
   const ClusterShape fixed = FixedCluster(kernel, device), cluster = ClusterOf(asked, fixed);
   const auto function = reinterpret_cast<CUfunction>(kernel);
-  const uint64_t threads = Volume(asked.blockDimX, asked.blockDimY, asked.blockDimZ);
+  const auto threads = static_cast<int>(Volume(asked.blockDimX, asked.blockDimY, asked.blockDimZ));
   const CUresult result = entry::cuOccupancyMaxActiveBlocksPerMultiprocessor(
-      &found->blocks_per_sm, function, threads < INT32_MAX ? static_cast<int>(threads) : INT32_MAX,
-      asked.sharedMemBytes);
+      &found->blocks_per_sm, function, threads, asked.sharedMemBytes);
   if (result != CUDA_SUCCESS) return {result, "cuOccupancyMaxActiveBlocksPerMultiprocessor"};
   if (DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH) > 0) {
     CUlaunchAttribute attribute{};
@@ -153,14 +146,14 @@ TVMFFI_CUBIN_COLD bool AddLimit(CUkernel kernel, int device, const CUlaunchConfi
     const int limit = CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + (i + 3) % 6;
     const int most = DeviceAttribute(device, static_cast<CUdevice_attribute>(limit));
     if (asked[i] == 0) return text->Add("%s is 0, the least is 1", kFigures[i]);
-    if (most >= 0 && asked[i] > static_cast<unsigned>(most)) {
+    if (asked[i] > static_cast<unsigned>(most)) {
       return text->Add("%s is %u, device %d allows %d", kFigures[i], asked[i], device, most);
     }
   }
   const uint64_t threads = Volume(config.blockDimX, config.blockDimY, config.blockDimZ);
   const int registers = KernelAttribute(kernel, device, CU_FUNC_ATTRIBUTE_NUM_REGS);
   int most = KernelAttribute(kernel, device, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
-  if (most >= 0 && threads > static_cast<uint64_t>(most)) {
+  if (threads > static_cast<uint64_t>(most)) {
     return text->Add(
         "the block has %lu threads, the kernel (%d registers a thread) allows %d on device %d",
         threads, registers, most, device);

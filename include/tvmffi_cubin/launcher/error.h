@@ -128,8 +128,7 @@ TVMFFI_CUBIN_COLD const char* DescribeWanted(const Param& param) {
       "address. The image does not tell its type: declare it with params=",
       "bytes of a CUtensorMap, or the address of one in host memory as ctypes.c_void_p"};
   if (strcmp(param.type, "CUstream") == 0 || strcmp(param.type, "cudaStream_t") == 0) {
-    return "a stream: an object with __cuda_stream__, its handle as ctypes.c_void_p (as an int "
-           "where params declares int64_t), or None, the default stream";
+    return "a stream: an object with __cuda_stream__, a handle as ctypes.c_void_p, or None";
   }
   const bool is_pointer = param.kind == Kind::kPointer;
   if (is_pointer && (param.in_expression || param.rank >= 0)) {
