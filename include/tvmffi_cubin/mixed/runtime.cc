@@ -126,8 +126,8 @@ __attribute__((noinline, cold)) static void NoteLaunch(cudaError_t error, const 
                      error == cudaErrorLaunchOutOfResources;
   if (refusal.is_limit && cudaFuncGetAttributes(&allowed, kernel) == cudaSuccess) {
     text->Add(
-        "; the kernel allows 1 to %d threads a block (z to 64), grids to (2147483647, 65535, "
-        "65535), and %d bytes of dynamic shared memory (cudaFuncSetAttribute: more)",
+        "; the kernel allows %d threads a block, and %d bytes of dynamic shared memory "
+        "(cudaFuncSetAttribute: more)",
         allowed.maxThreadsPerBlock, allowed.maxDynamicSharedSizeBytes);
   } else if (error == cudaErrorNoKernelImageForDevice) {
     text->Add("; pass this device's architecture as arch");
