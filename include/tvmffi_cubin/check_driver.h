@@ -42,9 +42,4 @@ inline void CheckDriver(CUresult result, const char* call = "a CUDA driver call"
   CheckDriver(Status{result, call});
 }
 
-/// Opens the driver; throws a LaunchError that says why where there is none.
-inline void RequireDriver() {
-  if (!OpenDriver()) ThrowLaunchError({CUDA_ERROR_NO_DEVICE, "cuInit"});
-}
-
 TVMFFI_CUBIN_END

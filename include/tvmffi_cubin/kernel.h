@@ -235,7 +235,6 @@ class __attribute__((visibility("default"))) CubinModule {
     if (image_ == nullptr || image_->image == nullptr) {
       Throw("LaunchError", "the CubinModule has no image: it was moved from, or never set");
     }
-    RequireDriver();
     const Status status = image_->Load();
     if (!status.ok()) image_->ThrowError(status);
   }

@@ -70,7 +70,6 @@ class __attribute__((visibility("default"))) TensorMap {
   void Make(const TensorMapOptions& options, const TensorMapMemory& memory, int device) {
     Text text;
     DeviceScope scope;
-    RequireDriver();
     if (device >= 0) CheckDriver(scope.Enter(device));
     // Not straight into this object: gcc 12 puts the value that `map = TensorMap(...)` assigns from
     // at addresses that are multiples of 16 alone, and the driver takes multiples of 64.

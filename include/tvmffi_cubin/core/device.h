@@ -70,10 +70,7 @@ class DeviceScope {
     if (entry::cuCtxGetDevice(&current) == CUDA_SUCCESS && current == device) return {};
     CUcontext context = nullptr;
     const Status status = PrimaryContext(device, &context);
-    return status.ok() ? Enter(context) : status;
-  }
-
-  Status Enter(CUcontext context) {
+    if (!status.ok()) return status;
     const CUresult result = entry::cuCtxPushCurrent(context);
     has_pushed_ = result == CUDA_SUCCESS;
     return {result, "cuCtxPushCurrent"};
@@ -83,21 +80,27 @@ class DeviceScope {
   bool has_pushed_ = false;
 };
 
+// The device of a stream; -1 of CUDA's default streams, 0, 1 and 2, and where the driver does not
+// tell, as of a stream that is being captured.
+inline int StreamDevice(CUstream stream) {
+  CUcontext context = nullptr;
+  CUdevice device = -1;
+  if (reinterpret_cast<uintptr_t>(stream) <= 2 ||
+      entry::cuStreamGetCtx(stream, &context) != CUDA_SUCCESS ||
+      entry::cuCtxPushCurrent(context) != CUDA_SUCCESS) {
+    return -1;
+  }
+  entry::cuCtxGetDevice(&device);
+  entry::cuCtxPopCurrent(&context);
+  return device;
+}
+
 // Enters a launch's device and says which it is; where none is chosen (-1) the stream's, on a
 // default stream the current one, 0 in a thread that has none.
 inline Status EnterLaunch(CUstream stream, int* device, DeviceScope* scope) {
-  if (*device >= 0) return scope->Enter(*device);
-  if (reinterpret_cast<uintptr_t>(stream) > 2) {  // 0, 1 and 2 are CUDA's default streams
-    CUcontext home = nullptr, current = nullptr;
-    if (entry::cuStreamGetCtx(stream, &home) == CUDA_SUCCESS &&
-        !(entry::cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == home)) {
-      const Status status = scope->Enter(home);
-      if (!status.ok()) return status;
-    }
-  }
-  if (entry::cuCtxGetDevice(device) == CUDA_SUCCESS) return {};
-  *device = 0;
-  return scope->Enter(0);
+  if (*device < 0) *device = StreamDevice(stream);
+  if (*device < 0) *device = CurrentDevice();
+  return scope->Enter(*device);
 }
 
 // A device attribute; -1 where the driver does not say.

@@ -200,13 +200,11 @@ inline const char* EncodeTensorMap(const TensorMapOptions& options, const Tensor
   if (driver_state.version >= 13020) return nullptr;
   // Before, the driver sets bit 85 in every map, and devices of compute capability 10.0 address
   // memory beyond a small tensor's, which may be no one's; older ones do not read it.
-  constexpr int64_t kSmall = 128 << 10;  // bytes from first to last
-  int64_t bytes = memory.shape[inner] * FactsOf(memory.type).bits / 8;
-  for (int i = 0; i < inner && bytes < kSmall; ++i) {
-    const bool is_far = memory.shape[i] > 1 && memory.strides[i] >= kSmall;
-    bytes += is_far ? kSmall : (memory.shape[i] - 1) * memory.strides[i];
+  double bytes = static_cast<double>(memory.shape[inner] * FactsOf(memory.type).bits / 8);
+  for (int i = 0; i < inner; ++i) {
+    bytes += static_cast<double>(memory.shape[i] - 1) * static_cast<double>(memory.strides[i]);
   }
-  if (bytes < kSmall) out->opaque[1] &= ~(UINT64_C(1) << 21);
+  if (bytes < 128 << 10) out->opaque[1] &= ~(UINT64_C(1) << 21);
   return nullptr;
 }
 

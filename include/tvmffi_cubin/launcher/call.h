@@ -41,23 +41,15 @@ __attribute__((noinline)) inline int TakeTargetStream(Call* call) {
 
 // Refuses what is no stream, and streams of another device: the driver would launch there.
 __attribute__((noinline)) inline int CheckStream(const Call& call) {
-  const CUstream stream = call.stream;
-  if (stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) return 0;
+  const auto handle = reinterpret_cast<intptr_t>(call.stream);
   // The driver reads whatever address it is given, and nothing lies in the first page.
-  const auto handle = reinterpret_cast<intptr_t>(stream);
-  if (handle < 4096) {
+  if (handle < 0 || (handle > 2 && handle < 4096)) {
     return Fail("ValueError",
                 "%s: the launch's stream is %ld, which is not a handle: an address, or 0, 1 or 2",
                 call.function.name, handle);
   }
-  CUcontext context = nullptr;
-  CUdevice home = -1;
-  // Where the driver does not tell, as of a stream that is being captured, the launch decides.
-  if (entry::cuStreamGetCtx(stream, &context) != CUDA_SUCCESS) return 0;
-  if (entry::cuCtxPushCurrent(context) != CUDA_SUCCESS) return 0;
-  const CUresult result = entry::cuCtxGetDevice(&home);
-  entry::cuCtxPopCurrent(&context);
-  if (result != CUDA_SUCCESS || home == call.device) return 0;
+  const int home = StreamDevice(call.stream);
+  if (home < 0 || home == call.device) return 0;
   return Fail("ValueError", "%s: the stream is of cuda:%d, the launch is on cuda:%d",
               call.function.name, home, call.device);
 }
