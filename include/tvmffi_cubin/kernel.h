@@ -63,7 +63,7 @@ inline Status LaunchHere(CUkernel kernel, const CUlaunchConfig& config, void** a
           KernelName(kernel));
   }
   if (own != 0 && args == nullptr) return {CUDA_ERROR_INVALID_VALUE, "cuLaunchKernelEx"};
-  void** all = static_cast<void**>(__builtin_alloca(sizeof(void*) * (count + 1)));
+  void** const all = TVMFFI_CUBIN_ALLOCA(void*, count + 1);
   for (int i = 0; i < own; ++i) all[i] = args[i];
   const GateUse use(&table->gate);
   const int device = CurrentDevice();

@@ -16,6 +16,12 @@
 // What runs once a process, or after a failure, is compiled for size and never inlined.
 #define TVMFFI_CUBIN_SHARED __attribute__((noinline)) inline  // not rare, but long
 #define TVMFFI_CUBIN_COLD __attribute__((cold)) TVMFFI_CUBIN_SHARED
+// What each launch runs is in one function.
+#define TVMFFI_CUBIN_HOT __attribute__((always_inline)) inline
+
+// Room for so many values, until the function that asks for it returns.
+#define TVMFFI_CUBIN_ALLOCA(Type, count) \
+  static_cast<Type*>(__builtin_alloca(sizeof(Type) * static_cast<size_t>(count)))
 
 TVMFFI_CUBIN_BEGIN
 

@@ -75,8 +75,7 @@ inline Problem CheckAssumed(const Param& param, int64_t value) {
 }
 
 // An integer beyond int64, which a uint64 may hold and an expression does not.
-__attribute__((noinline)) inline Problem ConvertBigInt(const Param& param, const TVMFFIAny& any,
-                                                       Argument* out) {
+TVMFFI_CUBIN_SHARED Problem ConvertBigInt(const Param& param, const TVMFFIAny& any, Argument* out) {
   const TVMFFIByteArray content = TVMFFIBigIntGetContentByteArray(&any);
   const bool is_unsigned = param.kind == Kind::kUint || param.kind == Kind::kRaw;
   const bool may_fit = is_unsigned && param.size == 8 && !param.in_expression;
@@ -88,8 +87,7 @@ __attribute__((noinline)) inline Problem ConvertBigInt(const Param& param, const
 }
 
 // A by-value struct: bytes of exactly its size; of a tensor map its address will do.
-__attribute__((noinline)) inline Problem ConvertBytes(const Param& param, const TVMFFIAny& any,
-                                                      Argument* out) {
+TVMFFI_CUBIN_SHARED Problem ConvertBytes(const Param& param, const TVMFFIAny& any, Argument* out) {
   const TVMFFIByteArray content = BytesIn(any);
   if (content.data != nullptr) {
     out->address = const_cast<char*>(content.data);
@@ -171,8 +169,7 @@ inline Problem ConvertPointer(const Param& param, const TVMFFIAny& any, Argument
 }
 
 // Whatever has the parameter's size; an integer alone where an expression reads it.
-__attribute__((noinline)) inline Problem ConvertRaw(const Param& param, const TVMFFIAny& any,
-                                                    Argument* out) {
+TVMFFI_CUBIN_SHARED Problem ConvertRaw(const Param& param, const TVMFFIAny& any, Argument* out) {
   const bool is_word = param.size - 1 < 8 && (param.size & (param.size - 1)) == 0;
   if (any.type_index == kBigInt && is_word) return ConvertBigInt(param, any, out);
   if ((any.type_index == kTVMFFIInt || any.type_index == kTVMFFIBool) && is_word) {
@@ -193,8 +190,7 @@ __attribute__((noinline)) inline Problem ConvertRaw(const Param& param, const TV
 }
 
 // Converts one argument, or says why it does not fit the parameter.
-__attribute__((always_inline)) inline Problem Convert(const Param& param, const TVMFFIAny& any,
-                                                      Argument* out) {
+TVMFFI_CUBIN_HOT Problem Convert(const Param& param, const TVMFFIAny& any, Argument* out) {
   out->address = &out->storage;
   out->tensor = nullptr;
   if (param.kind == Kind::kPointer) return ConvertPointer(param, any, out);
@@ -205,7 +201,7 @@ __attribute__((always_inline)) inline Problem Convert(const Param& param, const 
 }
 
 // Takes the device of a call's first tensor; false for a tensor elsewhere.
-__attribute__((noinline)) inline bool TakeDevice(const DLTensor& tensor, int* device) {
+TVMFFI_CUBIN_SHARED bool TakeDevice(const DLTensor& tensor, int* device) {
   const int id = tensor.device.device_id;
   if (tensor.device.device_type != kDLCUDA) return IsHostMemoryForKernels(tensor);
   if (*device >= 0 || id < 0 || id >= kMaxDevices) return false;

@@ -10,7 +10,7 @@ TVMFFI_CUBIN_BEGIN
 TVMFFI_CUBIN_DRIVER_ENTRY(cuDeviceGetCount, 12000)
 
 // Takes the device that a function says; the call has that of the tensors, or -1.
-__attribute__((noinline)) inline int TakeTargetDevice(Call* call) {
+TVMFFI_CUBIN_SHARED int TakeTargetDevice(Call* call) {
   const int64_t wanted = Value(call, call->instance.target->device);
   if (call->failure != nullptr) return FailFigure(*call);
   if (call->device >= 0 && wanted != call->device) {
@@ -27,7 +27,7 @@ __attribute__((noinline)) inline int TakeTargetDevice(Call* call) {
 }
 
 // Takes the stream that a function says.
-__attribute__((noinline)) inline int TakeTargetStream(Call* call) {
+TVMFFI_CUBIN_SHARED int TakeTargetStream(Call* call) {
   const TargetPlan& plan = *call->instance.target;
   if (plan.pointer >= 0 && call->arguments[plan.pointer].tensor != nullptr) {
     const Param& param = call->instance.params[plan.pointer];
@@ -40,7 +40,7 @@ __attribute__((noinline)) inline int TakeTargetStream(Call* call) {
 }
 
 // Refuses what is no stream, and streams of another device: the driver would launch there.
-__attribute__((noinline)) inline int CheckStream(const Call& call) {
+TVMFFI_CUBIN_SHARED int CheckStream(const Call& call) {
   const auto handle = reinterpret_cast<intptr_t>(call.stream);
   // The driver reads whatever address it is given, and nothing lies in the first page.
   if (handle < 0 || (handle > 2 && handle < 4096)) {
@@ -55,7 +55,7 @@ __attribute__((noinline)) inline int CheckStream(const Call& call) {
 }
 
 // Finds the device: the function's, else the tensors', else the current one.
-__attribute__((always_inline)) inline int FindDevice(Call* call) {
+TVMFFI_CUBIN_HOT int FindDevice(Call* call) {
   const TargetPlan* const target = call->instance.target;
   if (__builtin_expect(target != nullptr, 0) && target->has_device) return TakeTargetDevice(call);
   if (call->device < 0) call->device = CurrentDevice();
@@ -63,7 +63,7 @@ __attribute__((always_inline)) inline int FindDevice(Call* call) {
 }
 
 // Finds the stream: the caller's, else the function's, else the device's current one.
-__attribute__((always_inline)) inline int FindStream(Call* call) {
+TVMFFI_CUBIN_HOT int FindStream(Call* call) {
   const TargetPlan* const target = call->instance.target;
   if (__builtin_expect(target != nullptr, 0) && target->has_stream && !call->has_stream &&
       TakeTargetStream(call) != 0) {
@@ -75,8 +75,7 @@ __attribute__((always_inline)) inline int FindStream(Call* call) {
 }
 
 // Converts the arguments of a call and checks where its tensors live; false where one does not fit.
-__attribute__((always_inline)) inline bool TakeArguments(Call* call, const TVMFFIAny* args,
-                                                         int num_args) {
+TVMFFI_CUBIN_HOT bool TakeArguments(Call* call, const TVMFFIAny* args, int num_args) {
   const Instance& instance = call->instance;
   if (__builtin_expect(num_args != instance.num_params, 0)) return false;
   int device = -1;
@@ -91,23 +90,22 @@ __attribute__((always_inline)) inline bool TakeArguments(Call* call, const TVMFF
 }
 
 // Whether the conditions of an instance hold; the call notes why not.
-__attribute__((noinline)) inline bool HoldConditions(Call* call) {
+TVMFFI_CUBIN_SHARED bool HoldConditions(Call* call) {
   for (int i = 0; i < call->instance.num_launches; ++i) {
     const LaunchPlan& plan = call->instance.launches[i];
-    for (int j = 0; j < plan.num_conditions; ++j) {
-      const Figure& figure = plan.steps[j].figure;
-      if (Value(call, figure) != 0 && call->failure == nullptr) continue;
-      call->where = figure.text;
-      Note(call, "does not hold");
-      return false;
-    }
+    if (plan.num_conditions == 0) continue;
+    const Figure& figure = plan.steps[0].figure;
+    if (Value(call, figure) != 0 && call->failure == nullptr) continue;
+    call->where = figure.text;
+    Note(call, "does not hold");
+    return false;
   }
   return true;
 }
 
 // Evaluates one launch into its configuration and its kernel's parameters; on the hot path, and
 // inlined by force.
-__attribute__((always_inline)) inline int Prepare(Call* call, Launch* launch) {
+TVMFFI_CUBIN_HOT int Prepare(Call* call, Launch* launch) {
   const LaunchPlan& plan = *launch->plan;
   const CallOptions& options = call->options;
   const uint64_t missing = static_cast<uint64_t>(plan.from_caller) & ~options.given;
@@ -147,12 +145,11 @@ __attribute__((always_inline)) inline int Prepare(Call* call, Launch* launch) {
 }
 
 // Launches in order, with maps, scratch memory and what is bound.
-__attribute__((noinline)) inline int LaunchWithMemory(Call* call) {
+TVMFFI_CUBIN_SHARED int LaunchWithMemory(Call* call) {
   const Instance& instance = call->instance;
   auto* map = static_cast<CUtensorMap*>(
       __builtin_alloca_with_align(sizeof(CUtensorMap) * (instance.num_maps + 1), 512));
-  Scratch scratch{call, static_cast<ScratchBlock*>(
-                            __builtin_alloca(sizeof(ScratchBlock) * instance.num_scratch))};
+  Scratch scratch{call, TVMFFI_CUBIN_ALLOCA(ScratchBlock, instance.num_scratch)};
   for (call->number = 0; call->number < instance.num_launches; ++call->number) {
     const Launch& launch = call->launches[call->number];
     for (int i = 0; i < launch.plan->num_sources && !launch.is_empty; ++i) {
@@ -174,7 +171,7 @@ __attribute__((noinline)) inline int LaunchWithMemory(Call* call) {
 }
 
 // Launches all that was evaluated.
-__attribute__((always_inline)) inline int LaunchAll(Call* call) {
+TVMFFI_CUBIN_HOT int LaunchAll(Call* call) {
   const Instance& instance = call->instance;
   call->number = 0;
   while (call->number < instance.num_launches && call->launches[call->number].is_empty) {
@@ -201,27 +198,22 @@ __attribute__((always_inline)) inline int LaunchAll(Call* call) {
 }
 
 // The same with what is bound, which stays as it is until all is launched.
-__attribute__((noinline)) inline int LaunchBound(Call* call) {
+TVMFFI_CUBIN_SHARED int LaunchBound(Call* call) {
   const GateUse use(&call->instance.bound->gate);
   return LaunchAll(call);
 }
 
 // Evaluates every launch of an instance that the arguments fit, then launches in order.
-__attribute__((always_inline)) inline int RunInstance(Call* call) {
+TVMFFI_CUBIN_HOT int RunInstance(Call* call) {
   if (FindStream(call) != 0) return -1;
   const Instance& instance = call->instance;
-  const int count = instance.num_launches;
-  const auto slots = static_cast<size_t>(instance.num_slots);
-  const size_t most = static_cast<size_t>(instance.num_attributes) +
-                      static_cast<size_t>(count) * call->options.config.numAttrs;
-  call->launches =
-      static_cast<Launch*>(__builtin_alloca(sizeof(Launch) * static_cast<size_t>(count)));
-  auto** params = static_cast<void**>(__builtin_alloca(sizeof(void*) * slots));
-  call->computed = static_cast<Argument*>(__builtin_alloca(sizeof(Argument) * slots));
-  if (__builtin_expect(most != 0, 0)) {
-    call->attributes =
-        static_cast<CUlaunchAttribute*>(__builtin_alloca(sizeof(CUlaunchAttribute) * most));
-  }
+  const int count = instance.num_launches, slots = instance.num_slots;
+  const unsigned most = instance.num_attributes + count * call->options.config.numAttrs;
+  call->launches = TVMFFI_CUBIN_ALLOCA(Launch, count);
+  void** params = TVMFFI_CUBIN_ALLOCA(void*, slots);
+  call->computed = TVMFFI_CUBIN_ALLOCA(Argument, slots);
+  if (__builtin_expect(most != 0, 0))
+    call->attributes = TVMFFI_CUBIN_ALLOCA(CUlaunchAttribute, most);
   for (int i = 0; i < count; ++i) {
     Launch* const launch = &call->launches[i];
     launch->plan = &instance.launches[i];
@@ -277,11 +269,9 @@ TVMFFI_CUBIN_COLD int FailToFit(const FunctionPlan& function, Argument* argument
 }
 
 // Makes a call: launches the first instance that the arguments fit.
-__attribute__((noinline)) inline int CallFunction(const FunctionPlan& function,
-                                                  const CallOptions& options, const TVMFFIAny* args,
-                                                  int num_args) {
-  auto* arguments = static_cast<Argument*>(
-      __builtin_alloca(sizeof(Argument) * static_cast<size_t>(function.most_params + 1)));
+TVMFFI_CUBIN_SHARED int CallFunction(const FunctionPlan& function, const CallOptions& options,
+                                     const TVMFFIAny* args, int num_args) {
+  Argument* const arguments = TVMFFI_CUBIN_ALLOCA(Argument, function.most_params + 1);
   for (int i = 0; i < function.num_instances; ++i) {
     Call call{function, function.instances[i], options, arguments};
     if (!TakeArguments(&call, args, num_args)) continue;

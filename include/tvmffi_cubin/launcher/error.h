@@ -64,7 +64,7 @@ TVMFFI_CUBIN_COLD Text DescribeArgument(const TVMFFIAny& any) {
   } else if (any.type_index == kTVMFFINone) {
     text.Add("None");
   } else if (any.type_index == kTVMFFIInt) {
-    text.Add("the int %lld", static_cast<long long>(any.v_int64));
+    text.Add("the int %ld", any.v_int64);
   } else if (any.type_index == kBigInt) {
     text.Add("an int beyond 64 bits signed");
   } else if (any.type_index == kTVMFFIBool) {

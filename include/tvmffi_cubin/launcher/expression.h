@@ -101,7 +101,7 @@ inline Number Operand(const uint8_t** code) {
 }
 
 // The value of an expression.
-__attribute__((noinline)) inline int64_t Run(Call* call, const uint8_t* code) {
+TVMFFI_CUBIN_SHARED int64_t Run(Call* call, const uint8_t* code) {
   const Argument* const arguments = call->arguments;
   int64_t stack[kMaxStack + 1];
   int64_t* top = stack;
@@ -212,7 +212,7 @@ inline int SetComputed(Call* call, const Step& step, int64_t value) {
 }
 
 // Sets an attribute of the launch, or one dimension of it.
-__attribute__((noinline)) inline int SetAttribute(Call* call, const Step& step, int64_t value) {
+TVMFFI_CUBIN_SHARED int SetAttribute(Call* call, const Step& step, int64_t value) {
   const bool is_event = step.target == Step::kEvent, has_axes = step.target == Step::kDimensions;
   if (value == 0 && (is_event || step.target == Step::kFlag)) return 0;
   if (!has_axes || step.number == 0) {

@@ -69,8 +69,8 @@ struct Call {
 
 // Launches a kernel whose grid the driver counts in clusters. It is checked here, since a part of a
 // cluster would be lost in silence.
-__attribute__((noinline)) inline Status LaunchInClusters(const EmbeddedKernel& kernel,
-                                                         CUlaunchConfig config, void** params) {
+TVMFFI_CUBIN_SHARED Status LaunchInClusters(const EmbeddedKernel& kernel, CUlaunchConfig config,
+                                            void** params) {
   unsigned* const grid = &config.gridDimX;  // and the others behind it
   for (int i = 0; i < 3; ++i) {
     if (grid[i] % kernel.cluster[i] != 0) {
@@ -82,7 +82,7 @@ __attribute__((noinline)) inline Status LaunchInClusters(const EmbeddedKernel& k
 }
 
 // Launches in order what has all its memory; the device is current.
-__attribute__((always_inline)) inline int LaunchInOrder(Call* call) {
+TVMFFI_CUBIN_HOT int LaunchInOrder(Call* call) {
   for (int i = 0; i < call->instance.num_launches; ++i) {
     const Launch& launch = call->launches[i];
     if (launch.is_empty) continue;

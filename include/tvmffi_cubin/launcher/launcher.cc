@@ -171,9 +171,9 @@ TVMFFI_CUBIN_ENTRY(occupancy, ModulePlan) {
   };
   const int smem = KernelAttribute(kernel->handle, device, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
   Text text;
-  text.Add("[%d,%d,%d,%lld,%d,%d,%d]", device, found.blocks_per_sm,
-           devices(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR),
-           static_cast<long long>(found.cooperative_blocks), found.cluster_blocks, found.clusters,
+  text.Add("[%d,%d,%d,%ld,%d,%d,%d]", device, found.blocks_per_sm,
+           devices(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR), found.cooperative_blocks,
+           found.cluster_blocks, found.clusters,
            devices(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) - smem);
   return ReturnText(text.chars, text.used, result);
 }
@@ -185,7 +185,7 @@ TVMFFI_CUBIN_ENTRY(occupancy, ModulePlan) {
 TVMFFI_CUBIN_ENTRY(bind, ModulePlan) {
   const auto count = static_cast<size_t>(num_args / 3);
   const bool for_all = args[0].type_index == kTVMFFINone;
-  auto* const bindings = static_cast<Binding*>(__builtin_alloca(sizeof(Binding) * (count + 1)));
+  Binding* const bindings = TVMFFI_CUBIN_ALLOCA(Binding, count + 1);
   for (size_t i = 0; i < count; ++i) {
     const TVMFFIAny *const given = &args[1 + 3 * i], &value = given[1];
     Binding* const binding = &bindings[i];

@@ -79,7 +79,7 @@ struct Figure {
 struct Step {
   Figure figure;
   enum Target : uint8_t {
-    kWhen,        // a condition, which must hold; conditions come first and are no step to do
+    kWhen,        // a condition, which must hold; it comes first and is no step to do
     kFigure,      // grid.x y z, block.x y z, dynamic_smem_bytes: by `number`, from 0
     kDimensions,  // an attribute of three dimensions, `number` of them; all three, 0 first
     kInteger,     // an attribute that is an integer
@@ -133,7 +133,7 @@ struct LaunchPlan {
   const Step* steps;
   int32_t num_sources;
   int32_t num_steps;
-  int32_t num_conditions;  // of the steps, the first ones
+  int32_t num_conditions;  // of the steps: the first, or none
   int32_t num_computed;
   int32_t from_caller;  // 1: the grid, 8: the block, which the launch lacks (CallOptions::given)
 };
