@@ -100,21 +100,26 @@ TVMFFI_CUBIN_SHARED Problem ConvertBytes(const Param& param, const TVMFFIAny& an
   return is_map ? Problem::kNone : Problem::kType;
 }
 
+// An integer or a boolean.
+inline Problem ConvertInteger(const Param& param, const TVMFFIAny& any, Argument* out) {
+  if (any.type_index == kBigInt) return ConvertBigInt(param, any, out);
+  if (any.type_index != kTVMFFIInt && any.type_index != kTVMFFIBool) return Problem::kType;
+  if (!IntegerFits(param.kind, param.size, any.v_int64)) return Problem::kRange;
+  // Little-endian: the low bytes of the word are the value in every width.
+  out->storage.i64 = any.v_int64;
+  return CheckAssumed(param, any.v_int64);
+}
+
 // Numbers and booleans, by the rules of docs/guide.md ("What a parameter takes").
 inline Problem ConvertScalar(const Param& param, const TVMFFIAny& any, Argument* out) {
   if (param.kind == Kind::kBool && any.type_index != kTVMFFIBool) return Problem::kType;
-  if (any.type_index == kBigInt) return ConvertBigInt(param, any, out);
   if (param.kind == Kind::kFloat || param.kind == Kind::kBfloat) {
     const bool is_float = any.type_index == kTVMFFIFloat;
     if (!is_float && any.type_index != kTVMFFIInt) return Problem::kType;
     const double value = is_float ? any.v_float64 : static_cast<double>(any.v_int64);
     return StoreFloat(param.kind, param.size, value, out) ? Problem::kNone : Problem::kRange;
   }
-  if (any.type_index != kTVMFFIInt && any.type_index != kTVMFFIBool) return Problem::kType;
-  if (!IntegerFits(param.kind, param.size, any.v_int64)) return Problem::kRange;
-  // Little-endian: the low bytes of the word are the value in every width.
-  out->storage.i64 = any.v_int64;
-  return CheckAssumed(param, any.v_int64);
+  return ConvertInteger(param, any, out);
 }
 
 inline bool IsEmpty(const DLTensor& tensor) {
@@ -145,7 +150,7 @@ inline bool IsWantedDType(const Param& param, const DLTensor& tensor) {
   return param.num_dtypes == 0;
 }
 
-// A tensor for a pointer parameter; its device is checked apart (IsOnDevice).
+// A tensor for a pointer parameter, wherever it lives.
 inline Problem ConvertTensor(const Param& param, const DLTensor& tensor, Argument* out) {
   if (!IsWantedDType(param, tensor)) return Problem::kDType;
   if (param.rank >= 0 ? tensor.ndim != param.rank : tensor.ndim < param.min_rank) {
@@ -171,12 +176,8 @@ inline Problem ConvertPointer(const Param& param, const TVMFFIAny& any, Argument
 // Whatever has the parameter's size; an integer alone where an expression reads it.
 TVMFFI_CUBIN_SHARED Problem ConvertRaw(const Param& param, const TVMFFIAny& any, Argument* out) {
   const bool is_word = param.size - 1 < 8 && (param.size & (param.size - 1)) == 0;
-  if (any.type_index == kBigInt && is_word) return ConvertBigInt(param, any, out);
-  if ((any.type_index == kTVMFFIInt || any.type_index == kTVMFFIBool) && is_word) {
-    out->storage.i64 = any.v_int64;
-    return IntegerFits(Kind::kRaw, param.size, any.v_int64) ? Problem::kNone : Problem::kRange;
-  }
-  if (param.in_expression) return Problem::kType;
+  const Problem misfit = is_word ? ConvertInteger(param, any, out) : Problem::kType;
+  if (misfit != Problem::kType || param.in_expression) return misfit;
   // One of 2 bytes may be fp16 or bf16.
   if (any.type_index == kTVMFFIFloat && is_word && param.size >= 4) {
     const bool fits = StoreFloat(Kind::kFloat, param.size, any.v_float64, out);
@@ -187,17 +188,6 @@ TVMFFI_CUBIN_SHARED Problem ConvertRaw(const Param& param, const TVMFFIAny& any,
     if (problem != Problem::kType) return problem;
   }
   return ConvertBytes(param, any, out);
-}
-
-// Converts one argument, or says why it does not fit the parameter.
-TVMFFI_CUBIN_HOT Problem Convert(const Param& param, const TVMFFIAny& any, Argument* out) {
-  out->address = &out->storage;
-  out->tensor = nullptr;
-  if (param.kind == Kind::kPointer) return ConvertPointer(param, any, out);
-  if (param.kind >= Kind::kBytes) {
-    return param.kind == Kind::kRaw ? ConvertRaw(param, any, out) : ConvertBytes(param, any, out);
-  }
-  return ConvertScalar(param, any, out);
 }
 
 // Takes the device of a call's first tensor; false for a tensor elsewhere.
@@ -216,13 +206,17 @@ inline bool IsOnDevice(const DLTensor& tensor, int* device) {
   return __builtin_expect(is_same, 1) || TakeDevice(tensor, device);
 }
 
-// Converts an argument and checks where a tensor lives.
-TVMFFI_CUBIN_COLD Problem ConvertOn(const Param& param, const TVMFFIAny& any, int* device,
-                                    Argument* out) {
-  const Problem problem = Convert(param, any, out);
-  const bool is_elsewhere =
-      problem == Problem::kNone && out->tensor != nullptr && !IsOnDevice(*out->tensor, device);
-  return is_elsewhere ? Problem::kDevice : problem;
+// Converts one argument, or says why it does not fit the parameter.
+TVMFFI_CUBIN_HOT Problem Convert(const Param& param, const TVMFFIAny& any, int* device,
+                                 Argument* out) {
+  out->address = &out->storage;
+  out->tensor = nullptr;
+  const Problem problem = param.kind == Kind::kPointer ? ConvertPointer(param, any, out)
+                          : param.kind < Kind::kBytes  ? ConvertScalar(param, any, out)
+                          : param.kind == Kind::kRaw   ? ConvertRaw(param, any, out)
+                                                       : ConvertBytes(param, any, out);
+  if (__builtin_expect(problem != Problem::kNone, 0)) return problem;
+  return out->tensor == nullptr || IsOnDevice(*out->tensor, device) ? problem : Problem::kDevice;
 }
 
 TVMFFI_CUBIN_END

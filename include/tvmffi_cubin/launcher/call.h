@@ -76,10 +76,8 @@ TVMFFI_CUBIN_HOT bool TakeArguments(Call* call, const TVMFFIAny* args, int num_a
   if (__builtin_expect(num_args != instance.num_params, 0)) return false;
   int device = -1;
   for (int i = 0; i < num_args; ++i) {
-    const Problem problem = Convert(instance.params[i], args[i], &call->arguments[i]);
+    const Problem problem = Convert(instance.params[i], args[i], &device, &call->arguments[i]);
     if (__builtin_expect(problem != Problem::kNone, 0)) return false;
-    const DLTensor* tensor = call->arguments[i].tensor;
-    if (tensor != nullptr && !IsOnDevice(*tensor, &device)) return false;
   }
   call->device = device;
   return true;
@@ -237,7 +235,7 @@ TVMFFI_CUBIN_COLD const char* AddMisfit(Call* call, const TVMFFIAny* args, int n
   }
   for (int i = 0; i < num_args; ++i) {
     const Param& param = instance.params[i];
-    const Problem problem = ConvertOn(param, args[i], &call->device, &call->arguments[i]);
+    const Problem problem = Convert(param, args[i], &call->device, &call->arguments[i]);
     if (problem == Problem::kNone) continue;
     text->Add("argument %d (%s: %s): ", i + 1, param.name, param.type);
     return AddProblem(param, args[i], problem, call->device, text);

@@ -197,7 +197,7 @@ TVMFFI_CUBIN_ENTRY(bind, ModulePlan) {
     binding->keep = given[2].v_obj;
     const Param& param = *binding->slot->param;
     // Of a tensor the device becomes its own.
-    const Problem problem = ConvertOn(param, value, &binding->device, &binding->value);
+    const Problem problem = Convert(param, value, &binding->device, &binding->value);
     if (problem == Problem::kNone) continue;
     Text reason;
     const char* kind = AddProblem(param, value, problem, binding->device, &reason);
