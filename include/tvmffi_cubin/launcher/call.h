@@ -121,8 +121,6 @@ TVMFFI_CUBIN_HOT int Prepare(Call* call, Launch* launch) {
   // HoldConditions has evaluated the conditions.
   const int first = plan.num_conditions;
   if (DoSteps(call, plan.steps + first, plan.num_steps - first) != 0) return -1;
-  // An empty tensor often makes grid and block zero alike: nothing is to be done.
-  launch->is_empty = config->gridDimX == 0 || config->gridDimY == 0 || config->gridDimZ == 0;
   config->attrs = call->attributes;
   config->numAttrs = call->num_attributes;
   // Kept in registers: for all the compiler knows, each store may change the pointers.
@@ -144,9 +142,9 @@ TVMFFI_CUBIN_SHARED int LaunchWithMemory(Call* call) {
   auto* map = static_cast<CUtensorMap*>(
       __builtin_alloca_with_align(sizeof(CUtensorMap) * (instance.num_maps + 1), 512));
   Scratch scratch{call, TVMFFI_CUBIN_ALLOCA(ScratchBlock, instance.num_scratch)};
-  for (call->number = 0; call->number < instance.num_launches; ++call->number) {
+  for (call->number = 0; call->number < call->num_launches; ++call->number) {
     const Launch& launch = call->launches[call->number];
-    for (int i = 0; i < launch.plan->num_sources && !launch.is_empty; ++i) {
+    for (int i = 0; i < launch.plan->num_sources; ++i) {
       const Source& source = launch.plan->sources[i];
       void** const param = &launch.params[i];
       int code = 0;
@@ -167,24 +165,17 @@ TVMFFI_CUBIN_SHARED int LaunchWithMemory(Call* call) {
 // Launches all that was evaluated.
 TVMFFI_CUBIN_HOT int LaunchAll(Call* call) {
   const Instance& instance = call->instance;
-  call->number = 0;
-  while (call->number < instance.num_launches && call->launches[call->number].is_empty) {
-    ++call->number;
-  }
-  if (call->number == instance.num_launches) return 0;
   // One gate keeps all images of the module loaded, and contexts retained. It comes before the
   // scope, because unloading releases contexts too.
-  GateUse use(&instance.launches[call->number].kernel->image->gate);
+  GateUse use(&call->launches->plan->kernel->image->gate);
   DeviceScope scope;
   Status status = scope.Enter(call->device);
   if (!status.ok()) return call->Fail(status);
-  for (; call->number < instance.num_launches; ++call->number) {
-    const Launch& launch = call->launches[call->number];
-    if (launch.is_empty) continue;
-    status = LoadKernel(launch.plan->kernel, call->device);
+  for (; call->number < call->num_launches; ++call->number) {
+    status = LoadKernel(call->launches[call->number].plan->kernel, call->device);
     if (__builtin_expect(!status.ok(), 0)) return call->Fail(status);
     // The driver checks a single launch; of several it would refuse one after others have run.
-    if (instance.num_launches > 1 && call->CheckLimits() != 0) return -1;
+    if (call->num_launches > 1 && call->CheckLimits() != 0) return -1;
   }
   const bool has_memory =
       (instance.num_maps | instance.num_scratch) != 0 || instance.bound != nullptr;
@@ -209,15 +200,21 @@ TVMFFI_CUBIN_HOT int RunInstance(Call* call) {
   if (__builtin_expect(most != 0, 0))
     call->attributes = TVMFFI_CUBIN_ALLOCA(CUlaunchAttribute, most);
   for (int i = 0; i < count; ++i) {
-    Launch* const launch = &call->launches[i];
+    Launch* const launch = &call->launches[call->number];
     launch->plan = &instance.launches[i];
     launch->params = params;
-    call->number = i;
     if (Prepare(call, launch) != 0) return -1;
+    const CUlaunchConfig& config = launch->config;
+    // An empty tensor often makes grid and block zero alike: nothing is to be done.
+    if (config.gridDimX == 0 || config.gridDimY == 0 || config.gridDimZ == 0) continue;
     params += launch->plan->num_sources;
     call->computed += launch->plan->num_computed;
     call->attributes += call->num_attributes;
+    ++call->number;
   }
+  call->num_launches = call->number;
+  if (call->num_launches == 0) return 0;
+  call->number = 0;
   return __builtin_expect(instance.bound != nullptr, 0) ? LaunchBound(call) : LaunchAll(call);
 }
 

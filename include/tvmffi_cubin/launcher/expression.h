@@ -72,7 +72,7 @@ inline int64_t NumSms(int device) {
 
 // Blocks of the launch's shape that fit the device all at once.
 TVMFFI_CUBIN_COLD int64_t MaxCooperativeBlocks(Call* call) {
-  EmbeddedKernel* const kernel = call->instance.launches[call->number].kernel;
+  EmbeddedKernel* const kernel = call->launches[call->number].plan->kernel;
   CUlaunchConfig config = call->launches[call->number].config;
   // An empty block is the launch's to refuse.
   if (config.blockDimX == 0 || config.blockDimY == 0 || config.blockDimZ == 0) return 1;

@@ -20,7 +20,6 @@ struct Launch {
   CUlaunchConfig config;
   const LaunchPlan* plan;
   void** params;
-  bool is_empty;  // the grid has no blocks: nothing is to be done
 };
 
 // One call of one instance of a function; lives on the caller's stack.
@@ -32,9 +31,10 @@ struct Call {
   int device = -1;                                  // -1: not known yet
   bool has_stream = (options.given >> 7 & 1) != 0;  // the caller or the function names the stream
   CUstream stream = options.config.hStream;
-  Launch* launches = nullptr;
+  Launch* launches = nullptr;  // those that have blocks
+  int num_launches = 0;
 
-  // Of the launch that is being evaluated.
+  // Of the launch that is being evaluated, or launched.
   int number = 0;
   Argument* computed = nullptr;             // kernel arguments that expressions give
   int64_t* map_words = nullptr;             // of the map that is being evaluated
@@ -47,21 +47,25 @@ struct Call {
   TVMFFI_CUBIN_COLD Text Site() const {
     Text text;
     text.Add("%s", function.name);
-    if (instance.num_launches > 1) text.Add(": launch %d of %d", number + 1, instance.num_launches);
+    if (instance.num_launches > 1 && launches != nullptr) {
+      const auto place = static_cast<int>(launches[number].plan - instance.launches) + 1;
+      text.Add(": launch %d of %d", place, instance.num_launches);
+    }
     return text;
   }
 
   // Raises that the launch's kernel cannot be loaded, or is refused.
   TVMFFI_CUBIN_COLD int Fail(const Status& status) const {
-    return FailKernel(Site().chars, *instance.launches[number].kernel, device, status);
+    return FailKernel(Site().chars, *launches[number].plan->kernel, device, status);
   }
 
   // Raises which limit the launch goes over, if one is known; `answer` is the driver's, if it has
   // refused the launch.
   TVMFFI_CUBIN_COLD int CheckLimits(CUresult answer = CUDA_SUCCESS) const {
-    const EmbeddedKernel& kernel = *instance.launches[number].kernel;
+    const Launch& launch = launches[number];
+    const EmbeddedKernel& kernel = *launch.plan->kernel;
     Text found;
-    if (!AddLimit(kernel.handle, device, launches[number].config, answer, &found)) return 0;
+    if (!AddLimit(kernel.handle, device, launch.config, answer, &found)) return 0;
     return tvmffi_cubin::Fail("LaunchLimitError", "%s: launch of %s: %s", Site().chars,
                               kernel.display, found.chars);
   }
@@ -83,9 +87,8 @@ TVMFFI_CUBIN_SHARED Status LaunchInClusters(const EmbeddedKernel& kernel, CUlaun
 
 // Launches in order what has all its memory; the device is current.
 TVMFFI_CUBIN_HOT int LaunchInOrder(Call* call) {
-  for (int i = 0; i < call->instance.num_launches; ++i) {
+  for (int i = 0; i < call->num_launches; ++i) {
     const Launch& launch = call->launches[i];
-    if (launch.is_empty) continue;
     const EmbeddedKernel& kernel = *launch.plan->kernel;
     const Status status = __builtin_expect(kernel.cluster[0] != 0, 0)
                               ? LaunchInClusters(kernel, launch.config, launch.params)
