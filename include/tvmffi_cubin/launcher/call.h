@@ -139,6 +139,9 @@ TVMFFI_CUBIN_HOT int Prepare(Call* call, Launch* launch) {
 // Launches in order, with maps, scratch memory and what is bound.
 TVMFFI_CUBIN_SHARED int LaunchWithMemory(Call* call) {
   const Instance& instance = call->instance;
+  Gate none;
+  // What is bound stays as it is until all is launched.
+  const GateUse use(instance.bound != nullptr ? &instance.bound->gate : &none);
   auto* map = static_cast<CUtensorMap*>(
       __builtin_alloca_with_align(sizeof(CUtensorMap) * (instance.num_maps + 1), 512));
   Scratch scratch{call, TVMFFI_CUBIN_ALLOCA(ScratchBlock, instance.num_scratch)};
@@ -182,12 +185,6 @@ TVMFFI_CUBIN_HOT int LaunchAll(Call* call) {
   return __builtin_expect(has_memory, 0) ? LaunchWithMemory(call) : LaunchInOrder(call);
 }
 
-// The same with what is bound, which stays as it is until all is launched.
-TVMFFI_CUBIN_SHARED int LaunchBound(Call* call) {
-  const GateUse use(&call->instance.bound->gate);
-  return LaunchAll(call);
-}
-
 // Evaluates every launch of an instance that the arguments fit, then launches in order.
 TVMFFI_CUBIN_HOT int RunInstance(Call* call) {
   if (FindStream(call) != 0) return -1;
@@ -197,8 +194,9 @@ TVMFFI_CUBIN_HOT int RunInstance(Call* call) {
   call->launches = TVMFFI_CUBIN_ALLOCA(Launch, count);
   void** params = TVMFFI_CUBIN_ALLOCA(void*, slots);
   call->computed = TVMFFI_CUBIN_ALLOCA(Argument, slots);
-  if (__builtin_expect(most != 0, 0))
+  if (__builtin_expect(most != 0, 0)) {
     call->attributes = TVMFFI_CUBIN_ALLOCA(CUlaunchAttribute, most);
+  }
   for (int i = 0; i < count; ++i) {
     Launch* const launch = &call->launches[call->number];
     launch->plan = &instance.launches[i];
@@ -215,7 +213,7 @@ TVMFFI_CUBIN_HOT int RunInstance(Call* call) {
   call->num_launches = call->number;
   if (call->num_launches == 0) return 0;
   call->number = 0;
-  return __builtin_expect(instance.bound != nullptr, 0) ? LaunchBound(call) : LaunchAll(call);
+  return LaunchAll(call);
 }
 
 // Adds why an instance does not fit; returns which kind of error that is.

@@ -111,7 +111,7 @@ enum class Problem : uint8_t {
   kContiguous,
   kMultiple,
   kValue,
-  kDevice,
+  kDevice
 };
 
 // What a parameter takes, for "wanted ...".
