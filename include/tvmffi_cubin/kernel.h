@@ -38,10 +38,8 @@ TVMFFI_CUBIN_COLD void CheckParameters(CUkernel kernel, const size_t* sizes, siz
   for (int i = 0; i < own; ++i) {
     const size_t wanted = ParameterSize(kernel, i);
     if (sizes[i] == wanted) continue;
-    Throw("TypeError",
-          "%s: argument %d of %zu has %zu bytes, the kernel's parameter has %zu: pass a value of "
-          "the parameter's own type",
-          name, i + 1, count, sizes[i], wanted);
+    Throw("TypeError", "%s: argument %d of %zu has %zu bytes, the kernel's parameter has %zu", name,
+          i + 1, count, sizes[i], wanted);
   }
 }
 

@@ -122,7 +122,7 @@ def test_an_im2col_map(mod, driver_stub, array):
 def test_what_does_not_fit_names_the_map_and_its_tensor(mod, driver_stub, array):
     x = array(2048, 64, dtype="float32")
     driver_stub.fail(ENCODE, 1)
-    with pytest.raises(ValueError, match=r"^beside: tensor map map of x: .*box_dim \[512, 32\]"):
+    with pytest.raises(ValueError, match=r"^beside: tensor map map: .*box_dim \[512, 32\]"):
         mod.beside(x)
     driver_stub.fail(ENCODE, 1, nth=2)
     with pytest.raises(ValueError, match=r"^copy: tensor map y: .*float16 at 0x\w+8, shape"):
@@ -139,7 +139,7 @@ def test_a_launch_without_blocks_makes_no_map(mod, driver_stub, array):
     mod.both(x, empty, 0)
     assert [launch.kernel for launch in driver_stub.launches()] == ["plain"]
     assert not driver_stub.calls(ENCODE)
-    with pytest.raises(ValueError, match=r"tensor map map of t: there is no data"):
+    with pytest.raises(ValueError, match=r"tensor map map: there is no data"):
         mod.both(x, empty, 1)
 
 
@@ -202,6 +202,6 @@ def test_what_the_driver_would_refuse_names_the_figure(mod, driver_stub, array):
     driver_stub.fail(ENCODE, 1)
     with pytest.raises(ValueError, match=r"strides in bytes \[132\], box_dim"):
         mod.view(array(16, dtype="float32"), 2, 32, 33)
-    with pytest.raises(ValueError, match="typed: tensor map m of x: there is no data: the address"):
+    with pytest.raises(ValueError, match="typed: tensor map m: there is no data: the address"):
         mod.typed(None, 1)
     assert not driver_stub.launches(failed=True)

@@ -78,13 +78,11 @@ inline DriverState driver_state;
 // Whether the driver has been opened; opens nothing.
 inline bool IsDriverOpen() { return __atomic_load_n(&driver_state.is_open, __ATOMIC_ACQUIRE); }
 
-// What ends the message of a result: what to do where a process has used CUDA and then forked.
+// What ends the message of a result.
 inline const char* RemedyOf(CUresult result) {
   return result != CUDA_ERROR_NOT_INITIALIZED
              ? ""
-             : ". This process was forked from one that had already used CUDA, which the driver "
-               "does not support: start it with the multiprocessing method 'spawn' (or "
-               "'forkserver')";
+             : ". CUDA does not outlive a fork: start processes by the method 'spawn'";
 }
 
 // Looks a function up in the shared object, which may still be about to be initialised.

@@ -70,9 +70,8 @@ inline const char* DescribeMemory(const TensorMapOptions& options, const DLTenso
   }
   if (type < 0) {
     text->Add(
-        "tensor maps have no data type for elements of DLPack code %d, %d bits and %d lanes: name "
-        "one of that size, such as uint%ld",
-        tensor->dtype.code, tensor->dtype.bits, tensor->dtype.lanes, given);
+        "no data type for elements of DLPack code %d, %d bits, %d lanes: name one of that size",
+        tensor->dtype.code, tensor->dtype.bits, tensor->dtype.lanes);
     return "TypeError";
   }
   *out = {static_cast<CUtensorMapDataType>(type), address, options.rank, {}, {}};

@@ -142,7 +142,6 @@ inline bool IsContiguous(const DLTensor& tensor) {
   return true;
 }
 
-// Whether the element type is one that the pointer points to.
 inline bool IsWantedDType(const Param& param, const DLTensor& tensor) {
   for (int i = 0; i < param.num_dtypes; ++i) {
     if (memcmp(&tensor.dtype, &param.dtypes[i], sizeof(DLDataType)) == 0) return true;

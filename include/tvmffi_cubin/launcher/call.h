@@ -22,7 +22,6 @@ TVMFFI_CUBIN_SHARED int TakeTargetDevice(Call* call) {
   return 0;
 }
 
-// Takes the stream that a function says.
 TVMFFI_CUBIN_SHARED int TakeTargetStream(Call* call) {
   const TargetPlan& plan = *call->instance.target;
   if (plan.pointer >= 0 && call->arguments[plan.pointer].tensor != nullptr) {
@@ -40,8 +39,7 @@ TVMFFI_CUBIN_SHARED int CheckStream(const Call& call) {
   const auto handle = reinterpret_cast<intptr_t>(call.stream);
   // The driver reads whatever address it is given, and nothing lies in the first page.
   if (handle < 0 || (handle > 2 && handle < 4096)) {
-    return Fail("ValueError",
-                "%s: the launch's stream is %ld, which is not a handle: an address, or 0, 1 or 2",
+    return Fail("ValueError", "%s: the launch's stream is %ld, which is not a handle",
                 call.function.name, handle);
   }
   const int home = StreamDevice(call.stream);
@@ -104,11 +102,9 @@ TVMFFI_CUBIN_HOT int Prepare(Call* call, Launch* launch) {
   const CallOptions& options = call->options;
   const uint64_t missing = static_cast<uint64_t>(plan.from_caller) & ~options.given;
   if (__builtin_expect(missing != 0, 0)) {
-    return Fail(
-        "TypeError",
-        "%s: the launch has no %s: call %s%s(...), or give it a Launch(grid=..., block=...)",
-        call->Site().chars, missing == 1 ? "grid" : "block", call->function.name,
-        missing == 1 ? "[grid]" : "[grid, block]");
+    return Fail("TypeError", "%s: the launch has no %s: call %s%s(...)", call->Site().chars,
+                missing == 1 ? "grid" : "block", call->function.name,
+                missing == 1 ? "[grid]" : "[grid, block]");
   }
   CUlaunchConfig* const config = &launch->config;
   *config = options.config;
@@ -165,7 +161,6 @@ TVMFFI_CUBIN_SHARED int LaunchWithMemory(Call* call) {
   return LaunchInOrder(call);
 }
 
-// Launches all that was evaluated.
 TVMFFI_CUBIN_HOT int LaunchAll(Call* call) {
   const Instance& instance = call->instance;
   // One gate keeps all images of the module loaded, and contexts retained. It comes before the

@@ -174,9 +174,7 @@ TVMFFI_CUBIN_COLD const char* AddProblem(const Param& param, const TVMFFIAny& an
                 param.rank >= 0 ? param.rank : param.min_rank);
       break;
     case Problem::kContiguous:
-      text->Add(
-          "a contiguous one: call .contiguous(), or name it in strided= of its Launch if the "
-          "kernel handles strides");
+      text->Add("a contiguous one: call .contiguous(), or name it in strided= of its Launch");
       break;
     case Problem::kMultiple:
       text->Add(tensor != nullptr ? "an address that is a multiple of %u"
@@ -186,8 +184,7 @@ TVMFFI_CUBIN_COLD const char* AddProblem(const Param& param, const TVMFFIAny& an
     case Problem::kDevice:
       text->Add(tensor->device.device_type == kDLCUDA
                     ? "one on cuda:%d"
-                    : "one on a CUDA device (pinned and managed host memory will do): move it "
-                      "first, as with x.cuda()",
+                    : "one on a CUDA device: move it first, as with x.cuda()",
                 device);
       break;
     default:

@@ -27,7 +27,6 @@ TVMFFI_CUBIN_COLD int FailFigure(const Call& call) {
               call.failure);
 }
 
-// Raises that a figure is out of range.
 TVMFFI_CUBIN_COLD int FailRange(const Call& call, const char* name, int64_t value, int64_t least,
                                 int64_t most) {
   return Fail("ValueError", "%s: %s is %ld, wanted %ld to %ld", call.Site().chars, name, value,

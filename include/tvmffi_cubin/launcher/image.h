@@ -8,7 +8,6 @@ TVMFFI_CUBIN_BEGIN
 
 TVMFFI_CUBIN_DRIVER_ENTRY(cuCtxSetCurrent, 12000)
 
-// The path of an image's file.
 TVMFFI_CUBIN_COLD Text PathOf(const EmbeddedImage& image) {
   Text path;
   Dl_info found{};
@@ -29,9 +28,9 @@ TVMFFI_CUBIN_COLD int MakeFile(const EmbeddedImage& image, const char* path) {
   TVMFFIObject* const maker = __atomic_load_n(&image.maker, __ATOMIC_ACQUIRE);
   if (maker == nullptr) {
     return Fail("LaunchError",
-                "the image %s: %s is missing: put it there, or have it made: load_module(path, "
-                "generate={name: ...})",
-                image.name, path);
+                "%s is missing: put it there, or have it made: load_module(path, "
+                "generate={\"%s\": ...})",
+                path, image.name);
   }
   TVMFFIAny args[2]{}, result{};
   args[0].type_index = args[1].type_index = kTVMFFIRawStr;
@@ -89,8 +88,7 @@ TVMFFI_CUBIN_COLD Status CheckParams(const EmbeddedKernel& kernel, CUkernel hand
     const size_t declared = i < static_cast<int>(kernel.num_params) ? kernel.params[i] : 0;
     if (size == declared) continue;
     return Raised(Fail("LaunchError",
-                       "kernel %s in %s: parameter %d has %zu bytes, %zu are declared: say what it "
-                       "takes in Launch(params=...)",
+                       "kernel %s in %s: parameter %d has %zu bytes, %zu are declared",
                        kernel.display, PathOf(*kernel.image).chars, i + 1, size, declared));
   }
   return {};

@@ -15,16 +15,13 @@ inline int FillBound(const Call& call, int slot_number, void** param) {
   const BoundSlot& slot = call.instance.bound->slots[slot_number];
   *param = const_cast<void*>(slot.Find(call.device));
   if (*param != nullptr) return 0;
+  const char* name = slot.param->name;
   return Fail("LaunchError",
-              "%s: the parameter %s (%s) of %s is not bound on device %d: call "
-              "mod.bind(\"%s\", %s=...) before",
-              call.Site().chars, slot.param->name, slot.param->type,
-              call.launches[call.number].plan->kernel->display, call.device, slot.function,
-              slot.param->name);
+              "%s: %s is not bound on device %d: call mod.bind(\"%s\", %s=...) before",
+              call.Site().chars, name, call.device, slot.function, name);
 }
 
-// Makes one parameter's tensor map; the device is current. An empty tensor has no map, and mostly
-// gives an empty grid.
+// Makes one parameter's tensor map; the device is current.
 inline int EncodeMap(Call* call, const TensorMapPlan& plan, CUtensorMap* map) {
   TensorMapOptions options = plan.options;
   TensorMapMemory memory;
@@ -36,10 +33,7 @@ inline int EncodeMap(Call* call, const TensorMapPlan& plan, CUtensorMap* map) {
   const char* kind = DescribeMemory(options, given.tensor, given.storage.pointer, &memory, &text);
   if (kind == nullptr) kind = EncodeTensorMap(options, memory, map, &text);
   if (__builtin_expect(kind == nullptr, 1)) return 0;
-  const char* tensor = call->instance.params[plan.argument].name;
-  const bool is_same = strcmp(tensor, plan.name) == 0;
-  return Fail(kind, "%s: tensor map %s%s%s: %s", call->Site().chars, plan.name,
-              is_same ? "" : " of ", is_same ? "" : tensor, text.chars);
+  return Fail(kind, "%s: tensor map %s: %s", call->Site().chars, plan.name, text.chars);
 }
 
 // The scratch memory of one kernel parameter.
@@ -77,8 +71,7 @@ struct Scratch {
     if (fixed < 0 || per_block < 0 || __builtin_mul_overflow(per_block, num_blocks, &size) ||
         __builtin_add_overflow(size, fixed, &size)) {
       return Fail("ValueError",
-                  "%s: scratch memory for %s: bytes is %ld, bytes_per_block %ld: wanted 0 or more "
-                  "of each, together within 64 bits",
+                  "%s: scratch memory for %s: bytes is %ld, bytes_per_block %ld: wanted 0 or more",
                   call->Site().chars, plan.name, fixed, per_block);
     }
     if (size == 0) return 0;

@@ -15,7 +15,6 @@ TVMFFI_CUBIN_BEGIN
 // What a parameter takes; of a raw one only the size is known; a map is a CUtensorMap.
 enum class Kind : uint8_t { kPointer, kInt, kUint, kFloat, kBfloat, kBool, kBytes, kRaw, kMap };
 
-// A parameter of an exported function.
 struct Param {
   const char* name;
   const char* type;  // C++ spelling, for messages
@@ -126,7 +125,6 @@ struct Source {
   const void* data;  // a constant's bytes, a TensorMapPlan or a ScratchPlan
 };
 
-// One launch of a function.
 struct LaunchPlan {
   EmbeddedKernel* kernel;
   const Source* sources;
@@ -215,7 +213,6 @@ struct Instance {
   bool has_conditions;
 };
 
-// An exported function.
 struct FunctionPlan {
   const char* name;
   const char* doc;
@@ -224,7 +221,6 @@ struct FunctionPlan {
   int32_t most_params;  // of any instance
 };
 
-// A module.
 struct ModulePlan {
   EmbeddedImage* images;
   EmbeddedKernel* kernels;

@@ -106,14 +106,11 @@ TVMFFI_CUBIN_SHARED GuideResult LaunchGuideKernel(const void* kernel, const CUla
 
 // Throws a LaunchError with what is known of the thread's last refusal, told once.
 [[noreturn]] TVMFFI_CUBIN_COLD void ThrowGuideError(int code) {
-  const auto result = static_cast<CUresult>(code);
-  const char *name = "CUDA_ERROR_NO_DEVICE", *text = driver_state.problem;
-  entry::cuGetErrorName(result, &name);
-  entry::cuGetErrorString(result, &text);
-  const bool is_known = launch_problem.result == result;
+  const Status status{static_cast<CUresult>(code), "CUDA Error: the call"};
+  const bool is_known = launch_problem.result == status.result;
   launch_problem.result = CUDA_SUCCESS;
-  Throw("LaunchError", "CUDA Error: %s (%d): %s%s%s%s", name, code, text, is_known ? "; " : "",
-        is_known ? launch_problem.text : "", RemedyOf(result));
+  Throw("LaunchError", "%s%s%s", DescribeStatus(status).chars, is_known ? "; " : "",
+        is_known ? launch_problem.text : "");
 }
 
 TVMFFI_CUBIN_END
