@@ -109,7 +109,6 @@ TVMFFI_CUBIN_ENTRY(configure, ModulePlan) {
 
 // Loads all kernels on the device that the one argument names; -1: the current one.
 TVMFFI_CUBIN_ENTRY(preload, ModulePlan) {
-  if (!OpenDriver()) return Fail("LaunchError", "preload: %s", driver_state.problem);
   const int device = DeviceIn(args[0]);
   for (int i = 0; i < table.num_kernels; ++i) {
     EmbeddedKernel* const kernel = &table.kernels[i];
@@ -152,7 +151,6 @@ TVMFFI_CUBIN_ENTRY(unload, ModulePlan) {
 // z, dynamic_smem_bytes, cluster x y z; the result: a JSON list of FindOccupancy's figures and of
 // what the driver says of the kernel there, in the order of `Occupancy` in Python.
 TVMFFI_CUBIN_ENTRY(occupancy, ModulePlan) {
-  if (!OpenDriver()) return Fail("LaunchError", "occupancy: %s", driver_state.problem);
   unsigned given[9];
   for (int i = 0; i < 9; ++i) given[i] = static_cast<unsigned>(args[i].v_int64);
   EmbeddedKernel* const kernel = &table.kernels[given[0]];
@@ -166,15 +164,12 @@ TVMFFI_CUBIN_ENTRY(occupancy, ModulePlan) {
   GateUse use(&kernel->image->gate);
   const Status status = OccupancyOf(kernel, device, config, &found);
   if (!status.ok()) return FailKernel("occupancy", *kernel, device, status);
-  const auto devices = [&](CUdevice_attribute attribute) {
-    return DeviceAttribute(device, attribute);
-  };
-  const int smem = KernelAttribute(kernel->handle, device, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+  const int optin = DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
   Text text;
   text.Add("[%d,%d,%d,%ld,%d,%d,%d]", device, found.blocks_per_sm,
-           devices(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR), found.cooperative_blocks,
-           found.cluster_blocks, found.clusters,
-           devices(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) - smem);
+           DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR),
+           found.cooperative_blocks, found.cluster_blocks, found.clusters,
+           optin - KernelAttribute(kernel->handle, device, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
   return ReturnText(text.chars, text.used, result);
 }
 
@@ -189,10 +184,9 @@ TVMFFI_CUBIN_ENTRY(bind, ModulePlan) {
   for (size_t i = 0; i < count; ++i) {
     const TVMFFIAny *const given = &args[1 + 3 * i], &value = given[1];
     Binding* const binding = &bindings[i];
-    *binding = {&table.bound->slots[given->v_int64],
-                for_all ? kAllDevices : DeviceIn(args[0]),
-                nullptr,
-                {}};
+    binding->slot = &table.bound->slots[given->v_int64];
+    binding->device = for_all ? kAllDevices : DeviceIn(args[0]);
+    binding->keep = nullptr;
     if (value.type_index == kTVMFFINone) continue;
     binding->keep = given[2].v_obj;
     const Param& param = *binding->slot->param;
