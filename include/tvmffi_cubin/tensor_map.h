@@ -10,8 +10,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "check_driver.h"
 #include "core/tensor_map.h"
+#include "launch_config.h"
 
 TVMFFI_CUBIN_BEGIN
 
