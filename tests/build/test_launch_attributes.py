@@ -179,7 +179,8 @@ def test_a_grid_takes_all_that_is_resident_at_once(mod, driver_stub, x):
     driver_stub.set_attribute(0, NUM_SMS, 5)
     mod.resident(x, 1)
     mod.resident_clusters(x, 1)
-    one, two = driver_stub.launches()
+    mod.resident.configure(cluster=1)(x, 1)  # of which a multiprocessor holds fewer blocks
+    one, two, _ = driver_stub.launches()
     together = mod.together
     assert one.grid == (together.occupancy(0).max_cooperative_blocks, 1, 1)
     assert two.grid[0] == together.configure(cluster=4).occupancy(0).max_cooperative_blocks

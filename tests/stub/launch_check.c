@@ -48,8 +48,11 @@ static CUresult CheckCooperative(const CUlaunchConfig* config, const StubTarget*
   if (!StubAttribute(target->device, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH)) {
     return CUDA_ERROR_NOT_SUPPORTED;
   }
-  if (cluster == 0) cluster = 1;
+  int threads = (int)(config->blockDimX * config->blockDimY * config->blockDimZ);
+  int sms = StubAttribute(target->device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   uint64_t resident = cluster * (uint64_t)StubActiveClusters(target, config, cluster);
+  if (cluster == 0)
+    resident = (uint64_t)(StubOccupancy(target, threads, config->sharedMemBytes) * sms);
   return blocks <= resident ? CUDA_SUCCESS : CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
 }
 

@@ -4,8 +4,9 @@
  */
 #include "stub.h"
 
-/* Multiprocessors that share a cluster: a GPC's, which has a few more or fewer in truth. */
-enum { kGpcMultiprocessors = 16 };
+/* Multiprocessors that share a cluster: a GPC's, which has a few more or fewer in truth. And how
+ * many blocks of clusters, those of one block too, an H200's multiprocessor holds. */
+enum { kGpcMultiprocessors = 16, kMostInClusters = 8 };
 
 static int Least(int a, int b) { return a < b ? a : b; }
 
@@ -33,7 +34,8 @@ static int Threads(const CUlaunchConfig* config) {
 
 int StubActiveClusters(const StubTarget* target, const CUlaunchConfig* config, uint64_t cluster) {
   if (cluster == 0 || cluster > (uint64_t)StubLargestCluster(target)) return 0;
-  uint64_t per_sm = (uint64_t)StubOccupancy(target, Threads(config), config->sharedMemBytes);
+  int held = StubOccupancy(target, Threads(config), config->sharedMemBytes);
+  uint64_t per_sm = (uint64_t)Least(held, kMostInClusters);
   uint64_t rest = (uint64_t)StubAttribute(target->device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   uint64_t clusters = rest / kGpcMultiprocessors * (kGpcMultiprocessors * per_sm / cluster);
   return (int)(clusters + rest % kGpcMultiprocessors * per_sm / cluster);

@@ -125,7 +125,8 @@ TVMFFI_CUBIN_COLD Status FindOccupancy(CUkernel kernel, int device, const CUlaun
   }
   if (DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH) > 0) {
     const int sms = DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-    found->cooperative_blocks = cluster.Blocks() > 1
+    // Of clusters of one block fewer fit than of blocks without clusters.
+    found->cooperative_blocks = cluster.Blocks() > 1 || found->clusters != 0
                                     ? static_cast<int64_t>(found->clusters * cluster.Blocks())
                                     : int64_t{found->blocks_per_sm} * sms;
   }
