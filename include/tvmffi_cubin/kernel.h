@@ -197,8 +197,7 @@ class __attribute__((visibility("default"))) CubinKernel {
     }
     state_->opted_in.Ensure(handle, device);
     status = LaunchHere(handle, config, args);
-    if (__builtin_expect(status.ok(), 1)) return status;
-    return NoteRefusal(status, handle, device, config);
+    return __builtin_expect(status.ok(), 1) ? status : NoteRefusal(status, handle, device, config);
   }
 
   std::unique_ptr<State> state_;

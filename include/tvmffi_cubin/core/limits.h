@@ -59,25 +59,23 @@ inline const CUlaunchAttributeValue* FindAttribute(const CUlaunchConfig& config,
 // Blocks of a cluster along each dimension; all 0: no cluster.
 struct ClusterShape {
   uint32_t size[3] = {};
+  bool is_fixed = false;  // the kernel was compiled for it
   uint64_t Blocks() const { return Volume(size[0], size[1], size[2]); }
 };
 
-// The cluster that a kernel was compiled for; zeros where it was compiled for none.
-TVMFFI_CUBIN_COLD ClusterShape FixedCluster(CUkernel kernel, int device) {
+// The cluster that a launch asks for by an attribute; else the kernel's own.
+TVMFFI_CUBIN_COLD ClusterShape ClusterOf(CUkernel kernel, int device,
+                                         const CUlaunchConfig& config) {
+  const auto* value = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+  if (value != nullptr) return {{value->clusterDim.x, value->clusterDim.y, value->clusterDim.z}};
   ClusterShape shape;
   for (int i = 0; i < 3; ++i) {
     const int attribute = CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH + i;  // height and depth follow
     const int size = KernelAttribute(kernel, device, static_cast<CUfunction_attribute>(attribute));
     shape.size[i] = size < 0 ? 0 : static_cast<uint32_t>(size);
   }
+  shape.is_fixed = shape.size[0] != 0;
   return shape;
-}
-
-// The cluster that a launch asks for by an attribute; else the kernel's own.
-inline ClusterShape ClusterOf(const CUlaunchConfig& config, const ClusterShape& fixed) {
-  const auto* value = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
-  if (value == nullptr) return fixed;
-  return {{value->clusterDim.x, value->clusterDim.y, value->clusterDim.z}};
 }
 
 // What fits a device at once, of one kernel in one shape.
@@ -93,7 +91,7 @@ struct Occupancy {
 TVMFFI_CUBIN_COLD Status FindOccupancy(CUkernel kernel, int device, const CUlaunchConfig& asked,
                                        Occupancy* found) {
   CaptureScope relaxed;
-  const ClusterShape fixed = FixedCluster(kernel, device), cluster = ClusterOf(asked, fixed);
+  const ClusterShape cluster = ClusterOf(kernel, device, asked);
   const auto function = reinterpret_cast<CUfunction>(kernel);
   const auto threads = static_cast<int>(Volume(asked.blockDimX, asked.blockDimY, asked.blockDimZ));
   const CUresult result = entry::cuOccupancyMaxActiveBlocksPerMultiprocessor(
@@ -115,9 +113,8 @@ TVMFFI_CUBIN_COLD Status FindOccupancy(CUkernel kernel, int device, const CUlaun
     found->cluster_blocks = 0;
     entry::cuOccupancyMaxPotentialClusterSize(&found->cluster_blocks, function, &config);
     // Of a kernel with a cluster of its own it tells what would fit if its size were free.
-    if (fixed.Blocks() != 0 && fixed.Blocks() < static_cast<uint64_t>(found->cluster_blocks)) {
-      found->cluster_blocks = static_cast<int>(fixed.Blocks());
-    }
+    const auto own = static_cast<int>(cluster.Blocks());
+    if (cluster.is_fixed && own < found->cluster_blocks) found->cluster_blocks = own;
     config.numAttrs = 1;
     if (cluster.size[0] != 0) {
       entry::cuOccupancyMaxActiveClusters(&found->clusters, function, &config);
@@ -165,7 +162,7 @@ TVMFFI_CUBIN_COLD bool AddLimit(CUkernel kernel, int device, const CUlaunchConfi
     return text->Add("dynamic_smem_bytes is %u, device %d allows this kernel %d",
                      config.sharedMemBytes, device, most);
   }
-  const ClusterShape cluster = ClusterOf(config, FixedCluster(kernel, device));
+  const ClusterShape cluster = ClusterOf(kernel, device, config);
   for (int i = 0; i < 3; ++i) {
     if (cluster.size[i] != 0 && asked[i] % cluster.size[i] != 0) {
       return text->Add(
