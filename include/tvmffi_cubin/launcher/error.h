@@ -73,8 +73,14 @@ TVMFFI_CUBIN_COLD Text DescribeArgument(const TVMFFIAny& any) {
     text.Add("the float %.17g", any.v_float64);
   } else if (any.type_index == kTVMFFIOpaquePtr) {
     text.Add("the address %p", any.v_ptr);
+  } else if (TextIn(any).data != nullptr) {
+    text.Add("a str");
   } else if (BytesIn(any).data != nullptr) {
     text.Add("%zu bytes", BytesIn(any).size);
+  } else if (any.type_index == kTVMFFIArray) {
+    text.Add("a list or tuple");
+  } else if (any.type_index == kTVMFFIOpaquePyObject) {
+    text.Add("a Python object that is not a tensor, number, bytes or None");
   } else {
     const TVMFFIByteArray key = TVMFFIGetTypeInfo(any.type_index)->type_key;
     text.Add("a value of type %.*s", static_cast<int>(key.size), key.data);
