@@ -149,7 +149,7 @@ class TestABuild:
             (
                 KERNELS + 'extern "C" __global__ void wide(void* c, unsigned l, double s) {}',
                 NAMES,
-                "'scale' is 'float' of 4 bytes here and 'double' of 8 bytes before",
+                "'scale' is 'float' here and 'double' before",
             ),
             (
                 KERNELS,

@@ -1,5 +1,7 @@
 """Kernels by their names, and which exports are kernels and which are C++ functions."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from tvmffi_cubin import Cubin, Launch
@@ -7,30 +9,25 @@ from tvmffi_cubin.device.image import Image
 from tvmffi_cubin.device.signature import KernelSignature
 from tvmffi_cubin.functions.exports import resolve
 from tvmffi_cubin.kernels.cubin import Kernel
-from tvmffi_cubin.kernels.demangle import function_name
 from tvmffi_cubin.kernels.types import parse_params
 from tvmffi_cubin.launches.form import Export
+from tvmffi_cubin.sources.sort import Sources
 
 
 def signature(symbol: str, params: str = "float* x") -> KernelSignature:
     parsed = parse_params(params)
     kernel = Kernel(symbol, tuple(p.type.size or 0 for p in parsed), 16, 0, 0, 1024)
-    return KernelSignature(kernel, function_name(symbol), parsed, line=1)
+    return KernelSignature(kernel, parsed, line=1)
 
 
 def image(*signatures: KernelSignature, name="kernels", problem="", lowered=()) -> Image:
     return Image(name, Cubin(b"", "sm_90", dict(lowered)), signatures, problem)
 
 
-def resolved(functions, *images, host=(), has_host=None, sources=False):
-    return resolve(
-        functions,
-        images,
-        host_functions=host,
-        has_host=bool(host) if has_host is None else has_host,
-        has_device_sources=sources,
-        image_files={},
-    )
+def resolved(functions, *images, host=(), sources=False):
+    request = SimpleNamespace(functions=functions, bound_params=(), image_files={})
+    device = ("a source",) if sources else ()
+    return resolve(request, Sources(device, (), host, (), (), False, host), images)
 
 
 def chosen(launch: Launch | str, *images: Image, function="f", **options) -> str:
@@ -85,7 +82,7 @@ def test_a_name_finds_its_kernel(wanted, symbol):
         ("fill", [image()], r"none; mark it __global__; for a template, name an instance: L"),
         ("saxpy", [KERNELS, image(signature("saxpy"), name="j")],
          r"'saxpy' stands for 2 kernels:(.|\n)*\[saxpy\] in 'kernels'\n.* in 'j'\n.* by image="),
-        ("sax", [KERNELS, PACKED], "no kernel 'sax' .*; image 'packed': the member for sm_80"),
+        ("sub", [KERNELS, PACKED], "no kernel 'sub' .*; image 'packed': the member for sm_80"),
         (Launch(kernel="saxpy", image="tvin"), [KERNELS, image(name="twin")],
          "function 'f': there is no image 'tvin'; there are 'kernels', 'twin'"),
     ],
@@ -116,7 +113,6 @@ def test_a_part_of_a_name_is_for_launches_of_images_that_come_ready():
 @pytest.mark.parametrize(
     ("functions", "images", "options", "message"),
     [
-        ([], [KERNELS], {}, "functions is empty, .* leave it out"),
         ([Export("saxpy")], [KERNELS], {"host": ["saxpy"]}, r"both a kernel and a C\+\+ function"),
         (None, [image()], {"sources": True}, r'Launch\(kernel="fill<float>"'),
         (None, [image(signature("_ZN1a3addEPf"), signature("_ZN1b3addEPf"))], {},

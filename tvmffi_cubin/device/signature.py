@@ -23,9 +23,7 @@ class KernelSignature(NamedTuple):
     """A kernel of an image, with what is known of its parameters."""
 
     kernel: Kernel  # the image's own account of it, with its symbol
-    name: FunctionName
-    params: tuple[Param, ...]  # in order
-    names_known: bool = True  # else some are ``arg0``, ``arg1``, ...
+    params: tuple[Param, ...]  # in order; ``arg0``, ``arg1``, ... where the name is not known
     line: int | None = None  # where the source declares it, None where that is not known
     from_library: bool = False  # it came with a device library: exported only where it is named
     # Whether its types are its symbol's alone: who declares others is believed.
@@ -36,9 +34,20 @@ class KernelSignature(NamedTuple):
     archs: tuple[str, ...] = ()
     bound: tuple[str, ...] = ()
 
+    @property
+    def name(self) -> FunctionName:
+        """What its symbol says."""
+        return function_name(self.kernel.name)
+
+    @property
+    def names_known(self) -> bool:
+        """Whether all parameters have names of their own."""
+        return not any(x.name == f"arg{number}" for number, x in enumerate(self.params))
+
     def __str__(self) -> str:
-        """Return it as people tell it from others: name, parameters, symbol."""
-        return f"{self.name.display}({_texts(self.params)}) [{self.kernel.name}]"
+        """Return it as people tell it from others: name, parameters, symbol, image."""
+        params = _texts(self.params)
+        return f"{self.name.display}({params}) [{self.kernel.name}] in {self.image!r}"
 
 
 def _texts(params: Iterable[Param]) -> str:
@@ -69,7 +78,7 @@ def resolve(
         if (text := cubin.signatures.get(kernel.name)) is not None:
             with told(f"Cubin.signatures[{kernel.name!r}]"):
                 params = check(parse_params(text), made, f"kernel {kernel.name!r}")
-            made = made._replace(params=params, names_known=True, sourceless=False)
+            made = made._replace(params=params, sourceless=False)
         found.append(made)
     return tuple(found)
 
@@ -86,14 +95,13 @@ def _types(kernel: Kernel, known: Types) -> list[CxxType]:
 
 
 def _named(kernel: Kernel, types: Sequence[CxxType], fact: KernelFact | None) -> KernelSignature:
-    name = function_name(kernel.name)
     names = [x.name if x.name.isascii() else "" for x in (fact.params if fact else None) or ()]
     names = names or [""] * len(types)
     params = [
         Param(text or f"arg{index}", type_)
         for index, (text, type_) in enumerate(zip(names, types, strict=True))
     ]
-    return KernelSignature(kernel, name, tuple(params), all(names), fact.line if fact else None)
+    return KernelSignature(kernel, tuple(params), fact.line if fact else None)
 
 
 def _fact(

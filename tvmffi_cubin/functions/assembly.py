@@ -34,6 +34,7 @@ _WRAPPER = """\
     .long 0x466243b1,1
     .quad .Lcubin_{},0
 """
+_ALIGNED = "    .balign 16\n"
 _DIRECTIVES = {1: ".byte", 2: ".short", 4: ".long", 8: ".quad"}
 
 
@@ -70,8 +71,7 @@ class Text:
 
     def __init__(self, machine: str | None = None) -> None:
         self._machine = machine or os.uname().machine
-        self._labels: dict[str, str] = {}
-        self._strings: dict[str, str] = {}  # by text, before it is quoted
+        self._labels: dict[str, str] = {}  # by content
         self._constants: list[str] = []
         self._tables: list[str] = []
         self._writable: list[str] = []
@@ -79,33 +79,26 @@ class Text:
 
     def string(self, text: str) -> str:
         """Return the label of a string that ends with a zero byte."""
-        label = self._strings.get(text)
-        if label is None:
-            label = self._strings[text] = self._label()
-            self._constants.append(f"{label}:\n    .asciz {quoted(text)}")
-        return label
+        return self._pooled(self._constants, f"    .asciz {quoted(text)}")
 
-    def data(self, data: bytes, *, align: int = 1) -> str:
-        """Return the label of constant bytes."""
-        aligned = f"    .balign {align}\n" if align > 1 else ""
-        return self._pooled(self._constants, f"    .byte {','.join(map(str, data))}", aligned)
+    def data(self, data: bytes) -> str:
+        """Return the label of constant bytes, which are aligned for anything."""
+        return self._pooled(self._constants, f"    .byte {','.join(map(str, data))}", _ALIGNED)
 
     def table(self, rows: Iterable[str]) -> str | None:
         """Return the label of an array of structs; None where it is empty."""
         text = "\n".join(rows)
         return self._pooled(self._tables, text) if text else None
 
-    def named(self, label: str, rows: Iterable[str], *, is_writable: bool = False) -> None:
-        """Put an array of structs at a label of its own."""
-        section = self._writable if is_writable else self._tables
-        section.append("\n".join((f"{label}:", *rows)))
-
-    def hidden(self, name: str, row: str, *, is_writable: bool = False) -> None:
-        """Put a struct under a name that other units know."""
+    def named(
+        self, label: str, rows: Iterable[str], *, is_writable: bool = False, is_hidden: bool = False
+    ) -> None:
+        """Put an array of structs at a label of its own; other units know a hidden one."""
+        known = f"    .globl {label}\n    .hidden {label}\n    .type {label},%object\n"
         # As the ABI has it for arrays of 16 bytes and more: clang reads two addresses at once.
-        known = f"    .balign 16\n    .globl {name}\n    .hidden {name}\n    .type {name},%object"
+        head = f"{_ALIGNED}{known if is_hidden else ''}{label}:"
         section = self._writable if is_writable else self._tables
-        section.append(f"{known}\n{name}:\n{row}")
+        section.append("\n".join((head, *rows)))
 
     def stub(self, name: str, entry: str, table: str) -> None:
         """Export a tvm-ffi function that calls an entry of the launcher's body with a table."""
@@ -120,22 +113,19 @@ class Text:
             (".text", self._stubs),
         )
         parts = [
-            f"    .section {name}\n    .balign 16\n" + "".join(f"{x}\n" for x in lines)
+            f"    .section {name}\n{_ALIGNED}" + "".join(f"{x}\n" for x in lines)
             for name, lines in sections
             if lines
         ]
         macro = _STUB.format(_CALLS[self._machine]) if self._stubs else ""
         return "".join([_HEAD, macro, *parts, *further, _FOOT])
 
-    def _pooled(self, section: list[str], content: str, aligned: str = "") -> str:
-        label = self._labels.get(aligned + content)
+    def _pooled(self, section: list[str], content: str, before: str = "") -> str:
+        label = self._labels.get(content)
         if label is None:
-            label = self._labels[aligned + content] = self._label()
-            section.append(f"{aligned}{label}:\n{content}")
+            label = self._labels[content] = f".L{len(self._labels)}"
+            section.append(f"{before}{label}:\n{content}")
         return label
-
-    def _label(self) -> str:
-        return f".L{len(self._labels) + len(self._strings)}"
 
 
 def image_text(name: str, file: str, image: Cubin, *, is_shared: bool = True) -> str:
@@ -196,20 +186,14 @@ def manifest_text(file: str, content: str) -> str:
 def registration(tag: str, image: str | None, symbols: Mapping[str, str]) -> str:
     """Return the text of a mixed unit's table; that of its image, `image_text`, goes behind it.
 
-    Parameters
-    ----------
-    tag : str
-        Of the unit whose table it is, as its ``TVMFFI_CUBIN_MIXED_UNIT`` has it.
-    image : str or None
-        The name of the image that has the kernels, a fatbin, if there is any.
-    symbols : mapping of str to str
-        What the stubs of kernels and variables are called, and their symbols in the image.
+    `tag` is the unit's ``TVMFFI_CUBIN_MIXED_UNIT``, `image` the name of the fatbin that has the
+    kernels, if there is any; `symbols` are those in it, by the stubs of kernels and variables.
     """
     text, row = Text(), Layout("P P")
     text.named(".Lrows", [row.row(text.string(x), text.string(y)) for x, y in symbols.items()])
     wrapper = None if image is None else ".Lwrapper"
     table = Layout("P P q").row(wrapper, ".Lrows", len(symbols))  # `Table` in mixed/launch.h
-    text.hidden(f"tvmffi_cubin_mixed_table_{tag}", table)
+    text.named(f"tvmffi_cubin_mixed_table_{tag}", [table], is_hidden=True)
     return text.finished(*([] if image is None else [_WRAPPER.format(image)]))
 
 

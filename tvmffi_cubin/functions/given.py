@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import struct
+from typing import TYPE_CHECKING
 
 from ..kernels.types import CxxType, Param
 from ..launches import tensor_map
 from .assembly import Layout
 from .plan import NO_OPTION, STEP
-from .postfix import Scope
+
+if TYPE_CHECKING:
+    from .launch import LaunchBinder
 
 _FLOATS = {2: "<e", 4: "<f", 8: "<d"}
 _MAP_SIZE = 128
@@ -55,7 +58,7 @@ def _bfloat16(value: float) -> bytes:
     return struct.pack("<f", value)[2:]
 
 
-def map_row(scope: Scope, map_: tensor_map.TensorMap, param: Param) -> str | None:
+def map_row(binder: LaunchBinder, map_: tensor_map.TensorMap, param: Param) -> str | None:
     """Return the label of a parameter's map, and note what it asks of its tensor."""
     (name, type_, _), tensor = param, map_.tensor or param.name
     what = f"args[{name!r}]"
@@ -64,19 +67,21 @@ def map_row(scope: Scope, map_: tensor_map.TensorMap, param: Param) -> str | Non
             f"{what}: a TensorMap is for 'const __grid_constant__ CUtensorMap', got "
             f"'{type_.text} {name}'"
         )
-    if tensor not in scope.exported:
+    if tensor not in binder.exported:
         raise ValueError(
             f"{what}: the tensor {tensor!r} is not one that callers pass; declare it, as in "
             f'params="..., const float* {tensor}"'
         )
-    exported = scope.exported[tensor].as_tensor()
+    exported = binder.exported[tensor].as_tensor()
     if exported.type.kind != "pointer":
         raise ValueError(f"{what}: {tensor!r} is '{exported.type.text}', not a tensor")
     if map_.global_dim is None:
         exported = exported.merged(exported._replace(ndim=map_.rank))
     # None and bare addresses have no shape, and no dtype.
     needs_tensor = map_.global_dim is None or map_.dtype is None
-    scope.exported[tensor] = exported._replace(in_expression=exported.in_expression or needs_tensor)
+    binder.exported[tensor] = exported._replace(
+        in_expression=exported.in_expression or needs_tensor
+    )
     words, steps = [0] * _NUM_WORDS, []
     words[5:10] = [1] * 5  # element_strides
     for field, first in _WORDS.items():
@@ -84,11 +89,11 @@ def map_row(scope: Scope, map_: tensor_map.TensorMap, param: Param) -> str | Non
         figures = given if isinstance(given, tuple) else () if given is None else (given,)
         for number, x in enumerate(figures, first):
             place = f"{field}[{number - first}] of {what}"
-            code, text, words[number] = scope.figure(place, x, arg=name)
+            code, text, words[number] = binder.figure(place, x, arg=name)
             if code is not None:
                 steps.append(STEP.row(code, text, 0, _WORD, 0, number, 0, NO_OPTION))
     row = _MAP.row(
-        *(scope.plan.string(name), scope.plan.table(steps), len(steps), scope.number(tensor)),
+        *(binder.plan.string(name), binder.plan.table(steps), len(steps), binder.number(tensor)),
         map_.is_im2col,
         -1 if map_.dtype is None else tensor_map.DATA_TYPES.index(map_.dtype),
         tensor_map.SWIZZLES.index(map_.swizzle),
@@ -98,4 +103,4 @@ def map_row(scope: Scope, map_: tensor_map.TensorMap, param: Param) -> str | Non
         *(map_.global_dim is not None, map_.global_strides is not None, map_.rank),
         *words,
     )
-    return scope.plan.table([row])
+    return binder.plan.table([row])

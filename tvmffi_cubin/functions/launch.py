@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..device.signature import KernelSignature, check
@@ -13,10 +13,10 @@ from ..launches.tensor_map import TensorMap
 from ..launches.values import Bound, Scratch
 from .assembly import Layout
 from .plan import NO_OPTION, STEP, Exported, Plan, fits, is_integer, kind_of
-from .postfix import EVERYWHERE, ONCE_SHAPED, Scope
+from .postfix import EVERYWHERE, ONCE_SHAPED, Expression
 
 # As structs of launcher/plan.h, and its enumerations.
-LAUNCH = Layout("P P P i i i i i")
+_LAUNCH = Layout("P P P i i i i i")
 _SOURCE = Layout("B i P")
 _SCRATCH = Layout("P  P P q  P P q  I")
 _TARGET = Layout("P P q  P P q  i ? ?")
@@ -30,11 +30,11 @@ _ATTRIBUTES = {"dimensions": 2, "integer": 3, "flag": 4, "event": 5}
 _TENSOR = CxxType("void*", "raw", 8)
 
 
-class LaunchBinder(Scope):
+class LaunchBinder:
     """One launch of a function: first what it adds to `exported`, then all that reads of it.
 
-    `params` are the kernel's, `args` give those that callers do not pass, and `passed` are the
-    names of what the kernel takes as it is.
+    `params` are the kernel's, of certain `types`; `args` give those that callers do not pass, and
+    `passed` are the names of what the kernel takes as it is.
     """
 
     def __init__(
@@ -46,14 +46,13 @@ class LaunchBinder(Scope):
         exported: dict[str, Exported],
     ) -> None:
         self.plan, self.function, self.launch, self.exported = plan, function, launch, exported
+        self._kernel = kernel
         self.passed: set[str] = set()
         self.num_attributes = 0
         self._computed: list[str] = []
         declared = None if launch.params is None else parse_params(launch.params)
         self.params = _kernel_params(launch, kernel, declared)
-        last = self.params[len(self.params) - len(kernel.bound) :]
-        bound = {param.name: Bound(name) for param, name in zip(last, kernel.bound, strict=True)}
-        self.args = {**bound, **(launch.args or {})}
+        self.args = {**dict.fromkeys(kernel.bound, Bound()), **(launch.args or {})}
         self.types = {param.name: param.type for param in self.params}
         if unknown := self.args.keys() - self.types.keys():
             raise ValueError(
@@ -62,29 +61,48 @@ class LaunchBinder(Scope):
             )
         taken = self.params if declared is None else declared
         names = {param.name for param in taken}
-        for name, type_, ndim in taken:
-            self._export(Exported(name, self.types.get(name, type_), ndim), type_, names)
+        for param in taken:
+            self._export(param, names)
 
-    def _export(self, param: Exported, declared: CxxType, names: set[str]) -> None:
+    def _export(self, param: Param, names: set[str]) -> None:
         """Add to what the function takes what callers pass for a parameter, one of `names`."""
-        value = self.args.get(param.name)
+        name, declared, ndim = param
+        new = Exported(name, self.types.get(name, declared), ndim)
+        value = self.args.get(name)
         if isinstance(value, TensorMap):
-            tensor = value.tensor or param.name
-            if tensor == param.name and declared.kind == "pointer":
-                param = param._replace(type=declared)
-            elif tensor == param.name or tensor not in names:
-                param = Exported(tensor, _TENSOR)
-            else:
+            tensor = value.tensor or name
+            if tensor != name and tensor in names:
                 return
-        elif param.name in self.args:
+            is_declared = tensor == name and declared.kind == "pointer"
+            new = Exported(tensor, declared, ndim) if is_declared else Exported(tensor, _TENSOR)
+        elif name in self.args:
             return
-        if param.type.size is None:
-            raise ValueError(f"params declares {param.declaration!r}, a type of unknown size")
-        before = self.exported.get(param.name)
-        self.exported[param.name] = param if before is None else before.merged(param)
+        if not new.type.size:
+            raise ValueError(f"params declares '{declared.text} {name}', a type of unknown size")
+        before = self.exported.get(new.name)
+        self.exported[new.name] = new if before is None else before.merged(new)
 
-    def row(self) -> tuple[Any, ...]:
-        """Return the members of the launch's `LaunchPlan` but for its kernel."""
+    def number(self, name: str) -> int:
+        """Return the number of one of the function's parameters."""
+        return [*self.exported].index(name)
+
+    def figure(
+        self,
+        what: str,
+        value: int | str | bytes,
+        of_device: tuple[str, ...] = EVERYWHERE,
+        arg: str = "",
+    ) -> tuple[str | None, str | None, int]:
+        """Return the members of a `Figure`; `arg` is the one of `args` whose expression it is."""
+        if isinstance(value, bytes):
+            return None, self.plan.data(value), len(value)
+        if not isinstance(value, str):
+            return None, None, int(value)
+        expression = Expression(self, what, value, of_device, (arg,) if arg else ())
+        return self.plan.data(expression.code()), self.plan.string(value), 0
+
+    def row(self) -> str:
+        """Return the row of the launch."""
         launch, plan = self.launch, self.plan
         sources = [_SOURCE.row(*self._source(param)) for param in self.params]
         steps = []
@@ -96,14 +114,10 @@ class LaunchBinder(Scope):
             option = number if target == _FIGURE else 8 + attribute if attribute else NO_OPTION
             steps.append(STEP.row(*figure, target, 0, number, attribute, option))
         steps += self._computed
-        # What is beside the expressions is said of the parameters that they made tensors.
-        strided = [x for x in launch.strided if not isinstance(self.args.get(x), Bound)]
-        self._assume("strided", dict.fromkeys(strided, True), ("pointer", "raw"))
-        self._assume("multiple_of", launch.multiple_of or {}, ("pointer", "int", "uint"))
-        self._assume("equal_to", launch.equal_to or {}, ("int", "uint"))
-        return (
-            *(plan.table(sources), plan.table(steps), len(sources), len(steps)),
-            *(launch.when is not None, len(self._computed)),
+        self._assume()
+        return _LAUNCH.row(
+            *(plan.kernel(self._kernel), plan.table(sources), plan.table(steps)),
+            *(len(sources), len(steps), launch.when is not None, len(self._computed)),
             (launch.grid is None) + 8 * (launch.block is None),
         )
 
@@ -125,13 +139,12 @@ class LaunchBinder(Scope):
             row = _SCRATCH.row(self.plan.string(name), *fixed, *each, value.align)
             return _FROM_SCRATCH, 0, self.plan.table([row])
         if isinstance(value, Bound):
-            is_strided = name in self.launch.strided
-            slot = Exported(value.name or name, type_, ndim, is_strided, required=value.required)
+            slot = Exported(value.name or name, type_, ndim, required=value.required)
             return _FROM_BOUND, self.plan.slot(self.function, slot), None
         if not isinstance(value, str):
             from .given import constant
 
-            return _FROM_CONSTANT, 0, self.plan.data(constant(value, type_, what), align=16)
+            return _FROM_CONSTANT, 0, self.plan.data(constant(value, type_, what))
         other = lone_name(value)
         if other in self.exported and fits(self.exported[other].type, type_):
             return self._argument(other)
@@ -142,8 +155,7 @@ class LaunchBinder(Scope):
             )
         figure = self.figure(what, value, ONCE_SHAPED, arg=name)
         number = len(self._computed)
-        kind, size = kind_of(type_), type_.size or 0
-        step = STEP.row(*figure, _COMPUTED, kind, number, size, NO_OPTION)
+        step = STEP.row(*figure, _COMPUTED, kind_of(type_), number, type_.size, NO_OPTION)
         self._computed.append(step)
         return _FROM_COMPUTED, number, None
 
@@ -177,18 +189,23 @@ class LaunchBinder(Scope):
         for axis, x in enumerate(launch.grid or ()):
             yield f"grid.{'xyz'[axis]}", x, _FIGURE, _GRID + axis, 0
 
-    def _assume(self, field: str, given: Mapping[str, int], kinds: tuple[str, ...]) -> None:
-        """Note with the function's parameters what a launch says of them."""
-        fitting = [x.name for x in self.exported.values() if x.type.kind in kinds]
-        for name, value in given.items():
-            if name not in fitting:
-                raise ValueError(f"{field} names {name!r}, wanted one of {_list(fitting)}")
-            before = getattr(self.exported[name], field)
-            if field == "equal_to" and before not in (None, value):
-                raise ValueError(f"equal_to[{name!r}] is {value}, and {before} before")
-            # Of two powers of two the larger is a multiple of the smaller.
-            assumed: Any = {field: max(value, before) if field == "multiple_of" else value}
-            self.exported[name] = self.exported[name]._replace(**assumed)
+    def _assume(self) -> None:
+        """Note with the function's parameters, as expressions left them, what the launch says."""
+        launch = self.launch
+        for field, given, kinds in (
+            ("strided", dict.fromkeys(launch.strided, True), ("pointer", "raw")),
+            ("multiple_of", launch.multiple_of or {}, ("pointer", "int", "uint")),
+            ("equal_to", launch.equal_to or {}, ("int", "uint")),
+        ):
+            fitting = [x.name for x in self.exported.values() if x.type.kind in kinds]
+            for name, value in given.items():
+                if name not in fitting:
+                    raise ValueError(f"{field} names {name!r}, wanted one of {_list(fitting)}")
+                known = self.exported[name]
+                # Of two powers of two the larger is a multiple of the smaller.
+                value = max(value, known.multiple_of) if field == "multiple_of" else value
+                new: dict[str, Any] = {field: value}
+                self.exported[name] = known._replace(**new)
 
     def target(self) -> str | None:
         """Return where the launch goes, where it says so."""
@@ -227,18 +244,15 @@ def _kernel_params(
                 'params="float* x, int n"'
             )
         return kernel.params
-    count = len(kernel.kernel.param_sizes)
-    own = count - len(kernel.bound)
+    # Those who declare what callers pass need not know of what is bound, but may.
+    own = len(kernel.kernel.param_sizes) - len(kernel.bound)
     by_name = {param.name: param for param in declared}
     needed = {param.name for param in kernel.params[:own]} - {*(launch.args or {})}
     if kernel.names_known and needed <= {*by_name}:
         params = [by_name.get(param.name, param) for param in kernel.params]
     else:
-        last = kernel.params[own:]
-        # Those who declare what callers pass need not know of what is bound, but may.
-        if [param.name for param in declared[own:count]] != [param.name for param in last]:
-            declared = (*declared[:own], *last, *declared[own:])
-        params = [*declared[:count]]
+        params = [param for param in declared if param.name not in kernel.bound][:own]
+        params += kernel.params[own:]
     return check([as_map(launch, param) for param in params], kernel, "params")
 
 

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..device.signature import KernelSignature
 from ..kernels.types import CxxType
 from ..launches.expression import Read
 from .assembly import Layout, Text
-
-if TYPE_CHECKING:
-    from .exports import Instance
 
 # As structs of launcher/plan.h, in its order. What the body fills in begins as zeros.
 STEP = Layout("P P q B B H H B")
@@ -54,11 +51,6 @@ class Exported(NamedTuple):
     required: bool = False  # of one that is bound and not passed, whether something has to be
 
     @property
-    def declaration(self) -> str:
-        """The parameter as C++ declares it."""
-        return f"{self.type.text} {self.name}"
-
-    @property
     def facts(self) -> list[str | bool]:
         """Of one that is bound, name, type and whether it is required, as JSON values."""
         return [self.name, self.type.text, self.required]
@@ -68,9 +60,13 @@ class Exported(NamedTuple):
         ranks = {self.ndim, other.ndim} - {None}
         types = [a.type for a, b in ((self, other), (other, self)) if fits(a.type, b.type)]
         if not types or len(ranks) > 1:
+            here, before = (
+                f"'{x.type.text}'" + ("" if x.ndim is None else f" of rank {x.ndim}")
+                for x in (other, self)
+            )
             raise ValueError(
-                f"{self.name!r} is {other._typed} here and {self._typed} before: give it another "
-                "name, or a value by args="
+                f"{self.name!r} is {here} here and {before} before: give it another name, or a "
+                "value by args="
             )
         text = types[0].text
         if not (self.type.text.startswith("const ") and other.type.text.startswith("const ")):
@@ -82,11 +78,6 @@ class Exported(NamedTuple):
             required=self.required or other.required,
         )
 
-    @property
-    def _typed(self) -> str:
-        rank = "" if self.ndim is None else f" and rank {self.ndim}"
-        return f"'{self.type.text}' of {self.type.size} bytes{rank}"
-
     def as_tensor(self) -> Exported:
         """Return a parameter that is known by its size, that of a pointer, as one for tensors."""
         if (self.type.kind, self.type.size) != ("raw", 8):
@@ -95,22 +86,18 @@ class Exported(NamedTuple):
 
     def with_read(self, read: Read) -> Exported:
         """Return it with what an expression needs of it; a ValueError says why that cannot be."""
-        text, tensor = self.type.text, self.as_tensor()
-        if not read.field:
-            if is_integer(self.type):
-                return self._replace(in_expression=True)
-            if self.type.kind == "pointer":
-                raise ValueError(
-                    f"{self.name!r} is a tensor; wanted one of its .shape[i], .stride[i], .numel"
-                )
-            raise ValueError(f"{self.name!r} is '{text}'; expressions are integer arithmetic")
-        # Of a raw one that is read as an integer, no tensor can be made any more.
-        if tensor.type.kind != "pointer" or (tensor is not self and self.in_expression):
-            raise ValueError(f"{self.name!r} is '{text}', not a tensor")
+        tensor = self.as_tensor() if read.field else self
+        is_readable = tensor.type.kind == "pointer" if read.field else is_integer(self.type)
+        if not is_readable:
+            raise ValueError(
+                f"{self.name!r} is '{self.type.text}'; expressions read integers and .shape[i], "
+                ".stride[i], .numel, .data_ptr of tensors"
+            )
         if read.field == "data_ptr":
             return tensor  # which None and addresses have too
-        dim = -1 if read.dim is None else read.dim
-        needed = 0 if read.dim is None else -dim if dim < 0 else dim + 1
+        needed = 0
+        if read.dim is not None:
+            needed = -read.dim if read.dim < 0 else read.dim + 1
         return tensor._replace(
             in_expression=True,
             min_rank=max(self.min_rank, needed),
@@ -151,13 +138,8 @@ class Plan(Text):
         self.functions: dict[str, dict[str, Any]] = {}
         self.kernels: list[KernelSignature] = []
         self.slots: dict[tuple[str | None, str], Exported] = {}
-        # Instances by their launches and what these depend on, see `bind`.
-        self.instances: dict[tuple[object, ...], Instance] = {}
         self._kernel_labels: dict[tuple[object, ...], str] = {}
-        # Rows of tables that end with the module.
-        self._images: dict[str, str] = {}
-        self._kernels: list[str] = []
-        self._functions: list[str] = []
+        self._functions: list[str] = []  # rows
 
     @property
     def has_cpp_slots(self) -> bool:
@@ -171,32 +153,12 @@ class Plan(Text):
 
     def kernel(self, signature: KernelSignature) -> str:
         """Return the label of a kernel's row."""
-        kernel, image = signature.kernel, signature.image
         # One in a file is what its launch declares, which several may do.
-        key = image, kernel.name, kernel.param_sizes
-        if (label := self._kernel_labels.get(key)) is None:
-            label = self._kernel_labels[key] = f".Lkernels+{len(self.kernels) * _KERNEL.size}"
+        key = signature.image, signature.kernel.name, signature.kernel.param_sizes
+        if key not in self._kernel_labels:
+            self._kernel_labels[key] = f".Lkernels+{len(self.kernels) * _KERNEL.size}"
             self.kernels.append(signature)
-            sizes = kernel.param_sizes if image in self.files else ()
-            params = self.data(struct.pack(f"<{len(sizes)}I", *sizes), align=4) if sizes else None
-            archs = self.string(", ".join(signature.archs)) if signature.archs else None
-            row = _KERNEL.row(
-                *(self._image(image), self.string(kernel.name)),
-                *(self.string(signature.name.display), archs, params, None, 0),
-                *((kernel.grid_in_clusters and kernel.cluster) or (0, 0, 0)),
-                len(sizes),
-            )
-            self._kernels.append(row)
-        return label
-
-    def _image(self, name: str) -> str:
-        if name not in self._images:
-            path = self.files.get(name)
-            table = None if path else f"__tvmffi_cubin_image_{name}"
-            place = self.string(path) if path else None
-            row = _IMAGE.row(table, *[None] * 3, self.string(name), place, *[None] * 3)
-            self._images[name] = row
-        return f".Limages+{[*self._images].index(name) * _IMAGE.size}"
+        return self._kernel_labels[key]
 
     def slot(self, function: str | None, param: Exported) -> int:
         """Return the number of what may be bound by a name, for all launches of a function."""
@@ -223,26 +185,43 @@ class Plan(Text):
 
     def close(self) -> None:
         """Write the module's own tables."""
-        for name in self.files:
-            self._image(name)
-        self.named(".Limages", self._images.values(), is_writable=True)
-        self.named(".Lkernels", self._kernels, is_writable=True)
+        images = [*dict.fromkeys([*(x.image for x in self.kernels), *self.files])]
+        kernels = [self._kernel(x, images.index(x.image)) for x in self.kernels]
+        self.named(".Limages", map(self._image, images), is_writable=True)
+        self.named(".Lkernels", kernels, is_writable=True)
         self.named(".Lfunctions", self._functions)
         if self.slots:
             self._close_slots()
         row = _MODULE.row(
             *(".Limages", ".Lkernels", ".Lfunctions", BOUND_TABLE if self.slots else None),
             *(".Lmanifest", ".Lmanifest_end"),
-            *(len(self._images), len(self._kernels), len(self._functions)),
+            *(len(images), len(kernels), len(self._functions)),
         )
-        self.hidden(_MODULE_NAME, row)
+        self.named(_MODULE_NAME, [row], is_hidden=True)
         others = {"bind": self.slots, "set_image_file": self.files}
         for name in (*_ENTRIES, *(entry for entry, needed in others.items() if needed)):
             self.stub(f"_tvmffi_cubin_{name}", f"tvmffi_cubin_{name}", _MODULE_NAME)
 
+    def _image(self, name: str) -> str:
+        path = self.files.get(name)
+        table = None if path else f"__tvmffi_cubin_image_{name}"
+        place = self.string(path) if path else None
+        return _IMAGE.row(table, *[None] * 3, self.string(name), place, *[None] * 3)
+
+    def _kernel(self, signature: KernelSignature, image: int) -> str:
+        kernel, archs = signature.kernel, ", ".join(signature.archs)
+        sizes = kernel.param_sizes if signature.image in self.files else ()
+        return _KERNEL.row(
+            *(f".Limages+{image * _IMAGE.size}", self.string(kernel.name)),
+            *(self.string(signature.name.display), self.string(archs) if archs else None),
+            *(self.data(struct.pack(f"<{len(sizes)}I", *sizes)) if sizes else None, None, 0),
+            *((kernel.grid_in_clusters and kernel.cluster) or (0, 0, 0)),
+            len(sizes),
+        )
+
     def _close_slots(self) -> None:
         params = self.params([*self.slots.values()])
-        zeros = self.data(bytes(max(8, *(x.type.size or 0 for x in self.slots.values()))), align=16)
+        zeros = self.data(bytes(max(8, *(x.type.size or 0 for x in self.slots.values()))))
         rows = [
             _SLOT.row(
                 function and self.string(function),
@@ -255,7 +234,7 @@ class Plan(Text):
         # Those of kernels that C++ launches come last.
         of_cpp = sum(function is None for function, _ in self.slots)
         row = _BOUND_TABLE.row(".Lslots", len(rows), of_cpp, None)
-        self.hidden(BOUND_TABLE, row, is_writable=True)
+        self.named(BOUND_TABLE, [row], is_writable=True, is_hidden=True)
 
     def _param(self, exported: Exported) -> str:
         type_, dtypes = exported.type, exported.type.dtypes

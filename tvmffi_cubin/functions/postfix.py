@@ -1,14 +1,16 @@
-"""Expressions of a launch as the postfix code that the launcher evaluates."""
+"""`Expression`: one of a launch, as the postfix code that the launcher evaluates."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..kernels.types import CxxType
-from ..launches.expression import Code, Read, failure, lone_name, parse
-from .plan import Exported, Plan, is_integer
+from ..launches.expression import Code, Read, failure, parse
+from .plan import is_integer
+
+if TYPE_CHECKING:
+    from .launch import LaunchBinder
 
 # In the order of `Op` in launcher/plan.h.
 _OPS = (
@@ -23,114 +25,86 @@ _MAX_STACK = 32
 EVERYWHERE = ("num_sms",)
 ONCE_SHAPED = ("num_sms", "max_cooperative_blocks")
 
-# The launcher's code without its end, and how deep its stack becomes.
-_Bytes = tuple[bytes, int]
+# Pieces of code, each with what it adds to the height of the stack.
+_Pieces = list[tuple[bytes, int]]
 
 
-class Scope:
-    """What expressions of a launch may read.
+class Expression(NamedTuple):
+    """An expression, where it stands, and what it may read.
 
-    First what the function takes, `exported`, where what they need of it is noted; then what the
-    launch's `args` give, which have the `types` of the kernel's parameters; then the device's.
+    That is what the function takes, where what it needs of it is noted; what the launch's `args`
+    give; and what is known of the device by then.
     """
 
-    plan: Plan
-    exported: dict[str, Exported]
-    args: Mapping[str, Any]
-    types: Mapping[str, CxxType]
-
-    def number(self, name: str) -> int:
-        """Return the number of one of the function's parameters."""
-        return [*self.exported].index(name)
-
-    def figure(
-        self,
-        what: str,
-        value: int | str | bytes,
-        of_device: tuple[str, ...] = EVERYWHERE,
-        arg: str = "",
-    ) -> tuple[str | None, str | None, int]:
-        """Return the members of a `Figure`; `arg` is the one of `args` whose expression it is."""
-        if isinstance(value, bytes):
-            return None, self.plan.data(value, align=8), len(value)
-        if not isinstance(value, str):
-            return None, None, int(value)
-        reading = (arg,) if arg else ()
-        code, depth = _Expression(self, what, value, reading, of_device).code()
-        if depth > _MAX_STACK:
-            raise ValueError(
-                f"{what}: {value!r} needs {depth} values at once, at most {_MAX_STACK}"
-            )
-        return self.plan.data(code + _op("end")), self.plan.string(value), 0
-
-
-class _Expression(NamedTuple):
-    """An expression, where it stands, and what it may read."""
-
-    scope: Scope
+    binder: LaunchBinder
     what: str
     text: str
-    reading: tuple[str, ...]  # the args whose expressions lead here, which may not be read again
     of_device: tuple[str, ...]
+    reading: tuple[str, ...]  # the args whose expressions lead here, which may not be read again
 
-    def code(self) -> _Bytes:
-        """Return the code; that of an argument that is a bool gives 0 or 1."""
-        code, depth = self._code(parse(self.text))
-        is_bool = self.reading and self.scope.types[self.reading[-1]].kind == "bool"
-        return code + 2 * _op("not") if is_bool else code, depth
+    def code(self) -> bytes:
+        """Return the launcher's code."""
+        pieces = self._all()
+        depth = max(accumulate(height for _, height in pieces))
+        if depth > _MAX_STACK:
+            raise ValueError(
+                f"{self.what}: {self.text!r} needs {depth} values at once, at most {_MAX_STACK}"
+            )
+        return b"".join(code for code, _ in pieces) + _op("end")
 
-    def _code(self, tokens: Code) -> _Bytes:
-        code, depth, deepest = b"", 0, 0
+    def _all(self) -> _Pieces:
+        pieces = self._pieces(parse(self.text))
+        # A bool is 0 or 1.
+        is_bool = self.reading and self.binder.types[self.reading[-1]].kind == "bool"
+        return pieces + 2 * [(_op("not"), 0)] if is_bool else pieces
+
+    def _pieces(self, tokens: Code) -> _Pieces:
+        pieces: _Pieces = []
         for token in tokens:
             if isinstance(token, str):
-                code += _op(token)
-                depth -= token != "not"
-                continue
-            if isinstance(token, int | Read):
-                part, needs = self._read(token) if isinstance(token, Read) else _push(token)
+                pieces.append((_op(token), 0 if token == "not" else -1))
+            elif isinstance(token, int):
+                pieces.append(_push(token))
+            elif isinstance(token, Read):
+                pieces += self._read(token)
             else:
                 op, second = token
-                part, needs = self._code(second)
-                part = _op(op) + struct.pack("<H", len(part)) + part
-                depth -= 1
-            code += part
-            deepest = max(deepest, depth + needs)
-            depth += 1
-        return code, deepest
+                skipped = self._pieces(second)
+                size = sum(len(code) for code, _ in skipped)
+                pieces += [(_op(op) + struct.pack("<H", size), -1), *skipped]
+        return pieces
 
-    def _read(self, read: Read) -> _Bytes:
-        name, exported = read.name, self.scope.exported
+    def _read(self, read: Read) -> _Pieces:
+        name, exported = read.name, self.binder.exported
         if name in exported:
             try:
                 exported[name] = exported[name].with_read(read)
             except ValueError as error:
                 raise self._failure(read, str(error)) from None
             op = read.field if read.field in ("numel", "shape", "stride") else "word"
-            code = _op(op) + struct.pack("<H", self.scope.number(name))
-            return code if read.dim is None else code + struct.pack("b", read.dim), 1
-        if name in self.scope.args:
+            code = _op(op) + struct.pack("<H", self.binder.number(name))
+            return [(code if read.dim is None else code + struct.pack("b", read.dim), 1)]
+        if name in self.binder.args:
             return self._read_arg(read)
         if read.field or name not in ONCE_SHAPED:
-            args = (arg for arg in self.scope.args if arg not in self.reading)
-            known = ", ".join([*exported, *args, *ONCE_SHAPED])
+            known = ", ".join([*exported, *self.binder.args, *ONCE_SHAPED])
             raise self._failure(read, f"unknown name {name!r}; there are {known}")
         if name not in self.of_device:
             raise self._failure(read, f"{name} is not known yet where this is worked out")
-        return _op(name), 1
+        return [(_op(name), 1)]
 
-    def _read_arg(self, read: Read) -> _Bytes:
+    def _read_arg(self, read: Read) -> _Pieces:
         name = read.name
-        value, type_ = self.scope.args[name], self.scope.types[name]
+        value, type_ = self.binder.args[name], self.binder.types[name]
         if name in self.reading:
             raise self._failure(read, f"{name!r} is what this expression gives")
-        inner = self._replace(reading=(*self.reading, name))
-        if read.field and type_.kind in ("pointer", "raw") and (other := lone_name(value)):
-            return inner._read(read._replace(name=other))
         if is_integer(type_) and not read.field:
             if isinstance(value, str):
-                return inner._replace(what=f"args[{name!r}]", text=value).code()
+                reading = (*self.reading, name)
+                inner = self._replace(what=f"args[{name!r}]", text=value, reading=reading)
+                return inner._all()
             if isinstance(value, int) and abs(value) < 2**63:
-                return _push(int(value))
+                return [_push(int(value))]
         problem = f"{name!r} is '{type_.text}', given by args as {value!r}"
         raise self._failure(read, f"{problem}, which no expression can read")
 
@@ -138,7 +112,7 @@ class _Expression(NamedTuple):
         return failure(self.text, read.column, f"{self.what}: {problem}")
 
 
-def _push(value: int) -> _Bytes:
+def _push(value: int) -> tuple[bytes, int]:
     if -128 <= value < 128:
         return _op("push8") + struct.pack("b", value), 1
     return _op("push64") + struct.pack("<q", value), 1

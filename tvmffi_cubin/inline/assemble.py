@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from functools import partial
 from pathlib import Path
@@ -76,16 +75,7 @@ def make(wanted: Build, folder: Path, built: Built) -> Product:
             mixed = compile_mixed(wanted, sources, given)
         own = mixed.images if mixed else {DEVICE_IMAGE: device.result()} if device else {}
         images = (*(image._replace(name=name) for name, image in own.items()), *given)
-        host_functions, plan = exports.resolve(
-            request.functions,
-            images,
-            host_functions=sources.host_functions,
-            has_host=sources.has_host,
-            exported_by_files=sources.exported_by_files,
-            has_device_sources=bool(sources.device or mixed),
-            bound_params=request.bound_params,
-            image_files={name: os.fspath(x.file) for name, x in request.image_files.items()},
-        )
+        host_functions, plan = exports.resolve(request, sources, images)
         if plan.has_cpp_slots:
             _refuse_compiled(request)
         objects = []

@@ -20,7 +20,6 @@ from ..device.signature import KernelSignature
 from ..device.units import wanted_instances
 from ..host.inputs import Inputs
 from ..kernels.cubin import Cubin
-from ..kernels.demangle import function_name
 from ..kernels.types import CxxType, Param
 from ..sources import DEVICE_IMAGE, Source
 from ..sources.expansion import without_marks
@@ -125,7 +124,7 @@ def std_headers(text: str, folders: Sequence[str]) -> list[str]:
 def _record(device: Image) -> dict[str, Any]:
     """Return all that is known of an image but its bytes, as JSON values."""
     # From `params` to `sourceless`: the rest the image tells itself, or the module that it is in.
-    rows = [[x.kernel.name, *x[2:7]] for x in device.signatures]
+    rows = [[x.kernel.name, *x[1:5]] for x in device.signatures]
     return {"cubin": device.cubin.facts, "signatures": rows}
 
 
@@ -134,7 +133,7 @@ def _recorded(image: bytes, said: Mapping[str, Any]) -> Image:
     cubin = Cubin(image, **said["cubin"])
     kernels = {kernel.name: kernel for kernel in cubin.kernels}
     signatures = [
-        KernelSignature(kernels[symbol], function_name(symbol), tuple(map(_param, params)), *told)
+        KernelSignature(kernels[symbol], tuple(map(_param, params)), *told)
         for symbol, params, *told in said["signatures"]
     ]
     return Image(DEVICE_IMAGE, cubin, tuple(signatures))
