@@ -154,9 +154,9 @@ class TestABuild:
             (
                 KERNELS,
                 ["counters", "double limit", "scale"],
-                r"parameter 1 \('limit'\) is declared 'double'",
+                "bound_params declares 'double limit', the kernel takes 'unsigned int'",
             ),
-            (None, NAMES, "no kernel is embedded that could tell the type of 'counters': declare"),
+            (None, NAMES, "bound_params: no kernel tells the type of 'counters': declare"),
         ],
     )
     def test_of_kernels_that_do_not_go_with_it_is_refused(self, kernels, params, message):

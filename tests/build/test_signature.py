@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tvmffi_cubin.device.compile import compile_device
-from tvmffi_cubin.device.signature import KernelSignature
+from tvmffi_cubin.device.image import KernelSignature
 from tvmffi_cubin.errors import CompileError
 from tvmffi_cubin.inline.request import make_request
 
@@ -43,7 +43,7 @@ extern "C" __global__ void none() {}
         "const float* x, float4* v, unsigned long long n, Pair p, int m, short s, __half h, "
         "__nv_bfloat162* b, float* a, bool flag, long long i, void* any, Pair q"
     )
-    assert (found["k"].names_known, found["k"].line) == (True, 10)
+    assert (found["k"].names_known, found["k"].place) == (True, 0)
     assert found["k"].params[3].type.size == 8
     assert declared(found["none"]) == ""
 
@@ -136,7 +136,7 @@ template <class T> __global__ void fill(typename Traits<T>::pointer x) {}
     kernels = signatures(source, "fill<real>", extra_include_paths=[tmp_path])
     found = kernels["k"]
     assert declared(found) == "const float* arg0, int arg1"
-    assert (found.names_known, found.line) == (False, None)
+    assert (found.names_known, found.place) == (False, None)
     assert declared(kernels["fill<float>"]) == "float* x"
 
 

@@ -96,7 +96,7 @@ def test_a_tensor_map_is_passed_by_value(cubin, driver_stub, x, types, extra):
 
 
 def test_a_table_of_another_image_is_told(cubin):
-    with pytest.raises(ValueError, match=r"kernel 'scale': params: the image has 6 .*, but 5 are"):
+    with pytest.raises(ValueError, match=r"kernel 'scale': params declares .*, the kernel takes"):
         loaded(cubin, FunctionInfo("scale", ARGS[:5]))
 
 

@@ -5,8 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from tvmffi_cubin import Cubin, Launch
-from tvmffi_cubin.device.image import Image
-from tvmffi_cubin.device.signature import KernelSignature
+from tvmffi_cubin.device.image import Image, KernelSignature
 from tvmffi_cubin.functions.exports import resolve
 from tvmffi_cubin.kernels.cubin import Kernel
 from tvmffi_cubin.kernels.types import parse_params
@@ -17,7 +16,7 @@ from tvmffi_cubin.sources.sort import Sources
 def signature(symbol: str, params: str = "float* x") -> KernelSignature:
     parsed = parse_params(params)
     kernel = Kernel(symbol, tuple(p.type.size or 0 for p in parsed), 16, 0, 0, 1024)
-    return KernelSignature(kernel, parsed, line=1)
+    return KernelSignature(kernel, parsed, place=0)
 
 
 def image(*signatures: KernelSignature, name="kernels", problem="", lowered=()) -> Image:
@@ -84,7 +83,7 @@ def test_a_name_finds_its_kernel(wanted, symbol):
          r"'saxpy' stands for 2 kernels:(.|\n)*\[saxpy\] in 'kernels'\n.* in 'j'\n.* by image="),
         ("sub", [KERNELS, PACKED], "no kernel 'sub' .*; image 'packed': the member for sm_80"),
         (Launch(kernel="saxpy", image="tvin"), [KERNELS, image(name="twin")],
-         "function 'f': there is no image 'tvin'; there are 'kernels', 'twin'"),
+         "function 'f': there is no image 'tvin'; there are kernels, twin"),
     ],
 )  # fmt: skip
 def test_a_name_that_is_no_one_kernel_s_is_refused(launch, images, message):

@@ -1,21 +1,62 @@
-"""`Image`: what is embedded under a name, with its kernels."""
+"""`Image`: what is embedded under a name; `KernelSignature`: one of its kernels with parameters.
+
+Types are those that NVRTC tells, that a symbol spells, or that somebody declares; names are the
+source's or declared ones. Of what nobody tells, the size is known.
+"""
 
 from __future__ import annotations
 
 import zlib
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import ImageError
 from ..kernels import ptx
-from ..kernels.cubin import Cubin
+from ..kernels.cubin import Cubin, Kernel
+from ..kernels.demangle import FunctionName, function_name, spelled_types, squeeze
 from ..kernels.image import UNLINKED, read_image
-from .signature import KernelSignature, known_signatures, resolve
+from ..kernels.types import CxxType, Param, parse_params, parse_type, sized_type
+from ..launches.values import told
+from ..sources.facts import KernelFact
+from .probe import Types
 
 if TYPE_CHECKING:
     from ..inline.request import Request
 
 _SUFFIXES = {"fatbin": ".fatbin", "ptx": ".ptx"}
+
+
+class KernelSignature(NamedTuple):
+    """A kernel of an image, with what is known of its parameters."""
+
+    kernel: Kernel  # the image's own account of it, with its symbol
+    params: tuple[Param, ...]  # in order; ``arg0``, ``arg1``, ... where the name is not known
+    place: int | None = None  # among the kernels that the source declares, where it is known
+    from_library: bool = False  # it came with a device library: exported only where it is named
+    # Whether its types are its symbol's alone: who declares others is believed.
+    sourceless: bool = False
+    # Of one in a module: the name of its image; the architectures of that which have it, empty
+    # where all do; by which names its last parameters are bound.
+    image: str = ""
+    archs: tuple[str, ...] = ()
+    bound: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> FunctionName:
+        """What its symbol says."""
+        return function_name(self.kernel.name)
+
+    @property
+    def names_known(self) -> bool:
+        """Whether all parameters have names of their own."""
+        return not any(x.name == f"arg{number}" for number, x in enumerate(self.params))
+
+    def __str__(self) -> str:
+        """Return it as people tell it from others: name, parameters, symbol, image."""
+        params = _texts(self.params)
+        return f"{self.name.display}({params}) [{self.kernel.name}] in {self.image!r}"
 
 
 class Image(NamedTuple):
@@ -35,8 +76,19 @@ class Image(NamedTuple):
     @property
     def facts(self) -> dict[str, object]:
         """What the manifest says of it, as JSON values."""
-        signatures = {**known_signatures(self.signatures), **self.cubin.signatures}
+        signatures = {**self._known_signatures, **self.cubin.signatures}
         return {**self.cubin.facts, "crc32": zlib.crc32(self.cubin.image), "signatures": signatures}
+
+    @property
+    def _known_signatures(self) -> dict[str, str]:
+        """What a source told of kernels' parameters, by symbol, as `Cubin.signatures` has it."""
+        found = {}
+        for signature in (x for x in self.signatures if not x.sourceless):
+            text = _texts(signature.params)
+            with suppress(ValueError):  # of some the size alone is known
+                parse_params(text)
+                found[signature.kernel.name] = text
+        return found
 
     def archs(self) -> dict[str, tuple[str, ...]]:
         """Return a fatbin's architectures by the kernels that not all of them have."""
@@ -71,6 +123,115 @@ def given_image(name: str, given: Cubin) -> Image:
             raise ImageError(f"its code for {', '.join(unlinked)} is yet to be linked; {UNLINKED}")
         if unknown := cubin.signatures.keys() - {kernel.name for kernel in cubin.kernels}:
             raise ValueError(f"Cubin.signatures has {min(unknown)!r}, no kernel of the image")
-        return Image(name, cubin, resolve(cubin), "; ".join(cubin.unreadable))
+        return Image(name, cubin, signatures(cubin), "; ".join(cubin.unreadable))
     except ValueError as error:
         raise ValueError(f"{given.name}: {error}") from None
+
+
+def signatures(
+    cubin: Cubin, facts: Sequence[KernelFact] = (), types: Types | None = None
+) -> tuple[KernelSignature, ...]:
+    """Return the signature of every kernel in an image.
+
+    `facts` are the kernels of the sources that it was compiled from, `types` what NVRTC says that
+    they take.
+    """
+    declared: dict[str, list[KernelFact]] = defaultdict(list)
+    for fact in facts:
+        if fact.params is not None:
+            declared[fact.name if fact.extern_c else squeeze(fact.qualified)].append(fact)
+    found = []
+    for kernel in cubin.kernels:
+        known = _types(kernel, types or {})
+        source = _fact(kernel, known, declared)
+        names = [x.name for x in source.params or ()] if source else [""] * len(known)
+        params = [
+            Param(name if name and name.isascii() else f"arg{index}", type_)
+            for index, (name, type_) in enumerate(zip(names, known, strict=True))
+        ]
+        place = facts.index(source) if source else None
+        made = KernelSignature(kernel, tuple(params), place, sourceless=types is None)
+        if (text := cubin.signatures.get(kernel.name)) is not None:
+            with told(f"Cubin.signatures[{kernel.name!r}]"):
+                said = check(parse_params(text), made, f"kernel {kernel.name!r}")
+            made = made._replace(params=said, sourceless=False)
+        found.append(made)
+    return tuple(found)
+
+
+def _types(kernel: Kernel, known: Types) -> list[CxxType]:
+    """Return what a kernel takes, as the compiler told, its symbol spells, or by sizes alone."""
+    texts = known.get(kernel.name) or spelled_types(function_name(kernel.name)) or ()
+    sizes = kernel.param_sizes
+    with suppress(ValueError):
+        types = [parse_type(text) for text in texts]
+        if [x.size or size for x, size in zip(types, sizes, strict=True)] == [*sizes]:
+            return [x._replace(size=size) for x, size in zip(types, sizes, strict=True)]
+    return [sized_type(size) for size in sizes]
+
+
+def _fact(
+    kernel: Kernel, types: Sequence[CxxType], declared: Mapping[str, Sequence[KernelFact]]
+) -> KernelFact | None:
+    """Return the declaration of a kernel of the image that names its parameters best."""
+    name = function_name(kernel.name)
+    # Only the symbols of functions without C linkage have parameters.
+    is_c = name.params is None
+    spellings = (kernel.name,) if is_c else (squeeze(name.display), name.qualified)
+    found = [
+        fact
+        for spelling in dict.fromkeys(spellings)
+        for fact in declared.get(spelling, ())
+        if fact.extern_c == is_c
+        and len(fact.params or ()) == len(types)
+        and not any(param.pack for param in fact.params or ())
+    ]
+
+    def fit(fact: KernelFact) -> tuple[bool, ...]:
+        # Overloads may differ only in types that are spelled in a way that we cannot follow.
+        return all(x.name for x in fact.params or ()), _takes(fact, types), fact.defined
+
+    best = [fact for fact in found if fit(fact) == max(map(fit, found))]
+    names = {tuple(param.name for param in fact.params or ()) for fact in best}
+    return best[0] if len(names) == 1 else None
+
+
+def _takes(fact: KernelFact, types: Sequence[CxxType]) -> bool:
+    with suppress(ValueError):
+        written = [parse_type(param.type_text).text for param in fact.params or ()]
+        return written == [type_.text for type_ in types]
+    return False
+
+
+# What somebody declares
+
+
+def check(params: Sequence[Param], kernel: KernelSignature, title: str) -> tuple[Param, ...]:
+    """Check parameters against what is known of a kernel; return them with the image's sizes."""
+    if len(params) != len(kernel.params):
+        known = _texts(kernel.params)
+        raise ValueError(f"{title} declares ({_texts(params)}), the kernel takes ({known})")
+    for param, real in zip(params, kernel.params, strict=True):
+        if not agrees(param.type, real.type, by_size=kernel.sourceless):
+            declared = f"{param.type.text} {param.name}"
+            raise ValueError(f"{title} declares '{declared}', the kernel takes '{real.type.text}'")
+    pairs = zip(params, kernel.params, strict=True)
+    return tuple(x._replace(type=x.type._replace(size=real.type.size)) for x, real in pairs)
+
+
+def agrees(declared: CxxType, real: CxxType, *, by_size: bool = False) -> bool:
+    """Whether a declaration says nothing else than what a kernel is known to take.
+
+    A struct's name tells nothing but its size, nor does a pointer to a type without dtypes, such as
+    ``void*``.
+    """
+    if declared.size not in (None, real.size):
+        return False
+    if by_size or {"struct", "raw"} & {declared.kind, real.kind}:
+        return True
+    one, other = {*declared.dtypes}, {*real.dtypes}
+    return declared.kind == real.kind and (not one or not other or not one.isdisjoint(other))
+
+
+def _texts(params: Iterable[Param]) -> str:
+    return ", ".join(f"{x.type.text} {x.name}" for x in params)

@@ -38,29 +38,18 @@ def make_units(sources: Sequence[Source], request: Request) -> tuple[Unit, ...]:
     A text that defines nothing that others could refer to is not a unit: it is for those after
     it, as a header is. Files include each other as they want it, and are units.
     """
-    if len(sources) == 1:
-        only = _unit(sources[0])
-        return (only if only.is_file else only._replace(name=f"{request.name}.cu"),)
     units: list[Unit] = []
     headers: list[Source] = []
     for number, source in enumerate(sources, 1):
         if number < len(sources) and _is_header(source, request):
             headers.append(source)
-        else:
-            units.append(_unit(source, headers))
+            continue
+        text, is_file = source.text, source.path is not None
+        if headers:
+            text = "\n".join(line_directive(x.name) + x.text for x in (*headers, source))
+        name = source.name if is_file or len(sources) > 1 else f"{request.name}.cu"
+        units.append(Unit(name, text, is_file, read(text)))
     return tuple(units)
-
-
-def _unit(source: Source, before: Sequence[Source] = ()) -> Unit:
-    text = source.text
-    if before:
-        text = "\n".join(line_directive(x.name) + x.text for x in (*before, source))
-    return Unit(
-        name=source.name,
-        text=text,
-        is_file=source.path is not None,
-        facts=read(text),
-    )
 
 
 def _is_header(source: Source, request: Request) -> bool:

@@ -6,7 +6,6 @@ import os
 import struct
 import zlib
 from collections.abc import Iterable, Mapping
-from itertools import groupby
 
 from ..kernels.cubin import Cubin
 
@@ -39,23 +38,18 @@ _DIRECTIVES = {1: ".byte", 2: ".short", 4: ".long", 8: ".quad"}
 
 
 class Layout:
-    """A C struct: its members' codes as in `struct`, where ``P`` is an address.
-
-    Members are aligned as C does it, the struct's size is a multiple of 8.
-    """
+    """A C struct: its members' codes as in `struct`, where ``P`` is an address."""
 
     def __init__(self, codes: str) -> None:
-        self.size = 0
-        parts: list[tuple[str, str]] = []
-        for code in (*codes.split(), "0q"):
-            width = 8 if code == "0q" else struct.calcsize(code)
+        self.size, parts = 0, []
+        for code in (*codes.split(), "0q"):  # which makes the size a multiple of 8
+            width = struct.calcsize(code[-1])
             if gap := -self.size % width:
-                parts.append((".zero", str(gap)))
+                parts.append(f".zero {gap}")
             if code != "0q":
-                parts.append((_DIRECTIVES[width], "%s" if code == "P" else "%d"))
+                parts.append(f"{_DIRECTIVES[width]} {'%s' if code == 'P' else '%d'}")
             self.size += gap + struct.calcsize(code)
-        groups = groupby(parts, key=lambda part: part[0])
-        self._text = "    " + ";".join(f"{x} {','.join(y for _, y in ys)}" for x, ys in groups)
+        self._text = "    " + ";".join(parts)
 
     def row(self, *values: str | int | None) -> str:
         """Return the directives for one struct; an address is a label, or None."""
@@ -65,8 +59,7 @@ class Layout:
 class Text:
     """The text of one unit, as it grows: tables, what they point at, and exported stubs.
 
-    Equal content is written once. Labels are numbered in the order in which they are asked for, so
-    that the same calls make the same text.
+    Equal content is written once. The same calls make the same text.
     """
 
     def __init__(self, machine: str | None = None) -> None:
@@ -169,10 +162,7 @@ def image_text(name: str, file: str, image: Cubin, *, is_shared: bool = True) ->
 
 
 def manifest_text(file: str, content: str) -> str:
-    """Return the section that embeds a manifest, which can be read there without loading it.
-
-    It is between the labels ``.Lmanifest`` and ``.Lmanifest_end``.
-    """
+    """Return the section that embeds a manifest, which can be read there without loading it."""
     return f"""\
 {_note(0x101, f"    .long {zlib.crc32(content.encode())}")}\
 .Lmanifest:

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from ..device.signature import KernelSignature
+from ..device.image import KernelSignature
+from ..kernels.types import Param
 from ..launches.form import to_json
 from ..launches.launch import Launch
 from ..launches.tensor_map import TensorMap
 from ..launches.values import Bound, Scratch, bound_param, told
 from .assembly import Layout
-from .kernels import Kernels, listed
+from .kernels import Kernels
 from .launch import LaunchBinder
 from .plan import BOUND_TABLE, Exported, Plan
 
@@ -33,13 +34,7 @@ _AS_CALLED = Launch()
 def resolve(
     request: Request, sources: Sources, images: Sequence[Image]
 ) -> tuple[tuple[tuple[str, str], ...], Plan]:
-    """Return the C++ functions to export, with docstrings, and the plan of all others.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A function is neither, or a launch does not go with its kernel.
-    """
+    """Return the C++ functions to export, with docstrings, and the plan of all others."""
     files = {name: os.fspath(x.file) for name, x in request.image_files.items()}
     has_kernels = bool(sources.device or sources.mixed)
     bound = [bound_param(text) for text in request.bound_params]
@@ -47,16 +42,13 @@ def resolve(
     host: list[tuple[str, str]] = []
     plan = Plan(files)
     if request.functions is None and not sources.has_host:
-        for kernel in _all_kernels(kernels, has_sources=has_kernels):
+        for kernel in kernels.exported():
             bind(plan, kernel.name.short, [[(_AS_CALLED, kernel)]])
     names = {name for x in kernels.every for name in (x.name.short, x.kernel.name)}
     for name, doc, instances in request.functions or ():
         if instances is None:
             if name in sources.host_functions and name in names:
-                raise ValueError(
-                    f"functions names {name!r}, which is both a kernel and a C++ function: rename "
-                    "one, or give the kernel as a Launch under another name"
-                )
+                raise ValueError(f"{name!r} is both a kernel and a C++ function: rename one")
             is_host = sources.has_host and name not in names
             if is_host or name in (sources.exported_by_files or ()):
                 host.append((name, doc))
@@ -68,60 +60,23 @@ def resolve(
             ]
         bind(plan, name, found, doc=doc)
     if sources.has_host:
-        _add_slots(plan, kernels)
+        _add_slots(plan, kernels, bound)
     return tuple(host), plan
 
 
-def _all_kernels(kernels: Kernels, *, has_sources: bool) -> list[KernelSignature]:
-    """Return every kernel of the device sources or, where there are none, of all images."""
-    found = kernels.given
-    if has_sources:
-        found = [x for x in kernels.own if not x.from_library]
-    if not found:
-        problems = [f"image {i.name!r}: {i.problem}" for i in kernels.images if i.problem]
-        raise ValueError(
-            "; ".join(problems)
-            or "the image has no kernel: templates are instantiated by "
-            'functions={"name": Launch(kernel="fill<float>", ...)}'
-        )
-    counts = Counter(x.name.short for x in found)
-    for name, count in counts.items():
-        if count > 1 or not name.isidentifier():
-            raise ValueError(
-                f"kernels that cannot be exported as {name!r}, which has to be the name of one:\n"
-                f"  {listed([x for x in found if x.name.short == name])}\nname each: "
-                'functions={"one": Launch(kernel="...", image="...", params="..."), ...}'
-            )
-    # The image has them in an order of its own; those of headers and macros come last.
-    return sorted(found, key=lambda x: (x.line is None, x.line or 0))
-
-
-def _add_slots(plan: Plan, kernels: Kernels) -> None:
+def _add_slots(plan: Plan, kernels: Kernels, bound: Sequence[Param]) -> None:
     """Add what may be bound for kernels that C++ launches: of a type that does for all."""
-    known = [x for x in kernels.every if x.bound]
-    for number, param in enumerate(kernels.bound, -len(kernels.bound)):
-        types = [x.params[number].type for x in known] or [param.type]
-        if types[0].size is None:
-            raise ValueError(
-                f"bound_params: no kernel is embedded that could tell the type of {param.name!r}: "
-                f'declare it, as in "unsigned long long* {param.name}"'
-            )
-        with told("bound_params"):
+    with told("bound_params"):
+        for number, param in enumerate(bound, -len(bound)):
+            types = [x.params[number].type for x in kernels.every if x.bound] or [param.type]
+            if types[0].size is None:
+                raise ValueError(f"no kernel tells the type of {param.name!r}: declare it")
             for type_ in types:
                 plan.slot(None, Exported(param.name, type_, param.ndim))
 
 
-# One function
-
-
 def bind(plan: Plan, name: str, instances: Sequence[Launches], *, doc: str = "") -> None:
-    """Bind a function of one instance or several, each the launches of a call, and write it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Something in a launch does not go with its kernel; the message names function and kernel.
-    """
+    """Bind a function of one instance or several, each the launches of a call, and write it."""
     made = [_instance(plan, name, launches, is_one=len(instances) == 1) for launches in instances]
     rows, facts = [row for row, _ in made], [x for _, x in made]
     function = facts[0]
@@ -156,28 +111,20 @@ def _instance(
             rows.append(binder.row())
             targets.add(binder.target())
             if len(targets) > 1:
-                raise ValueError(
-                    "one call goes to one stream of one device: give all launches of a function "
-                    "the same stream= and device="
-                )
-    # Tensors may have any strides that kernels know by their maps alone.
-    args = [x for binder in binders for x in binder.args.items()]
-    mapped = {x.tensor or given for given, x in args if isinstance(x, TensorMap)}
-    mapped -= {x for binder in binders for x in binder.passed}
-    params = [x._replace(strided=x.strided or x.name in mapped) for x in exported.values()]
-    declared = ", ".join(f"{x.type.text} {x.name}" for x in params)
+                raise ValueError("give all launches of a function the same stream= and device=")
+    declared = ", ".join(f"{x.type.text} {x.name}" for x in exported.values())
     signature = f"{name}({declared})" if is_one else _described(launches, declared)
-    kinds = Counter(type(x) for _, x in args)
+    kinds = Counter(type(x) for binder in binders for x in binder.args.values())
     row = _INSTANCE.row(
         *(plan.string(signature), plan.table(rows)),
-        *(plan.params(params), targets.pop(), BOUND_TABLE if kinds[Bound] else None),
-        *(len(params), len(launches), sum(max(1, len(x.params)) for x in binders)),
+        *(plan.params([*exported.values()]), targets.pop(), BOUND_TABLE if kinds[Bound] else None),
+        *(len(exported), len(launches), sum(max(1, len(x.params)) for x in binders)),
         *(kinds[TensorMap], sum(x.num_attributes for x in binders), kinds[Scratch]),
         any(launch.when is not None for launch, _ in launches),
     )
     facts = {
         "signature": signature,
-        "params": [[x.name, x.type.text] for x in params],
+        "params": [[x.name, x.type.text] for x in exported.values()],
         "launches": [
             to_json(launch) | {"kernel": kernel.kernel.name, "image": kernel.image}
             for launch, kernel in launches

@@ -68,10 +68,7 @@ def map_row(binder: LaunchBinder, map_: tensor_map.TensorMap, param: Param) -> s
             f"'{type_.text} {name}'"
         )
     if tensor not in binder.exported:
-        raise ValueError(
-            f"{what}: the tensor {tensor!r} is not one that callers pass; declare it, as in "
-            f'params="..., const float* {tensor}"'
-        )
+        raise ValueError(f"{what}: callers pass no tensor {tensor!r}: declare it by params=")
     exported = binder.exported[tensor].as_tensor()
     if exported.type.kind != "pointer":
         raise ValueError(f"{what}: {tensor!r} is '{exported.type.text}', not a tensor")

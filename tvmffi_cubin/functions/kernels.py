@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from ..device.signature import KernelSignature, check, contradicts
+from ..device.image import KernelSignature, agrees, check
 from ..kernels.cubin import Kernel
 from ..kernels.demangle import squeeze
 from ..kernels.types import Param, parse_params
@@ -26,7 +26,7 @@ class Kernels:
     """The kernels of all images by every way of naming them.
 
     `has_sources` says whether one of the images is the device sources' own, `files` are the names
-    of images that lie in files, and `bound` the last parameters of every kernel, which the module
+    of images that lie in files, `bound` the last parameters of every kernel, which the module
     binds.
     """
 
@@ -38,22 +38,18 @@ class Kernels:
         files: Collection[str],
         bound: Sequence[Param],
     ) -> None:
-        self.images, self.files, self.bound = images, files, bound
-        self.own: list[KernelSignature] = []  # of the sources
-        self.given: list[KernelSignature] = []
+        self._images, self._has_sources, self._files = images, has_sources, files
         # Each with its symbol and whole names; with these without namespaces and arguments.
         self._named: list[tuple[KernelSignature, set[str], set[str]]] = []
         for image in images:
             archs, expressions = image.archs(), defaultdict(list)
             for expression, symbol in image.cubin.lowered_names.items():
                 expressions[symbol].append(squeeze(expression))
-            is_own = has_sources and image.name == DEVICE_IMAGE
             for signature in image.signatures:
                 symbol, name = signature.kernel.name, signature.name
                 kernel = signature._replace(image=image.name, archs=archs.get(symbol, ()))
                 if bound and not signature.from_library:
                     kernel = _with_bound(kernel, bound)
-                (self.own if is_own else self.given).append(kernel)
                 whole = squeeze(name.display)
                 ends = {name.qualified, name.short, name.short + whole[len(name.qualified) :]}
                 self._named.append((kernel, {symbol, whole, *expressions[symbol]}, ends))
@@ -61,32 +57,51 @@ class Kernels:
     @property
     def every(self) -> list[KernelSignature]:
         """All kernels."""
-        return [*self.own, *self.given]
+        return [kernel for kernel, _, _ in self._named]
+
+    def exported(self) -> list[KernelSignature]:
+        """Return every kernel of the device sources or, where there are none, of all images."""
+        found = [x for x in self.every if self._is_own(x) == self._has_sources]
+        found = [x for x in found if not x.from_library]
+        if not found:
+            raise ValueError(
+                "the image has no kernel: templates are instantiated by "
+                f'functions={{"name": Launch(kernel="fill<float>", ...)}}{self._problems}'
+            )
+        for name, count in Counter(x.name.short for x in found).items():
+            if count > 1 or not name.isidentifier():
+                raise ValueError(
+                    f"kernels that cannot be exported as {name!r}, the name of one:\n  "
+                    f"{listed([x for x in found if x.name.short == name])}\nname each: "
+                    'functions={"one": Launch(kernel="...", image="...", params="..."), ...}'
+                )
+        # The image has them in an order of its own; those of headers and macros come last.
+        return sorted(found, key=lambda x: (x.place is None, x.place or 0))
 
     def find(self, function: str, launch: Launch) -> KernelSignature:
         """Return the kernel that a launch of a function stands for."""
         wanted = (launch.kernel or function).strip()
         declared = None if launch.params is None else parse_params(launch.params)
-        alone = next(iter(self.files)) if len(self.files) == 1 and not self.images else ""
-        if (image := launch.image or alone) in self.files:
+        alone = next(iter(self._files)) if len(self._files) == 1 and not self._images else ""
+        if (image := launch.image or alone) in self._files:
             return _in_file(image, wanted, launch, declared or ())
-        images = [x for x in self.images if launch.image in (None, x.name)]
-        if not images and launch.image is not None:
-            known = ", ".join(repr(image.name) for image in self.images) or "none"
-            raise ValueError(f"there is no image {launch.image!r}; there are {known}")
+        images = [x.name for x in self._images]
+        if launch.image not in (None, *images):
+            raise ValueError(
+                f"there is no image {launch.image!r}; there are {listed(images, ', ')}"
+            )
         name = squeeze(wanted).removeprefix("::")
         named = [row for row in self._named if launch.image in (None, row[0].image)]
         found = [kernel for kernel, whole, _ in named if name in whole]
         found = found or [kernel for kernel, _, ends in named if name in ends]
         if not found and launch.kernel:
-            found = _by_part([x for x in self.given if launch.image in (None, x.image)], name)
+            found = _by_part([kernel for kernel, _, _ in named if not self._is_own(kernel)], name)
         if not found:
-            names = sorted({kernel.name.display for kernel, _, _ in named})
-            problems = [f"; image {x.name!r}: {x.problem}" for x in images if x.problem]
+            known = sorted({kernel.name.display for kernel, _, _ in named})
             raise ValueError(
-                f"there is no kernel {wanted!r} in the image; it has: {listed(names, ', ')}; mark it "
-                "__global__; for a template, name an instance: "
-                f"Launch(kernel={wanted + '<float>'!r}){''.join(problems)}"
+                f"there is no kernel {wanted!r} in the image; it has: {listed(known, ', ')}; mark "
+                "it __global__; for a template, name an instance: "
+                f"Launch(kernel={wanted + '<float>'!r}){self._problems}"
             )
         if len(found) > 1 and declared is not None:
             found = [kernel for kernel in found if _fits(kernel, declared)] or found
@@ -98,12 +113,19 @@ class Kernels:
             )
         return found[0]
 
+    def _is_own(self, kernel: KernelSignature) -> bool:
+        return self._has_sources and kernel.image == DEVICE_IMAGE
+
+    @property
+    def _problems(self) -> str:
+        """Why there may be more kernels, for messages."""
+        return "".join(f"; image {x.name!r}: {x.problem}" for x in self._images if x.problem)
+
 
 def listed(names: Sequence[object], separator: str = "\n  ") -> str:
     """Return names as a list that ends early where it is long."""
-    texts = [*map(str, names)]
-    rest = [f"... and {len(texts) - _MOST_LISTED} more"] if len(texts) > _MOST_LISTED else []
-    return separator.join([*texts[:_MOST_LISTED], *rest]) or "none"
+    rest = [f"... and {len(names) - _MOST_LISTED} more"] if len(names) > _MOST_LISTED else []
+    return separator.join([*map(str, names[:_MOST_LISTED]), *rest]) or "none"
 
 
 def _with_bound(signature: KernelSignature, bound: Sequence[Param]) -> KernelSignature:
@@ -115,8 +137,7 @@ def _with_bound(signature: KernelSignature, bound: Sequence[Param]) -> KernelSig
     if own < 0 or any(x in every and x != real for x, real in zip(names, last, strict=True)):
         raise ValueError(
             f"bound_params are the last parameters of every kernel, in order: got "
-            f"{', '.join(names)}, kernel {signature.name.display} ends with "
-            f"{', '.join(last) or 'none'}"
+            f"{listed(names, ', ')}, kernel {signature.name.display} ends with {listed(last, ', ')}"
         )
     params = [*signature.params[:own]]
     for real, param in zip(signature.params[own:], bound, strict=True):
@@ -145,7 +166,6 @@ def _by_part(kernels: Sequence[KernelSignature], part: str) -> list[KernelSignat
 
 def _fits(signature: KernelSignature, declared: Sequence[Param]) -> bool:
     """Whether declared parameters, which may be more, go with a kernel's."""
-    pairs = [(x.type, y.type) for x, y in zip(declared, signature.params, strict=False)]
-    return len(pairs) == len(signature.params) and not any(
-        x.size not in (None, y.size) or contradicts(x, y) for x, y in pairs
-    )
+    pairs = zip(declared, signature.params, strict=False)
+    is_all = len(declared) >= len(signature.params)
+    return is_all and all(agrees(x.type, y.type) for x, y in pairs)

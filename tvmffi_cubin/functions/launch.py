@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from ..device.signature import KernelSignature, check
+from ..device.image import KernelSignature, check
 from ..kernels.types import CxxType, Param, parse_params, parse_type
 from ..launches.expression import lone_name
 from ..launches.launch import ATTRIBUTES, Launch
@@ -33,8 +33,7 @@ _TENSOR = CxxType("void*", "raw", 8)
 class LaunchBinder:
     """One launch of a function: first what it adds to `exported`, then all that reads of it.
 
-    `params` are the kernel's, of certain `types`; `args` give those that callers do not pass, and
-    `passed` are the names of what the kernel takes as it is.
+    `params` are the kernel's, of certain `types`; `args` give those that callers do not pass.
     """
 
     def __init__(
@@ -47,7 +46,6 @@ class LaunchBinder:
     ) -> None:
         self.plan, self.function, self.launch, self.exported = plan, function, launch, exported
         self._kernel = kernel
-        self.passed: set[str] = set()
         self.num_attributes = 0
         self._computed: list[str] = []
         declared = None if launch.params is None else parse_params(launch.params)
@@ -55,10 +53,7 @@ class LaunchBinder:
         self.args = {**dict.fromkeys(kernel.bound, Bound()), **(launch.args or {})}
         self.types = {param.name: param.type for param in self.params}
         if unknown := self.args.keys() - self.types.keys():
-            raise ValueError(
-                f"args gives {min(unknown)!r}, which is not a parameter of the kernel; there are "
-                f"{_list(self.types)}"
-            )
+            raise ValueError(f"args gives {min(unknown)!r}, wanted one of {_list(self.types)}")
         taken = self.params if declared is None else declared
         names = {param.name for param in taken}
         for param in taken:
@@ -67,14 +62,17 @@ class LaunchBinder:
     def _export(self, param: Param, names: set[str]) -> None:
         """Add to what the function takes what callers pass for a parameter, one of `names`."""
         name, declared, ndim = param
-        new = Exported(name, self.types.get(name, declared), ndim)
+        # A tensor may have any strides that the kernel knows by its maps alone.
+        mapped = {x.tensor for x in self.args.values() if isinstance(x, TensorMap)}
+        is_strided = name in mapped - self.types.keys()
+        new = Exported(name, self.types.get(name, declared), ndim, is_strided)
         value = self.args.get(name)
         if isinstance(value, TensorMap):
             tensor = value.tensor or name
             if tensor != name and tensor in names:
                 return
             is_declared = tensor == name and declared.kind == "pointer"
-            new = Exported(tensor, declared, ndim) if is_declared else Exported(tensor, _TENSOR)
+            new = Exported(tensor, declared if is_declared else _TENSOR, ndim, strided=True)
         elif name in self.args:
             return
         if not new.type.size:
@@ -125,7 +123,7 @@ class LaunchBinder:
         """Return where a parameter of the kernel comes from."""
         name, type_, ndim = param
         if name not in self.args:
-            return self._argument(name)
+            return _FROM_ARGUMENT, self.number(name), None
         value, what = self.args[name], f"args[{name!r}]"
         if isinstance(value, TensorMap):
             from .given import map_row
@@ -147,21 +145,16 @@ class LaunchBinder:
             return _FROM_CONSTANT, 0, self.plan.data(constant(value, type_, what))
         other = lone_name(value)
         if other in self.exported and fits(self.exported[other].type, type_):
-            return self._argument(other)
+            if other not in self.types:  # the kernel knows it by more than a map
+                self.exported[other] = self.exported[other]._replace(strided=False)
+            return _FROM_ARGUMENT, self.number(other), None
         if type_.kind not in ("float", "bfloat") and not is_integer(type_):
-            raise ValueError(
-                f"{what}: '{type_.text}' takes a parameter of the same type or a constant, got the "
-                f"expression {value!r}"
-            )
+            raise ValueError(f"{what}: {value!r} is no constant or parameter for '{type_.text}'")
         figure = self.figure(what, value, ONCE_SHAPED, arg=name)
         number = len(self._computed)
         step = STEP.row(*figure, _COMPUTED, kind_of(type_), number, type_.size, NO_OPTION)
         self._computed.append(step)
         return _FROM_COMPUTED, number, None
-
-    def _argument(self, name: str) -> tuple[int, int, None]:
-        self.passed.add(name)
-        return _FROM_ARGUMENT, self.number(name), None
 
     def _steps(self) -> Iterator[tuple[str, int | str | bytes, int, int, int]]:
         """Yield what is evaluated: its name, value, target and number, and an attribute's id."""
@@ -238,11 +231,8 @@ def _kernel_params(
     """Return a kernel's parameters with the names and types that hold in a launch."""
     if declared is None:
         # A number would be passed as bits of another type.
-        if kernel.line is not None and any(param.type.kind == "raw" for param in kernel.params):
-            raise ValueError(
-                f"NVRTC does not tell the types of {kernel}: declare them, as in "
-                'params="float* x, int n"'
-            )
+        if kernel.place is not None and any(param.type.kind == "raw" for param in kernel.params):
+            raise ValueError(f"NVRTC does not tell the types of {kernel}: declare them by params=")
         return kernel.params
     # Those who declare what callers pass need not know of what is bound, but may.
     own = len(kernel.kernel.param_sizes) - len(kernel.bound)

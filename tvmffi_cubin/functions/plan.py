@@ -9,7 +9,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..device.signature import KernelSignature
+from ..device.image import KernelSignature
 from ..kernels.types import CxxType
 from ..launches.expression import Read
 from .assembly import Layout, Text
@@ -58,15 +58,13 @@ class Exported(NamedTuple):
     def merged(self, other: Exported) -> Exported:
         """Return what is valid as another launch's parameter of this name too."""
         ranks = {self.ndim, other.ndim} - {None}
+        if len(ranks) > 1:
+            raise ValueError(f"{self.name!r} has rank {other.ndim} here and {self.ndim} before")
         types = [a.type for a, b in ((self, other), (other, self)) if fits(a.type, b.type)]
-        if not types or len(ranks) > 1:
-            here, before = (
-                f"'{x.type.text}'" + ("" if x.ndim is None else f" of rank {x.ndim}")
-                for x in (other, self)
-            )
+        if not types:
             raise ValueError(
-                f"{self.name!r} is {here} here and {before} before: give it another name, or a "
-                "value by args="
+                f"{self.name!r} is '{other.type.text}' here and '{self.type.text}' before: give it "
+                "another name, or a value by args="
             )
         text = types[0].text
         if not (self.type.text.startswith("const ") and other.type.text.startswith("const ")):
@@ -138,7 +136,6 @@ class Plan(Text):
         self.functions: dict[str, dict[str, Any]] = {}
         self.kernels: list[KernelSignature] = []
         self.slots: dict[tuple[str | None, str], Exported] = {}
-        self._kernel_labels: dict[tuple[object, ...], str] = {}
         self._functions: list[str] = []  # rows
 
     @property
@@ -153,12 +150,9 @@ class Plan(Text):
 
     def kernel(self, signature: KernelSignature) -> str:
         """Return the label of a kernel's row."""
-        # One in a file is what its launch declares, which several may do.
-        key = signature.image, signature.kernel.name, signature.kernel.param_sizes
-        if key not in self._kernel_labels:
-            self._kernel_labels[key] = f".Lkernels+{len(self.kernels) * _KERNEL.size}"
+        if signature not in self.kernels:
             self.kernels.append(signature)
-        return self._kernel_labels[key]
+        return f".Lkernels+{self.kernels.index(signature) * _KERNEL.size}"
 
     def slot(self, function: str | None, param: Exported) -> int:
         """Return the number of what may be bound by a name, for all launches of a function."""

@@ -47,9 +47,7 @@ class Expression(NamedTuple):
         pieces = self._all()
         depth = max(accumulate(height for _, height in pieces))
         if depth > _MAX_STACK:
-            raise ValueError(
-                f"{self.what}: {self.text!r} needs {depth} values at once, at most {_MAX_STACK}"
-            )
+            raise ValueError(f"{self.what}: {self.text!r} holds more than {_MAX_STACK} values")
         return b"".join(code for code, _ in pieces) + _op("end")
 
     def _all(self) -> _Pieces:

@@ -15,8 +15,7 @@ from ..cuda import nvrtc
 from ..cuda.options import preprocessor_flags
 from ..cuda.program import in_parallel
 from ..device.compile import compile_device, joined
-from ..device.image import Image
-from ..device.signature import KernelSignature
+from ..device.image import Image, KernelSignature
 from ..device.units import wanted_instances
 from ..host.inputs import Inputs
 from ..kernels.cubin import Cubin
