@@ -29,7 +29,7 @@ def kernel_ref(declaration: str, *, sizes: dict[str, int] | None = None) -> Kern
         x._replace(type=x.type._replace(size=size)) for x, size in zip(params, filled, strict=True)
     ]
     kernel = Kernel(name, tuple(filled), 16, 0, 0, 1024)
-    return KernelSignature(kernel, tuple(sized), 1, image="kernels")
+    return KernelSignature(kernel, tuple(sized), 0, is_own=True, image="kernels")
 
 
 def launched(declaration: str, *, sizes: dict[str, int] | None = None, **options: Any) -> Launches:
@@ -182,7 +182,7 @@ OF_X = TensorMap("x", box_dim=16)
 @pytest.mark.parametrize(
     ("declaration", "options", "message"),
     [
-        ("k(float* m)", {"args": {"m": TILE}}, r"CUtensorMap', got 'float\* m'"),
+        ("k(float* m)", {"args": {"m": TILE}}, r"for a CUtensorMap, got 'float\* m'"),
         ("k(CUtensorMap m, int n)", {"args": {"m": TensorMap("n", box_dim=16)}},
          "'n' is 'int', not a tensor"),
         ("k(CUtensorMap m, int n)", {"args": {"m": OF_X}, "params": "int n"},

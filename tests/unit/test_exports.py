@@ -13,20 +13,19 @@ from tvmffi_cubin.launches.form import Export
 from tvmffi_cubin.sources.sort import Sources
 
 
-def signature(symbol: str, params: str = "float* x") -> KernelSignature:
+def signature(symbol: str, params: str = "float* x", *, is_own=False) -> KernelSignature:
     parsed = parse_params(params)
     kernel = Kernel(symbol, tuple(p.type.size or 0 for p in parsed), 16, 0, 0, 1024)
-    return KernelSignature(kernel, parsed, place=0)
+    return KernelSignature(kernel, parsed, place=0, is_own=is_own)
 
 
 def image(*signatures: KernelSignature, name="kernels", problem="", lowered=()) -> Image:
     return Image(name, Cubin(b"", "sm_90", dict(lowered)), signatures, problem)
 
 
-def resolved(functions, *images, host=(), sources=False):
+def resolved(functions, *images, host=()):
     request = SimpleNamespace(functions=functions, bound_params=(), image_files={})
-    device = ("a source",) if sources else ()
-    return resolve(request, Sources(device, (), host, (), (), False, host), images)
+    return resolve(request, Sources((), (), host, (), (), False, host), images)
 
 
 def chosen(launch: Launch | str, *images: Image, function="f", **options) -> str:
@@ -75,13 +74,13 @@ def test_a_name_finds_its_kernel(wanted, symbol):
 @pytest.mark.parametrize(
     ("launch", "images", "message"),
     [
-        ("saxpi", [ALL], "no kernel 'saxpi' in the image; it has: ns::fill"),
+        ("saxpi", [ALL], "no __global__ function 'saxpi'; there are ns::fill"),
         ("over", [ALL], r"'over' stands for 2 kernels:\n  .*\[_Z4overPfi\](.|\n)*"
          r"the params= that it takes"),
-        ("fill", [image()], r"none; mark it __global__; for a template, name an instance: L"),
+        ("fill", [image()], "there are none; of a template, name an instance: 'fill<float>'"),
         ("saxpy", [KERNELS, image(signature("saxpy"), name="j")],
          r"'saxpy' stands for 2 kernels:(.|\n)*\[saxpy\] in 'kernels'\n.* in 'j'\n.* by image="),
-        ("sub", [KERNELS, PACKED], "no kernel 'sub' .*; image 'packed': the member for sm_80"),
+        ("sub", [KERNELS, PACKED], "function 'sub'; .*; image 'packed': the member for sm_80"),
         (Launch(kernel="saxpy", image="tvin"), [KERNELS, image(name="twin")],
          "function 'f': there is no image 'tvin'; there are kernels, twin"),
     ],
@@ -100,9 +99,9 @@ def test_a_part_of_a_name_is_for_launches_of_images_that_come_ready():
     assert chosen("fill<float, 4", ALL) == FILL_FLOAT
     with pytest.raises(ValueError, match=r"ns::fill<float, 4>\(float\* x, int n\) \[_ZN"):
         chosen("fill<", ALL)
-    with pytest.raises(ValueError, match="no kernel 'fill' in the image.* a template, name"):
-        chosen("fill", image(signature("fill_all")), sources=True)
-    with pytest.raises(ValueError, match="no kernel 'sax' in the image; it has: ns::add, saxpy"):
+    with pytest.raises(ValueError, match="no __global__ function 'fill'; .* a template, name"):
+        chosen("fill", image(signature("fill_all", is_own=True)))
+    with pytest.raises(ValueError, match="function 'sax'; there are ns::add, saxpy"):
         resolved([Export("sax")], KERNELS)
 
 
@@ -113,7 +112,7 @@ def test_a_part_of_a_name_is_for_launches_of_images_that_come_ready():
     ("functions", "images", "options", "message"),
     [
         ([Export("saxpy")], [KERNELS], {"host": ["saxpy"]}, r"both a kernel and a C\+\+ function"),
-        (None, [image()], {"sources": True}, r'Launch\(kernel="fill<float>"'),
+        (None, [image()], {}, r'Launch\(kernel="fill<float>"'),
         (None, [image(signature("_ZN1a3addEPf"), signature("_ZN1b3addEPf"))], {},
          r"cannot be exported as 'add'.*:\n  a::add\(.*\n  b::add\("),
         (None, [image(signature("k"), name="a"), image(signature("k"), name="b")], {},

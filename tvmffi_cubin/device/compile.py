@@ -161,9 +161,10 @@ class _Compiler:
 
         facts, types = [x for unit in self._units for x in unit.facts.kernels], _types(done)
         if self._request.device_libraries:
+            # Kernels that came with a library are not exported unless they are named.
             named = cubin.lowered_names.values()
             return tuple(
-                x._replace(from_library=x.place is None and x.kernel.name not in named)
+                x._replace(is_own=x.place is not None or x.kernel.name in named)
                 for x in signatures(cubin, facts, types)
             )
         names = {x.name: function_name(x.name) for x in cubin.kernels if x.name not in types}

@@ -34,9 +34,7 @@ class KernelSignature(NamedTuple):
     kernel: Kernel  # the image's own account of it, with its symbol
     params: tuple[Param, ...]  # in order; ``arg0``, ``arg1``, ... where the name is not known
     place: int | None = None  # among the kernels that the source declares, where it is known
-    from_library: bool = False  # it came with a device library: exported only where it is named
-    # Whether its types are its symbol's alone: who declares others is believed.
-    sourceless: bool = False
+    is_own: bool = False  # the sources' own; of others, who declares other types is believed
     # Of one in a module: the name of its image; the architectures of that which have it, empty
     # where all do; by which names its last parameters are bound.
     image: str = ""
@@ -47,11 +45,6 @@ class KernelSignature(NamedTuple):
     def name(self) -> FunctionName:
         """What its symbol says."""
         return function_name(self.kernel.name)
-
-    @property
-    def names_known(self) -> bool:
-        """Whether all parameters have names of their own."""
-        return not any(x.name == f"arg{number}" for number, x in enumerate(self.params))
 
     def __str__(self) -> str:
         """Return it as people tell it from others: name, parameters, symbol, image."""
@@ -83,7 +76,7 @@ class Image(NamedTuple):
     def _known_signatures(self) -> dict[str, str]:
         """What a source told of kernels' parameters, by symbol, as `Cubin.signatures` has it."""
         found = {}
-        for signature in (x for x in self.signatures if not x.sourceless):
+        for signature in (x for x in self.signatures if x.is_own):
             text = _texts(signature.params)
             with suppress(ValueError):  # of some the size alone is known
                 parse_params(text)
@@ -150,11 +143,11 @@ def signatures(
             for index, (name, type_) in enumerate(zip(names, known, strict=True))
         ]
         place = facts.index(source) if source else None
-        made = KernelSignature(kernel, tuple(params), place, sourceless=types is None)
+        made = KernelSignature(kernel, tuple(params), place, is_own=types is not None)
         if (text := cubin.signatures.get(kernel.name)) is not None:
             with told(f"Cubin.signatures[{kernel.name!r}]"):
                 said = check(parse_params(text), made, f"kernel {kernel.name!r}")
-            made = made._replace(params=said, sourceless=False)
+            made = made._replace(params=said)
         found.append(made)
     return tuple(found)
 
@@ -212,7 +205,7 @@ def check(params: Sequence[Param], kernel: KernelSignature, title: str) -> tuple
         known = _texts(kernel.params)
         raise ValueError(f"{title} declares ({_texts(params)}), the kernel takes ({known})")
     for param, real in zip(params, kernel.params, strict=True):
-        if not agrees(param.type, real.type, by_size=kernel.sourceless):
+        if not agrees(param.type, real.type, by_size=not kernel.is_own):
             declared = f"{param.type.text} {param.name}"
             raise ValueError(f"{title} declares '{declared}', the kernel takes '{real.type.text}'")
     pairs = zip(params, kernel.params, strict=True)

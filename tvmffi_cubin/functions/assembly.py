@@ -33,7 +33,11 @@ _WRAPPER = """\
     .long 0x466243b1,1
     .quad .Lcubin_{},0
 """
-_ALIGNED = "    .balign 16\n"
+_STRINGS = '    .section .rodata,"a",%progbits\n'
+_CONSTANTS = _STRINGS + "    .balign 16\n"
+# As the ABI has it for arrays of 16 bytes and more: clang reads two addresses at once.
+_TABLES = '    .section .data.rel.ro,"aw"\n    .balign 16\n'
+_WRITABLE = "    .data\n    .balign 16\n"
 _DIRECTIVES = {1: ".byte", 2: ".short", 4: ".long", 8: ".quad"}
 
 
@@ -63,61 +67,43 @@ class Text:
     """
 
     def __init__(self, machine: str | None = None) -> None:
-        self._machine = machine or os.uname().machine
         self._labels: dict[str, str] = {}  # by content
-        self._constants: list[str] = []
-        self._tables: list[str] = []
-        self._writable: list[str] = []
-        self._stubs: list[str] = []
+        self._parts = [_HEAD, _STUB.format(_CALLS[machine or os.uname().machine])]
 
     def string(self, text: str) -> str:
         """Return the label of a string that ends with a zero byte."""
-        return self._pooled(self._constants, f"    .asciz {quoted(text)}")
+        return self._pooled(_STRINGS, f"    .asciz {quoted(text)}")
 
     def data(self, data: bytes) -> str:
         """Return the label of constant bytes, which are aligned for anything."""
-        return self._pooled(self._constants, f"    .byte {','.join(map(str, data))}", _ALIGNED)
+        return self._pooled(_CONSTANTS, f"    .byte {','.join(map(str, data))}")
 
     def table(self, rows: Iterable[str]) -> str | None:
         """Return the label of an array of structs; None where it is empty."""
         text = "\n".join(rows)
-        return self._pooled(self._tables, text) if text else None
+        return self._pooled(_TABLES, text) if text else None
 
     def named(
         self, label: str, rows: Iterable[str], *, is_writable: bool = False, is_hidden: bool = False
     ) -> None:
         """Put an array of structs at a label of its own; other units know a hidden one."""
         known = f"    .globl {label}\n    .hidden {label}\n    .type {label},%object\n"
-        # As the ABI has it for arrays of 16 bytes and more: clang reads two addresses at once.
-        head = f"{_ALIGNED}{known if is_hidden else ''}{label}:"
-        section = self._writable if is_writable else self._tables
-        section.append("\n".join((head, *rows)))
+        text = "\n".join((f"{known if is_hidden else ''}{label}:", *rows, ""))
+        self._parts.append((_WRITABLE if is_writable else _TABLES) + text)
 
     def stub(self, name: str, entry: str, table: str) -> None:
         """Export a tvm-ffi function that calls an entry of the launcher's body with a table."""
-        self._stubs.append(f"    stub {name},{entry},{table}")
+        self._parts.append(f"    .text\n    stub {name},{entry},{table}\n")
 
     def finished(self, *further: str) -> str:
         """Return the whole text, with further sections at its end."""
-        sections = (
-            ('.rodata,"a",%progbits', self._constants),
-            ('.data.rel.ro,"aw"', self._tables),
-            (".data", self._writable),
-            (".text", self._stubs),
-        )
-        parts = [
-            f"    .section {name}\n{_ALIGNED}" + "".join(f"{x}\n" for x in lines)
-            for name, lines in sections
-            if lines
-        ]
-        macro = _STUB.format(_CALLS[self._machine]) if self._stubs else ""
-        return "".join([_HEAD, macro, *parts, *further, _FOOT])
+        return "".join([*self._parts, *further, _FOOT])
 
-    def _pooled(self, section: list[str], content: str, before: str = "") -> str:
+    def _pooled(self, section: str, content: str) -> str:
         label = self._labels.get(content)
         if label is None:
             label = self._labels[content] = f".L{len(self._labels)}"
-            section.append(f"{before}{label}:\n{content}")
+            self._parts.append(f"{section}{label}:\n{content}\n")
         return label
 
 
@@ -125,31 +111,25 @@ def image_text(name: str, file: str, image: Cubin, *, is_shared: bool = True) ->
     """Return the sections that embed an image's file, as EMBED_CUBIN expects it."""
     data, end = f"__tvm_ffi__cubin_{name}", f"__tvm_ffi__cubin_{name}_end"
     table = f"__tvmffi_cubin_image_{name}"
-
-    def symbol(symbol: str) -> str:
-        return f"    .{'globl' if is_shared else 'weak'} {symbol}\n    .hidden {symbol}"
-
+    known = ".globl" if is_shared else ".weak"
+    symbols = [f"    {known} {x}\n    .hidden {x}\n" for x in (data, end, table)]
     return f"""\
-    .section .rodata,"a",%progbits
+{"".join(symbols)}\
+    .type {data},%object
+    .type {table},%object
+{_STRINGS}\
 .Lcuda_version_{name}:
     .asciz {quoted(image.cuda_version)}
 .Larches_{name}:
     .asciz {quoted(image.arch)}
     .balign 64
-{symbol(data)}
-    .type {data},%object
 {data}:
 .Lcubin_{name}:
     .incbin {quoted(file)}
-{symbol(end)}
 {end}:
 .Lcubin_end_{name}:
     .byte 0
-    .section .data.rel.ro,"aw"
-    # As the ABI has it for arrays of 16 bytes and more: clang reads two addresses at once.
-    .balign 16
-{symbol(table)}
-    .type {table},%object
+{_TABLES}\
 {table}:
     # Not by the names above: those may be another object's.
     .quad .Lcubin_{name},.Lcubin_end_{name},.Larches_{name},.Lcuda_version_{name}

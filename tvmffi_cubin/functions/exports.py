@@ -36,9 +36,8 @@ def resolve(
 ) -> tuple[tuple[tuple[str, str], ...], Plan]:
     """Return the C++ functions to export, with docstrings, and the plan of all others."""
     files = {name: os.fspath(x.file) for name, x in request.image_files.items()}
-    has_kernels = bool(sources.device or sources.mixed)
     bound = [bound_param(text) for text in request.bound_params]
-    kernels = Kernels(images, has_sources=has_kernels, files=files, bound=bound)
+    kernels = Kernels(images, files, bound)
     host: list[tuple[str, str]] = []
     plan = Plan(files)
     if request.functions is None and not sources.has_host:

@@ -63,10 +63,7 @@ def map_row(binder: LaunchBinder, map_: tensor_map.TensorMap, param: Param) -> s
     (name, type_, _), tensor = param, map_.tensor or param.name
     what = f"args[{name!r}]"
     if type_.kind not in ("struct", "raw") or type_.size != _MAP_SIZE:
-        raise ValueError(
-            f"{what}: a TensorMap is for 'const __grid_constant__ CUtensorMap', got "
-            f"'{type_.text} {name}'"
-        )
+        raise ValueError(f"{what}: a TensorMap is for a CUtensorMap, got '{type_.text} {name}'")
     if tensor not in binder.exported:
         raise ValueError(f"{what}: callers pass no tensor {tensor!r}: declare it by params=")
     exported = binder.exported[tensor].as_tensor()

@@ -13,7 +13,6 @@ from ..kernels.demangle import squeeze
 from ..kernels.types import Param, parse_params
 from ..launches.launch import Launch
 from ..launches.values import told
-from ..sources import DEVICE_IMAGE
 from .launch import as_map
 
 if TYPE_CHECKING:
@@ -25,20 +24,14 @@ _MOST_LISTED = 20
 class Kernels:
     """The kernels of all images by every way of naming them.
 
-    `has_sources` says whether one of the images is the device sources' own, `files` are the names
-    of images that lie in files, `bound` the last parameters of every kernel, which the module
-    binds.
+    `files` are the names of images that lie in files, `bound` the last parameters of every kernel,
+    which the module binds.
     """
 
     def __init__(
-        self,
-        images: Sequence[Image],
-        *,
-        has_sources: bool,
-        files: Collection[str],
-        bound: Sequence[Param],
+        self, images: Sequence[Image], files: Collection[str], bound: Sequence[Param]
     ) -> None:
-        self._images, self._has_sources, self._files = images, has_sources, files
+        self._images, self._files = images, files
         # Each with its symbol and whole names; with these without namespaces and arguments.
         self._named: list[tuple[KernelSignature, set[str], set[str]]] = []
         for image in images:
@@ -48,7 +41,7 @@ class Kernels:
             for signature in image.signatures:
                 symbol, name = signature.kernel.name, signature.name
                 kernel = signature._replace(image=image.name, archs=archs.get(symbol, ()))
-                if bound and not signature.from_library:
+                if bound:
                     kernel = _with_bound(kernel, bound)
                 whole = squeeze(name.display)
                 ends = {name.qualified, name.short, name.short + whole[len(name.qualified) :]}
@@ -61,8 +54,7 @@ class Kernels:
 
     def exported(self) -> list[KernelSignature]:
         """Return every kernel of the device sources or, where there are none, of all images."""
-        found = [x for x in self.every if self._is_own(x) == self._has_sources]
-        found = [x for x in found if not x.from_library]
+        found = [x for x in self.every if x.is_own] or self.every
         if not found:
             raise ValueError(
                 "the image has no kernel: templates are instantiated by "
@@ -95,26 +87,21 @@ class Kernels:
         found = [kernel for kernel, whole, _ in named if name in whole]
         found = found or [kernel for kernel, _, ends in named if name in ends]
         if not found and launch.kernel:
-            found = _by_part([kernel for kernel, _, _ in named if not self._is_own(kernel)], name)
+            found = _by_part([kernel for kernel, _, _ in named if not kernel.is_own], name)
         if not found:
             known = sorted({kernel.name.display for kernel, _, _ in named})
             raise ValueError(
-                f"there is no kernel {wanted!r} in the image; it has: {listed(known, ', ')}; mark "
-                "it __global__; for a template, name an instance: "
-                f"Launch(kernel={wanted + '<float>'!r}){self._problems}"
+                f"there is no __global__ function {wanted!r}; there are {listed(known, ', ')}; "
+                f"of a template, name an instance: {wanted + '<float>'!r}{self._problems}"
             )
         if len(found) > 1 and declared is not None:
             found = [kernel for kernel in found if _fits(kernel, declared)] or found
         if len(found) > 1:
             raise ValueError(
                 f"kernel name {wanted!r} stands for {len(found)} kernels:\n  {listed(found)}\nname "
-                "the one that is meant, by its symbol in brackets, by image= or by the params= "
-                "that it takes"
+                "one by its symbol in brackets, by image= or by the params= that it takes"
             )
         return found[0]
-
-    def _is_own(self, kernel: KernelSignature) -> bool:
-        return self._has_sources and kernel.image == DEVICE_IMAGE
 
     @property
     def _problems(self) -> str:

@@ -238,7 +238,7 @@ def _kernel_params(
     own = len(kernel.kernel.param_sizes) - len(kernel.bound)
     by_name = {param.name: param for param in declared}
     needed = {param.name for param in kernel.params[:own]} - {*(launch.args or {})}
-    if kernel.names_known and needed <= {*by_name}:
+    if needed <= by_name.keys():
         params = [by_name.get(param.name, param) for param in kernel.params]
     else:
         params = [param for param in declared if param.name not in kernel.bound][:own]

@@ -25,10 +25,7 @@ _MODULE = Layout("P P P P P P i i i")
 _SLOT = Layout("P P P ? P")
 _BOUND_TABLE = Layout("P i i P")
 
-_KINDS = {
-    "pointer": 0, "int": 1, "uint": 2, "float": 3, "bfloat": 4, "bool": 5, "struct": 6, "raw": 7
-}  # fmt: skip
-_MAP_KIND = 8
+_KINDS = ("pointer", "int", "uint", "float", "bfloat", "bool", "struct", "raw", "map")
 _VALUE = 2  # of Param::Assumed, which is 1 for a multiple
 
 _MODULE_NAME = "__tvmffi_cubin_module"
@@ -126,8 +123,8 @@ class Plan(Text):
     """The text of a module's unit: its tables and stubs, beside images and the manifest.
 
     `functions` is what a manifest says of each; `kernels` those that they launch; `slots` what may
-    be bound, by the function, None for the kernels that C++ launches, and its name; `files` the
-    paths of the images that lie in files, by name.
+    be bound, by function (None: kernels that C++ launches) and name; `files` the paths of the
+    images that lie in files.
     """
 
     def __init__(self, files: Mapping[str, str], machine: str | None = None) -> None:
@@ -246,4 +243,4 @@ class Plan(Text):
 def kind_of(type_: CxxType) -> int:
     """Return a type's `Kind`, as launcher/plan.h has it."""
     is_map = type_.text in ("CUtensorMap", "CUtensorMap_st")
-    return _MAP_KIND if is_map else _KINDS[type_.kind]
+    return _KINDS.index("map" if is_map else type_.kind)

@@ -122,8 +122,8 @@ def std_headers(text: str, folders: Sequence[str]) -> list[str]:
 
 def _record(device: Image) -> dict[str, Any]:
     """Return all that is known of an image but its bytes, as JSON values."""
-    # From `params` to `sourceless`: the rest the image tells itself, or the module that it is in.
-    rows = [[x.kernel.name, *x[1:5]] for x in device.signatures]
+    # From `params` to `is_own`: the rest the image tells itself, or the module that it is in.
+    rows = [[x.kernel.name, *x[1:4]] for x in device.signatures]
     return {"cubin": device.cubin.facts, "signatures": rows}
 
 
