@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections import defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..cuda import nvrtc
 from ..cuda.arch import is_ptx, number_of
@@ -45,14 +44,6 @@ def joined(images: Sequence[Image]) -> Image:
     return images[0]._replace(cubin=cubin, signatures=signatures)
 
 
-class _Compiled(NamedTuple):
-    """A unit, the probe that was in it, and what both were compiled to."""
-
-    unit: Unit
-    probe: Probe
-    cubin: Cubin
-
-
 class _Compiler:
     """Makes the image of the units of a request for one architecture."""
 
@@ -72,32 +63,34 @@ class _Compiler:
 
     def image(self) -> Image:
         """Compile all units, several at a time; link them where there is more than one."""
-        homes: dict[str, list[str]] = defaultdict(list)
-        for expression in dict.fromkeys(wanted_instances(self._request)):
-            homes[self._home(expression).name].append(expression)
+        wanted = tuple(dict.fromkeys(wanted_instances(self._request)))
+        homes = {expression: self._home(expression) for expression in wanted}
 
-        def build(unit: Unit) -> _Compiled:
-            wanted = homes.get(unit.name, [])
-            return self._build(unit, plan(unit.facts.kernels, wanted), wanted)
+        def build(unit: Unit) -> tuple[Cubin, Types]:
+            own = [x for x in wanted if homes[x] is unit]
+            return self._build(unit, plan(unit.facts.kernels, own), own)
 
         done = in_parallel(build, self._units)
-        cubin = self._link(done) if self._is_linked else done[0].cubin
-        names = {x: y.cubin.lowered_names[x] for y in done for x in homes.get(y.unit.name, ())}
+        cubins = [cubin for cubin, _ in done]
+        types = {k: v for _, told in done for k, v in told.items()}
+        cubin = self._link(cubins) if self._is_linked else cubins[0]
+        names = {x: y.lowered_names[x] for y in cubins for x in wanted if x in y.lowered_names}
         cubin = dataclasses.replace(cubin, lowered_names=names)
         # NVRTC has worked meanwhile without what only its result needs.
         from .image import Image
 
-        return Image(DEVICE_IMAGE, cubin, self._signatures(done, cubin))
+        return Image(DEVICE_IMAGE, cubin, self._signatures(cubin, types))
 
     # One unit
 
-    def _build(self, unit: Unit, probe: Probe, wanted: Sequence[str] = ()) -> _Compiled:
+    def _build(self, unit: Unit, probe: Probe, wanted: Sequence[str] = ()) -> tuple[Cubin, Types]:
         """Compile with a probe, else with what of it compiles, else without."""
         whole = probe
         while True:
             names = tuple(dict.fromkeys((*wanted, *probe.name_expressions)))
             try:
-                return _Compiled(unit, probe, self._compile(unit, names, probe.epilogue))
+                cubin = self._compile(unit, names, probe.epilogue)
+                return cubin, probe.types(cubin.lowered_names)
             except CompileError as error:
                 if not probe.name_expressions:
                     raise self._explained(error) from None
@@ -141,11 +134,12 @@ class _Compiler:
 
     # All units
 
-    def _link(self, done: Sequence[_Compiled]) -> Cubin:
+    def _link(self, cubins: Sequence[Cubin]) -> Cubin:
         from ..cuda.nvjitlink import link_inputs, linkable
         from ..cuda.options import link_options
 
-        units = [dataclasses.replace(one.cubin, name=one.unit.name) for one in done]
+        pairs = zip(cubins, self._units, strict=True)
+        units = [dataclasses.replace(cubin, name=unit.name) for cubin, unit in pairs]
         linked = link_inputs(
             [*units, *map(linkable, self._request.device_libraries)],
             arch=self._arch,
@@ -155,11 +149,11 @@ class _Compiler:
         log = "\n".join(filter(None, (*(unit.log for unit in units), linked.log)))
         return dataclasses.replace(linked, log=log)
 
-    def _signatures(self, done: Sequence[_Compiled], cubin: Cubin) -> tuple[KernelSignature, ...]:
+    def _signatures(self, cubin: Cubin, types: Types) -> tuple[KernelSignature, ...]:
         """Return the kernels of an image; NVRTC is asked once more where types are not known."""
         from .image import signatures
 
-        facts, types = [x for unit in self._units for x in unit.facts.kernels], _types(done)
+        facts = [x for unit in self._units for x in unit.facts.kernels]
         if self._request.device_libraries:
             # Kernels that came with a library are not exported unless they are named.
             named = cubin.lowered_names.values()
@@ -172,10 +166,6 @@ class _Compiler:
         if unknown:
             qualified = {fact.name: fact.qualified for fact in facts if fact.extern_c}
             more = Probe(tuple(qualified.get(name, name) for name in unknown))
-            types |= _types([self._build(unit, more) for unit in self._units])
+            for unit in self._units:
+                types |= self._build(unit, more)[1]
         return signatures(cubin, facts, types)
-
-
-def _types(done: Sequence[_Compiled]) -> Types:
-    """Return what the units' compilers told."""
-    return {k: v for x in done for k, v in x.probe.types(x.cubin.lowered_names).items()}

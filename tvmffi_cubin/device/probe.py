@@ -29,8 +29,7 @@ template <class tvmffi_cubin_f> __device__ char tvmffi_cubin_probe;
 _EXPRESSION = "&tvmffi_cubin_probe<tvmffi_cubin_function<decltype({})>::tvmffi_cubin_type>"
 _LOWERED = "tvmffi_cubin_probe<void ("
 
-Types = dict[str, tuple[str, ...]]
-"""What kernels take, by symbol."""
+Types = dict[str, tuple[str, ...]]  # what kernels take, by symbol
 
 
 class Probe(NamedTuple):
@@ -59,10 +58,7 @@ class Probe(NamedTuple):
         return found
 
     def surviving(self, log: str) -> Probe:
-        """Return the probe without what a compiler's log complains of.
-
-        NVRTC quotes every name expression that fails. Where it quotes none, nothing is left.
-        """
+        """Return the probe without what fails, which NVRTC quotes; without all if it does not."""
 
         def has_failed(kernel: str) -> bool:
             return _EXPRESSION.format(kernel) in log or f"nv_mangled_name {kernel}\n" in log

@@ -67,7 +67,7 @@ def _add_slots(plan: Plan, kernels: Kernels, bound: Sequence[Param]) -> None:
     """Add what may be bound for kernels that C++ launches: of a type that does for all."""
     with told("bound_params"):
         for number, param in enumerate(bound, -len(bound)):
-            types = [x.params[number].type for x in kernels.every if x.bound] or [param.type]
+            types = [x.params[number].type for x in kernels.every] or [param.type]
             if types[0].size is None:
                 raise ValueError(f"no kernel tells the type of {param.name!r}: declare it")
             for type_ in types:
@@ -89,8 +89,7 @@ def bind(plan: Plan, name: str, instances: Sequence[Launches], *, doc: str = "")
             ],
             "instances": facts,
         }
-    bound = [slot.facts for key, slot in plan.slots.items() if key[0] == name]
-    plan.function(name, {"doc": doc, "bound": bound, **function}, rows)
+    plan.function(name, {"doc": doc, "bound": plan.bound(name), **function}, rows)
 
 
 def _instance(

@@ -47,11 +47,6 @@ class Exported(NamedTuple):
     equal_to: int | None = None  # the one value that they assume of an integer
     required: bool = False  # of one that is bound and not passed, whether something has to be
 
-    @property
-    def facts(self) -> list[str | bool]:
-        """Of one that is bound, name, type and whether it is required, as JSON values."""
-        return [self.name, self.type.text, self.required]
-
     def merged(self, other: Exported) -> Exported:
         """Return what is valid as another launch's parameter of this name too."""
         ranks = {self.ndim, other.ndim} - {None}
@@ -135,10 +130,10 @@ class Plan(Text):
         self.slots: dict[tuple[str | None, str], Exported] = {}
         self._functions: list[str] = []  # rows
 
-    @property
-    def has_cpp_slots(self) -> bool:
-        """Whether something may be bound for kernels that C++ launches."""
-        return any(function is None for function, _ in self.slots)
+    def bound(self, function: str | None) -> list[list[str | bool]]:
+        """Return what may be bound: name, type and whether it is required, as JSON values."""
+        found = [slot for (owner, _), slot in self.slots.items() if owner == function]
+        return [[x.name, x.type.text, x.required] for x in found]
 
     @property
     def is_empty(self) -> bool:
@@ -182,7 +177,7 @@ class Plan(Text):
         self.named(".Lkernels", kernels, is_writable=True)
         self.named(".Lfunctions", self._functions)
         if self.slots:
-            self._close_slots()
+            self._slots()
         row = _MODULE.row(
             *(".Limages", ".Lkernels", ".Lfunctions", BOUND_TABLE if self.slots else None),
             *(".Lmanifest", ".Lmanifest_end"),
@@ -210,21 +205,17 @@ class Plan(Text):
             len(sizes),
         )
 
-    def _close_slots(self) -> None:
+    def _slots(self) -> None:
         params = self.params([*self.slots.values()])
         zeros = self.data(bytes(max(8, *(x.type.size or 0 for x in self.slots.values()))))
-        rows = [
-            _SLOT.row(
-                function and self.string(function),
-                f"{params}+{number * _PARAM.size}",
-                *(zeros, slot.required, None),
-            )
-            for number, ((function, _), slot) in enumerate(self.slots.items())
-        ]
+        rows = []
+        for number, ((function, _), slot) in enumerate(self.slots.items()):
+            owner = function and self.string(function)
+            param = f"{params}+{number * _PARAM.size}"
+            rows.append(_SLOT.row(owner, param, zeros, slot.required, None))
         self.named(".Lslots", rows, is_writable=True)
         # Those of kernels that C++ launches come last.
-        of_cpp = sum(function is None for function, _ in self.slots)
-        row = _BOUND_TABLE.row(".Lslots", len(rows), of_cpp, None)
+        row = _BOUND_TABLE.row(".Lslots", len(rows), len(self.bound(None)), None)
         self.named(BOUND_TABLE, [row], is_writable=True, is_hidden=True)
 
     def _param(self, exported: Exported) -> str:

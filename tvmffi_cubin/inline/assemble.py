@@ -76,7 +76,7 @@ def make(wanted: Build, folder: Path, built: Built) -> Product:
         own = mixed.images if mixed else {DEVICE_IMAGE: device.result()} if device else {}
         images = (*(image._replace(name=name) for name, image in own.items()), *given)
         host_functions, plan = exports.resolve(request, sources, images)
-        if plan.has_cpp_slots:
+        if plan.bound(None):
             _refuse_compiled(request)
         objects = []
         if not plan.is_empty:

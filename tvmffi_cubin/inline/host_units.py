@@ -94,7 +94,7 @@ def _unit(
         flags, paths = request.cuda_cflags, request.include_paths
         more = {"flags": flags, "archs": archs, "include_paths": paths}
         return nvcc.unit(source, tools, name=name, **more)
-    own = [host.BOUND_PARAMS] if job.plan.has_cpp_slots else []
+    own = [host.BOUND_PARAMS] if job.plan.bound(None) else []
     if language == "cuda":
         own += HeaderSearch(request, tools).cuda_flags
     else:

@@ -101,7 +101,7 @@ class Job(NamedTuple):
             flags = (*forwarders.link_flags(flags), *own)
         elif cuda is not None or given:
             flags = (*forwarders.link_flags(flags), *self._cudart_flags)
-        if self.plan.has_cpp_slots:
+        if self.plan.bound(None):
             flags = (*forwarders.refusing_flags(), *flags)
         required: list[str] = []
         if self.sources.exported_by_files is not None:
@@ -133,7 +133,6 @@ class Job(NamedTuple):
         """Return what the shared object says of itself, as JSON values."""
         request, tools = self.request, self.tools
         compiler = tools.host.compiler.splitlines()
-        slots = self.plan.slots.items()
         images = {image.name: image.facts for image in self.images}
         found: dict[str, Any] = {
             "schema": SCHEMA,
@@ -141,7 +140,7 @@ class Job(NamedTuple):
             "functions": self.plan.functions,
             "kernels": [[x.kernel.name, x.name.display, x.image] for x in self.plan.kernels],
             "images": images | {name: {"file": x} for name, x in self.plan.files.items()},
-            "bound": [slot.facts for (function, _), slot in slots if function is None],
+            "bound": self.plan.bound(None),
             # Of the machine nothing but its compiler's version.
             "versions": {
                 "tvmffi_cubin": __version__,
