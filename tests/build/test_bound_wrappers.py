@@ -144,7 +144,7 @@ class TestABuild:
             (
                 KERNELS + 'extern "C" __global__ void few(int n) {}',
                 NAMES,
-                "last parameters of every kernel, .* scale, kernel few ends with n",
+                r"few\(int n\) .* does not end with bound_params: counters, limit, scale",
             ),
             (
                 KERNELS + 'extern "C" __global__ void wide(void* c, unsigned l, double s) {}',

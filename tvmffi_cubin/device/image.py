@@ -69,19 +69,14 @@ class Image(NamedTuple):
     @property
     def facts(self) -> dict[str, object]:
         """What the manifest says of it, as JSON values."""
-        signatures = {**self._known_signatures, **self.cubin.signatures}
-        return {**self.cubin.facts, "crc32": zlib.crc32(self.cubin.image), "signatures": signatures}
-
-    @property
-    def _known_signatures(self) -> dict[str, str]:
-        """What a source told of kernels' parameters, by symbol, as `Cubin.signatures` has it."""
-        found = {}
+        known = {}  # by the sources
         for signature in (x for x in self.signatures if x.is_own):
             text = _texts(signature.params)
             with suppress(ValueError):  # of some the size alone is known
                 parse_params(text)
-                found[signature.kernel.name] = text
-        return found
+                known[signature.kernel.name] = text
+        signatures = known | dict(self.cubin.signatures)
+        return {**self.cubin.facts, "crc32": zlib.crc32(self.cubin.image), "signatures": signatures}
 
     def archs(self) -> dict[str, tuple[str, ...]]:
         """Return a fatbin's architectures by the kernels that not all of them have."""
@@ -105,10 +100,9 @@ def given_images(request: Request, archs: tuple[str, ...]) -> tuple[Image, ...]:
 
 
 def given_image(name: str, given: Cubin) -> Image:
-    """Return a cubin, PTX or a fatbin as it is embedded under a name.
+    """Return an image as it is embedded under a name.
 
-    What of a fatbin cannot be read, a wrapper can still launch. A ValueError says that it is none
-    of these, or that its signatures do not fit it.
+    What of a fatbin cannot be read, a wrapper can still launch.
     """
     cubin = read_image(given)
     try:
@@ -124,11 +118,7 @@ def given_image(name: str, given: Cubin) -> Image:
 def signatures(
     cubin: Cubin, facts: Sequence[KernelFact] = (), types: Types | None = None
 ) -> tuple[KernelSignature, ...]:
-    """Return the signature of every kernel in an image.
-
-    `facts` are the kernels of the sources that it was compiled from, `types` what NVRTC says that
-    they take.
-    """
+    """Return an image's kernels; of its sources `facts`, and the `types` that NVRTC tells."""
     declared: dict[str, list[KernelFact]] = defaultdict(list)
     for fact in facts:
         if fact.params is not None:

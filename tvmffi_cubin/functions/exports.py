@@ -77,19 +77,19 @@ def _add_slots(plan: Plan, kernels: Kernels, bound: Sequence[Param]) -> None:
 def bind(plan: Plan, name: str, instances: Sequence[Launches], *, doc: str = "") -> None:
     """Bind a function of one instance or several, each the launches of a call, and write it."""
     made = [_instance(plan, name, launches, is_one=len(instances) == 1) for launches in instances]
-    rows, facts = [row for row, _ in made], [x for _, x in made]
-    function = facts[0]
-    if len(facts) > 1:
-        columns = zip_longest(*(x["params"] for x in facts), fillvalue=("", ""))
-        function = {
-            "signature": "\n".join(x["signature"] for x in facts),
-            "params": [
-                [" | ".join(filter(None, dict.fromkeys(x))) for x in zip(*column, strict=True)]
-                for column in columns
-            ],
-            "instances": facts,
-        }
-    plan.function(name, {"doc": doc, "bound": plan.bound(name), **function}, rows)
+    facts = [said for _, said in made]
+    columns = zip_longest(*(said["params"] for said in facts), fillvalue=("", ""))
+    function = {
+        "doc": doc,
+        "bound": plan.bound(name),
+        "signature": "\n".join(said["signature"] for said in facts),
+        "params": [
+            [" | ".join(filter(None, dict.fromkeys(x))) for x in zip(*column, strict=True)]
+            for column in columns
+        ],
+        **({"instances": facts} if len(facts) > 1 else {"launches": facts[0]["launches"]}),
+    }
+    plan.function(name, function, [row for row, _ in made])
 
 
 def _instance(

@@ -63,9 +63,9 @@ class Kernels:
         for name, count in Counter(x.name.short for x in found).items():
             if count > 1 or not name.isidentifier():
                 raise ValueError(
-                    f"kernels that cannot be exported as {name!r}, the name of one:\n  "
-                    f"{listed([x for x in found if x.name.short == name])}\nname each: "
-                    'functions={"one": Launch(kernel="...", image="...", params="..."), ...}'
+                    f"{name!r} cannot name these kernels; name each, as in functions="
+                    f'{{"one": Launch(kernel="...", image="...")}}:\n  '
+                    f"{listed([x for x in found if x.name.short == name])}"
                 )
         # The image has them in an order of its own; those of headers and macros come last.
         return sorted(found, key=lambda x: (x.place is None, x.place or 0))
@@ -122,10 +122,7 @@ def _with_bound(signature: KernelSignature, bound: Sequence[Param]) -> KernelSig
     last = every[max(own, 0) :]
     # Of one type, those in another order would be mixed up.
     if own < 0 or any(x in every and x != real for x, real in zip(names, last, strict=True)):
-        raise ValueError(
-            f"bound_params are the last parameters of every kernel, in order: got "
-            f"{listed(names, ', ')}, kernel {signature.name.display} ends with {listed(last, ', ')}"
-        )
+        raise ValueError(f"{signature} does not end with bound_params: {listed(names, ', ')}")
     params = [*signature.params[:own]]
     for real, param in zip(signature.params[own:], bound, strict=True):
         params.append(param if param.type.text else param._replace(type=real.type))

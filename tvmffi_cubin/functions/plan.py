@@ -70,9 +70,8 @@ class Exported(NamedTuple):
 
     def as_tensor(self) -> Exported:
         """Return a parameter that is known by its size, that of a pointer, as one for tensors."""
-        if (self.type.kind, self.type.size) != ("raw", 8):
-            return self
-        return self._replace(type=self.type._replace(kind="pointer"))
+        is_address = (self.type.kind, self.type.size) == ("raw", 8)
+        return self._replace(type=self.type._replace(kind="pointer")) if is_address else self
 
     def with_read(self, read: Read) -> Exported:
         """Return it with what an expression needs of it; a ValueError says why that cannot be."""
@@ -85,9 +84,7 @@ class Exported(NamedTuple):
             )
         if read.field == "data_ptr":
             return tensor  # which None and addresses have too
-        needed = 0
-        if read.dim is not None:
-            needed = -read.dim if read.dim < 0 else read.dim + 1
+        needed = 0 if read.dim is None else max(-read.dim, read.dim + 1)
         return tensor._replace(
             in_expression=True,
             min_rank=max(self.min_rank, needed),
