@@ -36,10 +36,10 @@ class KernelSignature(NamedTuple):
     place: int | None = None  # among the kernels that the source declares, where it is known
     is_own: bool = False  # the sources' own; of others, who declares other types is believed
     # Of one in a module: the name of its image; the architectures of that which have it, empty
-    # where all do; by which names its last parameters are bound.
+    # where all do; parameters after `params`, which the module binds.
     image: str = ""
     archs: tuple[str, ...] = ()
-    bound: tuple[str, ...] = ()
+    bound: tuple[Param, ...] = ()
 
     @property
     def name(self) -> FunctionName:

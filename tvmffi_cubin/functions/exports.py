@@ -66,8 +66,8 @@ def resolve(
 def _add_slots(plan: Plan, kernels: Kernels, bound: Sequence[Param]) -> None:
     """Add what may be bound for kernels that C++ launches: of a type that does for all."""
     with told("bound_params"):
-        for number, param in enumerate(bound, -len(bound)):
-            types = [x.params[number].type for x in kernels.every] or [param.type]
+        for number, param in enumerate(bound):
+            types = [x.bound[number].type for x in kernels.every] or [param.type]
             if types[0].size is None:
                 raise ValueError(f"no kernel tells the type of {param.name!r}: declare it")
             for type_ in types:

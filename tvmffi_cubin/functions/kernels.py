@@ -116,18 +116,18 @@ def listed(names: Sequence[object], separator: str = "\n  ") -> str:
 
 
 def _with_bound(signature: KernelSignature, bound: Sequence[Param]) -> KernelSignature:
-    """Return a kernel whose last parameters have the types that `bound_params` declares."""
-    own, names = len(signature.params) - len(bound), tuple(x.name for x in bound)
-    every = [x.name for x in signature.params]
-    last = every[max(own, 0) :]
+    """Return a kernel whose last parameters are those that `bound_params` declares."""
+    own, every = len(signature.params) - len(bound), [x.name for x in signature.params]
+    last = signature.params[max(own, 0) :]
+    pairs = [*zip(bound, last, strict=False)]
     # Of one type, those in another order would be mixed up.
-    if own < 0 or any(x in every and x != real for x, real in zip(names, last, strict=True)):
-        raise ValueError(f"{signature} does not end with bound_params: {listed(names, ', ')}")
-    params = [*signature.params[:own]]
-    for real, param in zip(signature.params[own:], bound, strict=True):
-        params.append(param if param.type.text else param._replace(type=real.type))
+    if own < 0 or any(x.name in every and x.name != real.name for x, real in pairs):
+        names = listed([x.name for x in bound], ", ")
+        raise ValueError(f"{signature} does not end with bound_params: {names}")
+    typed = [x if x.type.text else x._replace(type=real.type) for x, real in pairs]
     with told(f"kernel {signature.name.display!r}"):
-        return signature._replace(params=check(params, signature, "bound_params"), bound=names)
+        checked = check(typed, signature._replace(params=last), "bound_params")
+    return signature._replace(params=signature.params[:own], bound=checked)
 
 
 def _in_file(image: str, wanted: str, launch: Launch, declared: Sequence[Param]) -> KernelSignature:

@@ -49,12 +49,12 @@ class LaunchBinder:
         self.num_attributes = 0
         self._computed: list[str] = []
         declared = None if launch.params is None else parse_params(launch.params)
-        self.params = _kernel_params(launch, kernel, declared)
-        self.args = {**dict.fromkeys(kernel.bound, Bound()), **(launch.args or {})}
+        self.params = (*_own_params(launch, kernel, declared), *kernel.bound)
+        self.args = {**{x.name: Bound() for x in kernel.bound}, **(launch.args or {})}
         self.types = {param.name: param.type for param in self.params}
         if unknown := self.args.keys() - self.types.keys():
             raise ValueError(f"args gives {min(unknown)!r}, wanted one of {_list(self.types)}")
-        taken = self.params if declared is None else declared
+        taken = kernel.params if declared is None else declared
         names = {param.name for param in taken}
         for param in taken:
             self._export(param, names)
@@ -225,7 +225,7 @@ def as_map(launch: Launch, param: Param) -> Param:
     return Param(param.name, parse_type("CUtensorMap")) if is_map else param
 
 
-def _kernel_params(
+def _own_params(
     launch: Launch, kernel: KernelSignature, declared: Sequence[Param] | None
 ) -> tuple[Param, ...]:
     """Return a kernel's parameters with the names and types that hold in a launch."""
@@ -234,15 +234,14 @@ def _kernel_params(
         if kernel.place is not None and any(param.type.kind == "raw" for param in kernel.params):
             raise ValueError(f"NVRTC does not tell the types of {kernel}: declare them by params=")
         return kernel.params
-    # Those who declare what callers pass need not know of what is bound, but may.
-    own = len(kernel.kernel.param_sizes) - len(kernel.bound)
     by_name = {param.name: param for param in declared}
-    needed = {param.name for param in kernel.params[:own]} - {*(launch.args or {})}
+    needed = {param.name for param in kernel.params} - {*(launch.args or {})}
     if needed <= by_name.keys():
         params = [by_name.get(param.name, param) for param in kernel.params]
     else:
-        params = [param for param in declared if param.name not in kernel.bound][:own]
-        params += kernel.params[own:]
+        # Those who declare what callers pass need not know of what is bound, but may.
+        bound = [param.name for param in kernel.bound]
+        params = [param for param in declared if param.name not in bound][: len(kernel.params)]
     return check([as_map(launch, param) for param in params], kernel, "params")
 
 
