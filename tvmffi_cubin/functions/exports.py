@@ -111,7 +111,11 @@ def _instance(
             if len(targets) > 1:
                 raise ValueError("give all launches of a function the same stream= and device=")
     declared = ", ".join(f"{x.type.text} {x.name}" for x in exported.values())
-    signature = f"{name}({declared})" if is_one else _described(launches, declared)
+    kernels = " + ".join(kernel.name.display for _, kernel in launches)
+    signature = f"{name if is_one else kernels}({declared})"
+    conditions = " and ".join(launch.when for launch, _ in launches if launch.when)
+    if conditions and not is_one:
+        signature += f" when {conditions}"
     kinds = Counter(type(x) for binder in binders for x in binder.args.values())
     row = _INSTANCE.row(
         *(plan.string(signature), plan.table(rows)),
@@ -129,10 +133,3 @@ def _instance(
         ],
     }
     return row, facts
-
-
-def _described(launches: Launches, declared: str) -> str:
-    """Return what tells an instance from others: its kernels, its parameters, when it fits."""
-    kernels = " + ".join(kernel.name.display for _, kernel in launches)
-    conditions = " and ".join(launch.when for launch, _ in launches if launch.when)
-    return f"{kernels}({declared}){conditions and f' when {conditions}'}"

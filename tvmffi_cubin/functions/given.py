@@ -18,12 +18,11 @@ _FLOATS = {2: "<e", 4: "<f", 8: "<d"}
 _MAP_SIZE = 128
 _MAP = Layout("P P i i  B b B B B B B B i" + 27 * " q")
 _WORD = 8
-# The words of `TensorMapOptions` in core/tensor_map.h: where each field begins.
+# The words of `TensorMapOptions` in core/tensor_map.h, as many as a field has at most.
 _WORDS = {
-    "box_dim": 0, "element_strides": 5, "lower_corner": 10, "upper_corner": 13,
-    "channels_per_pixel": 16, "pixels_per_column": 17, "global_dim": 18, "global_strides": 23,
+    "box_dim": 5, "element_strides": 5, "lower_corner": 3, "upper_corner": 3,
+    "channels_per_pixel": 1, "pixels_per_column": 1, "global_dim": 5, "global_strides": 4,
 }  # fmt: skip
-_NUM_WORDS = 27
 
 
 def constant(value: object, type_: CxxType, what: str) -> bytes:
@@ -76,16 +75,16 @@ def map_row(binder: LaunchBinder, map_: tensor_map.TensorMap, param: Param) -> s
     binder.exported[tensor] = exported._replace(
         in_expression=exported.in_expression or needs_tensor
     )
-    words, steps = [0] * _NUM_WORDS, []
-    words[5:10] = [1] * 5  # element_strides
-    for field, first in _WORDS.items():
+    words, steps = list[int](), list[str]()
+    for field, most in _WORDS.items():
         given = getattr(map_, field)
         figures = given if isinstance(given, tuple) else () if given is None else (given,)
-        for number, x in enumerate(figures, first):
-            place = f"{field}[{number - first}] of {what}"
-            code, text, words[number] = binder.figure(place, x, arg=name)
+        for number, x in enumerate(figures):
+            code, text, word = binder.figure(f"{field}[{number}] of {what}", x, arg=name)
             if code is not None:
-                steps.append(STEP.row(code, text, 0, _WORD, 0, number, 0, NO_OPTION))
+                steps.append(STEP.row(code, text, 0, _WORD, 0, len(words), 0, NO_OPTION))
+            words.append(word)
+        words += [field == "element_strides"] * (most - len(figures))
     row = _MAP.row(
         *(binder.plan.string(name), binder.plan.table(steps), len(steps), binder.number(tensor)),
         map_.is_im2col,

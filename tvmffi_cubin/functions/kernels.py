@@ -13,7 +13,6 @@ from ..kernels.demangle import squeeze
 from ..kernels.types import Param, parse_params
 from ..launches.launch import Launch
 from ..launches.values import told
-from .launch import as_map
 
 if TYPE_CHECKING:
     from ..device.image import Image
@@ -75,8 +74,10 @@ class Kernels:
         wanted = (launch.kernel or function).strip()
         declared = None if launch.params is None else parse_params(launch.params)
         alone = next(iter(self._files)) if len(self._files) == 1 and not self._images else ""
-        if (image := launch.image or alone) in self._files:
-            return _in_file(image, wanted, launch, declared or ())
+        if (image := launch.image or alone) in self._files:  # it has what its launch declares
+            params = declared or ()
+            sizes = tuple(param.type.size or 0 for param in params)
+            return KernelSignature(Kernel(wanted, sizes, 0, 0, 0, 1024), params, image=image)
         images = [x.name for x in self._images]
         if launch.image not in (None, *images):
             raise ValueError(
@@ -128,13 +129,6 @@ def _with_bound(signature: KernelSignature, bound: Sequence[Param]) -> KernelSig
     with told(f"kernel {signature.name.display!r}"):
         checked = check(typed, signature._replace(params=last), "bound_params")
     return signature._replace(params=signature.params[:own], bound=checked)
-
-
-def _in_file(image: str, wanted: str, launch: Launch, declared: Sequence[Param]) -> KernelSignature:
-    """Return a kernel of an image in a file, as its launch declares it."""
-    params = tuple(as_map(launch, param) for param in declared)
-    sizes = tuple(param.type.size or 0 for param in params)
-    return KernelSignature(Kernel(wanted, sizes, 0, 0, 0, 1024), params, image=image)
 
 
 def _by_part(kernels: Sequence[KernelSignature], part: str) -> list[KernelSignature]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..device.image import KernelSignature, check
-from ..kernels.types import CxxType, Param, parse_params, parse_type
+from ..kernels.types import CxxType, Param, parse_params
 from ..launches.expression import lone_name
 from ..launches.launch import ATTRIBUTES, Launch
 from ..launches.tensor_map import TensorMap
@@ -217,14 +217,6 @@ class LaunchBinder:
         return self.plan.table([row])
 
 
-def as_map(launch: Launch, param: Param) -> Param:
-    """Return a kernel's parameter, which is a map where its tensor is declared under its name."""
-    value = (launch.args or {}).get(param.name)
-    is_tensor = isinstance(value, TensorMap) and value.tensor in (None, param.name)
-    is_map = is_tensor and param.type.kind == "pointer"
-    return Param(param.name, parse_type("CUtensorMap")) if is_map else param
-
-
 def _own_params(
     launch: Launch, kernel: KernelSignature, declared: Sequence[Param] | None
 ) -> tuple[Param, ...]:
@@ -235,14 +227,20 @@ def _own_params(
             raise ValueError(f"NVRTC does not tell the types of {kernel}: declare them by params=")
         return kernel.params
     by_name = {param.name: param for param in declared}
-    needed = {param.name for param in kernel.params} - {*(launch.args or {})}
+    args = launch.args or {}
+    needed = {param.name for param in kernel.params} - args.keys()
     if needed <= by_name.keys():
         params = [by_name.get(param.name, param) for param in kernel.params]
     else:
         # Those who declare what callers pass need not know of what is bound, but may.
         bound = [param.name for param in kernel.bound]
         params = [param for param in declared if param.name not in bound][: len(kernel.params)]
-    return check([as_map(launch, param) for param in params], kernel, "params")
+    # What stands where a map does, if not the map, is its tensor.
+    pairs = zip(params, kernel.params, strict=False)
+    params = [
+        x._replace(type=y.type) if isinstance(args.get(x.name), TensorMap) else x for x, y in pairs
+    ]
+    return check(params, kernel, "params")
 
 
 def _list(names: Iterable[str]) -> str:
