@@ -93,17 +93,14 @@ class _Compiler:
                 return cubin, probe.types(cubin.lowered_names)
             except CompileError as error:
                 if not probe.name_expressions:
-                    raise self._explained(error) from None
+                    raise with_hints(error, self._hints(error.log)) from None
                 probe = probe.surviving(error.log) if probe is whole else Probe()
 
-    def _explained(self, error: CompileError) -> CompileError:
-        hints = []
-        if "nv_mangled_name" in error.log:  # so NVRTC marks a name expression
+    def _hints(self, log: str) -> list[str]:
+        if "nv_mangled_name" in log:  # so NVRTC marks a name expression
             kernels = dict.fromkeys(x.qualified for unit in self._units for x in unit.facts.kernels)
-            hints.append(f"the source's kernels are: {', '.join(kernels) or 'none'}")
-        elif len(self._units) > 1 and "is undefined" in error.log:
-            hints.append(SEPARATE)
-        return with_hints(error, hints)
+            return [f"the source's kernels are: {', '.join(kernels) or 'none'}"]
+        return [SEPARATE] if len(self._units) > 1 and "is undefined" in log else []
 
     def _compile(self, unit: Unit, name_expressions: Sequence[str], epilogue: str = "") -> Cubin:
         return nvrtc.compile(

@@ -67,11 +67,10 @@ def _is_header(source: Source, request: Request) -> bool:
 
 def wanted_instances(request: Request) -> tuple[str, ...]:
     """Return the template instances that are asked for, as written; they exist only then."""
-    launches = [x for export in request.functions or () for x in export.launches]
     # What is in another image is not an instance of the sources' own.
     given = {*request.images, *request.image_files}
-    own = [launch for launch in launches if launch.image not in given]
-    kernels = [launch.kernel for launch in own if launch.kernel is not None]
+    launches = (x for export in request.functions or () for x in export.launches)
+    kernels = (x.kernel or "" for x in launches if x.image not in given)
     return (*request.name_expressions, *(kernel for kernel in kernels if "<" in kernel))
 
 

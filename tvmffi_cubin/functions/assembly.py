@@ -83,12 +83,10 @@ class Text:
         text = "\n".join(rows)
         return self._pooled(_TABLES, text) if text else None
 
-    def named(
-        self, label: str, rows: Iterable[str], *, is_writable: bool = False, is_hidden: bool = False
-    ) -> None:
-        """Put an array of structs at a label of its own; other units know a hidden one."""
+    def named(self, label: str, rows: Iterable[str], *, is_writable: bool = False) -> None:
+        """Put an array of structs at a label of its own; other units know a symbol."""
         known = f"    .globl {label}\n    .hidden {label}\n    .type {label},%object\n"
-        text = "\n".join((f"{known if is_hidden else ''}{label}:", *rows, ""))
+        text = "\n".join((f"{'' if label.startswith('.L') else known}{label}:", *rows, ""))
         self._parts.append((_WRITABLE if is_writable else _TABLES) + text)
 
     def stub(self, name: str, entry: str, table: str) -> None:
@@ -163,7 +161,7 @@ def registration(tag: str, image: str | None, symbols: Mapping[str, str]) -> str
     text.named(".Lrows", [row.row(text.string(x), text.string(y)) for x, y in symbols.items()])
     wrapper = None if image is None else ".Lwrapper"
     table = Layout("P P q").row(wrapper, ".Lrows", len(symbols))  # `Table` in mixed/launch.h
-    text.named(f"tvmffi_cubin_mixed_table_{tag}", [table], is_hidden=True)
+    text.named(f"tvmffi_cubin_mixed_table_{tag}", [table])
     return text.finished(*([] if image is None else [_WRAPPER.format(image)]))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
@@ -34,17 +34,16 @@ class Kernels:
         # Each with its symbol and whole names; with these without namespaces and arguments.
         self._named: list[tuple[KernelSignature, set[str], set[str]]] = []
         for image in images:
-            archs, expressions = image.archs(), defaultdict(list)
-            for expression, symbol in image.cubin.lowered_names.items():
-                expressions[symbol].append(squeeze(expression))
+            archs, lowered = image.archs(), image.cubin.lowered_names.items()
             for signature in image.signatures:
                 symbol, name = signature.kernel.name, signature.name
                 kernel = signature._replace(image=image.name, archs=archs.get(symbol, ()))
                 if bound:
                     kernel = _with_bound(kernel, bound)
+                expressions = (squeeze(x) for x, lowered_to in lowered if lowered_to == symbol)
                 whole = squeeze(name.display)
                 ends = {name.qualified, name.short, name.short + whole[len(name.qualified) :]}
-                self._named.append((kernel, {symbol, whole, *expressions[symbol]}, ends))
+                self._named.append((kernel, {symbol, whole, *expressions}, ends))
 
     @property
     def every(self) -> list[KernelSignature]:

@@ -180,7 +180,7 @@ class Plan(Text):
             *(".Lmanifest", ".Lmanifest_end"),
             *(len(images), len(kernels), len(self._functions)),
         )
-        self.named(_MODULE_NAME, [row], is_hidden=True)
+        self.named(_MODULE_NAME, [row])
         others = {"bind": self.slots, "set_image_file": self.files}
         for name in (*_ENTRIES, *(entry for entry, needed in others.items() if needed)):
             self.stub(f"_tvmffi_cubin_{name}", f"tvmffi_cubin_{name}", _MODULE_NAME)
@@ -213,7 +213,7 @@ class Plan(Text):
         self.named(".Lslots", rows, is_writable=True)
         # Those of kernels that C++ launches come last.
         row = _BOUND_TABLE.row(".Lslots", len(rows), len(self.bound(None)), None)
-        self.named(BOUND_TABLE, [row], is_writable=True, is_hidden=True)
+        self.named(BOUND_TABLE, [row], is_writable=True)
 
     def _param(self, exported: Exported) -> str:
         type_, dtypes = exported.type, exported.type.dtypes
