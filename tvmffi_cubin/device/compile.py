@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 def compile_device(request: Request, sources: tuple[Source, ...], archs: tuple[str, ...]) -> Image:
     """Compile a request's sources for NVRTC, in order; several architectures give a fatbin.
 
-    Sources are compiled separately and linked; one that is alone, but for headers before it, is
-    compiled to an image at once. `archs` is empty where they could not be found out before. Raises
-    what `tvmffi_cubin.load_inline` does.
+    `archs` is empty where they could not be found out before.
     """
     archs = archs or nvrtc.resolve_archs(options=request.cuda_cflags)
     units = make_units(sources, request)

@@ -118,8 +118,8 @@ def _instance(
         signature += f" when {conditions}"
     kinds = Counter(type(x) for binder in binders for x in binder.args.values())
     row = _INSTANCE.row(
-        *(plan.string(signature), plan.table(rows)),
-        *(plan.params([*exported.values()]), targets.pop(), BOUND_TABLE if kinds[Bound] else None),
+        *(plan.string(signature), plan.table(rows), plan.table(map(plan.param, exported.values()))),
+        *(targets.pop(), BOUND_TABLE if kinds[Bound] else None),
         *(len(exported), len(launches), sum(max(1, len(x.params)) for x in binders)),
         *(kinds[TensorMap], sum(x.num_attributes for x in binders), kinds[Scratch]),
         any(launch.when is not None for launch, _ in launches),

@@ -150,10 +150,6 @@ class Plan(Text):
         self.slots[key] = param if known is None else known.merged(param)
         return [*self.slots].index(key)
 
-    def params(self, params: Sequence[Exported]) -> str | None:
-        """Return the label of a table of what a function takes."""
-        return self.table(map(self._param, params))
-
     def function(self, name: str, facts: dict[str, Any], rows: Sequence[str]) -> None:
         """Write a function of some instances; `facts` is what a manifest says of it."""
         label = f".Lfunctions+{len(self._functions) * _FUNCTION.size}"
@@ -169,12 +165,12 @@ class Plan(Text):
     def close(self) -> None:
         """Write the module's own tables."""
         images = [*dict.fromkeys([*(x.image for x in self.kernels), *self.files])]
-        kernels = [self._kernel(x, images.index(x.image)) for x in self.kernels]
-        self.named(".Limages", map(self._image, images), is_writable=True)
+        kernels = [self._kernel_row(x, images.index(x.image)) for x in self.kernels]
+        self.named(".Limages", map(self._image_row, images), is_writable=True)
         self.named(".Lkernels", kernels, is_writable=True)
         self.named(".Lfunctions", self._functions)
         if self.slots:
-            self._slots()
+            self._write_slots()
         row = _MODULE.row(
             *(".Limages", ".Lkernels", ".Lfunctions", BOUND_TABLE if self.slots else None),
             *(".Lmanifest", ".Lmanifest_end"),
@@ -185,13 +181,13 @@ class Plan(Text):
         for name in (*_ENTRIES, *(entry for entry, needed in others.items() if needed)):
             self.stub(f"_tvmffi_cubin_{name}", f"tvmffi_cubin_{name}", _MODULE_NAME)
 
-    def _image(self, name: str) -> str:
+    def _image_row(self, name: str) -> str:
         path = self.files.get(name)
         table = None if path else f"__tvmffi_cubin_image_{name}"
         place = self.string(path) if path else None
         return _IMAGE.row(table, *[None] * 3, self.string(name), place, *[None] * 3)
 
-    def _kernel(self, signature: KernelSignature, image: int) -> str:
+    def _kernel_row(self, signature: KernelSignature, image: int) -> str:
         kernel, archs = signature.kernel, ", ".join(signature.archs)
         sizes = kernel.param_sizes if signature.image in self.files else ()
         return _KERNEL.row(
@@ -202,8 +198,8 @@ class Plan(Text):
             len(sizes),
         )
 
-    def _slots(self) -> None:
-        params = self.params([*self.slots.values()])
+    def _write_slots(self) -> None:
+        params = self.table(map(self.param, self.slots.values()))
         zeros = self.data(bytes(max(8, *(x.type.size or 0 for x in self.slots.values()))))
         rows = []
         for number, ((function, _), slot) in enumerate(self.slots.items()):
@@ -215,7 +211,8 @@ class Plan(Text):
         row = _BOUND_TABLE.row(".Lslots", len(rows), len(self.bound(None)), None)
         self.named(BOUND_TABLE, [row], is_writable=True)
 
-    def _param(self, exported: Exported) -> str:
+    def param(self, exported: Exported) -> str:
+        """Return the row of what a function takes."""
         type_, dtypes = exported.type, exported.type.dtypes
         cells = [x for code, bits in dtypes for x in (code, bits, 1)] + [0] * 3 * (4 - len(dtypes))
         assumed = _VALUE if exported.equal_to is not None else exported.multiple_of > 1
