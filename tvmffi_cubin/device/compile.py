@@ -79,8 +79,6 @@ class _Compiler:
 
         return Image(DEVICE_IMAGE, cubin, self._signatures(cubin, types))
 
-    # One unit
-
     def _build(self, unit: Unit, probe: Probe, wanted: Sequence[str] = ()) -> tuple[Cubin, Types]:
         """Compile with a probe, else with what of it compiles, else without."""
         whole = probe
@@ -126,8 +124,6 @@ class _Compiler:
                 self._compile(unit, (expression,))
                 return unit
         return self._units[-1]
-
-    # All units
 
     def _link(self, cubins: Sequence[Cubin]) -> Cubin:
         from ..cuda.nvjitlink import link_inputs, linkable

@@ -186,9 +186,6 @@ def _takes(fact: KernelFact, types: Sequence[CxxType]) -> bool:
     return False
 
 
-# What somebody declares
-
-
 def check(params: Sequence[Param], kernel: KernelSignature, title: str) -> tuple[Param, ...]:
     """Check parameters against what is known of a kernel; return them with the image's sizes."""
     if len(params) != len(kernel.params):
