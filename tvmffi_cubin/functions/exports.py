@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..device.image import KernelSignature
 from ..kernels.types import Param
@@ -16,7 +16,7 @@ from ..launches.tensor_map import TensorMap
 from ..launches.values import Bound, Scratch, bound_param, told
 from .assembly import Layout
 from .kernels import Kernels
-from .launch import LaunchBinder
+from .launch import LAUNCH, LaunchBinder
 from .plan import BOUND_TABLE, Exported, Plan
 
 if TYPE_CHECKING:
@@ -92,10 +92,45 @@ def bind(plan: Plan, name: str, instances: Sequence[Launches], *, doc: str = "")
     plan.function(name, function, [row for row, _ in made])
 
 
+class Instance(NamedTuple):
+    """What does not depend on the names of kernels: rows of launches but for these, JSON values."""
+
+    params: tuple[Exported, ...]
+    rows: list[tuple[Any, ...]]
+    columns: tuple[Any, ...]  # the rest of its own row
+    launches: list[dict[str, Any]]
+
+
 def _instance(
     plan: Plan, name: str, launches: Launches, *, is_one: bool
 ) -> tuple[str, dict[str, Any]]:
     """Return the row of an instance, which may be the only one, and what a manifest says of it."""
+    # All that it depends on, but for names; the texts of 1 and True differ.
+    key = tuple((repr(x), y.params, y.bound, y.is_own, y.place is None) for x, y in launches)
+    if (made := plan.instances.get(key)) is None:
+        made = _made(plan, name, launches)
+        if BOUND_TABLE not in made.columns:  # slots are a function's own
+            plan.instances[key] = made
+    kernels = [kernel for _, kernel in launches]
+    declared = ", ".join(f"{x.type.text} {x.name}" for x in made.params)
+    signature = f"{name if is_one else ' + '.join(x.name.display for x in kernels)}({declared})"
+    conditions = " and ".join(launch.when for launch, _ in launches if launch.when)
+    if conditions and not is_one:
+        signature += f" when {conditions}"
+    pairs = zip(kernels, made.rows, strict=True)
+    rows = plan.table(LAUNCH.row(plan.kernel(kernel), *row) for kernel, row in pairs)
+    facts = {
+        "signature": signature,
+        "params": [[x.name, x.type.text] for x in made.params],
+        "launches": [
+            said | {"kernel": kernel.kernel.name, "image": kernel.image}
+            for kernel, said in zip(kernels, made.launches, strict=True)
+        ],
+    }
+    return _INSTANCE.row(plan.string(signature), rows, *made.columns), facts
+
+
+def _made(plan: Plan, name: str, launches: Launches) -> Instance:
     exported: dict[str, Exported] = {}
     binders, rows, targets = [], [], set()
     places = [f"function {name!r}, kernel {x.name.display!r}" for _, x in launches]
@@ -110,26 +145,13 @@ def _instance(
             targets.add(binder.target())
             if len(targets) > 1:
                 raise ValueError("give all launches of a function the same stream= and device=")
-    declared = ", ".join(f"{x.type.text} {x.name}" for x in exported.values())
-    kernels = " + ".join(kernel.name.display for _, kernel in launches)
-    signature = f"{name if is_one else kernels}({declared})"
-    conditions = " and ".join(launch.when for launch, _ in launches if launch.when)
-    if conditions and not is_one:
-        signature += f" when {conditions}"
     kinds = Counter(type(x) for binder in binders for x in binder.args.values())
-    row = _INSTANCE.row(
-        *(plan.string(signature), plan.table(rows), plan.table(map(plan.param, exported.values()))),
-        *(targets.pop(), BOUND_TABLE if kinds[Bound] else None),
-        *(len(exported), len(launches), sum(max(1, len(x.params)) for x in binders)),
+    columns = (
+        *(plan.table(map(plan.param, exported.values())), targets.pop()),
+        *(BOUND_TABLE if kinds[Bound] else None, len(exported), len(launches)),
+        sum(max(1, len(x.params)) for x in binders),
         *(kinds[TensorMap], sum(x.num_attributes for x in binders), kinds[Scratch]),
         any(launch.when is not None for launch, _ in launches),
     )
-    facts = {
-        "signature": signature,
-        "params": [[x.name, x.type.text] for x in exported.values()],
-        "launches": [
-            to_json(launch) | {"kernel": kernel.kernel.name, "image": kernel.image}
-            for launch, kernel in launches
-        ],
-    }
-    return row, facts
+    launched = [to_json(launch) for launch, _ in launches]
+    return Instance(tuple(exported.values()), rows, columns, launched)

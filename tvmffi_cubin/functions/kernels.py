@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ..device.image import KernelSignature, agrees, check
@@ -31,8 +31,10 @@ class Kernels:
         self, images: Sequence[Image], files: Collection[str], bound: Sequence[Param]
     ) -> None:
         self._images, self._files = images, files
-        # Each with its symbol and whole names; with these without namespaces and arguments.
-        self._named: list[tuple[KernelSignature, set[str], set[str]]] = []
+        self.every: list[KernelSignature] = []
+        # By symbol and whole name; by these without namespaces and arguments.
+        self._whole: dict[str, list[KernelSignature]] = {}
+        self._ends: dict[str, list[KernelSignature]] = {}
         for image in images:
             archs, lowered = image.archs(), image.cubin.lowered_names.items()
             for signature in image.signatures:
@@ -43,12 +45,11 @@ class Kernels:
                 expressions = (squeeze(x) for x, lowered_to in lowered if lowered_to == symbol)
                 whole = squeeze(name.display)
                 ends = {name.qualified, name.short, name.short + whole[len(name.qualified) :]}
-                self._named.append((kernel, {symbol, whole, *expressions}, ends))
-
-    @property
-    def every(self) -> list[KernelSignature]:
-        """All kernels."""
-        return [kernel for kernel, _, _ in self._named]
+                self.every.append(kernel)
+                for key in {symbol, whole, *expressions}:
+                    self._whole.setdefault(key, []).append(kernel)
+                for key in ends:
+                    self._ends.setdefault(key, []).append(kernel)
 
     def exported(self) -> list[KernelSignature]:
         """Return every kernel of the device sources or, where there are none, of all images."""
@@ -83,13 +84,15 @@ class Kernels:
                 f"there is no image {launch.image!r}; there are {listed(images, ', ')}"
             )
         name = squeeze(wanted).removeprefix("::")
-        named = [row for row in self._named if launch.image in (None, row[0].image)]
-        found = [kernel for kernel, whole, _ in named if name in whole]
-        found = found or [kernel for kernel, _, ends in named if name in ends]
+
+        def named(kernels: Iterable[KernelSignature]) -> list[KernelSignature]:
+            return [x for x in kernels if launch.image in (None, x.image)]
+
+        found = named(self._whole.get(name, ())) or named(self._ends.get(name, ()))
         if not found and launch.kernel:
-            found = _by_part([kernel for kernel, _, _ in named if not kernel.is_own], name)
+            found = _by_part([x for x in named(self.every) if not x.is_own], name)
         if not found:
-            known = sorted({kernel.name.display for kernel, _, _ in named})
+            known = sorted({x.name.display for x in named(self.every)})
             raise ValueError(
                 f"there is no __global__ function {wanted!r}; there are {listed(known, ', ')}; "
                 f"of a template, name an instance: {wanted + '<float>'!r}{self._problems}"

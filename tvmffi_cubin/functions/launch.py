@@ -16,7 +16,7 @@ from .plan import NO_OPTION, STEP, Exported, Plan, fits, is_integer, kind_of
 from .postfix import EVERYWHERE, ONCE_SHAPED, Expression
 
 # As structs of launcher/plan.h, and its enumerations.
-_LAUNCH = Layout("P P P i i i i i")
+LAUNCH = Layout("P P P i i i i i")
 _SOURCE = Layout("B i P")
 _SCRATCH = Layout("P  P P q  P P q  I")
 _TARGET = Layout("P P q  P P q  i ? ?")
@@ -45,7 +45,6 @@ class LaunchBinder:
         exported: dict[str, Exported],
     ) -> None:
         self.plan, self.function, self.launch, self.exported = plan, function, launch, exported
-        self._kernel = kernel
         self.num_attributes = 0
         self._computed: list[str] = []
         declared = None if launch.params is None else parse_params(launch.params)
@@ -99,8 +98,8 @@ class LaunchBinder:
         expression = Expression(self, what, value, of_device, (arg,) if arg else ())
         return self.plan.data(expression.code()), self.plan.string(value), 0
 
-    def row(self) -> str:
-        """Return the row of the launch."""
+    def row(self) -> tuple[Any, ...]:
+        """Return the row of the launch, but for its kernel."""
         launch, plan = self.launch, self.plan
         sources = [_SOURCE.row(*self._source(param)) for param in self.params]
         steps = []
@@ -113,11 +112,9 @@ class LaunchBinder:
             steps.append(STEP.row(*figure, target, 0, number, attribute, option))
         steps += self._computed
         self._assume()
-        return _LAUNCH.row(
-            *(plan.kernel(self._kernel), plan.table(sources), plan.table(steps)),
-            *(len(sources), len(steps), launch.when is not None, len(self._computed)),
-            (launch.grid is None) + 8 * (launch.block is None),
-        )
+        counts = len(sources), len(steps), launch.when is not None, len(self._computed)
+        missing = (launch.grid is None) + 8 * (launch.block is None)
+        return plan.table(sources), plan.table(steps), *counts, missing
 
     def _source(self, param: Param) -> tuple[int, int, str | None]:
         """Return where a parameter of the kernel comes from."""

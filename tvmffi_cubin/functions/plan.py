@@ -123,8 +123,9 @@ class Plan(Text):
         super().__init__(machine)
         self.files = files
         self.functions: dict[str, dict[str, Any]] = {}
-        self.kernels: list[KernelSignature] = []
+        self.kernels: dict[KernelSignature, int] = {}  # numbered
         self.slots: dict[tuple[str | None, str], Exported] = {}
+        self.instances: dict[Any, Any] = {}  # see `exports`
         self._functions: list[str] = []  # rows
 
     def bound(self, function: str | None) -> list[list[str | bool]]:
@@ -139,9 +140,8 @@ class Plan(Text):
 
     def kernel(self, signature: KernelSignature) -> str:
         """Return the label of a kernel's row."""
-        if signature not in self.kernels:
-            self.kernels.append(signature)
-        return f".Lkernels+{self.kernels.index(signature) * _KERNEL.size}"
+        number = self.kernels.setdefault(signature, len(self.kernels))
+        return f".Lkernels+{number * _KERNEL.size}"
 
     def slot(self, function: str | None, param: Exported) -> int:
         """Return the number of what may be bound by a name, for all launches of a function."""
