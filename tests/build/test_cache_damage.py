@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from processes import in_fork
 
-from tvmffi_cubin.cache import files, history
+from tvmffi_cubin.cache import files, publish
 from tvmffi_cubin.cache.entry import Product
 from tvmffi_cubin.cache.store import Cache
 
 BASE = "ab" * 32
-NOTED = "name", history.Built(BASE, "purpose", {"arch": ["digest", "sm_90"]})
+NOTED = "name", publish.Built(BASE, "purpose", {"arch": ["digest", "sm_90"]})
 PAGE = 4096
 
 
@@ -49,7 +49,7 @@ class Place:
         # Read by users of the entry, as precompiled headers and the images of lazy modules are.
         (folder / "k.image").write_bytes(self.library)
         made = Product("a.so", keep=("k.image",), used=("k.image",), history=NOTED)
-        history.note(str(self.cache.root), *NOTED)
+        publish.note(str(self.cache.root), *NOTED)
         return made._replace(dependencies=(str(self.header),), facts={"answer": 42})
 
     def answer(self) -> tuple[str, int]:
@@ -59,7 +59,7 @@ class Place:
         assert entry.facts == {"answer": 42}
         assert entry.manifest["base_key"] == BASE
         assert (entry.path / "k.image").read_bytes() == self.library
-        assert history.known([str(self.cache.root)], NOTED[0]) in ([NOTED[1]], [])
+        assert publish.known([str(self.cache.root)], NOTED[0]) in ([NOTED[1]], [])
         loaded = ctypes.CDLL(os.fspath(entry.so))
         result = loaded.answer()
         # To write into what is mapped would crash this process, whatever the cache does.

@@ -2,7 +2,7 @@
 
 from hashlib import sha256
 
-from tvmffi_cubin.cache.entry import Product, record_path
+from tvmffi_cubin.cache.entry import Product
 from tvmffi_cubin.cache.files import read_rows
 
 BASE = "ab" * 32
@@ -30,7 +30,7 @@ class Builder:
 
 
 def record_file(cache, base_key=BASE):
-    return record_path(str(cache.root), base_key)
+    return f"{cache.root}/records/{base_key}.json"
 
 
 def look_up(cache, base_key=BASE):

@@ -15,7 +15,7 @@ from cache_builder import BASE, Builder, base, look_up, record_file
 
 from tvmffi_cubin.__main__ import main
 from tvmffi_cubin.cache import upkeep
-from tvmffi_cubin.cache.files import write_sealed
+from tvmffi_cubin.cache.files import read_sealed, write_sealed
 from tvmffi_cubin.cache.store import Cache
 
 DAY = 86_400
@@ -135,20 +135,16 @@ def test_clear_removes_all_but_builds_that_run(cache, run):
     assert look_up(cache, base(1)) is None
 
 
-def test_beyond_the_limit_what_was_used_least_recently_goes_once_an_hour(
-    cache, monkeypatch, caplog
-):
+def test_beyond_the_limit_what_was_used_least_recently_goes_once_an_hour(cache, monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_SIZE", "400kB")
-    caplog.set_level("INFO", "tvmffi_cubin")
     paths = [build(cache, n, age=DAY * (9 - n), size=100_000) for n in range(3)]
     assert look_up(cache, base(0))  # makes it young
     paths.append(build(cache, 3, size=100_000))
     assert there(*paths) == [True] * 4
-    os.utime(cache.root / "looked", (1, 1))
+    (cache.root / "looked").unlink()
     paths.append(build(cache, 4, size=100_000))
     assert there(*paths) == [True, False, False, True, True]
     assert not Path(record_file(cache, base(1))).exists()
-    assert "2 entries that were not used for longest were removed" in caplog.text
 
 
 @pytest.mark.parametrize("action", ["verify", "prune", "clear"])
@@ -222,7 +218,7 @@ def test_whatever_byte_is_changed_nothing_else_than_was_built_comes_in(exported,
 def test_an_entry_that_is_not_of_its_key_is_refused(exported, elsewhere, run):
     """A whole entry under the key of another would be found in its place."""
     (path,) = (x.path for x in upkeep.listed(str(exported), ["m1"]))
-    manifest = {**upkeep.read_manifest(path), "base_key": BASE}
+    manifest = {**read_sealed(f"{path}/manifest.json"), "base_key": BASE}
     write_sealed(f"{path}/manifest.json", manifest)
     said = run("import", str(exported), status=1)
     assert "was refused: it is not found by its key" in said

@@ -14,7 +14,7 @@ from processes import in_fork
 
 from tvmffi_cubin.cache import publish
 from tvmffi_cubin.cache.store import Cache, default, stand_ins
-from tvmffi_cubin.errors import BuildError, CacheError
+from tvmffi_cubin.errors import CacheError
 
 OTHER = "cd" * 32
 NOBODY = 65534
@@ -61,15 +61,11 @@ def full(*args, **kwargs):
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-@pytest.mark.parametrize("when", ["building", "compiling", "publishing", "recording"])
+@pytest.mark.parametrize("when", ["building", "publishing", "recording"])
 def test_a_disk_that_fills_up_is_replaced(cache, monkeypatch, caplog, when):
     def make(directory):
-        if directory.is_relative_to(cache.root):
-            if when == "building":
-                full()
-            if when == "compiling":
-                output = "as: No space left on device"
-                raise BuildError("no", output=output, directory=str(directory))
+        if when == "building" and directory.is_relative_to(cache.root):
+            full()
         return Builder()(directory)
 
     def full_at(where, name):
@@ -81,7 +77,7 @@ def test_a_disk_that_fills_up_is_replaced(cache, monkeypatch, caplog, when):
         monkeypatch.setattr(where, name, write)
 
     if when == "publishing":
-        full_at(publish, "write_manifest")
+        full_at(publish, "write_sealed")
     elif when == "recording":
         full_at(publish, "write_record")
     for base_key in (BASE, OTHER, BASE):
@@ -154,7 +150,9 @@ def test_a_layer_that_others_may_write_is_refused_and_one_of_another_user_is_not
         os.chown(layer, NOBODY, NOBODY)
     assert look_up(default()).level == "layer"
     layer.chmod(0o775)
-    with pytest.raises(CacheError, match=rf"layer {layer} of .*0775.*chmod -R go-w {layer}"):
+    with pytest.raises(
+        CacheError, match=rf"layer {layer} is not used: .* mode is 0775,.*chmod go-w"
+    ):
         default()
 
 
@@ -173,18 +171,12 @@ def test_the_folder_is_made_for_its_user_alone(tmp_path, monkeypatch):
     assert {stat.S_IMODE(x.stat().st_mode) for x in root.iterdir() if x.is_dir()} == {0o700}
 
 
-@pytest.mark.parametrize(
-    ("mode", "told"),
-    [
-        (0o720, "its mode is 0720.*chmod -R go-w {}; else"),
-        # As /tmp: a folder in it is named.
-        (0o1777, "(?!.*chmod).*mode is 1777.* such as {}/tvmffi_cubin$"),
-    ],
-)
-def test_a_folder_that_others_may_write_is_refused_with_the_remedy(root, mode, told):
+@pytest.mark.parametrize("mode", [0o720, 0o1777])
+def test_a_folder_that_others_may_write_is_refused_with_the_remedy(root, mode):
     default().obtain(BASE, Builder())
     root.chmod(mode)
-    with pytest.raises(CacheError, match=told.format(root)):
+    told = rf"cache folder {root} is not used: .* mode is {mode:04o},.* name a folder"
+    with pytest.raises(CacheError, match=told):
         default()
     root.chmod(mode & ~0o1022)
     assert look_up(default())
@@ -194,6 +186,5 @@ def test_a_folder_that_others_may_write_is_refused_with_the_remedy(root, mode, t
 def test_one_of_another_user_is_refused(root):
     default().obtain(BASE, Builder())
     os.chown(root, NOBODY, NOBODY)
-    told = rf"belongs to user {NOBODY}, this is user {os.geteuid()}.* name a folder of your own$"
-    with pytest.raises(CacheError, match=told):
+    with pytest.raises(CacheError, match=f"belongs to user {NOBODY},.* name a folder"):
         default()

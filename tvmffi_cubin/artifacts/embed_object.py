@@ -7,7 +7,6 @@ import platform
 import tempfile
 from pathlib import Path
 
-from ..cache.files import write_output
 from ..config import build_environment
 from ..errors import BuildError, ImageError, ToolchainError
 from ..functions.assembly import image_text
@@ -50,7 +49,7 @@ def embed_object(
         if is_declared:
             _run(folder, machine, "objcopy", *(f"--localize-symbol={x}" for x in symbols), made)
         os.makedirs(output.parent, exist_ok=True)
-        write_output(output, (Path(folder) / made).read_bytes())
+        output.write_bytes((Path(folder) / made).read_bytes())
     return cubin
 
 

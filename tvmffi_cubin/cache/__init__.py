@@ -1,8 +1,7 @@
 """The cache: what was built, found again by its key and by the files that its build read.
 
 Takes keys and finished build folders, gives published ones. Never builds anything itself. A look-up
-imports `store` and what that needs; what publishes, shares, tidies and carries entries (`publish`,
-`remote`, `upkeep`) is imported where it is used.
+imports `store` and what that needs; the rest is imported where it is used.
 
 Layout of a cache folder::
 
@@ -15,6 +14,6 @@ Layout of a cache folder::
     looked                      when somebody last looked whether there is too much
     tmp/<random>/               where a build runs, or failed within the last day
 
-The base key covers all inputs but the contents of the files that a build finds by itself (headers).
-Those are known only afterwards; together with the base key they make the entry key.
+The base key covers all but the contents of the files that a build finds by itself (headers), which
+are known only afterwards; together with it they make the entry key.
 """

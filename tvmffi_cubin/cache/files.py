@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import config
+from .key import digest_of
 
 ABSENT = "-"
 """Stands for the digest and the stamp of a path that does not exist."""
@@ -87,10 +88,7 @@ def cache_folder() -> str:
 
 
 def make_folder(path: str) -> None:
-    """Make a folder for its user alone, with those above it; raises OSError.
-
-    So whatever the mode of the cache folder itself, nobody else reaches what is below.
-    """
+    """Make a folder for its user alone, with those above it; raises OSError."""
     if not os.path.isdir(path):
         make_folder(os.path.dirname(path))
         with contextlib.suppress(FileExistsError):  # made meanwhile by another
@@ -120,29 +118,12 @@ def write_atomically(path: str, data: bytes) -> None:
         file.write(data)
 
 
-def write_output(path: Path, data: bytes) -> None:
-    """Write a file that the user named, in one step; raises OSError."""
-    try:
-        if path.exists() and not path.is_file():
-            # Renaming a file over /dev/null or a pipe would remove that.
-            path.write_bytes(data)
-        else:
-            write_atomically(os.fspath(path), data)
-    except OSError as error:
-        # The name in it may be that of a temporary file.
-        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
-
-
 def copy_atomically(source: Path, target: Path) -> None:
-    """Put a copy of `source` at `target`, in one step and never in place; raises OSError.
-
-    A process may have the old file mapped: writing into it would crash that process, a rename
-    leaves it the old one. A target that is an earlier copy of the same file is left alone.
-    """
+    """Put a copy of `source` at `target`, in one step: a process may have the old file mapped."""
     import shutil
 
     with contextlib.suppress(FileNotFoundError):
-        # The modification time is carried over, which is how an earlier copy is known.
+        # The modification time is carried over: an earlier copy is known by it, and left alone.
         ours, theirs = os.stat(source), os.stat(target, follow_symlinks=False)
         if (ours.st_size, ours.st_mtime_ns) == (theirs.st_size, theirs.st_mtime_ns):
             return
@@ -152,13 +133,12 @@ def copy_atomically(source: Path, target: Path) -> None:
 
 def remove(path: str | os.PathLike[str]) -> None:
     """Remove a file, or a folder with all that is in it; what cannot be removed stays."""
-    if os.path.isdir(path) and not os.path.islink(path):
+    try:
+        os.unlink(path)
+    except OSError:
         import shutil
 
         shutil.rmtree(path, ignore_errors=True)
-    else:
-        with contextlib.suppress(OSError):
-            os.unlink(path)
 
 
 # Rows in a JSON file that says whether it is whole
@@ -173,16 +153,13 @@ def read_sealed(path: str) -> dict[str, Any]:
         os.close(descriptor)
     body, mark, rest = data.rpartition(_SEAL)
     if hashlib.sha256(body + mark).hexdigest().encode() + b'"}' != rest:
-        raise ValueError("it is not what was written")
+        raise ValueError(f"{path} is not what was written")
     content: dict[str, Any] = json.loads(data)
     return content
 
 
 def write_sealed(path: str, content: Mapping[str, Any]) -> None:
-    """Replace a file by a JSON object whose last member is a digest of all before it.
-
-    Its folder is made where there is none; raises OSError.
-    """
+    """Replace a file by a JSON object whose last member is a digest of all before it."""
     body = json.dumps(content, separators=(",", ":")).encode()[:-1] + _SEAL
     make_folder(os.path.dirname(path))
     write_atomically(path, body + hashlib.sha256(body).hexdigest().encode() + b'"}')
@@ -217,9 +194,8 @@ def remember(
 ) -> Any:
     """Return the answer to a question, from memory or disk while the files behind it are unchanged.
 
-    `ask` returns it, as JSON values, and the absolute paths of those files and folders. Unchanged
-    means that they lead to the same inodes, sizes, modification and change times, or to nothing;
-    and that what else it depends on has the same `state`.
+    `ask` returns it, as JSON values, and the absolute paths of those files and folders; what else
+    it depends on is its `state`.
     """
 
     def is_valid(files: list[str], known: list[str]) -> bool:
@@ -228,7 +204,7 @@ def remember(
     if (kept := _answers.get(question)) and is_valid(*kept[:2]):
         return kept[2]
     # That nobody else may write there is seen to by the look-up that follows.
-    memo = f"{cache_folder()}/identity/{_digest(question)}.json"
+    memo = f"{cache_folder()}/identity/{digest_of(question)}.json"
     mode = config.get("TVMFFI_CUBIN_CACHE")
     for (files, known), answer in read_rows(memo) if mode != "off" else ():
         if is_valid(files, known):
@@ -237,16 +213,12 @@ def remember(
     began = time.time_ns()
     answer, found = ask()
     files = [os.fspath(path) for path in found]
-    stamps = list(map(stamp, files))
-    age = began - max(map(changed_ns, stamps), default=0)
+    known = [state, *map(stamp, files)]
+    age = began - max(map(changed_ns, known[1:]), default=0)
     # What changed since is asked about again; what may change and keep its stamp, by others.
     if age > _TICK_NS:
-        _answers[question] = files, [state, *stamps], answer
+        _answers[question] = files, known, answer
     if age > _SETTLED_NS and mode == "on":
         with contextlib.suppress(OSError):
-            put_row(memo, ([files, [state, *stamps]], answer), most=4)
+            put_row(memo, ([files, known], answer), most=4)
     return answer
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

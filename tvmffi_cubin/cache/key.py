@@ -12,7 +12,7 @@ Value = Union[None, bool, int, float, str, bytes, "Sequence[Value]", "Mapping[st
 # Part of every key: a change of the encoding must change it.
 _ENCODING = b"tvmffi_cubin 4"
 # How many characters of a field people are shown.
-LONGEST_TEXT = 200
+_LONGEST_TEXT = 80
 
 
 class Key:
@@ -24,7 +24,6 @@ class Key:
 
     def __init__(self, purpose: str) -> None:
         self._purpose = purpose
-        self._values: dict[str, Value] = {}
         self._encoded: dict[str, bytes] = {}
 
     def add(self, label: str, value: Value) -> Key:
@@ -34,13 +33,11 @@ class Key:
                 self._encoded[label] = _encode(value)
             except TypeError as error:
                 raise TypeError(f"key field {label!r}: {error}") from None
-            self._values[label] = value
         return self
 
     def fields(self) -> dict[str, tuple[str, str]]:
-        """Return each field's digest, and what it is in at most `LONGEST_TEXT` characters."""
-        texts = {label: _text(value)[:LONGEST_TEXT] for label, value in self._values.items()}
-        return {x: (_sha256(data), texts[x]) for x, data in self._encoded.items()}
+        """Return each field's digest, and the beginning of what it is, for people."""
+        return {label: (_sha256(data), _shown(data)) for label, data in self._encoded.items()}
 
     def hexdigest(self, *, without: Collection[str] = ()) -> str:
         """Return the digest of the fields, but for some: 64 hexadecimal digits."""
@@ -82,13 +79,7 @@ def _sha256(data: bytes | bytearray | memoryview) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _text(value: Value) -> str:
-    """Return what people see of a value; what is None or empty says nothing."""
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        # Another image of the same kernels often has as many.
-        return f"({memoryview(value).nbytes} bytes, {digest_of(value)[:8]})"
-    if isinstance(value, Mapping):
-        value = [f"{name}: {_text(item)}" for name, item in value.items()]
-    if isinstance(value, (list, tuple)):
-        return " ".join(filter(None, map(_text, value)))
-    return "" if value is None else str(value)
+def _shown(data: bytes) -> str:
+    if data[:1] == b"s":
+        return repr(data[1 : _LONGEST_TEXT + 1].decode("utf-8", "replace"))
+    return data[:_LONGEST_TEXT].decode("utf-8", "replace")

@@ -1,23 +1,21 @@
-"""What is built: by one process at a time, in a folder of its own, which is moved into place."""
+"""What is built: by one at a time, in a folder of its own, moved into place, noted by name."""
 
 from __future__ import annotations
 
 import atexit
 import contextlib
-import errno
 import fcntl
 import logging
 import os
-import re
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NamedTuple
 
 from ..errors import BuildError
 from .entry import (
-    Damaged,
+    MANIFEST,
     Files,
     Product,
     Reads,
@@ -26,43 +24,53 @@ from .entry import (
     entry_path,
     stamps_of,
     verify,
-    write_manifest,
     write_record,
 )
-from .files import changed_ns, make_folder, remove, temporary_name
-from .history import Built, note
+from .files import (
+    changed_ns,
+    file_digest,
+    make_folder,
+    put_row,
+    read_rows,
+    remove,
+    temporary_name,
+    trusted,
+    write_sealed,
+)
+from .key import Key, digest_of
 from .store import stand_ins
 
+_logger = logging.getLogger("tvmffi_cubin")
 # Where others remove, or cannot be kept from damaging, what is published.
 _TRIES = 5
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.05
-# After how many seconds those who wait are told for what.
-_TOLD = 5.0
+# How many builds of one name are remembered, and how many differing fields one sentence shows.
+_MOST, _MOST_SHOWN = 8, 3
+_NONE = ("", "not given")
+# How often those who wait look again, and after how long they are told for what; in seconds.
+_PAUSE, _TOLD = 0.02, 5.0
 
 
-def make_directory(root: str) -> str:
-    """Make a folder for one build in ``tmp`` of a cache folder; raises OSError."""
-    parent = f"{root}/tmp"
-    make_folder(parent)
-    path = f"{parent}/{temporary_name()}"
-    os.mkdir(path, 0o700)
-    return path
+@contextlib.contextmanager
+def private_folder(root: str) -> Iterator[Path]:
+    """Make a folder for one build in a cache folder; it goes with all errors but a `BuildError`."""
+    make_folder(f"{root}/tmp")
+    folder = Path(root, "tmp", temporary_name())
+    folder.mkdir(0o700)
+    try:
+        yield folder
+    except BuildError:
+        raise
+    except BaseException:
+        remove(folder)
+        raise
 
 
-def root_of(directory: str) -> str:
-    """Return the cache folder that a folder of `make_directory` is in."""
-    return os.path.dirname(os.path.dirname(directory))
-
-
-def stand_in(root: str, mode: str, error: object = None) -> str:
-    """Return the folder that stands in for a cache folder in this process, and goes with it.
-
-    Where one is needed because of an error, people are told. An OSError where none can be made.
-    """
+def stand_in(root: str, mode: str, error: OSError | None = None) -> str:
+    """Return the folder that stands in for a cache folder in this process, and goes with it."""
     folder = stand_ins.get((root, mode))
     if folder is None:
         if error is not None:
-            logging.getLogger("tvmffi_cubin").warning(
+            _logger.warning(
                 "cache folder %s cannot be used (%s); this process keeps what it builds in a "
                 "temporary folder, and the next one will build again: set TVMFFI_CUBIN_CACHE_DIR "
                 "to a folder with room that can be written",
@@ -78,101 +86,82 @@ def _remove_own(folder: str, owner: int) -> None:
         remove(folder)
 
 
-@contextlib.contextmanager
-def cleared(directory: str) -> Iterator[Path]:
-    """Remove a build's folder where it fails.
-
-    After a `BuildError` it stays, for a day as what killed builders leave: see `upkeep`.
-    """
-    owner = os.getpid()
-    try:
-        yield Path(directory)
-    except BaseException as error:
-        # Of a forked child that leaves this block as well, the folder is its parent's.
-        if not isinstance(error, BuildError) and os.getpid() == owner:
-            remove(directory)
-        raise
-
-
-def says_no(error: OSError | BuildError, root: str) -> str:
-    """Return how an error, or what a compiler printed, says that a cache folder takes nothing."""
-    if isinstance(error, OSError):
-        kinds = (errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-        is_here = f"{error.filename or root}/".startswith(f"{root}/")
-        return str(error) if error.errno in kinds and is_here else ""
-    # A compiler knows its files here by relative names; others are in TMPDIR.
-    texts = "No space left on device|Disk quota exceeded|File too large|File size limit"
-    found = re.search(rf"( /[^\n:]*: )?({texts})", error.output)
-    return found[2] if found and not found[1] else ""
-
-
-def build(directory: str, base_key: str, make: Callable[[Path], Product], roots: Roots) -> str:
-    """Build in a folder and move it into place; return the shared object's path.
+def build(root: str, base_key: str, make: Callable[[Path], Product], roots: Roots) -> str:
+    """Build in a folder of a cache folder, move it into place; return the shared object's path.
 
     A file that changed while it was read may not be what the build read: the entry then serves this
     call and is not found again.
     """
-    with cleared(directory) as folder:
+    with private_folder(root) as folder:
         started_ns = time.time_ns()
         product, files = make(folder), Files(roots)
-        read = outside((*product.dependencies, *product.absent), directory)
-        loaded = (product.so, *product.used)
-        made = Reads.observe(base_key, map(files.portable, read), files, loaded)
+        paths = outside((*product.dependencies, *product.absent), os.fspath(folder))
+        names = sorted({*map(files.portable, paths)})
+        # Stamps before digests: a change in between then makes the stamp old, not the digest.
+        stamps = tuple(trusted(files.stamp(name)) for name in names)
+        read = {name: files.digest(name) for name in names}
+        made = Reads.of(base_key, read, (product.so, *product.used), stamps)
         unfit = product.unfit
-        for name in made.read:
+        for name in names:
             if changed_ns(files.stamp(name)) >= started_ns:
                 unfit = f"{files.path(name)} changed while it was read"
         if unfit:
-            logger = logging.getLogger("tvmffi_cubin")
-            logger.warning("%s; what was built serves this call alone", unfit)
+            _logger.warning("%s; what was built serves this call alone", unfit)
             made = made._replace(entry=os.urandom(32).hex())
-        for other in {*os.listdir(directory)} - {product.so, *product.keep}:
-            remove(f"{directory}/{other}")
-        write_manifest(directory, product, made, base_key)
-        root, history = root_of(directory), product.history
-        return _place(root, base_key, made, directory, history, is_found=not unfit)
+        for other in {*os.listdir(folder)} - {product.so, *product.keep}:
+            remove(folder / other)
+        manifest = {
+            "key": made.entry,
+            "base_key": base_key,
+            "loaded": made.loaded,
+            "files": {name: file_digest(folder / name) for name in os.listdir(folder)},
+            "read": read,
+            "created": int(started_ns / 1e9),
+            "facts": dict(product.facts),
+            "history": product.history,
+        }
+        write_sealed(f"{folder}/{MANIFEST}", manifest)
+        return _place(root, folder, made, manifest, is_found=not unfit)
 
 
-def adopt(root: str, directory: str, base_key: str | None = None) -> str:
-    """Publish a folder that was built elsewhere, in a cache folder on whose file system it is.
+def adopt(root: str, folder: Path, base_key: str | None = None) -> str:
+    """Publish a folder that was built elsewhere, from files that may be others here.
 
-    Whether the files that it was built from are those of this machine is for the next look-up to
-    see. Returns the shared object's path. A ValueError where the folder is not what was published,
-    or not of that base key.
+    Returns the shared object's path. A ValueError where the folder is not what was published, or
+    not of that base key.
     """
-    manifest = check_entry(directory)
-    made = Reads.elsewhere(manifest["base_key"], manifest["read"], manifest["loaded"])
+    manifest = check_entry(os.fspath(folder))
+    made = Reads.of(manifest["base_key"], manifest["read"], manifest["loaded"])
     # The key follows from the files: no entry can claim to be another.
     if manifest["key"] != made.entry or base_key not in (None, manifest["base_key"]):
         raise ValueError("it is not found by its key: a file changed while it was built")
-    return _place(root, manifest["base_key"], made, directory, manifest["history"], is_found=True)
+    return _place(root, folder, made, manifest, is_found=True)
 
 
 def _place(
-    root: str, base_key: str, made: Reads, directory: str, history: Any, *, is_found: bool
+    root: str, folder: Path, made: Reads, manifest: Mapping[str, Any], *, is_found: bool
 ) -> str:
     """Move a folder into place; what is there already is used, never replaced."""
     target = entry_path(root, made.entry)
-    verified = stamps_of(directory, made.loaded)
+    verified = stamps_of(os.fspath(folder), made.loaded)
     make_folder(os.path.dirname(target))
-    for attempt in range(_TRIES):
+    for left in reversed(range(_TRIES)):
         try:
-            os.rename(directory, target)
+            os.rename(folder, target)
             break
-        except OSError as error:
-            is_there = error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
-            if not is_there or attempt == _TRIES - 1:
+        except OSError:
+            if not left or not os.path.lexists(target):
                 raise
         try:
             verified = verify(target, made.loaded)
-            remove(directory)
+            remove(folder)
             break
-        except (FileNotFoundError, Damaged):
+        except (OSError, ValueError):
             remove(target)
     if is_found:
         found = made._replace(verified=verified)
-        write_record(root, base_key, found)
-        if history is not None:
+        write_record(root, manifest["base_key"], found)
+        if history := manifest["history"]:
             note(root, *history)
             write_record(root, Built(*history[1]).purpose, found)
     return f"{target}/{made.loaded[0]}"
@@ -180,28 +169,68 @@ def _place(
 
 def outside(paths: Sequence[str], directory: str) -> list[str]:
     """Return the paths, made absolute, that do not lie in a folder."""
-    if not paths:
-        return []
     own = (directory.rstrip("/") + "/", os.path.realpath(directory) + "/")
     absolute = (os.path.join(directory, path) for path in paths)
     return [path for path in absolute if not path.startswith(own)]
 
 
+# What was built under a module's name: tells on a miss which fields of the key differ
+
+
+class Built(NamedTuple):
+    """The fields of a key that something was built with: each one's digest and a text for people.
+
+    `purpose` is the digest of those fields that say what is built, and not by which tools.
+    """
+
+    base_key: str
+    purpose: str
+    fields: Mapping[str, tuple[str, str]]
+
+    @classmethod
+    def of(cls, key: Key, tools: Collection[str]) -> Built:
+        """Return those of a key; `tools` are the labels that say by which tools."""
+        return cls(key.hexdigest(), key.hexdigest(without=tools), key.fields())
+
+    def explain(self, others: Iterable[Built], *, without: Collection[str] = ()) -> str:
+        """Return how this differs from the nearest of others, for people."""
+        differences = [self._differences(other, without) for other in others]
+        if not differences:
+            return "nothing was built under this name"
+        nearest = min(differences, key=len)
+        if not nearest:
+            return "what was built from the same is not there any more"
+        shown = nearest[:_MOST_SHOWN]
+        if len(nearest) > len(shown):
+            shown.append(f"and {len(nearest) - len(shown)} more differ")
+        return f"compared with the nearest entry, {'; '.join(shown)}"
+
+    def _differences(self, other: Built, without: Collection[str]) -> list[str]:
+        found = []
+        for label in {**self.fields, **other.fields}:
+            (digest, new), (known, old) = (x.fields.get(label, _NONE) for x in (self, other))
+            if label not in without and digest != known:
+                alike = f"{label} differs after {new}"
+                found.append(f"{label} is {new}, was {old}" if new != old else alike)
+        return found
+
+
+def note(root: str, name: str, built: Sequence[Any]) -> None:
+    """Remember that something was built under a name; a disk that takes no more is fine."""
+    with contextlib.suppress(OSError):
+        put_row(_history(root, name), built, most=_MOST)
+
+
+def known(roots: Iterable[str], name: str) -> list[Built]:
+    """Return what was built under a name in some cache folders, the newest first."""
+    return [Built(*row) for root in roots for row in read_rows(_history(root, name))]
+
+
+def _history(root: str, name: str) -> str:
+    return f"{root}/history/{digest_of(name)}.json"
+
+
 # One builder
-
-
-# The descriptors whose locks this process holds or waits for. A forked child has them, too, and
-# would keep what they lock for ever where its parent is killed.
-_held: set[int] = set()
-
-
-def _close_inherited() -> None:
-    for descriptor in _held:
-        os.close(descriptor)
-    _held.clear()
-
-
-os.register_at_fork(after_in_child=_close_inherited)
 
 
 @contextlib.contextmanager
@@ -211,56 +240,37 @@ def builder_lock(path: str, *, patience: float, name: str = "a file") -> Iterato
     The lock saves work and guards nothing: what two builders publish is the same. It is a `flock`,
     which the kernel drops with the process that holds it. `name` says what is built.
     """
-    owner, descriptor = os.getpid(), _acquire(path, patience, name)
+    file = _acquire(path, patience, name)
     try:
-        yield descriptor >= 0
+        yield file is not None
     finally:
-        # Of a forked child that leaves this block as well, the lock is its parent's.
-        if descriptor >= 0 and os.getpid() == owner:
-            # Before it is unlocked: after that it may be another's.
-            with contextlib.suppress(OSError):
+        if file is not None:
+            with contextlib.suppress(OSError), file:
+                # Before it is unlocked: after that it may be another's.
                 os.unlink(path)
-            _release(descriptor)
+                # A child that was forked meanwhile has it open as well.
+                fcntl.flock(file, fcntl.LOCK_UN)
 
 
-def _release(descriptor: int) -> None:
-    _held.discard(descriptor)
-    # For children that were not forked by Python as well, which have the same lock.
+def _acquire(path: str, patience: float, name: str) -> IO[str] | None:
+    """Return the locked file; None where it is not to be had."""
+    began, is_told = time.monotonic(), False
+    # None: it cannot be written, or its file system has no locks.
     with contextlib.suppress(OSError):
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
-    os.close(descriptor)
-
-
-def _acquire(path: str, patience: float, name: str) -> int:
-    """Return the descriptor of the locked file; -1 where it is not to be had."""
-    began, pause, is_told = time.monotonic(), _FIRST_PAUSE, False
-    while True:
-        descriptor, is_locked = -1, False
-        try:
-            make_folder(os.path.dirname(path))
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-            _held.add(descriptor)
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Who held it before has removed it: to lock a file that nobody finds excludes nobody.
-            is_locked = os.fstat(descriptor).st_nlink > 0
-            if is_locked:
-                return descriptor
-        except BlockingIOError:
-            pass  # another holds it
-        except OSError:
-            # It cannot be written, or the file system has no locks.
-            remove(path)
-            return -1
-        finally:
-            if descriptor >= 0 and not is_locked:
-                _release(descriptor)
-        waited = time.monotonic() - began
-        if waited >= patience:
-            return -1
-        if waited >= _TOLD and not is_told:
-            is_told = True
-            until = "" if patience == float("inf") else f"; after {patience:.0f} s this one begins"
-            logger = logging.getLogger("tvmffi_cubin")
-            logger.warning("waiting for another build of %s%s", name, until)
-        time.sleep(pause)
-        pause = min(2 * pause, _LONGEST_PAUSE)
+        make_folder(os.path.dirname(path))
+        while True:
+            file = open(path, "w")  # noqa: SIM115
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # Who held it before has removed it: to lock what nobody finds excludes nobody.
+                if os.fstat(file.fileno()).st_nlink:
+                    return file
+            file.close()
+            waited = time.monotonic() - began
+            if waited >= patience:
+                break
+            if waited >= _TOLD and not is_told:
+                is_told = True
+                _logger.warning("waiting for another build of %s", name)
+            time.sleep(_PAUSE)
+    return None

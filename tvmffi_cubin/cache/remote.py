@@ -20,7 +20,6 @@ import json
 import logging
 import os
 import re
-import stat
 import tarfile
 import threading
 import time
@@ -33,10 +32,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from .. import config
 from ..errors import CacheError
-from .entry import MOST, Entry, Files, Reads, check_entry, read_record
+from .entry import MOST, Entry, Files, Reads, Roots, read_record
 from .files import write_atomically
-from .publish import adopt, cleared, root_of
-from .store import Cache
+from .publish import adopt, private_folder
 
 _URL = "TVMFFI_CUBIN_CACHE_REMOTE"
 _KEY_FILE, _MODE, _BUDGET = f"{_URL}_KEY_FILE", f"{_URL}_MODE", f"{_URL}_BUDGET"
@@ -53,16 +51,12 @@ _T = TypeVar("_T")
 
 
 class Remote(NamedTuple):
-    """Where entries are shared, and with whom.
+    """Where entries are shared, and with whom."""
 
-    `url` is one of fsspec's, or the path of a folder; `key` the secret that what is there is signed
-    with; `budget` how many seconds one call may wait; `writes` whether what is built is put there.
-    """
-
-    url: str
-    key: bytes
-    budget: float
-    writes: bool
+    url: str  # one of fsspec's, or the path of a folder
+    key: bytes  # the secret that what is there is signed with
+    budget: float  # how many seconds one call may wait
+    writes: bool  # whether what is built is put there
 
 
 def configured() -> Remote | None:
@@ -85,8 +79,6 @@ def configured() -> Remote | None:
             f"{_URL} is set, and its key has {len(key)} bytes, wanted {_LEAST_KEY}: what lies "
             f"where others can write is only taken when it is signed; {_MAKE_KEY} on every machine"
         )
-    if file.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise CacheError(f"{_KEY_FILE}: others can write {file}; run: chmod go-w {file}")
     url = url.removeprefix("file://").rstrip("/")
     if "://" in url:
         try:
@@ -103,8 +95,7 @@ def configured() -> Remote | None:
 
 def without_secrets(url: str) -> str:
     """Return a URL, for people, without the name and the password that may be in it."""
-    # A password may have an @ in it, or a slash: then what seems to be a port is none.
-    return re.sub(r"(?<=//)(?:[^/]*|[^/@]*:(?!\d*/).*)@", "", url)
+    return re.sub(r"(?<=//).*@", "", url)  # a password may have an @ in it, or a slash
 
 
 # What it gives and takes
@@ -120,27 +111,18 @@ class Sharing:
         self._has_warned = False
         self._uploads: list[threading.Thread] = []
 
-    def take(self, base_key: str, cache: Cache) -> Entry | None:
+    def take(self, base_key: str, root: str, roots: Roots) -> Entry | None:
         """Return an entry that was built elsewhere from files as they are here; else None."""
-        start = time.monotonic()
-        if start < self._reads_after:
+        if time.monotonic() < self._reads_after:
             return None
-        end = start + self.remote.budget
         try:
-            files = Files(cache.roots)
-            rows = _in_time(end, lambda: self._reads(base_key))
-            made = next((x for x in rows if isinstance(x.check(files), Reads)), None)
-            if made is None:
-                return None
-            data = _in_time(end, lambda: self._get(f"entries/{made.entry}"))
+            data = _in_time(self.remote.budget, lambda: self._fetch(base_key, Files(roots)))
             if data is None:
                 return None
-            folder = cache.make_directory()
-            with cleared(folder):
+            with private_folder(root) as folder:
                 with tarfile.open(fileobj=io.BytesIO(data)) as tar:
                     tar.extractall(folder, filter="data")
-                so = Path(adopt(root_of(folder), folder, base_key))
-            return Entry(so, "remote")
+                return Entry(Path(adopt(root, folder, base_key)), "remote")
         except ValueError as error:
             self._tell("holds what cannot be verified", error)
         # Whatever libraries raise: the call goes on without.
@@ -149,45 +131,49 @@ class Sharing:
             self._tell("did not answer as it should", error)
         return None
 
+    def _fetch(self, base_key: str, files: Files) -> bytes | None:
+        rows = self._reads(base_key)
+        fits = (made for made in rows if isinstance(made.check(files), Reads))
+        made = next(fits, None)
+        return made and self._get(f"entries/{made.entry}")
+
     def offer(self, base_key: str, entry: Entry) -> None:
         """Have an entry that was built here uploaded in the background."""
         if self.remote.writes and time.monotonic() >= self._writes_after:
             self._uploads = [thread for thread in self._uploads if thread.is_alive()]
             self._uploads.append(_thread(lambda: self._upload(base_key, entry)))
 
-    def finish(self, seconds: float) -> bool:
-        """Wait for uploads for at most so many seconds, and say whether they are done."""
+    def finish(self, seconds: float) -> None:
+        """Wait for uploads for at most so many seconds."""
         end = time.monotonic() + seconds
         for thread in self._uploads:
             thread.join(max(0.0, end - time.monotonic()))
-        return not any(thread.is_alive() for thread in self._uploads)
 
     def _upload(self, base_key: str, entry: Entry) -> None:
-        root = os.fspath(entry.path.parents[2])
-        # Where a file changed while it was built, nothing leads to the entry.
-        known = [x for x in read_record(root, base_key) if x.entry == entry.path.name]
+        known = read_record(os.fspath(entry.path.parents[2]), base_key)
+        made = next((x for x in known if x.entry == entry.path.name), None)
+        if made is None:
+            return  # a file changed while it was built
+        packed = io.BytesIO()
         try:
-            for made in known:
-                check_entry(os.fspath(entry.path))
-                packed = io.BytesIO()
-                with tarfile.open(fileobj=packed, mode="w") as tar:
-                    tar.add(entry.path, arcname=".")
-                try:
-                    there = self._reads(base_key)
-                except ValueError:
-                    there = []  # it is written anew
-                self._put(f"entries/{made.entry}", packed.getvalue())
-                rows = [made, *(x for x in there if x.entry != made.entry)][:MOST]
-                # After the entry: who reads the record finds that.
-                record = json.dumps([(x.read, x.loaded) for x in rows]).encode()
-                self._put(f"records/{base_key}", record)
+            with tarfile.open(fileobj=packed, mode="w") as tar:
+                tar.add(entry.path, arcname=".")
+            try:
+                there = self._reads(base_key)
+            except ValueError:
+                there = []  # it is written anew
+            self._put(f"entries/{made.entry}", packed.getvalue())
+            rows = [made, *(x for x in there if x.entry != made.entry)][:MOST]
+            # After the entry: who reads the record finds that.
+            record = json.dumps([(x.read, x.loaded) for x in rows]).encode()
+            self._put(f"records/{base_key}", record)
         except Exception as error:
             self._writes_after = time.monotonic() + _PAUSE
             self._tell(f"cannot be written; where that is meant, set {_MODE}=read", error)
 
     def _reads(self, base_key: str) -> list[Reads]:
         data = self._get(f"records/{base_key}") or b"[]"
-        return [Reads.elsewhere(base_key, *row) for row in json.loads(data)]
+        return [Reads.of(base_key, *row) for row in json.loads(data)]
 
     # Files; each access blocks
 
@@ -243,7 +229,7 @@ def _thread(work: Callable[[], None]) -> threading.Thread:
     return made
 
 
-def _in_time(end: float, work: Callable[[], _T]) -> _T:
+def _in_time(seconds: float, work: Callable[[], _T]) -> _T:
     """Return what some work returns, in a thread that no process waits for."""
     future: Future[_T] = Future()
 
@@ -254,7 +240,7 @@ def _in_time(end: float, work: Callable[[], _T]) -> _T:
             future.set_exception(error)
 
     _thread(run)
-    return future.result(max(0.0, end - time.monotonic()))
+    return future.result(seconds)
 
 
 def sharing() -> Sharing | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import logging
 import os
@@ -14,19 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import config
-from ..errors import BuildError, CacheError
-from .entry import (
-    Damaged,
-    Entry,
-    Files,
-    Reads,
-    Roots,
-    entry_path,
-    read_record,
-    verify,
-    write_record,
-)
-from .files import cache_folder, remove, stamp
+from ..errors import CacheError
+from .entry import Entry, Files, Reads, Roots, entry_path, read_record, verify, write_record
+from .files import cache_folder, changed_ns, stamp
 
 if TYPE_CHECKING:
     from .entry import Product
@@ -54,7 +45,7 @@ os.register_at_fork(after_in_child=events.clear)
 def note(
     name: str, outcome: str, seconds: float, reason: str = "", *, is_hit: bool = False
 ) -> None:
-    """Note a look-up of a module that found something at once (`is_hit`), or did not."""
+    """Note a look-up of a module."""
     outcome = "hit" if outcome == "cache" else outcome
     counts.update(("hits" if is_hit else "misses", outcome))
     events.append((name, outcome, reason, seconds))
@@ -69,44 +60,34 @@ os.register_at_fork(after_in_child=stand_ins.clear)
 
 
 def default(roots: Roots = dict) -> Cache:
-    """Return the user's cache, in the folders that the environment names.
-
-    A CacheError where others may write to one, a ValueError where there is no such mode.
-    """
+    """Return the user's cache, by the environment; raises CacheError and ValueError."""
     mode, root = config.get("TVMFFI_CUBIN_CACHE") or "on", cache_folder()
     if mode not in MODES:
         wanted = ", ".join(map(repr, MODES))
         raise ValueError(f"TVMFFI_CUBIN_CACHE={mode!r}: wanted one of {wanted}; or unset it")
     named = (config.get("TVMFFI_CUBIN_CACHE_PATH") or "").split(os.pathsep)
     found = dict.fromkeys(os.path.abspath(os.path.expanduser(x)) for x in named if x)
-    layers = [] if mode == "off" else [layer for layer in found if layer != root]
-    for folder in [] if mode == "off" else [root, *layers]:
+    layers = [layer for layer in found if layer != root]
+    if mode == "off":
+        return Cache(root, roots=roots, mode=mode)
+    for folder in [root, *layers]:
         _check(folder, is_layer=folder != root)
     return Cache(root, roots=roots, layers=layers, mode=mode)
 
 
 def _check(folder: str, *, is_layer: bool) -> None:
-    """Raise CacheError where others may write to a folder: who can, runs code here.
-
-    A layer may belong to another user.
-    """
+    """Raise CacheError where others may write to a folder; a layer may be another user's."""
     try:
         info = os.stat(folder)
     except OSError:
         return  # the cache folder is made, or something stands in for it
-    mode = stat.S_IMODE(info.st_mode)
     is_ours = is_layer or info.st_uid in (os.geteuid(), 0)
-    if is_ours and not mode & (stat.S_IWOTH | stat.S_IWGRP):
-        return
-    what = f"layer {folder} of TVMFFI_CUBIN_CACHE_PATH" if is_layer else f"cache folder {folder}"
-    why, remedy = f"its mode is {mode:04o}", "name a folder of your own"
-    if not is_ours:
-        why = f"it belongs to user {info.st_uid}, this is user {os.geteuid()}"
-    elif mode & stat.S_ISVTX:  # /tmp, which is for everybody
-        remedy += f", such as {folder}/tvmffi_cubin"
-    else:
-        remedy = f"if you trust all that is in it, run chmod -R go-w {folder}; else {remedy}"
-    raise CacheError(f"{what} is not used: {why}, and who can write it can run code here; {remedy}")
+    if not is_ours or info.st_mode & (stat.S_IWOTH | stat.S_IWGRP):
+        raise CacheError(
+            f"{'layer' if is_layer else 'cache folder'} {folder} is not used: it belongs to user "
+            f"{info.st_uid}, its mode is {stat.S_IMODE(info.st_mode):04o}, and who can write it "
+            "can run code here; name a folder that you alone can write, or chmod go-w this one"
+        )
 
 
 class Cache:
@@ -174,11 +155,10 @@ class Cache:
             try:
                 is_copy = folder in self.layers
                 verified = verify(path, current.loaded, current.verified, is_copy=is_copy)
-            except FileNotFoundError:
-                continue
-            except (Damaged, OSError) as error:
-                problem = f"its entry is damaged: {error}"
-                _warn_once("%s is damaged (%s): it is passed over", path, str(error))
+            except (OSError, ValueError) as error:
+                if os.path.lexists(path):
+                    problem = f"its entry is damaged: {error}"
+                    _warn_once("%s is damaged (%s): it is passed over", path, str(error))
                 continue
             self._note_use(base_key, path, known, current._replace(verified=verified))
             return self._entry_of(f"{path}/{current.loaded[0]}")
@@ -191,10 +171,9 @@ class Cache:
         with contextlib.suppress(OSError):
             if now != known:
                 write_record(self._root, base_key, now)
-            if path.startswith(f"{self._root}/"):
-                moment = time.time()
-                if not moment - _RARELY < os.stat(path).st_mtime <= moment:
-                    os.utime(path)
+            recently = time.time() - _RARELY
+            if path.startswith(f"{self._root}/") and os.stat(path).st_mtime < recently:
+                os.utime(path)
 
     # Building
 
@@ -212,17 +191,16 @@ class Cache:
 
         `make` builds in the empty folder that it is given. Of several processes one does, and the
         others wait for `patience` seconds; `name` tells them for what. With `is_shared` it may come
-        from, and goes to, the remote. `reason` says why the caller has just found nothing. Raises
-        what `make` does, and CacheError.
+        from, and goes to, the remote. `reason` says why the caller has just found nothing.
         """
-        from .publish import builder_lock, stand_in
+        from .publish import builder_lock
 
         if not reason:
             found = self.find(base_key)
             if isinstance(found, Entry):
                 return found
             reason = found
-        root = self._root if self.mode == "on" else stand_in(self._root, self.mode)
+        root = self.writable()
         with builder_lock(f"{root}/locks/{base_key}.lock", patience=patience, name=name):
             # Another may have built it meanwhile.
             found = self.find(base_key)
@@ -233,59 +211,50 @@ class Cache:
                 from .remote import sharing
 
                 remote = sharing()
-            entry = remote.take(base_key, self) if remote else None
+            entry = remote.take(base_key, root, self.roots) if remote else None
             if entry is None:
                 if self.mode == "require":
                     raise CacheError(
                         f"{name} is not in the cache, and TVMFFI_CUBIN_CACHE=require forbids "
                         f"building it: {reason}"
                     )
-                entry = self._build(base_key, make)
+                entry = self._build(root, base_key, make)
                 if remote and entry.level == "cache":
                     remote.offer(base_key, entry)
-        if self.mode == "on":
-            self._keep_below_limit()
+        looked_ns = changed_ns(stamp(f"{self._root}/looked"))
+        if self.mode == "on" and looked_ns < time.time_ns() - _RARELY * 1e9:
+            from .upkeep import keep_below_limit
+
+            keep_below_limit(self._root)
         return entry
 
-    def _build(self, base_key: str, make: Callable[[Path], Product]) -> Entry:
-        from .publish import build, says_no, stand_in
+    def _build(self, root: str, base_key: str, make: Callable[[Path], Product]) -> Entry:
+        from .publish import build, stand_in
 
-        directory = self.make_directory()
         try:
-            return self._entry_of(build(directory, base_key, make, self.roots))
-        except (OSError, BuildError) as error:
-            reason = says_no(error, self._root)
-            if not reason or not directory.startswith(f"{self._root}/"):
+            return self._entry_of(build(root, base_key, make, self.roots))
+        except OSError as error:
+            if root != self._root or error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
-            remove(directory)
-            stand_in(self._root, self.mode, reason)
+            root = stand_in(self._root, self.mode, error)
         # Without the error as the context of what is raised now.
-        return self._entry_of(build(self.make_directory(), base_key, make, self.roots))
+        return self._entry_of(build(root, base_key, make, self.roots))
 
-    def make_directory(self) -> str:
-        """Make a folder to build in, on the file system of the folder that takes what is built."""
-        from .publish import make_directory, stand_in
+    def writable(self) -> str:
+        """Return the folder that takes what is built: this one, or what stands in for it."""
+        from .publish import private_folder, stand_in
 
         if self.mode == "on" and (self._root, self.mode) not in stand_ins:
             try:
-                return make_directory(self._root)
+                with private_folder(self._root) as folder:
+                    folder.rmdir()
+                return self._root
             except OSError as error:
-                stand_in(self._root, self.mode, error)
-        return make_directory(stand_in(self._root, self.mode))
+                return stand_in(self._root, self.mode, error)
+        return stand_in(self._root, self.mode)
 
     def _entry_of(self, so: str) -> Entry:
         """Return the entry that has a shared object."""
         root = so.rsplit("/", 4)[0]
         level = "layer" if root in self.layers else "private"
         return Entry(Path(so), "cache" if root == self._root else level)
-
-    def _keep_below_limit(self) -> None:
-        """Once an hour, look whether the folder holds too much."""
-        try:
-            is_due = os.stat(f"{self._root}/looked").st_mtime < time.time() - _RARELY
-        except OSError:
-            is_due = True
-        if is_due:
-            from .upkeep import keep_below_limit
-
-            keep_below_limit(self._root)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import glob
-import logging
 import os
 import re
 import shutil
@@ -14,12 +13,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .. import config
-from .entry import Damaged, check_entry, entry_path, read_manifest, read_record
-from .files import make_folder, remove, temporary_name
-from .publish import adopt, cleared, make_directory
+from .entry import MANIFEST, check_entry, entry_path, read_record
+from .files import make_folder, read_sealed, remove, temporary_name
+from .publish import adopt, private_folder
 
-_SIZE = "TVMFFI_CUBIN_CACHE_SIZE"
-_UNLIMITED = "unlimited"
 # In seconds: what was used since is spared, since a process may be about to load it.
 _RECENT = 3600.0
 # In seconds: how long what failed or killed builds left in `tmp` stays. No build takes as long.
@@ -40,20 +37,12 @@ _PLACES = {
 
 
 class Item(NamedTuple):
-    """What the cache made and removes as a whole; `kind` is one of `_PLACES`, `size` in bytes.
+    """What the cache made and removes as a whole."""
 
-    `used` is when it was last used, to an hour, in seconds since the epoch.
-    """
-
-    kind: str
+    kind: str  # one of `_PLACES`
     path: str
-    size: int
-    used: float
-
-    @property
-    def name(self) -> str:
-        """What it is called in its folder: the key, of an entry."""
-        return os.path.basename(self.path)
+    size: int  # in bytes
+    used: float  # for the last time, to an hour, in seconds since the epoch
 
 
 def contents(root: str, *kinds: str) -> list[Item]:
@@ -77,16 +66,17 @@ def _size_of(path: str) -> int:
 
 def capacity() -> int | None:
     """Return how many bytes the cache folder may take, None where there is no limit."""
-    return read_size(config.get(_SIZE) or _UNLIMITED, what=_SIZE)
+    size = "TVMFFI_CUBIN_CACHE_SIZE"
+    return read_size(config.get(size) or "", what=size)
 
 
 def read_size(text: str, *, what: str) -> int | None:
     """Return the bytes that the value of `what` says, such as ``2GiB``; None of ``unlimited``."""
-    if text.strip().lower() == _UNLIMITED:
+    if text.strip().lower() == "unlimited":
         return None
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", text.lower())
     if match is None:
-        raise ValueError(f"{what}={text!r}: wanted bytes, such as 500MB or 2GiB, or {_UNLIMITED}")
+        raise ValueError(f"{what}={text!r}: wanted bytes, such as 500MB or 2GiB, or unlimited")
     unit = 1024 if match[3] else 1000
     return int(float(match[1]) * unit ** " kmgt".index(match[2] or " "))
 
@@ -101,20 +91,11 @@ def size_text(size: float) -> str:
 
 
 def keep_below_limit(root: str) -> None:
-    """Remove what was used least recently where a cache folder holds too much, and say so.
-
-    Its file ``looked`` says when that was looked at for the last time.
-    """
+    """Remove what was used least recently where a cache folder holds too much."""
     limit = capacity()
     with contextlib.suppress(OSError):
-        with open(f"{root}/looked", "w"):
-            os.utime(f"{root}/looked")
-        entries, freed = prune(root, limit, least_age=_RECENT)
-        if entries:
-            logging.getLogger("tvmffi_cubin").info(
-                "cache folder %s: %d entries that were not used for longest were removed, %s freed",
-                *(root, entries, size_text(freed)),
-            )
+        Path(root, "looked").touch()
+        prune(root, limit, least_age=_RECENT)
 
 
 # What people ask for
@@ -137,15 +118,13 @@ def prune(root: str, limit: int | None, *, least_age: float = 0.0) -> tuple[int,
             size -= item.size
     entries, freed = _remove(root, chosen)
     if entries or not least_age:
-        left_over = (x for x in found if x.kind == "record" and _leads_nowhere(root, x))
-        freed += _remove(root, left_over)[1]
+        records = (x for x in found if x.kind == "record")
+        freed += _remove(root, (x for x in records if _leads_nowhere(root, x)))[1]
     return entries, freed
 
 
 def _leads_nowhere(root: str, record: Item) -> bool:
-    if record.used > time.time() - _RECENT:
-        return False  # somebody may be about to write to it
-    known = read_record(root, record.name.removesuffix(".json"))
+    known = read_record(root, os.path.basename(record.path).removesuffix(".json"))
     return not any(os.path.isdir(entry_path(root, x.entry)) for x in known)
 
 
@@ -176,26 +155,21 @@ def verify(root: str) -> Iterator[tuple[str, str]]:
         problem = ""
         try:
             check_entry(item.path)
-        except Damaged as error:
+        except (OSError, ValueError) as error:
             problem = str(error)
             _remove(root, [item])
-        except FileNotFoundError:
-            continue  # removed meanwhile
         yield item.path, problem
 
 
 class Listed(NamedTuple):
-    """An entry as people see it; `built` and `used` are seconds since the epoch.
-
-    `name` is the module's, empty for what modules share; `file` is what the entry is for.
-    """
+    """An entry as people see it."""
 
     key: str
-    name: str
-    file: str
+    name: str  # the module's, empty for what modules share
+    file: str  # what the entry is for
     archs: tuple[str, ...]
     size: int
-    built: float
+    built: float  # in seconds since the epoch, as the next
     used: float
     path: str
 
@@ -205,12 +179,13 @@ def listed(root: str, names: Collection[str] = ()) -> list[Listed]:
     found = []
     for item in contents(root, "entry"):
         try:
-            manifest = read_manifest(item.path)
-        except (Damaged, FileNotFoundError):
+            manifest = read_sealed(f"{item.path}/{MANIFEST}")
+        except (OSError, ValueError):
             continue
         facts, file, built = manifest["facts"], manifest["loaded"][0], manifest["created"]
         about = facts.get("name", ""), file, tuple(facts.get("archs", ()))
-        found.append(Listed(item.name, *about, item.size, built, item.used, item.path))
+        key = os.path.basename(item.path)
+        found.append(Listed(key, *about, item.size, built, item.used, item.path))
     for name in names:
         if not any(x.name == name for x in found):
             raise ValueError(f"no entry of {root} is called {name!r}; see tvmffi-cubin cache list")
@@ -221,17 +196,13 @@ def listed(root: str, names: Collection[str] = ()) -> list[Listed]:
 
 
 def copy(entries: Sequence[str], root: str) -> Iterator[tuple[str, str]]:
-    """Copy entries to a cache folder, each once it was verified.
-
-    Yields for each its key, and what is wrong with it where it did not arrive.
-    """
+    """Copy entries to a cache folder; yield each one's key, and why it did not arrive."""
     for path in entries:
         problem = ""
         try:
-            folder = make_directory(root)
-            with cleared(folder):
+            with private_folder(root) as folder:
                 shutil.copytree(path, folder, dirs_exist_ok=True)
-                os.chmod(folder, 0o700)  # a folder that is read alone cannot be moved
+                folder.chmod(0o700)  # a folder that is read alone cannot be moved
                 adopt(root, folder)
         except (shutil.Error, ValueError) as error:
             problem = str(error)

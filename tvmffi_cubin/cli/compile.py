@@ -64,7 +64,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from ..artifacts.inspection import inspect
-    from ..cache.files import write_output
     from ..inline.request import SourceFiles, make_request
 
     files = [file for file in options.files if file != _PIPE]
@@ -88,11 +87,11 @@ def run(options: argparse.Namespace) -> int:
     if output == _PIPE:
         sys.stdout.buffer.write(cubin.image)
     else:
-        write_output(output, cubin.image)
+        output.write_bytes(cubin.image)
         print(inspect(replace(cubin, name=str(output))))
     if options.depfile is not None:
         rule = _rule(str(output), [*map(str, files), *_headers(request)])
-        write_output(options.depfile, rule.encode("utf-8", "surrogateescape"))
+        options.depfile.write_bytes(rule.encode("utf-8", "surrogateescape"))
     return 0
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..artifacts.artifact import manifest_of, open_artifact
-from ..cache.files import write_output
 from ..errors import bare
 from ..inline.calls import build_inline, load_inline
 from ..inline.images import ImageFile
@@ -241,6 +240,6 @@ def describe_module(path: Path, output: Path) -> tuple[Path, ...]:
         suffix = {"fatbin": "fatbin", "ptx": "ptx"}.get(cubin.kind, "cubin")
         files.append(output.with_name(f"{output.stem}.{name}.{suffix}"))
         images[name] = {"path": files[-1].name, **images.get(name, {})}
-        write_output(files[-1], cubin.image)
-    write_output(output, f"{json.dumps(values, indent=2)}\n".encode())
+        files[-1].write_bytes(cubin.image)
+    output.write_text(f"{json.dumps(values, indent=2)}\n", encoding="utf-8")
     return tuple(files)

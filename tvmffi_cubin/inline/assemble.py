@@ -22,7 +22,7 @@ from .request import Request
 
 if TYPE_CHECKING:
     from ..cache.entry import Product
-    from ..cache.history import Built
+    from ..cache.publish import Built
     from ..host.build import Assembling
     from .job import Job
 

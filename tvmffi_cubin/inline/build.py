@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .. import importing
-from ..cache import history, publish, store  # noqa: F401  publish is what the store then uses
+from ..cache import publish, store
 from ..cache.entry import Entry, Product
 from ..cuda import program
 from ..errors import ToolchainError
@@ -39,11 +39,11 @@ def build(missed: Missed, is_loaded: bool) -> Entry:
     if tools.cuda is not None and request.is_compiled:
         # It takes as long as the imports of a build; who needs it waits, and says what fails.
         program.prepare()
-    built_now = history.Built.of(key, TOOLS)
+    built_now = publish.Built.of(key, TOOLS)
     if reason == store.NOTHING and cache.mode == "off":
         reason = "TVMFFI_CUBIN_CACHE=off: nothing is looked up"
     elif reason == store.NOTHING:
-        others = history.known(cache.folders, request.name)
+        others = publish.known(cache.folders, request.name)
         reason = f"{store.NOTHING}: {built_now.explain(others)}"
     _logger.info("%s is not in the cache: %s", request.name, reason)
     is_begun = False

@@ -112,10 +112,10 @@ def _built_elsewhere(request: Request, key: Key, cache: store.Cache) -> Entry | 
     found = cache.find(key.hexdigest(without=TOOLS), may_lack=True)
     if found != store.NOTHING:
         return found
-    from ..cache import history
+    from ..cache import publish
 
-    others = history.known(cache.folders, request.name)
-    return history.Built.of(key, TOOLS).explain(others, without=TOOLS)
+    others = publish.known(cache.folders, request.name)
+    return publish.Built.of(key, TOOLS).explain(others, without=TOOLS)
 
 
 def resolved_archs(request: Request) -> tuple[str, ...]:
