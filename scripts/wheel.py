@@ -48,8 +48,8 @@ def build(machine: str, compiler: tuple[str, ...], folder: Path) -> None:
         built.mkdir()
         includes = (source / "include", tools.tvm_ffi_paths().include)
         cuda = libraries.find_cuda().include_dirs[0]
-        words = launcher.command(compiler, includes, os.fspath(cuda), machine)
-        subprocess.run(words, cwd=built, check=True)
+        step = launcher.compilation(compiler, includes, os.fspath(cuda), machine)
+        subprocess.run(step.line, shell=True, cwd=built, check=True)
         words = launcher.merge_command(compiler, source / "include")
         subprocess.run(words, cwd=built, check=True)
         (built / launcher.OBJECT).unlink()

@@ -67,9 +67,6 @@ def test_the_first_compiler_on_path_is_taken_or_cxx_with_a_launcher(bin_dir, mon
     found = find_host_compiler()
     assert found.command == (str(ccache), "g++", "-m64", "-DNAME=a b")
     assert found.files == (ccache, gxx)
-    monkeypatch.setenv("CXX", "g++ '-DNAME=a b")
-    with pytest.raises(ToolchainError, match="No closing quotation"):
-        find_host_compiler()
     monkeypatch.setenv("CXX", "icpx -O1")
     with pytest.raises(ToolchainError, match=r"CXX='icpx -O1': no program 'icpx'"):
         find_host_compiler()

@@ -50,7 +50,6 @@ def test_a_depfile_is_unescaped_as_make_does(text, wanted):
         "#include <x.h>",
         '/* why */ #include /* here */ "x.h" // yes',
         '#inc\\\nlude "x.h"',
-        '%:include "x.h"',
         '#if 0\n#include "x.h"\n#endif',
         'int a;\r\n#include "x.h"\r\n',
         '#define HEADER "x.h"\n#include HEADER',

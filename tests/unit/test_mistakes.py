@@ -82,7 +82,6 @@ def test_an_instruction_for_the_specific_architecture_suggests_it():
         ("__tvm_ffi__cubin_k_end", "no image is embedded under 'k'; pass it as embed_cubin={'k'"),
         ("__tvm_ffi_add", "no kernel is called 'add' and no file exports such a function"),
         ("__wrap_cuLaunchKernel", "cuLaunchKernel would pass kernels less than they take"),
-        ("__cudaRegisterLinkedBinary_1f_4_a_cu_2", 'compiler="nvcc"'),
     ],
 )
 @pytest.mark.parametrize("said", ["ld: undefined symbol: {}", "a.cc: undefined reference to `{}'"])

@@ -18,7 +18,6 @@ from ..cuda.arch import check_archs, split
 from ..cuda.libraries import Cuda, library
 from ..errors import CubinError
 from ..host import tools
-from ..host.build import jobs
 
 _OLDEST_DRIVER = 12000
 
@@ -173,6 +172,5 @@ def _environment() -> str:
         check_archs(split(archs), what="TVMFFI_CUBIN_ARCH")
     capacity()
     config.wants_pch(None)
-    jobs()
     known = {name: os.environ.get(name) for name in config.DEFAULTS}
     return ", ".join(f"{x}={without_secrets(y)}" for x, y in known.items() if y) or "nothing set"

@@ -28,8 +28,6 @@ _UNDEFINED = {
     r"__tvm_ffi_(?!_cubin_)(\w+)": "no kernel is called {0!r} and no file exports such a function; "
     "write TVM_FFI_DLL_EXPORT_TYPED_FUNC({0}, {0}); after its definition, or leave it out of "
     "functions",
-    r"(__cudaRegisterLinkedBinary)": "an object has nvcc's relocatable device code, which nvcc "
-    "alone links: pass compiler=\"nvcc\" and extra_cuda_cflags=['-rdc=true'], or give its source",
 }
 
 
@@ -38,8 +36,9 @@ def run(steps: Sequence[Step], directory: Path, files: Mapping[str, bytes | str]
 
     Raises BuildError, and ToolchainError where there is no ninja.
     """
-    verbose = ["-v"] if process.is_shown() else []
-    command = [os.fspath(find_ninja()), *jobs(), *verbose]
+    jobs = config.get("MAX_JOBS")
+    options = [*(["-j", jobs] if jobs else []), *(["-v"] if process.is_shown() else [])]
+    command = [os.fspath(find_ninja()), *options]
     more = {VERSION_SCRIPT: LOCAL_SYMBOLS, _NINJA_FILE: ninja_text(steps)}
     write_files(directory, {**files, **more})
     ended = process.run(command, environment=build_environment(), folder=directory, is_long=True)
@@ -61,9 +60,9 @@ class Assembling(process.Program):
         unit, link = steps[0]._replace(inputs=()).line, steps[-1].line
         waiting = f"{link} --version-script=/dev/stdin"
         line = f"{{ {unit} && echo '{{ local: none; }};'; }} | {waiting} || {link}"
-        self._command = ("/bin/sh", "-c", line)
-        shown = self._command if process.is_shown() else ()
-        super().__init__(self._command, build_environment(), directory, shown)
+        command = ("/bin/sh", "-c", line)
+        shown = command if process.is_shown() else ()
+        super().__init__(command, build_environment(), directory, shown)
 
     def assemble(self, files: Mapping[str, bytes | str]) -> None:
         """Write the files, and give the assembler its text, one of them."""
@@ -83,18 +82,15 @@ class Assembling(process.Program):
 def _check(
     steps: Sequence[Step], directory: Path, command: Sequence[str], status: int, output: str
 ) -> None:
-    """Raise BuildError where a command failed, or none made anything."""
-    made = steps[-1].made
-    if status == 0 and os.path.exists(directory / made):
+    """Raise BuildError where a command failed."""
+    if status == 0:
         return
     found = re.search(r"(?m)^FAILED: .*\n(.*)\n", output)
     failed, printed = (found[1], output[found.end() :]) if found else (" ".join(command), output)
-    reason = f"building {made} failed (exit status {status}):"
-    if status == 0:
-        reason = f"no command failed, and none made {made}: set CXX to a compiler"
     write_files(directory, {_NINJA_FILE: ninja_text(steps)})
     text = (
-        *(reason, shortened(printed).strip(), *_hints(failed, printed)),
+        f"building {steps[-1].made} failed (exit status {status}):",
+        *(shortened(printed).strip(), *_hints(failed, printed)),
         *(f"command: {failed}", f"folder (kept): {directory}"),
         f"again, by hand: cd {shlex.quote(os.fspath(directory))} && ninja -v",
     )
@@ -106,23 +102,12 @@ def _check(
     )
 
 
-def jobs() -> list[str]:
-    """Return ninja's options for ``MAX_JOBS``; raises ValueError where that is not a number."""
-    wanted = config.get("MAX_JOBS")
-    if wanted is None:
-        return []
-    if not re.fullmatch(r"0*[1-9][0-9]*", wanted):
-        raise ValueError(f"MAX_JOBS must be a positive whole number, got {wanted!r}; unset it")
-    return ["-j", str(int(wanted))]
-
-
 def write_files(directory: Path, files: Mapping[str, bytes | str]) -> None:
     """Write files, named relative to a folder."""
     for name, content in files.items():
-        path = Path(directory, name)
         # Names that are not valid UTF-8 reach Python as lone surrogates; they go back as they came.
         data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
-        path.write_bytes(data)
+        Path(directory, name).write_bytes(data)
 
 
 def _hints(command: str, printed: str) -> list[str]:

@@ -8,11 +8,9 @@ of the wrapper's object before the link, and the unit compiles beside the wrappe
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
 from .. import config
@@ -23,28 +21,23 @@ _RENAMED = (
     r"(?m)^[ \t]*#[ \t]*define[ \t]+cu[A-Z]\w*[ \t]+"
     r"(?:__CUDA_API_PT(?P<mode>DS|SZ)\((?P<streamed>cu[A-Z]\w*)\)|(?P<plain>cu[A-Z]\w*))[ \t\r]*$"
 )
-_STATIC = "libcudart_static.a"
-# What it calls.
+# What the static runtime calls.
 _OF_STATIC = ("-lrt", "-lpthread", "-ldl")
 # What passes a kernel the very pointers that it is given.
 _LAUNCHES = (
-    *("cuLaunch", "cuLaunchGrid", "cuLaunchGridAsync", "cuLaunchKernel", "cuLaunchKernelEx"),
-    *("cuLaunchCooperativeKernel", "cuLaunchCooperativeKernelMultiDevice", "cuGraphAddKernelNode"),
+    *("cuLaunchKernel", "cuLaunchKernelEx", "cuLaunchCooperativeKernel", "cuGraphAddKernelNode"),
     *("cuGraphKernelNodeSetParams", "cuGraphExecKernelNodeSetParams", "cuGraphAddNode"),
     *("cuGraphNodeSetParams", "cuGraphExecNodeSetParams", "cudaLaunchKernel", "__cudaLaunchKernel"),
     *("cudaLaunchKernelExC", "cudaLaunchCooperativeKernel", "cudaGraphAddKernelNode"),
-    *("cudaLaunchCooperativeKernelMultiDevice", "cudaGraphKernelNodeSetParams"),
-    *("cudaGraphExecKernelNodeSetParams", "cudaGraphAddNode", "cudaGraphNodeSetParams"),
-    "cudaGraphExecNodeSetParams",
+    *("cudaGraphKernelNodeSetParams", "cudaGraphExecKernelNodeSetParams", "cudaGraphAddNode"),
+    *("cudaGraphNodeSetParams", "cudaGraphExecNodeSetParams"),
 )
 
 
 def driver_functions(cuda_h: str) -> list[str]:
-    """Return the driver's symbols that code compiled with the text of ``cuda.h`` can refer to.
-
-    Its macros rename functions to their current forms (``cuMemAlloc_v2``), with per-thread default
-    streams to those of another suffix.
-    """
+    """Return the driver's symbols that code compiled with the text of ``cuda.h`` can refer to."""
+    # Its macros rename functions to their current forms (cuMemAlloc_v2), with per-thread default
+    # streams to those of another suffix.
     names = set(re.findall(_DECLARED, cuda_h))
     for match in re.finditer(_RENAMED, cuda_h):
         if match["plain"]:
@@ -69,11 +62,8 @@ def calls_driver(data: bytes) -> bool:
 
 
 def link_flags(extra: Sequence[str]) -> tuple[str, ...]:
-    """Return the linker flags of a wrapper: its user's, less CUDA's libraries, and ours.
-
-    ``-lcuda`` and ``-lcudart`` are taken out: a machine without a toolkit has neither file, the
-    forwarders stand for the one and the runtime wheel's library for the other.
-    """
+    """Return the linker flags of a wrapper: its user's, less CUDA's libraries, and ours."""
+    # A machine without a toolkit has neither file: the forwarders and the wheel's stand for them.
     kept = [flag for flag in extra if flag.strip() not in ("-lcuda", "-lcudart")]
     return ("-Wl,--gc-sections", *kept)
 
@@ -82,19 +72,8 @@ def runtime_to_link(cudart: Path) -> Path:
     """Return the CUDA runtime for host code: the static one beside the shared, as nvcc links it."""
     if given := config.get("TVMFFI_CUBIN_CUDART"):
         return Path(given).absolute()
-    static = cudart.with_name(_STATIC)
-    return static if static.exists() else _shared(cudart)
-
-
-@cache
-def _shared(cudart: Path) -> Path:
-    logging.getLogger("tvmffi_cubin").warning(
-        "%s is missing beside %s: modules link to the shared library and need it at that path; a "
-        "newer NVIDIA wheel has both",
-        _STATIC,
-        cudart,
-    )
-    return cudart
+    static = cudart.with_name("libcudart_static.a")
+    return static if static.exists() else cudart
 
 
 def cudart_flags(cudart: Path) -> tuple[str, ...]:
@@ -115,8 +94,8 @@ def library_flags(paths: Sequence[str]) -> tuple[str, ...]:
 def refusing_flags() -> tuple[str, ...]:
     """Return linker flags with which code does not link that passes kernels what it is given.
 
-    A reference to a function in another object, as that to the driver's or libcudart's is, becomes
-    one to a name that nothing defines. What our headers define in the object itself stays.
+    A reference to a function in another object becomes one to a name that nothing defines; what our
+    headers define in the object itself stays.
     """
     forms = (f"{name}{suffix}" for name in _LAUNCHES for suffix in ("", "_ptsz", "_v2"))
     return tuple(f"-Wl,--wrap={form}" for form in forms)

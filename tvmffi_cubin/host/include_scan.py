@@ -32,7 +32,8 @@ def scan(
     for name, text in (defines or {}).items():
         scanner.define(name.encode(), b"", _bytes(text).strip())
     for text, folder in sources:
-        scanner.read(_parse(_bytes(text)), _Place(folder, watched=True))
+        # Without a folder, only an absolute path is found beside it.
+        scanner.read(_parse(_bytes(text)), _Place(folder or os.devnull, watched=bool(folder)))
     return scanner.finish()
 
 
@@ -43,12 +44,11 @@ def looked_for(
     *,
     libraries: tuple[str, ...] = ("/",),
 ) -> Inputs:
-    """Return what a compiler has `read`, with what it has looked for and does not list.
+    """Return what a compiler has `read`, with what it does not list.
 
-    That is what would be read in place of another, should it appear, and what `__has_include` has
-    found. The `folders` are searched before those that the headers are found in; `sources` are the
-    texts that include them, each with the folder that is searched first. Headers of `libraries` ask
-    for nothing outside of the `folders`.
+    That is what would be read in place of another if it appeared, and what `__has_include` found.
+    `folders` are searched before those of the headers; `sources` come with the folder that is
+    searched first. Headers of `libraries` ask for nothing outside of the `folders`.
     """
     found, absent = dict.fromkeys(read), dict[str, None]()
     parts = [(_parse(_bytes(text)), folder) for text, folder in sources]
@@ -68,11 +68,8 @@ def looked_for(
 
 
 def first_missing(folder: str, relative: str) -> str | None:
-    """Return the first part of a path that does not exist, None if all of it does.
-
-    A missing folder stands for everything that could be in it: one absent path to watch for a
-    library of hundreds of headers.
-    """
+    """Return the first part of a path that does not exist, None if all of it does."""
+    # A missing folder stands for all in it: one path to watch for a library of hundreds of headers.
     if not os.path.isdir(folder):
         return folder
     path = folder
@@ -101,7 +98,7 @@ class _Operand(NamedTuple):
 class _Place(NamedTuple):
     """The folder of an including file, and whether it is one that the user may add files to."""
 
-    folder: str | None
+    folder: str
     watched: bool
 
 
@@ -133,8 +130,8 @@ _DIRECTIVE = re.compile(
 _HAS_INCLUDE = re.compile(
     rb"__has_include(_next)?" + _GAP + rb"\(" + _GAP + rb"(" + _HEADER + rb"|[A-Za-z_]\w*)"
 )
-# A macro's name, and its argument where that is plain.
-_USE = re.compile(rb"\b([A-Za-z_]\w*)(?:" + _GAP + rb"\(\s*([^(),\n]*?)\s*\))?")
+# A macro's name, and its argument where that is plain; there may be names in that as well.
+_USE = re.compile(rb"\b([A-Za-z_]\w*)(?=(" + _GAP + rb"\(\s*([^(),\n]*?)\s*\))?)")
 
 # By path: the stamp that the directives were read at, and the directives.
 _known: dict[str, tuple[str, _Directives]] = {}
@@ -148,8 +145,6 @@ def _parse(text: bytes) -> _Directives:
     # A directive may be continued anywhere, in the middle of its name too.
     if b"\\\n" in text or b"\r" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\\\n", b"")
-    if b"%:" in text:
-        text = text.replace(b"%:", b"#")
     found = _DIRECTIVE.findall(text)
     includes = dict.fromkeys(_Operand(x[1], bool(x[0])) for x in found if x[1])
     probes = _HAS_INCLUDE.findall(text) if b"__has_include" in text else ()
@@ -212,34 +207,24 @@ class _Scanner:
 
     def _meanings(self, text: bytes, hidden: frozenset[bytes]) -> Iterator[bytes]:
         """Iterate over what macros may make of a text; those that are `hidden` stay."""
-        uses = () if text[:1] == b'"' else _USE.finditer(text)
-        found = (x for x in uses if x[1] in self._macros and x[1] not in hidden)
-        # Of calls within each other the inner one, the argument of which is plain.
-        use = next(
-            (x for x in found if x[2] is not None or not text[x.end() :].lstrip().startswith(b"(")),
-            None,
-        )
-        if use is None:
+        named = () if text[:1] == b'"' else _USE.finditer(text)
+        uses = [x for x in named if x[1] in self._macros and x[1] not in hidden]
+        # A call whose argument is not plain yet waits for that.
+        uses = [x for x in uses if x[2] or not text[x.end() :].lstrip().startswith(b"(")]
+        if not uses:
             yield text
             return
-        begin, name, given = text[: use.start()], use[1], use[2]
+        use = uses[-1]  # what is in an argument comes before the call
+        name, given = use[1], use[3]
+
+        def argument(match: re.Match[bytes]) -> bytes:
+            return b'"%b"' % given if match[1] else given
+
         for parameter, body in self._macros[name]:
             is_call = parameter and given is not None
-            rest = text[use.end(0 if is_call else 1) :]
-            for value in self._called(parameter, body, given, hidden) if is_call else [body]:
-                yield from self._meanings(begin + value + rest, hidden | {name})
-
-    def _called(
-        self, parameter: bytes, body: bytes, given: bytes, hidden: frozenset[bytes]
-    ) -> Iterator[bytes]:
-        """Iterate over what a macro makes of an argument: after ``#`` that itself."""
-        text, is_quoted = re.subn(rb"#\s*%b\b" % parameter, lambda _: b'"%b"' % given, body)
-        if is_quoted:
-            yield text
-            return
-        parts = re.split(rb"\b%b\b" % parameter, body)
-        for meaning in self._meanings(given, hidden):
-            yield meaning.join(parts)
+            value = re.sub(rb"(#\s*)?\b%b\b" % parameter, argument, body) if is_call else body
+            rest = text[use.end(2 if is_call else 1) :]
+            yield from self._meanings(text[: use.start()] + value + rest, hidden | {name})
 
     def _push(self, operand: _Operand, place: _Place) -> None:
         # Where an angled include stands makes no difference to what it finds.
@@ -252,30 +237,23 @@ class _Scanner:
         if not operand.is_header():
             self._computed[operand, place] = None
             return
-        name, is_quoted = operand.name, operand.text[:1] == b'"'
+        name, first = operand.name, [place] if operand.text[:1] == b'"' else []
         if name in self._texts:
             self.read(_parse(_bytes(self._texts[name])), place)
             return
-        for candidate in [place, *self._places] if is_quoted else self._places:
-            if candidate.folder is None and not os.path.isabs(name):
-                continue
-            path = os.path.join(candidate.folder or "/", name)
+        for folder, watched in (*first, *self._places):
+            path = os.path.join(folder, name)
             # Without this, a header that includes itself through ".." has endlessly many paths.
             if "./" in name:
                 path = os.path.realpath(path)
-            if self._enter(path, candidate.watched):
+            if path not in self._files and os.path.isfile(path):
+                self._files[path] = None
+                if directives := _parse_file(path):
+                    self.read(directives, _Place(os.path.dirname(path), watched))
+            if path in self._files:
                 if not operand.every_folder:
                     return
-            elif candidate.watched and candidate.folder:
-                parts = os.path.split(path) if "./" in name else (candidate.folder, name)
+            elif watched:
+                parts = os.path.split(path) if "./" in name else (folder, name)
                 if missing := first_missing(*parts):
                     self._absent[missing] = None
-
-    def _enter(self, path: str, watched: bool) -> bool:
-        if path not in self._files:
-            if not os.path.isfile(path):
-                return False
-            self._files[path] = None
-            if directives := _parse_file(path):
-                self.read(directives, _Place(os.path.dirname(path), watched))
-        return True

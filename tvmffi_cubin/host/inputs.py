@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import NamedTuple
 
@@ -13,24 +13,18 @@ from ..cache.files import ABSENT
 
 _FOLDERS = ("-I", "-L", "-iquote", "-isystem", "-idirafter")
 _PATH = re.compile(rf"({'|'.join(_FOLDERS)}|-include)?(.*)", re.DOTALL)
-# The value of these is a name, or a file to write, though there may be one that is called so.
-_NAMES = {"soname", "h", "u", "e", "l", "x", "D", "U", "o", "Map", "MF"}
+# After these comes a name, though there may be a file that is called so.
+_NAMES = ("-D", "-U", "-l", "-o", "-u", "-x", "-Xlinker")
+# What a linker is to write.
+_WRITTEN = r"(?m)^(?:-o|-MF|--?Map)[=\n].*$"
 
 
 class Inputs(NamedTuple):
-    """Files that a build read, or may have read, and those that it would have read instead.
-
-    Attributes
-    ----------
-    read, absent : tuple of str
-        Paths; a missing folder stands for all that could be in it.
-    unknown : tuple of str
-        Macros with arguments that name headers: which, only the preprocessor knows.
-    """
+    """Files that a build read, or may have read, and those that it would have read instead."""
 
     read: tuple[str, ...] = ()
-    absent: tuple[str, ...] = ()
-    unknown: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()  # a missing folder stands for all that could be in it
+    unknown: tuple[str, ...] = ()  # macros that name headers which the preprocessor alone knows
 
     @classmethod
     def of(cls, entry: Entry, roots: Mapping[str, str]) -> Inputs:
@@ -71,57 +65,35 @@ def absolute(flags: Iterable[str]) -> tuple[str, ...]:
     Those are header and library folders; and, where they exist, headers that come first, objects
     and libraries. What ``-Wl,`` passes on and what is in an ``@file`` stays.
     """
-    made = []
-    for flag, ((_, before), *_) in _split(flags):
+    made, before = [], ""
+    for flag in flags:
         match = _PATH.fullmatch(flag)
         assert match is not None
         option, value = match.groups()
-        is_path = (option or before) in _FOLDERS or os.path.isfile(value)
+        is_path = (option or before) in _FOLDERS or (before not in _NAMES and os.path.isfile(value))
+        before = flag
         # A leading "=" or "$SYSROOT" stands for a folder of the compiler's; with "-" begins an
         # option, or the rest of one that is longer than ours.
-        if is_path and value and value[0] not in "=$-/" and before.lstrip("-") not in _NAMES:
+        if is_path and value and value[0] not in "=$-/":
             flag = flag.removesuffix(value) + os.path.abspath(value)
         made.append(flag)
     return tuple(made)
 
 
-def _is_name(word: str, before: str) -> bool:
-    own = word.lstrip("-").partition("=")[0] if word.startswith("-") else ""
-    return before.lstrip("-") in _NAMES or own in _NAMES or word.startswith(("-D", "-U"))
-
-
-def _split(flags: Iterable[str]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Yield each flag and the words in it, those of the linker's too, with the option before."""
-    before = ""
-    for flag in flags:
-        words = []
-        for word in flag[4:].split(",") if flag.startswith("-Wl,") else (flag,):
-            words.append((word, before if before.startswith("-") else ""))
-            before = before if word == "-Xlinker" else word
-        yield flag, words
-
-
-def find_for(flags: Sequence[str]) -> Inputs:
+def find_for(flags: Iterable[str]) -> Inputs:
     """Find the files that flags name by absolute paths, and libraries in the user's folders.
 
     Those are the folders of flags and of ``LIBRARY_PATH``; a library counts in each of them.
     """
-    files: dict[str, None] = {}
+    words = [x[4:].replace(",", "\n") if x.startswith("-Wl,") else x for x in flags]
+    text = re.sub(_WRITTEN, "", "\n".join(x for x in words if x != "-Xlinker"))
+    # Whatever the option is, a compiler that is told of a file may read it.
+    named = re.findall(r"(?m)^[^/\n]*(/.*)$", text)
+    files = dict.fromkeys(filter(os.path.isfile, named))
     absent: dict[str, None] = {}
-    folders, libraries = [], []
-    for word, before in (pair for _, words in _split(flags) for pair in words):
-        # Whatever the option is, a compiler that is told of a file may read it.
-        path = word[word.find("/") :] if "/" in word else ""
-        if path and not _is_name(word, before) and os.path.isfile(path):
-            files[path] = None
-        if before in ("-L", "--library-path") or word.startswith(("-L", "--library-path=")):
-            folders.append(path)
-        elif match := re.match(r"(?:-l|--library=)(.+)", word):
-            libraries.append(match[1])
-        elif before in ("-l", "--library"):
-            libraries.append(word)
+    folders = re.findall(r"(?m)^(?:-L|--library-path=)\n?(/.*)$", text)
     folders += os.getenv("LIBRARY_PATH", "").split(":")
-    for library in libraries:
+    for library in re.findall(r"(?m)^(?:-l|--library=)\n?(.+)$", text):
         names = [library[1:]] if library[0] == ":" else [f"lib{library}.so", f"lib{library}.a"]
         for folder, name in ((folder, name) for folder in folders for name in names if folder):
             if os.path.isfile(f"{folder}/{name}"):

@@ -7,20 +7,16 @@ keeps bytecode, so that a new cache folder does not mean compiling it again.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..cache.entry import Product
-from ..cache.files import remember, write_atomically
-from ..cache.key import Key
+from ..cache.files import file_digest, remember, write_atomically
+from ..cache.key import Key, digest_of
 from ..cache.store import Cache
 from ..config import build_environment
-from ..errors import BuildError
-from ..host import process
-from ..host.tools import find_binutil
+from .steps import Step
 
 if TYPE_CHECKING:
     from ..inline.tools import Toolset
@@ -33,7 +29,6 @@ Wheels bring the first; the second is where a copy of one that was compiled is p
 """
 
 OBJECT = "launcher.o"
-_SOURCE = "tvmffi_cubin/launcher/launcher.cc"
 _HEADERS = ("tvmffi_cubin", "tvmffi_cubin/core", "tvmffi_cubin/launcher")
 
 
@@ -72,27 +67,25 @@ def headers_digest(include: Path, *made: Path) -> str:
     paths += made
 
     def digest() -> tuple[str, list[Path]]:
-        found = hashlib.sha256()
-        for path in paths:
-            found.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-        return found.hexdigest(), paths
+        return digest_of([*map(file_digest, paths)]), paths
 
     found: str = remember("\n".join(map(str, ("launcher's headers", *paths))), digest)
     return found
 
 
-def command(
+def compilation(
     compiler: tuple[str, ...],
     includes: tuple[Path | str, ...],
     cuda: str,
     machine: str = os.uname().machine,
-) -> list[str]:
-    """Return the command that compiles the body; neither exceptions nor a C++ library are in it."""
+) -> Step:
+    """Return how the body is compiled; neither exceptions nor a C++ library are in it."""
     flags = ["-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti"]
     if machine == "aarch64":  # else they are functions of libgcc's, which ld does not link
         flags.append("-mno-outline-atomics")
     folders = (*(f"-I{folder}" for folder in includes), f"-isystem{cuda}")
-    return [*compiler, *flags, "-w", *folders, "-c", "-o", OBJECT, f"{includes[0]}/{_SOURCE}"]
+    command = (*compiler, *flags, "-w", *folders, "-c")
+    return Step(OBJECT, command, (f"{includes[0]}/tvmffi_cubin/launcher/launcher.cc",))
 
 
 def merge_command(compiler: tuple[str, ...], include: Path) -> list[str]:
@@ -103,24 +96,13 @@ def merge_command(compiler: tuple[str, ...], include: Path) -> list[str]:
 
 
 def _make(folder: Path, tools: Toolset) -> Product:
-    # A compiler that has no assembler fails too, but does not say which package to install.
-    find_binutil("as")
-    includes = (tools.include, tools.tvm_ffi.include)
-    words = command(tools.compiler.command, includes, tools.cuda_include_dirs[0])
-    status, output = process.run(
-        words, environment=build_environment(), folder=folder, is_long=True
-    )
-    if status != 0 or not os.path.exists(folder / OBJECT):
-        said = f"the launcher does not compile with {' '.join(tools.compiler.command)}, which has "
-        said += f"to be a C++17 compiler (exit status {status}):\n{output.strip()}"
-        where = os.fspath(folder)
-        raise BuildError(said, command=shlex.join(words), output=output, directory=where)
+    from . import build, process
+
+    compiler, includes = tools.compiler.command, (tools.include, tools.tvm_ffi.include)
+    build.run([compilation(compiler, includes, tools.cuda_include_dirs[0])], folder, {})
     # A linker that cannot do this leaves the object as it is.
-    process.run(
-        merge_command(tools.compiler.command, tools.include),
-        environment=build_environment(),
-        folder=folder,
-    )
+    command = merge_command(compiler, tools.include)
+    process.run(command, environment=build_environment(), folder=folder)
     with contextlib.suppress(FileNotFoundError):
         os.replace(folder / "merged.o", folder / OBJECT)
     return tools.product(OBJECT)

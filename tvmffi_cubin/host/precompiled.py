@@ -1,10 +1,9 @@
 """The headers that wrappers begin with, precompiled: once a compiler, its flags and the headers.
 
-tvm-ffi's headers take half of a wrapper's compile time, and no edit of the wrapper changes them.
-The first build with a compiler and flags has them precompiled in the background; builds that follow
-use the result, an entry of the cache. It is only ever a shortcut: a process that ends before it is
-made neither waits for it nor leaves a compiler behind, and where it cannot be made or used, a unit
-is compiled from the headers themselves.
+tvm-ffi's headers take half of a wrapper's compile time. The first build has them precompiled in the
+background; builds that follow use the result, an entry of the cache. It is only ever a shortcut: a
+process that ends neither waits for it nor leaves a compiler behind, and where it cannot be made or
+used, a unit is compiled from the headers themselves.
 """
 
 from __future__ import annotations
@@ -36,13 +35,6 @@ if TYPE_CHECKING:
 
 _MADE = f"{PRECOMPILED}.gch"
 
-# What puts text of its own before the headers, or may: then they do not come first any more. And
-# what has an object write files where it was compiled.
-_UNSUITED = (
-    *("-include", "--include", "-imacros", "--imacros", "-x", "-Wp,", "-Xpreproc", "@"),
-    *("--coverage", "-fprofile", "-ftest-coverage"),
-)
-
 _logger = logging.getLogger("tvmffi_cubin")
 # What this process is making, by key, and what failed, which is not tried again.
 _begun: dict[str, threading.Thread] = {}
@@ -60,8 +52,7 @@ def run(
 ) -> Inputs:
     """Build as `build.run` does, faster; return the headers that no depfile there lists.
 
-    With `use_pch` the headers that steps begin with are taken from the cache where they are there
-    precompiled; where they are not, they are made when the build is done.
+    With `use_pch`, headers that are not there precompiled are made when the build is done.
     `folders` are the user's, for headers.
     """
     found: list[Entry] = []
@@ -79,8 +70,6 @@ def run(
     try:
         build.run(tried, directory, files)
     except BuildError as error:
-        for begin in missing:
-            begin()
         # What gcc does not pass over, it dies of. The name of the file is in other messages, too.
         if not found or not re.search(r"precompiled header|\bPCH\b|internal comp", error.output):
             raise
@@ -89,8 +78,9 @@ def run(
         for entry in found:
             remove(entry.path)
         return Inputs()
-    for begin in missing:
-        begin()
+    finally:
+        for begin in missing:
+            begin()
     return joined(Inputs.of(entry, tools.roots) for entry in found)
 
 
@@ -106,8 +96,6 @@ def _find(
     """Return the precompiled headers of a step; where there are none, what begins to make them."""
     if "gcc version " not in tools.host.compiler:
         return None
-    if any(word.startswith(_UNSUITED) for word in step.command[1:]):
-        return None
     key = Key("precompiled headers").add("tools", tools.versions).add("text", step.prefix)
     key.add("command", portable(step.command, tools)).add("folders", folders)
     name = key.add("cpu", native_cpu(step.command)).hexdigest()
@@ -122,18 +110,17 @@ def _find(
 
 
 def _begin(cache: Cache, name: str, make: partial[Product]) -> None:
+    def obtain() -> None:
+        try:
+            cache.obtain(name, make, name="precompiled headers")
+            _begun.pop(name, None)
+        # Whatever it is: builds go on without.
+        except Exception as error:
+            _logger.debug("headers are not precompiled: %s", error)
+
     if name not in _begun:
-        _begun[name] = threading.Thread(target=_obtain, args=(cache, name, make), daemon=True)
+        _begun[name] = threading.Thread(target=obtain, daemon=True)
         _begun[name].start()
-
-
-def _obtain(cache: Cache, name: str, make: partial[Product]) -> None:
-    try:
-        cache.obtain(name, make, name="precompiled headers")
-        _begun.pop(name, None)
-    # Whatever it is: builds go on without.
-    except Exception as error:
-        _logger.debug("headers are not precompiled: %s", error)
 
 
 def _make(

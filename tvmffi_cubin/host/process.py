@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 from weakref import WeakSet
@@ -77,7 +77,7 @@ def run(
     folder: Path | None = None,
     is_long: bool = False,
 ) -> tuple[int, str]:
-    """Run a program to its end; return its exit status, and what it printed to either stream.
+    """Run a program to its end; return its exit status, and what it printed.
 
     What `is_long` is a compilation: it is shown, and stopped when this process is killed (1.5 ms).
     """
@@ -119,8 +119,15 @@ class Program:
         return self
 
     def __exit__(self, error: object, *_: object) -> None:
-        if error is not None and self._process.returncode is None:
-            _stop(self._process)
+        if error is None or self._process.returncode is not None:
+            return
+        # ninja ends its compilers, which have groups of their own.
+        for number, seconds in ((signal.SIGTERM, _GRACE), (signal.SIGKILL, None)):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.communicate(timeout=seconds)
+                return
 
     def give(self, text: bytes) -> None:
         """Give it all that it reads."""
@@ -135,10 +142,13 @@ class Program:
         if (work := getattr(_reserved, "work", None)) is not None:
             _reserved.work = None
             work()
-        printed = self._process.stdout
-        output = b"".join(_echoed(printed)) if self._is_shown else printed.read()
-        printed.close()
-        return self._process.wait(), output.decode("utf-8", "replace")
+        output = []
+        for line in self._process.stdout:
+            output.append(line.decode("utf-8", "replace"))
+            if self._is_shown:
+                print(output[-1], end="", file=sys.stderr, flush=True)
+        self._process.stdout.close()
+        return self._process.wait(), "".join(output)
 
 
 def _tied() -> list[str]:
@@ -149,40 +159,11 @@ def _tied() -> list[str]:
     return shell if setpriv is None else [str(setpriv), "--pdeathsig", "TERM", *shell]
 
 
-def _echoed(printed: Iterable[bytes]) -> Iterator[bytes]:
-    for line in printed:
-        print(line.decode("utf-8", "replace"), end="", file=sys.stderr, flush=True)
-        yield line
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    # ninja ends its compilers, which have groups of their own.
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGTERM)
-    try:
-        process.communicate(timeout=_GRACE)
-    except subprocess.TimeoutExpired:
-        for member in _session(process.pid):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(member, signal.SIGKILL)
-        process.communicate()
-
-
-def _session(leader: int) -> Iterator[int]:
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(ProcessLookupError):
-            if os.getsid(int(name)) == leader:
-                yield int(name)
-
-
 # Threads
 
 
 class Later(Generic[_T]):
-    """Work that begins at once, in a thread of its own; for work that leaves Python alone.
-
-    A process that ends does not wait for it.
-    """
+    """Work that begins at once, in a thread of its own, which no process waits for."""
 
     def __init__(self, work: Callable[[], _T]) -> None:
         self._work = work

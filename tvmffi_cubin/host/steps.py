@@ -27,15 +27,6 @@ LOCAL_SYMBOLS = """\
 """
 """Its text."""
 
-# ninja has no escape for "|" in a path, but does not look for it in a variable's value.
-_NINJA_HEADER = """\
-ninja_required_version = 1.5
-pipe = |
-
-rule make
-  command = $run
-"""
-
 
 class Step(NamedTuple):
     """A command that makes a file of others; paths are absolute, or of the build folder."""
@@ -50,8 +41,7 @@ class Step(NamedTuple):
     @property
     def line(self) -> str:
         """The command as a shell takes it."""
-        # ninja is not asked to keep the dependencies itself (deps = gcc): it would delete the
-        # depfile, which the cache reads.
+        # Not ninja's `deps = gcc`, which deletes the depfile that the cache reads.
         depfile = ("-MD", "-MF", self.depfile) if self.depfile else ()
         words = (*self.command, *depfile, "-o", self.made, *self.inputs, *self.after)
         return shlex.join(words)
@@ -95,8 +85,8 @@ def link(
     """Return how the compiler driver links objects and libraries to a shared object.
 
     `flags` are the user's, and what host code needs; `required` are symbols that must be defined.
-    With `is_bare` there is no C or C++ runtime, and undefined symbols are allowed: for what calls C
-    functions alone, which the process has anyway. `is_local`: ours stay inside (`LOCAL_SYMBOLS`).
+    With `is_bare` there is no C or C++ runtime, but that of the process. `is_local`: ours stay
+    inside (`LOCAL_SYMBOLS`).
     """
     # Lazy binding would end the process at the first call of a symbol that is missing; "now" makes
     # it an error at load.
@@ -113,10 +103,7 @@ def link(
 
 
 def bare_link(made: str, objects: Sequence[str], linker: str) -> Step:
-    """Return the same with `is_bare` by ``ld`` alone, which takes a third of the time.
-
-    For generated launchers, which hide all but their functions by themselves.
-    """
+    """Return the same by ``ld`` alone, which takes a third of the time, for generated launchers."""
     return Step(made, (linker, "-shared", "-z", "now"), tuple(objects))
 
 
@@ -126,7 +113,7 @@ def ninja_text(steps: Sequence[Step]) -> str:
     Commands are written out whole rather than with ninja's ``$in``: ninja rewrites paths there
     (``a/../b`` becomes ``b``, which is another file where ``a`` is a symbolic link).
     """
-    parts = [_NINJA_HEADER]
+    parts = ["rule make\n  command = $run\n"]
     for step in steps:
         inputs, run = " ".join(map(_ninja_path, step.inputs)), step.line.replace("$", "$$")
         parts.append(f"build {_ninja_path(step.made)}: make {inputs}\n  run = {run}\n")
@@ -135,5 +122,4 @@ def ninja_text(steps: Sequence[Step]) -> str:
 
 
 def _ninja_path(word: str) -> str:
-    word = word.replace("$", "$$").replace(" ", "$ ").replace(":", "$:")
-    return word.replace("|", "${pipe}")
+    return word.replace("$", "$$").replace(" ", "$ ").replace(":", "$:")

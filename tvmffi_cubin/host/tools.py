@@ -19,10 +19,7 @@ _CPU_INFO = "/proc/cpuinfo"
 # The kernel writes this file as it is read, a page for some processors: the first is enough.
 _FIRST_PROCESSOR = 16_384
 # What of it code depends on, on x86 and Arm; the rest differs between equal ones.
-_PROCESSOR = (
-    *(b"vendor_id", b"cpu family", b"model", b"stepping", b"cache size", b"flags"),
-    *(b"CPU ", b"Features"),
-)
+_PROCESSOR = (b"model", b"flags", b"CPU ", b"Features")
 
 
 # Where they lie
@@ -73,10 +70,9 @@ class TvmFfiPaths(NamedTuple):
 
 
 def find_host_compiler() -> HostCompiler:
-    """Return the C++ compiler: ``$CXX`` with its arguments, else the first on PATH.
+    """Return the C++ compiler: ``$CXX`` with its arguments, else the first on PATH, if any.
 
-    Where PATH has none, that is in it; a ToolchainError where ``$CXX`` names one that does not
-    exist.
+    Raises ToolchainError where there is no such program as ``$CXX`` names.
     """
     text = config.get("CXX")
     if text is None:
@@ -88,10 +84,7 @@ def find_host_compiler() -> HostCompiler:
         return HostCompiler(Path("c++"), missing=missing)
     import shlex
 
-    try:
-        program, *arguments = shlex.split(text) or [""]
-    except ValueError as error:
-        raise ToolchainError(f"CXX={text!r}: {error}; quote it as for a shell") from None
+    program, *arguments = shlex.split(text)
     found = on_path(program)
     if found is None:
         raise ToolchainError(
@@ -122,8 +115,7 @@ def tvm_ffi_paths() -> TvmFfiPaths:
     """Return tvm-ffi's include folder and library, without importing it."""
     spec = importlib.util.find_spec("tvm_ffi")
     assert spec is not None
-    assert spec.submodule_search_locations is not None
-    package = spec.submodule_search_locations[0]
+    package = os.path.dirname(spec.origin or "")
     if os.path.isdir(f"{package}/include/tvm"):
         return TvmFfiPaths(f"{package}/include", f"{package}/lib/libtvm_ffi.so")
     # An editable checkout of tvm-ffi keeps both elsewhere, and knows where.
@@ -174,11 +166,11 @@ class HostTools(NamedTuple):
 def find_host(
     about: str, state: str, describe: Callable[[], tuple[Iterable[str], Iterable[str]]]
 ) -> tuple[HostCompiler, HostTools, list[str]]:
-    """Return the compiler, what the tools are, and what else is described: asked once.
+    """Return the compiler, what the tools are, and what else is described.
 
-    While they and the folders of PATH are unchanged, that comes from memory or disk. So do the
-    texts that `describe` gives while the compiler answers, and the files that they are about;
-    `about` says which, and `state` what else they depend on. Raises as `find_host_compiler`.
+    It is asked once, while they and the folders of PATH are unchanged; as are the texts, and the
+    files behind them, that `describe` gives while the compiler answers. `about` says which these
+    are, and `state` what else they depend on. Raises as `find_host_compiler`.
     """
     command, folders = config.get("CXX") or "", search_path()
     # Relative paths in it are others in another folder.
@@ -219,10 +211,7 @@ def said(command: Sequence[str], remedy: str) -> str:
     """Return what a command prints, in English; raises ToolchainError where it fails."""
     from . import process
 
-    try:
-        status, text = process.run(command, environment={**os.environ, "LC_ALL": "C"})
-    except OSError as error:
-        status, text = 127, str(error)
+    status, text = process.run(command, environment={**os.environ, "LC_ALL": "C"})
     if status != 0:
         raise ToolchainError(
             f"{' '.join(command)!r} failed with status {status}: "
@@ -245,10 +234,7 @@ def _is_script(path: Path) -> bool:
 
 
 def native_cpu(flags: Iterable[str], environment: Mapping[str, str] | None = None) -> str:
-    """Return what this machine's processor is where code for it is asked for, else nothing.
-
-    By flags, or by the variables that compilers read, the `environment`.
-    """
+    """Return what this machine's processor is where flags or variables ask for code for it."""
     environment = compiler_environment() if environment is None else environment
     said = " ".join(environment.values()).split()
     # What is in a file of flags is not looked at. On Arm features may follow: -mcpu=native+crypto.
