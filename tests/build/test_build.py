@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(GXX is None or LD is None, reason="needs a C++ c
 
 def built(folder, code, *flags):
     unit = compilation("a.cc", (GXX, *FLAGS, *flags))
-    steps = [unit, link("vec.so", [unit.made], command=(GXX,), flags=(), is_bare=False)]
+    steps = [unit, link("vec.so", [unit.made], command=(GXX,), flags=())]
     return build.run(steps, folder, {"a.cc": code})
 
 

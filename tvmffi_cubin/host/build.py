@@ -61,8 +61,7 @@ class Assembling(process.Program):
         waiting = f"{link} --version-script=/dev/stdin"
         line = f"{{ {unit} && echo '{{ local: none; }};'; }} | {waiting} || {link}"
         command = ("/bin/sh", "-c", line)
-        shown = command if process.is_shown() else ()
-        super().__init__(command, build_environment(), directory, shown)
+        super().__init__(command, build_environment(), directory, shown=command)
 
     def assemble(self, files: Mapping[str, bytes | str]) -> None:
         """Write the files, and give the assembler its text, one of them."""

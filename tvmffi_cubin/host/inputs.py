@@ -30,11 +30,10 @@ class Inputs(NamedTuple):
     def of(cls, entry: Entry, roots: Mapping[str, str]) -> Inputs:
         """Return those that an entry of the cache was built from."""
         files, manifest = Files(lambda: roots), entry.manifest
-        paths: dict[bool, list[str]] = {True: [], False: []}
-        for name, digest in manifest["read"].items():
-            paths[digest == ABSENT].append(files.path(name))
-        unknown = manifest["facts"].get("unknown", ())
-        return cls(tuple(paths[False]), tuple(paths[True]), tuple(unknown))
+        read = {files.path(name): digest for name, digest in manifest["read"].items()}
+        absent = tuple(path for path, digest in read.items() if digest == ABSENT)
+        there = tuple(path for path, digest in read.items() if digest != ABSENT)
+        return cls(there, absent, tuple(manifest["facts"].get("unknown", ())))
 
 
 def joined(several: Iterable[Inputs]) -> Inputs:

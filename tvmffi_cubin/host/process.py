@@ -82,7 +82,7 @@ def run(
     What `is_long` is a compilation: it is shown, and stopped when this process is killed (1.5 ms).
     """
     words = [*(_tied() if is_long else ()), *command]
-    with Program(words, environment, folder, command if is_long and is_shown() else ()) as program:
+    with Program(words, environment, folder, command if is_long else ()) as program:
         program.give(b"\n" if is_long else b"")
         return program.result()
 
@@ -90,7 +90,7 @@ def run(
 class Program:
     """A program that has been started and waits for its input; an error in the block ends it.
 
-    Where `shown` says what to call it, that and all that it prints are printed.
+    With `shown`, what to call it, that and all that it prints are printed where people want that.
     """
 
     def __init__(
@@ -100,8 +100,8 @@ class Program:
         folder: Path | None,
         shown: Sequence[str] = (),
     ) -> None:
-        self._is_shown = bool(shown)
-        if shown:
+        self._is_shown = bool(shown) and is_shown()
+        if self._is_shown:
             print(shlex.join(shown), file=sys.stderr, flush=True)
         # In a session of its own: a terminal's Ctrl-C is for this process, which then stops it.
         self._process = subprocess.Popen(

@@ -79,31 +79,24 @@ def link(
     command: Sequence[str],
     flags: Sequence[str],
     required: Sequence[str] = (),
-    is_bare: bool = False,
     is_local: bool = True,
 ) -> Step:
     """Return how the compiler driver links objects and libraries to a shared object.
 
     `flags` are the user's, and what host code needs; `required` are symbols that must be defined.
-    With `is_bare` there is no C or C++ runtime, but that of the process. `is_local`: ours stay
-    inside (`LOCAL_SYMBOLS`).
+    `is_local`: ours stay inside (`LOCAL_SYMBOLS`).
     """
     # Lazy binding would end the process at the first call of a symbol that is missing; "now" makes
     # it an error at load.
-    options = ["-z,now", *(f"--require-defined={symbol}" for symbol in required)]
+    options = ["-z,now", "-z,defs", *(f"--require-defined={symbol}" for symbol in required)]
     if is_local:
         options.append(f"--version-script={VERSION_SCRIPT}")
-    if is_bare:
-        # Some compilers call their own small functions for atomics; those are not part of libc.
-        command, flags = (*command, "-nostdlib"), ("-lgcc", *flags)
-    else:
-        options.append("-z,defs")
     words = (*command, "-shared", *(f"-Wl,{option}" for option in options))
     return Step(made, words, tuple(objects), tuple(flags))
 
 
 def bare_link(made: str, objects: Sequence[str], linker: str) -> Step:
-    """Return the same by ``ld`` alone, which takes a third of the time, for generated launchers."""
+    """Return how ``ld`` links generated launchers, in a third of the time: without C's runtime."""
     return Step(made, (linker, "-shared", "-z", "now"), tuple(objects))
 
 

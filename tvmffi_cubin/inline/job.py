@@ -181,8 +181,7 @@ def _joined(request: Request, tools: Toolset, objects: Sequence[str]) -> Step:
         request.output,
         inputs,
         command=tools.compiler.command,
-        flags=request.ldflags,
-        is_bare=True,
+        flags=(*request.ldflags, "-ldl"),
         is_local=_is_local(request),
     )
 
