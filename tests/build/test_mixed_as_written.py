@@ -6,6 +6,7 @@ import pytest
 
 import tvmffi_cubin as tc
 from tvmffi_cubin.cuda.libraries import find_cuda
+from tvmffi_cubin.host.forwarders import _shared
 
 SOURCES = {
     "templates and types": """
@@ -210,8 +211,9 @@ def test_a_source_as_people_write_it_is_built(source, monkeypatch):
     tc.build_inline("written", source, functions=["run"], arch="sm_90")
 
 
-def test_cudas_own_runtime_is_linked_and_called(monkeypatch):
+def test_cudas_own_runtime_is_linked_and_called(monkeypatch, caplog):
     monkeypatch.delenv("TVMFFI_CUBIN_CUDART")
+    _shared.cache_clear()
     source = """
 __global__ void k() {}
 int run(bool launches) {
@@ -219,5 +221,10 @@ int run(bool launches) {
   if (launches) k<<<1, 1>>>();
   return cudaRuntimeGetVersion(&version) == cudaSuccess ? version : 0;
 }"""
-    mod = tc.load_inline("own", source, functions=["run"], arch="sm_90")
-    assert mod.run(False) // 1000 == find_cuda().major
+    for name in ("one", "two"):
+        mod = tc.load_inline(name, source, functions=["run"], arch="sm_90")
+        assert mod.run(False) // 1000 == find_cuda().major
+    # The oldest wheels have no other.
+    has_static = find_cuda().require("cudart").with_name("libcudart_static.a").exists()
+    said = [x for x in caplog.messages if "no static runtime beside" in x]
+    assert len(said) == (0 if has_static else 1)

@@ -233,6 +233,20 @@ def _history(root: str, name: str) -> str:
 # One builder
 
 
+# The locked files of this process. A forked child has them, too, and would keep what they lock for
+# as long as it lives, where its parent is killed.
+_held: set[IO[str]] = set()
+
+
+def _close_inherited() -> None:
+    for file in _held:
+        file.close()
+    _held.clear()
+
+
+os.register_at_fork(after_in_child=_close_inherited)
+
+
 @contextlib.contextmanager
 def builder_lock(path: str, *, patience: float, name: str = "a file") -> Iterator[bool]:
     """Hold the lock file at `path`, or after `patience` seconds go on without; yields which.
@@ -244,11 +258,12 @@ def builder_lock(path: str, *, patience: float, name: str = "a file") -> Iterato
     try:
         yield file is not None
     finally:
-        if file is not None:
+        if file is not None and file in _held:  # it is not in a child
+            _held.discard(file)
             with contextlib.suppress(OSError), file:
                 # Before it is unlocked: after that it may be another's.
                 os.unlink(path)
-                # A child that was forked meanwhile has it open as well.
+                # Children that Python did not fork have it open as well.
                 fcntl.flock(file, fcntl.LOCK_UN)
 
 
@@ -264,6 +279,7 @@ def _acquire(path: str, patience: float, name: str) -> IO[str] | None:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 # Who held it before has removed it: to lock what nobody finds excludes nobody.
                 if os.fstat(file.fileno()).st_nlink:
+                    _held.add(file)
                     return file
             file.close()
             waited = time.monotonic() - began

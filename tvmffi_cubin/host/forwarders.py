@@ -8,9 +8,11 @@ of the wrapper's object before the link, and the unit compiles beside the wrappe
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from .. import config
@@ -73,7 +75,17 @@ def runtime_to_link(cudart: Path) -> Path:
     if given := config.get("TVMFFI_CUBIN_CUDART"):
         return Path(given).absolute()
     static = cudart.with_name("libcudart_static.a")
-    return static if static.exists() else cudart
+    return static if static.exists() else _shared(cudart)
+
+
+@cache
+def _shared(cudart: Path) -> Path:
+    logging.getLogger("tvmffi_cubin").warning(
+        "there is no static runtime beside %s: modules need the shared one at that path; a newer "
+        "NVIDIA wheel has both",
+        cudart,
+    )
+    return cudart
 
 
 def cudart_flags(cudart: Path) -> tuple[str, ...]:
