@@ -6,17 +6,6 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = [
-    "BuildError",
-    "CacheError",
-    "CompileError",
-    "CubinError",
-    "ImageError",
-    "LaunchError",
-    "LaunchLimitError",
-    "ToolchainError",
-]
-
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _PACKAGE = __file__.removesuffix("errors.py")
 
@@ -34,6 +23,14 @@ class CubinError(RuntimeError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), self.args, self.__dict__)
+
+    def _render_traceback_(self) -> list[str]:
+        """Say in IPython what is wrong first, and then where, without this package's frames."""
+        import traceback
+
+        frames = traceback.extract_tb(self.__traceback__)[1:]  # the first is IPython's
+        users = [frame for frame in frames if not frame.filename.startswith(_PACKAGE)]
+        return [f"{type(self).__name__}: {self}", *traceback.format_list(users)]
 
 
 class CompileError(CubinError):
