@@ -96,36 +96,24 @@ os.register_at_fork(
     after_in_child=importing.release,
 )
 
-# A name's module is imported when the name is first asked for; `_COMMON` is imported together, so
-# that nothing is left for the first call.
-_COMMON = {
+# What has each name; imported when the name is first asked for.
+_HOMES = {
     **dict.fromkeys((x for x in __all__ if x.endswith("Error")), "errors"),
     **dict.fromkeys(("build", "build_inline", "load", "load_inline"), "inline.calls"),
+    **dict.fromkeys(("build_description", "describe", "load_description"), "formats.description"),
+    **dict.fromkeys(("Cubin", "Kernel"), "kernels.cubin"),
     **dict.fromkeys(("Dispatch", "Launch"), "launches.launch"),
     **dict.fromkeys(("Bound", "Scratch"), "launches.values"),
-}
-_LAZY = {
-    "CacheInfo": "cache.info",
-    "Cubin": "kernels.cubin",
-    "Function": "module",
-    "Kernel": "kernels.cubin",
+    **dict.fromkeys(("Function", "Module", "load_module"), "module"),
+    **dict.fromkeys(("CacheInfo", "cache_info"), "cache.info"),
+    **dict.fromkeys(("Inspection", "inspect"), "artifacts.inspection"),
+    **dict.fromkeys(("LazyModule", "lazy"), "inline.lazy"),
     "ImageFile": "inline.images",
-    "Inspection": "artifacts.inspection",
-    "LazyModule": "inline.lazy",
-    "inspect": "artifacts.inspection",
-    "Module": "module",
     "Occupancy": "module.occupancy",
     "TensorMap": "launches.tensor_map",
-    "build_description": "formats.description",
-    "cache_info": "cache.info",
-    "describe": "formats.description",
-    "lazy": "inline.lazy",
-    "load_description": "formats.description",
     "load_ipython_extension": "cli.notebook",
-    "load_module": "module",
     "use_stream": "module.stream",
-}
-_MODULES = {
+    # Modules themselves.
     "nvjitlink": "cuda.nvjitlink",
     "nvrtc": "cuda.nvrtc",
     "triton": "triton",
@@ -137,24 +125,19 @@ def __getattr__(name: str) -> Any:
     """Import a public name."""
     # Before the lock: `from .. import config` asks here first, and whoever holds the lock may wait
     # for the module that says so.
-    if name not in {*_COMMON, *_LAZY, *_MODULES}:
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = _HOMES[name]
     with importing:
-        return _imported(name)
-
-
-def _imported(name: str) -> Any:
-    if name in _MODULES:
-        value: Any = importlib.import_module(f".{_MODULES[name]}", __name__)
-        value.__dir__ = lambda: value.__all__  # what Tab offers
-        globals()[name] = value
-    else:
-        for each, module in _COMMON.items() if name in _COMMON else [(name, _LAZY[name])]:
-            globals()[each] = getattr(importlib.import_module(f".{module}", __name__), each)
-        # Where tvm-ffi is there, and whole, already; torch may come with it.
-        if name in _COMMON and hasattr(sys.modules.get("tvm_ffi"), "load_module"):
+        module = importlib.import_module(f".{home}", __name__)
+        # Nothing is left for the first call where tvm-ffi is there, and whole, already; torch may
+        # come with it.
+        if home == "inline.calls" and hasattr(sys.modules.get("tvm_ffi"), "load_module"):
             importlib.import_module(".module", __name__)
-    return globals()[name]
+    value = globals()[name] = getattr(module, name, module)
+    if value is module:
+        module.__dir__ = lambda: module.__all__  # what Tab offers
+    return value
 
 
 def __dir__() -> list[str]:
