@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import io
 import os
 import sys
 from collections.abc import Sequence
@@ -32,22 +31,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         What follows the program's name. Default: this process's own.
     """
     words = sys.argv[1:] if arguments is None else [*arguments]
-    parser = _parser(words)
-    options = parser.parse_args(words)
-    if options.cmake_dir:
+    if words == ["--cmake-dir"]:
         print(os.path.join(os.path.dirname(os.path.abspath(__file__)), "cmake"))
         return 0
-    if options.run is None:
-        parser.error("name a command")
+    parser = _parser(words)
+    options = parser.parse_args(words)
     from .errors import CubinError
 
-    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
-        # A path need not be text: it is printed as it is, as Python does by itself in the locale C.
-        sys.stdout.reconfigure(errors="surrogateescape")
     try:
         status: int = options.run(options)
-        if sys.stdout is not None:  # as where it was closed
-            sys.stdout.flush()
+        sys.stdout.flush()
     except BrokenPipeError:
         # The reader went away, as `head` does; Python must not complain once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -56,10 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{parser.prog}: interrupted", file=sys.stderr)
         return _INTERRUPTED
     except (CubinError, ValueError, TypeError, OSError) as error:
-        text = str(error)
-        if isinstance(error, OSError) and error.filename is not None:
-            text = f"{error.filename}: {error.strerror}"
-        print(f"{parser.prog}: error: {text}", file=sys.stderr)
+        print(f"{parser.prog}: error: {error}", file=sys.stderr)
         return 1
     return status
 
@@ -75,8 +65,7 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     help_ = "print the folder of the CMake package: cmake -Dtvmffi_cubin_DIR=..."
     parser.add_argument("--cmake-dir", action="store_true", help=help_)
-    parser.set_defaults(run=None)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, text in _COMMANDS.items():
         command = commands.add_parser(name, help=text, description=text)
         if words[:1] == [name]:

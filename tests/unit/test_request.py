@@ -76,11 +76,6 @@ def test_an_image_that_a_launch_carries_is_embedded_once_under_a_name_of_its_own
             ValueError,
             r"not a valid C identifier; for a kernel: {'k': Launch\(kernel='f<int>",
         ),
-        (
-            {"cuda_sources": "int a;\0"},
-            ValueError,
-            "cuda_sources contains a zero byte, at offset 6",
-        ),
         ({"functions": [["k"]]}, TypeError, "functions: a name is a str, got list"),
         ({"bound_params": ["float* x, int n"]}, ValueError, "it declares 2 parameters"),
         ({"functions": {"k": Launch(image="no")} | {"f": Launch(image=Path("no"))}}, OSError, "no"),

@@ -21,69 +21,55 @@ if TYPE_CHECKING:
 
 _KINDS = (*KINDS, "fatbin")
 _PIPE = Path("-")
+_STDIN = Path("/dev/stdin")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    def add_list(*names: str, **more: str) -> None:
+        parser.add_argument(*names, action="append", default=[], **more)
+
+    add = parser.add_argument
     help_ = "the CUDA source, - is standard input; several are separate units, linked to one image"
-    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help=help_)
+    add("files", type=Path, nargs="+", metavar="FILE", help=help_)
     help_ = "- is standard output, the default for standard input; else default: FILE with the "
     help_ += "suffix of its kind: .cubin, .ltoir, ..."
-    parser.add_argument("-o", "--output", type=Path, metavar="IMAGE", help=help_)
-    parser.add_argument(
-        "--arch",
-        action="append",
-        help="such as sm_90a, or compute_90 for PTX; several, repeated or separated by commas, "
-        "give a fatbin; default: that of the current device",
-    )
+    add("-o", "--output", type=Path, metavar="IMAGE", help=help_)
+    help_ = "such as sm_90a, or compute_90 for PTX; several, repeated or separated by commas, "
+    help_ += "give a fatbin; default: that of the current device"
+    add("--arch", action="append", help=help_)
     help_ = "search FOLDER for headers; may be repeated"
-    parser.add_argument(
-        "-I", dest="include_paths", action="append", default=[], metavar="FOLDER", help=help_
-    )
-    parser.add_argument(
-        "-e",
-        "--name-expression",
-        dest="name_expressions",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help='a template instance to compile, such as "fill<float, 4>"; may be repeated',
-    )
+    add_list("-I", dest="include_paths", metavar="FOLDER", help=help_)
+    help_ = 'a template instance to compile, such as "fill<float, 4>"; may be repeated'
+    add_list("-e", "--name-expression", dest="name_expressions", metavar="NAME", help=help_)
     help_ = "an option for NVRTC, as in --option=-use_fast_math; may be repeated"
-    parser.add_argument(
-        "--option", dest="options", action="append", default=[], metavar="OPTION", help=help_
-    )
-    parser.add_argument(
-        "--target-type",
-        choices=_KINDS,
-        help="what to make; relocatable cubins and LTO-IR are to be linked; default: what the "
-        "suffix of IMAGE says, else a cubin",
-    )
+    add_list("--option", dest="options", metavar="OPTION", help=help_)
+    help_ = "what to make; relocatable cubins and LTO-IR are to be linked; default: what the "
+    help_ += "suffix of IMAGE says, else a cubin"
+    add("--target-type", choices=_KINDS, help=help_)
     help_ = "write the headers that the sources may include to DEPFILE, as a make rule"
-    parser.add_argument("--depfile", type=Path, metavar="DEPFILE", help=help_)
+    add("--depfile", type=Path, metavar="DEPFILE", help=help_)
 
 
 def run(options: argparse.Namespace) -> int:
     from ..artifacts.inspection import inspect
     from ..inline.request import SourceFiles, make_request
 
-    files = [file for file in options.files if file != _PIPE]
+    files = [_STDIN if x == _PIPE else x for x in options.files]
+    output = options.output or (_PIPE if files[0] == _STDIN else None)
     request = make_request(
         "compiled",
-        files=SourceFiles(cuda=tuple(map(_source, options.files))),
+        files=SourceFiles(cuda=tuple(map(_source, files))),
         name_expressions=options.name_expressions,
         extra_cuda_cflags=options.options,
         extra_include_paths=options.include_paths,
     )
-    said = "" if options.output is None else options.output.suffix[1:]
-    cubin = _compiled(
-        request, options, options.target_type or (said if said in _KINDS else "cubin")
-    )
+    said = "" if output is None else output.suffix[1:]
+    kind = options.target_type or (said if said in _KINDS else "cubin")
+    cubin = _compiled(request, options, kind)
     suffix = "cubin" if cubin.kind == "relocatable" else cubin.kind
-    first = options.files[0]
-    output = options.output or (first if first == _PIPE else first.with_suffix(f".{suffix}"))
-    for path in filter(None, (output, options.depfile)):
-        if any(path.exists() and path.samefile(source) for source in files):
-            raise ValueError(f"{path} is the source itself; name another file")
+    output = output or files[0].with_suffix(f".{suffix}")
+    if any(output.exists() and output.samefile(source) for source in files):
+        raise ValueError(f"{output} is the source itself; name another file")
     if output == _PIPE:
         sys.stdout.buffer.write(cubin.image)
     else:
@@ -93,6 +79,14 @@ def run(options: argparse.Namespace) -> int:
         rule = _rule(str(output), [*map(str, files), *_headers(request)])
         options.depfile.write_bytes(rule.encode("utf-8", "surrogateescape"))
     return 0
+
+
+def _source(file: Path) -> Source:
+    from ..inline.files import read_source
+
+    source = read_source(os.path.abspath(file), "cuda")
+    # As a file of the current folder, where its headers are.
+    return source._replace(path=os.path.abspath("stdin")) if file == _STDIN else source
 
 
 def _compiled(request: Request, options: argparse.Namespace, kind: str) -> Cubin:
@@ -139,13 +133,3 @@ def _rule(target: str, prerequisites: Sequence[str]) -> str:
         re.sub(r"([ #])", r"\\\1", x).replace("$", "$$") for x in (target, *prerequisites)
     )
     return " \\\n  ".join((f"{first}:", *rest)) + "\n"
-
-
-def _source(file: Path) -> Source:
-    from ..inline.files import read_source
-    from ..sources import Source
-
-    if file != _PIPE:
-        return read_source(os.path.abspath(file), is_cuda=True)
-    # As a file of the current folder, where its headers are.
-    return Source(read_source("/dev/stdin", is_cuda=True).text, os.path.abspath("stdin"))

@@ -21,7 +21,7 @@ Functions = Mapping[str, "str | Launch | Sequence[Launch] | Dispatch"] | Sequenc
 
 _SUFFIXES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".hpp", ".h", ".cubin", ".fatbin", ".ptx")
 # What some line of code has, and hardly a path.
-_CODE = '\n{}();#<>"*\\'
+_CODE = (*'\n{}();#<>"*\\', "//")
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -136,18 +136,16 @@ def host_flags(what: str, value: Any) -> tuple[str, ...]:
 
 def texts(what: str, value: Any) -> tuple[Source, ...]:
     """Return the sources that are not blank, without the mark that some editors put first."""
-    found, given = [], [x for x in strings(what, value) if x.strip().strip("\ufeff")]
+    found, given = [], [x for x in strings(what, value) if x.strip()]
     for index, text in enumerate(given):
-        # One is called alike in a list and without.
-        label = what if len(given) == 1 else f"{what}[{index}]"
-        bare = text.strip()
-        if "\0" in text:  # at which compilers would end it
-            raise ValueError(f"{label} contains a zero byte, at offset {text.index(chr(0))}")
-        if bare.endswith(_SUFFIXES) and "//" not in bare and not any(c in bare for c in _CODE):
+        path = text.strip()
+        if path.endswith(_SUFFIXES) and not any(mark in path for mark in _CODE):
             raise ValueError(
                 f"{what} holds {text!r}, the path of a file and not its text: files are for "
-                f"load(name, sources=[{bare!r}])"
+                f"load(name, sources=[{path!r}])"
             )
+        # One is called alike in a list and without.
+        label = what if len(given) == 1 else f"{what}[{index}]"
         found.append(Source(text.removeprefix("\ufeff"), label=label))
     return tuple(found)
 
