@@ -116,7 +116,7 @@ def test_the_macros_code_launches_what_was_embedded(driver_stub: DriverStub):
     [
         (
             "embed --cubin k.cubin --output-obj b.o --input-obj none.o --name k",
-            "none.o: No such",
+            "No such file or directory: 'none.o'",
         ),
         ("embed --cubin k.cubin --output-obj b.o --name 2k", "--name: '2k' is not a valid C"),
         ("embed --cubin k.cubin --output-obj k.cubin --name k", "k.cubin is the image itself"),

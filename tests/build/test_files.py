@@ -1,7 +1,6 @@
 """`load` and `build`: what becomes of files, what they export, and how messages name them."""
 
 import ctypes
-import os
 import re
 from pathlib import Path
 

@@ -8,7 +8,7 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..kernels.cubin import KINDS
 
@@ -25,7 +25,7 @@ _STDIN = Path("/dev/stdin")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    def add_list(*names: str, **more: str) -> None:
+    def add_list(*names: str, **more: Any) -> None:
         parser.add_argument(*names, action="append", default=[], **more)
 
     add = parser.add_argument

@@ -23,29 +23,26 @@ extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
 """
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    help_ = f"several separated by commas; default: the GPU's, else {_WITHOUT_GPU}"
-    parser.add_argument("--arch", help=help_)
+def add_arguments(_: argparse.ArgumentParser) -> None:
+    pass
 
 
-def run(options: argparse.Namespace) -> int:
+def run(_: argparse.Namespace) -> int:
     from .. import __version__, config
     from ..artifacts.inspection import inspect
     from ..cuda import driver
-    from ..cuda.arch import split
 
     has_gpu = driver.device_count() > 0
-    named = split(options.arch or config.get("TVMFFI_CUBIN_ARCH") or "")
-    archs = named or (None if has_gpu else [_WITHOUT_GPU])
+    arch = None if has_gpu or config.get("TVMFFI_CUBIN_ARCH") else _WITHOUT_GPU
     # Before the clock starts: it imports numpy and torch, where they are installed.
     import tvm_ffi
 
     print(f"tvmffi_cubin {__version__}, tvm-ffi {tvm_ffi.__version__}\n")
     with tempfile.TemporaryDirectory(prefix="tvmffi_cubin-demo-") as folder:
         os.environ["TVMFFI_CUBIN_CACHE_DIR"] = folder
-        _timed("compiled, embedded, built, loaded", _SOURCE, archs)
-        _timed("edited, all of it again", _SOURCE + "// edited", archs)
-        module = _timed("unchanged, from the cache", _SOURCE, archs)
+        _timed("compiled, embedded, built, loaded", _SOURCE, arch)
+        _timed("edited, all of it again", _SOURCE + "// edited", arch)
+        module = _timed("unchanged, from the cache", _SOURCE, arch)
         print(f"\n{inspect(module.cubins['kernels'])}\n")
     if has_gpu:
         return _launch(module)
@@ -53,13 +50,13 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _timed(label: str, source: str, archs: list[str] | None) -> Module:
+def _timed(label: str, source: str, arch: str | None) -> Module:
     from ..inline.calls import load_inline
     from ..launches.launch import Launch
 
     functions = {"saxpy": Launch(grid="ceil_div(n, 256)", block=256)}
     start = time.perf_counter()
-    module = load_inline("saxpy", cuda_sources=source, functions=functions, arch=archs)
+    module = load_inline("saxpy", cuda_sources=source, functions=functions, arch=arch)
     print(f"saxpy  {label:<34} {(time.perf_counter() - start) * 1000:8.1f} ms")
     return module
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple
 
 from .. import __version__, config
 from ..cache.remote import configured, without_secrets
@@ -20,14 +20,8 @@ from ..errors import CubinError
 from ..host import tools
 
 _OLDEST_DRIVER = 12000
-
-
-class Finding(NamedTuple):
-    """One line of the report; a problem keeps something from working, a note does not."""
-
-    what: str
-    text: str
-    mark: str = "ok"
+# What it is where something is missing: a problem keeps something from working, a note does not.
+_PROBLEM, _NOTE = "problem", "note"
 
 
 def add_arguments(_: argparse.ArgumentParser) -> None:
@@ -36,9 +30,13 @@ def add_arguments(_: argparse.ArgumentParser) -> None:
 
 def run(_: argparse.Namespace) -> int:
     problems = 0
-    for finding in _findings():
-        problems += finding.mark == "problem"
-        print(f"{finding.mark:<8} {finding.what:<14} {finding.text}", flush=True)
+    for what, find, missing in _questions():
+        try:
+            text, mark = str(find()), "ok"
+        except (CubinError, ValueError, OSError, ImportError) as error:
+            text, mark = str(error), missing
+        problems += mark == _PROBLEM
+        print(f"{mark:<8} {what:<14} {text}", flush=True)
     if problems:
         print(f"\n{problems} problem{'s' * (problems > 1)}; each line above says what to do.")
         return 1
@@ -47,28 +45,33 @@ def run(_: argparse.Namespace) -> int:
     return 0
 
 
-def _findings() -> Iterator[Finding]:
-    yield Finding("tvmffi_cubin", f"{__version__}, {os.path.dirname(os.path.dirname(__file__))}")
-    yield Finding("python", f"{sys.version.split()[0]}, {sys.executable}")
-    yield _checked("headers", tools.include_dir)
-    yield _checked("tvm-ffi", _tvm_ffi)
-    yield _checked("ninja", tools.find_ninja)
-    yield _checked("C++ compiler", _compiler)
-    yield _checked("assembler", partial(tools.find_binutil, "as"))
-    yield _checked("linker", partial(tools.find_binutil, "ld"))
-    yield from _cuda()
-    yield _checked("nvcc", _nvcc, "note" if config.get("TVMFFI_CUBIN_NVCC") is None else "problem")
-    yield _checked("cache", _cache)
-    if config.get("TVMFFI_CUBIN_CACHE_REMOTE"):
-        yield _checked("remote cache", _remote)
-    yield _checked("environment", _environment)
-
-
-def _checked(what: str, find: Callable[[], object], mark: str = "problem") -> Finding:
-    try:
-        return Finding(what, str(find()))
-    except (CubinError, ValueError, OSError, ImportError) as error:
-        return Finding(what, str(error), mark)
+def _questions() -> Iterator[tuple[str, Callable[[], object], str]]:
+    """Yield what is looked for, what finds it, and what it is where that fails."""
+    package = f"{__version__}, {os.path.dirname(os.path.dirname(__file__))}"
+    yield "tvmffi_cubin", lambda: package, _PROBLEM
+    yield "python", lambda: f"{sys.version.split()[0]}, {sys.executable}", _PROBLEM
+    yield "headers", tools.include_dir, _PROBLEM
+    yield "tvm-ffi", _tvm_ffi, _PROBLEM
+    yield "ninja", tools.find_ninja, _PROBLEM
+    yield "C++ compiler", _compiler, _PROBLEM
+    yield "assembler", partial(tools.find_binutil, "as"), _PROBLEM
+    yield "linker", partial(tools.find_binutil, "ld"), _PROBLEM
+    yield "CUDA wheels", _wheels, _PROBLEM
+    cuda: Cuda | None = None
+    with contextlib.suppress(CubinError, ValueError):
+        cuda = libraries.find_cuda()
+    if cuda is not None:
+        yield "NVRTC", partial(_library, "nvrtc", cuda), _PROBLEM
+        yield "CCCL", partial(cuda.require, "cccl"), _NOTE
+        for title in ("nvFatbin", "nvJitLink"):
+            yield title, partial(_library, title, cuda), _NOTE
+    yield "driver", partial(_driver, cuda), _NOTE if driver.version() is None else _PROBLEM
+    for ordinal in range(driver.device_count()):
+        yield f"device {ordinal}", partial(_device, ordinal, cuda), _PROBLEM
+    yield "nvcc", _nvcc, _PROBLEM if config.get("TVMFFI_CUBIN_NVCC") else _NOTE
+    yield "cache", _cache, _PROBLEM
+    yield "remote cache", _remote, _PROBLEM
+    yield "environment", _environment, _PROBLEM
 
 
 def _tvm_ffi() -> str:
@@ -89,28 +92,9 @@ def _compiler() -> str:
     return f"{version}, {' '.join(compiler.command)}"
 
 
-def _cuda() -> Iterator[Finding]:
-    cuda: Cuda | None = None
-    try:
-        cuda = libraries.find_cuda()
-    except (CubinError, ValueError) as error:
-        yield Finding("CUDA wheels", str(error), "problem")
-    else:
-        yield Finding("CUDA wheels", f"{cuda.major}: {', '.join(sorted(cuda.parts))}")
-        yield _checked("NVRTC", lambda: f"{program.load().release}, {cuda.parts['nvrtc']}")
-        yield _checked("CCCL", lambda: cuda.require("cccl"), "note")
-        for title in ("nvFatbin", "nvJitLink"):
-            yield _checked(title, partial(_library, title, cuda), "note")
-    try:
-        driver.load()
-    except CubinError as error:
-        yield Finding("driver", f"none, so kernels build and cannot be launched ({error})", "note")
-        return
-    yield _checked("driver", lambda: _driver(driver.version() or 0, cuda))
-    if driver.device_count() == 0:
-        yield Finding("devices", "none that this process may use (CUDA_VISIBLE_DEVICES?)", "note")
-    for ordinal in range(driver.device_count()):
-        yield _checked(f"device {ordinal}", partial(_device, ordinal, cuda))
+def _wheels() -> str:
+    cuda = libraries.find_cuda()
+    return f"{cuda.major}: {', '.join(sorted(cuda.parts))}"
 
 
 def _library(title: str, cuda: Cuda) -> str:
@@ -125,7 +109,9 @@ def _device(ordinal: int, cuda: Cuda | None) -> str:
     return f"{driver.device_name(ordinal)}, {arch}"
 
 
-def _driver(version: int, cuda: Cuda | None) -> str:
+def _driver(cuda: Cuda | None) -> str:
+    driver.load()
+    version = driver.version() or 0
     text = f"CUDA {version // 1000}.{version % 1000 // 10}"
     if version < _OLDEST_DRIVER:
         raise ValueError(f"{text} is too old to launch with; update it to 12.0")
@@ -144,26 +130,19 @@ def _nvcc() -> str:
 
 def _cache() -> str:
     named = default()
-    layers = "".join(f", after layer {layer}" for layer in named.layers)
-    if named.mode != "on":
-        kept = "nothing is built" if named.mode == "require" else "what is built is not kept"
-        return f"{named.root}{layers}, TVMFFI_CUBIN_CACHE={named.mode}: {kept}"
-    existing = str(named.root)
-    while not os.path.lexists(existing):
-        existing = os.path.dirname(existing)
-    if not (os.path.isdir(existing) and os.access(existing, os.W_OK | os.X_OK)):
+    text = f"{named.root}, {named.mode}" + "".join(f", layer {layer}" for layer in named.layers)
+    existing = next(x for x in (named.root, *named.root.parents) if x.exists())
+    if named.mode == "on" and not os.access(existing, os.W_OK | os.X_OK):
         raise ValueError(
             f"{named.root} cannot be written, so every process builds anew; set "
             "TVMFFI_CUBIN_CACHE_DIR to another folder"
         )
-    return f"{named.root}{layers}"
+    return text
 
 
 def _remote() -> str:
     found = configured()
-    assert found is not None
-    use = "read and written" if found.writes else "only read"
-    return f"{without_secrets(found.url)}, {use}, {found.budget:g} s"
+    return "none" if found is None else without_secrets(found.url)
 
 
 def _environment() -> str:

@@ -38,14 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     help_ = "for an empty object: x86_64 or aarch64; default: this processor"
     add("--machine", metavar="NAME", help=help_)
     add("--verbose", "-v", action="store_true", help=argparse.SUPPRESS)
-    parser.set_defaults(parser=parser)
 
 
 def run(options: argparse.Namespace) -> int:
     if options.output_obj or options.input_obj or options.cubin:
         return _object(options)
     if not (options.images or options.functions) or options.output is None:
-        options.parser.error("give an image and -o, or --cubin, --output-obj and --name")
+        raise ValueError("give an image and -o, or --cubin, --output-obj and --name")
     from ..artifacts.inspection import inspect
     from ..cuda.arch import split
     from ..formats.description import build_description, read_description
@@ -68,9 +67,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _object(options: argparse.Namespace) -> int:
     if not (options.output_obj and options.cubin and options.name):
-        options.parser.error("an object needs --output-obj, --cubin and --name")
-    if options.images or options.output or options.functions:
-        options.parser.error("an object takes no functions: they are for a module")
+        raise ValueError("an object needs --output-obj, --cubin and --name")
     from ..artifacts.embed_object import embed_object
 
     cubin = embed_object(

@@ -38,7 +38,7 @@ def _cuda(shell: Any, line: str, cell: str) -> None:
         module = load_inline(options.pop("name", "cell"), f"\n{cell}", **options)
     except (CubinError, TypeError, ValueError) as error:
         message = [type(error).__name__, str(error)]
-        error._render_traceback_ = lambda *_: [": ".join(message)]  # type: ignore[union-attr]
+        error._render_traceback_ = lambda *_: [": ".join(message)]  # type: ignore[method-assign,union-attr]
         raise
     shell.push({name: module[name] for name in module._names})
     if cache_info().builds > builds:
