@@ -54,7 +54,7 @@ def built(**options) -> str:
 
 
 def test_a_module_of_kernels_alone_is_told_to_launch_them(fake):
-    with pytest.raises(ValueError, match="ops: kernels that nvcc compiles are not exported"):
+    with pytest.raises(ValueError, match=r"ops: nothing .* C\+\+ functions that launch"):
         tc.load_inline(
             "ops", "#define __global__\n__global__ void k() {}", compiler="nvcc", arch=ARCH
         )

@@ -15,10 +15,9 @@ from ..host import launcher
 from ..host.inputs import Inputs, joined
 from ..host.process import Later
 from ..sources import DEVICE_IMAGE
-from ..sources.facts import read
 from ..sources.sort import sort_sources
-from .pipeline import Build
 from .request import Request
+from .tools import Build
 
 if TYPE_CHECKING:
     from ..cache.entry import Product
@@ -32,13 +31,9 @@ _REGISTERS = ("TVM_FFI_STATIC_INIT", "GlobalDef", "ObjectDef", "__attribute__((c
 _EXPORTED = rb"\0__tvm_ffi_(?!_tvmffi_cubin_|_cubin_|_doc_|_library_|_metadata_)"
 
 
-class NothingExportedError(ValueError):
-    """What was built would be a module of nothing."""
-
-
 def make(wanted: Build, folder: Path, built: Built) -> Product:
     """Build in an empty folder, and note it; raises as `tvmffi_cubin.load_inline`."""
-    request, archs, tools, cache = wanted
+    request, archs, tools, cache = wanted.request, wanted.archs, wanted.tools, wanted.cache
     sources = sort_sources(request)
     if sources.has_host:
         tools.compiler.require()
@@ -88,7 +83,7 @@ def make(wanted: Build, folder: Path, built: Built) -> Product:
             files, others = _run(job, objects, wanted, folder)
             inputs.append(others)
             if request.functions is None and sources.has_host and not request.is_object:
-                _check_exports(request, folder / request.output, is_mixed=bool(sources.mixed))
+                _check_exports(request, folder / request.output)
         else:
             files, _ = job.files_and_units()
             assembling.assemble(files)
@@ -104,16 +99,6 @@ def make(wanted: Build, folder: Path, built: Built) -> Product:
         if assembling is not None:
             assembling.finish()
     return product
-
-
-def _refuse_compiled(request: Request) -> None:
-    """Refuse objects that may launch kernels and know nothing of what is bound."""
-    for binary in request.files.binaries:
-        if not binary.is_shared and b"tvmffi_cubin" in Path(binary.path).read_bytes():
-            raise ValueError(
-                f"{binary.path} was compiled with tvmffi_cubin's headers and without bound_params, "
-                "so that its launches would pass too few parameters: give its source in its place"
-            )
 
 
 def _run(
@@ -141,30 +126,14 @@ def _run(
     return files, search.host(folder, listed, request.host_sources, request.host_flags)
 
 
-def _check_exports(request: Request, built: Path, *, is_mixed: bool) -> None:
-    """Refuse a module of host code that would be empty, which a slip makes it."""
+def _check_exports(request: Request, built: Path) -> None:
+    """Refuse texts of which nothing would be exported, which a slip makes them."""
     texts = [source.text for source in request.host_sources]
-    if any(word in text for text in texts for word in _REGISTERS):
+    if request.files or any(word in text for text in texts for word in _REGISTERS):
         return
-    is_program = any(
-        function.defined and function.qualified == "main"
-        for source in (*request.cuda_sources, *request.files.cuda)
-        for function in read(source.text).functions
-    )
-    if (request.files and not is_program) or re.search(_EXPORTED, built.read_bytes()):
-        return
-    if is_program:
-        raise NothingExportedError(
-            f"{request.name}: the sources are a program, which has main() and exports nothing: "
-            "export functions of it with TVM_FFI_DLL_EXPORT_TYPED_FUNC, or name an output such as "
-            f"{request.name}.o, which a linker makes a program of"
+    if not re.search(_EXPORTED, built.read_bytes()):
+        raise ValueError(
+            f"{request.name}: nothing would be exported, which functions=[] allows: mark a kernel "
+            "with __global__, or name in functions= the C++ functions that launch the kernels, or "
+            "an included file's kernels"
         )
-    remedy = "mark a kernel with __global__, or name C++ functions or an included file's kernels"
-    if is_mixed:
-        remedy = "its kernels are launched by host functions: name those that Python calls"
-    if request.is_by_nvcc:
-        remedy = "kernels that nvcc compiles are not exported: name C++ functions that launch them"
-    raise NothingExportedError(
-        f"{request.name}: {remedy} in functions=; as it is, nothing would be exported, which "
-        "functions=[] allows"
-    )

@@ -15,9 +15,8 @@ from .. import importing
 from ..cache import publish, store
 from ..cache.entry import Entry, Product
 from ..cuda import program
-from ..errors import ToolchainError
-from .pipeline import Missed
-from .tools import TOOLS
+from ..errors import BuildError, CompileError, ToolchainError
+from .tools import TOOLS, Build
 
 PATIENCE = 1.0
 """How long a build may take, in seconds, before it is said on a terminal that it is going on."""
@@ -25,13 +24,40 @@ PATIENCE = 1.0
 _logger = logging.getLogger("tvmffi_cubin")
 
 
-def build(missed: Missed, is_loaded: bool) -> Entry:
-    """Return the entry of a module that is not in the cache, once it is built.
+def build(wanted: Build, by_nvcc: Build | None, is_loaded: bool) -> Entry:
+    """Return the entry of a module that is not in the cache, once it is built; perhaps by nvcc.
 
     `is_loaded` says whether what is built is then loaded. Raises as `tvmffi_cubin.load_inline`.
     """
-    wanted, key, reason, start = missed
-    request, tools, cache = wanted.request, wanted.tools, wanted.cache
+    try:
+        return _build(wanted, is_loaded)
+    except (BuildError, CompileError, ValueError) as error:
+        if by_nvcc is None or not _is_for_nvcc(error, wanted, by_nvcc):
+            raise
+        lines = str(error).splitlines()
+        reason = next((line for line in lines if "error:" in line), lines[0])
+        _logger.warning("%s is built by nvcc, because of: %s", wanted.request.name, reason)
+        ours = error.with_traceback(None)
+    try:
+        return _build(by_nvcc, is_loaded)
+    except (BuildError, ValueError) as error:
+        raise error from ours
+
+
+def _is_for_nvcc(error: Exception, wanted: Build, by_nvcc: Build) -> bool:
+    """Whether nvcc may build what we have failed to; an error says where it is missing."""
+    from ..sources.sort import sort_sources
+
+    missing = by_nvcc.tools.missing
+    if not sort_sources(wanted.request).are_for_nvcc:
+        return False
+    if missing:
+        error.args = (f"{error}\nHint: nvcc may build it: {missing}",)
+    return not missing
+
+
+def _build(wanted: Build, is_loaded: bool) -> Entry:
+    request, tools, cache, reason = wanted.request, wanted.tools, wanted.cache, wanted.reason
     if tools.missing and cache.mode != "require":
         raise ToolchainError(
             f"{tools.missing}. The cache has nothing of the same by other tools: {reason}"
@@ -39,7 +65,7 @@ def build(missed: Missed, is_loaded: bool) -> Entry:
     if tools.cuda is not None and request.is_compiled:
         # It takes as long as the imports of a build; who needs it waits, and says what fails.
         program.prepare()
-    built_now = publish.Built.of(key, TOOLS)
+    built_now = publish.Built.of(wanted.key, TOOLS)
     if reason == store.NOTHING and cache.mode == "off":
         reason = "TVMFFI_CUBIN_CACHE=off: nothing is looked up"
     elif reason == store.NOTHING:
@@ -72,7 +98,7 @@ def build(missed: Missed, is_loaded: bool) -> Entry:
             )
         outcome = "built" if is_begun else entry.level
     finally:
-        store.note(request.name, outcome, time.perf_counter() - start, reason)
+        store.note(request.name, outcome, time.perf_counter() - wanted.start, reason)
     return entry._replace(level=outcome)
 
 

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import config, importing
+from ..cache import store
+from ..cache.entry import Entry
+from ..cuda.arch import resolve_archs
+from ..errors import ToolchainError
 from .options import FileOptions, TextOptions, Texts, paths, spelled_out
-from .pipeline import obtain
 from .request import Request, make_request
+from .tools import TOOLS, Build, find_tools, module_key
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from ..cache.key import Key
     from ..module import Module
+
+_logger = logging.getLogger("tvmffi_cubin")
 
 
 @spelled_out(TextOptions)
@@ -275,3 +284,82 @@ def _loaded(
 def _built(request: Request, output: Any, directory: Any) -> str:
     so, target = _build(request, output, directory)
     return target or os.fspath(so)
+
+
+def obtain(request: Request, *, is_loaded: bool = False) -> Entry:
+    """Return the entry of a request, building it where the cache has none.
+
+    Where a tool is missing, what other tools have built of the same will do; where NVRTC does not
+    build it, nvcc may (`Request.for_nvcc`). What is built may be made ready meanwhile for being
+    loaded (`is_loaded`). Raises as `load_inline`.
+    """
+    found = _look_up(request)
+    if isinstance(found, Entry):
+        return found
+    by_nvcc = None if request.for_nvcc is None else _look_up(request.for_nvcc)
+    if isinstance(by_nvcc, Entry):
+        return by_nvcc
+    # What builds is imported where something is built, and nowhere else.
+    with importing:
+        from .build import build
+
+    return build(found, by_nvcc, is_loaded)
+
+
+def _look_up(request: Request) -> Entry | Build:
+    start = time.perf_counter()
+    with importing:  # what asks compilers what they are, the first time
+        archs = resolved_archs(request)
+        # Of PTX that is assembled without an architecture, the text is embedded, too.
+        is_fat = request.needs_arch if len(archs) > 1 else request.assembles and not archs
+        tools = find_tools(
+            needs_cuda=request.needs_cuda,
+            needs_fatbin=is_fat,
+            nvcc_flags=request.cuda_cflags if request.is_by_nvcc else None,
+        )
+    key = module_key(request, archs, tools)
+    cache = store.default(lambda: tools.roots)
+    found, why = cache.find(key.hexdigest()), ""
+    if not isinstance(found, Entry) and (tools.lack or cache.mode == "require"):
+        found = _built_elsewhere(request, key, cache)
+        why = f"it was built by other tools: {tools.lack}" if tools.lack else "by any tools"
+    if not isinstance(found, Entry):
+        return Build(request, archs, tools, cache, key, found, start)
+    seconds = time.perf_counter() - start
+    store.note(request.name, found.level, seconds, why, is_hit=True)
+    where = f"{found.level}, {why}" if why else found.level
+    _logger.debug("%s was in the cache (%s, %.2f ms)", request.name, where, seconds * 1e3)
+    return found
+
+
+def _built_elsewhere(request: Request, key: Key, cache: store.Cache) -> Entry | str:
+    """Return what other tools built of the same, or why there is none."""
+    found = cache.find(key.hexdigest(without=TOOLS), may_lack=True)
+    if found != store.NOTHING:
+        return found
+    from ..cache import history
+
+    others = history.known(cache.folders, request.name)
+    return history.Built.of(key, TOOLS).explain(others, without=TOOLS)
+
+
+def resolved_archs(request: Request) -> tuple[str, ...]:
+    """Return the architectures; none where nothing needs one or none can be found out."""
+    arch = request.arch
+    if request.is_by_nvcc:
+        from ..cuda.nvcc import names_archs
+
+        if arch is None and names_archs(request.cuda_cflags):
+            return ()
+    elif request.cuda_cflags:
+        from ..cuda.options import named_archs
+
+        arch = named_archs(request.cuda_cflags, arch) or None
+    if arch is None and not request.needs_arch:
+        return ()
+    try:
+        return resolve_archs(arch)
+    except ToolchainError:
+        # Whether an architecture is needed at all is only known once the sources are parsed, which
+        # a cache hit does not do; whoever compiles asks again and then passes the error on.
+        return ()

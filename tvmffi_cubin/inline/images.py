@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 import math
 import os
 import tempfile
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -71,29 +69,19 @@ def embed(
     for name, image in named.items() if given is not None else ():
         what = f"embed_cubin[{identifier('embed_cubin', name)!r}]"
         if name in images:
-            raise ValueError(
-                f"{what} and the file {images[name].name} have one name: give another, as in "
-                'embed_cubin={"other": image}'
-            )
+            raise ValueError(f"{what} and the file {images[name].name} have one name: give another")
         if isinstance(image, ImageFile):
             image_files[name] = image
         else:
             images[name] = take_image(what, image)
-    names: dict[Any, str] = {}
 
     def placed(export: Export, launch: Launch) -> Launch:
         """Return a launch that names its image, which is embedded."""
         image = launch.image
         if image is None or isinstance(image, str):
             return launch
-        if image not in names:
-            stem = _stem(image)
-            names[image] = _add(
-                take_image(f"the image of functions[{export.name!r}]", image),
-                stem if stem.isascii() and stem.isidentifier() else export.name,
-                images,
-            )
-        return replace(launch, image=names[image])
+        cubin = take_image(f"the image of functions[{export.name!r}]", image)
+        return replace(launch, image=_add(cubin, _name(image, export.name), images))
 
     def with_names(export: Export) -> Export:
         found = export.instances and tuple(
@@ -118,17 +106,13 @@ def _add(given: Cubin, base: str, images: dict[str, Cubin]) -> str:
     return name
 
 
-def _name(image: Any, module: str) -> str:
-    """Return the name of an image that was given without one: its file's, else the module's."""
-    stem = _stem(image.file if isinstance(image, ImageFile) else image)
-    return stem if stem.isascii() and stem.isidentifier() else module
-
-
-def _stem(image: object) -> str:
-    """Return the name of an image's file without its suffix; empty where there is no file."""
-    if not isinstance(image, str | os.PathLike):
-        return ""
-    return os.path.splitext(os.path.basename(os.fsdecode(image)))[0]
+def _name(image: Any, otherwise: str) -> str:
+    """Return the name of an image that was given without one: its file's, where C can have it."""
+    file = image.file if isinstance(image, ImageFile) else image
+    if not isinstance(file, str | os.PathLike):
+        return otherwise
+    stem = os.path.splitext(os.path.basename(os.fsdecode(file)))[0]
+    return stem if stem.isascii() and stem.isidentifier() else otherwise
 
 
 def device_libraries(value: Any) -> tuple[Cubin, ...]:
@@ -157,35 +141,20 @@ def check_place(files: Mapping[str, ImageFile], folder: str) -> bool:
 
 # What callers make
 
-_at_work: set[tuple[int, str]] = set()
-
-
-@contextlib.contextmanager
-def once(what: str) -> Iterator[None]:
-    """Raise RuntimeError where this thread is making `what` already, and would wait for itself."""
-    work = (threading.get_ident(), what)
-    if work in _at_work:
-        raise RuntimeError(f"generate uses what it is to make: {what}")
-    _at_work.add(work)
-    try:
-        yield
-    finally:
-        _at_work.discard(work)
-
 
 def call_generate(generate: Callable[..., Any], folder: Path) -> Any:
     """Return what `generate` returns; where that is a file in the folder, its path.
 
     It is called without arguments, or with the empty folder, if it must be given one.
     """
-    is_bare = True
     try:
         inspect.signature(generate).bind()
     except TypeError:
-        is_bare = False
-    value = generate() if is_bare else generate(folder)
-    is_file = isinstance(value, str | os.PathLike) and not is_bare
-    return folder / value if is_file else value
+        pass
+    else:
+        return generate()
+    value = generate(folder)
+    return folder / value if isinstance(value, str | os.PathLike) else value
 
 
 def checked_image(what: str, value: Any) -> Cubin:
@@ -235,7 +204,7 @@ def _make(generate: Callable[..., Any], name: str, path: str) -> None:
     name, path = str(name), str(path)
     folder, file = os.path.split(path)
     try:
-        with once(path), builder_lock(f"{folder}/.{file}.lock", patience=math.inf, name=path):
+        with builder_lock(f"{folder}/.{file}.lock", patience=math.inf, name=path):
             if os.path.exists(path):
                 return
             # On the file system of the image, which appears in one step.

@@ -20,7 +20,7 @@ from ..kernels.cubin import Cubin
 from ..launches import SCHEMA
 from ..launches.form import identifier, read_functions, to_json
 from ..launches.launch import Dispatch, Launch
-from .images import call_generate, checked_image, embed, once
+from .images import call_generate, checked_image, embed
 from .options import TextOptions, Texts, file_name, spelled_out
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class LazyModule:
     def _load(self) -> Module:
         if self._module is not None:
             return self._module
-        what, made_now, start = f"lazy({self._name!r})", False, time.perf_counter()
+        made_now, start = False, time.perf_counter()
 
         def make(folder: Path) -> Product:
             nonlocal made_now
@@ -124,14 +124,13 @@ class LazyModule:
             staging.mkdir()
             value = call_generate(self._generate, staging)
             made_now = True
-            made = _stored(folder, *_read(f"{what}: what generate returned", self._name, value))
-            return made._replace(facts={"name": self._name})
+            what = f"lazy({self._name!r}): what generate returned"
+            return _stored(folder, self._name, *_read(what, self._name, value))
 
         # Of threads and processes that come here together, one generates, and the others wait.
-        with once(what + self._digest):
-            entry = store.default().obtain(
-                self._digest, make, patience=math.inf, name=self._name, is_shared=True
-            )
+        entry = store.default().obtain(
+            self._digest, make, patience=math.inf, name=self._name, is_shared=True
+        )
         if config.get("TVMFFI_CUBIN_RECORD"):
             from .recording import record_entry
 
@@ -185,14 +184,16 @@ def _read(what: str, module: str, value: Any) -> tuple[dict[str, Cubin], dict[st
     return images, said
 
 
-def _stored(folder: Path, images: Mapping[str, Cubin], said: dict[str, Any] | None) -> Product:
+def _stored(
+    folder: Path, module: str, images: Mapping[str, Cubin], said: dict[str, Any] | None
+) -> Product:
     """Write into a folder what is to be published."""
-    facts = {name: cubin.facts for name, cubin in images.items()}
     for name, cubin in images.items():
         (folder / _file(name)).write_bytes(cubin.image)
+    facts = {name: cubin.facts for name, cubin in images.items()}
     (folder / _INDEX).write_text(json.dumps({"images": facts, "description": said}))
     files = tuple(map(_file, images))
-    return Product(so=_INDEX, keep=files, used=files)
+    return Product(so=_INDEX, keep=files, used=files, facts={"name": module})
 
 
 def _file(name: str) -> str:

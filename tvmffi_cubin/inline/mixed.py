@@ -17,8 +17,8 @@ from ..sources.facts import read
 from ..sources.sort import Sources
 from .mixed_device import device_code
 from .mixed_unit import Compiled, MixedUnit, UnitBuilder
-from .pipeline import Build
 from .request import Request
+from .tools import Build
 
 
 def compile_mixed(wanted: Build, sources: Sources, given: Sequence[Image]) -> Compiled:

@@ -23,7 +23,7 @@ from ..kernels.types import CxxType, Param
 from ..sources import DEVICE_IMAGE, Source
 from ..sources.expansion import without_marks
 from .headers import HeaderSearch
-from .pipeline import Build
+from .tools import Build
 
 _IMAGE = "tvmffi_cubin.device"
 # Our headers of the C++ library, 10 ms for NVRTC. One more, of 10 ms, comes for its names alone.

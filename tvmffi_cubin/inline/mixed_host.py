@@ -20,7 +20,7 @@ from ..sources.expansion import without_marks
 from ..sources.stubs import layouts, questions, stubs
 from .headers import HeaderSearch
 from .mixed_text import HOST, mixed_prefix
-from .pipeline import Build
+from .tools import Build
 
 OBJECT = "tvmffi_cubin.host.o"
 """The object's name in an entry; the dots keep it from being a module's own."""

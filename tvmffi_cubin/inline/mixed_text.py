@@ -24,8 +24,8 @@ from ..sources import Source
 from ..sources.expansion import Expansion, expansion
 from ..sources.mistakes import mistakes
 from .headers import HeaderSearch
-from .pipeline import Build
 from .request import Request
+from .tools import Build
 
 HOST = "tvmffi_cubin/mixed/host.h"
 """What every unit's host text is compiled behind."""

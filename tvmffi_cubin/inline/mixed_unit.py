@@ -29,8 +29,8 @@ from .headers import HeaderSearch
 from .mixed_device import device_code
 from .mixed_host import CUB, HostCode, host_object, runtime_object
 from .mixed_text import expand
-from .pipeline import Build
 from .request import Request
+from .tools import Build
 
 _NVCC = f"nvcc takes some code that NVRTC refuses: if it takes this, {NVCC} builds it"
 _OF_MMA = ("#include <cuda_fp16.h>", "#include <cuda_bf16.h>")

@@ -17,8 +17,8 @@ from ..cache.entry import Entry, Product
 from ..cuda.options import named_archs
 from ..kernels.cubin import Cubin
 from ..launches.form import key_text, read_exports
+from .calls import obtain, resolved_archs
 from .images import ImageFile
-from .pipeline import obtain, resolved_archs
 from .request import Request, make_request
 
 _TEXTS = ("cpp_sources", "cuda_sources", "kernel_sources")

@@ -32,12 +32,28 @@ from ..host.tools import (
 
 if TYPE_CHECKING:
     from ..cache.entry import Product
+    from ..cache.store import Cache
     from ..cuda.nvcc import Nvcc
     from ..host.inputs import Inputs
     from .request import Request
 
 TOOLS = frozenset(("assembler", "cuda", "host_compiler", "linker", "nvcc", "nvfatbin"))
 """The fields of a key that say by which tools something is built, and not what."""
+
+
+class Build(NamedTuple):
+    """A request that is to be built: for which architectures, with which tools, where.
+
+    `key` is what the cache has nothing of, for this `reason`; `start` is when it was looked for.
+    """
+
+    request: Request
+    archs: tuple[str, ...]
+    tools: Toolset
+    cache: Cache
+    key: Key
+    reason: str
+    start: float
 
 
 class Toolset(NamedTuple):
@@ -54,19 +70,20 @@ class Toolset(NamedTuple):
     missing: ToolchainError | None = None  # why nothing can be built; the cache may be of use
 
     @property
-    def lacks_any(self) -> bool:
-        """Whether what others have built is asked for before a build, which may fail."""
-        host = self.host
-        is_whole = host.assembler and host.linker and not self.compiler.missing
-        return self.missing is not None or not is_whole
+    def lack(self) -> str:
+        """What is missing: what others have built is asked for before a build, which may fail."""
+        whole = "" if self.host.assembler and self.host.linker else "as or ld is missing"
+        return str(self.missing or self.compiler.missing or whole)
 
     def product(self, so: str, inputs: Inputs | None = None, **more: Any) -> Product:
         """Return what was made with these tools, and from which files beside their own."""
         from ..cache.entry import Product
 
         read, absent, unknown = inputs or ((), (), ())
-        unfit = package_change()
-        if unknown:
+        unfit = ""
+        if _look() != _imported:
+            unfit = "tvmffi_cubin itself changed while it was in use: start the process again"
+        elif unknown:
             unfit = (
                 f"a header is included by {unknown[0]}(...): which it is, only the compiler knows; "
                 "write its name, or a macro of one argument that gives it without ##"
@@ -225,17 +242,15 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 def _files() -> list[str]:
     """Return the paths of all files that text is generated from or compiled."""
-    found, folders = [], [_ROOT]
-    headers = os.fspath(include_dir())
-    folders += [] if headers.startswith(f"{_ROOT}/") or not os.path.isdir(headers) else [headers]
-    while folders:
-        with os.scandir(folders.pop()) as entries:
-            for entry in entries:
-                if entry.name.endswith(_SUFFIXES):
-                    found.append(entry.path)
-                elif entry.name != "__pycache__" and entry.is_dir():
-                    folders.append(entry.path)
-    return sorted(found)
+    return sorted(
+        {
+            f"{folder}/{name}"
+            for root in (_ROOT, os.fspath(include_dir()))
+            for folder, _, names in os.walk(root)
+            for name in names
+            if name.endswith(_SUFFIXES)
+        }
+    )
 
 
 def _look() -> list[str]:
@@ -255,11 +270,4 @@ def _package_digest() -> str:
     files = _files()
     names = [path.removeprefix(os.path.dirname(_ROOT)) for path in files]
     key = Key("package").add("names", names).add("files", list(map(file_digest, files)))
-    return key.add("changed", package_change() and os.urandom(8)).hexdigest()
-
-
-def package_change() -> str:
-    """Return what says that a file of the package is not what it was; else nothing."""
-    if _look() == _imported:
-        return ""
-    return "tvmffi_cubin itself changed while it was in use: start the process again"
+    return key.add("changed", _look() != _imported and os.urandom(8)).hexdigest()
