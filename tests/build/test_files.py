@@ -112,7 +112,7 @@ def test_headers_are_searched_beside_a_file_first(here):
 @pytest.mark.parametrize(
     ("sources", "error", "text"),
     [
-        ([], ValueError, r"give source files, .* load_module"),
+        ([], ValueError, r"there is no source: .* load_module"),
         ("none.cu", FileNotFoundError, "none.cu"),
         ("notes.txt", ValueError, "notes.txt cannot be built; supported suffixes: .cu .c .cpp"),
         ("latin.cu", ValueError, r"latin.cu:2: .* byte 0xe9 .*: convert the file"),

@@ -228,20 +228,6 @@ def test_the_same_content_is_found_again_however_it_is_named(flags, archive, her
         assert built_with(3, "early/libpart.a") not in paths
 
 
-def test_only_a_version_script_takes_the_place_of_ours(here):
-    Path("v.map").write_text("V1 { global: *; };")
-    Path("version-script").mkdir()
-    source = 'extern "C" int cudaOfMine() { return 1; }\nint answer() { return cudaOfMine(); }'
-
-    def exported(flag):
-        options = {"functions": "answer", "extra_ldflags": [flag]}
-        path = tc.build_inline("linked", cpp_sources=source, **options)
-        return "cudaOfMine" in run("nm", "-D", path)
-
-    assert exported(f"-Wl,--version-script,{here}/v.map")
-    assert not exported("-Lversion-script")
-
-
 def test_a_symbol_that_is_missing_is_an_error_and_not_the_end_of_the_process(here):
     """Bound lazily, the first call of one ends the process."""
     options = {"extra_ldflags": [f"-L{here}", "-lsoon_missing", f"-Wl,-rpath,{here}"]}

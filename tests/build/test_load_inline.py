@@ -62,9 +62,7 @@ def test_a_kernel_is_found_by_the_name_that_the_source_has(
 
 def test_a_source_of_which_nothing_would_be_exported_is_refused():
     for source in ("// nothing", "void k(float* x) { x[0] = 1; }", "#include <cuda_fp16.h>"):
-        with pytest.raises(
-            ValueError, match="empty: nothing .* mark a kernel with __gl"
-        ):
+        with pytest.raises(ValueError, match="empty: nothing .* mark a kernel with __gl"):
             tc.load_inline("empty", source, arch="sm_90")
     assert tc.load_inline("empty", "// nothing", functions=[], arch="sm_90").functions == ()
 

@@ -79,18 +79,16 @@ def link(
     command: Sequence[str],
     flags: Sequence[str],
     required: Sequence[str] = (),
-    is_local: bool = True,
 ) -> Step:
     """Return how the compiler driver links objects and libraries to a shared object.
 
     `flags` are the user's, and what host code needs; `required` are symbols that must be defined.
-    `is_local`: ours stay inside (`LOCAL_SYMBOLS`).
+    Our symbols stay inside (`LOCAL_SYMBOLS`).
     """
     # Lazy binding would end the process at the first call of a symbol that is missing; "now" makes
     # it an error at load.
-    options = ["-z,now", "-z,defs", *(f"--require-defined={symbol}" for symbol in required)]
-    if is_local:
-        options.append(f"--version-script={VERSION_SCRIPT}")
+    options = ["-z,now", "-z,defs", f"--version-script={VERSION_SCRIPT}"]
+    options += (f"--require-defined={symbol}" for symbol in required)
     words = (*command, "-shared", *(f"-Wl,{option}" for option in options))
     return Step(made, words, tuple(objects), tuple(flags))
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .. import config, importing
 from ..cache import store
 from ..cache.entry import Entry
-from ..cuda.arch import resolve_archs
-from ..errors import ToolchainError
-from .options import FileOptions, TextOptions, Texts, paths, spelled_out
+from .options import FileOptions, TextOptions, Texts, spelled_out
 from .request import Request, make_request
 from .tools import TOOLS, Build, find_tools, module_key
 
@@ -124,7 +121,7 @@ def load_inline(
         An argument is wrong; the message names it and the remedy.
     """
     request = make_request(name, cuda_sources=cuda_sources, **options)
-    return _loaded(request, options.get("build_directory"), torch_library, keep_module_alive)
+    return _loaded(request, torch_library, keep_module_alive)
 
 
 @spelled_out(TextOptions)
@@ -152,9 +149,7 @@ def build_inline(
         Path of the shared object or object: that of the copy if `output` or `build_directory` is
         given, else its place in the cache, where it never changes.
     """
-    called = _called(output)
-    request = make_request(name, cuda_sources=cuda_sources, output=called, **options)
-    return _built(request, output, options.get("build_directory"))
+    return _built(make_request(name, cuda_sources=cuda_sources, output=output, **options))
 
 
 @spelled_out(FileOptions)
@@ -191,8 +186,7 @@ def load(
     Module
         The functions as attributes and items.
     """
-    request = _file_request(name, options)
-    return _loaded(request, options.get("build_directory"), torch_library, keep_module_alive)
+    return _loaded(make_request(name, **options), torch_library, keep_module_alive)
 
 
 @spelled_out(FileOptions)
@@ -213,43 +207,38 @@ def build(
     str
         Path of the shared object or object.
     """
-    request = _file_request(name, options, _called(output))
-    return _built(request, output, options.get("build_directory"))
+    return _built(make_request(name, output=output, **options))
 
 
-def _file_request(name: str, options: Mapping[str, Any], output: str | None = None) -> Request:
-    from .files import read_files
-
-    given = {what: options.get(what) for what in ("sources", "cpp_files", "cuda_files")}
-    files = read_files(**given)
-    if not files:
-        raise ValueError(
-            f"{name!r}: give source files, sources=['ops.cu', ...]; a shared object that exists is "
-            "loaded with load_module(path)"
-        )
-    rest = {what: value for what, value in options.items() if what not in given}
-    return make_request(name, files=files, output=output, **rest)
-
-
-def _called(output: Any) -> str | None:
-    return None if output is None else os.path.basename(os.fspath(output))
-
-
-def _build(
-    request: Request, output: Any, directory: Any, *, is_loaded: bool = False
-) -> tuple[Path, str]:
-    """Return a module's place in the cache, and that of its copy for people, mostly empty."""
-    target = ""
-    if output is not None or directory is not None:
-        (folder,) = paths("build_directory", directory) or (os.getcwd(),)
-        name = request.output if output is None else os.path.expanduser(os.fspath(output))
-        target = os.path.join(folder, name)
+def _loaded(request: Request, torch_library: str | None, keep_module_alive: bool) -> Module:
     if request.image_files:
         from .images import check_place
 
-        folder = os.path.dirname(target)
-        if check_place(request.image_files, folder) and is_loaded:
-            request = request._replace(image_folder=folder)
+        if check_place(request):
+            request = request._replace(image_folder=os.path.dirname(request.target))
+    so = _found(request, is_loaded=True)
+    with importing:
+        from ..module import load_module
+    module = load_module(so, torch_library=torch_library, keep_module_alive=keep_module_alive)
+    if request.image_files:
+        from .images import set_files
+
+        set_files(module, request.image_files, os.path.dirname(request.target) or None)
+    return module
+
+
+def _built(request: Request) -> str:
+    if request.image_files:
+        from .images import check_place
+
+        check_place(request)
+    so = _found(request)
+    return request.target or so
+
+
+def _found(request: Request, *, is_loaded: bool = False) -> str:
+    """Return a module's place in the cache, once it is copied to where people want it."""
+    target = request.target
     for binary in request.files.binaries:
         if os.path.exists(target) and os.path.samefile(target, binary.path):
             raise ValueError(f"output {target} is one of the sources; name another file")
@@ -264,26 +253,7 @@ def _build(
 
         os.makedirs(os.path.dirname(target), exist_ok=True)
         copy_atomically(so, Path(target))
-    return so, target
-
-
-def _loaded(
-    request: Request, directory: Any, torch_library: str | None, keep_module_alive: bool
-) -> Module:
-    so, target = _build(request, None, directory, is_loaded=True)
-    with importing:
-        from ..module import load_module
-    module = load_module(so, torch_library=torch_library, keep_module_alive=keep_module_alive)
-    if request.image_files:
-        from .images import set_files
-
-        set_files(module, request.image_files, os.path.dirname(target) or None)
-    return module
-
-
-def _built(request: Request, output: Any, directory: Any) -> str:
-    so, target = _build(request, output, directory)
-    return target or os.fspath(so)
+    return os.fspath(so)
 
 
 def obtain(request: Request, *, is_loaded: bool = False) -> Entry:
@@ -309,7 +279,7 @@ def obtain(request: Request, *, is_loaded: bool = False) -> Entry:
 def _look_up(request: Request) -> Entry | Build:
     start = time.perf_counter()
     with importing:  # what asks compilers what they are, the first time
-        archs = resolved_archs(request)
+        archs = request.archs
         # Of PTX that is assembled without an architecture, the text is embedded, too.
         is_fat = request.needs_arch if len(archs) > 1 else request.assembles and not archs
         tools = find_tools(
@@ -337,29 +307,7 @@ def _built_elsewhere(request: Request, key: Key, cache: store.Cache) -> Entry | 
     found = cache.find(key.hexdigest(without=TOOLS), may_lack=True)
     if found != store.NOTHING:
         return found
-    from ..cache import history
+    from ..cache import publish
 
-    others = history.known(cache.folders, request.name)
-    return history.Built.of(key, TOOLS).explain(others, without=TOOLS)
-
-
-def resolved_archs(request: Request) -> tuple[str, ...]:
-    """Return the architectures; none where nothing needs one or none can be found out."""
-    arch = request.arch
-    if request.is_by_nvcc:
-        from ..cuda.nvcc import names_archs
-
-        if arch is None and names_archs(request.cuda_cflags):
-            return ()
-    elif request.cuda_cflags:
-        from ..cuda.options import named_archs
-
-        arch = named_archs(request.cuda_cflags, arch) or None
-    if arch is None and not request.needs_arch:
-        return ()
-    try:
-        return resolve_archs(arch)
-    except ToolchainError:
-        # Whether an architecture is needed at all is only known once the sources are parsed, which
-        # a cache hit does not do; whoever compiles asks again and then passes the error on.
-        return ()
+    others = publish.known(cache.folders, request.name)
+    return publish.Built.of(key, TOOLS).explain(others, without=TOOLS)

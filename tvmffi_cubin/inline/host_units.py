@@ -11,7 +11,6 @@ from ..host import forwarders
 from ..host import units as host
 from ..host.steps import Step, compilation
 from ..sources import Source
-from ..sources.sort import HostFile
 from .headers import HeaderSearch
 
 if TYPE_CHECKING:
@@ -48,7 +47,8 @@ def host_units(job: Job) -> tuple[dict[str, bytes | str], list[Step]]:
         add("cuda", sources.cuda_host, () if sources.cpp else exported)
     if sources.cpp:
         add("c++", sources.cpp, exported)
-    units += (_file_unit(job, file, f"file_{i}") for i, file in enumerate(sources.files))
+    for i, file in enumerate(sources.files):
+        units.append(_unit(job, file.source.name, file.language, name=f"file_{i}"))
     if tools.nvcc is not None:
         from ..cuda.nvcc import device_link
 
@@ -65,28 +65,8 @@ def host_units(job: Job) -> tuple[dict[str, bytes | str], list[Step]]:
     return files, units
 
 
-def _file_unit(job: Job, file: HostFile, name: str) -> Step:
-    """Return how a file is compiled where it lies."""
-    language = file.language
-    options = ["-x", "c" if language == "c" else "c++"]
-    if language == "cuda":
-        options += ("-include", _OF_CUDA)
-    return _unit(job, file.source.name, language, name=name, options=options)
-
-
-def _unit(
-    job: Job,
-    source: str,
-    language: str,
-    *,
-    name: str = "",
-    prefix: str = "",
-    options: Sequence[str] = (),
-) -> Step:
-    """Return how a source is compiled, to an object of a name.
-
-    For the host compiler it begins with a `prefix`, and there are further `options`.
-    """
+def _unit(job: Job, source: str, language: str, *, name: str = "", prefix: str = "") -> Step:
+    """Return how a source is compiled: one that begins with a `prefix`, or a file, to a `name`."""
     request, tools, archs = job.request, job.tools, job.archs
     if language == "cuda" and tools.nvcc is not None:
         from ..cuda import nvcc
@@ -103,12 +83,14 @@ def _unit(
         flags = ("-fPIC", "-O2", *host.header_folders(tools), *own)
         # CXX may say which C++ it is to take.
         words = (x for x in tools.compiler.options if not re.match(_STANDARD["c"], x))
-        compiler = (*tools.compiler.programs, *words)
+        command = (*tools.compiler.programs, *words)
     else:
         flags = host.host_flags(tools, own)
-        compiler = tools.compiler.command
-    command = (*compiler, *options, *flags)
-    return compilation(source, command, request.include_paths, name=name, prefix=prefix)
+        command = tools.compiler.command
+    if name:
+        command += ("-x", "c" if language == "c" else "c++")
+        command += ("-include", _OF_CUDA) if language == "cuda" else ()
+    return compilation(source, (*command, *flags), request.include_paths, name=name, prefix=prefix)
 
 
 def _needs_forwarders(job: Job) -> bool:

@@ -22,6 +22,7 @@ from .options import several
 if TYPE_CHECKING:
     from ..launches.launch import Launch
     from ..module import Module
+    from .request import Request
 
 _RUNTIME = "cudadevrt"
 
@@ -128,10 +129,10 @@ def device_libraries(value: Any) -> tuple[Cubin, ...]:
     return tuple(found)
 
 
-def check_place(files: Mapping[str, ImageFile], folder: str) -> bool:
+def check_place(request: Request) -> bool:
     """Whether some file lies beside the shared object; a ValueError where that is nowhere."""
-    beside = [x.file for x in files.values() if not os.path.isabs(x.file)]
-    if beside and not folder:
+    beside = [x.file for x in request.image_files.values() if not os.path.isabs(x.file)]
+    if beside and not request.target:
         raise ValueError(
             f"ImageFile({beside[0]!r}) lies beside the shared object: say where that is, by "
             "build_directory= (or, of what is only built, output=), or give its absolute path"

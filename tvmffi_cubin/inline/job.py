@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,7 +28,6 @@ _MODULE = "tvmffi_cubin.module.s"
 _TABLE = "tvmffi_cubin.{}.table.s"
 # Errors and objects that host code has made, and Python holds, may outlive the module.
 _MAPPED = "-Wl,-z,nodelete"
-_VERSION_SCRIPT = r"(?:^|,)--?version-script(?:[=,]|$)"
 
 
 class Job(NamedTuple):
@@ -113,7 +111,6 @@ class Job(NamedTuple):
             command=tools.compiler.command,
             flags=(*shared, _MAPPED, *flags),
             required=required,
-            is_local=_is_local(request),
         )
         return [*units, last]
 
@@ -182,10 +179,4 @@ def _joined(request: Request, tools: Toolset, objects: Sequence[str]) -> Step:
         inputs,
         command=tools.compiler.command,
         flags=(*request.ldflags, "-ldl"),
-        is_local=_is_local(request),
     )
-
-
-def _is_local(request: Request) -> bool:
-    # A linker takes one script without names for its versions, and refuses ours beside another.
-    return not any(re.search(_VERSION_SCRIPT, flag) for flag in request.ldflags)

@@ -17,7 +17,7 @@ from ..cache.entry import Entry, Product
 from ..cuda.options import named_archs
 from ..kernels.cubin import Cubin
 from ..launches.form import key_text, read_exports
-from .calls import obtain, resolved_archs
+from .calls import obtain
 from .images import ImageFile
 from .request import Request, make_request
 
@@ -45,7 +45,7 @@ def recorded(request: Request, *, is_loaded: bool = False) -> Entry:
     """Return what `obtain` does, and append a line to the file of ``TVMFFI_CUBIN_RECORD``."""
     start, outcome, where = time.perf_counter(), "failed", ""
     with importing:
-        archs = resolved_archs(request)
+        archs = request.archs
     try:
         entry = obtain(request, is_loaded=is_loaded)
         outcome, where = entry.level, _root(entry)
@@ -160,23 +160,19 @@ def request_of(
     name: str,
     *,
     functions: Sequence[Any] | None = None,
-    sources: Sequence[str] = (),
     embed_cubin: Mapping[str, Any] = MappingProxyType({}),
     device_libraries: Sequence[Any] = (),
     image_folder: str = "",
     **given: Any,
 ) -> Request:
     """Return the request that has these `arguments`."""
-    from .files import read_files
-
     return make_request(
         name,
-        files=read_files(sources=sources),
         exports=None if functions is None else read_exports(functions),
         embed_cubin={x: _image(value) for x, value in embed_cubin.items()},
         device_libraries=[*map(_image, device_libraries)],
         **given,
-    )._replace(image_folder=image_folder)
+    )._replace(image_folder=image_folder, target="")
 
 
 def _values(image: Cubin | ImageFile) -> Any:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import config
 from ..cache.key import Key
+from ..cuda.arch import resolve_archs
+from ..errors import ToolchainError
 from ..launches.form import Export, key_text, read_functions
 from ..launches.values import bound_param
 from ..sources import Source
@@ -33,6 +35,7 @@ _LABELS = (
     *("name", "output", "name_expressions", "extra_cflags", "extra_cuda_cflags", "extra_ldflags"),
     *("extra_include_paths", "compiler", "use_pch", "lto", "ptx", "bound_params"),
 )
+_FILES = ("sources", "cpp_files", "cuda_files")
 _OF_NVRTC = ("kernel_sources", "name_expressions", "device_libraries", "lto", "bound_params")
 
 
@@ -69,7 +72,8 @@ class SourceFiles(NamedTuple):
 class Request(NamedTuple):
     """What is to be built. Sources are in the order given; `functions` None means by default.
 
-    `arch` is as the caller gave it, and no part of the key; nor are `nvcc_flags` and `verbose`.
+    `arch` is as the caller gave it, and no part of the key; nor are `target`, the path of a copy,
+    `nvcc_flags` and `verbose`.
     """
 
     name: str
@@ -94,6 +98,7 @@ class Request(NamedTuple):
     compiler: str
     verbose: bool
     arch: Any
+    target: str = ""
     image_folder: str = ""
     # With compiler="auto": the flags for nvcc, should it be asked.
     nvcc_flags: tuple[str, ...] | None = None
@@ -174,6 +179,28 @@ class Request(NamedTuple):
         return self.is_compiled or self.assembles or self.is_by_nvcc
 
     @property
+    def archs(self) -> tuple[str, ...]:
+        """The architectures; none where nothing needs one or none can be found out."""
+        arch = self.arch
+        if self.is_by_nvcc:
+            from ..cuda.nvcc import names_archs
+
+            if arch is None and names_archs(self.cuda_cflags):
+                return ()
+        elif self.cuda_cflags:
+            from ..cuda.options import named_archs
+
+            arch = named_archs(self.cuda_cflags, arch) or None
+        if arch is None and not self.needs_arch:
+            return ()
+        try:
+            return resolve_archs(arch)
+        except ToolchainError:
+            # Whether one is needed at all is only known once the sources are parsed, which a cache
+            # hit does not do; whoever compiles asks again and then passes the error on.
+            return ()
+
+    @property
     def assembles(self) -> bool:
         """Whether some image is PTX that is to be assembled."""
         if self.ptx != "assemble" or not self.images:
@@ -229,8 +256,8 @@ def make_request(
 ) -> Request:
     """Check the arguments of `load_inline` and its siblings, and bring them into one form.
 
-    Those are `given`, the `files` read; `exports` are `functions` that were in it before. A
-    TypeError or ValueError names the one that is wrong.
+    Those are `given`, unless the `files` are read already; `exports` are `functions` that were in
+    it before. A TypeError or ValueError names the one that is wrong.
     """
     get = given.get
     choice("backend", get("backend"), ("cuda",))
@@ -247,7 +274,13 @@ def make_request(
 
         cuda_cflags, asks_for_lto = without_separation(cuda_cflags)
         lto = asks_for_lto if lto is None else lto
-    name, files = file_name("name", name), files or SourceFiles()
+    name = file_name("name", name)
+    sources = {what: given[what] for what in _FILES if given.get(what) is not None}
+    if sources:
+        from .files import read_files
+
+        files = read_files(**sources)
+    files = files or SourceFiles()
     exports = exports if exports is not None else read_functions(get("functions"))
     images: dict[str, Cubin] = {}
     image_files: dict[str, ImageFile] = {}
@@ -257,15 +290,19 @@ def make_request(
         from .images import embed
 
         exports, images, image_files = embed(get("embed_cubin"), exports, files.images, name)
-    device_libraries: tuple[Cubin, ...] = ()
+    libraries: tuple[Cubin, ...] = ()
     if get("device_libraries") is not None:
-        from . import images as of_images
+        from .images import device_libraries
 
-        device_libraries = of_images.device_libraries(get("device_libraries"))
+        libraries = device_libraries(get("device_libraries"))
     bound_params = strings("bound_params", get("bound_params"))
     for text in bound_params:
         bound_param(text)  # raises what is wrong
-    output = get("output")
+    output, directory, target = get("output"), get("build_directory"), ""
+    called = f"{name}.so" if output is None else os.fspath(output)
+    if output is not None or directory is not None:
+        (folder,) = paths("build_directory", directory) or (os.getcwd(),)
+        target = os.path.join(folder, os.path.expanduser(called))
     request = Request(
         name=name,
         cpp_sources=texts("cpp_sources", get("cpp_sources")),
@@ -279,11 +316,12 @@ def make_request(
         include_paths=paths("extra_include_paths", get("extra_include_paths")),
         images=images,
         image_files=image_files,
-        device_libraries=device_libraries,
+        device_libraries=libraries,
         lto=bool(lto),
         ptx=choice("ptx", get("ptx"), ("assemble", "keep")),
         bound_params=bound_params,
-        output=f"{name}.so" if output is None else file_name("output", output),
+        output=file_name("output", os.path.basename(called)),
+        target=target,
         files=files,
         use_pch=config.wants_pch(get("use_pch")),
         compiler="nvcc" if compiler == "nvcc" else "nvrtc",
@@ -301,12 +339,12 @@ def _check(request: Request) -> None:
         raise ValueError(f"output {request.output!r}: a shared object ends in .so, an object in .o")
     if not (request.texts or request.files or request.images or request.image_files):
         raise ValueError(
-            f"load_inline({request.name!r}): there is no source: give cuda_sources (kernels, or a "
-            "C++ wrapper), cpp_sources, or embed_cubin"
+            f"{request.name!r}: there is no source: give cuda_sources (kernels, or a C++ wrapper), "
+            "cpp_sources or embed_cubin, or sources to load(); load_module(path) loads what is made"
         )
     misplaced = [argument for argument in _OF_NVRTC if getattr(request, argument)]
     if request.is_by_nvcc and misplaced:
         raise ValueError(
-            f'{misplaced[0]} is for NVRTC: leave it out with compiler="nvcc", which takes its own '
-            "flags in extra_cuda_cflags, such as -rdc=true and -dlto"
+            f'{misplaced[0]} is for NVRTC: with compiler="nvcc", give nvcc\'s own flags in '
+            "extra_cuda_cflags, such as -rdc=true and -dlto"
         )
