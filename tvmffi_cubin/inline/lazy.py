@@ -124,8 +124,7 @@ class LazyModule:
             staging.mkdir()
             value = call_generate(self._generate, staging)
             made_now = True
-            what = f"lazy({self._name!r}): what generate returned"
-            return _stored(folder, self._name, *_read(what, self._name, value))
+            return _kept(folder, self._name, value)
 
         # Of threads and processes that come here together, one generates, and the others wait.
         entry = store.default().obtain(
@@ -160,8 +159,9 @@ class LazyModule:
         return load_inline(self._name, **options)
 
 
-def _read(what: str, module: str, value: Any) -> tuple[dict[str, Cubin], dict[str, Any] | None]:
-    """Return the images, and a description without, of what `generate` returned."""
+def _kept(folder: Path, module: str, value: Any) -> Product:
+    """Write into a folder what `generate` returned: images, and a description without them."""
+    what = f"lazy({module!r}): what generate returned"
     given, said = value, None
     if isinstance(value, str | os.PathLike) and os.fsdecode(value).endswith(".json"):
         from ..formats.description import described_images, read_description
@@ -178,21 +178,13 @@ def _read(what: str, module: str, value: Any) -> tuple[dict[str, Cubin], dict[st
             exports, given, _ = embed(None, read_functions(given), {}, "")
             made = {x.name: {"instances": to_json(x.instances)} for x in exports or ()}
             said = {"schema": SCHEMA, "functions": made}
-    images = {
-        identifier(what, name): checked_image(f"{what}[{name!r}]", x) for name, x in given.items()
-    }
-    return images, said
-
-
-def _stored(
-    folder: Path, module: str, images: Mapping[str, Cubin], said: dict[str, Any] | None
-) -> Product:
-    """Write into a folder what is to be published."""
-    for name, cubin in images.items():
+    facts = {}
+    for name, x in given.items():
+        cubin = checked_image(f"{what}[{identifier(what, name)!r}]", x)
+        facts[name] = cubin.facts
         (folder / _file(name)).write_bytes(cubin.image)
-    facts = {name: cubin.facts for name, cubin in images.items()}
     (folder / _INDEX).write_text(json.dumps({"images": facts, "description": said}))
-    files = tuple(map(_file, images))
+    files = tuple(map(_file, facts))
     return Product(so=_INDEX, keep=files, used=files, facts={"name": module})
 
 
