@@ -32,7 +32,7 @@ _EXPORTED = rb"\0__tvm_ffi_(?!_tvmffi_cubin_|_cubin_|_doc_|_library_|_metadata_)
 
 
 def make(wanted: Build, folder: Path, built: Built) -> Product:
-    """Build in an empty folder, and note it; raises as `tvmffi_cubin.load_inline`."""
+    """Build in an empty folder, and note it."""
     request, archs, tools, cache = wanted.request, wanted.archs, wanted.tools, wanted.cache
     sources = sort_sources(request)
     if sources.has_host:
@@ -104,10 +104,7 @@ def make(wanted: Build, folder: Path, built: Built) -> Product:
 def _run(
     job: Job, objects: list[str], wanted: Build, folder: Path
 ) -> tuple[dict[str, bytes | str], Inputs]:
-    """Build by ninja; return the files that were generated, and those that were read.
-
-    `objects` are linked, too.
-    """
+    """Build by ninja; return the files that were generated, and those that were read."""
     with importing:
         from ..host import precompiled
         from .headers import HeaderSearch

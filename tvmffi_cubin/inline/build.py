@@ -25,10 +25,7 @@ _logger = logging.getLogger("tvmffi_cubin")
 
 
 def build(wanted: Build, by_nvcc: Build | None, is_loaded: bool) -> Entry:
-    """Return the entry of a module that is not in the cache, once it is built; perhaps by nvcc.
-
-    `is_loaded` says whether what is built is then loaded. Raises as `tvmffi_cubin.load_inline`.
-    """
+    """Return the entry of a module, once it is built, where NVRTC does not build it by nvcc."""
     try:
         return _build(wanted, is_loaded)
     except (BuildError, CompileError, ValueError) as error:

@@ -257,12 +257,7 @@ def _found(request: Request, *, is_loaded: bool = False) -> str:
 
 
 def obtain(request: Request, *, is_loaded: bool = False) -> Entry:
-    """Return the entry of a request, building it where the cache has none.
-
-    Where a tool is missing, what other tools have built of the same will do; where NVRTC does not
-    build it, nvcc may (`Request.for_nvcc`). What is built may be made ready meanwhile for being
-    loaded (`is_loaded`). Raises as `load_inline`.
-    """
+    """Return the entry of a request, building it where the cache has none."""
     found = _look_up(request)
     if isinstance(found, Entry):
         return found

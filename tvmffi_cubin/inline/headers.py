@@ -22,8 +22,8 @@ from .tools import Toolset
 class HeaderSearch(NamedTuple):
     """The folders and flags of a request, with which its sources find their headers.
 
-    NVRTC lists no headers, so its sources are scanned. Host compilers list what they have read, and
-    not what they have looked for.
+    NVRTC lists none, so its sources are scanned. Host compilers list what they have read, and not
+    what they have looked for.
     """
 
     request: Request
@@ -31,10 +31,7 @@ class HeaderSearch(NamedTuple):
 
     @property
     def cuda_flags(self) -> tuple[str, ...]:
-        """What CUDA sources are compiled with by the host compiler.
-
-        nvcc would have compiled them, with its own flags.
-        """
+        """What the host compiler compiles CUDA sources with, which nvcc's flags are for."""
         given = self.request.cuda_cflags
         standard = [f"-std={value}" for name, value, _ in read(given) if name == "-std"]
         return (*standard, *preprocessor_flags(given).words, *self.request.cflags)
@@ -67,9 +64,9 @@ class HeaderSearch(NamedTuple):
     def host(
         self, folder: Path, listed: Inputs, sources: Sequence[Source], flags: Sequence[str]
     ) -> Inputs:
-        """Return what host compilers have read, from a build's folder with their depfiles.
+        """Return what host compilers have read, by the depfiles of a build's folder.
 
-        `listed` is what they do not tell, since it was precompiled; `flags` are the caller's.
+        `listed` is what they do not tell, since it was precompiled.
         """
         told = [*listed.read]
         for path in folder.glob("*.d"):

@@ -60,9 +60,8 @@ def embed(
 ) -> tuple[tuple[Export, ...] | None, dict[str, Cubin], dict[str, ImageFile]]:
     """Return exports whose launches name their images, all images, and those that lie in files.
 
-    `given` is what ``embed_cubin`` is, `files` are the paths of images that are among the sources.
-    An image that a launch of `exports` carries is embedded under its file's name, or that of its
-    function; equal ones once. What has no name gets that of the `module`.
+    `given` is ``embed_cubin``, `files` are the images among the sources. An image that a launch
+    carries is embedded under its file's name, or that of its function; equal ones once.
     """
     images = {name: replace(take_image(path, path), name=path) for name, path in files.items()}
     image_files: dict[str, ImageFile] = {}
@@ -140,14 +139,8 @@ def check_place(request: Request) -> bool:
     return bool(beside)
 
 
-# What callers make
-
-
 def call_generate(generate: Callable[..., Any], folder: Path) -> Any:
-    """Return what `generate` returns; where that is a file in the folder, its path.
-
-    It is called without arguments, or with the empty folder, if it must be given one.
-    """
+    """Return what `generate` returns, given the empty folder if it takes one."""
     try:
         inspect.signature(generate).bind()
     except TypeError:
@@ -159,7 +152,7 @@ def call_generate(generate: Callable[..., Any], folder: Path) -> Any:
 
 
 def checked_image(what: str, value: Any) -> Cubin:
-    """Return an image that `generate` made; what is wrong with it is found before it is kept."""
+    """Return an image that `generate` made, once nothing is wrong with it."""
     from ..device.image import given_image
 
     cubin = take_image(what, value)
@@ -167,14 +160,8 @@ def checked_image(what: str, value: Any) -> Cubin:
     return cubin
 
 
-# Files: where they lie is told to the launcher, and they are made where missing
-
-
 def set_files(module: Module, files: Mapping[str, ImageFile], folder: str | None) -> None:
-    """Tell a module where its images' files lie, and what makes those that are missing.
-
-    `folder` is where they lie; None: beside the shared object.
-    """
+    """Tell a module where its images' files lie, by default beside it, and what makes them."""
     import tvm_ffi
 
     entry = tvm_ffi.Module.get_function(module, "_tvmffi_cubin_set_image_file")

@@ -19,10 +19,7 @@ from ..kernels.cubin import Cubin
 from ..launches.form import key_text, read_exports
 from .calls import obtain
 from .images import ImageFile
-from .request import Request, make_request
-
-_TEXTS = ("cpp_sources", "cuda_sources", "kernel_sources")
-_SAME = ("name_expressions", "bound_params", "lto", "ptx", "output", "image_folder")
+from .request import LABELS, TEXTS, Request, make_request
 
 
 class Line(NamedTuple):
@@ -95,8 +92,7 @@ def read(path: str | os.PathLike[str]) -> list[Line]:
 def wanted(lines: Sequence[Line], archs: Sequence[str]) -> list[Line]:
     """Return the lines that `build` has to be given, each request once.
 
-    What names no architecture, by `arch` or its flags, is for each of `archs` or, without them, as
-    it was recorded.
+    What names no architecture, by `arch` or its flags, is for each of `archs` if there are any.
     """
     found = {}
     for line in lines:
@@ -129,31 +125,26 @@ def _keep(name: str, base_key: str, files: Mapping[str, str]) -> Entry:
 
 
 def arguments(request: Request, archs: Sequence[str]) -> dict[str, Any]:
-    """Return what `request_of` makes a request of, as JSON values without the empty ones.
-
-    Sources in files are named: who builds the same reads them at the same place.
-    """
+    """Return what `request_of` makes a request of, as JSON values without the empty ones."""
     files, auto = request.files, request.nvcc_flags
-    binaries = [x.path for x in files.binaries]
-    texts = (*files.cuda, *files.c, *files.cxx)
+    named: list[Any] = [*files.cuda, *files.c, *files.cxx, *files.binaries]
     images: dict[str, Any] = {**request.images, **request.image_files}
     given = {
-        **{what: [source.text for source in getattr(request, what)] for what in _TEXTS},
-        **{what: getattr(request, what) for what in _SAME},
-        "sources": [x.path for x in texts] + [*binaries, *files.images.values()],
+        **{what: getattr(request, what.removeprefix("extra_")) for what in LABELS},
+        **{what: [source.text for source in getattr(request, what)] for what in TEXTS},
+        "sources": [*(x.path for x in named), *files.images.values()],
         "embed_cubin": {x: _values(image) for x, image in images.items() if x not in files.images},
+        "image_folder": request.image_folder,
         "device_libraries": list(map(_values, request.device_libraries)),
-        "extra_cflags": request.cflags,
         "extra_cuda_cflags": request.cuda_cflags if auto is None else auto,
-        "extra_ldflags": request.ldflags,
-        "extra_include_paths": request.include_paths,
         "compiler": request.compiler if auto is None else "auto",
         "arch": request.arch and archs,
+        "name": "",
     }
     found = {what: x for what, x in given.items() if x}
     if request.functions is not None:
         found["functions"] = json.loads(key_text(request.functions))
-    return found if request.use_pch else {**found, "use_pch": False}
+    return {**found, "use_pch": request.use_pch}
 
 
 def request_of(

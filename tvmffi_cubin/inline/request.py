@@ -31,10 +31,11 @@ _CUDA_LIBRARIES = ("-lcuda", "-lcudart")
 _READS = ("include", "embed", "incbin", "import ")
 # What is in a key as it is. Images are the same with precompiled headers and without, but for a
 # compiler's faults: who goes around those wants no entry that was built with them.
-_LABELS = (
+LABELS = (
     *("name", "output", "name_expressions", "extra_cflags", "extra_cuda_cflags", "extra_ldflags"),
     *("extra_include_paths", "compiler", "use_pch", "lto", "ptx", "bound_params"),
 )
+TEXTS = ("cpp_sources", "cuda_sources", "kernel_sources")
 _FILES = ("sources", "cpp_files", "cuda_files")
 _OF_NVRTC = ("kernel_sources", "name_expressions", "device_libraries", "lto", "bound_params")
 
@@ -52,11 +53,7 @@ class Binary(NamedTuple):
 
 
 class SourceFiles(NamedTuple):
-    """Files by what becomes of them, in the order given.
-
-    `cuda` files are for NVRTC or the host compiler, `c` and `cxx` files are translation units,
-    `binaries` are linked, and `images` are paths of what is embedded, by name.
-    """
+    """Files by what becomes of them, in the order given; `images` are paths by name."""
 
     cuda: tuple[Source, ...] = ()
     c: tuple[Source, ...] = ()
@@ -128,7 +125,7 @@ class Request(NamedTuple):
     @property
     def texts(self) -> tuple[Source, ...]:
         """The sources that came as arguments."""
-        return (*self.cpp_sources, *self.cuda_sources, *self.kernel_sources)
+        return tuple(source for what in TEXTS for source in getattr(self, what))
 
     @property
     def host_flags(self) -> tuple[str, ...]:
@@ -218,9 +215,9 @@ class Request(NamedTuple):
 
     def add_to(self, key: Key) -> None:
         """Add everything here to a key, by the names that callers know."""
-        for label in _LABELS:
+        for label in LABELS:
             key.add(label, getattr(self, label.removeprefix("extra_")))
-        for what in ("cpp_sources", "cuda_sources", "kernel_sources"):
+        for what in TEXTS:
             # With what __FILE__ says of them.
             key.add(what, [[source.text, source.label] for source in getattr(self, what)])
         # With their paths: messages, __FILE__ and debug information have them, and headers are
@@ -256,8 +253,7 @@ def make_request(
 ) -> Request:
     """Check the arguments of `load_inline` and its siblings, and bring them into one form.
 
-    Those are `given`, unless the `files` are read already; `exports` are `functions` that were in
-    it before. A TypeError or ValueError names the one that is wrong.
+    `files` and `exports` are arguments that were in it before.
     """
     get = given.get
     choice("backend", get("backend"), ("cuda",))

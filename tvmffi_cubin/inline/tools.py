@@ -42,10 +42,7 @@ TOOLS = frozenset(("assembler", "cuda", "host_compiler", "linker", "nvcc", "nvfa
 
 
 class Build(NamedTuple):
-    """A request that is to be built: for which architectures, with which tools, where.
-
-    `key` is what the cache has nothing of, for this `reason`; `start` is when it was looked for.
-    """
+    """A request that the cache has nothing of, for a reason, since it was looked for."""
 
     request: Request
     archs: tuple[str, ...]
@@ -145,9 +142,8 @@ def find_tools(
 ) -> Toolset:
     """Find the tools; spawns a process only where a tool is new to this user.
 
-    `needs_cuda` says whether anything of CUDA's is used, `needs_fatbin` whether nvFatbin is;
-    `nvcc_flags` are those for nvcc where it is. A ToolchainError where tvm-ffi or this package's
-    headers are missing, or ``CXX`` names no compiler.
+    `nvcc_flags` are those for nvcc where it is used. A ToolchainError where tvm-ffi or this
+    package's headers are missing, or ``CXX`` names no compiler.
     """
     wanted = needs_cuda, needs_fatbin, nvcc_flags
     named = (*wanted, os.environ.get("PATH"), *sys.path, *map(config.get, _VARIABLES))
@@ -242,15 +238,11 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 def _files() -> list[str]:
     """Return the paths of all files that text is generated from or compiled."""
-    return sorted(
-        {
-            f"{folder}/{name}"
-            for root in (_ROOT, os.fspath(include_dir()))
-            for folder, _, names in os.walk(root)
-            for name in names
-            if name.endswith(_SUFFIXES)
-        }
-    )
+    found: set[str] = set()
+    for root in (_ROOT, include_dir()):
+        for folder, _, names in os.walk(root):
+            found.update(f"{folder}/{name}" for name in names if name.endswith(_SUFFIXES))
+    return sorted(found)
 
 
 def _look() -> list[str]:
