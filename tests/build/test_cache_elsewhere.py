@@ -14,7 +14,7 @@ from stub.cuda_array import cuda_array
 import tvmffi_cubin as tc
 from tvmffi_cubin.cache import files, remote
 from tvmffi_cubin.cuda import libraries
-from tvmffi_cubin.inline import assemble
+from tvmffi_cubin.inline import build
 
 SOURCE = '#include "size.h"\nextern "C" __global__ void k(float* x, int n) { x[0] = n + SIZE; }\n'
 FUNCTIONS = {"k": tc.Launch(grid="x.numel", block=1)}
@@ -58,7 +58,7 @@ def remove_tools(monkeypatch) -> Iterator[Callable[[], None]]:
         monkeypatch.setattr(subprocess, "Popen", refuse)
         monkeypatch.setenv("PATH", "")
         monkeypatch.setattr(sys, "path", [x for x in sys.path if not os.path.isdir(f"{x}/nvidia")])
-        for name in ("cuda.nvrtc", "inline.assemble", "sources.facts", "host.build"):
+        for name in ("cuda.nvrtc", "device.compile", "sources.facts", "host.build"):
             monkeypatch.setitem(sys.modules, f"tvmffi_cubin.{name}", None)
         files._answers.clear()
         libraries._find.cache_clear()
@@ -153,7 +153,7 @@ def test_a_module_is_taken_and_called(machine, tmp_path, monkeypatch, driver_stu
     machine("first")
     path = tc.build_inline("shared", SOURCE, **options)
     machine("second")
-    monkeypatch.setattr(assemble, "make", None)
+    monkeypatch.setattr(build, "make", None)
     monkeypatch.setattr(subprocess, "Popen", None)
     mod = tc.load_inline("shared", SOURCE, **options)
     assert Path(mod.path).read_bytes() == Path(path).read_bytes()

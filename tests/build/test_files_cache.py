@@ -9,7 +9,7 @@ from file_kit import ADD, EXPORT, SCALE, compiled, write
 from processes import run
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.inline import assemble
+from tvmffi_cubin.inline import build
 
 OPS = '#include "answer.h"\nint answer() { return ANSWER; }\n' + EXPORT.format("answer")
 KERNEL = '#include "answer.h"\nextern "C" __global__ void k(int* x) { x[0] = ANSWER; }\n'
@@ -113,14 +113,14 @@ def test_text_files_are_known_by_their_place_too_and_objects_by_their_content(he
 def test_an_edit_during_a_build_is_not_taken_for_what_was_asked_for(here, monkeypatch):
     """The compiler reads the file itself, later than its content became part of the key."""
     path, edited = write("add.cc", ADD), ADD.replace("a + b", "a - b")
-    make = assemble.make
+    make = build.make
 
     def edit_and_make(*args):
         write(path, edited)
         return make(*args)
 
     with monkeypatch.context() as patch:
-        patch.setattr(assemble, "make", edit_and_make)
+        patch.setattr(build, "make", edit_and_make)
         tc.build("edited", sources=path)
     for text, answer in ((ADD, 4), (edited, 2)):
         write(path, text)

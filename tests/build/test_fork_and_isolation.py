@@ -96,7 +96,7 @@ print(os.wait()[1])
 """
 
 
-@pytest.mark.parametrize("name", ["host.process", "inline.assemble", "module"])
+@pytest.mark.parametrize("name", ["host.process", "inline.build", "module"])
 def test_a_child_forked_while_another_thread_imports_does_not_wait_for_that(
     name, tmp_path, monkeypatch
 ):

@@ -239,7 +239,7 @@ print(first)
 
 
 def test_the_content_of_each_file_counts_as_it_was_imported(package: Path):
-    names = ("tvmffi_cubin/inline/assemble.py", "include/tvmffi_cubin/kernel.h", "other.txt")
+    names = ("tvmffi_cubin/inline/build.py", "include/tvmffi_cubin/kernel.h", "other.txt")
     found = [in_new_process(CODE, package / name) for name in [*names, names[2]]]
     assert len({*found}) == 3
     assert found[2] == found[3]

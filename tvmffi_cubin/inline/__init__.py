@@ -2,5 +2,5 @@
 
 Takes what users give, and composes the other rooms: `calls` are the public functions, `request` is
 what they ask for, `tools` what is installed and the key of both, which `calls` looks up; `build`
-and `assemble` make what is not there. It never parses code or runs a compiler itself.
+makes what is not there. It never parses code or runs a compiler itself.
 """
