@@ -7,7 +7,7 @@ import pytest
 from tvmffi_cubin.device.compile import compile_device
 from tvmffi_cubin.device.image import KernelSignature
 from tvmffi_cubin.errors import CompileError
-from tvmffi_cubin.inline.request import make_request
+from tvmffi_cubin.inline.options import make_request
 
 
 def signatures(source: str, *wanted: str, **options) -> dict[str, KernelSignature]:

@@ -14,8 +14,8 @@ from processes import in_new_process
 import tvmffi_cubin as tc
 from tvmffi_cubin.__main__ import main
 from tvmffi_cubin.cache.key import Key
+from tvmffi_cubin.inline.options import make_request
 from tvmffi_cubin.inline.recording import arguments, read, request_of
-from tvmffi_cubin.inline.request import make_request
 
 KERNEL = 'extern "C" __global__ void k(float* x, int n) { x[0] = n; }'
 WRAPPER = """

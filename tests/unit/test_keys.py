@@ -19,7 +19,8 @@ from tvmffi_cubin.cuda.libraries import Cuda
 from tvmffi_cubin.host import tools as host_tools
 from tvmffi_cubin.host.tools import HostCompiler, HostTools, TvmFfiPaths
 from tvmffi_cubin.inline.images import ImageFile
-from tvmffi_cubin.inline.request import Request, SourceFiles, make_request
+from tvmffi_cubin.inline.options import make_request
+from tvmffi_cubin.inline.request import Request, SourceFiles
 from tvmffi_cubin.inline.tools import Toolset, module_key
 from tvmffi_cubin.sources import Source
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tvmffi_cubin import Cubin, Dispatch, Launch
-from tvmffi_cubin.inline.request import make_request
+from tvmffi_cubin.inline.options import make_request
 
 SOURCE = 'extern "C" __global__ void k(int n) {}'
 CUBIN = Cubin(b"image", "sm_90", signatures={"k": "int n"})

@@ -52,7 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from ..artifacts.inspection import inspect
-    from ..inline.request import SourceFiles, make_request
+    from ..inline.options import make_request
+    from ..inline.request import SourceFiles
 
     files = [_STDIN if x == _PIPE else x for x in options.files]
     output = options.output or (_PIPE if files[0] == _STDIN else None)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from .. import config, importing
 from ..cache import store
 from ..cache.entry import Entry
-from .options import FileOptions, TextOptions, Texts, spelled_out
-from .request import Request, make_request
+from .options import FileOptions, TextOptions, Texts, make_request, spelled_out
+from .request import Request
 from .tools import TOOLS, Build, find_tools, module_key
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from ..kernels.cubin import Cubin
 from ..launches.form import key_text, read_exports
 from .calls import obtain
 from .images import ImageFile
-from .request import LABELS, TEXTS, Request, make_request
+from .options import make_request
+from .request import LABELS, TEXTS, Request
 
 
 class Line(NamedTuple):

@@ -1,4 +1,4 @@
-"""`Request`: the arguments of `load_inline`, checked and in one form; nothing is compiled here."""
+"""`Request`: the arguments of `load_inline` in one form, and their part of the key."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .. import config
 from ..cache.key import Key
 from ..cuda.arch import resolve_archs
 from ..errors import ToolchainError
-from ..launches.form import Export, key_text, read_functions
-from ..launches.values import bound_param
+from ..launches.form import Export, key_text
 from ..sources import Source
-from .options import choice, file_name, flags, host_flags, paths, strings, texts
 
 if TYPE_CHECKING:
     from ..kernels.cubin import Cubin
@@ -36,8 +33,7 @@ LABELS = (
     *("extra_include_paths", "compiler", "use_pch", "lto", "ptx", "bound_params"),
 )
 TEXTS = ("cpp_sources", "cuda_sources", "kernel_sources")
-_FILES = ("sources", "cpp_files", "cuda_files")
-_OF_NVRTC = ("kernel_sources", "name_expressions", "device_libraries", "lto", "bound_params")
+OF_NVRTC = ("kernel_sources", "name_expressions", "device_libraries", "lto", "bound_params")
 
 
 class Binary(NamedTuple):
@@ -108,7 +104,7 @@ class Request(NamedTuple):
     @property
     def for_nvcc(self) -> Request | None:
         """The same for nvcc, with ``compiler="auto"`` and nothing that is for NVRTC alone."""
-        if self.nvcc_flags is None or any(getattr(self, option) for option in _OF_NVRTC):
+        if self.nvcc_flags is None or any(getattr(self, option) for option in OF_NVRTC):
             return None
         from ..cuda.nvcc import caller_flags
 
@@ -242,105 +238,3 @@ class Request(NamedTuple):
         # Of one shared object that is loaded, all such files lie in one folder.
         files = [[name, os.fspath(x.file)] for name, x in self.image_files.items()]
         key.add("image_files", [files, self.image_folder] if files else [])
-
-
-def make_request(
-    name: str,
-    *,
-    files: SourceFiles | None = None,
-    exports: tuple[Export, ...] | None = None,
-    **given: Any,
-) -> Request:
-    """Check the arguments of `load_inline` and its siblings, and bring them into one form.
-
-    `files` and `exports` are arguments that were in it before.
-    """
-    get = given.get
-    choice("backend", get("backend"), ("cuda",))
-    compiler = choice("compiler", get("compiler"), ("nvrtc", "nvcc", "auto"))
-    lto = choice("lto", get("lto"), (None, False, True))
-    given_flags = cuda_cflags = flags("extra_cuda_cflags", get("extra_cuda_cflags"))
-    # What most requests do not have is imported where there is some: a hit is mostly imports.
-    if compiler == "nvcc":  # its own variables may hold flags
-        from ..cuda.nvcc import caller_flags
-
-        cuda_cflags = caller_flags(cuda_cflags)
-    elif cuda_cflags:
-        from ..cuda.options import without_separation
-
-        cuda_cflags, asks_for_lto = without_separation(cuda_cflags)
-        lto = asks_for_lto if lto is None else lto
-    name = file_name("name", name)
-    sources = {what: given[what] for what in _FILES if given.get(what) is not None}
-    if sources:
-        from .files import read_files
-
-        files = read_files(**sources)
-    files = files or SourceFiles()
-    exports = exports if exports is not None else read_functions(get("functions"))
-    images: dict[str, Cubin] = {}
-    image_files: dict[str, ImageFile] = {}
-    launches = [launch for export in exports or () for launch in export.launches]
-    carried = any(not isinstance(launch.image, str | None) for launch in launches)
-    if get("embed_cubin") is not None or files.images or carried:
-        from .images import embed
-
-        exports, images, image_files = embed(get("embed_cubin"), exports, files.images, name)
-    libraries: tuple[Cubin, ...] = ()
-    if get("device_libraries") is not None:
-        from .images import device_libraries
-
-        libraries = device_libraries(get("device_libraries"))
-    bound_params = strings("bound_params", get("bound_params"))
-    for text in bound_params:
-        bound_param(text)  # raises what is wrong
-    output, directory, target = get("output"), get("build_directory"), ""
-    called = f"{name}.so" if output is None else os.fspath(output)
-    if output is not None or directory is not None:
-        (folder,) = paths("build_directory", directory) or (os.getcwd(),)
-        target = os.path.join(folder, os.path.expanduser(called))
-    request = Request(
-        name=name,
-        cpp_sources=texts("cpp_sources", get("cpp_sources")),
-        cuda_sources=texts("cuda_sources", get("cuda_sources")),
-        kernel_sources=texts("kernel_sources", get("kernel_sources")),
-        functions=exports,
-        name_expressions=strings("name_expressions", get("name_expressions")),
-        cflags=host_flags("extra_cflags", get("extra_cflags")),
-        cuda_cflags=cuda_cflags,
-        ldflags=host_flags("extra_ldflags", get("extra_ldflags")),
-        include_paths=paths("extra_include_paths", get("extra_include_paths")),
-        images=images,
-        image_files=image_files,
-        device_libraries=libraries,
-        lto=bool(lto),
-        ptx=choice("ptx", get("ptx"), ("assemble", "keep")),
-        bound_params=bound_params,
-        output=file_name("output", os.path.basename(called)),
-        target=target,
-        files=files,
-        use_pch=config.wants_pch(get("use_pch")),
-        compiler="nvcc" if compiler == "nvcc" else "nvrtc",
-        nvcc_flags=given_flags if compiler == "auto" else None,
-        verbose=bool(get("verbose")),
-        arch=get("arch"),
-    )
-    _check(request)
-    return request
-
-
-def _check(request: Request) -> None:
-    """Refuse a request of nothing, and an output that cannot be made of what there is."""
-    if not request.output.endswith((".so", *OBJECTS)):
-        raise ValueError(f"output {request.output!r}: a shared object ends in .so, an object in .o")
-    if not (request.texts or request.files or request.images or request.image_files):
-        raise ValueError(
-            f"{request.name!r}: there is no source: give cuda_sources (kernels, or a C++ wrapper), "
-            "cpp_sources or embed_cubin, or sources to load(); load_module(path) loads what is made"
-        )
-    misplaced = [argument for argument in _OF_NVRTC if getattr(request, argument)]
-    if request.is_by_nvcc and misplaced:
-        raise ValueError(
-            f'{misplaced[0]} is for NVRTC: with compiler="nvcc", give nvcc\'s own flags in '
-            "extra_cuda_cflags, such as -rdc=true and -dlto"
-        )
