@@ -13,75 +13,46 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import triton
-    from .artifacts.inspection import Inspection, inspect
-    from .cache.info import CacheInfo, cache_info
-    from .cuda import nvjitlink, nvrtc
-    from .errors import (
-        BuildError,
-        CacheError,
-        CompileError,
-        CubinError,
-        ImageError,
-        LaunchError,
-        LaunchLimitError,
-        ToolchainError,
-    )
-    from .formats import tvm
-    from .formats.description import build_description, describe, load_description
-    from .inline.calls import build, build_inline, load, load_inline
-    from .inline.images import ImageFile
-    from .inline.lazy import LazyModule, lazy
-    from .kernels.cubin import Cubin, Kernel
-    from .launches.launch import Dispatch, Launch
-    from .launches.tensor_map import TensorMap
-    from .launches.values import Bound, Scratch
-    from .module import Function, Module, load_module
-    from .module.occupancy import Occupancy
-    from .module.stream import use_stream
+    from . import triton as triton
+    from .artifacts.inspection import Inspection as Inspection
+    from .artifacts.inspection import inspect as inspect
+    from .cache.info import CacheInfo as CacheInfo
+    from .cache.info import cache_info as cache_info
+    from .cuda import nvjitlink as nvjitlink
+    from .cuda import nvrtc as nvrtc
+    from .errors import BuildError as BuildError
+    from .errors import CacheError as CacheError
+    from .errors import CompileError as CompileError
+    from .errors import CubinError as CubinError
+    from .errors import ImageError as ImageError
+    from .errors import LaunchError as LaunchError
+    from .errors import LaunchLimitError as LaunchLimitError
+    from .errors import ToolchainError as ToolchainError
+    from .formats import tvm as tvm
+    from .formats.description import build_description as build_description
+    from .formats.description import describe as describe
+    from .formats.description import load_description as load_description
+    from .inline.calls import build as build
+    from .inline.calls import build_inline as build_inline
+    from .inline.calls import load as load
+    from .inline.calls import load_inline as load_inline
+    from .inline.images import ImageFile as ImageFile
+    from .inline.lazy import LazyModule as LazyModule
+    from .inline.lazy import lazy as lazy
+    from .kernels.cubin import Cubin as Cubin
+    from .kernels.cubin import Kernel as Kernel
+    from .launches.launch import Dispatch as Dispatch
+    from .launches.launch import Launch as Launch
+    from .launches.tensor_map import TensorMap as TensorMap
+    from .launches.values import Bound as Bound
+    from .launches.values import Scratch as Scratch
+    from .module import Function as Function
+    from .module import Module as Module
+    from .module import load_module as load_module
+    from .module.occupancy import Occupancy as Occupancy
+    from .module.stream import use_stream as use_stream
 
 __version__ = "0.1.0"
-
-__all__ = [
-    "Bound",
-    "BuildError",
-    "CacheError",
-    "CacheInfo",
-    "CompileError",
-    "Cubin",
-    "CubinError",
-    "Dispatch",
-    "Function",
-    "ImageError",
-    "ImageFile",
-    "Inspection",
-    "Kernel",
-    "Launch",
-    "LaunchError",
-    "LaunchLimitError",
-    "LazyModule",
-    "Module",
-    "Occupancy",
-    "Scratch",
-    "TensorMap",
-    "ToolchainError",
-    "build",
-    "build_description",
-    "build_inline",
-    "cache_info",
-    "describe",
-    "inspect",
-    "lazy",
-    "load",
-    "load_description",
-    "load_inline",
-    "load_module",
-    "nvjitlink",
-    "nvrtc",
-    "triton",
-    "tvm",
-    "use_stream",
-]
 
 importing = threading.RLock()
 """Held while something is imported late, and by forks.
@@ -96,29 +67,30 @@ os.register_at_fork(
     after_in_child=importing.release,
 )
 
-# What has each name; imported when the name is first asked for.
+# What has each public name, and is imported when that is first asked for; some are modules.
 _HOMES = {
-    **dict.fromkeys((x for x in __all__ if x.endswith("Error")), "errors"),
+    **dict.fromkeys(("BuildError", "CacheError", "CompileError", "CubinError"), "errors"),
+    **dict.fromkeys(("ImageError", "LaunchError", "LaunchLimitError", "ToolchainError"), "errors"),
     **dict.fromkeys(("build", "build_inline", "load", "load_inline"), "inline.calls"),
     **dict.fromkeys(("build_description", "describe", "load_description"), "formats.description"),
+    **dict.fromkeys(("Function", "Module", "load_module"), "module"),
+    **dict.fromkeys(("Bound", "Scratch"), "launches.values"),
+    **dict.fromkeys(("CacheInfo", "cache_info"), "cache.info"),
     **dict.fromkeys(("Cubin", "Kernel"), "kernels.cubin"),
     **dict.fromkeys(("Dispatch", "Launch"), "launches.launch"),
-    **dict.fromkeys(("Bound", "Scratch"), "launches.values"),
-    **dict.fromkeys(("Function", "Module", "load_module"), "module"),
-    **dict.fromkeys(("CacheInfo", "cache_info"), "cache.info"),
     **dict.fromkeys(("Inspection", "inspect"), "artifacts.inspection"),
     **dict.fromkeys(("LazyModule", "lazy"), "inline.lazy"),
     "ImageFile": "inline.images",
     "Occupancy": "module.occupancy",
     "TensorMap": "launches.tensor_map",
-    "load_ipython_extension": "cli.notebook",
-    "use_stream": "module.stream",
-    # Modules themselves.
     "nvjitlink": "cuda.nvjitlink",
     "nvrtc": "cuda.nvrtc",
     "triton": "triton",
     "tvm": "formats.tvm",
+    "use_stream": "module.stream",
 }
+__all__ = sorted(_HOMES)
+_HOMES["load_ipython_extension"] = "cli.notebook"
 
 
 def __getattr__(name: str) -> Any:
