@@ -23,13 +23,7 @@ _INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command line and return its exit status.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        What follows the program's name. Default: this process's own.
-    """
+    """Run a command line, by default this process's own, and return its exit status."""
     words = sys.argv[1:] if arguments is None else [*arguments]
     if words == ["--cmake-dir"]:
         print(os.path.join(os.path.dirname(os.path.abspath(__file__)), "cmake"))
@@ -70,8 +64,10 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=text, description=text)
         if words[:1] == [name]:
             module = importlib.import_module(f".cli.{name}", __package__)
-            command.set_defaults(run=getattr(module, "run", None))  # `cache` has several
-            module.add_arguments(command)
+            if hasattr(module, "run"):  # `cache` has several
+                command.set_defaults(run=module.run)
+            if hasattr(module, "add_arguments"):
+                module.add_arguments(command)
     return parser
 
 

@@ -119,14 +119,13 @@ def without_frames(error: Exception) -> Exception:
     from opcode import opmap
 
     innermost = error.__traceback__
-    while innermost is not None and innermost.tb_next is not None:
+    assert innermost is not None
+    while innermost.tb_next is not None:
         innermost = innermost.tb_next
-    if innermost is not None:
-        code = innermost.tb_frame.f_code
-        is_raised = code.co_code[innermost.tb_lasti] == opmap["RAISE_VARARGS"]
-        if not (is_raised and code.co_filename.startswith(_PACKAGE)):
-            return error
-    return error.with_traceback(None)
+    code = innermost.tb_frame.f_code
+    is_raised = code.co_code[innermost.tb_lasti] == opmap["RAISE_VARARGS"]
+    is_ours = code.co_filename.startswith(_PACKAGE)
+    return error.with_traceback(None) if is_raised and is_ours else error
 
 
 def shortened(output: str) -> str:

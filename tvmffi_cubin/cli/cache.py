@@ -76,7 +76,7 @@ def _report(options: argparse.Namespace) -> int:
     lines = read(options.file)
     cells = [("NAME", "ARCH", "OUTCOME", "MS", "WHERE")]
     cells += [(x.name, ",".join(x.archs), x.outcome, f"{x.ms:.2f}", x.where) for x in lines]
-    _print_table(cells if lines else ())
+    _print_table(cells)
     counts = Counter(line.outcome for line in lines)
     said = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
     print(f"{len(lines)} modules in {sum(x.ms for x in lines):.1f} ms: {said}")
@@ -93,7 +93,7 @@ def _list(options: argparse.Namespace) -> int:
         size, archs = size_text(row.size), ",".join(row.archs)
         dates = _date(row.built), _date(row.used)
         cells.append((row.name or "-", row.file, size, archs, *dates, row.key[:12]))
-    _print_table(cells if found else ())
+    _print_table(cells)
     return 0
 
 
@@ -172,5 +172,5 @@ def _date(seconds: float) -> str:
 
 def _print_table(rows: Sequence[Sequence[str]]) -> None:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
+    for row in rows if len(rows) > 1 else ():
         print("  ".join(map(str.ljust, row, widths)).rstrip())

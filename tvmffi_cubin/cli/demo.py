@@ -23,10 +23,6 @@ extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
 """
 
 
-def add_arguments(_: argparse.ArgumentParser) -> None:
-    pass
-
-
 def run(_: argparse.Namespace) -> int:
     from .. import __version__, config
     from ..artifacts.inspection import inspect

@@ -24,10 +24,6 @@ _OLDEST_DRIVER = 12000
 _PROBLEM, _NOTE = "problem", "note"
 
 
-def add_arguments(_: argparse.ArgumentParser) -> None:
-    pass
-
-
 def run(_: argparse.Namespace) -> int:
     problems = 0
     for what, find, missing in _questions():

@@ -7,18 +7,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-_EPILOG = """\
-a module: tvmffi-cubin embed k.cubin -o libk.so --functions k.json
-          where k.json says, as `tvmffi-cubin describe` prints it:
-          {"saxpy": {"params": "float a, const float* x, float* y, int n",
-                     "grid": "ceil_div(n, 256)", "block": 256, "args": {"n": "x.numel"}}}
-an object: tvmffi-cubin embed --input-obj a.o --output-obj b.o --cubin k.cubin --name k
-          as python -m tvm_ffi.utils.embed_cubin does.
-"""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog, parser.formatter_class = _EPILOG, argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
     add("images", nargs="*", metavar="[NAME=]IMAGE", help="a cubin, a fatbin or PTX, for a module")
     help_ = "the module to make: libk.so, or k.o"
