@@ -120,6 +120,7 @@ CASES = {
     "a file": {
         "cuda_sources": None,
         "embed_cubin": {"later": tc.ImageFile("later.cubin", generate=print)},
+        "build_directory": "made",
         "functions": {"k": tc.Launch(image="later", params="float* x")},
     },
 }

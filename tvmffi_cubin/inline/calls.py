@@ -211,11 +211,6 @@ def build(
 
 
 def _loaded(request: Request, torch_library: str | None, keep_module_alive: bool) -> Module:
-    if request.image_files:
-        from .images import check_place
-
-        if check_place(request):
-            request = request._replace(image_folder=os.path.dirname(request.target))
     so = _found(request, is_loaded=True)
     with importing:
         from ..module import load_module
@@ -228,10 +223,6 @@ def _loaded(request: Request, torch_library: str | None, keep_module_alive: bool
 
 
 def _built(request: Request) -> str:
-    if request.image_files:
-        from .images import check_place
-
-        check_place(request)
     so = _found(request)
     return request.target or so
 

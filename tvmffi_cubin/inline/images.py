@@ -22,7 +22,6 @@ from .options import several
 if TYPE_CHECKING:
     from ..launches.launch import Launch
     from ..module import Module
-    from .request import Request
 
 _RUNTIME = "cudadevrt"
 
@@ -128,15 +127,15 @@ def device_libraries(value: Any) -> tuple[Cubin, ...]:
     return tuple(found)
 
 
-def check_place(request: Request) -> bool:
-    """Whether some file lies beside the shared object; a ValueError where that is nowhere."""
-    beside = [x.file for x in request.image_files.values() if not os.path.isabs(x.file)]
-    if beside and not request.target:
+def folder_of(files: Mapping[str, ImageFile], target: str) -> str:
+    """Return where files lie beside the shared object; a ValueError where that is nowhere."""
+    beside = [x.file for x in files.values() if not os.path.isabs(x.file)]
+    if beside and not target:
         raise ValueError(
             f"ImageFile({beside[0]!r}) lies beside the shared object: say where that is, by "
             "build_directory= (or, of what is only built, output=), or give its absolute path"
         )
-    return bool(beside)
+    return os.path.dirname(target) if beside else ""
 
 
 def call_generate(generate: Callable[..., Any], folder: Path) -> Any:

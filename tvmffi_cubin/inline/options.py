@@ -228,6 +228,11 @@ def make_request(
     if output is not None or directory is not None:
         (folder,) = paths("build_directory", directory) or (os.getcwd(),)
         target = os.path.join(folder, os.path.expanduser(called))
+    image_folder = ""
+    if image_files:
+        from .images import folder_of
+
+        image_folder = folder_of(image_files, target)
     request = Request(
         name=name,
         cpp_sources=texts("cpp_sources", get("cpp_sources")),
@@ -241,6 +246,7 @@ def make_request(
         include_paths=paths("extra_include_paths", get("extra_include_paths")),
         images=images,
         image_files=image_files,
+        image_folder=image_folder,
         device_libraries=libraries,
         lto=bool(lto),
         ptx=choice("ptx", get("ptx"), ("assemble", "keep")),

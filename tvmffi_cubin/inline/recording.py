@@ -163,8 +163,9 @@ def request_of(
         exports=None if functions is None else read_exports(functions),
         embed_cubin={x: _image(value) for x, value in embed_cubin.items()},
         device_libraries=[*map(_image, device_libraries)],
+        build_directory=image_folder or None,
         **given,
-    )._replace(image_folder=image_folder, target="")
+    )._replace(target="")
 
 
 def _values(image: Cubin | ImageFile) -> Any:
