@@ -45,7 +45,12 @@ def build(wanted: Build, by_nvcc: Build | None, is_loaded: bool) -> Entry:
     try:
         return _build(wanted, is_loaded)
     except (BuildError, CompileError, ValueError) as error:
-        if by_nvcc is None or not _is_for_nvcc(error, wanted, by_nvcc):
+        from ..sources.sort import sort_sources
+
+        if by_nvcc is None or not sort_sources(wanted.request).are_for_nvcc:
+            raise
+        if by_nvcc.tools.missing:
+            error.args = (f"{error}\nHint: nvcc may build it: {by_nvcc.tools.missing}",)
             raise
         lines = str(error).splitlines()
         reason = next((line for line in lines if "error:" in line), lines[0])
@@ -55,18 +60,6 @@ def build(wanted: Build, by_nvcc: Build | None, is_loaded: bool) -> Entry:
         return _build(by_nvcc, is_loaded)
     except (BuildError, ValueError) as error:
         raise error from ours
-
-
-def _is_for_nvcc(error: Exception, wanted: Build, by_nvcc: Build) -> bool:
-    """Whether nvcc may build what we have failed to; an error says where it is missing."""
-    from ..sources.sort import sort_sources
-
-    missing = by_nvcc.tools.missing
-    if not sort_sources(wanted.request).are_for_nvcc:
-        return False
-    if missing:
-        error.args = (f"{error}\nHint: nvcc may build it: {missing}",)
-    return not missing
 
 
 def _build(wanted: Build, is_loaded: bool) -> Entry:
