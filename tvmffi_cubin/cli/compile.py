@@ -77,7 +77,11 @@ def run(options: argparse.Namespace) -> int:
         output.write_bytes(cubin.image)
         print(inspect(replace(cubin, name=str(output))))
     if options.depfile is not None:
-        rule = _rule(str(output), [*map(str, files), *_headers(request)])
+        from ..inline.headers import HeaderSearch
+        from ..inline.tools import find_tools
+
+        headers = HeaderSearch(request, find_tools(needs_cuda=True)).device(request.files.cuda)
+        rule = _rule(str(output), [*map(str, files), *map(os.path.normpath, headers.read)])
         options.depfile.write_bytes(rule.encode("utf-8", "surrogateescape"))
     return 0
 
@@ -115,17 +119,6 @@ def _compiled(request: Request, options: argparse.Namespace, kind: str) -> Cubin
         source_include=True,
         target_type=kind,
     )
-
-
-def _headers(request: Request) -> list[str]:
-    """Return the user's headers that sources may include: too many, if any."""
-    from ..inline.headers import HeaderSearch
-    from ..inline.tools import find_tools
-
-    search = HeaderSearch(request, find_tools(needs_cuda=True))
-    found = dict.fromkeys(map(os.path.normpath, search.device(request.files.cuda).read))
-    own = tuple(f"{folder}/" for folder in search.device_folders)
-    return [path for path in found if not path.startswith(own)]
 
 
 def _rule(target: str, prerequisites: Sequence[str]) -> str:

@@ -36,18 +36,13 @@ class HeaderSearch(NamedTuple):
         standard = [f"-std={value}" for name, value, _ in read(given) if name == "-std"]
         return (*standard, *preprocessor_flags(given).words, *self.request.cflags)
 
-    @property
-    def device_folders(self) -> tuple[str, ...]:
-        """Where NVRTC finds headers after the user's folders."""
-        return (os.fspath(nvrtc.shim_dir()), *self.tools.cuda_include_dirs)
-
     def device(self, sources: Sequence[Source]) -> Inputs:
         """Return the headers that device sources may include, and those that would come first."""
         flags = preprocessor_flags(self.request.cuda_cflags)
         return include_scan.scan(
             ((flags.first_lines + x.text, x.folder) for x in sources),
             (*flags.folders, *self.request.include_paths),
-            system_dirs=self.device_folders,
+            system_dirs=(os.fspath(nvrtc.shim_dir()), *self.tools.cuda_include_dirs),
             defines=flags.macros,
             texts=nvrtc.HEADERS,
         )
