@@ -2,6 +2,7 @@
 
 import pytest
 from bound_fixtures import bound_fixtures
+from file_kit import compiled, write
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
@@ -177,3 +178,9 @@ class TestABuild:
         for name in ("cuLaunchKernel", "cudaGraphKernelNodeSetParams"):
             told = f"{name} would pass kernels less than they take, since the module has bound_"
             assert told in str(error.value)
+
+    def test_beside_an_object_that_may_launch_without_them_is_refused(self, here):
+        write("old.cc", 'const char* header = "tvmffi_cubin";')
+        sources = [write("k.cu", KERNELS), write("w.cc", WRAPPER), compiled("c++", "old.cc")]
+        with pytest.raises(ValueError, match=r"old.o was compiled .* without bound_params"):
+            tc.load("old", sources=sources, bound_params=NAMES, arch="sm_90")

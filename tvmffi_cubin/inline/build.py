@@ -205,6 +205,16 @@ def make(wanted: Build, folder: Path, built: publish.Built) -> Product:
     return product
 
 
+def _refuse_compiled(request: Request) -> None:
+    """Refuse objects that may launch kernels and know nothing of what is bound."""
+    for binary in request.files.binaries:
+        if not binary.is_shared and b"tvmffi_cubin" in Path(binary.path).read_bytes():
+            raise ValueError(
+                f"{binary.path} was compiled by itself, without bound_params, so its launches "
+                "would pass too few parameters: give its source in its place"
+            )
+
+
 def _run(
     job: Job, objects: list[str], wanted: Build, folder: Path
 ) -> tuple[dict[str, bytes | str], Inputs]:
