@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Container, Iterable, Iterator
 from typing import NamedTuple
 
-from .declarations import Item, read_items, top
+from .declarations import read_items
+from .items import Item, top
 from .tokens import Tokens
 
 

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator
 from itertools import pairwise
 
 from .cut import Edit, Text, applied
-from .declarations import Item, top
+from .items import Item, top
 
 _CUDA_NAMESPACES = ("cooperative_groups", "nvcuda", "cub", "cuda", "cute", "cutlass", "thrust")
 # What needs CUDA's device runtime: launches, and what decides a graph's conditional nodes.

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from .declarations import Item, read_items, top
-from .parameters import Parameter, parameters
+from .declarations import read_items
+from .items import Item, Parameter, parameters, top
 from .raw import read_raw
 from .tokens import Tokens
 
@@ -184,7 +184,7 @@ def _launches(tokens: Tokens, items: list[Item]) -> Iterator[str]:
                 if tokens.texts[number] == "<<<":
                     at = number - 1
                     if tokens.texts[at] == ">":
-                        at = tokens.angle_back(at, 0) - 1
+                        at = tokens.partner.get(at, 0) - 1
                     yield tokens.texts[max(at, 0)]
 
 

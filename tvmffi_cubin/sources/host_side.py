@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ..cuda.hints import NVCC
 from .cut import Edit, Text, applied
-from .declarations import Item, top
-from .parameters import Parameter, parameters
+from .items import Item, Parameter, parameters, top
 
 _DEVICE_ONLY = "TVMFFI_CUBIN_DEVICE_ONLY "
 
@@ -202,8 +201,8 @@ class HostCut:
                 f"{', '.join(self._bound)}, and those of kernel {item.name} are "
                 f"({', '.join(param.name for param in params)})"
             )
-        first = own[-1].end if own else rest[0].first
-        self._edits.append(self.text.edit_of(first, rest[-1].end))
+        first = own[-1].end if own else item.params[0] + 1
+        self._edits.append(self.text.edit_of(first, item.params[1]))
         qualified = item.qualified
         self.bound_types[qualified] = tuple(param.type_text for param in rest)
         return own
@@ -245,7 +244,7 @@ class HostCut:
     def _check_callee(self, at: int, item: Item) -> None:
         """Refuse the launch of a function that is not a kernel: it would run on the host."""
         tokens, texts = self.text.tokens, self.text.tokens.texts
-        last = at - 1 if texts[at - 1] != ">" else tokens.angle_back(at - 1, item.first) - 1
+        last = at - 1 if texts[at - 1] != ">" else tokens.partner.get(at - 1, at) - 1
         name, named = texts[last], self.text.by_name.get(texts[last], [])
         if not named or any(x.kind != "function" or x.is_kernel for x in named):
             return
@@ -276,7 +275,7 @@ class HostCut:
         while begin > first:
             begin -= 1
             if texts[begin] == ">":
-                begin = tokens.angle_back(begin, first) - 1
+                begin = tokens.partner.get(begin, begin) - 1
             elif texts[begin] in (")", "]"):
                 begin = tokens.partner.get(begin, begin)
                 if tokens.kinds[begin - 1] == "word" or texts[begin - 1] == ">":

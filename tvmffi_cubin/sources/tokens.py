@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
 
@@ -23,6 +23,7 @@ _PIECE = re.compile(
     re.MULTILINE,
 )
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
+_OPENING = ("(", "[", "[[", "{")
 _BRACKETS = frozenset(("(", ")", "[", "]", "{", "}", "[[", "<", "<<<", ">", ";"))
 _LINE = r'#line (\d+) "(.*)"'
 
@@ -80,7 +81,8 @@ class Tokens:
         self.texts = [token[1] for token in found]
         self.starts = [token[2] for token in found]
         self.ends = [token[3] for token in found]
-        self.partner: dict[int, int] = {}  # of brackets, `<` and `>` among them where they are such
+        # Of brackets, `<` and `>` among them where they are such.
+        self.partner: dict[int, int] = {}
         self._match()
 
     def _match(self) -> None:
@@ -117,15 +119,18 @@ class Tokens:
         """Return the number of the bracket that closes one; the last token's where none does."""
         return self.partner.get(number, len(self.texts) - 1)
 
-    def angle(self, number: int, end: int) -> int:
-        """Return the number of the ``>`` that closes a ``<``; -1 where it is not a bracket."""
-        close = self.partner.get(number, -1)
-        return close if close < end else -1
+    def last(self, number: int) -> int:
+        """Return the number of the token that ends what one begins: a bracket's partner, or it."""
+        text = self.texts[number]
+        if text == "<" and self.kinds[number - 1] == "word":
+            return max(self.partner.get(number, -1), number)
+        return self.close(number) if text in _OPENING else number
 
-    def angle_back(self, number: int, first: int) -> int:
-        """Return the number of the ``<`` that a ``>`` closes; -1 where there is none."""
-        begin = self.partner.get(number, -1)
-        return begin if begin >= first else -1
+    def outside(self, first: int, end: int) -> Iterator[int]:
+        """Iterate over the tokens that are in no bracket, those that open one among them."""
+        while first < end:
+            yield first
+            first = self.last(first) + 1
 
     def words(self, first: int, end: int) -> set[str]:
         """Return the words from one token up to another."""
