@@ -15,9 +15,7 @@ def kernels(source: str) -> dict[str, KernelFact]:
     return {kernel.qualified: kernel for kernel in read(source).kernels}
 
 
-def params(kernel: KernelFact) -> list[str] | None:
-    if kernel.params is None:
-        return None
+def params(kernel: KernelFact) -> list[str]:
     return [f"{x.type_text}{'...' if x.pack else ''}|{x.name}" for x in kernel.params]
 
 

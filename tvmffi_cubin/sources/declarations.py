@@ -44,16 +44,12 @@ class _Reader:
         while at < end:
             if self.texts[at] == ";":
                 at += 1
-                continue
-            if self.kinds[at] == "line":
-                item = Item("line", at, parent)
             elif in_class and self.texts[at] in _ACCESS and self._at(at + 1) == ":":
-                item = Item("line", at, parent)
-                item.end = at + 2
+                at += 2
             else:
                 item = self._namespace(at, end, parent) or self._declaration(at, end, parent)
-            items.append(item)
-            at = item.end
+                items.append(item)
+                at = item.end
         return items
 
     def _namespace(self, at: int, end: int, parent: Item | None) -> Item | None:

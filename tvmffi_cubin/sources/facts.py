@@ -36,7 +36,7 @@ class KernelFact(NamedTuple):
     namespaces: tuple[str, ...]  # outermost first; "" for an unnamed one
     extern_c: bool
     is_template: bool
-    params: tuple[Parameter, ...] | None  # None where the declaration could not be read
+    params: tuple[Parameter, ...]
     line: int
     defined: bool  # it has a body, or is an explicit instantiation
 
@@ -131,21 +131,18 @@ def read(source: str) -> SourceFacts:
 def _kernel(tokens: Tokens, item: Item) -> KernelFact:
     if item.params is None:  # a macro has its parameters
         line = tokens.line(item.first)[1]
-        return KernelFact(item.name, (), False, False, None, line, True)
-    start, end = item.params
-    at = start - 1
+        return KernelFact(item.name, (), False, False, (), line, True)
+    at = item.params[0] - 1
     name = item.name
     if item.arguments is not None:
         name += tokens.span(item.arguments[0], item.arguments[1] + 1)
         at = item.arguments[0] - 1
-    # Of a list that a conditional divides, one part is compiled.
-    is_plain = "line" not in tokens.kinds[start:end]
     return KernelFact(
         name=name,
         namespaces=item.namespaces,
         extern_c=_is_c(tokens, item),
         is_template=item.is_template,
-        params=tuple(parameters(tokens, item.params)) if is_plain else None,
+        params=tuple(parameters(tokens, item.params)),
         line=tokens.line(at)[1],
         defined=item.body is not None or item.kind == "instance",
     )

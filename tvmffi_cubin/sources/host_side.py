@@ -113,7 +113,7 @@ class HostCut:
             self._declaration(item)
         elif item.is_device_variable:
             self._variable(item)
-        elif item.kind != "line":
+        else:
             self._launches(item)
 
     def _declaration(self, item: Item) -> None:
@@ -187,6 +187,7 @@ class HostCut:
         return (param.name or name) + ("..." if param.pack else "")
 
     def _without_bound(self, item: Item, params: list[Parameter]) -> list[Parameter]:
+        assert item.params is not None
         count = len(self._bound)
         if not count:
             return params

@@ -20,9 +20,8 @@ class Item:
     """A declaration.
 
     Its kind is ``"namespace"``, ``"class"`` (enumerations, too), ``"function"``, ``"variable"``,
-    ``"alias"``, ``"using"``, ``"using namespace"``, ``"instance"`` (an explicit instantiation),
-    ``"line"`` (of the preprocessor, or an access specifier) or ``"other"``. Places are the numbers
-    of tokens, pairs those of brackets.
+    ``"alias"``, ``"using"``, ``"using namespace"``, ``"instance"`` (an explicit instantiation) or
+    ``"other"``. Places are the numbers of tokens, pairs those of brackets.
     """
 
     def __init__(self, kind: str, first: int, parent: Item | None) -> None:
@@ -108,7 +107,7 @@ def top(items: Iterable[Item]) -> Iterator[Item]:
     for item in items:
         if item.kind == "namespace":
             yield from top(item.children)
-        elif item.kind != "line":
+        else:
             yield item
 
 
@@ -128,7 +127,7 @@ def parameters(tokens: Tokens, brackets: tuple[int, int]) -> list[Parameter]:
     for at in tokens.outside(brackets[0] + 1, brackets[1]):
         if tokens.texts[at] == ",":
             groups.append([])
-        elif tokens.kinds[at] != "line":
+        else:
             groups[-1].append(at)
     is_template = tokens.texts[brackets[0]] == "<"
     found = [_parameter(tokens, group, is_template) for group in groups if group]

@@ -76,7 +76,7 @@ class Tokens:
             self.marks = [x for x in pieces if x[0] == "line" and x[1].startswith("#line")]
             self.includes = [x for x in pieces if x[0] == "line" and x[1].startswith("#include")]
             found = [x for x in pieces if x[0] != "line"]
-        # "word", "text" (a literal), "number", "sign" or "line" (of the preprocessor)
+        # "word", "text" (a literal), "number" or "sign"
         self.kinds = [token[0] for token in found]
         self.texts = [token[1] for token in found]
         self.starts = [token[2] for token in found]
