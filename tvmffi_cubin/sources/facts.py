@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -13,11 +13,9 @@ from .raw import read_raw
 from .tokens import Tokens
 
 _HOST_INCLUDE = r"(?:tvm/ffi|torch|ATen|c10|pybind11)/|Python\.h\Z|dlpack/"
-_LAUNCH_CALLS = ("cudaLaunchKernel", "cudaLaunchCooperativeKernel")
 _HOST_NAMES = (
     *("TVM_FFI_", "TVMFFI", "TORCH_LIBRARY", "TORCH_EXTENSION_NAME", "PYBIND11_MODULE"),
-    *_LAUNCH_CALLS,
-    "cudaGraphAdd",
+    *("cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaGraphAdd"),
 )
 _HOST_SCOPES = (["torch", "::"], ["tvm", "::", "ffi"], ["at", "::", "Tensor"])
 _EXPORT_MACRO, _EXPORT_SYMBOL = "TVM_FFI_DLL_EXPORT_TYPED_FUNC", "__tvm_ffi_"
@@ -66,8 +64,7 @@ class SourceFacts(NamedTuple):
     kernels: tuple[KernelFact, ...]
     functions: tuple[Declared, ...]  # without __global__ and __device__
     launches: frozenset[str]  # the kernels that host functions launch by ``<<<...>>>``
-    launchers: frozenset[str]  # host functions that call CUDA's own to launch
-    uses_host: bool  # tvm-ffi, torch, pybind11 or Python
+    uses_host: bool  # tvm-ffi, torch, pybind11 or Python, or CUDA's own calls to launch
     definitions: tuple[Declared, ...]  # on either side, kernels aside
     has_variables: bool  # of device memory
     exports: tuple[str, ...]  # as far as it shows; a macro of a header may hide more
@@ -76,13 +73,7 @@ class SourceFacts(NamedTuple):
 
 @lru_cache(maxsize=16)
 def read(source: str) -> SourceFacts:
-    """Return what a source contains; any text is read, what is wrong in it is a compiler's to say.
-
-    Parameters
-    ----------
-    source : str
-        CUDA C++ source text.
-    """
+    """Return what a CUDA source contains; what is wrong in it is a compiler's to say."""
     tokens, includes = read_raw(source)
     items = read_items(tokens)
     kernels, functions, definitions = [], [], []
@@ -94,7 +85,7 @@ def read(source: str) -> SourceFacts:
             if item.params or item.name:
                 kernels.append(_kernel(tokens, item))
         elif item.kind in ("function", "instance") and item.name:
-            found = _declared(tokens, item, item.name)
+            found = _declared(item, item.name)
             if item.body is not None:
                 definitions.append(found)
             # A macro has no type before it.
@@ -103,7 +94,7 @@ def read(source: str) -> SourceFacts:
                 functions.append(found)
         elif item.is_device_variable and "extern" not in item.words:
             has_variables = True
-            definitions += [_declared(tokens, item, name) for name in item.names]
+            definitions += [_declared(item, name) for name in item.names]
     words = frozenset(tokens.texts)
     launches = frozenset(_launches(tokens, items) if "<<<" in words else ())
     uses_host = any(re.match(_HOST_INCLUDE, x) for x in includes) or _uses_host(tokens, words)
@@ -119,7 +110,6 @@ def read(source: str) -> SourceFacts:
         kernels=tuple(kernels),
         functions=tuple(functions),
         launches=launches,
-        launchers=frozenset(_launchers(tokens, items)),
         uses_host=uses_host,
         definitions=tuple(definitions),
         has_variables=has_variables,
@@ -129,68 +119,51 @@ def read(source: str) -> SourceFacts:
 
 
 def _kernel(tokens: Tokens, item: Item) -> KernelFact:
-    if item.params is None:  # a macro has its parameters
-        line = tokens.line(item.first)[1]
-        return KernelFact(item.name, (), False, False, (), line, True)
-    at = item.params[0] - 1
     name = item.name
     if item.arguments is not None:
         name += tokens.span(item.arguments[0], item.arguments[1] + 1)
-        at = item.arguments[0] - 1
+    # Without parameters it is a macro that has them.
     return KernelFact(
         name=name,
         namespaces=item.namespaces,
         extern_c=_is_c(tokens, item),
         is_template=item.is_template,
-        params=tuple(parameters(tokens, item.params)),
-        line=tokens.line(at)[1],
-        defined=item.body is not None or item.kind == "instance",
+        params=tuple(parameters(tokens, item.params) if item.params else ()),
+        line=tokens.line(item.params[0] if item.params else item.first)[1],
+        defined=item.body is not None or item.kind == "instance" or not item.params,
     )
 
 
-def _is_c(tokens: Tokens, item: Item) -> bool:
+def _is_c(tokens: Tokens, item: Item | None) -> bool:
     """Whether a declaration has C linkage, by its own words or those around it."""
-    inside: Item | None = item
-    while inside is not None:
-        begin, end = inside.first, (inside.params or inside.body or (inside.end, 0))[0]
-        for number in range(begin, end):
-            if tokens.kinds[number] == "text" and tokens.texts[number - 1] == "extern":
-                return tokens.texts[number] == '"C"'
-        inside = inside.parent
+    while item is not None:
+        for at in range(item.first, (item.params or item.body or (item.end,))[0]):
+            if tokens.kinds[at] == "text" and tokens.texts[at - 1] == "extern":
+                return tokens.texts[at] == '"C"'
+        item = item.parent
     return False
 
 
-def _declared(tokens: Tokens, item: Item, name: str) -> Declared:
+def _declared(item: Item, name: str) -> Declared:
     spaces = item.namespaces
     is_own = "static" in item.words or "" in spaces
     is_own = is_own or (item.kind == "variable" and "const" in item.words)
-    scope = item.scope.split("::") if item.scope else []
     return Declared(
-        "::".join([*filter(None, spaces), *scope, name]),
+        "::".join(filter(None, (*spaces, item.scope, name))),
         item.body is not None or item.kind == "variable",
         not (item.is_template or is_own or item.words & _INLINE),
     )
 
 
-def _launches(tokens: Tokens, items: list[Item]) -> Iterator[str]:
-    for item in items:
-        if item.children:
-            yield from _launches(tokens, item.children)
-        elif not item.words & {"__global__", "__device__"}:
-            for number in range(item.first, item.end):
-                if tokens.texts[number] == "<<<":
-                    at = number - 1
-                    if tokens.texts[at] == ">":
-                        at = tokens.partner.get(at, 0) - 1
-                    yield tokens.texts[max(at, 0)]
-
-
-def _launchers(tokens: Tokens, items: list[Item]) -> Iterator[str]:
-    for item in top(items):
-        if item.kind == "function" and "__device__" not in item.words:
-            words = tokens.words(item.first, item.end)
-            if any(word.startswith(_LAUNCH_CALLS) for word in words):
-                yield item.name
+def _launches(tokens: Tokens, items: Iterable[Item]) -> Iterator[str]:
+    functions = (x for item in items for x in item.walk() if not x.children)
+    for item in (x for x in functions if not x.words & {"__global__", "__device__"}):
+        for number in range(item.first, item.end):
+            if tokens.texts[number] == "<<<":
+                at = number - 1
+                if tokens.texts[at] == ">":
+                    at = tokens.partner.get(at, 0) - 1
+                yield tokens.texts[max(at, 0)]
 
 
 def _uses_host(tokens: Tokens, words: frozenset[str]) -> bool:

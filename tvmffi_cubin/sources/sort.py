@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,10 +14,10 @@ if TYPE_CHECKING:
     from ..inline.request import Request
 
 _KERNEL = "__global__"
-# A macro that stands for the word, or for a whole kernel; lines may be continued.
-_MACRO = rf"(?m)^[ \t]*#[ \t]*define[ \t]+(\w+)(?:[^\n\\]|\\.|\\\n)*?\b{_KERNEL}\b"
-_DEFINE = r"(?m)^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]|\\.|\\\n)*)"
-_LAUNCH = r"<<<|\bcudaLaunch(?:Cooperative)?Kernel"
+_DEFINE = r"(?m)^[ \t]*#[ \t]*define[ \t]+(\w+)(?:[^\n\\]|\\.|\\\n)*?"  # lines may be continued
+# A macro that stands for the word, or for a whole kernel.
+_MACRO = rf"{_DEFINE}\b{_KERNEL}\b"
+_LAUNCHING = rf"{_DEFINE}(?:<<<|\bcudaLaunch(?:Cooperative)?Kernel)"
 
 
 class HostFile(NamedTuple):
@@ -140,14 +141,20 @@ def _kinds(sources: Sequence[Source], request: Request, *, has_kernels: bool) ->
     kinds = []
     for source, facts in zip(sources, found, strict=True):
         kind = facts.kind
-        is_asked = kind == "host" or any(function.defined for function in facts.functions)
+        functions = [x.qualified for x in facts.functions if x.defined]
+        is_asked = kind == "host" or (kind == "device" and functions)
         headers = header_code(source, request) if is_asked else HeaderCode()
         if kind == "host" and not (facts.kernels or facts.functions or facts.uses_host):
             # Of a file that includes kernels, these are all.
             has_own = headers.kernels and source.path is not None
             kind = "device" if has_own else "preamble"
+        if facts.kind == "host":
+            # Its kernels are elsewhere, or nowhere; a host compiler knows no launch or variable.
+            is_mixed = bool(facts.has_variables or facts.launches)
+        else:
+            is_mixed = facts.kind == "mixed" or headers.calls or not wanted.isdisjoint(functions)
         if (
-            _is_mixed(facts, wanted)
+            is_mixed
             or headers.launches
             or ((headers.kernels or headers.threads) and is_all and kind != "device")
             or launched & _defined(facts)
@@ -170,15 +177,6 @@ def _is_for_others(source: Source, facts: SourceFacts, request: Request) -> bool
     return not (kernels or header_code(source, request).kernels)
 
 
-def _is_mixed(facts: SourceFacts, wanted: set[str]) -> bool:
-    """Whether a source has kernels and host code."""
-    if facts.kind == "host":
-        # Its kernels are elsewhere, or nowhere; a host compiler knows no such launch or variable.
-        return facts.has_variables or bool(facts.launches)
-    exported = any(f.defined and f.qualified in wanted for f in facts.functions)
-    return facts.kind == "mixed" or exported
-
-
 # What the user's headers have, where sources may not
 
 
@@ -187,7 +185,8 @@ class HeaderCode(NamedTuple):
 
     # Macros that only give the word a meaning, as headers for other compilers have them, are none.
     kernels: bool = False
-    launches: bool = False  # in host functions, or in what of theirs the source names
+    launches: bool = False  # in host functions or macros
+    calls: bool = False  # CUDA's own functions to launch
     threads: bool = False  # named by functions, which no host compiler takes
 
 
@@ -199,40 +198,22 @@ def header_code(source: Source, request: Request) -> HeaderCode:
     from ..host import include_scan
 
     flags = preprocessor_flags(request.cuda_cflags)
+    folders = (*flags.folders, *request.include_paths)
     found = include_scan.scan(
         [(flags.first_lines + source.text, source.folder)],
-        (*flags.folders, *request.include_paths),
+        [x for x in folders if not os.path.isfile(f"{x}/cuda_runtime.h")],
         defines=flags.macros,
     )
     texts = [*map(_text, found.read)]
     own = (re.findall(_MACRO, text) for text in texts if _KERNEL in text)
-    launching = _launching(texts)
     names = {_KERNEL}.union(*own)
     kernel = re.compile(rf"\b(?:{'|'.join(names)})\b")
-    # Functions with `<<<...>>>` count wherever they are; macros, and functions over CUDA's own
-    # calls, which CUDA's headers have as well, where the source names them.
     return HeaderCode(
         any(kernel.search(text) and names & read(text).words for text in texts),
-        not launching.isdisjoint(read(source.text).words)
-        or any("<<<" in text and read(text).launches for text in texts),
+        any(re.search(_LAUNCHING, x) or ("<<<" in x and read(x).launches) for x in texts),
+        any("cudaLaunch" in text and read(text).uses_host for text in texts),
         any("threadIdx" in text for text in texts),
     )
-
-
-def _launching(texts: Sequence[str]) -> set[str]:
-    """Return the macros that launch kernels, by themselves or through others, and functions."""
-    launching = [text for text in texts if re.search(_LAUNCH, text)]
-    if not launching:
-        return set()
-    names: set[str] = set()
-    bodies = [x for text in texts for x in re.findall(_DEFINE, text)]
-    new = {name for name, body in bodies if re.search(_LAUNCH, body)}
-    new = new.union(*(read(text).launchers for text in launching))
-    while new:
-        names |= new
-        called = re.compile(rf"\b(?:{'|'.join(new)})\b")
-        new = {name for name, body in bodies if called.search(body)} - names
-    return names
 
 
 def _text(path: str) -> str:
