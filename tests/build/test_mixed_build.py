@@ -9,7 +9,7 @@ from mixed_loader import ADD, SCALE, load
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.inline import mixed_unit
+from tvmffi_cubin.inline import mixed
 
 INTEGERS = r"""
 #include <cstdint>
@@ -31,14 +31,14 @@ void integers(tvm::ffi::TensorView x) {
 
 def test_without_kernel_templates_nvrtc_does_not_wait_for_the_host_compiler(monkeypatch):
     begun = threading.Event()
-    device_code, host_object = mixed_unit.device_code, mixed_unit.host_object
+    device_code, host_object = mixed.device_code, mixed.host_object
 
     def compiled_late(*args):
         assert begun.wait(60)
         return host_object(*args)
 
-    monkeypatch.setattr(mixed_unit, "device_code", lambda *args: begun.set() or device_code(*args))
-    monkeypatch.setattr(mixed_unit, "host_object", compiled_late)
+    monkeypatch.setattr(mixed, "device_code", lambda *args: begun.set() or device_code(*args))
+    monkeypatch.setattr(mixed, "host_object", compiled_late)
     source = "__constant__ int by;\n" + ADD.replace("vec_add(", "vec_sum(").replace(
         "int n = ", "cudaMemcpyToSymbol(by, &x, 4);\n  int n = "
     )

@@ -10,7 +10,6 @@ from processes import run
 from tvmffi_cubin import CompileError, nvrtc
 from tvmffi_cubin.cuda import libraries
 from tvmffi_cubin.host import tools
-from tvmffi_cubin.sources.device_side import _HOST_MEMBER
 
 FOLDER = nvrtc.shim_dir()
 SHIMS = sorted(x.name for x in FOLDER.iterdir() if x.is_file() and "integers.h" not in x.name)
@@ -58,7 +57,6 @@ def test_their_own_names_are_reserved_so_that_no_macro_of_a_user_s_breaks_them()
     known |= {x.removeprefix("is_") for x in known}
     mixed = [FOLDER.parent / "mixed" / name for name in ("device.h", "layout.h")]
     text = "\n".join(x.read_text() for x in (*FOLDER.rglob("*"), *mixed) if x.is_file())
-    text += _HOST_MEMBER.format(owner="", name="")
     for parameters in re.findall(r"^#define \w+\((.*?)\)", text, re.MULTILINE):
         known |= {*re.findall(r"\w\w+", parameters)}
     # Those of CUDA and our macros; l and ll are pasted to a name, as is what has ## beside it.

@@ -20,7 +20,7 @@ from .request import Request
 from .tools import Toolset
 
 if TYPE_CHECKING:
-    from .mixed_unit import Compiled
+    from .mixed import Compiled
 
 # The dots keep it from being an image's or a source's.
 _MANIFEST = "tvmffi_cubin.manifest.json"

@@ -1,24 +1,75 @@
-"""`compile_mixed`: the mixed units of a module, each side of each compiled beside the others."""
+"""`compile_mixed`: mixed units preprocessed, cut, and compiled, each side by its compiler."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Sequence
-from functools import partial, reduce
-from operator import or_
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
 
 from ..cuda import nvrtc
-from ..cuda.program import in_parallel
+from ..cuda.hints import NVCC
+from ..cuda.program import Call, in_parallel
 from ..device.image import Image
-from ..device.units import of_names
+from ..device.units import of_names, with_hints
+from ..errors import CompileError
+from ..functions.assembly import registration
+from ..host.inputs import Inputs
 from ..host.process import Later
-from ..sources import DEVICE_IMAGE
+from ..kernels.demangle import demangle
+from ..launches.values import bound_param
+from ..sources import DEVICE_IMAGE, Source
+from ..sources.device_side import DeviceCut
+from ..sources.expansion import Expansion
 from ..sources.facts import read
+from ..sources.host_side import HostCut
 from ..sources.sort import Sources
+from ..sources.stubs import Instance, check_layouts, named, questions
+from .headers import HeaderSearch
 from .mixed_device import device_code
-from .mixed_unit import Compiled, MixedUnit, UnitBuilder
+from .mixed_host import CUB, HostCode, host_object, runtime_object
+from .mixed_text import expand
 from .request import Request
 from .tools import Build
+
+_NVCC = f"nvcc takes some code that NVRTC refuses: if it takes this, {NVCC} builds it"
+_OF_MMA = ("#include <cuda_fp16.h>", "#include <cuda_bf16.h>")
+_OF_FFI = re.compile(r"^(?!#line ).*(?:\btvm|TVM|\bk?DL[A-Z])", re.MULTILINE)
+# What needs CUDA's device runtime: launches, and what decides a graph's conditional nodes.
+_OF_DEVICE_RUNTIME = re.compile(r"<<<|\bcudaGraphSetConditional\b")
+_NO_CODE = (
+    "{} has no device code: define it as a __device__ function, in a header if several files call "
+    f"it; or link device code with extra_cuda_cflags=['-rdc=true'] and {NVCC}"
+)
+_UNRESOLVED = re.compile(r"Unresolved extern \w+ '(\w+)'")
+_UNDEFINED = re.compile(r'error: identifier "(\w+)" is undefined')
+# How often device code is compiled with less, each time of what the last time has brought up.
+_TRIES = 8
+_NVRTC_ERROR = re.compile(r"^(.+?)\((\d+)\): (?:catastrophic )?error\b", re.MULTILINE)
+
+
+class MixedUnit(NamedTuple):
+    """Mixed sources that are one translation unit, with statics and an image of their own.
+
+    Each source sees the macros and names of those before it; device sources are linked with them.
+    """
+
+    sources: tuple[Source, ...]
+    device: tuple[Source, ...]
+    image: str  # its name
+    is_alone: bool  # the module has no other such unit
+
+
+class Compiled(NamedTuple):
+    """What mixed units were compiled to, and what was read."""
+
+    images: dict[str, Image]  # by name
+    tables: dict[str, str]  # texts of assembly, by the names of their images
+    objects: tuple[str, ...]  # paths
+    exported: frozenset[str]  # functions
+    calls_driver: bool  # some code calls the driver by name
+    inputs: tuple[Inputs, ...]
 
 
 def compile_mixed(wanted: Build, sources: Sources, given: Sequence[Image]) -> Compiled:
@@ -27,24 +78,30 @@ def compile_mixed(wanted: Build, sources: Sources, given: Sequence[Image]) -> Co
     `sources` are the request's, sorted, and `given` the images that come with it. Raises as
     `tvmffi_cubin.load_inline`.
     """
-    request = wanted.request
     if not wanted.archs:
-        wanted = wanted._replace(archs=nvrtc.resolve_archs(options=request.cuda_cflags))
+        wanted = wanted._replace(archs=nvrtc.resolve_archs(options=wanted.request.cuda_cflags))
     signatures = [x for image in given for x in image.signatures]
     known = frozenset(name for x in signatures for name in (x.name.short, x.kernel.name))
-    units = _units(request, sources)
+    units = _units(wanted.request, sources)
     device = None
     if sources.device and len(units) > 1:
         names = frozenset(x.name for one in sources.device for x in read(one.text).kernels)
-        beside = wanted._replace(request=of_names(request, names))
+        beside = wanted._replace(request=of_names(wanted.request, names))
         *others, last = sources.device
         device = Later(partial(device_code, beside, dict.fromkeys(wanted.archs, last), others))
-    made = reduce(or_, in_parallel(lambda x: UnitBuilder(wanted, known, x).run(), units))
-    if device is None:
-        return made
-    image, of_device = device.result()
-    images = {DEVICE_IMAGE: image, **made.images}
-    return made._replace(images=images, inputs=(of_device, *made.inputs))
+    made = in_parallel(lambda x: UnitBuilder(wanted, known, x).run(), units)
+    images, inputs = {}, [x for one in made for x in one.inputs]
+    if device is not None:
+        images[DEVICE_IMAGE], of_device = device.result()
+        inputs.append(of_device)
+    return Compiled(
+        images | {name: x for one in made for name, x in one.images.items()},
+        {name: x for one in made for name, x in one.tables.items()},
+        tuple(dict.fromkeys(x for one in made for x in one.objects)),
+        frozenset().union(*(one.exported for one in made)),
+        any(one.calls_driver for one in made),
+        tuple(inputs),
+    )
 
 
 def _units(request: Request, sources: Sources) -> tuple[MixedUnit, ...]:
@@ -71,3 +128,180 @@ def _image_name(request: Request, sources: Sources) -> str:
     if not request.is_object or named or request.names_images:
         return DEVICE_IMAGE
     return f"{DEVICE_IMAGE}_{re.sub(r'[^0-9A-Za-z_]', '_', request.output.rpartition('.')[0])}"
+
+
+class UnitBuilder(NamedTuple):
+    """Compiles a unit; `known_kernels` are the names of those in other sources and images."""
+
+    wanted: Build
+    known_kernels: frozenset[str]
+    unit: MixedUnit
+
+    def run(self) -> Compiled:
+        """Preprocess both sides, cut them, and compile each."""
+        wanted, sources = self.wanted, self.unit.sources
+        expanding = [Later(partial(expand, wanted, sources, arch)) for arch in wanted.archs]
+        host_text = expand(wanted, sources, "")
+        texts = {arch: x.result() for arch, x in zip(wanted.archs, expanding, strict=True)}
+        bound = [bound_param(x).name for x in wanted.request.bound_params]
+        host = HostCut(host_text.text, bound)
+        code = self._host_code(host, host_text)
+        runtime = Later(partial(runtime_object, wanted, code))
+
+        def cut() -> dict[str, DeviceCut]:
+            return {arch: DeviceCut(text.text) for arch, text in texts.items()}
+
+        begun = None
+        if foreseen := host.foreseen:  # both compilers work side by side
+            begun = Call(lambda: self._device(cut(), foreseen, host.classes))
+        else:
+            cuts = Later(cut)
+        try:
+            compiled = host_object(wanted, code)
+        except BaseException:
+            if begun is not None:
+                begun.stop[0] = b"\1"
+            raise
+        asked = {x: _name(x, host) for x in named(compiled.facts["stubs"])}
+        names, made = tuple(asked.values()), None
+        if begun is not None and {*foreseen}.issuperset(names):
+            names, made = foreseen, begun.result()
+        elif begun is not None:
+            made = self._device(cut(), names, host.classes)
+        elif asked or self._has_device_code(cuts.result().values()):
+            made = self._device(cuts.result(), names, host.classes)
+        name, images, symbols = self.unit.image, {}, {}
+        inputs = [self._inputs(host_text, *texts.values()), Inputs.of(compiled, wanted.tools.roots)]
+        if made is not None:
+            image, of_device = made
+            of_host = {name: x.layouts for x, name in asked.items()} | compiled.facts["layouts"]
+            check_layouts(image.cubin.image, (*names, *host.classes), of_host, len(bound))
+            lowered = image.cubin.lowered_names
+            symbols = {x.stub: lowered[y] for x, y in asked.items() if y in lowered}
+            images[name] = image
+            inputs.append(of_device)
+        return Compiled(
+            images,
+            {name: registration(code.tag, name if images else None, symbols)},
+            (os.fspath(compiled.so), runtime.result()),
+            frozenset(exported for exported, _ in code.exports),
+            compiled.facts["calls_driver"],
+            tuple(inputs),
+        )
+
+    def _inputs(self, *texts: Expansion) -> Inputs:
+        search = HeaderSearch(self.wanted.request, self.wanted.tools)
+        own = {source.name for source in self.unit.sources if source.path is None}
+        files = dict.fromkeys(file for text in texts for file in text.read if file not in own)
+        return search.looked_for(tuple(files), self.unit.sources)
+
+    # ---- The host's side ----
+
+    def _host_code(self, host: HostCut, text: Expansion) -> HostCode:
+        # tvm-ffi's own load_inline has its headers before every string.
+        is_text = self.unit.sources[0].path is None
+        has_cub = any(name.startswith("cub/") for name in text.libraries)
+        headers = [CUB] if has_cub and re.search(r"\bcub\b", host.code) else []
+        if "mma.h" in text.libraries:
+            headers += _OF_MMA  # which is not for the host, and brings them
+        return HostCode(
+            text=host.code,
+            uses_ffi=is_text or _OF_FFI.search(text.text) is not None,
+            headers=tuple(headers),
+            exports=self._exports(host) if is_text else (),  # a file exports them itself
+            variables=host.variables,
+            classes=host.classes,
+            output=self.wanted.request.output if self.wanted.request.is_object else "",
+            sources={x.name: x.text for x in self.unit.sources if x.path is None},
+        )
+
+    def _exports(self, host: HostCut) -> tuple[tuple[str, str], ...]:
+        """Return the functions that mixed sources export, with docstrings."""
+        kernels = {x.name for source in self.unit.device for x in read(source.text).kernels}
+        kernels |= {name.rpartition("::")[2] for name in host.kernels}
+        cpp = [read(source.text).functions for source in self.wanted.request.cpp_sources]
+        others = {found.qualified for functions in cpp for found in functions if found.defined}
+        none = kernels | others | self.known_kernels
+        return tuple(
+            (export.name, export.doc)
+            for export in self.wanted.request.functions or ()
+            if export.instances is None and export.name not in none
+        )
+
+    # ---- The device's side ----
+
+    def _has_device_code(self, cuts: Iterable[DeviceCut]) -> bool:
+        """Whether there is an image; kernels that are only declared may be another's."""
+        is_linked = self.wanted.request.is_object or self.wanted.request.files.binaries
+        is_whole = self.unit.is_alone and not is_linked
+        return is_whole or any(cut.has_code for cut in cuts)
+
+    def _device(
+        self, cuts: Mapping[str, DeviceCut], names: Sequence[str], classes: Sequence[str]
+    ) -> tuple[Image, Inputs]:
+        """Compile the device side; again without what it may have got by accident."""
+        found: set[tuple[str, int]] = set()  # places of errors
+        first: CompileError | None = None
+        some = cuts[self.wanted.archs[0]]
+        sides: dict[str, str] = {}
+        for _ in range(_TRIES):
+            before, sides = sides, {}
+            for arch, cut in cuts.items():
+                code = cut.code(names, found)
+                sides[arch] = code + questions((*names, *classes), {*names, *cut.classes})
+            if sides == before:
+                break
+            try:
+                return self._compile_device(sides, names, some.names)
+            except CompileError as error:
+                first, last = first or error, error
+                found |= _places(error)
+        assert first is not None
+        # An error elsewhere is one of what was left out, which was no accident.
+        told = last if _places(last) <= _places(first) else first
+        raise _explained(told, some.host_functions)
+
+    def _compile_device(
+        self, sides: Mapping[str, str], names: Sequence[str], declared: Collection[str]
+    ) -> tuple[Image, Inputs]:
+        request = self.wanted.request
+        if not self.unit.is_alone:
+            request = of_names(request, declared)
+        if any(map(_OF_DEVICE_RUNTIME.search, sides.values())):
+            request = _with_device_runtime(request)
+        own = {arch: self.unit.sources[0]._replace(text=text) for arch, text in sides.items()}
+        wanted = self.wanted._replace(request=request)
+        return device_code(wanted, own, self.unit.device, names)
+
+
+def _name(instance: Instance, host: HostCut) -> str:
+    """Return how NVRTC is asked for a kernel or a variable that host code uses."""
+    qualified = instance.qualified
+    if instance.params is None or host.kernels.get(qualified, 0) < 2:
+        return instance.expression
+    return instance._replace(params=(*instance.params, *host.bound_types.get(qualified, ()))).cast
+
+
+def _explained(error: CompileError, host_functions: Container[str]) -> CompileError:
+    missing = [demangle(name) for name in _UNRESOLVED.findall(error.log)]
+    missing += (name for name in _UNDEFINED.findall(error.log) if name in host_functions)
+    is_slip = all(x.startswith("expected a") for x in re.findall("error: (.*)", error.log))
+    if not missing and (is_slip or "\nHint: " in str(error)):
+        return error
+    return with_hints(error, [_NO_CODE.format(missing[0]) if missing else _NVCC])
+
+
+def _places(error: CompileError) -> set[tuple[str, int]]:
+    """Return the files and lines that NVRTC names as those of errors."""
+    return {(match[1], int(match[2])) for match in _NVRTC_ERROR.finditer(error.log)}
+
+
+def _with_device_runtime(request: Request) -> Request:
+    """Return a request with CUDA's device runtime, which device code that launches needs."""
+    from .images import device_libraries
+
+    if any("cudadevrt" in x.name for x in request.device_libraries):
+        return request
+    return request._replace(
+        device_libraries=(*request.device_libraries, *device_libraries(["cudadevrt"]))
+    )

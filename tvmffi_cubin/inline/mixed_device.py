@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from ..cache.entry import Product
 from ..cache.key import Key
@@ -15,11 +14,10 @@ from ..cuda import nvrtc
 from ..cuda.options import preprocessor_flags
 from ..cuda.program import in_parallel
 from ..device.compile import compile_device, joined
-from ..device.image import Image, KernelSignature
+from ..device.image import Image, signatures
 from ..device.units import wanted_instances
 from ..host.inputs import Inputs
 from ..kernels.cubin import Cubin
-from ..kernels.types import CxxType, Param
 from ..sources import DEVICE_IMAGE, Source
 from ..sources.expansion import without_marks
 from .headers import HeaderSearch
@@ -52,8 +50,10 @@ def device_code(
         partial(_compile, wanted, own, others),
         name=f"{wanted.request.name} (device code)",
     )
-    device = _recorded(entry.so.read_bytes(), entry.facts["device"])
-    return device, Inputs.of(entry, wanted.tools.roots)
+    cubin = Cubin(entry.so.read_bytes(), **entry.facts["device"])
+    # They are the source's: of a type that NVRTC does not tell, a launch has to declare it.
+    kernels = tuple(x._replace(place=0, is_own=True) for x in signatures(cubin))
+    return Image(DEVICE_IMAGE, cubin, kernels), Inputs.of(entry, wanted.tools.roots)
 
 
 def _key(wanted: Build, own: Mapping[str, Source], others: Sequence[Source]) -> str:
@@ -82,7 +82,8 @@ def _compile(
     images = in_parallel(lambda arch: _image(wanted, (*others, own[arch]), arch), [*own])
     device = joined(images)
     (folder / _IMAGE).write_bytes(device.cubin.image)
-    facts = {"name": request.name, "unknown": found.unknown, "device": _record(device)}
+    known = {**device.cubin.facts, "signatures": device.facts["signatures"]}
+    facts = {"name": request.name, "unknown": found.unknown, "device": known}
     return tools.product(_IMAGE, found, facts=facts)
 
 
@@ -112,33 +113,5 @@ def std_headers(text: str, folders: Sequence[str]) -> list[str]:
     # A source that includes one of CCCL's itself may say before how it wants it.
     included = {*re.findall(include, text, re.MULTILINE)}
     found = {x for x, names in nvrtc.BY_CCCL.items() if not used.isdisjoint(names.split())}
-    paths = {x: [f"{folder}/cuda/std/{x}" for folder in folders] for x in found - included}
-    found = {x for x in paths if any(map(os.path.isfile, paths[x]))}
-    return [*_STD, *own, *sorted(found)]
-
-
-# An image in the cache
-
-
-def _record(device: Image) -> dict[str, Any]:
-    """Return all that is known of an image but its bytes, as JSON values."""
-    # From `params` to `is_own`: the rest the image tells itself, or the module that it is in.
-    rows = [[x.kernel.name, *x[1:4]] for x in device.signatures]
-    return {"cubin": device.cubin.facts, "signatures": rows}
-
-
-def _recorded(image: bytes, said: Mapping[str, Any]) -> Image:
-    """Return what `_record` was given, of the image's bytes and of what it said."""
-    cubin = Cubin(image, **said["cubin"])
-    kernels = {kernel.name: kernel for kernel in cubin.kernels}
-    signatures = [
-        KernelSignature(kernels[symbol], tuple(map(_param, params)), *told)
-        for symbol, params, *told in said["signatures"]
-    ]
-    return Image(DEVICE_IMAGE, cubin, tuple(signatures))
-
-
-def _param(row: Sequence[Any]) -> Param:
-    name, (text, kind, size, dtypes, align), ndim = row
-    known = tuple((code, bits) for code, bits in dtypes)
-    return Param(name, CxxType(text, kind, size, known, align), ndim)
+    there = {x for x in found for folder in folders if os.path.isfile(f"{folder}/cuda/std/{x}")}
+    return [*_STD, *own, *sorted(there - included)]

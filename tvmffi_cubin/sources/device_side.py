@@ -10,8 +10,6 @@ from .cut import Edit, Text, applied
 from .items import Item, top
 
 _CUDA_NAMESPACES = ("cooperative_groups", "nvcuda", "cub", "cuda", "cute", "cutlass", "thrust")
-# What needs CUDA's device runtime: launches, and what decides a graph's conditional nodes.
-_OF_DEVICE_RUNTIME = re.compile(r"<<<|\bcudaGraphSetConditional\b")
 _STD_INTEGER = re.compile(r"\bstd\s*::\s*(?:size_t|ptrdiff_t|u?int(?:8|16|32|64)_t)\b")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 # The name of a variable, behind its type.
@@ -19,17 +17,6 @@ _VARIABLE = re.compile(
     r"\b(?!(?:return|new|const|volatile|struct|class|typename|else)\b)\w+[\s*&]+(\w+)\s*(?=[=;,)\[{])"
 )
 _OVERRIDING = {"override", "final"}
-# What stands for a member function of the host's whose declaration has types of the host's.
-_HOST_MEMBER = (
-    "template <class... __tvmffi_cubin> static auto {name}(...) {{ "
-    'static_assert(sizeof...(__tvmffi_cubin) == ~0u, "tvmffi_cubin: {owner}::{name} is host code, '
-    'and only host code has the types that it names"); }}'
-)
-
-
-def needs_device_runtime(code: str) -> bool:
-    """Whether device code launches kernels itself, or sets a condition of a graph."""
-    return _OF_DEVICE_RUNTIME.search(code) is not None
 
 
 class DeviceCut:
@@ -43,7 +30,6 @@ class DeviceCut:
         self._without: Container[tuple[str, int]] = ()
         self._edits: list[Edit] = []
         self._kept: set[int] = set()
-        self._hidden: set[tuple[int, str]] = set()
         self._lacking: set[int] = set()
 
     @property
@@ -104,7 +90,7 @@ class DeviceCut:
             Files and lines where NVRTC has found errors: what is no device code's own is left out
             there, since a name may have led to it by accident.
         """
-        text, self._without, self._hidden, self._lacking = self.text, without, set(), set()
+        text, self._without, self._lacking = self.text, without, set()
         self._names = [*names]
         asked = _WORD.findall(" ".join(self._names))
         self._kept, words = text.reached(self._roots, self._end, asked)
@@ -202,10 +188,14 @@ class DeviceCut:
                 self._lacking.add(id(item))
 
     def _leave_declaration(self, item: Item) -> None:
-        """Leave of a host function in a class what traits see of it."""
+        """Leave of a host function in a class what device code can see of it."""
         text, end = self.text, self.text.head_end(item)
         if not self._is_declarable(item):
-            self._edits.append(text.edit_of(item.first, item.end, self._stand_in(item)))
+            owner = item.parent.name if item.parent else ""
+            is_constructor = item.name == owner and "~" not in text.tokens.texts[item.first : end]
+            # A class without constructors might be an aggregate.
+            left = f"{owner}(::tvmffi_cubin_host_only<{item.first}>);" if is_constructor else ""
+            self._edits.append(text.edit_of(item.first, item.end, left))
             return
         # NVRTC refuses a function that is for the host by its own word.
         for number in range(item.first, end):
@@ -231,21 +221,6 @@ class DeviceCut:
     def _is_known(self, word: str) -> bool:
         items = self.text.by_name.get(word, [])
         return not items or any(id(x) in self._kept and not self._is_host(x) for x in items)
-
-    def _stand_in(self, item: Item) -> str:
-        """Return what stands for a function that cannot be declared: using it is an error."""
-        words = self.text.head(item)
-        if item.parent is None or words & {*_OVERRIDING, "friend", "operator"}:
-            return ""
-        owner, key = item.parent.name, (id(item.parent), item.name)
-        if item.params is None or self.text.tokens.texts[item.params[0] - 2] == "~":
-            return ""
-        if item.name == owner:  # a class without constructors might be an aggregate
-            return f"{owner}(::tvmffi_cubin_host_only<{item.first}>);"
-        if key in self._hidden:
-            return ""
-        self._hidden.add(key)
-        return _HOST_MEMBER.format(owner=owner, name=item.name)
 
 
 def _without_variables(code: str) -> str:

@@ -10,6 +10,7 @@ from .cut import Edit, Text, applied
 from .items import Item, Parameter, parameters, top
 
 _DEVICE_ONLY = "TVMFFI_CUBIN_DEVICE_ONLY "
+_JOINTS = ("::", ".", "->", "template")
 
 
 class HostCut:
@@ -56,13 +57,6 @@ class HostCut:
 
     def _cut(self) -> str:
         text = self.text
-        for item in text.walk():
-            if item.kind == "variable" and "__managed__" in item.words:
-                file, line = text.tokens.line(item.first)
-                raise ValueError(
-                    f"{file}:{line}: {item.name} is a __managed__ variable\n"
-                    f"Only nvcc compiles that: pass {NVCC}"
-                )
         kept, _ = text.reached(filter(self._is_root, top(text.items)), self._end)
         for item in top(text.items):
             if id(item) in kept:
@@ -132,6 +126,12 @@ class HostCut:
     def _variable(self, item: Item) -> None:
         """Leave a variable's shadow, without the value that only the device has."""
         text, tokens = self.text, self.text.tokens
+        if "__managed__" in item.words:
+            file, line = tokens.line(item.first)
+            raise ValueError(
+                f"{file}:{line}: {item.name} is a __managed__ variable\n"
+                f"Only nvcc compiles that: pass {NVCC}"
+            )
         if not (item.is_member or item.templates or "extern" in item.words):
             prefix = [*filter(None, item.namespaces)]
             names = ["::".join((*prefix, x)) for x in item.names]
@@ -164,9 +164,7 @@ class HostCut:
         names = [self._named(x, f"tvmffi_cubin_p{i}") for i, x in enumerate(own)]
         given = parameters(text.tokens, item.templates[-1]) if item.templates else []
         arguments = [self._named(x, f"tvmffi_cubin_t{i}") for i, x in enumerate(given)]
-        kernel = item.name
-        if kernel in {name.removesuffix("...") for name in names}:
-            kernel = f"::{item.qualified}"
+        kernel = f"::{qualified}"
         if item.arguments:
             kernel += tokens.span(item.arguments[0], item.arguments[1] + 1)
         elif arguments:
@@ -211,18 +209,15 @@ class HostCut:
     # ---- Launches ----
 
     def _launches(self, item: Item) -> None:
-        texts = self.text.tokens.texts
         for at in range(item.first, item.end):
-            if texts[at] == "<<<":
-                self._launch(at, item)
+            if self.text.tokens.texts[at] == "<<<":
+                close = self._configuration_end(at + 1, item.end)
+                if close is not None:
+                    self._check_callee(at, item)
+                    self._launch(at, close)
 
-    def _launch(self, at: int, item: Item) -> None:
-        tokens = self.text.tokens
-        close = self._configuration_end(at + 1, item.end)
-        if close is None:
-            return
-        begin = self._callee(at, item.first)
-        self._check_callee(at, item)
+    def _launch(self, at: int, close: int) -> None:
+        tokens, begin = self.text.tokens, self._callee(at)
         arguments = tokens.close(close + 3)
         configuration = tokens.source[tokens.ends[at] : tokens.starts[close]]
         call = (
@@ -249,47 +244,30 @@ class HostCut:
         name, named = texts[last], self.text.by_name.get(texts[last], [])
         if not named or any(x.kind != "function" or x.is_kernel for x in named):
             return
-        if item.is_member or texts[last - 1] == "::":  # of a class or a library, maybe
-            return
+        # It may be of a class or a library, or a local name.
         behind = {texts[i + 1] for i in range(item.first, item.end - 1) if texts[i] == name}
-        if behind <= {"<<<", "<", "("}:  # else it may be a local name
+        if not item.is_member and texts[last - 1] != "::" and behind <= {"<<<", "<", "("}:
             file, line = tokens.line(at)
             raise ValueError(f"{file}:{line}: {name} is launched, and not declared __global__")
 
     def _configuration_end(self, at: int, end: int) -> int | None:
         """Return the first of the three tokens of ``>>>``."""
         tokens, texts = self.text.tokens, self.text.tokens.texts
-        while at + 3 < end:
-            if texts[at] in ("(", "[", "{", "[["):
-                at = tokens.close(at)
-            elif texts[at : at + 4] == [">", ">", ">", "("]:
+        while at + 3 < end and texts[at] not in (";", "<<<"):
+            if texts[at : at + 4] == [">", ">", ">", "("]:
                 return at
-            elif texts[at] in (";", "<<<"):
-                return None
-            at += 1
+            at = (at if texts[at] == "<" else tokens.last(at)) + 1
         return None
 
-    def _callee(self, at: int, first: int) -> int:
+    def _callee(self, at: int) -> int:
         """Return where what is launched begins: a name with arguments, or parentheses."""
         tokens, texts = self.text.tokens, self.text.tokens.texts
-        begin = at
-        while begin > first:
+        begin = at - 1
+        while True:
+            begin = tokens.partner.get(begin, begin)
+            before = texts[begin - 1]
+            is_name = tokens.kinds[begin - 1] == "word" or before in (">", "]")
+            is_joined = is_name and texts[begin] in ("<", "[", "(", *_JOINTS)
+            if not is_joined and before not in _JOINTS:
+                return begin
             begin -= 1
-            if texts[begin] == ">":
-                begin = tokens.partner.get(begin, begin) - 1
-            elif texts[begin] in (")", "]"):
-                begin = tokens.partner.get(begin, begin)
-                if tokens.kinds[begin - 1] == "word" or texts[begin - 1] == ">":
-                    continue  # of a call, or an array's element
-            before = texts[begin - 1] if begin > first else ""
-            if before == "::":
-                begin -= 1
-                if not (tokens.kinds[begin - 1] == "word" or texts[begin - 1] == ">"):
-                    break
-            elif before in (".", "->", "template"):
-                begin -= 1
-                if before == "template" and texts[begin - 1] in ("::", ".", "->"):
-                    begin -= 1
-            else:
-                break
-        return begin

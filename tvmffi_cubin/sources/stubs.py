@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 from ..cuda.hints import NVCC
+from ..errors import CompileError
 from ..kernels.demangle import demangle, split_list, take_apart
 from ..kernels.elf import Elf
 
@@ -29,6 +31,12 @@ _ADDRESS = re.compile(r"KernelStubIXadL_(Z\w*)EE(?=J(?:Ly\d+E)*EEE\Z)")
 _SPACE = "tvmffi_cubin_layout"
 _ASK = f"template __device__ char {_SPACE}::__told<{{}}, decltype({_SPACE}::_Layouts({{}}))>;\n"
 _TOLD = re.compile(rb"_ZN19tvmffi_cubin_layout6__toldILi(\d+)ENS_6_WordsIJ((?:Ly\d+E)*)E")
+_LAYOUT = (
+    "it has a member under #ifdef __CUDA_ARCH__, or one of a type of the C++ library: give it the "
+    "same members on both sides"
+)
+# What a pointer or an array leads to (mixed/layout.h).
+_POINTEE = (1 << 40) - 1
 _UNNAMED = "(anonymous namespace)::"
 # In template arguments: what only its own function, or nobody, can name.
 _NAMELESS = re.compile(r"\{lambda\(|'lambda|\{unnamed|'unnamed|\)(?:\s*(?:const|volatile|&&?))*::")
@@ -124,6 +132,26 @@ def layouts(data: bytes, names: Sequence[str]) -> Iterator[tuple[str, list[int]]
     by_number = {_number(name): name for name in names}
     for number, words in dict.fromkeys(x.groups() for x in _TOLD.finditer(data)):
         yield by_number[int(number)], [*map(int, re.findall(rb"\d+", words))]
+
+
+def check_layouts(
+    image: bytes, names: Sequence[str], host: Mapping[str, Sequence[int]], num_bound: int
+) -> None:
+    """Refuse what the device lays out otherwise than the host that hands it over.
+
+    The last `num_bound` parameters of kernels are the device's alone.
+    """
+    for name, device in layouts(image, names):
+        if name not in host:
+            continue  # the host has nothing of it
+        pointer = re.fullmatch(r"&(.*)|static_cast<(.*)\*>\(nullptr\)", name)
+        own = device if pointer else device[: len(device) - num_bound]
+        for number, (one, other) in enumerate(zip_longest(own, host[name], fillvalue=0), 1):
+            pointees = {one & _POINTEE, other & _POINTEE} - {0}
+            if one >> 40 != other >> 40 or len(pointees) > 1:
+                what = pointer[1] or pointer[2] if pointer else f"parameter {number} of {name}"
+                text = f"{what} has different layouts in host and device code"
+                raise CompileError(f"{text}\nHint: {_LAYOUT}", log=text)
 
 
 def _number(name: str) -> int:
