@@ -89,6 +89,12 @@ USES = {
     "a large array": VARIABLE.format("__device__ S values[1 << 16]"),
 }
 COMPLEX = "#include <complex>\nstruct Z { float a; std::complex<float> z; };\n"
+OF_HOST = """
+#include <vector>
+struct S {
+  std::vector<int> sizes;
+  int n;
+};"""
 LAYOUTS = {
     **{name: BY_SIDE + use for name, use in USES.items()},
     "a member's pointer": f"""{COMPLEX}
@@ -97,29 +103,11 @@ struct S {{ Z* z; int n; }};
     "no type": f"""{COMPLEX}
 __global__ void k(void* x) {{ *static_cast<Z*>(x) = Z{{}}; }}
 int f() {{ return k<<<1, 1>>>(new Z), 0; }}""",
-    **{
-        f"a class of the host's, {what}": f"""
-#include <vector>
-struct S {{
-  std::vector<int> sizes;
-  int n;
-}};
-{use}"""
-        for what, use in {
-            "as a pointer": USES["a pointer"],
-            "by its address": """
-__global__ void k(void* x) { static_cast<S*>(x)->n = 1; }
-int f() { return k<<<1, 1>>>(new S), 0; }""",
-            "by a template": """
-template <class T> __device__ T* as(void* x) { return (T*)x; }
-__global__ void k(void* x) { as<S>(x)->n = 1; }
-int f() { return k<<<1, 1>>>(new S), 0; }""",
-            "by another class's name for it": """
-struct Traits { using Row = S; };
-__global__ void k(char* x) { reinterpret_cast<Traits::Row&>(*x).n = 1; }
-int f() { return k<<<1, 1>>>((char*)new S), 0; }""",
-        }.items()
-    },
+    "a class of the host's": f"""{OF_HOST}
+{USES["a pointer"]}""",
+    "a class of the host's, by its address": f"""{OF_HOST}
+__global__ void k(void* x) {{ S* s = static_cast<S*>(x); }}
+int f() {{ return k<<<1, 1>>>(new S), 0; }}""",
     "a C structure in a namespace without a name": """
 namespace {
 typedef struct {
@@ -146,6 +134,22 @@ int f() { return k<<<1, 1>>>(1), 0; }""",
 def test_what_the_sides_lay_out_differently_is_an_error_of_the_build(source):
     with pytest.raises(tc.CompileError, match="has different layouts in host and device code"):
         tc.build_inline("layouts", source, functions=["f"], arch="sm_90a")
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        "__global__ void k(void* x) { static_cast<S*>(x)->n = 1; }",
+        "template <class T> __device__ T* as(void* x) { return (T*)x; }\n"
+        "__global__ void k(void* x) { as<S>(x)->n = 1; }",
+        "struct Traits { using Row = S; };\n"
+        "__global__ void k(void* x) { ((Traits::Row*)x)->n = 1; }",
+    ],
+)
+def test_device_code_does_not_use_the_members_of_a_class_that_has_a_host_s(kernel):
+    source = f"{OF_HOST}\n{kernel}\nint f() {{ return k<<<1, 1>>>(new S), 0; }}"
+    with pytest.raises(tc.CompileError, match=r'host_s\.cu\(4\): .*"vector"'):
+        tc.build_inline("host_s", source, functions=["f"], arch="sm_90a")
 
 
 def test_what_need_not_agree_is_built():

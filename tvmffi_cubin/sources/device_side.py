@@ -10,13 +10,7 @@ from .cut import Edit, Text, applied
 from .items import Item, top
 
 _CUDA_NAMESPACES = ("cooperative_groups", "nvcuda", "cub", "cuda", "cute", "cutlass", "thrust")
-_STD_INTEGER = re.compile(r"\bstd\s*::\s*(?:size_t|ptrdiff_t|u?int(?:8|16|32|64)_t)\b")
-_WORD = re.compile(r"[A-Za-z_]\w*")
-# The name of a variable, behind its type.
-_VARIABLE = re.compile(
-    r"\b(?!(?:return|new|const|volatile|struct|class|typename|else)\b)\w+[\s*&]+(\w+)\s*(?=[=;,)\[{])"
-)
-_OVERRIDING = {"override", "final"}
+_WORD = r"[A-Za-z_]\w*"
 
 
 class DeviceCut:
@@ -30,7 +24,7 @@ class DeviceCut:
         self._without: Container[tuple[str, int]] = ()
         self._edits: list[Edit] = []
         self._kept: set[int] = set()
-        self._lacking: set[int] = set()
+        self._names: list[str] = []
 
     @property
     def has_code(self) -> bool:
@@ -53,26 +47,16 @@ class DeviceCut:
         """The `Text.classes` of the last `code` that may be handed over.
 
         Those are what kernels and variables are declared with, but for mere scopes of names, and
-        what anything is cast to; and those that lack members and that device code uses.
+        what anything is cast to.
         """
-        text, heads = self.text, [*self._names]
-        heads += (text.tokens.span(x.first, text.head_end(x)) for x in self._roots)
-        pointees = {x for x, after in pairwise(text.tokens.texts) if after == "*"}
-        found = self._named(pointees, heads)
-        if self._lacking:
-            items = (x for item in top(text.items) if id(item) in self._kept for x in item.walk())
-            code = (x for x in items if x.is_for_device or x.is_device_variable)
-            spans = (text.tokens.span(x.first, x.end) for x in code if x.kind != "class")
-            found |= self._lacking & self._named(pointees, map(_without_variables, spans))
-        return text.classes(self._kept & found)
-
-    def _named(self, words: set[str], codes: Iterable[str]) -> set[int]:
-        """Return the identities of what words, and code but for mere scopes, lead to."""
         text = self.text
-        words = words.union(*(re.findall(r"\b[A-Za-z_]\w*\b(?!\s*::)", x) for x in codes))
+        heads = [text.tokens.span(x.first, text.head_end(x)) for x in self._roots]
+        words = {x for x, after in pairwise(text.tokens.texts) if after == "*"}
+        words.update(*(re.findall(rf"\b{_WORD}\b(?!\s*::)", x) for x in (*self._names, *heads)))
         members = (x for item in top(text.items) for x in item.walk() if x.is_member)
         nested = (x for x in members if x.kind in ("class", "alias") and x.name in words)
-        return text.reached((), self._type_end, words.union(*map(text.head, nested)))[0]
+        found, _ = text.reached((), self._type_end, words.union(*map(text.head, nested)))
+        return text.classes(self._kept & found)
 
     def _type_end(self, item: Item) -> int:
         """Return where an item's words end that say what a type of its name holds."""
@@ -90,9 +74,8 @@ class DeviceCut:
             Files and lines where NVRTC has found errors: what is no device code's own is left out
             there, since a name may have led to it by accident.
         """
-        text, self._without, self._lacking = self.text, without, set()
-        self._names = [*names]
-        asked = _WORD.findall(" ".join(self._names))
+        text, self._without, self._names = self.text, without, [*names]
+        asked = re.findall(_WORD, " ".join(self._names))
         self._kept, words = text.reached(self._roots, self._end, asked)
         self._kept -= {id(item) for item in top(text.items) if self._is_refused(item)}
         self._edits = [*self._templates()]
@@ -177,15 +160,17 @@ class DeviceCut:
     # ---- Members of the host's ----
 
     def _keep(self, item: Item) -> None:
+        own = [x for x in item.children if x.kind != "class" and not x.is_for_device]
+        refused = [x for x in own if not self._is_host_member(x) and self._errors(x)]
+        data = [x for x in own if x.kind == "variable" and "static" not in x.words]
+        # Where one has a type that only the host has, device code may use none.
+        refused += data if any(map(self._errors, data)) else ()
+        self._edits += (self.text.edit_of(x.first, x.end) for x in refused)
         for child in item.children:
             if child.kind == "class":
                 self._keep(child)
             elif self._is_host_member(child):
                 self._leave_declaration(child)
-            elif not child.is_for_device and self._errors(child):
-                # Of a type that only the host has; where it matters, the layouts tell.
-                self._edits.append(self.text.edit_of(child.first, child.end))
-                self._lacking.add(id(item))
 
     def _leave_declaration(self, item: Item) -> None:
         """Leave of a host function in a class what device code can see of it."""
@@ -206,24 +191,12 @@ class DeviceCut:
 
     def _is_declarable(self, item: Item) -> bool:
         """Whether device code has all that a host function's declaration names."""
-        text, tokens = self.text, self.text.tokens
-        words, end = text.head(item), text.head_end(item)
+        words = self.text.head(item)
         # A class refers to the functions that override others.
-        if item.params is None or words & _OVERRIDING or self._errors(item):
+        if item.params is None or words & {"override", "final", "std", "tvm"}:
             return False
-        is_deduced = "->" not in tokens.texts[item.params[1] : end]
-        if is_deduced and "auto" in tokens.texts[item.head : item.params[0]]:
-            return False
-        if "std" in words and "std" not in _STD_INTEGER.sub("", tokens.span(item.first, end)):
-            words.remove("std")
-        return words.isdisjoint(("std", "tvm")) and all(map(self._is_known, words))
+        return not self._errors(item) and all(map(self._is_known, words))
 
     def _is_known(self, word: str) -> bool:
         items = self.text.by_name.get(word, [])
         return not items or any(id(x) in self._kept and not self._is_host(x) for x in items)
-
-
-def _without_variables(code: str) -> str:
-    """Return code without the names of its own variables, which may be those of classes."""
-    names = "|".join(_VARIABLE.findall(code))
-    return re.sub(rf"\b(?:{names})\b", "", code) if names else code
