@@ -32,17 +32,9 @@ def expansion(
 ) -> Expansion:
     """Return what a preprocessor has printed, run with ``-E -dI``.
 
-    Parameters
-    ----------
-    output : str
-        What it printed.
-    is_kept : callable
-        Whether this side includes a library's header, of its name as written and its path; the
-        path is empty where something before has included it.
-    library_folders : iterable of str
-        Folders whose headers are libraries', however they were found.
-    own_folders : iterable of str
-        Folders whose headers are the user's, though the preprocessor takes them for the system's.
+    `is_kept` says whether this side includes a library's header, of its name as written and its
+    path, which is empty where something before has included it. Headers in `library_folders` are
+    libraries', and those in `own_folders` the user's, whatever the preprocessor takes them for.
     """
     theirs = tuple(f"{folder}/" for folder in library_folders)
     own = tuple(f"{folder}/" for folder in own_folders)
@@ -68,10 +60,8 @@ def expansion(
                 is_user = False
                 continue
             if "1" in flags or file not in is_library:
-                is_system = "3" in flags and not file.startswith(own)
-                is_library[file] = bool(
-                    is_system or file.startswith(theirs) or _LIBRARY.search(file)
-                )
+                is_system = file.startswith(theirs) or ("3" in flags and not file.startswith(own))
+                is_library[file] = is_system or _LIBRARY.search(file) is not None
             if is_user and "1" in flags:
                 if is_library[file]:
                     name = name or file
@@ -100,11 +90,5 @@ def without_marks(text: str) -> str:
 
 def _plain(name: str) -> str:
     """Return a file's name as it is, of the form with escapes and octal bytes."""
-    if "\\" not in name:
-        return name
-    data = re.sub(
-        rb"\\([0-7]{3}|.)",
-        lambda match: bytes([int(match[1], 8)]) if len(match[1]) == 3 else match[1],
-        name.encode("utf-8", "surrogateescape"),
-    )
+    data = name.encode("utf-8", "surrogateescape").decode("unicode_escape").encode("latin-1")
     return data.decode("utf-8", "surrogateescape")
