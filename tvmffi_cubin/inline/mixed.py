@@ -279,7 +279,9 @@ def _name(instance: Instance, host: HostCut) -> str:
     qualified = instance.qualified
     if instance.params is None or host.kernels.get(qualified, 0) < 2:
         return instance.expression
-    return instance._replace(params=(*instance.params, *host.bound_types.get(qualified, ()))).cast
+    # Which tells it from other functions of its name.
+    types = ", ".join((*instance.params, *host.bound_types.get(qualified, ())))
+    return f"(void (*)({types})){instance.expression}"
 
 
 def _explained(error: CompileError, host_functions: Container[str]) -> CompileError:

@@ -49,34 +49,15 @@ class Instance(NamedTuple):
     expression: str  # how NVRTC is asked for it, such as "ns::scale<float, 4>"
     params: tuple[str, ...] | None  # types; None where it has C linkage
     layouts: tuple[int, ...] = ()  # how the host lays out each parameter, or the variable
-    is_variable: bool = False
 
     @property
     def qualified(self) -> str:
         """Its name without template arguments."""
         return take_apart(f"{self.expression}()").qualified
 
-    @property
-    def cast(self) -> str:
-        """The expression that also tells it from other functions of its name."""
-        if self.params is None:
-            return self.expression
-        return f"(void (*)({', '.join(self.params)})){self.expression}"
-
 
 def stubs(data: bytes) -> list[str]:
-    """Return the stubs that an object has, each once.
-
-    Parameters
-    ----------
-    data : bytes
-        An ELF object, or a shared object.
-
-    Raises
-    ------
-    ValueError
-        It is neither.
-    """
+    """Return the stubs that an ELF object has, each once."""
     symbols = Elf(data).symbols(having="12tvmffi_cubin")
     matches = filter(None, (_STUB.match(x.name) for x in symbols if x.is_placed))
     return list(dict.fromkeys(x["type"] or f"{x['member']}E" for x in matches))
@@ -85,14 +66,9 @@ def stubs(data: bytes) -> list[str]:
 def named(stubs: Iterable[str]) -> tuple[Instance, ...]:
     """Return the kernels that stubs stand for, by name.
 
-    Raises
-    ------
-    ValueError
-        An instance has template arguments that only its own function can name; the message names
-        the kernel and the type.
+    Raises `ValueError` for an instance with template arguments that only its own function can name.
     """
-    found = map(_instance, stubs)
-    return tuple(sorted(found, key=lambda instance: (instance.expression, instance.stub)))
+    return tuple(sorted(map(_instance, stubs), key=lambda x: (x.expression, x.stub)))
 
 
 def _instance(stub: str) -> Instance:
@@ -106,7 +82,7 @@ def _instance(stub: str) -> Instance:
     if kernel.startswith("("):
         kernel = kernel[1:-1]
     if match["kind"] == "DeviceVariable":
-        return Instance(stub, f"&{named_outside(kernel)}", None, layouts, True)
+        return Instance(stub, f"&{named_outside(kernel)}", None, layouts)
     name = take_apart(kernel)
     for argument in split_list(name.display[len(name.qualified) + 1 : -1]):
         if _NAMELESS.search(argument):
@@ -160,12 +136,11 @@ def _number(name: str) -> int:
 
 
 def named_outside(text: str) -> str:
-    """Return a demangled type or name as code at global scope can write it."""
-    return _functions(text.replace(_UNNAMED, ""))
+    """Return a demangled type or name as code at global scope can write it.
 
-
-def _functions(text: str) -> str:
-    """Name functions whose address is a template argument as code does: ``&f<3>``."""
+    Functions whose address is a template argument are named as in ``&f<3>``.
+    """
+    text = text.replace(_UNNAMED, "")
     at = text.find("&(")
     if at < 0:
         return text
@@ -175,4 +150,4 @@ def _functions(text: str) -> str:
         depth += {"(": 1, ")": -1}.get(text[end], 0)
         end += 1
     name = take_apart(text[inner : end - 1])
-    return f"{text[:at]}&{_functions(name.display)}{_functions(text[end:])}"
+    return f"{text[:at]}&{named_outside(name.display)}{named_outside(text[end:])}"
