@@ -33,13 +33,14 @@ _UNIT = "mixed_host.cc"
 _TEXT = "mixed_host.cu"
 # Flags with which an object says which line its code is of.
 _LINES = re.compile(r"(?:^| )(?:-g(?!0)|--coverage|-fprofile|-ftest-coverage|-fsanitize)")
-# CUB, CUTLASS and others give a member of a class the name of what it is: `using T = T`. nvcc takes
-# that, g++ with a flag that allows little else.
-_LEAVE = "-fms-extensions"
-_NEEDS_LEAVE = re.compile(r"^gcc version", re.MULTILINE)
-# Kinds of template parameters are in the names since clang 18, and few C++ runtimes read them.
-_PLAIN_NAMES = "-fclang-abi-compat=17"
-_NEEDS_PLAIN_NAMES = re.compile(r"\bclang version (?:1[89]|[2-9]\d)\.")
+# What some compilers are given, by what they say of themselves.
+_BY_COMPILER = {
+    # CUB, CUTLASS and others give a member of a class the name of what it is: `using T = T`. nvcc
+    # takes that, g++ with a flag that allows little else.
+    r"(?m)^gcc version": "-fms-extensions",
+    # Kinds of template parameters are in the names since clang 18, and few C++ runtimes read them.
+    r"\bclang version (?:1[89]|[2-9]\d)\.": "-fclang-abi-compat=17",
+}
 
 
 class HostCode(NamedTuple):
@@ -81,15 +82,15 @@ class HostCode(NamedTuple):
 
 
 def host_object(wanted: Build, code: HostCode) -> Entry:
-    """Return the entry of an object, compiling it where there is none.
-
-    Raises
-    ------
-    BuildError, ToolchainError
-        It does not compile; a tool is missing.
-    """
-    make = partial(_compile, wanted, code)
-    return wanted.cache.obtain(_key(wanted, code), make, name=f"{wanted.request.name} (host code)")
+    """Return the entry of an object, compiling it where there is none."""
+    request, flags = wanted.request, _flags(wanted)
+    key = _key("host object", wanted, flags, request.include_paths)
+    # Moved to other lines, it is the same text.
+    has_lines = _LINES.search(" ".join((*wanted.tools.compiler.options, *flags)))
+    key.add("unit", code.unit).add("text", code.text if has_lines else code.plain)
+    key.add("use_pch", request.use_pch)
+    make = partial(_compile, wanted, code, flags)
+    return wanted.cache.obtain(key.hexdigest(), make, name=f"{request.name} (host code)")
 
 
 def runtime_object(wanted: Build, code: HostCode) -> str:
@@ -100,9 +101,7 @@ def runtime_object(wanted: Build, code: HostCode) -> str:
     # It includes nothing of the user's unless a flag does.
     is_user_s = any(flag.startswith(("-include", "--include", "-imacros")) for flag in flags)
     folders = wanted.request.include_paths if is_user_s else ()
-    key = Key("mixed runtime").add("tools", tools.versions)
-    key.add("flags", host_unit.portable(flags, tools)).add("folders", folders)
-    key.add("command", tools.compiler.command).add("machine", os.uname().machine)
+    key = _key("mixed runtime", wanted, flags, folders)
 
     def make(folder: Path) -> Product:
         source = os.fspath(tools.include / "tvmffi_cubin" / "mixed" / "runtime.cc")
@@ -121,32 +120,22 @@ def _flags(wanted: Build) -> tuple[str, ...]:
         cflags = (*cflags, "-fno-lto")
     if wanted.request.bound_params:
         cflags = (host_unit.BOUND_PARAMS, *cflags)
-    if _NEEDS_LEAVE.search(tools.host.compiler):
-        cflags = (_LEAVE, *cflags)
-    if _NEEDS_PLAIN_NAMES.search(tools.host.compiler):
-        cflags = (_PLAIN_NAMES, *cflags)
-    return host_unit.host_flags(tools, cflags)
+    own = (flag for x, flag in _BY_COMPILER.items() if re.search(x, tools.host.compiler))
+    return host_unit.host_flags(tools, (*own, *cflags))
 
 
-def _key(wanted: Build, code: HostCode) -> str:
-    request, tools, flags = wanted.request, wanted.tools, _flags(wanted)
-    key = Key("host object").add("tools", tools.versions).add("machine", os.uname().machine)
-    # Moved to other lines, it is the same text.
-    has_lines = _LINES.search(" ".join((*tools.compiler.options, *flags)))
-    key.add("unit", code.unit).add("text", code.text if has_lines else code.plain)
-    key.add("command", tools.compiler.command).add("flags", host_unit.portable(flags, tools))
-    key.add("folders", request.include_paths).add(
-        "cpu", native_cpu((*tools.compiler.options, *flags))
-    )
-    return key.add("use_pch", request.use_pch).hexdigest()
+def _key(kind: str, wanted: Build, flags: Sequence[str], folders: Sequence[str]) -> Key:
+    tools, command = wanted.tools, wanted.tools.compiler.command
+    key = Key(kind).add("tools", tools.versions).add("command", command)
+    key.add("flags", host_unit.portable(flags, tools)).add("folders", folders)
+    return key.add("cpu", native_cpu((*tools.compiler.options, *flags)))
 
 
-def _compile(wanted: Build, code: HostCode, folder: Path) -> Product:
+def _compile(wanted: Build, code: HostCode, flags: Sequence[str], folder: Path) -> Product:
     request, tools, folders = wanted.request, wanted.tools, wanted.request.include_paths
     files = {**code.sources, _UNIT: code.unit, _TEXT: code.text}
-    command = (*tools.compiler.command, *_flags(wanted))
     prefix = mixed_prefix(code.exports) if code.uses_ffi else ""
-    step = compilation(_UNIT, command, folders, prefix=prefix)
+    step = compilation(_UNIT, (*tools.compiler.command, *flags), folders, prefix=prefix)
     listed = precompiled.run(
         [step._replace(made=OBJECT)],
         folder,

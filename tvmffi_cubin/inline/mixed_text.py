@@ -42,7 +42,6 @@ _HOST_ONLY = re.compile(
     r"(?:nvtx|nvToolsExt|npp|nccl|cuda_profiler|cuda[A-Z]|cuda_\w+_interop|cuda_runtime|cuda\.h"
     r"|thrust/(?:device|host)_vector|nvrtc|nvJitLink|cudnn|nvml)"
 )
-_ARCH = re.compile(r"(?:sm|compute)_(\d+)([af]?)\Z")
 
 
 def mixed_prefix(exports: Sequence[tuple[str, str]]) -> str:
@@ -138,8 +137,7 @@ def _macros(arch: str) -> list[str]:
         # Its qualifiers stay words, which both sides read.
         "__HOST_DEFINES_H__",
     ]
-    match = _ARCH.match(arch)
-    if match:
+    if match := re.match(r"(?:sm|compute)_(\d+)([af]?)\Z", arch):
         number, kind = match[1], match[2]
         macros += [f"__CUDA_ARCH__={number}0", f"__CUDA_ARCH_LIST__={number}0"]
         if kind == "a":
