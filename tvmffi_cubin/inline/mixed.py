@@ -287,10 +287,9 @@ def _name(instance: Instance, host: HostCut) -> str:
 def _explained(error: CompileError, host_functions: Container[str]) -> CompileError:
     missing = [demangle(name) for name in _UNRESOLVED.findall(error.log)]
     missing += (name for name in _UNDEFINED.findall(error.log) if name in host_functions)
-    is_slip = all(x.startswith("expected a") for x in re.findall("error: (.*)", error.log))
-    if not missing and (is_slip or "\nHint: " in str(error)):
-        return error
-    return with_hints(error, [_NO_CODE.format(missing[0]) if missing else _NVCC])
+    if missing:
+        return with_hints(error, [_NO_CODE.format(missing[0])])
+    return error if "\nHint: " in str(error) else with_hints(error, [_NVCC])
 
 
 def _places(error: CompileError) -> set[tuple[str, int]]:

@@ -11,6 +11,7 @@ from .items import Item, top
 
 _CUDA_NAMESPACES = ("cooperative_groups", "nvcuda", "cub", "cuda", "cute", "cutlass", "thrust")
 _WORD = r"[A-Za-z_]\w*"
+_STD_INTEGER = r"\bstd\s*::\s*(?:size_t|ptrdiff_t|u?int\d+_t)\b"
 
 
 class DeviceCut:
@@ -64,15 +65,10 @@ class DeviceCut:
         return self.text.head_end(item) if is_type else item.first
 
     def code(self, names: Iterable[str] = (), without: Container[tuple[str, int]] = ()) -> str:
-        """Return the text of the device side.
+        """Return the text of the device side, with the kernels and variables of some `names`, too.
 
-        Parameters
-        ----------
-        names : iterable of str
-            Further kernels and variables that are wanted, as code writes them.
-        without : container of (str, int)
-            Files and lines where NVRTC has found errors: what is no device code's own is left out
-            there, since a name may have led to it by accident.
+        What is no device code's own is left out at the files and lines `without`, where NVRTC has
+        found errors: a name may have led to it by accident.
         """
         text, self._without, self._names = self.text, without, [*names]
         asked = re.findall(_WORD, " ".join(self._names))
@@ -133,11 +129,10 @@ class DeviceCut:
         return "".join(self.text.tokens.texts[number + 1 : number + 2])
 
     def _is_used_namespace(self, item: Item) -> bool:
-        if item.kind != "using namespace":
-            return False
-        names = self.text.tokens.texts[item.head + 2 : item.end - 1]
-        names = names[1:] if names[:1] == ["::"] else names
-        return names == ["std"] or not self._namespaces.isdisjoint(names[:1])
+        inside = self.text.tokens.texts[item.head + 2 : item.end - 1]
+        names = [x for x in inside if x != "::"]
+        is_known = names == ["std"] or not self._namespaces.isdisjoint(names[:1])
+        return item.kind == "using namespace" and is_known
 
     # ---- What was found to be none ----
 
@@ -191,7 +186,8 @@ class DeviceCut:
 
     def _is_declarable(self, item: Item) -> bool:
         """Whether device code has all that a host function's declaration names."""
-        words = self.text.head(item)
+        head = self.text.tokens.span(item.first, self.text.head_end(item))
+        words = {*re.findall(_WORD, re.sub(_STD_INTEGER, "", head))}
         # A class refers to the functions that override others.
         if item.params is None or words & {"override", "final", "std", "tvm"}:
             return False

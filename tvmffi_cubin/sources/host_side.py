@@ -14,35 +14,20 @@ _JOINTS = ("::", ".", "->", "template")
 
 
 class HostCut:
-    """A source as the host's preprocessor leaves it, cut for the host.
-
-    Attributes
-    ----------
-    code : str
-        The text of the host side.
-    kernels : dict of str to int
-        The names of kernels that have stubs, and how many functions are called so; more than one
-        where the arguments of a template do not tell its instances apart.
-    bound_types : dict of str to tuple of str
-        By kernel: types of parameters that only device code has.
-    variables : list of str
-        The device variables that host code names, qualified.
-    classes : list of str
-        Its `Text.classes`.
-    """
+    """A source as the host's preprocessor leaves it, cut for the host."""
 
     def __init__(self, source: str, bound: Sequence[str] = ()) -> None:
         """Cut a source; `bound` names the last parameters of all kernels, which the module binds.
 
-        Raises
-        ------
-        ValueError
-            A kernel does not have them; what is not a kernel is launched; only nvcc compiles this.
+        Raises `ValueError` where a kernel does not have them, where what is launched is no kernel,
+        and where only nvcc compiles something.
         """
         self.text, self._bound = Text(source), bound
+        # Kernels that have stubs, and how many functions are called so: more than one where the
+        # arguments of a template do not tell its instances apart.
         self.kernels: dict[str, int] = {}
-        self.bound_types: dict[str, tuple[str, ...]] = {}
-        self.variables: list[str] = []
+        self.bound_types: dict[str, tuple[str, ...]] = {}  # by kernel
+        self.variables: list[str] = []  # of the device, which host code names
         self._has_templates = False
         self._types: dict[str, set[tuple[str, ...]]] = {}  # of kernels' parameters
         self._edits: list[Edit] = []

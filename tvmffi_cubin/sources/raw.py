@@ -28,7 +28,7 @@ _TELLING = (
     r"|managed|grid_constant|forceinline|noinline|restrict|align)__|__restrict\b"
     r'|<<<|\bextern\s*"C|\bTVM_FFI_|\btvm\s*::\s*ffi\b'
 )
-_IN_BODY = r'"(?:[^"\\]|\\.)*"|(?P<quoted>(?<!#)#(?!#)\s*\w+)|\s*##\s*|[A-Za-z_]\w*'
+_IN_BODY = r'"(?:[^"\\]|\\.)*"|\s*##\s*|[A-Za-z_]\w*'
 
 
 class _Macro(NamedTuple):
@@ -87,7 +87,8 @@ class _Reader:
 
     def directive(self, text: str) -> None:
         """Follow a directive."""
-        text = re.sub(_COMMENT, _no_comment, re.sub(_CONTINUED, " ", text))
+        text = re.sub(_CONTINUED, " ", text)
+        text = re.sub(_COMMENT, lambda match: " " if match[0][0] == "/" else match[0], text)
         match = re.match(_DIRECTIVE, text)
         if match is None:
             return
@@ -124,10 +125,6 @@ class _Reader:
             if this.has_brackets:
                 del self.tokens[this.first :]
             this.has_brackets = True
-
-
-def _no_comment(match: re.Match[str]) -> str:
-    return " " if match[0][0] == "/" else match[0]
 
 
 def _evaluate(word: str, rest: str) -> bool | None:
@@ -190,11 +187,9 @@ def _substitute(macro: _Macro, values: list[str]) -> str:
         count = len(names) - 1
         values = [*values[:count], ", ".join(values[count:])]
         names = (*names[:-1], "__VA_ARGS__")
-    given = dict(zip(names, map(str.strip, values), strict=False))
-
-    def replaced(match: re.Match[str]) -> str:
-        if match["quoted"]:
-            return '""'
-        return "" if match[0].strip() == "##" else given.get(match[0], match[0])
-
-    return re.sub(_IN_BODY, replaced, macro.body)
+    given = {name: value.strip() for name, value in zip(names, values, strict=False)}
+    return re.sub(
+        _IN_BODY,
+        lambda match: "" if match[0].strip() == "##" else given.get(match[0], match[0]),
+        macro.body,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import Source
@@ -204,7 +205,7 @@ def header_code(source: Source, request: Request) -> HeaderCode:
         [x for x in folders if not os.path.isfile(f"{x}/cuda_runtime.h")],
         defines=flags.macros,
     )
-    texts = [*map(_text, found.read)]
+    texts = [Path(x).read_text("utf-8", "surrogateescape") for x in found.read]
     own = (re.findall(_MACRO, text) for text in texts if _KERNEL in text)
     names = {_KERNEL}.union(*own)
     kernel = re.compile(rf"\b(?:{'|'.join(names)})\b")
@@ -214,11 +215,3 @@ def header_code(source: Source, request: Request) -> HeaderCode:
         any("cudaLaunch" in text and read(text).uses_host for text in texts),
         any("threadIdx" in text for text in texts),
     )
-
-
-def _text(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            return file.read()
-    except OSError:
-        return ""  # the compilers say what is wrong with it
