@@ -148,7 +148,7 @@ def test_what_the_sides_lay_out_differently_is_an_error_of_the_build(source):
 )
 def test_device_code_does_not_use_the_members_of_a_class_that_has_a_host_s(kernel):
     source = f"{OF_HOST}\n{kernel}\nint f() {{ return k<<<1, 1>>>(new S), 0; }}"
-    with pytest.raises(tc.CompileError, match=r'host_s\.cu\(4\): .*"vector"'):
+    with pytest.raises(tc.CompileError, match=r"host_s\.cu\(4\): error"):
         tc.build_inline("host_s", source, functions=["f"], arch="sm_90a")
 
 

@@ -19,12 +19,7 @@ _HOST_NAMES = (
 )
 _HOST_SCOPES = (["torch", "::"], ["tvm", "::", "ffi"], ["at", "::", "Tensor"])
 _EXPORT_MACRO, _EXPORT_SYMBOL = "TVM_FFI_DLL_EXPORT_TYPED_FUNC", "__tvm_ffi_"
-_INLINE = frozenset(
-    (
-        *("inline", "constexpr", "consteval", "__forceinline__", "__forceinline"),
-        *("__inline__", "__inline"),
-    )
-)
+_INLINE = {"inline", "__inline", "__inline__", "__forceinline", "__forceinline__"}
 
 
 class KernelFact(NamedTuple):
@@ -151,7 +146,7 @@ def _declared(item: Item, name: str) -> Declared:
     return Declared(
         "::".join(filter(None, (*spaces, item.scope, name))),
         item.body is not None or item.kind == "variable",
-        not (item.is_template or is_own or item.words & _INLINE),
+        not (item.is_template or item.is_constexpr or is_own or item.words & _INLINE),
     )
 
 

@@ -154,10 +154,7 @@ class HostCut:
             kernel += tokens.span(item.arguments[0], item.arguments[1] + 1)
         elif arguments:
             kernel += f"<{', '.join(arguments)}>"
-        types = ", ".join(
-            f"decltype({name.removesuffix('...')}){'...' if name.endswith('...') else ''}"
-            for name in names
-        )
+        types = ", ".join(re.sub(r"\w+", r"decltype(\g<0>)", name) for name in names)
         address = f"(static_cast<void (*)({types})>(&{kernel}))"
         body = f"{{ ::tvmffi_cubin::RunStub<{address}>({', '.join(names)}); }}"
         self._edits.append(text.edit_of(item.body[0], item.body[1] + 1, body))

@@ -71,35 +71,32 @@ def sort_sources(request: Request) -> Sources:
     ValueError
         There are device libraries, and nothing to link them with.
     """
-    texts = _kinds(request.cuda_sources, request, has_kernels=bool(request.kernel_sources))
-    is_mixed = "mixed" in texts
+    texts = _with_kinds(request.cuda_sources, request, has_kernels=bool(request.kernel_sources))
+    is_mixed = any(kind == "mixed" for kind, _ in texts)
     has_kernels = is_mixed or bool(request.kernel_sources)
-    files = _kinds(request.files.cuda, request, has_kernels=has_kernels)
-    mixed: list[tuple[Source, ...]] = []
-    host: list[Source] = []
-    device = [*request.kernel_sources]
-    if is_mixed:
-        mixed.append(request.cuda_sources)
-    else:
+    files = _with_kinds(request.files.cuda, request, has_kernels=has_kernels)
+    mixed = [request.cuda_sources] if is_mixed else []
+    device, host = [*request.kernel_sources], []
+    if not is_mixed:
         # Includes, macros and types alone are given to both compilers, where there are both sides.
-        both = ["preamble"] if device or "device" in texts else []
-        device += _of_kinds(request.cuda_sources, texts, ["device", *both])
-        if not {*both, "device"}.issuperset(texts):
-            host = _of_kinds(request.cuda_sources, texts, ["host", "preamble"])
-    mixed += ((x,) for x in _of_kinds(request.files.cuda, files, ["mixed"]))
-    device += _of_kinds(request.files.cuda, files, ["device"])
+        has_device = bool(device) or any(kind == "device" for kind, _ in texts)
+        own = ("device", "preamble") if has_device else ("device",)
+        device += [x for kind, x in texts if kind in own]
+        if any(kind not in own for kind, _ in texts):
+            host = [x for kind, x in texts if kind != "device"]
+    mixed += [(x,) for kind, x in files if kind == "mixed"]
+    device += [x for kind, x in files if kind == "device"]
     if request.device_libraries and not (device or mixed):
         raise ValueError(
             "device_libraries are linked with the device sources, and there are none: link them "
             "with nvjitlink.link and give the image as embed_cubin"
         )
-    own = [HostFile(source, "c") for source in request.files.c]
-    own += [HostFile(source, "c++") for source in request.files.cxx]
-    wrappers = _of_kinds(request.files.cuda, files, ["host"])
+    units = [HostFile(source, "c") for source in request.files.c]
+    units += [HostFile(source, "c++") for source in request.files.cxx]
+    units += [HostFile(x, "cuda") for kind, x in files if kind == "host"]
     # A file of types and macros alone is nothing to compile, unless it is all that there is.
-    if wrappers or own or not (device or mixed):
-        wrappers += _of_kinds(request.files.cuda, files, ["preamble"])
-    own += [HostFile(source, "cuda") for source in wrappers]
+    if units or not (device or mixed):
+        units += [HostFile(x, "cuda") for kind, x in files if kind == "preamble"]
     found = [read(source.text) for source in request.cuda_sources]
     hosts = [facts for facts in found if is_mixed or facts.kind == "host"]
     hosts += (read(source.text) for source in request.cpp_sources)
@@ -108,7 +105,7 @@ def sort_sources(request: Request) -> Sources:
         cuda_host=tuple(host),
         cpp=request.cpp_sources,
         mixed=tuple(mixed),
-        files=tuple(own),
+        files=tuple(units),
         has_binaries=bool(request.files.binaries),
         host_functions=tuple(
             name for x in hosts for name in (*(y.qualified for y in x.functions), *x.exports)
@@ -116,20 +113,16 @@ def sort_sources(request: Request) -> Sources:
     )
 
 
-def _of_kinds(
-    sources: Sequence[Source], kinds: Sequence[str], wanted: Sequence[str]
-) -> list[Source]:
-    return [source for source, kind in zip(sources, kinds, strict=True) if kind in wanted]
-
-
-def _kinds(sources: Sequence[Source], request: Request, *, has_kernels: bool) -> list[str]:
-    """Return what each CUDA source is: ``"mixed"``, ``"device"``, ``"host"``, or ``"preamble"``.
+def _with_kinds(
+    sources: Sequence[Source], request: Request, *, has_kernels: bool
+) -> list[tuple[str, Source]]:
+    """Return CUDA sources, each with what it is: "mixed", "device", "host", or "preamble".
 
     The last holds what either side may need, includes, macros and types. `has_kernels` says that
     there are kernels elsewhere.
     """
     if request.is_by_nvcc:  # which takes the kernels out of host code
-        return ["host"] * len(sources)
+        return [("host", source) for source in sources]
     found = [read(source.text) for source in sources]
     # Where something else brings kernels, launches tell: a wrapper may share a header with the
     # kernels that it launches as `CubinKernel`, for NVRTC's sake.
@@ -162,7 +155,7 @@ def _kinds(sources: Sequence[Source], request: Request, *, has_kernels: bool) ->
             or _is_for_others(source, facts, request)
         ):
             kind = "mixed"
-        kinds.append(kind)
+        kinds.append((kind, source))
     return kinds
 
 
