@@ -252,7 +252,7 @@ class UnitBuilder(NamedTuple):
             if sides == before:
                 break
             try:
-                return self._compile_device(sides, names, some.names)
+                return self._compile_device(sides, names, some.by_name)
             except CompileError as error:
                 first, last = first or error, error
                 found |= _places(error)

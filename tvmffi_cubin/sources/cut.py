@@ -26,6 +26,7 @@ class Text:
         self.source = source
         self.tokens = Tokens(source)
         self.items = read_items(self.tokens)
+        self.edits: list[Edit] = []
         self.by_name: dict[str, list[Item]] = {}
         for item in top(self.items):
             names = {*item.names, *item.scope.split("::")} - {""}
@@ -74,7 +75,7 @@ class Text:
                 new = self.words(item, end_of) - seen
         return found, seen
 
-    def classes(self, kept: Container[int]) -> list[str]:
+    def pointers(self, kept: Container[int]) -> list[str]:
         """Return null pointers to the classes of namespaces among items, as code writes them."""
         found = []
         for item in top(self.items):
@@ -87,10 +88,13 @@ class Text:
                     found.append(f"static_cast<{item.qualified}*>(nullptr)")
         return found
 
-    def edit_of(self, first: int, end: int, text: str = "") -> Edit:
-        """Return the edit that puts a text in the place of some tokens."""
-        tokens = self.tokens
-        return Edit(tokens.starts[first], tokens.ends[end - 1], text)
+    def replace(self, first: int, end: int, text: str = "") -> None:
+        """Put a text in the place of some tokens."""
+        self.edits.append(Edit(self.tokens.starts[first], self.tokens.ends[end - 1], text))
+
+    def insert(self, place: int, text: str) -> None:
+        """Put a text at a place."""
+        self.edits.append(Edit(place, place, text))
 
 
 def applied(source: str, edits: Iterable[Edit]) -> str:

@@ -152,12 +152,9 @@ class _Reader:
 
     def _is_member_value(self, item: Item, brace: int) -> bool:
         """Whether a brace behind a constructor's colon is the value of a member."""
-        before = brace - 1
-        if item.initialisers is None or before <= item.initialisers:
-            return False
-        text = self.texts[before]
-        is_name = self.kinds[before] == "word" or text == ">"
-        return is_name and text not in _AFTER_PARAMETERS
+        text = self.texts[brace - 1]
+        is_name = self.kinds[brace - 1] == "word" or text == ">"
+        return item.initialisers is not None and is_name and text not in _AFTER_PARAMETERS
 
     # ---- What it declares ----
 
@@ -185,14 +182,12 @@ class _Reader:
             pointers = [texts[i] for i in inside if texts[i - 1] in "*&" and texts[i - 2] == "("]
             item.kind, item.names = "alias", (pointers or words)[-1:]
         elif first in ("static_assert", "_Static_assert"):
-            item.kind = "other"
+            pass
         elif item.params is not None:
-            if item.kind != "instance":
-                item.kind = "function"
+            item.kind = "function" if item.kind == "other" else item.kind
             self._name_function(item)
         elif item.kind == "instance":
-            if key is not None:
-                item.words.discard("__global__")
+            pass
         elif key is not None and item.equals is None and len(words) <= 1:
             item.kind, item.names = "class", words  # declared, not defined
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable
 from itertools import pairwise
 
 from .cut import Edit, Text, applied
@@ -14,18 +14,17 @@ _WORD = r"[A-Za-z_]\w*"
 _STD_INTEGER = r"\bstd\s*::\s*(?:size_t|ptrdiff_t|u?int\d+_t)\b"
 
 
-class DeviceCut:
+class DeviceCut(Text):
     """A source as the device's preprocessor leaves it, read once and cut as often as wanted."""
 
     def __init__(self, source: str) -> None:
-        self.text = Text(source)
-        self._roots = [item for item in top(self.text.items) if self._is_root(item)]
-        spaces = (item.names for item in self.text.walk() if item.kind == "namespace")
+        super().__init__(source)
+        self._roots = [item for item in top(self.items) if self._is_root(item)]
+        spaces = (item.names for item in self.walk() if item.kind == "namespace")
         self._namespaces = {*_CUDA_NAMESPACES}.union(*spaces) - {"std", "tvm"}
-        self._without: Container[tuple[str, int]] = ()
-        self._edits: list[Edit] = []
-        self._kept: set[int] = set()
         self._names: list[str] = []
+        self._without: Container[tuple[str, int]] = ()
+        self._kept: set[int] = set()
 
     @property
     def has_code(self) -> bool:
@@ -33,36 +32,30 @@ class DeviceCut:
         return any(item.body or item.kind != "function" for item in self._roots)
 
     @property
-    def names(self) -> frozenset[str]:
-        """All that the source declares, of either side."""
-        return frozenset(self.text.by_name)
-
-    @property
     def host_functions(self) -> frozenset[str]:
         """The functions that are for the host alone."""
-        found = (x for x in top(self.text.items) if x.kind == "function" and self._is_host(x))
+        found = (x for x in top(self.items) if x.kind == "function" and self._is_host(x))
         return frozenset(x.name for x in found)
 
     @property
     def classes(self) -> list[str]:
-        """The `Text.classes` of the last `code` that may be handed over.
+        """The `pointers` to classes of the last `code` that may be handed over.
 
         Those are what kernels and variables are declared with, but for mere scopes of names, and
         what anything is cast to.
         """
-        text = self.text
-        heads = [text.tokens.span(x.first, text.head_end(x)) for x in self._roots]
-        words = {x for x, after in pairwise(text.tokens.texts) if after == "*"}
+        heads = [self.tokens.span(x.first, self.head_end(x)) for x in self._roots]
+        words = {x for x, after in pairwise(self.tokens.texts) if after == "*"}
         words.update(*(re.findall(rf"\b{_WORD}\b(?!\s*::)", x) for x in (*self._names, *heads)))
-        members = (x for item in top(text.items) for x in item.walk() if x.is_member)
+        members = (x for item in top(self.items) for x in item.walk() if x.is_member)
         nested = (x for x in members if x.kind in ("class", "alias") and x.name in words)
-        found, _ = text.reached((), self._type_end, words.union(*map(text.head, nested)))
-        return text.classes(self._kept & found)
+        found, _ = self.reached((), self._type_end, words.union(*map(self.head, nested)))
+        return self.pointers(self._kept & found)
 
     def _type_end(self, item: Item) -> int:
         """Return where an item's words end that say what a type of its name holds."""
         is_type = item.kind not in ("function", "instance", "variable") or item.is_member
-        return self.text.head_end(item) if is_type else item.first
+        return self.head_end(item) if is_type else item.first
 
     def code(self, names: Iterable[str] = (), without: Container[tuple[str, int]] = ()) -> str:
         """Return the text of the device side, with the kernels and variables of some `names`, too.
@@ -70,28 +63,29 @@ class DeviceCut:
         What is no device code's own is left out at the files and lines `without`, where NVRTC has
         found errors: a name may have led to it by accident.
         """
-        text, self._without, self._names = self.text, without, [*names]
+        self._names, self._without = [*names], without
         asked = re.findall(_WORD, " ".join(self._names))
-        self._kept, words = text.reached(self._roots, self._end, asked)
-        self._kept -= {id(item) for item in top(text.items) if self._is_refused(item)}
-        self._edits = [*self._templates()]
-        for item in top(text.items):
+        self._kept, words = self.reached(self._roots, self._end, asked)
+        self._kept -= {id(item) for item in top(self.items) if self._is_refused(item)}
+        self.edits = []
+        self._templates()
+        for item in top(self.items):
             if id(item) in self._kept and not self._is_host(item):
                 self._keep(item)
             elif not self._is_used_namespace(item):
-                self._edits.append(text.edit_of(item.first, item.end))
+                self.replace(item.first, item.end)
         if "thrust" not in words:  # most of its headers are for the host compiler
-            found = (x for x in text.tokens.includes if x[1].startswith("#include <thrust/"))
-            self._edits += (Edit(start, end, "") for _, _, start, end in found)
-        return applied(text.source, self._edits)
+            found = (x for x in self.tokens.includes if x[1].startswith("#include <thrust/"))
+            self.edits += (Edit(start, end, "") for _, _, start, end in found)
+        return applied(self.source, self.edits)
 
-    def _templates(self) -> Iterator[Edit]:
-        """Iterate over edits that make ``x.f(y)`` of ``x.template f(y)``, which NVRTC refuses."""
-        texts = self.text.tokens.texts
+    def _templates(self) -> None:
+        """Make ``x.f(y)`` of ``x.template f(y)``, which NVRTC refuses."""
+        texts = self.tokens.texts
         for number, word in enumerate(texts):
             is_call = word == "template" and texts[number + 2 : number + 3] == ["("]
             if is_call and texts[number - 1] in (".", "->"):
-                yield self.text.edit_of(number, number + 1)
+                self.replace(number, number + 1)
 
     # ---- What is for the device ----
 
@@ -108,10 +102,9 @@ class DeviceCut:
         """Whether what is in no class is not part of device code, whatever names it."""
         if item.kind in ("function", "instance"):
             return not (item.is_for_device or self._is_guide(item))
-        if item.kind == "variable":
-            constant = item.words & {"const", "constexpr", "__shared__", "static", "inline"}
-            return not (item.is_device_variable or constant or item.templates)
-        return False
+        constant = item.words & {"const", "constexpr", "__shared__", "static", "inline"}
+        is_own = item.is_device_variable or constant or item.templates
+        return item.kind == "variable" and not is_own
 
     def _is_host_member(self, item: Item) -> bool:
         is_own = item.kind == "function" and not item.is_for_device
@@ -121,24 +114,21 @@ class DeviceCut:
 
     def _is_guide(self, item: Item) -> bool:
         """Whether a function's declaration is a deduction guide of a class."""
-        if item.kind != "function" or item.body is not None or item.params is None:
-            return False
-        return self._after(item.params[1]) == "->"
+        is_declared = item.kind == "function" and item.body is None
+        return is_declared and item.params is not None and self._after(item.params[1]) == "->"
 
     def _after(self, number: int) -> str:
-        return "".join(self.text.tokens.texts[number + 1 : number + 2])
+        return "".join(self.tokens.texts[number + 1 : number + 2])
 
     def _is_used_namespace(self, item: Item) -> bool:
-        inside = self.text.tokens.texts[item.head + 2 : item.end - 1]
-        names = [x for x in inside if x != "::"]
+        names = [x for x in self.tokens.texts[item.head + 2 : item.end - 1] if x != "::"]
         is_known = names == ["std"] or not self._namespaces.isdisjoint(names[:1])
         return item.kind == "using namespace" and is_known
 
     # ---- What was found to be none ----
 
     def _is_refused(self, item: Item) -> bool:
-        is_own = item.is_device_variable or item.words & {"__global__", "__device__"}
-        if not self._without or is_own:
+        if item.is_device_variable or item.words & {"__global__", "__device__"}:
             return False
         members = (x for x in item.walk() if x.is_member and x.kind != "class")
         members = (x for x in members if not x.is_for_device)
@@ -148,8 +138,8 @@ class DeviceCut:
         """Return the places of errors within an item."""
         if not self._without:
             return set()
-        file, first = self.text.tokens.line(item.first)
-        last = self.text.tokens.line(item.end - 1)[1]
+        file, first = self.tokens.line(item.first)
+        last = self.tokens.line(item.end - 1)[1]
         return {(file, line) for line in range(first, last + 1) if (file, line) in self._without}
 
     # ---- Members of the host's ----
@@ -160,7 +150,8 @@ class DeviceCut:
         data = [x for x in own if x.kind == "variable" and "static" not in x.words]
         # Where one has a type that only the host has, device code may use none.
         refused += data if any(map(self._errors, data)) else ()
-        self._edits += (self.text.edit_of(x.first, x.end) for x in refused)
+        for x in refused:
+            self.replace(x.first, x.end)
         for child in item.children:
             if child.kind == "class":
                 self._keep(child)
@@ -169,24 +160,24 @@ class DeviceCut:
 
     def _leave_declaration(self, item: Item) -> None:
         """Leave of a host function in a class what device code can see of it."""
-        text, end = self.text, self.text.head_end(item)
+        end, texts = self.head_end(item), self.tokens.texts
         if not self._is_declarable(item):
             owner = item.parent.name if item.parent else ""
-            is_constructor = item.name == owner and "~" not in text.tokens.texts[item.first : end]
+            is_constructor = item.name == owner and "~" not in texts[item.first : end]
             # A class without constructors might be an aggregate.
             left = f"{owner}(::tvmffi_cubin_host_only<{item.first}>);" if is_constructor else ""
-            self._edits.append(text.edit_of(item.first, item.end, left))
+            self.replace(item.first, item.end, left)
             return
         # NVRTC refuses a function that is for the host by its own word.
         for number in range(item.first, end):
-            if text.tokens.texts[number] == "__host__":
-                self._edits.append(text.edit_of(number, number + 1))
+            if texts[number] == "__host__":
+                self.replace(number, number + 1)
         if item.body is not None:
-            self._edits.append(text.edit_of(end, item.body[1] + 1, ";"))
+            self.replace(end, item.body[1] + 1, ";")
 
     def _is_declarable(self, item: Item) -> bool:
         """Whether device code has all that a host function's declaration names."""
-        head = self.text.tokens.span(item.first, self.text.head_end(item))
+        head = self.tokens.span(item.first, self.head_end(item))
         words = {*re.findall(_WORD, re.sub(_STD_INTEGER, "", head))}
         # A class refers to the functions that override others.
         if item.params is None or words & {"override", "final", "std", "tvm"}:
@@ -194,5 +185,5 @@ class DeviceCut:
         return not self._errors(item) and all(map(self._is_known, words))
 
     def _is_known(self, word: str) -> bool:
-        items = self.text.by_name.get(word, [])
+        items = self.by_name.get(word, [])
         return not items or any(id(x) in self._kept and not self._is_host(x) for x in items)

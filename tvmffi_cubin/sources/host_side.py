@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ..cuda.hints import NVCC
 from .cut import Edit, Text, applied
@@ -13,7 +13,7 @@ _DEVICE_ONLY = "TVMFFI_CUBIN_DEVICE_ONLY "
 _JOINTS = ("::", ".", "->", "template")
 
 
-class HostCut:
+class HostCut(Text):
     """A source as the host's preprocessor leaves it, cut for the host."""
 
     def __init__(self, source: str, bound: Sequence[str] = ()) -> None:
@@ -22,7 +22,8 @@ class HostCut:
         Raises `ValueError` where a kernel does not have them, where what is launched is no kernel,
         and where only nvcc compiles something.
         """
-        self.text, self._bound = Text(source), bound
+        super().__init__(source)
+        self._bound = bound
         # Kernels that have stubs, and how many functions are called so: more than one where the
         # arguments of a template do not tell its instances apart.
         self.kernels: dict[str, int] = {}
@@ -30,7 +31,6 @@ class HostCut:
         self.variables: list[str] = []  # of the device, which host code names
         self._has_templates = False
         self._types: dict[str, set[tuple[str, ...]]] = {}  # of kernels' parameters
-        self._edits: list[Edit] = []
         self.code = self._cut()
 
     @property
@@ -41,31 +41,28 @@ class HostCut:
         return (*self.kernels, *(f"&{name}" for name in self.variables))
 
     def _cut(self) -> str:
-        text = self.text
-        kept, _ = text.reached(filter(self._is_root, top(text.items)), self._end)
-        for item in top(text.items):
+        kept, _ = self.reached(filter(self._is_root, top(self.items)), self._end)
+        for item in top(self.items):
             if id(item) in kept:
                 self._keep(item)
             else:
-                self._edits.append(text.edit_of(item.first, item.end))
-        self._edits += self._bounds()
-        self.classes = text.classes(kept)
+                self.replace(item.first, item.end)
+        self._bounds()
+        self.classes = self.pointers(kept)
         for name, count in self.kernels.items():
             self.kernels[name] = max(count, len(self._types[name]))
-        return applied(text.source, self._edits)
+        return applied(self.source, self.edits)
 
-    def _bounds(self) -> Iterator[Edit]:
-        """Iterate over parentheses for comparisons in ``T[n > 0 ? n : 1]``, which g++ takes for the
-        end of template arguments.
-        """
-        tokens, texts = self.text.tokens, self.text.tokens.texts
+    def _bounds(self) -> None:
+        """Put comparisons as in ``T[n > 0 ? n : 1]`` in parentheses: to g++ they are angles."""
+        tokens, texts = self.tokens, self.tokens.texts
         for number, text in enumerate(texts):
             if text == "[" and tokens.kinds[number - 1] == "word" and texts[number - 1] != "return":
                 close = tokens.close(number)
                 inside = texts[number + 1 : close]
                 if ">" in inside and "?" in inside:
-                    yield Edit(tokens.ends[number], tokens.ends[number], "(")
-                    yield Edit(tokens.starts[close], tokens.starts[close], ")")
+                    self.insert(tokens.ends[number], "(")
+                    self.insert(tokens.starts[close], ")")
 
     def _is_root(self, item: Item) -> bool:
         if item.is_kernel:
@@ -80,7 +77,7 @@ class HostCut:
     def _end(self, item: Item) -> int:
         """Return where an item ends as far as host code has it."""
         is_cut = item.params is not None and (item.is_kernel or item.is_device_only)
-        return self.text.head_end(item) if is_cut else item.end
+        return self.head_end(item) if is_cut else item.end
 
     def _keep(self, item: Item) -> None:
         if item.children:
@@ -97,20 +94,18 @@ class HostCut:
 
     def _declaration(self, item: Item) -> None:
         """Leave a device function without its body: host code may name it, and not call it."""
-        text = self.text
         if item.scope and item.body:
-            self._edits.append(text.edit_of(item.first, item.end))
+            self.replace(item.first, item.end)
             return
         if not (item.is_member or "friend" in item.words or "extern" in item.words):
-            start = text.tokens.starts[item.head]
-            self._edits.append(Edit(start, start, _DEVICE_ONLY))
+            self.insert(self.tokens.starts[item.head], _DEVICE_ONLY)
         if item.body is not None:
             body = "{ __builtin_trap(); }" if "virtual" in item.words else ";"
-            self._edits.append(text.edit_of(text.head_end(item), item.body[1] + 1, body))
+            self.replace(self.head_end(item), item.body[1] + 1, body)
 
     def _variable(self, item: Item) -> None:
         """Leave a variable's shadow, without the value that only the device has."""
-        text, tokens = self.text, self.text.tokens
+        tokens = self.tokens
         if "__managed__" in item.words:
             file, line = tokens.line(item.first)
             raise ValueError(
@@ -121,33 +116,31 @@ class HostCut:
             prefix = [*filter(None, item.namespaces)]
             names = ["::".join((*prefix, x)) for x in item.names]
             self.variables += [x for x in names if x not in self.variables]
-            others = (x for name in item.names for x in text.by_name[name])
-            if not item.words & {"static", "inline"} and all(
-                "extern" not in x.words for x in others
-            ):
+            others = (x for name in item.names for x in self.by_name[name])
+            is_shared = any("extern" in x.words for x in others)
+            if not (is_shared or item.words & {"static", "inline"}):
                 # A shadow is the unit's own, as the variable is its image's own.
-                start = tokens.starts[item.head]
-                self._edits.append(Edit(start, start, "static "))
+                self.insert(tokens.starts[item.head], "static ")
         begin = item.equals
         if begin is None or item.words & {"const", "constexpr", "auto"} or len(item.names) > 1:
             return
         if "[]" in tokens.span(item.first, begin).replace(" ", ""):
             return
-        self._edits.append(text.edit_of(begin, item.end - 1))
+        self.replace(begin, item.end - 1)
 
     # ---- Kernels ----
 
     def _kernel(self, item: Item) -> None:
         assert item.params is not None
-        text, tokens = self.text, self.text.tokens
-        params = parameters(text.tokens, item.params)
+        tokens = self.tokens
+        params = parameters(self.tokens, item.params)
         own = self._without_bound(item, params)
         qualified = item.qualified
         self._types.setdefault(qualified, set()).add(tuple(x.type_text for x in own))
         if item.body is None:
             return
         names = [self._named(x, f"tvmffi_cubin_p{i}") for i, x in enumerate(own)]
-        given = parameters(text.tokens, item.templates[-1]) if item.templates else []
+        given = parameters(self.tokens, item.templates[-1]) if item.templates else []
         arguments = [self._named(x, f"tvmffi_cubin_t{i}") for i, x in enumerate(given)]
         kernel = f"::{qualified}"
         if item.arguments:
@@ -157,13 +150,13 @@ class HostCut:
         types = ", ".join(re.sub(r"\w+", r"decltype(\g<0>)", name) for name in names)
         address = f"(static_cast<void (*)({types})>(&{kernel}))"
         body = f"{{ ::tvmffi_cubin::RunStub<{address}>({', '.join(names)}); }}"
-        self._edits.append(text.edit_of(item.body[0], item.body[1] + 1, body))
+        self.replace(item.body[0], item.body[1] + 1, body)
         self.kernels[qualified] = self.kernels.get(qualified, 0) + 1 + any(x.pack for x in given)
         self._has_templates |= bool(item.templates) or any("auto" in x.type_text for x in params)
 
     def _named(self, param: Parameter, name: str) -> str:
         if not param.name:
-            self._edits.append(Edit(param.place, param.place, f" {name}"))
+            self.insert(param.place, f" {name}")
         return (param.name or name) + ("..." if param.pack else "")
 
     def _without_bound(self, item: Item, params: list[Parameter]) -> list[Parameter]:
@@ -176,14 +169,14 @@ class HostCut:
         # One of another name may be meant: declarations need not name their parameters.
         pairs = zip(names, self._bound, strict=False)
         if len(rest) < count or any(x != name and name in names for x, name in pairs):
-            file, line = self.text.tokens.line(item.first)
+            file, line = self.tokens.line(item.first)
             raise ValueError(
                 f"{file}:{line}: bound_params are the last parameters of every kernel, in order, "
                 f"{', '.join(self._bound)}, and those of kernel {item.name} are "
                 f"({', '.join(param.name for param in params)})"
             )
         first = own[-1].end if own else item.params[0] + 1
-        self._edits.append(self.text.edit_of(first, item.params[1]))
+        self.replace(first, item.params[1])
         qualified = item.qualified
         self.bound_types[qualified] = tuple(param.type_text for param in rest)
         return own
@@ -192,26 +185,26 @@ class HostCut:
 
     def _launches(self, item: Item) -> None:
         for at in range(item.first, item.end):
-            if self.text.tokens.texts[at] == "<<<":
+            if self.tokens.texts[at] == "<<<":
                 close = self._configuration_end(at + 1, item.end)
                 if close is not None:
                     self._check_callee(at, item)
                     self._launch(at, close)
 
     def _launch(self, at: int, close: int) -> None:
-        tokens, begin = self.text.tokens, self._callee(at)
+        tokens, begin = self.tokens, self._callee(at)
         arguments = tokens.close(close + 3)
         configuration = tokens.source[tokens.ends[at] : tokens.starts[close]]
         call = (
             f"(::tvmffi_cubin::Configure({self._place(at + 1)}{configuration}) ? (void)0 : "
             f"{self._place(begin)}{tokens.span(begin, at)}{self._place(close + 3)}"
         )
-        self._edits.append(Edit(tokens.starts[begin], tokens.starts[close + 3], call))
-        self._edits.append(Edit(tokens.ends[arguments], tokens.ends[arguments], ")"))
+        self.edits.append(Edit(tokens.starts[begin], tokens.starts[close + 3], call))
+        self.insert(tokens.ends[arguments], ")")
 
     def _place(self, number: int) -> str:
         """Return what has the text behind it stand where a token does, as messages tell it."""
-        tokens = self.text.tokens
+        tokens = self.tokens
         file, line = tokens.line(number)
         start = tokens.starts[number]
         before = tokens.source[tokens.source.rfind("\n", 0, start) + 1 : start]
@@ -221,9 +214,9 @@ class HostCut:
 
     def _check_callee(self, at: int, item: Item) -> None:
         """Refuse the launch of a function that is not a kernel: it would run on the host."""
-        tokens, texts = self.text.tokens, self.text.tokens.texts
+        tokens, texts = self.tokens, self.tokens.texts
         last = at - 1 if texts[at - 1] != ">" else tokens.partner.get(at - 1, at) - 1
-        name, named = texts[last], self.text.by_name.get(texts[last], [])
+        name, named = texts[last], self.by_name.get(texts[last], [])
         if not named or any(x.kind != "function" or x.is_kernel for x in named):
             return
         # It may be of a class or a library, or a local name.
@@ -234,7 +227,7 @@ class HostCut:
 
     def _configuration_end(self, at: int, end: int) -> int | None:
         """Return the first of the three tokens of ``>>>``."""
-        tokens, texts = self.text.tokens, self.text.tokens.texts
+        tokens, texts = self.tokens, self.tokens.texts
         while at + 3 < end and texts[at] not in (";", "<<<"):
             if texts[at : at + 4] == [">", ">", ">", "("]:
                 return at
@@ -243,7 +236,7 @@ class HostCut:
 
     def _callee(self, at: int) -> int:
         """Return where what is launched begins: a name with arguments, or parentheses."""
-        tokens, texts = self.text.tokens, self.text.tokens.texts
+        tokens, texts = self.tokens, self.tokens.texts
         begin = at - 1
         while True:
             begin = tokens.partner.get(begin, begin)
