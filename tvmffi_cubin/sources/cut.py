@@ -4,19 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator
-from typing import NamedTuple
 
 from .declarations import read_items
 from .items import Item, top
 from .tokens import Tokens
-
-
-class Edit(NamedTuple):
-    """A stretch of a text, and what stands there instead; its line ends stay."""
-
-    start: int
-    end: int
-    text: str
 
 
 class Text:
@@ -26,7 +17,8 @@ class Text:
         self.source = source
         self.tokens = Tokens(source)
         self.items = read_items(self.tokens)
-        self.edits: list[Edit] = []
+        # Stretches of it, and what stands there instead; line ends stay.
+        self.edits: list[tuple[int, int, str]] = []
         self.by_name: dict[str, list[Item]] = {}
         for item in top(self.items):
             names = {*item.names, *item.scope.split("::")} - {""}
@@ -90,27 +82,23 @@ class Text:
 
     def replace(self, first: int, end: int, text: str = "") -> None:
         """Put a text in the place of some tokens."""
-        self.edits.append(Edit(self.tokens.starts[first], self.tokens.ends[end - 1], text))
+        self.edits.append((self.tokens.starts[first], self.tokens.ends[end - 1], text))
 
     def insert(self, place: int, text: str) -> None:
         """Put a text at a place."""
-        self.edits.append(Edit(place, place, text))
+        self.edits.append((place, place, text))
 
+    def edited(self) -> str:
+        """Return the text with its edits; of those that overlap, the first and longest counts.
 
-def applied(source: str, edits: Iterable[Edit]) -> str:
-    """Return a text with edits; of those that overlap, the first and longest counts.
-
-    What is put between two tokens comes before what replaces the second.
-    """
-    pieces: list[str] = []
-    at = 0
-    in_order = sorted(edits, key=lambda edit: (edit.start, edit.end > edit.start, -edit.end))
-    for start, end, text in in_order:
-        if start < at:
-            continue
-        pieces += [source[at:start], text, _line_ends(source[start:end], text)]
-        at = end
-    return "".join([*pieces, source[at:]])
+        What is put between two tokens comes before what replaces the second.
+        """
+        source, pieces, at = self.source, [], 0
+        for start, end, text in sorted(self.edits, key=lambda x: (x[0], x[1] > x[0], -x[1])):
+            if start >= at:
+                pieces += [source[at:start], text, _line_ends(source[start:end], text)]
+                at = end
+        return "".join([*pieces, source[at:]])
 
 
 def _line_ends(before: str, now: str) -> str:

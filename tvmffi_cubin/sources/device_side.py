@@ -6,7 +6,7 @@ import re
 from collections.abc import Container, Iterable
 from itertools import pairwise
 
-from .cut import Edit, Text, applied
+from .cut import Text
 from .items import Item, top
 
 _CUDA_NAMESPACES = ("cooperative_groups", "nvcuda", "cub", "cuda", "cute", "cutlass", "thrust")
@@ -76,8 +76,8 @@ class DeviceCut(Text):
                 self.replace(item.first, item.end)
         if "thrust" not in words:  # most of its headers are for the host compiler
             found = (x for x in self.tokens.includes if x[1].startswith("#include <thrust/"))
-            self.edits += (Edit(start, end, "") for _, _, start, end in found)
-        return applied(self.source, self.edits)
+            self.edits += ((start, end, "") for _, _, start, end in found)
+        return self.edited()
 
     def _templates(self) -> None:
         """Make ``x.f(y)`` of ``x.template f(y)``, which NVRTC refuses."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from ..cuda.hints import NVCC
-from .cut import Edit, Text, applied
+from .cut import Text
 from .items import Item, Parameter, parameters, top
 
 _DEVICE_ONLY = "TVMFFI_CUBIN_DEVICE_ONLY "
@@ -51,7 +51,7 @@ class HostCut(Text):
         self.classes = self.pointers(kept)
         for name, count in self.kernels.items():
             self.kernels[name] = max(count, len(self._types[name]))
-        return applied(self.source, self.edits)
+        return self.edited()
 
     def _bounds(self) -> None:
         """Put comparisons as in ``T[n > 0 ? n : 1]`` in parentheses: to g++ they are angles."""
@@ -199,7 +199,7 @@ class HostCut(Text):
             f"(::tvmffi_cubin::Configure({self._place(at + 1)}{configuration}) ? (void)0 : "
             f"{self._place(begin)}{tokens.span(begin, at)}{self._place(close + 3)}"
         )
-        self.edits.append(Edit(tokens.starts[begin], tokens.starts[close + 3], call))
+        self.edits.append((tokens.starts[begin], tokens.starts[close + 3], call))
         self.insert(tokens.ends[arguments], ")")
 
     def _place(self, number: int) -> str:
