@@ -49,18 +49,6 @@ _TRIES = 8
 _NVRTC_ERROR = re.compile(r"^(.+?)\((\d+)\): (?:catastrophic )?error\b", re.MULTILINE)
 
 
-class MixedUnit(NamedTuple):
-    """Mixed sources that are one translation unit, with statics and an image of their own.
-
-    Each source sees the macros and names of those before it; device sources are linked with them.
-    """
-
-    sources: tuple[Source, ...]
-    device: tuple[Source, ...]
-    image: str  # its name
-    is_alone: bool  # the module has no other such unit
-
-
 class Compiled(NamedTuple):
     """What mixed units were compiled to, and what was read."""
 
@@ -80,16 +68,14 @@ def compile_mixed(wanted: Build, sources: Sources, given: Sequence[Image]) -> Co
     """
     if not wanted.archs:
         wanted = wanted._replace(archs=nvrtc.resolve_archs(options=wanted.request.cuda_cflags))
-    signatures = [x for image in given for x in image.signatures]
-    known = frozenset(name for x in signatures for name in (x.name.short, x.kernel.name))
-    units = _units(wanted.request, sources)
+    units = _units(wanted, sources, given)
     device = None
     if sources.device and len(units) > 1:
         names = frozenset(x.name for one in sources.device for x in read(one.text).kernels)
         beside = wanted._replace(request=of_names(wanted.request, names))
         *others, last = sources.device
         device = Later(partial(device_code, beside, dict.fromkeys(wanted.archs, last), others))
-    made = in_parallel(lambda x: UnitBuilder(wanted, known, x).run(), units)
+    made = in_parallel(MixedUnit.compile, units)
     images, inputs = {}, [x for one in made for x in one.inputs]
     if device is not None:
         images[DEVICE_IMAGE], of_device = device.result()
@@ -104,18 +90,19 @@ def compile_mixed(wanted: Build, sources: Sources, given: Sequence[Image]) -> Co
     )
 
 
-def _units(request: Request, sources: Sources) -> tuple[MixedUnit, ...]:
-    image = _image_name(request, sources)
+def _units(wanted: Build, sources: Sources, given: Sequence[Image]) -> list[MixedUnit]:
+    request, image = wanted.request, _image_name(wanted.request, sources)
+    signatures = [x for one in given for x in one.signatures]
+    known = frozenset(name for x in signatures for name in (x.name.short, x.kernel.name))
     if len(sources.mixed) == 1:
         unit = sources.mixed[0]
         if len((*unit, *sources.device)) == 1:  # messages call it as any source that is alone
             unit = (unit[0]._replace(label=f"{request.name}.cu"),)
-        return (MixedUnit(unit, sources.device, image, True),)
-    first = 2 if sources.device else 1
-    return tuple(
-        MixedUnit(unit, (), image if number == 1 else f"{image}_{number}", False)
-        for number, unit in enumerate(sources.mixed, first)
-    )
+        return [MixedUnit(wanted, known, unit, sources.device, image, True)]
+    names = [image, *(f"{image}_{number}" for number in range(2, len(sources.mixed) + 2))]
+    names = names[1:] if sources.device else names
+    units = zip(sources.mixed, names, strict=False)
+    return [MixedUnit(wanted, known, unit, (), name, False) for unit, name in units]
 
 
 def _image_name(request: Request, sources: Sources) -> str:
@@ -130,16 +117,22 @@ def _image_name(request: Request, sources: Sources) -> str:
     return f"{DEVICE_IMAGE}_{re.sub(r'[^0-9A-Za-z_]', '_', request.output.rpartition('.')[0])}"
 
 
-class UnitBuilder(NamedTuple):
-    """Compiles a unit; `known_kernels` are the names of those in other sources and images."""
+class MixedUnit(NamedTuple):
+    """Mixed sources that are one translation unit, with statics and an image of their own.
+
+    Each source sees the macros and names of those before it; device sources are linked with them.
+    """
 
     wanted: Build
-    known_kernels: frozenset[str]
-    unit: MixedUnit
+    known_kernels: frozenset[str]  # names of those in images that were given
+    sources: tuple[Source, ...]
+    device: tuple[Source, ...]
+    image: str  # its name
+    is_alone: bool  # the module has no other such unit
 
-    def run(self) -> Compiled:
+    def compile(self) -> Compiled:
         """Preprocess both sides, cut them, and compile each."""
-        wanted, sources = self.wanted, self.unit.sources
+        wanted, sources = self.wanted, self.sources
         expanding = [Later(partial(expand, wanted, sources, arch)) for arch in wanted.archs]
         host_text = expand(wanted, sources, "")
         texts = {arch: x.result() for arch, x in zip(wanted.archs, expanding, strict=True)}
@@ -151,11 +144,9 @@ class UnitBuilder(NamedTuple):
         def cut() -> dict[str, DeviceCut]:
             return {arch: DeviceCut(text.text) for arch, text in texts.items()}
 
-        begun = None
+        cuts, begun = Later(cut), None
         if foreseen := host.foreseen:  # both compilers work side by side
-            begun = Call(lambda: self._device(cut(), foreseen, host.classes))
-        else:
-            cuts = Later(cut)
+            begun = Call(lambda: self._device(cuts.result(), foreseen, host.classes))
         try:
             compiled = host_object(wanted, code)
         except BaseException:
@@ -166,11 +157,10 @@ class UnitBuilder(NamedTuple):
         names, made = tuple(asked.values()), None
         if begun is not None and {*foreseen}.issuperset(names):
             names, made = foreseen, begun.result()
-        elif begun is not None:
-            made = self._device(cut(), names, host.classes)
         elif asked or self._has_device_code(cuts.result().values()):
-            made = self._device(cuts.result(), names, host.classes)
-        name, images, symbols = self.unit.image, {}, {}
+            # What was begun may still be at work on the others.
+            made = self._device(cut() if begun else cuts.result(), names, host.classes)
+        images, symbols = {}, {}
         inputs = [self._inputs(host_text, *texts.values()), Inputs.of(compiled, wanted.tools.roots)]
         if made is not None:
             image, of_device = made
@@ -178,11 +168,11 @@ class UnitBuilder(NamedTuple):
             check_layouts(image.cubin.image, (*names, *host.classes), of_host, len(bound))
             lowered = image.cubin.lowered_names
             symbols = {x.stub: lowered[y] for x, y in asked.items() if y in lowered}
-            images[name] = image
+            images[self.image] = image
             inputs.append(of_device)
         return Compiled(
             images,
-            {name: registration(code.tag, name if images else None, symbols)},
+            {self.image: registration(code.tag, self.image if images else None, symbols)},
             (os.fspath(compiled.so), runtime.result()),
             frozenset(exported for exported, _ in code.exports),
             compiled.facts["calls_driver"],
@@ -191,15 +181,15 @@ class UnitBuilder(NamedTuple):
 
     def _inputs(self, *texts: Expansion) -> Inputs:
         search = HeaderSearch(self.wanted.request, self.wanted.tools)
-        own = {source.name for source in self.unit.sources if source.path is None}
+        own = {source.name for source in self.sources if source.path is None}
         files = dict.fromkeys(file for text in texts for file in text.read if file not in own)
-        return search.looked_for(tuple(files), self.unit.sources)
+        return search.looked_for(tuple(files), self.sources)
 
     # ---- The host's side ----
 
     def _host_code(self, host: HostCut, text: Expansion) -> HostCode:
         # tvm-ffi's own load_inline has its headers before every string.
-        is_text = self.unit.sources[0].path is None
+        is_text = self.sources[0].path is None
         has_cub = any(name.startswith("cub/") for name in text.libraries)
         headers = [CUB] if has_cub and re.search(r"\bcub\b", host.code) else []
         if "mma.h" in text.libraries:
@@ -212,12 +202,12 @@ class UnitBuilder(NamedTuple):
             variables=host.variables,
             classes=host.classes,
             output=self.wanted.request.output if self.wanted.request.is_object else "",
-            sources={x.name: x.text for x in self.unit.sources if x.path is None},
+            sources={x.name: x.text for x in self.sources if x.path is None},
         )
 
     def _exports(self, host: HostCut) -> tuple[tuple[str, str], ...]:
         """Return the functions that mixed sources export, with docstrings."""
-        kernels = {x.name for source in self.unit.device for x in read(source.text).kernels}
+        kernels = {x.name for source in self.device for x in read(source.text).kernels}
         kernels |= {name.rpartition("::")[2] for name in host.kernels}
         cpp = [read(source.text).functions for source in self.wanted.request.cpp_sources]
         others = {found.qualified for functions in cpp for found in functions if found.defined}
@@ -233,7 +223,7 @@ class UnitBuilder(NamedTuple):
     def _has_device_code(self, cuts: Iterable[DeviceCut]) -> bool:
         """Whether there is an image; kernels that are only declared may be another's."""
         is_linked = self.wanted.request.is_object or self.wanted.request.files.binaries
-        is_whole = self.unit.is_alone and not is_linked
+        is_whole = self.is_alone and not is_linked
         return is_whole or any(cut.has_code for cut in cuts)
 
     def _device(
@@ -265,13 +255,13 @@ class UnitBuilder(NamedTuple):
         self, sides: Mapping[str, str], names: Sequence[str], declared: Collection[str]
     ) -> tuple[Image, Inputs]:
         request = self.wanted.request
-        if not self.unit.is_alone:
+        if not self.is_alone:
             request = of_names(request, declared)
         if any(map(_OF_DEVICE_RUNTIME.search, sides.values())):
             request = _with_device_runtime(request)
-        own = {arch: self.unit.sources[0]._replace(text=text) for arch, text in sides.items()}
+        own = {arch: self.sources[0]._replace(text=text) for arch, text in sides.items()}
         wanted = self.wanted._replace(request=request)
-        return device_code(wanted, own, self.unit.device, names)
+        return device_code(wanted, own, self.device, names)
 
 
 def _name(instance: Instance, host: HostCut) -> str:
