@@ -63,7 +63,6 @@ class SourceFacts(NamedTuple):
     definitions: tuple[Declared, ...]  # on either side, kernels aside
     has_variables: bool  # of device memory
     exports: tuple[str, ...]  # as far as it shows; a macro of a header may hide more
-    words: frozenset[str]  # and signs, of its code
 
 
 @lru_cache(maxsize=16)
@@ -109,7 +108,6 @@ def read(source: str) -> SourceFacts:
         definitions=tuple(definitions),
         has_variables=has_variables,
         exports=tuple(_exports(tokens)),
-        words=words,
     )
 
 

@@ -14,11 +14,10 @@ from .facts import SourceFacts, read
 if TYPE_CHECKING:
     from ..inline.request import Request
 
-_KERNEL = "__global__"
-_DEFINE = r"(?m)^[ \t]*#[ \t]*define[ \t]+(\w+)(?:[^\n\\]|\\.|\\\n)*?"  # lines may be continued
-# A macro that stands for the word, or for a whole kernel.
-_MACRO = rf"{_DEFINE}\b{_KERNEL}\b"
-_LAUNCHING = rf"{_DEFINE}(?:<<<|\bcudaLaunch(?:Cooperative)?Kernel)"
+# A macro that launches; lines may be continued.
+_LAUNCHING = (
+    r"(?m)^[ \t]*#[ \t]*define\b(?:[^\n\\]|\\.|\\\n)*?(?:<<<|\bcudaLaunch(?:Cooperative)?Kernel)"
+)
 
 
 class HostFile(NamedTuple):
@@ -177,7 +176,6 @@ def _is_for_others(source: Source, facts: SourceFacts, request: Request) -> bool
 class HeaderCode(NamedTuple):
     """What the user's headers that sources include have."""
 
-    # Macros that only give the word a meaning, as headers for other compilers have them, are none.
     kernels: bool = False
     launches: bool = False  # in host functions or macros
     calls: bool = False  # CUDA's own functions to launch
@@ -199,12 +197,9 @@ def header_code(source: Source, request: Request) -> HeaderCode:
         defines=flags.macros,
     )
     texts = [Path(x).read_text("utf-8", "surrogateescape") for x in found.read]
-    own = (re.findall(_MACRO, text) for text in texts if _KERNEL in text)
-    names = {_KERNEL}.union(*own)
-    kernel = re.compile(rf"\b(?:{'|'.join(names)})\b")
     return HeaderCode(
-        any(kernel.search(text) and names & read(text).words for text in texts),
+        any("__global__" in x and read(x).kernels for x in texts),
         any(re.search(_LAUNCHING, x) or ("<<<" in x and read(x).launches) for x in texts),
-        any("cudaLaunch" in text and read(text).uses_host for text in texts),
-        any("threadIdx" in text for text in texts),
+        any("cudaLaunch" in x and read(x).uses_host for x in texts),
+        any("threadIdx" in x for x in texts),
     )
