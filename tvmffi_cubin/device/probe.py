@@ -78,7 +78,7 @@ def plan(kernels: Iterable[KernelFact], wanted: Iterable[str]) -> Probe:
         for kernel in defined
         if not kernel.is_template
         and (kernel.extern_c or counts[kernel.qualified] == 1)
-        and not ("<" in kernel.name and kernel.namespaces)
+        and not ("<" in kernel.name and kernel.qualified != kernel.name)
     ]
     # `&x` and casts are of variables or overloads.
     asked = [name for name in wanted if name.strip()[:1] not in ("&", "(")]

@@ -26,17 +26,12 @@ class KernelFact(NamedTuple):
     """A ``__global__`` function that a source declares, defines or instantiates."""
 
     name: str  # with template arguments where it is an explicit instance or specialisation
-    namespaces: tuple[str, ...]  # outermost first; "" for an unnamed one
+    qualified: str  # as code at global scope would write it
     extern_c: bool
     is_template: bool
     params: tuple[Parameter, ...]
     line: int
     defined: bool  # it has a body, or is an explicit instantiation
-
-    @property
-    def qualified(self) -> str:
-        """The name as code at global scope would write it."""
-        return "::".join([*filter(None, self.namespaces), self.name])
 
 
 class Declared(NamedTuple):
@@ -118,7 +113,7 @@ def _kernel(tokens: Tokens, item: Item) -> KernelFact:
     # Without parameters it is a macro that has them.
     return KernelFact(
         name=name,
-        namespaces=item.namespaces,
+        qualified=item.qualify(name),
         extern_c=_is_c(tokens, item),
         is_template=item.is_template,
         params=tuple(parameters(tokens, item.params) if item.params else ()),
@@ -138,11 +133,10 @@ def _is_c(tokens: Tokens, item: Item | None) -> bool:
 
 
 def _declared(item: Item, name: str) -> Declared:
-    spaces = item.namespaces
-    is_own = "static" in item.words or "" in spaces
+    is_own = "static" in item.words or "" in item.namespaces
     is_own = is_own or (item.kind == "variable" and "const" in item.words)
     return Declared(
-        "::".join(filter(None, (*spaces, item.scope, name))),
+        item.qualify(name),
         item.body is not None or item.kind == "variable",
         not (item.is_template or item.is_constexpr or is_own or item.words & _INLINE),
     )

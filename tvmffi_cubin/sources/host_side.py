@@ -113,8 +113,7 @@ class HostCut(Text):
                 f"Only nvcc compiles that: pass {NVCC}"
             )
         if not (item.is_member or item.templates or "extern" in item.words):
-            prefix = [*filter(None, item.namespaces)]
-            names = ["::".join((*prefix, x)) for x in item.names]
+            names = [item.qualify(x) for x in item.names]
             self.variables += [x for x in names if x not in self.variables]
             others = (x for name in item.names for x in self.by_name[name])
             is_shared = any("extern" in x.words for x in others)

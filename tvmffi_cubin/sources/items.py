@@ -93,7 +93,11 @@ class Item:
     @property
     def qualified(self) -> str:
         """Its name as code at global scope would write it."""
-        return "::".join(filter(None, (*self.namespaces, self.scope, self.name)))
+        return self.qualify(self.name)
+
+    def qualify(self, name: str) -> str:
+        """Return a name that it declares as code at global scope would write it."""
+        return "::".join(filter(None, (*self.namespaces, self.scope, name)))
 
     def walk(self) -> Iterator[Item]:
         """Iterate over it and all that is in it."""
