@@ -106,9 +106,6 @@ def std_headers(text: str, folders: Sequence[str]) -> list[str]:
     """
     used = {*re.findall(r"\bstd\s*::\s*(\w+)", text)}
     own = ["tuple"] if not used.isdisjoint(_TUPLES) else []
-    if re.search(r"\busing\s+namespace\s+(?:::\s*)?std\b", text):
-        own = ["tuple"]
-        used |= {*re.findall(r"\b(\w+)\s*<(?!<)", text)}
     include = r"^[ \t]*#[ \t]*include[ \t]*[<\"](?:cuda/std/)?(\w+)[>\"]"
     # A source that includes one of CCCL's itself may say before how it wants it.
     included = {*re.findall(include, text, re.MULTILINE)}

@@ -47,9 +47,7 @@ class DeviceCut(Text):
         heads = [self.tokens.span(x.first, self.head_end(x)) for x in self._roots]
         words = {x for x, after in pairwise(self.tokens.texts) if after == "*"}
         words.update(*(re.findall(rf"\b{_WORD}\b(?!\s*::)", x) for x in (*self._names, *heads)))
-        members = (x for item in top(self.items) for x in item.walk() if x.is_member)
-        nested = (x for x in members if x.kind in ("class", "alias") and x.name in words)
-        found, _ = self.reached((), self._type_end, words.union(*map(self.head, nested)))
+        found, _ = self.reached((), self._type_end, words)
         return self.pointers(self._kept & found)
 
     def _type_end(self, item: Item) -> int:

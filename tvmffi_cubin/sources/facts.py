@@ -68,8 +68,6 @@ def read(source: str) -> SourceFacts:
     kernels, functions, definitions = [], [], []
     has_variables = False
     for item in top(items):
-        if "friend" in item.words:
-            continue
         if "__global__" in item.words:
             if item.params or item.name:
                 kernels.append(_kernel(tokens, item))

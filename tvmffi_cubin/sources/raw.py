@@ -63,9 +63,8 @@ def read_raw(source: str) -> tuple[Tokens, list[str]]:
     while reader.open:
         reader.end_branch(reader.open.pop())
     macros = _telling(reader.macros)
-    return Tokens(
-        source, _expanded(reader.tokens, macros) if macros else reader.tokens
-    ), reader.includes
+    tokens = _expanded(reader.tokens, macros) if macros else reader.tokens
+    return Tokens(source, tokens), reader.includes
 
 
 class _Reader:
@@ -96,12 +95,11 @@ class _Reader:
         if word in ("if", "ifdef", "ifndef"):
             self.open.append(_Conditional(is_around_live=self.is_live))
             self._branch(_evaluate(word, rest))
-        elif word in ("elif", "elifdef", "elifndef", "else", "endif"):
-            if self.open:
-                self.end_branch(self.open[-1])
-                self._branch(word == "else" or _evaluate(word[2:], rest))
-            if self.open and word == "endif":
-                self.open.pop()
+        elif self.open and word == "endif":
+            self.end_branch(self.open.pop())
+        elif self.open and word in ("elif", "elifdef", "elifndef", "else"):
+            self.end_branch(self.open[-1])
+            self._branch(word == "else" or _evaluate(word[2:], rest))
         elif not self.is_live:
             return
         elif word == "include" and (include := re.match(_INCLUDE, rest)):
@@ -182,12 +180,7 @@ def _arguments(tokens: Sequence[Token], at: int) -> tuple[list[str], int]:
 
 
 def _substitute(macro: _Macro, values: list[str]) -> str:
-    names = macro.names or ()
-    if names and names[-1] == "...":
-        count = len(names) - 1
-        values = [*values[:count], ", ".join(values[count:])]
-        names = (*names[:-1], "__VA_ARGS__")
-    given = {name: value.strip() for name, value in zip(names, values, strict=False)}
+    given = dict(zip(macro.names or (), map(str.strip, values), strict=False))
     return re.sub(
         _IN_BODY,
         lambda match: "" if match[0].strip() == "##" else given.get(match[0], match[0]),
