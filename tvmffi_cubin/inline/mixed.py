@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -28,12 +28,14 @@ from ..sources.sort import Sources
 from ..sources.stubs import Instance, check_layouts, named, questions
 from .headers import HeaderSearch
 from .mixed_device import device_code
-from .mixed_host import CUB, HostCode, host_object, runtime_object
+from .mixed_host import HostCode, host_object, runtime_object
 from .mixed_text import expand
 from .request import Request
 from .tools import Build
 
 _NVCC = f"nvcc takes some code that NVRTC refuses: if it takes this, {NVCC} builds it"
+# What has CUB for host code, which asks for the sizes of its types.
+_OF_CUB = "#include <tvmffi_cubin/mixed/cub.h>"
 _OF_MMA = ("#include <cuda_fp16.h>", "#include <cuda_bf16.h>")
 _OF_FFI = re.compile(r"^(?!#line ).*(?:\btvm|TVM|\bk?DL[A-Z])", re.MULTILINE)
 # What needs CUDA's device runtime: launches, and what decides a graph's conditional nodes.
@@ -191,7 +193,7 @@ class MixedUnit(NamedTuple):
         # tvm-ffi's own load_inline has its headers before every string.
         is_text = self.sources[0].path is None
         has_cub = any(name.startswith("cub/") for name in text.libraries)
-        headers = [CUB] if has_cub and re.search(r"\bcub\b", host.code) else []
+        headers = [_OF_CUB] if has_cub and re.search(r"\bcub\b", host.code) else []
         if "mma.h" in text.libraries:
             headers += _OF_MMA  # which is not for the host, and brings them
         return HostCode(
@@ -249,7 +251,7 @@ class MixedUnit(NamedTuple):
         assert first is not None
         # An error elsewhere is one of what was left out, which was no accident.
         told = last if _places(last) <= _places(first) else first
-        raise _explained(told, some.host_functions)
+        raise _explained(told, some)
 
     def _compile_device(
         self, sides: Mapping[str, str], names: Sequence[str], declared: Collection[str]
@@ -274,9 +276,11 @@ def _name(instance: Instance, host: HostCut) -> str:
     return f"(void (*)({types})){instance.expression}"
 
 
-def _explained(error: CompileError, host_functions: Container[str]) -> CompileError:
+def _explained(error: CompileError, cut: DeviceCut) -> CompileError:
     missing = [demangle(name) for name in _UNRESOLVED.findall(error.log)]
-    missing += (name for name in _UNDEFINED.findall(error.log) if name in host_functions)
+    for name in _UNDEFINED.findall(error.log):
+        if any(x.kind == "function" and not x.is_for_device for x in cut.by_name.get(name, ())):
+            missing.append(name)
     if missing:
         return with_hints(error, [_NO_CODE.format(missing[0])])
     return error if "\nHint: " in str(error) else with_hints(error, [_NVCC])

@@ -22,12 +22,8 @@ from .headers import HeaderSearch
 from .mixed_text import HOST, mixed_prefix
 from .tools import Build
 
-OBJECT = "tvmffi_cubin.host.o"
-"""The object's name in an entry; the dots keep it from being a module's own."""
-
-CUB = "#include <tvmffi_cubin/mixed/cub.h>"
-"""What has CUB for host code, which asks for the sizes of its types."""
-
+# Names of objects in entries; the dots keep them from being a module's own.
+_OBJECT = "tvmffi_cubin.host.o"
 _RUNTIME = "tvmffi_cubin.runtime.o"
 _UNIT = "mixed_host.cc"
 _TEXT = "mixed_host.cu"
@@ -137,7 +133,7 @@ def _compile(wanted: Build, code: HostCode, flags: Sequence[str], folder: Path) 
     prefix = mixed_prefix(code.exports) if code.uses_ffi else ""
     step = compilation(_UNIT, (*tools.compiler.command, *flags), folders, prefix=prefix)
     listed = precompiled.run(
-        [step._replace(made=OBJECT)],
+        [step._replace(made=_OBJECT)],
         folder,
         files,
         cache=wanted.cache,
@@ -146,11 +142,11 @@ def _compile(wanted: Build, code: HostCode, flags: Sequence[str], folder: Path) 
         use_pch=request.use_pch,
     )
     read = HeaderSearch(request, tools).host(folder, listed, [Source(code.text)], request.cflags)
-    made = (folder / OBJECT).read_bytes()
+    made = (folder / _OBJECT).read_bytes()
     facts = {
         "name": request.name,
         "stubs": stubs(made),
         "layouts": dict(layouts(made, code.classes)),
         "calls_driver": forwarders.calls_driver(made),
     }
-    return tools.product(OBJECT, read, keep=(_UNIT, _TEXT), used=(_TEXT,), facts=facts)
+    return tools.product(_OBJECT, read, keep=(_UNIT, _TEXT), used=(_TEXT,), facts=facts)

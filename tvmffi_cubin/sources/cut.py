@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable
 
 from .declarations import read_items
 from .items import Item, top
@@ -23,18 +23,10 @@ class Text:
         for item in top(self.items):
             names = {*item.names, *item.scope.split("::")} - {""}
             if item.name == "operator":
-                names |= self.head(item)  # found by what it takes, as it is used without its name
+                # Found by what it takes, as it is used without its name.
+                names |= self.tokens.words(item.first, self.head_end(item))
             for name in names:
                 self.by_name.setdefault(name, []).append(item)
-
-    def walk(self) -> Iterator[Item]:
-        """Iterate over all items."""
-        for item in self.items:
-            yield from item.walk()
-
-    def head(self, item: Item) -> set[str]:
-        """Return the words of an item without its body."""
-        return self.tokens.words(item.first, self.head_end(item))
 
     def words(self, item: Item, end_of: Callable[[Item], int]) -> set[str]:
         """Return the words of an item up to where `end_of` says; of a class, by its members."""

@@ -28,7 +28,7 @@ _NO_MACROS = ("using", "inline", "extern", "friend", "::", ".", "->")
 
 def read_items(tokens: Tokens) -> list[Item]:
     """Return the declarations of a text."""
-    return _Reader(tokens).block(0, len(tokens), None)
+    return _Reader(tokens).block(0, len(tokens.texts), None)
 
 
 class _Reader:

@@ -20,7 +20,8 @@ class DeviceCut(Text):
     def __init__(self, source: str) -> None:
         super().__init__(source)
         self._roots = [item for item in top(self.items) if self._is_root(item)]
-        spaces = (item.names for item in self.walk() if item.kind == "namespace")
+        walked = (x for item in self.items for x in item.walk())
+        spaces = (x.names for x in walked if x.kind == "namespace")
         self._namespaces = {*_CUDA_NAMESPACES}.union(*spaces) - {"std", "tvm"}
         self._names: list[str] = []
         self._without: Container[tuple[str, int]] = ()
@@ -30,12 +31,6 @@ class DeviceCut(Text):
     def has_code(self) -> bool:
         """Whether it defines a kernel or a device variable."""
         return any(item.body or item.kind != "function" for item in self._roots)
-
-    @property
-    def host_functions(self) -> frozenset[str]:
-        """The functions that are for the host alone."""
-        found = (x for x in top(self.items) if x.kind == "function" and self._is_host(x))
-        return frozenset(x.name for x in found)
 
     @property
     def classes(self) -> list[str]:

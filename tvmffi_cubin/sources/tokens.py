@@ -112,9 +112,6 @@ class Tokens:
                     waiting[wanted] -= 1
                     self.partner[begin], self.partner[number] = number, begin
 
-    def __len__(self) -> int:
-        return len(self.texts)
-
     def close(self, number: int) -> int:
         """Return the number of the bracket that closes one; the last token's where none does."""
         return self.partner.get(number, len(self.texts) - 1)
