@@ -13,12 +13,11 @@ from .raw import read_raw
 from .tokens import Tokens
 
 _HOST_INCLUDE = r"(?:tvm/ffi|torch|ATen|c10|pybind11)/|Python\.h\Z|dlpack/"
-_HOST_NAMES = (
-    *("TVM_FFI_", "TVMFFI", "TORCH_LIBRARY", "TORCH_EXTENSION_NAME", "PYBIND11_MODULE"),
-    *("cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaGraphAdd"),
+_USES_HOST = (
+    r"\b(?:TVM_FFI_|TVMFFI|TORCH_LIBRARY|TORCH_EXTENSION_NAME|PYBIND11_MODULE|EMBED_CUBIN\b|cudaGraphAdd"
+    r"|cudaLaunchKernel|cudaLaunchCooperativeKernel|torch ::|tvm :: ffi\b|at :: Tensor\b)"
 )
-_HOST_SCOPES = (["torch", "::"], ["tvm", "::", "ffi"], ["at", "::", "Tensor"])
-_EXPORT_MACRO, _EXPORT_SYMBOL = "TVM_FFI_DLL_EXPORT_TYPED_FUNC", "__tvm_ffi_"
+_EXPORT = r"\b(?:TVM_FFI_DLL_EXPORT_TYPED_FUNC \( |__tvm_ffi_)(\w+)"
 _INLINE = {"inline", "__inline", "__inline__", "__forceinline", "__forceinline__"}
 
 
@@ -82,9 +81,13 @@ def read(source: str) -> SourceFacts:
         elif item.is_device_variable and "extern" not in item.words:
             has_variables = True
             definitions += [_declared(item, name) for name in item.names]
-    words = frozenset(tokens.texts)
+    words = {*tokens.texts}
     launches = frozenset(_launches(tokens, items) if "<<<" in words else ())
-    uses_host = any(re.match(_HOST_INCLUDE, x) for x in includes) or _uses_host(tokens, words)
+    pieces = zip(tokens.texts, tokens.kinds, strict=True)
+    code = " ".join(text for text, kind in pieces if kind != "text")
+    uses_host = any(re.match(_HOST_INCLUDE, x) for x in includes) or bool(
+        re.search(_USES_HOST, code)
+    )
     is_host = uses_host or bool(launches)
     if any(kernel.defined for kernel in kernels):
         kind = "mixed" if is_host else "device"
@@ -100,7 +103,7 @@ def read(source: str) -> SourceFacts:
         uses_host=uses_host,
         definitions=tuple(definitions),
         has_variables=has_variables,
-        exports=tuple(_exports(tokens)),
+        exports=tuple(re.findall(_EXPORT, code)),
     )
 
 
@@ -149,19 +152,3 @@ def _launches(tokens: Tokens, items: Iterable[Item]) -> Iterator[str]:
                 if tokens.texts[at] == ">":
                     at = tokens.partner.get(at, 0) - 1
                 yield tokens.texts[max(at, 0)]
-
-
-def _uses_host(tokens: Tokens, words: frozenset[str]) -> bool:
-    if "EMBED_CUBIN" in words or any(word.startswith(_HOST_NAMES) for word in words):
-        return True
-    texts = tokens.texts
-    starts = [number for number, text in enumerate(texts) if text in ("torch", "tvm", "at")]
-    return any(texts[x : x + len(scope)] == scope for x in starts for scope in _HOST_SCOPES)
-
-
-def _exports(tokens: Tokens) -> Iterator[str]:
-    for number, text in enumerate(tokens.texts):
-        if text == _EXPORT_MACRO and tokens.texts[number + 1 : number + 2] == ["("]:
-            yield from tokens.texts[number + 2 : number + 3]
-        elif text.startswith(_EXPORT_SYMBOL):
-            yield text.removeprefix(_EXPORT_SYMBOL)
