@@ -6,18 +6,18 @@ from cache_crowd import counting_compiler
 from mixed_loader import ADD, load
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.inline import mixed_device
+from tvmffi_cubin.inline import mixed_sides
 
 
 def test_a_change_of_one_side_compiles_that_side_alone(tmp_path, monkeypatch, driver_stub):
     compiled = []
-    compile_device = mixed_device.compile_device
+    compile_device = mixed_sides.compile_device
 
     def counted(*args):
         compiled.append(args)
         return compile_device(*args)
 
-    monkeypatch.setattr(mixed_device, "compile_device", counted)
+    monkeypatch.setattr(mixed_sides, "compile_device", counted)
     with counting_compiler(tmp_path / "bin", monkeypatch) as compiler:
 
         def built(source):

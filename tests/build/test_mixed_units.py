@@ -9,7 +9,7 @@ from file_kit import linked, write
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.inline import mixed_device, mixed_host
+from tvmffi_cubin.inline import mixed_sides
 from tvmffi_cubin.kernels.elf import Elf
 
 HEADER = """#pragma once
@@ -127,8 +127,9 @@ def test_a_change_compiles_the_side_of_one_file_anew(mod, driver_stub, monkeypat
     def counted(what, compile_it):
         return lambda *given: made.append(what) or compile_it(*given)
 
-    for side, room in (("host", mixed_host), ("device", mixed_device)):
-        monkeypatch.setattr(room, "_compile", counted(side, room._compile))
+    for side in ("host", "device"):
+        compile_it = counted(side, getattr(mixed_sides, f"_compile_{side}"))
+        monkeypatch.setattr(mixed_sides, f"_compile_{side}", compile_it)
     write("one.cu", ONE.format(BOTH.format("one", 1)).replace("*x = n", "\n*x = n + 1"))
     again = load()
     assert made == ["device"]

@@ -27,8 +27,7 @@ from ..sources.host_side import HostCut
 from ..sources.sort import Sources
 from ..sources.stubs import Instance, check_layouts, named, questions
 from .headers import HeaderSearch
-from .mixed_device import device_code
-from .mixed_host import HostCode, host_object, runtime_object
+from .mixed_sides import HostCode, device_code, host_object, runtime_object
 from .mixed_text import expand
 from .request import Request
 from .tools import Build
@@ -176,7 +175,7 @@ class MixedUnit(NamedTuple):
             images,
             {self.image: registration(code.tag, self.image if images else None, symbols)},
             (os.fspath(compiled.so), runtime.result()),
-            frozenset(exported for exported, _ in code.exports),
+            frozenset(name for name, _ in code.exports),
             compiled.facts["calls_driver"],
             tuple(inputs),
         )

@@ -1,0 +1,248 @@
+"""`host_object`, `device_code`: either side of a mixed unit, an entry that only it changes."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from ..cache.entry import Entry, Product
+from ..cache.key import Key, digest_of
+from ..cuda import nvrtc
+from ..cuda.options import preprocessor_flags
+from ..cuda.program import in_parallel
+from ..device.compile import compile_device, joined
+from ..device.image import Image, signatures
+from ..device.units import wanted_instances
+from ..host import build, forwarders, precompiled
+from ..host import units as host_unit
+from ..host.inputs import Inputs
+from ..host.steps import compilation
+from ..host.tools import native_cpu
+from ..kernels.cubin import Cubin
+from ..sources import DEVICE_IMAGE, Source
+from ..sources.expansion import without_marks
+from ..sources.stubs import layouts, questions, stubs
+from .headers import HeaderSearch
+from .mixed_text import HOST, mixed_prefix
+from .tools import Build
+
+# Names of files in entries; the dots keep them from being a module's own.
+_IMAGE = "tvmffi_cubin.device"
+_OBJECT = "tvmffi_cubin.host.o"
+_RUNTIME = "tvmffi_cubin.runtime.o"
+_UNIT = "mixed_host.cc"
+_TEXT = "mixed_host.cu"
+# Flags with which what is made says which line its code is of.
+_LINES = (
+    r"(?:^| )(?:-g(?!0|encode)|--coverage|-fprofile|-ftest-coverage|-fsanitize"
+    r"|-G|--device-debug|-?-(?:generate-)?line-?info)"
+)
+# What some compilers are given, by what they say of themselves.
+_BY_COMPILER = {
+    # CUB, CUTLASS and others give a member of a class the name of what it is: `using T = T`. nvcc
+    # takes that, g++ with a flag that allows little else.
+    r"(?m)^gcc version": "-fms-extensions",
+    # Kinds of template parameters are in the names since clang 18, and few C++ runtimes read them.
+    r"\bclang version (?:1[89]|[2-9]\d)\.": "-fclang-abi-compat=17",
+}
+# Our headers of the C++ library, 10 ms for NVRTC. One more, of 10 ms, comes for its names alone.
+_STD = ("float.h", "stdint.h", "algorithm", "array", "cstddef", "limits", "type_traits", "utility")
+_TUPLES = ("tuple", "apply", "make_tuple", "tie")
+# Both sides mean the same types by int64_t and its like.
+_AS_HOST = ("-DTVMFFI_CUBIN_HOST_INTEGERS", "--device-int128")
+
+
+class HostCode(NamedTuple):
+    """Host code to compile: the user's, cut, behind headers of ours."""
+
+    text: str
+    uses_ffi: bool  # whether tvm-ffi's headers are before it, which take most of g++'s time
+    headers: tuple[str, ...]  # further ones, as directives
+    exports: tuple[tuple[str, str], ...]  # functions, and their docstrings
+    variables: Sequence[str]  # device variables that it names
+    classes: Sequence[str]  # those whose layouts the object tells
+    output: str  # of an object that is yet to be linked with others, its name
+    sources: Mapping[str, str]  # what was cut, by the names that messages have
+
+    @property
+    def tag(self) -> str:
+        """What the unit is called where its table is looked for; no other is called so."""
+        return digest_of([without_marks(self.text), self.exports, self.output])[:16]
+
+    @property
+    def unit(self) -> str:
+        """The text of the unit, which includes the user's code."""
+        lines = [
+            mixed_prefix(self.exports) if self.uses_ffi else f"#include <{HOST}>",
+            *self.headers,
+            "#include <tvmffi_cubin/mixed/unit.h>",
+            f"TVMFFI_CUBIN_MIXED_UNIT({self.tag})",
+            f'#include "{_TEXT}"',
+            *(f"TVMFFI_CUBIN_DEVICE_VARIABLE({name})" for name in self.variables),
+            *host_unit.export_lines(self.exports),
+            questions(self.classes, self.classes),
+        ]
+        return "\n".join(lines) + "\n"
+
+
+def _told(text: str, flags: Sequence[str]) -> str:
+    """Return what a key has of a text: moved to other lines it is the same, unless flags tell."""
+    return text if re.search(_LINES, " ".join(flags)) else without_marks(text)
+
+
+def host_object(wanted: Build, code: HostCode) -> Entry:
+    """Return the entry of an object, compiling it where there is none."""
+    request, flags = wanted.request, _flags(wanted)
+    key = _host_key("host object", wanted, flags, request.include_paths)
+    key.add("unit", code.unit).add("use_pch", request.use_pch)
+    key.add("text", _told(code.text, (*wanted.tools.compiler.options, *flags)))
+    make = partial(_compile_host, wanted, code, flags)
+    return wanted.cache.obtain(key.hexdigest(), make, name=f"{request.name} (host code)")
+
+
+def runtime_object(wanted: Build, code: HostCode) -> str:
+    """Return the path of the object that such code needs beside its own, compiled once."""
+    tools = wanted.tools
+    exports = ("-DTVMFFI_CUBIN_EXPORTS",) if code.uses_ffi else ()
+    flags = ("-w", *exports, *_flags(wanted))
+    # It includes nothing of the user's unless a flag does.
+    is_user_s = any(flag.startswith(("-include", "--include", "-imacros")) for flag in flags)
+    folders = wanted.request.include_paths if is_user_s else ()
+    key = _host_key("mixed runtime", wanted, flags, folders)
+
+    def make(folder: Path) -> Product:
+        source = os.fspath(tools.include / "tvmffi_cubin" / "mixed" / "runtime.cc")
+        step = compilation(source, (*tools.compiler.command, *flags), folders)
+        build.run([step._replace(made=_RUNTIME)], folder, {})
+        return tools.product(_RUNTIME)
+
+    return os.fspath(wanted.cache.obtain(key.hexdigest(), make, name=_RUNTIME).so)
+
+
+def _flags(wanted: Build) -> tuple[str, ...]:
+    tools = wanted.tools
+    cflags = HeaderSearch(wanted.request, tools).cuda_flags
+    if any(flag.startswith("-flto") for flag in (*tools.compiler.options, *cflags)):
+        # Of an object for the linker's optimiser no symbol would tell which kernels it uses.
+        cflags = (*cflags, "-fno-lto")
+    if wanted.request.bound_params:
+        cflags = (host_unit.BOUND_PARAMS, *cflags)
+    own = (flag for x, flag in _BY_COMPILER.items() if re.search(x, tools.host.compiler))
+    return host_unit.host_flags(tools, (*own, *cflags))
+
+
+def _host_key(kind: str, wanted: Build, flags: Sequence[str], folders: Sequence[str]) -> Key:
+    tools, command = wanted.tools, wanted.tools.compiler.command
+    key = Key(kind).add("tools", tools.versions).add("command", command)
+    key.add("flags", host_unit.portable(flags, tools)).add("folders", folders)
+    return key.add("cpu", native_cpu((*tools.compiler.options, *flags)))
+
+
+def _compile_host(wanted: Build, code: HostCode, flags: Sequence[str], folder: Path) -> Product:
+    request, tools, folders = wanted.request, wanted.tools, wanted.request.include_paths
+    files = {**code.sources, _UNIT: code.unit, _TEXT: code.text}
+    prefix = mixed_prefix(code.exports) if code.uses_ffi else ""
+    step = compilation(_UNIT, (*tools.compiler.command, *flags), folders, prefix=prefix)
+    listed = precompiled.run(
+        [step._replace(made=_OBJECT)],
+        folder,
+        files,
+        cache=wanted.cache,
+        tools=tools,
+        folders=folders,
+        use_pch=request.use_pch,
+    )
+    read = HeaderSearch(request, tools).host(folder, listed, [Source(code.text)], request.cflags)
+    made = (folder / _OBJECT).read_bytes()
+    facts = {
+        "name": request.name,
+        "stubs": stubs(made),
+        "layouts": dict(layouts(made, code.classes)),
+        "calls_driver": forwarders.calls_driver(made),
+    }
+    return tools.product(_OBJECT, read, keep=(_UNIT, _TEXT), used=(_TEXT,), facts=facts)
+
+
+# The device's side
+
+
+def device_code(
+    wanted: Build,
+    own: Mapping[str, Source],
+    others: Sequence[Source],
+    names: Sequence[str] = (),
+) -> tuple[Image, Inputs]:
+    """Return the image of device code, a fatbin, compiling it where there is none.
+
+    `own` is what each architecture has; `others` are linked with it, `names` are kernels and
+    variables that are wanted beside those of the request.
+    """
+    asked = tuple(dict.fromkeys((*wanted.request.name_expressions, *names)))
+    wanted = wanted._replace(request=wanted.request._replace(name_expressions=asked))
+    entry = wanted.cache.obtain(
+        _device_key(wanted, own, others),
+        partial(_compile_device, wanted, own, others),
+        name=f"{wanted.request.name} (device code)",
+    )
+    cubin = Cubin(entry.so.read_bytes(), **entry.facts["device"])
+    # They are the source's: of a type that NVRTC does not tell, a launch has to declare it.
+    kernels = tuple(x._replace(place=0, is_own=True) for x in signatures(cubin))
+    return Image(DEVICE_IMAGE, cubin, kernels), Inputs.of(entry, wanted.tools.roots)
+
+
+def _device_key(wanted: Build, own: Mapping[str, Source], others: Sequence[Source]) -> str:
+    request, key = wanted.request, Key("device image")
+    key.add("tools", wanted.tools.versions).add("nvfatbin", wanted.tools.nvfatbin)
+    texts = [(arch, _told(x.text, request.cuda_cflags), x.path, x.label) for arch, x in own.items()]
+    key.add("texts", texts).add("others", [[x.text, x.path, x.label] for x in others])
+    key.add("name", request.name)
+    key.add("instances", wanted_instances(request)).add("flags", request.cuda_cflags)
+    # Relative paths in them are other paths in another current folder.
+    key.add("preprocessor", preprocessor_flags(request.cuda_cflags).words)
+    key.add("folders", request.include_paths).add("lto", request.lto)
+    key.add("libraries", [[x.image, x.arch] for x in request.device_libraries])
+    return key.add("use_pch", request.use_pch).hexdigest()
+
+
+def _compile_device(
+    wanted: Build, own: Mapping[str, Source], others: Sequence[Source], folder: Path
+) -> Product:
+    request, tools = wanted.request, wanted.tools
+    found = HeaderSearch(request, tools).device((*own.values(), *others))
+    images = in_parallel(lambda arch: _image(wanted, (*others, own[arch]), arch), [*own])
+    device = joined(images)
+    (folder / _IMAGE).write_bytes(device.cubin.image)
+    known = {**device.cubin.facts, "signatures": device.facts["signatures"]}
+    facts = {"name": request.name, "unknown": found.unknown, "device": known}
+    return tools.product(_IMAGE, found, facts=facts)
+
+
+def _image(wanted: Build, sources: tuple[Source, ...], arch: str) -> Image:
+    request, tools = wanted.request, wanted.tools
+    text = "\n".join(source.text for source in sources)
+    first = [os.fspath(tools.include / "tvmffi_cubin" / "mixed" / "device.h")]
+    for header in std_headers(text, tools.cuda_include_dirs):
+        is_file = header not in nvrtc.HEADERS
+        first.append(os.fspath(nvrtc.shim_dir() / header) if is_file else header)
+    flags = (*_AS_HOST, *(f"--pre-include={x}" for x in first), *request.cuda_cflags)
+    return compile_device(request._replace(cuda_cflags=flags), sources, (arch,))
+
+
+def std_headers(text: str, folders: Sequence[str]) -> list[str]:
+    """Return the headers of the C++ library that device code wants to have been included before it.
+
+    Those of the host that a source includes bring names that NVRTC does not have. All of ours that
+    are cheap are there; those that stand for CCCL's only where their names are used.
+    """
+    used = {*re.findall(r"\bstd\s*::\s*(\w+)", text)}
+    own = ["tuple"] if not used.isdisjoint(_TUPLES) else []
+    include = r"^[ \t]*#[ \t]*include[ \t]*[<\"](?:cuda/std/)?(\w+)[>\"]"
+    # A source that includes one of CCCL's itself may say before how it wants it.
+    included = {*re.findall(include, text, re.MULTILINE)}
+    found = {x for x, names in nvrtc.BY_CCCL.items() if not used.isdisjoint(names.split())}
+    there = {x for x in found for folder in folders if os.path.isfile(f"{folder}/cuda/std/{x}")}
+    return [*_STD, *own, *sorted(there - included)]
