@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -154,11 +154,13 @@ class MixedUnit(NamedTuple):
             if begun is not None:
                 begun.stop[0] = b"\1"
             raise
+        # Kernels that are only declared may be another's.
+        is_whole = self.is_alone and not (wanted.request.is_object or wanted.request.files.binaries)
         asked = {x: _name(x, host) for x in named(compiled.facts["stubs"])}
         names, made = tuple(asked.values()), None
         if begun is not None and {*foreseen}.issuperset(names):
             names, made = foreseen, begun.result()
-        elif asked or self._has_device_code(cuts.result().values()):
+        elif asked or is_whole or any(x.has_code for x in cuts.result().values()):
             # What was begun may still be at work on the others.
             made = self._device(cut() if begun else cuts.result(), names, host.classes)
         images, symbols = {}, {}
@@ -221,12 +223,6 @@ class MixedUnit(NamedTuple):
 
     # ---- The device's side ----
 
-    def _has_device_code(self, cuts: Iterable[DeviceCut]) -> bool:
-        """Whether there is an image; kernels that are only declared may be another's."""
-        is_linked = self.wanted.request.is_object or self.wanted.request.files.binaries
-        is_whole = self.is_alone and not is_linked
-        return is_whole or any(cut.has_code for cut in cuts)
-
     def _device(
         self, cuts: Mapping[str, DeviceCut], names: Sequence[str], classes: Sequence[str]
     ) -> tuple[Image, Inputs]:
@@ -258,8 +254,13 @@ class MixedUnit(NamedTuple):
         request = self.wanted.request
         if not self.is_alone:
             request = of_names(request, declared)
-        if any(map(_OF_DEVICE_RUNTIME.search, sides.values())):
-            request = _with_device_runtime(request)
+        libraries = request.device_libraries
+        needs_runtime = any(map(_OF_DEVICE_RUNTIME.search, sides.values()))
+        if needs_runtime and not any("cudadevrt" in x.name for x in libraries):
+            from .images import device_libraries
+
+            libraries = (*libraries, *device_libraries(["cudadevrt"]))
+            request = request._replace(device_libraries=libraries)
         own = {arch: self.sources[0]._replace(text=text) for arch, text in sides.items()}
         wanted = self.wanted._replace(request=request)
         return device_code(wanted, own, self.device, names)
@@ -288,14 +289,3 @@ def _explained(error: CompileError, cut: DeviceCut) -> CompileError:
 def _places(error: CompileError) -> set[tuple[str, int]]:
     """Return the files and lines that NVRTC names as those of errors."""
     return {(match[1], int(match[2])) for match in _NVRTC_ERROR.finditer(error.log)}
-
-
-def _with_device_runtime(request: Request) -> Request:
-    """Return a request with CUDA's device runtime, which device code that launches needs."""
-    from .images import device_libraries
-
-    if any("cudadevrt" in x.name for x in request.device_libraries):
-        return request
-    return request._replace(
-        device_libraries=(*request.device_libraries, *device_libraries(["cudadevrt"]))
-    )
