@@ -31,34 +31,29 @@ Token = tuple[str, str, int, int]
 """Kind, text, and where it begins and ends in the source."""
 
 
-class _Kinds(dict[str, str]):
-    """Kinds by texts, each told once; empty: no token."""
-
-    def __missing__(self, text: str) -> str:
-        first = text[0]
-        if first.isspace():
-            kind = "line" if text.lstrip(" \t")[:1] == "#" else ""
-        elif text[:2] in ("//", "/*", "\\\n", "\\\r"):
-            kind = ""
-        elif first in "\"'" or (text[-1] in "\"'" and first.isalpha()) or text[:2] == 'R"':
-            kind = "text"
-        elif first.isalpha() or first in "_$":
-            kind = "word"
-        elif first.isdigit() or text[1:2].isdigit():
-            kind = "number"
-        else:
-            kind = "line" if first == "#" and len(text) > 1 else "sign"
-        self[text] = kind
-        return kind
+def _kind(text: str) -> str:
+    """Return the kind of a piece of text; empty for what is no token."""
+    first = text[0]
+    if first.isspace():
+        return "line" if text.lstrip(" \t")[:1] == "#" else ""
+    if text[:2] in ("//", "/*", "\\\n", "\\\r"):
+        return ""
+    if first in "\"'" or (text[-1] in "\"'" and first.isalpha()) or text[:2] == 'R"':
+        return "text"
+    if first.isalpha() or first in "_$":
+        return "word"
+    if first.isdigit() or text[1:2].isdigit():
+        return "number"
+    return "line" if first == "#" and len(text) > 1 else "sign"
 
 
 def lex(source: str) -> list[Token]:
     """Return the tokens of a text."""
-    kind_of = _Kinds()
     texts = [text for text, _ in _PIECE.findall(source)]
-    kinds = [kind_of[text] for text in texts]
+    kinds = {text: _kind(text) for text in {*texts}}
     places = [*accumulate(map(len, texts), initial=0)]
-    return [x for x in zip(kinds, texts, places, places[1:], strict=False) if x[0]]
+    found = zip(map(kinds.__getitem__, texts), texts, places, places[1:], strict=False)
+    return [token for token in found if token[0]]
 
 
 class Tokens:
