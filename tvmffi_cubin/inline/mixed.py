@@ -62,11 +62,7 @@ class Compiled(NamedTuple):
 
 
 def compile_mixed(wanted: Build, sources: Sources, given: Sequence[Image]) -> Compiled:
-    """Compile the mixed sources of a request, each unit beside the others.
-
-    `sources` are the request's, sorted, and `given` the images that come with it. Raises as
-    `tvmffi_cubin.load_inline`.
-    """
+    """Compile the mixed sources of a request, each unit beside the others."""
     if not wanted.archs:
         wanted = wanted._replace(archs=nvrtc.resolve_archs(options=wanted.request.cuda_cflags))
     units = _units(wanted, sources, given)
@@ -107,10 +103,7 @@ def _units(wanted: Build, sources: Sources, given: Sequence[Image]) -> list[Mixe
 
 
 def _image_name(request: Request, sources: Sources) -> str:
-    """Return what the image is called; of an object, if nothing else is to know it, by the object.
-
-    Others that are linked with it have images as well.
-    """
+    """Return what the image is called: as an object that others are linked with, if it can be."""
     host = {*sources.host_functions, *(sources.exported_by_files or ())}
     named = {export.name for export in request.functions or ()} - host
     if not request.is_object or named or request.names_images:

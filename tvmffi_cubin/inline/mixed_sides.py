@@ -233,10 +233,9 @@ def _image(wanted: Build, sources: tuple[Source, ...], arch: str) -> Image:
 
 
 def std_headers(text: str, folders: Sequence[str]) -> list[str]:
-    """Return the headers of the C++ library that device code wants to have been included before it.
+    """Return what device code has in place of the host's headers of the C++ library.
 
-    Those of the host that a source includes bring names that NVRTC does not have. All of ours that
-    are cheap are there; those that stand for CCCL's only where their names are used.
+    All of ours that are cheap; those that stand for CCCL's only where their names are used.
     """
     used = {*re.findall(r"\bstd\s*::\s*(\w+)", text)}
     own = ["tuple"] if not used.isdisjoint(_TUPLES) else []

@@ -63,13 +63,7 @@ class Sources(NamedTuple):
 
 
 def sort_sources(request: Request) -> Sources:
-    """Sort a request's sources by what is in them; which compiler gets one is never a guess.
-
-    Raises
-    ------
-    ValueError
-        There are device libraries, and nothing to link them with.
-    """
+    """Sort a request's sources by what is in them; which compiler gets one is never a guess."""
     texts = _with_kinds(request.cuda_sources, request, has_kernels=bool(request.kernel_sources))
     is_mixed = any(kind == "mixed" for kind, _ in texts)
     has_kernels = is_mixed or bool(request.kernel_sources)

@@ -64,10 +64,7 @@ def stubs(data: bytes) -> list[str]:
 
 
 def named(stubs: Iterable[str]) -> tuple[Instance, ...]:
-    """Return the kernels that stubs stand for, by name.
-
-    Raises `ValueError` for an instance with template arguments that only its own function can name.
-    """
+    """Return the kernels that stubs stand for, by name."""
     return tuple(sorted(map(_instance, stubs), key=lambda x: (x.expression, x.stub)))
 
 
@@ -101,10 +98,7 @@ def questions(names: Sequence[str], known: Container[str]) -> str:
 
 
 def layouts(data: bytes, names: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
-    """Iterate over how compiled code lays out the kernels' parameters, or what is pointed at.
-
-    Architectures that differ in it have one each.
-    """
+    """Iterate over how compiled code lays out parameters and pointees; of several images, each."""
     by_number = {_number(name): name for name in names}
     for number, words in dict.fromkeys(x.groups() for x in _TOLD.finditer(data)):
         yield by_number[int(number)], [*map(int, re.findall(rb"\d+", words))]
@@ -136,13 +130,10 @@ def _number(name: str) -> int:
 
 
 def named_outside(text: str) -> str:
-    """Return a demangled type or name as code at global scope can write it.
-
-    Functions whose address is a template argument are named as in ``&f<3>``.
-    """
+    """Return a demangled type or name as code at global scope can write it."""
     text = text.replace(_UNNAMED, "")
     at = text.find("&(")
-    if at < 0:
+    if at < 0:  # else the address of a function, written as ``&f<3>``
         return text
     inner, depth = at + 2, 1
     end = inner
