@@ -17,7 +17,7 @@ from ..errors import CompileError
 from ..functions.assembly import registration
 from ..host.inputs import Inputs
 from ..host.process import Later
-from ..kernels.demangle import demangle
+from ..kernels.demangle import demangle, take_apart
 from ..launches.values import bound_param
 from ..sources import DEVICE_IMAGE, Source
 from ..sources.device_side import DeviceCut
@@ -261,7 +261,7 @@ class MixedUnit(NamedTuple):
 
 def _name(instance: Instance, host: HostCut) -> str:
     """Return how NVRTC is asked for a kernel or a variable that host code uses."""
-    qualified = instance.qualified
+    qualified = take_apart(f"{instance.expression}()").qualified
     if instance.params is None or host.kernels.get(qualified, 0) < 2:
         return instance.expression
     # Which tells it from other functions of its name.

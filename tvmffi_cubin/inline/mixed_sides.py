@@ -171,10 +171,7 @@ def _compile_host(wanted: Build, code: HostCode, flags: Sequence[str], folder: P
 
 
 def device_code(
-    wanted: Build,
-    own: Mapping[str, Source],
-    others: Sequence[Source],
-    names: Sequence[str] = (),
+    wanted: Build, own: Mapping[str, Source], others: Sequence[Source], names: Sequence[str] = ()
 ) -> tuple[Image, Inputs]:
     """Return the image of device code, a fatbin, compiling it where there is none.
 

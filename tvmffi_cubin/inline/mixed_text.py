@@ -110,8 +110,8 @@ def _headers(wanted: Build, command: Sequence[str]) -> Entry:
         predefined = macros("")
         defined = macros(mixed_prefix(()) + "\n", "-MD", "-MF", os.fspath(depfile))
         (folder / _MACROS).write_text("\n".join(x for x in defined if x not in predefined) + "\n")
-        read = [path for path in parse_depfile(depfile.read_text()) if path.startswith("/")]
-        read = [path for path in read if not path.startswith(f"{folder}/")]
+        read = [x for x in parse_depfile(depfile.read_text()) if not x.startswith(f"{folder}/")]
+        read = [x for x in read if x.startswith("/")]
         return tools.product(_MACROS, looked_for(request.include_paths, read))
 
     return wanted.cache.obtain(key.hexdigest(), make, name="macros of headers")
@@ -124,9 +124,9 @@ def _preprocessed(request: Request, command: Sequence[str], made: str) -> str:
     if status == 0:
         with open(made, encoding="utf-8", errors="surrogateescape") as opened:
             return opened.read()
-    lines = (f"{request.name}: the preprocessor fails:", shortened(errors.rstrip()))
-    text = "\n".join((*lines, *(f"Hint: {hint}" for hint in (*mistakes(errors), *hints(errors)))))
-    raise BuildError(text, command=" ".join(command), output=errors, directory="")
+    told = (f"Hint: {hint}" for hint in (*mistakes(errors), *hints(errors)))
+    lines = (f"{request.name}: the preprocessor fails:", shortened(errors.rstrip()), *told)
+    raise BuildError("\n".join(lines), command=" ".join(command), output=errors, directory="")
 
 
 def _macros(arch: str) -> list[str]:

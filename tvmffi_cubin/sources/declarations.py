@@ -165,9 +165,8 @@ class _Reader:
         item.words = self.tokens.words(item.first, stop)
         first = self._at(item.head)
         words = [texts[i] for i in own if self.kinds[i] == "word" and i > item.head]
-        if item.kind == "class":
-            assert key is not None
-            self._name_class(item, key, own)
+        if item.kind == "class" and item.body is not None and key is not None:
+            self._name_class(item, item.body, key, own)
         elif first == "using":
             if words[:1] == ["namespace"]:
                 item.kind = "using namespace"
@@ -185,7 +184,7 @@ class _Reader:
             pass
         elif item.params is not None:
             item.kind = "function" if item.kind == "other" else item.kind
-            self._name_function(item)
+            self._name_function(item, item.params[0] - 1)
         elif item.kind == "instance":
             pass
         elif key is not None and item.equals is None and len(words) <= 1:
@@ -193,28 +192,27 @@ class _Reader:
         else:
             item.kind, item.names = "variable", self._variables(own)
 
-    def _name_class(self, item: Item, key: int, own: list[int]) -> None:
-        assert item.body is not None
+    def _name_class(self, item: Item, body: tuple[int, int], key: int, own: list[int]) -> None:
         texts = self.texts
         words = [i for i in own if i > key and self.kinds[i] == "word" and texts[i] not in _CLASSES]
-        at = words[0] if words else item.body[0]
+        at = words[0] if words else body[0]
         while texts[at + 1] == "::":
             item.scope = texts[at]
             at += 2
-        if at < item.body[0] and texts[at] != "final":
+        if at < body[0] and texts[at] != "final":
             item.names = [texts[at]]
-        inside = range(item.body[0] + 1, item.body[1])
+        inside = range(body[0] + 1, body[1])
         if texts[key] == "enum":
             item.names += [
                 texts[i] for i in inside if self.kinds[i] == "word" and texts[i - 1] in ("{", ",")
             ]
         else:
             item.children = self.block(inside.start, inside.stop, item)
-        item.names += [texts[i] for i in words if i > item.body[1]]
+        item.names += [texts[i] for i in words if i > body[1]]
 
-    def _name_function(self, item: Item) -> None:
-        assert item.params is not None
-        texts, partner, at = self.texts, self.tokens.partner, item.params[0] - 1
+    def _name_function(self, item: Item, at: int) -> None:
+        """Name what has parameters behind a token."""
+        texts, partner = self.texts, self.tokens.partner
         if item.names:  # an operator
             while texts[at] != "operator":
                 at -= 1

@@ -42,13 +42,10 @@ class Declared(NamedTuple):
 
 
 class SourceFacts(NamedTuple):
-    """What a source contains.
+    """What a source contains."""
 
-    Its kind is ``"device"`` (it defines kernels, or device functions and variables only, and has no
-    host part), ``"mixed"`` (kernels, and launches in host functions or use of a host-side API) or
-    ``"host"`` (anything else).
-    """
-
+    # "device" (it defines kernels, or device functions and variables only, and has no host part),
+    # "mixed" (kernels, and launches in host functions or use of a host-side API) or "host"
     kind: str
     kernels: tuple[KernelFact, ...]
     functions: tuple[Declared, ...]  # without __global__ and __device__

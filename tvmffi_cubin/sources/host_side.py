@@ -17,11 +17,7 @@ class HostCut(Text):
     """A source as the host's preprocessor leaves it, cut for the host."""
 
     def __init__(self, source: str, bound: Sequence[str] = ()) -> None:
-        """Cut a source; `bound` names the last parameters of all kernels, which the module binds.
-
-        Raises `ValueError` where a kernel does not have them, where what is launched is no kernel,
-        and where only nvcc compiles something.
-        """
+        """Cut a source; `bound` names the last parameters of all kernels, which the module binds."""
         super().__init__(source)
         self._bound = bound
         # Kernels that have stubs, and how many functions are called so: more than one where the
@@ -83,8 +79,8 @@ class HostCut(Text):
         if item.children:
             for child in item.children:
                 self._keep(child)
-        elif item.is_kernel:
-            self._kernel(item)
+        elif item.is_kernel and item.params:
+            self._kernel(item, item.params)
         elif item.kind == "function" and item.is_device_only:
             self._declaration(item)
         elif item.is_device_variable:
@@ -129,11 +125,9 @@ class HostCut(Text):
 
     # ---- Kernels ----
 
-    def _kernel(self, item: Item) -> None:
-        assert item.params is not None
-        tokens = self.tokens
-        params = parameters(self.tokens, item.params)
-        own = self._without_bound(item, params)
+    def _kernel(self, item: Item, brackets: tuple[int, int]) -> None:
+        params = parameters(self.tokens, brackets)
+        own = self._without_bound(item, params, brackets) if self._bound else params
         qualified = item.qualified
         self._types.setdefault(qualified, set()).add(tuple(x.type_text for x in own))
         if item.body is None:
@@ -143,7 +137,7 @@ class HostCut(Text):
         arguments = [self._named(x, f"tvmffi_cubin_t{i}") for i, x in enumerate(given)]
         kernel = f"::{qualified}"
         if item.arguments:
-            kernel += tokens.span(item.arguments[0], item.arguments[1] + 1)
+            kernel += self.tokens.span(item.arguments[0], item.arguments[1] + 1)
         elif arguments:
             kernel += f"<{', '.join(arguments)}>"
         types = ", ".join(re.sub(r"\w+", r"decltype(\g<0>)", name) for name in names)
@@ -158,11 +152,10 @@ class HostCut(Text):
             self.insert(param.place, f" {name}")
         return (param.name or name) + ("..." if param.pack else "")
 
-    def _without_bound(self, item: Item, params: list[Parameter]) -> list[Parameter]:
-        assert item.params is not None
+    def _without_bound(
+        self, item: Item, params: list[Parameter], brackets: tuple[int, int]
+    ) -> list[Parameter]:
         count = len(self._bound)
-        if not count:
-            return params
         own, rest = params[:-count], params[-count:]
         names = [param.name for param in rest]
         # One of another name may be meant: declarations need not name their parameters.
@@ -174,10 +167,8 @@ class HostCut(Text):
                 f"{', '.join(self._bound)}, and those of kernel {item.name} are "
                 f"({', '.join(param.name for param in params)})"
             )
-        first = own[-1].end if own else item.params[0] + 1
-        self.replace(first, item.params[1])
-        qualified = item.qualified
-        self.bound_types[qualified] = tuple(param.type_text for param in rest)
+        self.replace(own[-1].end if own else brackets[0] + 1, brackets[1])
+        self.bound_types[item.qualified] = tuple(param.type_text for param in rest)
         return own
 
     # ---- Launches ----

@@ -122,9 +122,7 @@ def _with_kinds(
     is_all = not (has_kernels or request.images) and all(x.kind == "host" for x in found)
     wanted = {export.name for export in request.functions or () if export.instances is None}
     # Kernels that a source launches and another defines need stubs there.
-    launched: set[str] = set()
-    for facts in found:
-        launched |= facts.launches - _defined(facts)
+    launched = {kernel for facts in found for kernel in facts.launches - _defined(facts)}
     kinds = []
     for source, facts in zip(sources, found, strict=True):
         kind = facts.kind

@@ -50,11 +50,6 @@ class Instance(NamedTuple):
     params: tuple[str, ...] | None  # types; None where it has C linkage
     layouts: tuple[int, ...] = ()  # how the host lays out each parameter, or the variable
 
-    @property
-    def qualified(self) -> str:
-        """Its name without template arguments."""
-        return take_apart(f"{self.expression}()").qualified
-
 
 def stubs(data: bytes) -> list[str]:
     """Return the stubs that an ELF object has, each once."""
