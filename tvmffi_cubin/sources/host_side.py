@@ -17,7 +17,7 @@ class HostCut(Text):
     """A source as the host's preprocessor leaves it, cut for the host."""
 
     def __init__(self, source: str, bound: Sequence[str] = ()) -> None:
-        """Cut a source; `bound` names the last parameters of all kernels, which the module binds."""
+        """Cut a source; `bound` are the last parameters of all kernels, which the module binds."""
         super().__init__(source)
         self._bound = bound
         # Kernels that have stubs, and how many functions are called so: more than one where the
