@@ -42,6 +42,10 @@ struct Divisor {
   int by;
 };
 __global__ void divided(int* x, Divisor divisor) { *x /= divisor.by; }
+// A name of arrays.
+constexpr int kSize = 4;
+typedef float Row[kSize];
+__global__ void rowed(Row* x) { (*x)[0] = 1; }
 // A kernel that is declared with other parameters, too.
 __global__ void declared(int* x);
 __global__ void declared(int* x, int by) { *x = by; }
@@ -53,6 +57,7 @@ void run() {
   map<times<3>><<<1, 1>>>(nullptr);
   membered<<<1, 1>>>(Params());
   divided<<<1, 1>>>(nullptr, Divisor(3));
+  rowed<<<1, 1>>>(nullptr);
   declared<<<1, 1>>>(nullptr, 1);
 }
 """,
