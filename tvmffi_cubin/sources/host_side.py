@@ -39,6 +39,12 @@ class HostCut(Text):
     def _cut(self) -> str:
         kept, _ = self.reached(filter(self._is_root, top(self.items)), self._end)
         for item in top(self.items):
+            if item.is_device_variable and "__managed__" in item.words:
+                file, line = self.tokens.line(item.first)
+                raise ValueError(
+                    f"{file}:{line}: {item.name} is a __managed__ variable\n"
+                    f"Only nvcc compiles that: pass {NVCC}"
+                )
             if id(item) in kept:
                 self._keep(item)
             else:
@@ -102,12 +108,6 @@ class HostCut(Text):
     def _variable(self, item: Item) -> None:
         """Leave a variable's shadow, without the value that only the device has."""
         tokens = self.tokens
-        if "__managed__" in item.words:
-            file, line = tokens.line(item.first)
-            raise ValueError(
-                f"{file}:{line}: {item.name} is a __managed__ variable\n"
-                f"Only nvcc compiles that: pass {NVCC}"
-            )
         if not (item.is_member or item.templates or "extern" in item.words):
             names = [item.qualify(x) for x in item.names]
             self.variables += [x for x in names if x not in self.variables]

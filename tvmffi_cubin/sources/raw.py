@@ -60,8 +60,6 @@ def read_raw(source: str) -> tuple[Tokens, list[str]]:
             reader.directive(token[1])
             place = number + 1
     reader.add(found[place:])
-    while reader.open:
-        reader.end_branch(reader.open.pop())
     macros = _telling(reader.macros)
     tokens = _expanded(reader.tokens, macros) if macros else reader.tokens
     return Tokens(source, tokens), reader.includes
