@@ -14,34 +14,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .launch import Dispatch, Instances, Launch, instances_of
-from .values import Bound, Record, Scratch, plain, told
+from .values import Bound, Record, Scratch, told
 
 Launched = Launch | Sequence[Launch] | Dispatch
 """What a function is described by."""
 
-# Fields whose objects have keys of the user's.
-_MAPPINGS = ("args", "attributes", "multiple_of", "equal_to", "meta")
-
 
 def to_json(value: Any) -> Any:
     """Return a launch, several, or a value of ``Launch(args=...)`` as JSON values."""
-    kind = type(value)
-    if kind in (str, int, bool, type(None)):
+    if value is None or isinstance(value, str | int):
         return value
     if isinstance(value, Record):
         fields = to_json(value.changed())
-        return fields if kind is Launch else {kind.__name__: fields}
+        return fields if isinstance(value, Launch) else {type(value).__name__: fields}
     if isinstance(value, dict):
         return {str(name): to_json(x) for name, x in value.items()}
     if isinstance(value, tuple | list):
         return [to_json(x) for x in value]
-    if isinstance(value := plain(value), bool | int | str):
-        return value
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else {"Float": repr(float(value))}
     if isinstance(value, bytes):
         return {"Bytes": value.hex()}
-    raise TypeError(f"JSON has no word for a {kind.__name__}; name an image, or give its bytes")
+    raise TypeError(f"JSON has no word for a {type(value).__name__}")
 
 
 def read_function(value: Any, *, where: str) -> Launched:
@@ -57,46 +51,41 @@ def read_function(value: Any, *, where: str) -> Launched:
 
 def _argument(value: Any, where: str) -> Any:
     """Return a value of ``Launch(args=...)`` of a JSON value."""
-    if isinstance(value, list | tuple):
-        return [_argument(x, where) for x in value]
     if not isinstance(value, Mapping):
         return value
-    with told(where):
-        match [*value.items()]:
-            case [("Float", str(text))]:
-                return float(text)
-            case [("Bytes", str(text))]:
-                return bytes.fromhex(text)
     from .tensor_map import TensorMap
 
-    for kind in (TensorMap, Scratch, Bound):
-        if [*value] == [kind.__name__]:
-            return _object(kind, value[kind.__name__], where)
-    raise ValueError(f"{where}: wanted one of TensorMap, Scratch, Bound, Bytes, Float, got {value}")
+    kinds: dict[Any, Any] = {x.__name__: x for x in (TensorMap, Scratch, Bound)}
+    with told(where):
+        match [*value.items()]:
+            case [(word, Mapping() as fields)] if word in kinds:
+                return kinds[word](**fields)
+            case [("Bytes", str(text))]:
+                return bytes.fromhex(text)
+            case [("Float", str(text))]:
+                return float(text)
+        raise ValueError(f"wanted one of TensorMap, Scratch, Bound, Bytes, Float, got {value}")
 
 
 def _launches(value: Any, where: str) -> tuple[Launch, ...]:
     if isinstance(value, Mapping) and [*value] == ["launches"]:
         value, where = value["launches"], f"{where}.launches"
     if isinstance(value, Mapping):
-        return (_object(Launch, value, where),)
+        return (_launch(value, where),)
     if not isinstance(value, list | tuple) or not value:
         raise TypeError(f"{where}: wanted a launch's fields, or a list of launches, got {value!r}")
-    return tuple(_object(Launch, x, f"{where}[{i}]") for i, x in enumerate(value))
+    return tuple(_launch(x, f"{where}[{i}]") for i, x in enumerate(value))
 
 
-def _object(kind: type, value: Any, where: str) -> Any:
+def _launch(value: Any, where: str) -> Launch:
     if not isinstance(value, Mapping):
-        raise TypeError(f"{where}: wanted an object of a {kind.__name__}'s fields, got {value!r}")
-    found: dict[str, Any] = {}
+        raise TypeError(f"{where}: wanted an object of a Launch's fields, got {value!r}")
+    fields = dict(value)
     for name, x in value.items():
-        inner = f"{where}.{name}"
-        if name in _MAPPINGS and isinstance(x, Mapping):
-            found[name] = {key: _argument(y, f"{inner}.{key}") for key, y in x.items()}
-        else:
-            found[name] = _argument(x, inner)
+        if isinstance(x, Mapping):  # by names of the user's
+            fields[name] = {key: _argument(y, f"{where}.{name}.{key}") for key, y in x.items()}
     with told(where):
-        return kind(**found)
+        return Launch(**fields)
 
 
 # Functions as they are asked for
@@ -120,11 +109,7 @@ def key_text(exports: Sequence[Export]) -> str:
     # Many functions have the very same launch.
     launches = {id(launch): launch for x in exports for launch in x.launches}
     values = {key: to_json(launch) for key, launch in launches.items()}
-    found = [
-        [x.name, x.doc, x.instances and [[values[id(y)] for y in way] for way in x.instances]]
-        for x in exports
-    ]
-    return json.dumps(found, sort_keys=True)
+    return json.dumps(exports, sort_keys=True, default=lambda launch: values[id(launch)])
 
 
 def read_exports(values: Iterable[Any]) -> tuple[Export, ...]:

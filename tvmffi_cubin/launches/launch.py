@@ -100,7 +100,7 @@ _CHECKS: Checks = {
     "attributes": checked_raw,
     "multiple_of": partial(_each, check=power_of_two),
     "equal_to": partial(_each, check=integer),
-    "meta": partial(_each, check=lambda value: value),
+    "meta": partial(_each, check=plain),
     "stream": figure,
     "device": figure,
 }
