@@ -17,7 +17,7 @@ from ..kernels import ptx
 from ..kernels.cubin import Cubin, Kernel
 from ..kernels.demangle import FunctionName, function_name, spelled_types, squeeze
 from ..kernels.image import UNLINKED, read_image
-from ..kernels.types import CxxType, Param, parse_params, parse_type, sized_type
+from ..kernels.types import CxxType, Param, parse_params, parse_type
 from ..launches.values import told
 from ..sources.facts import KernelFact
 from .probe import Types
@@ -150,7 +150,7 @@ def _types(kernel: Kernel, known: Types) -> list[CxxType]:
         types = [parse_type(text) for text in texts]
         if [x.size or size for x, size in zip(types, sizes, strict=True)] == [*sizes]:
             return [x._replace(size=size) for x, size in zip(types, sizes, strict=True)]
-    return [sized_type(size) for size in sizes]
+    return [CxxType(f"{size} byte{'' if size == 1 else 's'}", "raw", size) for size in sizes]
 
 
 def _fact(

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-
-@cache
-def _demangler() -> Any:
-    # tvm-ffi is linked against it, so it is there.
-    demangler = ctypes.CDLL("libstdc++.so.6").__cxa_demangle
-    # Not c_char_p: ctypes would turn it to bytes and the buffer could no longer be freed.
-    demangler.restype = ctypes.c_void_p
-    return demangler
+# tvm-ffi is linked against it, so it is there.
+_demangler = ctypes.CDLL("libstdc++.so.6").__cxa_demangle
+# Not c_char_p: ctypes would turn it to bytes and the buffer could no longer be freed.
+_demangler.restype = ctypes.c_void_p
 
 
 @lru_cache(maxsize=1024)
@@ -24,7 +20,7 @@ def demangle(name: str) -> str:
     # Type names are mangled too: without this test, `f` would come back as `float`.
     if not name.startswith("_Z"):
         return name
-    buffer = _demangler()(name.encode("utf-8", "replace"), None, None, None)
+    buffer = _demangler(name.encode("utf-8", "replace"), None, None, None)
     if not buffer:
         return name
     text = ctypes.string_at(buffer).decode("utf-8", "replace")

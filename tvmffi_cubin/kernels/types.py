@@ -8,9 +8,6 @@ from typing import NamedTuple
 
 from .demangle import split_list
 
-Dtype = tuple[int, int]
-"""A DLPack type: code and bits."""
-
 
 class CxxType(NamedTuple):
     """A C++ type of a kernel parameter, spelled one way however it is written.
@@ -23,9 +20,9 @@ class CxxType(NamedTuple):
     text: str  # const first, no top-level qualifiers, no __restrict__
     kind: str
     size: int | None  # in bytes; None where it is unknown
-    # Of the tensors that may be passed for a pointer: their dtypes, empty for any, and in bytes how
-    # they are aligned.
-    dtypes: tuple[Dtype, ...] = ()
+    # Of the tensors that may be passed for a pointer: their dtypes, DLPack's code and bits, empty
+    # for any, and in bytes how they are aligned.
+    dtypes: tuple[tuple[int, int], ...] = ()
     align: int = 1
 
 
@@ -35,11 +32,6 @@ class Param(NamedTuple):
     name: str
     type: CxxType
     ndim: int | None = None
-
-
-def sized_type(size: int) -> CxxType:
-    """Return the type of a parameter of which an image says the size and nobody the type."""
-    return CxxType(f"{size} byte{'' if size == 1 else 's'}", "raw", size)
 
 
 def parse_type(text: str) -> CxxType:
@@ -169,9 +161,9 @@ def _known_types() -> dict[str, CxxType]:
     table: dict[str, CxxType] = {}
     for row in _TYPES.strip().splitlines():
         facts, _, names = row.partition(": ")
-        kind, number, *named = facts.split()
-        found = (re.fullmatch(r"(\w*?)(\d+)", dtype) for dtype in named)
-        dtypes = tuple((_CODES[match[1]], int(match[2])) for match in found if match)
+        kind, number, *_ = facts.split()
+        found = re.findall(r"([a-z]\w*?)(\d+)\b", facts)
+        dtypes = tuple((_CODES[name], int(bits)) for name, bits in found)
         for name in names.split(", "):
             table[name] = CxxType(name, kind, int(number), dtypes, min(int(number), 64))
     for name, one in [*table.items()]:
