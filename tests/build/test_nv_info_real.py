@@ -9,8 +9,7 @@ import pytest
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import CubinError, nvrtc
-from tvmffi_cubin.kernels.cubin import Cubin
-from tvmffi_cubin.kernels.image import read_image
+from tvmffi_cubin.kernels.cubin import Cubin, read_image
 
 SOURCE = r"""
 struct Odd { int a; char b[20]; };

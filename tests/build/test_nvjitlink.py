@@ -9,7 +9,7 @@ import pytest
 from tvmffi_cubin import Cubin, nvjitlink, nvrtc
 from tvmffi_cubin.cuda import libraries
 from tvmffi_cubin.errors import CompileError, ToolchainError
-from tvmffi_cubin.kernels.image import read_image
+from tvmffi_cubin.kernels.cubin import read_image
 
 LIBRARY = "__device__ float add_one(float x) { return x + 1; }\n__device__ int counter;"
 USER = """

@@ -25,8 +25,7 @@ from elf_builder import (
 
 from tvmffi_cubin import CubinError
 from tvmffi_cubin.kernels import nv_info, ptx
-from tvmffi_cubin.kernels.cubin import Cubin
-from tvmffi_cubin.kernels.image import read_image
+from tvmffi_cubin.kernels.cubin import Cubin, read_image
 
 
 def read(data: bytes) -> Cubin:

@@ -11,9 +11,8 @@ from contextlib import contextmanager
 from mmap import ACCESS_READ, mmap
 from typing import Any, NamedTuple
 
-from ..kernels.cubin import FACTS, Cubin
-from ..kernels.elf import DYNSYM, GLOBAL, SYMTAB, Elf
-from ..kernels.image import read_image, reading, regular
+from ..kernels.cubin import FACTS, Cubin, read_image, regular
+from ..kernels.elf import DYNSYM, GLOBAL, SYMTAB, Elf, reading
 from ..launches import check_schema
 from ..launches.values import told
 

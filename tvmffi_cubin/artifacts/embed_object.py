@@ -12,9 +12,8 @@ from ..errors import BuildError, ImageError, ToolchainError
 from ..functions.assembly import image_text
 from ..host import process
 from ..host.tools import on_path
-from ..kernels.cubin import Cubin
+from ..kernels.cubin import Cubin, read_image, take_image
 from ..kernels.elf import Elf
-from ..kernels.image import read_image, take_image
 from ..launches.form import identifier
 
 _MACHINES = {62: "x86_64", 183: "aarch64"}

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from ..errors import ImageError, bare
 from ..kernels import fatbin
-from ..kernels.cubin import KINDS, Cubin, Kernel
+from ..kernels.cubin import KINDS, Cubin, Kernel, read_image, regular, take_image
 from ..kernels.demangle import demangle, function_name
-from ..kernels.image import is_host_elf, read_image, regular, take_image
+from ..kernels.elf import is_host_elf
 from .artifact import read_artifact
 
 _HEAD = ("kernel", "registers", "shared", "local", "max threads", "parameters")

@@ -11,10 +11,9 @@ from dataclasses import replace
 
 from ..errors import CompileError, bare
 from ..kernels import ptx
-from ..kernels.cubin import Cubin
+from ..kernels.cubin import Cubin, read_image, take_image
 from ..kernels.demangle import demangle
 from ..kernels.elf import Symbol
-from ..kernels.image import read_image, take_image
 from ..kernels.nv_info import SPACE, shared_symbols
 from . import program
 from .arch import is_ptx, number_of, resolve_arch

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import ImageError
 from ..kernels import ptx
-from ..kernels.cubin import Cubin, Kernel
+from ..kernels.cubin import UNLINKED, Cubin, Kernel, read_image
 from ..kernels.demangle import FunctionName, function_name, spelled_types, squeeze
-from ..kernels.image import UNLINKED, read_image
 from ..kernels.types import CxxType, Param, parse_params, parse_type
 from ..launches.values import told
 from ..sources.facts import KernelFact

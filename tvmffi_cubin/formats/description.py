@@ -15,7 +15,7 @@ from ..errors import bare
 from ..inline.calls import build_inline, load_inline
 from ..inline.images import ImageFile
 from ..inline.options import TextOptions, Texts, spelled_out
-from ..kernels.image import take_image
+from ..kernels.cubin import take_image
 from ..launches import SCHEMA, check_schema
 from ..launches.form import Launched, identifier, read_function
 from ..launches.values import told

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LaunchError
-from ..kernels.cubin import Cubin
-from ..kernels.image import take_image
+from ..kernels.cubin import Cubin, take_image
 from ..launches.form import Export, identifier
 from ..sources import DEVICE_IMAGE
 from .options import several

@@ -1,17 +1,27 @@
-"""A device image and what is in it: `Cubin`, `Kernel`."""
+"""A device image: what its content tells that it is, and what is in it: `Cubin`, `Kernel`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import errno
+import os
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
+
+from ..errors import ImageError
 
 KINDS = ("cubin", "relocatable", "ltoir", "ptx")
 """What a compiler can make of a source for one architecture."""
 
 FACTS = ("arch", "lowered_names", "log", "kind", "cuda_version", "signatures")
 """What is known of an image beside its bytes."""
+
+UNLINKED = (
+    "wanted is a cubin, PTX or a fatbin; nvjitlink.link and device_libraries= link other code"
+)
+"""What is said of anything that a module cannot launch."""
 
 
 class Kernel(NamedTuple):
@@ -127,3 +137,60 @@ class Cubin:
         """Everything but the bytes, as JSON values."""
         values = {name: getattr(self, name) for name in FACTS}
         return {name: x if isinstance(x, str) else dict(x) for name, x in values.items()}
+
+
+def take_image(what: str, value: Any) -> Cubin:
+    """Return what a caller gave as bytes, a `Cubin` or the path of a file, not looked into yet."""
+    if isinstance(value, Cubin):
+        known = (value.arch, value.lowered_names)
+        return Cubin(value.image, *known, signatures=value.signatures, name=what)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return Cubin(bytes(value), "", name=what)
+    if not isinstance(value, str | os.PathLike):
+        raise TypeError(f"{what} is bytes, a Cubin or a path, got {type(value).__name__}")
+    if isinstance(value, str) and "\n" in value:
+        raise ValueError(f"{what} is text, not the path of a file: give it as bytes, text.encode()")
+    return Cubin(regular(value).read_bytes(), "", name=f"{what} ({os.fspath(value)})")
+
+
+def regular(path: str | os.PathLike[str]) -> Path:
+    """Return a file's path; a pipe or a device, which may never end, is an OSError."""
+    found = Path(path)
+    if found.exists() and not (found.is_file() or found.is_dir()):
+        problem = "it is not a regular file: write its content to one, and name that"
+        raise OSError(errno.EINVAL, problem, os.fspath(path))
+    return found
+
+
+def read_image(
+    given: Cubin, *, wanted: Collection[str] = ("cubin", "ptx", "fatbin"), or_else: str = UNLINKED
+) -> Cubin:
+    """Return an image with the kind and the architecture that its content tells."""
+    try:
+        kind, arch = _kind_and_arch(given.image)
+        if kind not in wanted:
+            raise ImageError(f"it is of the kind {kind!r}; {or_else}")
+    except ImageError as error:
+        named = f"{given.name}: " if given.name else ""
+        raise ImageError(f"{named}{error}") from None
+    return replace(given, kind=kind, arch=arch or given.arch)
+
+
+def _kind_and_arch(data: bytes) -> tuple[str, str]:
+    from . import fatbin, nv_info, ptx
+    from .elf import ELF, Elf, is_host_elf
+
+    if data.startswith(b"\xed\x43\x4e\x7f"):
+        return "ltoir", ""
+    if data.startswith(b"!<arch>\n"):
+        return "library", ""
+    if data.startswith(fatbin.MAGIC):
+        return "fatbin", fatbin.archs(data)
+    if data.startswith(ELF):
+        elf = Elf(data)
+        if is_host_elf(data):
+            return "object" if elf.is_object else "shared object", ""
+        return "relocatable" if elf.is_object else "cubin", nv_info.arch(elf)
+    if arch := ptx.arch(data):
+        return "ptx", arch
+    raise ImageError(f"it is not an image: it begins with {data[:40]!r}")

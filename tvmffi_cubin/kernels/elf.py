@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from contextlib import contextmanager
 from mmap import mmap
 from typing import NamedTuple
 
 from ..errors import ImageError
-from .image import ELF, reading
 
+ELF = b"\x7fELF"
+"""How every ELF file begins."""
+_EM_CUDA = b"\xbe\0"  # the machine of a cubin
 SYMTAB, DYNSYM = 2, 11
 """Types of sections."""
 _NOTE, _NOBITS = 7, 8
@@ -21,6 +24,20 @@ _SEGMENT_SIZE = 56
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _NOTE_HEAD = struct.Struct("<III")
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Make what a reader stumbles over in damaged bytes an `ImageError`; also a decorator."""
+    try:
+        yield
+    except (struct.error, LookupError, ArithmeticError, MemoryError) as error:
+        raise ImageError(f"it is truncated or damaged ({error})") from None
+
+
+def is_host_elf(head: bytes) -> bool:
+    """Whether what begins so is an ELF file, and no device image."""
+    return head.startswith(ELF) and head[18:20] != _EM_CUDA
 
 
 class Section(NamedTuple):

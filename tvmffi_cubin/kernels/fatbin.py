@@ -12,9 +12,9 @@ from typing import Any
 
 from ..errors import ImageError
 from .cubin import Cubin, Kernel
-from .elf import Elf
-from .image import FATBIN, reading
+from .elf import Elf, reading
 
+MAGIC = b"\x50\xed\x55\xba"
 # magic, version, size of this header, size of all that follows
 _HEADER = struct.Struct("<4sHHQ")
 # kind, version, size of this header, stored size with padding, size where it is compressed,
@@ -93,11 +93,11 @@ def in_host_file(content: bytes | mmap) -> Iterator[tuple[str, bytes]]:
     # Those that are yet to be linked (-rdc=true) stay in shared objects, unused.
     for name in (".nv_fatbin", "__nv_relfatbin") if file.is_object else (".nv_fatbin",):
         section = file.body(file.named.get(name))
-        at = section.find(FATBIN)
+        at = section.find(MAGIC)
         while 0 <= at <= len(section) - _HEADER.size:
             *_, header_size, size = _HEADER.unpack_from(section, at)
             yield name, section[at : at + header_size + size]
-            at = section.find(FATBIN, at + header_size + size)  # padding lies between them
+            at = section.find(MAGIC, at + header_size + size)  # padding lies between them
 
 
 def merged_kernels(members: Iterable[Cubin]) -> tuple[Kernel, ...]:

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from math import prod
 
 from .cubin import Kernel
-from .elf import GLOBAL, Elf, Symbol
-from .image import reading
+from .elf import GLOBAL, Elf, Symbol, reading
 
 # Types of symbols; 13 is NVIDIA's own, for variables of an image that is not linked yet.
 _FUNCTION, _VARIABLES = 2, (1, 13)

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Set
 from typing import Any, Final, NamedTuple
 
 from ..errors import ToolchainError
-from ..kernels.cubin import Cubin
-from ..kernels.image import read_image
+from ..kernels.cubin import Cubin, read_image
 from ..launches.launch import Launch
 from ..launches.tensor_map import DATA_TYPES, SWIZZLES, TensorMap
 from ..launches.values import Scratch, plain
