@@ -45,7 +45,7 @@ def test_a_document_is_read(tmp_path: Path):
     assert description.images == GOOD["images"]
     wide, narrow = Launch(kernel="wide", when="n % 4 == 0"), Launch(kernel="narrow")
     assert description.functions["scale"] == Dispatch([wide, narrow])
-    assert [launch.kernel for launch in description.functions["softmax"]] == ["stats", "apply"]
+    assert [x.kernel for x in description.functions["softmax"].instances[0]] == ["stats", "apply"]
     assert [x.doc for x in read_functions(description.functions)] == ["Of each row.", ""]
     path = tmp_path / "ops.json"
     path.write_text(text)
@@ -128,8 +128,8 @@ ONE, TWO = {"kernel": "one"}, {"kernel": "two"}
 @pytest.mark.parametrize(
     ("value", "function"),
     [
-        (ONE, Launch(kernel="one")),
-        ({"instances": [ONE]}, Dispatch([Launch(kernel="one")])),
+        (ONE, Dispatch(Launch(kernel="one"))),
+        ({"instances": [ONE]}, Dispatch(Launch(kernel="one"))),
         (
             {"instances": [{"launches": [ONE, TWO]}, [TWO], {"kernel": "three"}]},
             Dispatch([[Launch(kernel=x) for x in ("one", "two")], Launch(kernel="two"),

@@ -17,7 +17,7 @@ from ..inline.images import ImageFile
 from ..inline.options import TextOptions, Texts, spelled_out
 from ..kernels.cubin import take_image
 from ..launches import SCHEMA, check_schema
-from ..launches.form import Launched, identifier, read_function
+from ..launches.form import identifier, read_function
 from ..launches.values import told
 from .tvm_table import json_rows, make_launches
 
@@ -34,7 +34,7 @@ FACTS = ("signatures", "lowered_names")
 """Fields that say what an image's kernels take."""
 
 
-class Functions(dict[str, Launched]):
+class Functions(dict[str, Any]):
     """Functions as `load_inline` takes them, with docstrings by name."""
 
     docs: Mapping[str, str] = {}

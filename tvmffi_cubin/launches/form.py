@@ -16,9 +16,6 @@ from typing import Any, NamedTuple
 from .launch import Dispatch, Instances, Launch, instances_of
 from .values import Bound, Record, Scratch, told
 
-Launched = Launch | Sequence[Launch] | Dispatch
-"""What a function is described by."""
-
 
 def to_json(value: Any) -> Any:
     """Return a launch, several, or a value of ``Launch(args=...)`` as JSON values."""
@@ -38,15 +35,12 @@ def to_json(value: Any) -> Any:
     raise TypeError(f"JSON has no word for a {type(value).__name__}")
 
 
-def read_function(value: Any, *, where: str) -> Launched:
+def read_function(value: Any, *, where: str) -> Dispatch:
     """Return a function of JSON values; `where` is what messages call its place."""
     if isinstance(value, Mapping) and [*value] == ["instances"]:
         given = enumerate(value["instances"])
-        instances = [_launches(x, f"{where}.instances[{i}]") for i, x in given]
-        with told(where):
-            return Dispatch(instances)
-    launches = _launches(value, where)
-    return launches[0] if len(launches) == 1 else launches
+        return Dispatch([_launches(x, f"{where}.instances[{i}]") for i, x in given])
+    return Dispatch([_launches(value, where)])
 
 
 def _argument(value: Any, where: str) -> Any:
