@@ -106,18 +106,18 @@ class Cubin:
     @property
     def members(self) -> tuple[Cubin, ...]:
         """A fatbin's images that can be read here, in order; empty for other images."""
-        return self._members[0]
+        return tuple(x for x in self._members if isinstance(x, Cubin))
 
     @property
     def unreadable(self) -> tuple[str, ...]:
         """Why members of a fatbin cannot be read here, one text for each."""
-        return self._members[1]
+        return tuple(x for x in self._members if isinstance(x, str))
 
     @cached_property
-    def _members(self) -> tuple[tuple[Cubin, ...], tuple[str, ...]]:
+    def _members(self) -> tuple[Cubin | str, ...]:
         from .fatbin import members
 
-        return members(self.image) if self.kind == "fatbin" else ((), ())
+        return tuple(members(self.image)) if self.kind == "fatbin" else ()
 
     @cached_property
     def kernels(self) -> tuple[Kernel, ...]:

@@ -53,15 +53,13 @@ def archs(data: bytes) -> str:
     return ", ".join(dict.fromkeys(stored.arch for stored, *_ in _entries(data)))
 
 
-def members(data: bytes) -> tuple[tuple[Cubin, ...], tuple[str, ...]]:
-    """Return a fatbin's cubins and PTX, and why others cannot be read."""
-    cubins, problems = [], []
+def members(data: bytes) -> Iterator[Cubin | str]:
+    """Yield a fatbin's cubins and PTX; of others, why they cannot be read."""
     for stored, package, size in _entries(data):
         try:
-            cubins.append(_unpacked(stored, package, size))
+            yield _unpacked(stored, package, size)
         except ImageError as error:
-            problems.append(f"the member for {stored.arch}: {error}")
-    return tuple(cubins), tuple(problems)
+            yield f"the member for {stored.arch}: {error}"
 
 
 def _unpacked(stored: Cubin, package: str, size: int) -> Cubin:

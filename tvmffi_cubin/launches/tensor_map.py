@@ -136,7 +136,7 @@ class TensorMap(Record, checks=_CHECKS):
     @property
     def is_im2col(self) -> bool:
         """Whether it is an im2col map, not a tiled one."""
-        return any(getattr(self, name) is not None for name in _IM2COL)
+        return self.box_dim is None
 
     @property
     def rank(self) -> int:

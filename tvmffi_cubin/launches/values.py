@@ -36,9 +36,8 @@ class Record:
             # Defaults are the class's attributes.
             value, default = self.__dict__[name], getattr(type(self), name, None)
             if value is not default:
-                value = default if value is None else value
                 try:
-                    self.__dict__[name] = check(value)
+                    self.__dict__[name] = check(default if value is None else value)
                 except (TypeError, ValueError) as error:
                     raise _named(error, f"{type(self).__name__}: {name}") from None
 
