@@ -142,8 +142,7 @@ class Cubin:
 def take_image(what: str, value: Any) -> Cubin:
     """Return what a caller gave as bytes, a `Cubin` or the path of a file, not looked into yet."""
     if isinstance(value, Cubin):
-        known = (value.arch, value.lowered_names)
-        return Cubin(value.image, *known, signatures=value.signatures, name=what)
+        return replace(value, name=what, kind="cubin", log="", cuda_version="")
     if isinstance(value, bytes | bytearray | memoryview):
         return Cubin(bytes(value), "", name=what)
     if not isinstance(value, str | os.PathLike):

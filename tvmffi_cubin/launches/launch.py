@@ -88,21 +88,17 @@ def _text(value: Any) -> str:
 
 
 _CHECKS: Checks = {
-    "grid": figures,
-    "block": figures,
-    "dynamic_smem_bytes": figure,
+    **dict.fromkeys(("grid", "block"), figures),
+    **dict.fromkeys(("dynamic_smem_bytes", "stream", "device"), figure),
+    **dict.fromkeys(("params", "kernel"), _text),
     "args": partial(_each, check=_arg),
-    "params": _text,
     "strided": lambda value: (value,) if isinstance(value, str) else tuple(value),
-    "kernel": _text,
     "when": expression,
     **{name: partial(checked, x) for name, x in ATTRIBUTES.items()},
     "attributes": checked_raw,
     "multiple_of": partial(_each, check=power_of_two),
     "equal_to": partial(_each, check=integer),
     "meta": partial(_each, check=plain),
-    "stream": figure,
-    "device": figure,
 }
 
 
