@@ -66,7 +66,7 @@ def test_the_newest_fields_set_what_a_launch_has(cubin, driver_stub):
         *("cluster_scheduling_policy", "mem_sync_domain", "programmatic_event.event"),
         "programmatic_event.flags",
     )
-    mod = loaded(cubin, FunctionInfo("block", cuda_launch_fields=fields))
+    mod = loaded(cubin, FunctionInfo("block", (), cuda_launch_fields=fields))
     stream = 2  # CU_STREAM_PER_THREAD
     mod.block(ctypes.c_void_p(stream), 4, 3, 64, 2, 1024, 0, -1, 1, 1, 1, 0, 0)
     (launch,) = driver_stub.launches()

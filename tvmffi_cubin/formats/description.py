@@ -46,7 +46,7 @@ class Description(NamedTuple):
     functions: Functions
     images: Mapping[str, Mapping[str, Any]]
     options: Mapping[str, Any]
-    values: Mapping[str, Any]  # as they were written
+    values: Mapping[str, Any]  # all of this as JSON values
     path: str  # of the file, from whose folder the images' paths start
 
 
@@ -80,7 +80,26 @@ def read_description(source: Source) -> Description:
     """Read a description, or a table of TVM's; the message of an error names the place in it."""
     values, path = read_source(source)
     with told(path or "description"):
-        return _read(values, path)
+        values = _fields("the document", values)
+        if "func_info" in values:
+            return Description(Functions(make_launches(json_rows(values))), {}, {}, values, path)
+        if values and values.keys().isdisjoint(("schema", "functions", "images")):
+            values = {"functions": values}
+        check_schema(values.get("schema", SCHEMA), "schema")
+        values = _fields("the document", values, ("schema", *OPTIONS, "functions", "images"))
+        functions, docs, images = Functions(), {}, {}
+        for name, value in _fields("functions", values.get("functions", {})).items():
+            where = f"functions.{identifier('functions', name)}"
+            if isinstance(value, Mapping):
+                value = {key: x for key, x in value.items() if not key.startswith("x_")}
+                docs[name] = str(value.pop("doc", ""))
+            functions[name] = read_function(value, where=where)
+        functions.docs = docs
+        for name, value in _fields("images", values.get("images", {})).items():
+            where = f"images.{identifier('images', name)}"
+            images[name] = _fields(where, value, ("path", "base64", "file", *FACTS))
+        options = {name: values[name] for name in OPTIONS if values.get(name)}
+        return Description(functions, images, options, values, path)
 
 
 def read_source(source: Any) -> tuple[Any, str]:
@@ -97,29 +116,6 @@ def read_source(source: Any) -> tuple[Any, str]:
         return data, path
     with told(path or "JSON"):
         return json.loads(data), path
-
-
-def _read(values: Any, path: str) -> Description:
-    values = written = _fields("the document", values)
-    if "func_info" in values:
-        return Description(Functions(make_launches(json_rows(values))), {}, {}, written, path)
-    if values and values.keys().isdisjoint(("schema", "functions", "images")):
-        values = {"functions": values}
-    check_schema(values.get("schema", SCHEMA), "schema")
-    values = _fields("the document", values, ("schema", *OPTIONS, "functions", "images"))
-    functions, docs, images = Functions(), {}, {}
-    for name, value in _fields("functions", values.get("functions", {})).items():
-        where = f"functions.{identifier('functions', name)}"
-        if isinstance(value, Mapping):
-            value = {key: x for key, x in value.items() if not key.startswith("x_")}
-            docs[name] = str(value.pop("doc", ""))
-        functions[name] = read_function(value, where=where)
-    functions.docs = docs
-    for name, value in _fields("images", values.get("images", {})).items():
-        where = f"images.{identifier('images', name)}"
-        images[name] = _fields(where, value, ("path", "base64", "file", *FACTS))
-    options = {name: values[name] for name in OPTIONS if values.get(name)}
-    return Description(functions, images, options, written, path)
 
 
 def _fields(where: str, value: Any, known: Sequence[str] = ()) -> dict[str, Any]:
@@ -208,24 +204,22 @@ def described_images(description: Description, given: Any = None) -> Any:
         given = dict.fromkeys(images, given)
     found: dict[str, Any] = dict(given or {})
     for name, said in images.items():
-        if name not in found:
-            found[name] = _image(name, said, os.path.dirname(description.path))
+        if name in found:
+            pass
+        elif "path" in said:
+            found[name] = os.path.join(os.path.dirname(description.path), said["path"])
+        elif "base64" in said:
+            found[name] = base64.b64decode(said["base64"])  # tools break lines where they please
+        elif "file" in said:
+            found[name] = ImageFile(said["file"])
+        else:
+            raise ValueError(f"images.{name}: give it path or base64, or the image in embed_cubin")
         # Of a file that is yet to be made, the launches declare what its kernels take.
         if not isinstance(found[name], ImageFile):
             image = take_image(f"embed_cubin[{name!r}]", found[name])
             known = {key: getattr(image, key) or said.get(key, {}) for key in FACTS}
             found[name] = replace(image, **known)
     return found
-
-
-def _image(name: str, said: Mapping[str, Any], folder: str) -> Any:
-    if "path" in said:
-        return take_image(f"images.{name}.path", os.path.join(folder, said["path"])).image
-    if "base64" in said:
-        return base64.b64decode(said["base64"])  # tools break lines where they please
-    if "file" in said:
-        return ImageFile(said["file"])
-    raise ValueError(f"images.{name}: give it path or base64, or the image in embed_cubin")
 
 
 def describe_module(path: Path, output: Path) -> tuple[Path, ...]:
@@ -237,8 +231,7 @@ def describe_module(path: Path, output: Path) -> tuple[Path, ...]:
         cubins = artifact.cubins({})
     images, files = values.setdefault("images", {}), [output]
     for name, cubin in cubins.items():
-        suffix = {"fatbin": "fatbin", "ptx": "ptx"}.get(cubin.kind, "cubin")
-        files.append(output.with_name(f"{output.stem}.{name}.{suffix}"))
+        files.append(output.with_name(f"{output.stem}.{name}.{cubin.kind}"))
         images[name] = {"path": files[-1].name, **images.get(name, {})}
         files[-1].write_bytes(cubin.image)
     output.write_text(f"{json.dumps(values, indent=2)}\n", encoding="utf-8")

@@ -7,7 +7,6 @@ a table alone, whose launches go with any image. TVM itself is never imported.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from ..errors import bare
 from ..inline.calls import load_inline
 from ..inline.options import TextOptions, spelled_out
 from ..launches.values import told
-from .description import read_source
+from .description import Source, read_source
 from .tvm_table import json_rows, make_launches, read_binary
 
 if TYPE_CHECKING:
@@ -26,11 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["load", "read_table"]
 
-Source = str | bytes | os.PathLike[str]
-
 
 @bare
-def read_table(source: Source | Mapping[str, Any]) -> dict[str, Launch]:
+def read_table(source: Source) -> dict[str, Launch]:
     """Return the launches of a table of TVM's, for ``load_inline(functions=..., embed_cubin=...)``.
 
     A function takes the kernel's arguments and then the values of its launch, in the order of the
@@ -51,7 +48,7 @@ def read_table(source: Source | Mapping[str, Any]) -> dict[str, Launch]:
     return _read(source)[1]
 
 
-def _read(source: Source | Mapping[str, Any]) -> tuple[bytes, dict[str, Launch]]:
+def _read(source: Source) -> tuple[bytes, dict[str, Launch]]:
     """Return the image, if it is a module and no table, and the launches."""
     data, path = read_source(source)
     with told(path or "table"):
@@ -61,7 +58,7 @@ def _read(source: Source | Mapping[str, Any]) -> tuple[bytes, dict[str, Launch]]
 
 @spelled_out(TextOptions)
 def load(
-    source: Source,
+    source: str | os.PathLike[str] | bytes,
     *,
     name: str | None = None,
     keep_module_alive: bool = True,

@@ -28,19 +28,15 @@ _FLAGS: Final = {
     "use_programtic_dependent_launch": "programmatic_dependent_launch",
     "use_cooperative_launch": "cooperative",
 }
-_AXES: Final = {
+# Others are called as a `Launch` calls them.
+_FIELDS: Final = {
     "blockIdx": "grid",
     "threadIdx": "block",
     "clusterCtaIdx": "cluster",
     "cluster_dim": "cluster",  # TileLang's
     "preferredClusterCtaIdx": "preferred_cluster",
-}
-# Others are called as a `Launch` calls them.
-_VALUES: Final = {
     "use_dyn_shared_memory": "dynamic_smem_bytes",
     "programmatic_stream_serialization": "programmatic_dependent_launch",
-    "programmatic_event.event": "programmatic_event",
-    "launch_completion_event.event": "launch_completion_event",
 }
 
 
@@ -48,7 +44,7 @@ class FunctionInfo(NamedTuple):
     """A row of a table: a kernel's arguments, and those of its launch."""
 
     name: str  # the kernel, and the function that is exported for it
-    arg_types: tuple[str, ...] = ()  # "handle", "int32", "float32", ...
+    arg_types: tuple[str, ...]  # "handle", "int32", "float32", ...
     # What a call passes after the kernel's arguments, in order: "blockIdx.x", "threadIdx.x", at
     # the end "tir.use_dyn_shared_memory"; and flags that it does not: "tir.use_cooperative_launch".
     launch_param_tags: tuple[str, ...] = ()
@@ -58,15 +54,12 @@ class FunctionInfo(NamedTuple):
 
 def json_rows(values: Any) -> list[FunctionInfo]:
     """Return the rows of a JSON table, or of its ``func_info`` alone."""
-    others = FunctionInfo._fields[2:]
     try:
         return [
-            FunctionInfo(
-                name, tuple(row["arg_types"]), **{x: tuple(row[x]) for x in others if x in row}
-            )
+            FunctionInfo(name, **{x: tuple(row[x]) for x in FunctionInfo._fields[1:] if x in row})
             for name, row in values.get("func_info", values).items()
         ]
-    except (AttributeError, KeyError, TypeError):
+    except (AttributeError, TypeError):
         told = "it is not one of TVM's tables: wanted func_info, functions with arg_types"
         raise ValueError(told) from None
 
@@ -95,14 +88,14 @@ def _launch(info: FunctionInfo) -> Launch:
             continue
         name = word.removeprefix("use_").replace(".", "_")
         params.append(f"{'void*' if word == 'stream' else 'int64_t'} {name}")
-        field, _, axis = word.replace("cluster_dim_", "cluster_dim.").partition(".")
-        field = _AXES.get(field, field)
-        if (value := _VALUES.get(word, word)) in Launch.__dataclass_fields__:
-            fields[value] = name
-        elif field in _AXES.values() and axis in ("x", "y", "z"):
+        field, _, part = word.replace("cluster_dim_", "cluster_dim.").partition(".")
+        field = _FIELDS.get(field, field)
+        if field in ("grid", "block", "cluster", "preferred_cluster") and part in ("x", "y", "z"):
             # As a tag 0, of an empty tensor, is 1.
             is_tag = not info.cuda_launch_fields
-            sizes.setdefault(field, {})[axis] = f"max({name}, 1)" if is_tag else name
+            sizes.setdefault(field, {})[part] = f"max({name}, 1)" if is_tag else name
+        elif field in Launch.__dataclass_fields__ and part in ("", "event"):
+            fields[field] = name
         elif field in ("programmatic_event", "launch_completion_event"):  # their flags
             conditions.append(f"{name} == 0")
         else:
