@@ -95,19 +95,14 @@ def compile(  # noqa: A001 - as Triton's own is called
     # Triton passes over those that it does not know.
     if unknown := settings.keys() - vars(backend.parse_options({})):
         raise TypeError(f"options: Triton {triton.__version__} has no option {min(unknown)!r}")
-    wanted = specialise(triton, fn, backend, signature, fixed)
-    source_class = triton.compiler.ASTSource
-    if fn.is_gluon():
-        gluon = importlib.import_module("triton.experimental.gluon._runtime")
-        source_class = gluon.GluonASTSource
-    source = source_class(fn, wanted.signature, wanted.constexprs, wanted.attrs)
+    source, constants, descriptors = specialise(triton, fn, backend, signature, fixed)
     try:
         made = triton.compiler.compile(source, target=target, options=settings)
     except Exception as error:
         log = f"{type(error).__name__}: {error}"
         message = f"Triton {triton.__version__} does not compile {fn.__name__} for sm_{number}:"
         raise CompileError(f"{message}\n{log}", log=log, source=fn.src) from error
-    return make_launch(made, grid, wanted.fixed, wanted.descriptors)
+    return make_launch(made, grid, constants, descriptors)
 
 
 def from_compiled(kernel: Any, *, grid: Any = None) -> Launch:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Set
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ..errors import ToolchainError
 from ..kernels.cubin import Cubin, read_image
@@ -14,14 +14,6 @@ from ..launches.values import Scratch, plain
 
 Path = tuple[int, ...]
 """Where an argument is: its position, and in tuples the positions there."""
-
-
-class Argument(NamedTuple):
-    """An argument that callers pass, or an item of a tuple that they do."""
-
-    name: str  # items of a tuple `t` are t_0, t_1
-    type: str  # Triton's; "one" or "none" where it is always 1 or None
-    multiple_of: int  # of itself, or of its address
 
 
 def make_launch(
@@ -34,18 +26,21 @@ def make_launch(
     """
     metadata, symbol, ctas = kernel.metadata, kernel.metadata.name, int(kernel.metadata.num_ctas)
     version = supported_version(str(metadata.triton_version))
-    passed, constants = _arguments(kernel.src, fixed)
+    types, multiples, constants = _arguments(kernel.src, fixed)
     params, strided, conditions = [], [], []  # of the function
-    slots: list[tuple[str, str, Any]] = []  # of the kernel: name, C++ type, value if it has one
+    slots: list[str] = []  # of the kernel
+    args: dict[str, Any] = {"global_scratch": None, "profile_scratch": None}
     maps = iter(metadata.tensordesc_meta or ())
-    for name, type_, _ in passed:
+    for name, type_ in types.items():
         if described := descriptor(type_):
             pointer, rank = described
             params.append(f"{pointer} {name}: ndim={rank}")
             meta, how = next(maps, None), descriptors.get(name, (False, False))
             if meta is None:
                 raise ValueError(f"{name}: a tensor descriptor of the host's needs sm_90 or newer")
-            slots += _of_descriptor(version, name, rank, meta, *how)
+            for slot, c_type, value in _of_descriptor(version, name, rank, meta, *how):
+                slots.append(f"{c_type} {slot}")
+                args[slot] = value
         elif type_ == "one":
             params.append(f"int64_t {name}")
         elif type_ == "none":
@@ -53,15 +48,12 @@ def make_launch(
             conditions.append(f"{name}.data_ptr == 0")
         else:
             params.append(f"{kernel_type(type_)} {name}")
-            slots.append((name, kernel_type(type_), None))
+            slots.append(params[-1])
         if described or type_ == "none" or type_.startswith("*"):
             strided.append(name)
-    args = {name: value for name, _, value in slots if value is not None}
-    args |= {"global_scratch": None, "profile_scratch": None}
     if scratch := int(metadata.global_scratch_size):
         align = int(metadata.global_scratch_align)
         args["global_scratch"] = Scratch(bytes_per_block=scratch, align=align)
-    slots += [("global_scratch", "void*", None), ("profile_scratch", "void*", None)]
     special: dict[str, Any] = {}
     if ctas > 1:
         special |= {"cluster": ctas, "cluster_scheduling_policy": "spread"}
@@ -72,7 +64,7 @@ def make_launch(
     else:  # callers' functions are told the constants
         plain_types = bool | int | float | str | None
         special["meta"] = {x: y for x, y in constants.items() if isinstance(y, plain_types)}
-    signature = ", ".join(f"{type_} {name}" for name, type_, _ in slots)
+    signature = ", ".join([*slots, "void* global_scratch", "void* profile_scratch"])
     image = Cubin(bytes(kernel.asm["cubin"]), "", signatures={symbol: signature}, name=symbol)
     return Launch(
         kernel=symbol,
@@ -82,8 +74,8 @@ def make_launch(
         strided=tuple(strided),
         block=32 * int(metadata.num_warps),
         dynamic_smem_bytes=int(metadata.shared),
-        multiple_of={x.name: x.multiple_of for x in passed if x.multiple_of > 1} or None,
-        equal_to={x.name: 1 for x in passed if x.type == "one"} or None,
+        multiple_of=multiples or None,
+        equal_to={name: 1 for name, type_ in types.items() if type_ == "one"} or None,
         when=" and ".join(conditions) or None,
         programmatic_dependent_launch=bool(metadata.launch_pdl),
         cooperative=bool(metadata.launch_cooperative_grid),
@@ -99,12 +91,17 @@ def supported_version(text: str) -> tuple[int, int]:
     return major, minor
 
 
-def _arguments(source: Any, fixed: Set[Path]) -> tuple[list[Argument], dict[str, Any]]:
-    """Return what callers pass, in order, and the constexprs, which they do not."""
+def _arguments(
+    source: Any, fixed: Set[Path]
+) -> tuple[dict[str, str], dict[str, int], dict[str, Any]]:
+    """Return what callers pass, and the constexprs, which they do not.
+
+    That is types in order, Triton's, or "one" and "none" where it is always 1 or None; what they,
+    or their addresses, are multiples of; constants. Items of a tuple `t` are t_0, t_1.
+    """
     fixed = fixed | {(i,) for i, param in enumerate(source.fn.params) if param.is_constexpr}
-    # It is all that Triton relies on for NVIDIA's devices.
-    multiples = {path: dict(told)["tt.divisibility"] for path, told in source.attrs.items() if told}
-    passed: list[Argument] = []
+    types: dict[str, str] = {}
+    multiples: dict[str, int] = {}
     constants: dict[str, Any] = {}
 
     def read(path: Path, name: str, type_: Any) -> None:
@@ -118,11 +115,13 @@ def _arguments(source: Any, fixed: Set[Path]) -> tuple[list[Argument], dict[str,
                 constants[name] = value
                 return
             type_ = "none" if value is None else "one"
-        passed.append(Argument(name, type_, int(multiples.get(path, 1))))
+        types[name] = type_
+        if told := source.attrs.get(path):  # it is all that Triton relies on for NVIDIA's devices
+            multiples[name] = int(dict(told)["tt.divisibility"])
 
     for index, (name, type_) in enumerate(source.signature.items()):
         read((index,), name, type_)
-    return passed, constants
+    return types, multiples, constants
 
 
 def unwrapped(value: Any) -> Any:

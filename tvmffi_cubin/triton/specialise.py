@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from contextlib import suppress
+from typing import Any
 
 from ..launches.values import told
 from .launch import Path, descriptor, kernel_type
 
 
-class Specialisation(NamedTuple):
-    """What Triton's compiler takes besides the function and its options."""
-
-    signature: dict[str, Any]  # Triton's types by argument, of tuples a tuple of them
-    constexprs: dict[Path, Any]  # the values of those whose type is "constexpr"
-    attrs: dict[Path, Any]  # what Triton may rely on
-    fixed: set[Path]  # those of `constexprs` that are not arguments of a launch
-    descriptors: dict[str, tuple[bool, bool]]  # of examples: padded with NaN, read as tf32
-
-
 def specialise(
     triton: Any, fn: Any, backend: Any, given: Any, constexprs: Mapping[str, Any]
-) -> Specialisation:
-    """Read a signature and constexprs."""
+) -> tuple[Any, set[Path], dict[str, tuple[bool, bool]]]:
+    """Return what Triton's compiler takes of a signature and constexprs.
+
+    With it those of its constants that are not arguments of a launch; and, by name, whether the
+    tensor descriptors among the examples are padded with NaN, and read as tf32.
+    """
     where = f"{fn.__name__}({', '.join(fn.arg_names)})"
     entries = _entries(where, fn, given, constexprs)
     if unknown := {*entries, *constexprs}.difference(fn.arg_names):
@@ -38,7 +34,9 @@ def specialise(
         name, text = param.name, None
         is_fixed = name in constexprs or param.is_constexpr
         if name not in constexprs and isinstance(entries.get(name), str):
-            values[name], text = _literal(entries[name].strip())
+            text = entries[name].strip()
+            with suppress(ValueError, SyntaxError):  # it is a type, and no value
+                values[name], text = ast.literal_eval(text), None
             is_fixed |= text is None
         if name not in values or (param.is_constexpr and text):
             kind, wanted = ("constexprs", "...") if param.is_constexpr else ("signature", "'*fp32'")
@@ -50,30 +48,22 @@ def specialise(
         elif text:
             types[name] = _typed(text, f"{where}: argument {name!r}")
             values[name] = 1  # of which only ":1" makes something
-    examples = {x: None if x in types else _example(triton, values[x]) for x in fn.arg_names}
+    bound = {x: values[x] if x in types else _example(triton, values[x]) for x in fn.arg_names}
     binder = triton.runtime.jit.create_function_from_signature(fn.signature, fn.params, backend)
-    _, found, _ = binder(**examples)
-    made = Specialisation({}, {}, {}, fixed, {})
-
-    def take(path: Path, name: str, type_: Any, key: Any, example: Any) -> None:
-        if isinstance(type_, tuple):
-            keys = key if isinstance(key, tuple) else [None] * len(type_)
-            for index, leaf in enumerate(zip(type_, keys, example, strict=True)):
-                take((*path, index), f"{name}_{index}", *leaf)
-        elif type_ == "constexpr":
-            made.constexprs[path] = example
-        else:
-            if isinstance(key, str) and (attributes := backend.parse_attr(key)):
-                made.attrs[path] = attributes
-            if type_.startswith("tensordesc"):
-                is_rounded = bool(getattr(example, "round_f32_to_tf32", False))
-                made.descriptors[name] = getattr(example, "padding", "zero") == "nan", is_rounded
-
-    for index, name in enumerate(fn.arg_names):
-        type_, key = types.get(name, found[index])
-        made.signature[name] = type_
-        take((index,), name, type_, key, values[name] if name in types else examples[name])
-    return made
+    _, found, _ = binder(**bound | dict.fromkeys(types))
+    chosen = [types.get(name, made) for name, made in zip(fn.arg_names, found, strict=True)]
+    _, signature, constants, attrs = fn._pack_args(backend, {}, bound, chosen, None)
+    descriptors = {}
+    find, look_up = triton._utils.find_paths_if, triton._utils.get_iterable_path
+    for path in find([*signature.values()], lambda _, type_: type_.startswith("tensordesc")):
+        example = look_up([*bound.values()], path)
+        name = "_".join((fn.arg_names[path[0]], *map(str, path[1:])))
+        is_rounded = bool(getattr(example, "round_f32_to_tf32", False))
+        descriptors[name] = getattr(example, "padding", "zero") == "nan", is_rounded
+    source = triton.compiler.ASTSource
+    if fn.is_gluon():
+        source = importlib.import_module("triton.experimental.gluon._runtime").GluonASTSource
+    return source(fn, signature, constants, attrs), fixed, descriptors
 
 
 def _entries(where: str, fn: Any, given: Any, constexprs: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -88,14 +78,6 @@ def _entries(where: str, fn: Any, given: Any, constexprs: Mapping[str, Any]) -> 
     if len(given) > len(names):
         raise TypeError(f"{where}: signature has {len(given)} entries, wanted {len(names)}")
     return dict(zip(names, given, strict=False))
-
-
-def _literal(text: str) -> tuple[Any, str | None]:
-    """Return the value that a text spells, or the type."""
-    try:
-        return ast.literal_eval(text), None
-    except (ValueError, SyntaxError):
-        return None, text
 
 
 def _typed(text: str, what: str) -> tuple[str, str | None]:
