@@ -54,16 +54,10 @@ def make_launch(
     if scratch := int(metadata.global_scratch_size):
         align = int(metadata.global_scratch_align)
         args["global_scratch"] = Scratch(bytes_per_block=scratch, align=align)
-    special: dict[str, Any] = {}
-    if ctas > 1:
-        special |= {"cluster": ctas, "cluster_scheduling_policy": "spread"}
-    if grid is not None:
-        special["grid"] = _blocks(grid, constants, ctas)
-    elif ctas > 1:
+    if grid is None and ctas > 1:
         raise ValueError("with num_ctas a program is several blocks: give grid=")
-    else:  # callers' functions are told the constants
-        plain_types = bool | int | float | str | None
-        special["meta"] = {x: y for x, y in constants.items() if isinstance(y, plain_types)}
+    # What a caller's function is told.
+    meta = {x: y for x, y in constants.items() if isinstance(y, bool | int | float | str | None)}
     signature = ", ".join([*slots, "void* global_scratch", "void* profile_scratch"])
     image = Cubin(bytes(kernel.asm["cubin"]), "", signatures={symbol: signature}, name=symbol)
     return Launch(
@@ -72,14 +66,17 @@ def make_launch(
         params=", ".join(params),
         args=args,
         strided=tuple(strided),
+        grid=None if grid is None else _blocks(grid, constants, ctas),
         block=32 * int(metadata.num_warps),
         dynamic_smem_bytes=int(metadata.shared),
         multiple_of=multiples or None,
         equal_to={name: 1 for name, type_ in types.items() if type_ == "one"} or None,
         when=" and ".join(conditions) or None,
+        meta=meta if grid is None else None,
+        cluster=ctas if ctas > 1 else None,
+        cluster_scheduling_policy="spread" if ctas > 1 else None,
         programmatic_dependent_launch=bool(metadata.launch_pdl),
         cooperative=bool(metadata.launch_cooperative_grid),
-        **special,
     )
 
 
