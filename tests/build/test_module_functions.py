@@ -30,6 +30,20 @@ def test_python_s_tools_know_what_it_takes(ops):
     assert not hasattr(mod.one, "__signature__")
 
 
+def test_options_are_not_for_functions_written_in_cpp():
+    sources = ["__global__ void k(float* x) {}", "int one() { return 1; }"]
+    mod = tc.load_inline("beside", sources, functions=["k", "one"], arch="sm_90")
+    for use in (
+        lambda: mod.one.on(0),
+        lambda: mod.one.configure(priority=1),
+        lambda: mod.one[1, 2],
+    ):
+        with pytest.raises(
+            TypeError, match=r"one is a C\+\+ function, which sets its launches its"
+        ):
+            use()
+
+
 def test_a_module_shows_its_functions(ops, driver_stub):
     title, *lines = repr(ops).splitlines()
     assert title == f"<tvmffi_cubin.Module {ops.path}>"

@@ -56,7 +56,8 @@ def shaped(function: Function, shape: Any) -> Callable[..., Any]:
 
 def configured(function: Function, given: Mapping[str, Any]) -> Function:
     """Return a function with further options, by name."""
-    if given.keys() - {"stream"} and any(len(x["launches"]) != 1 for x in function._instances):
+    is_several = any(len(x["launches"]) != 1 for x in function._instances)
+    if is_several and given.keys() - {"stream"}:
         raise TypeError(f"{function.name} has several launches, each with its own shape")
     options = dict(function._options)
     for name, value in given.items():
