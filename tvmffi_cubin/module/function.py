@@ -123,7 +123,6 @@ class Function(tvm_ffi.Function):
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """What `inspect.signature` and IPython's ``k?`` show of a generated function."""
         import inspect
 
         is_known = self.name in self._module.functions
@@ -134,7 +133,6 @@ class Function(tvm_ffi.Function):
         return inspect.Signature(parameters, return_annotation=None)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle its module, its name and its options."""
         if not self._options:
             return self._module.get_function, (self.name,)
         from .configured import with_options
@@ -142,7 +140,6 @@ class Function(tvm_ffi.Function):
         return with_options, (self._module.get_function(self.name), self._options)
 
     def __repr__(self) -> str:
-        """Name and, where they are known, parameters, and the options that are set."""
         known = self.signature if self.name in self._module.functions else self.name
         return f"<tvmffi_cubin.Function {known}{f' with {self._options}' if self._options else ''}>"
 

@@ -49,12 +49,10 @@ class Module(tvm_ffi.Module):
         return known[name]
 
     def __getattr__(self, name: str) -> Function:
-        """Return a function by name; raises AttributeError where there is none."""
         function = self.__dict__[name] = self.get_function(name)
         return function
 
     def __getitem__(self, name: str) -> Function:
-        """Return a function by name; raises KeyError where there is none."""
         try:
             return self.get_function(name)
         except AttributeError as error:
@@ -151,15 +149,12 @@ class Module(tvm_ffi.Module):
         return super().get_function(f"_tvmffi_cubin_{name}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle its path: it is loaded where it is unpickled."""
         return load_module, (self.path,)
 
     def __dir__(self) -> list[str]:
-        """List attributes and functions."""
         return sorted({*super().__dir__(), *self._names})
 
     def __repr__(self) -> str:
-        """Path, and the functions with their parameters, one a line."""
         known = self.manifest.get("functions", {})
         lines = (known[x]["signature"] if x in known else x for x in self._names)
         return "\n  ".join((f"<tvmffi_cubin.Module {self.path}>", *lines))
@@ -204,22 +199,22 @@ def load_module(
     """
     check_tvm_ffi()
     name = os.path.abspath(path)
-    told = {"command": f"dlopen {name}", "directory": os.path.dirname(name)}
     # The dynamic loader takes a file that was cut, and the process dies of SIGBUS.
     with open(name, "rb", buffering=0) as file:
         header = file.read(64).ljust(64, b"\0")
         # Of the table of sections, which linkers put last.
         start, row, rows = struct.unpack_from("<40xQ10xHH", header)
         size = os.fstat(file.fileno()).st_size
-    if header.startswith(b"\x7fELF") and start + row * rows > size:
-        raise BuildError(f"{name} was cut off after {size} bytes: copy it again", output="", **told)
     try:
+        if header.startswith(b"\x7fELF") and start + row * rows > size:
+            raise RuntimeError(f"it was cut off after {size} bytes: copy it again")
         raw = tvm_ffi.load_module(_spelled(name), keep_module_alive=keep_module_alive)
     except RuntimeError as error:
         message = f"{name} does not load: {error}"
         if os.statvfs(name).f_flag & os.ST_NOEXEC:
             message += "\nIts file system is mounted noexec: set TVMFFI_CUBIN_CACHE_DIR to another"
-        raise BuildError(message, output=str(error), **told) from None
+        command, folder = f"dlopen {name}", os.path.dirname(name)
+        raise BuildError(message, output=str(error), command=command, directory=folder) from None
     module = Module.__new__(Module)
     module.__move_handle_from__(raw)
     module.path = name

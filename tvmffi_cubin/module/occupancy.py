@@ -6,7 +6,7 @@ import html
 import json
 import math
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import CubinError
@@ -64,43 +64,37 @@ def occupancy(function: Function, device: Any) -> Occupancy:
     given = dict(function._options)
     if _CLUSTER in given:
         given["cluster"] = struct.unpack_from("<3I", given[_CLUSTER])
-    block, smem, cluster = (
-        given[name] if name in given else _constant(function, name, default)
-        for name, default in (("block", None), ("dynamic_smem_bytes", 0), ("cluster", 0))
-    )
-    block = dimensions("block", block)
-    shape = (*block, smem, *dimensions("cluster", cluster))
+    launches = [{"dynamic_smem_bytes": 0, "cluster": 0, **x, **given} for x in function._launches]
+
+    def known(name: str) -> Any:
+        first, *others = (launch.get(name) for launch in launches)
+        figures = first if isinstance(first, list | tuple) else [first]
+        if not all(isinstance(x, int) for x in figures) or any(x != first for x in others):
+            raise TypeError(f"{function.name}.occupancy: {name} is not known before a call: set it")
+        return first
+
+    block = dimensions("block", known("block"))
+    shape = (*block, known("dynamic_smem_bytes"), *dimensions("cluster", known("cluster")))
     text = function._module._entry("occupancy")(number, device_ordinal(device), *shape)
     where, *figures = json.loads(str(text))
     return Occupancy(where, math.prod(block), *figures)
 
 
-def _constant(function: Function, name: str, default: int | None) -> Any:
-    """Return what all launches of a function's kernel say in a number."""
-    first, *others = (launch.get(name, default) for launch in function._launches)
-    figures = first if isinstance(first, list) else [first]
-    if not all(isinstance(x, int) for x in figures) or any(x != first for x in others):
-        raise TypeError(f"{function.name}.occupancy: {name} is not known before a call: set it")
-    return first
-
-
 def table(functions: Iterable[Function]) -> str:
     """Return a row for each kernel that some functions launch, as HTML."""
-    lines = [_line("td", row) for function in functions for row in _rows(function)]
-    return f"<table>{_line('th', _HEADINGS)}{''.join(lines)}</table>"
-
-
-def _rows(function: Function) -> Iterator[tuple[str, ...]]:
-    try:
-        found = function.occupancy()
-        fits = f"{found.fraction:.0%} of {found.threads} threads a block"
-    except (CubinError, TypeError, ValueError):  # no GPU, or the shape is the caller's
-        fits = ""
-    for image, cubin in function._cubins.items():
-        for kernel in cubin.kernels:
-            if (image, kernel.name) in function._kernels:
-                memory = (f"{kernel.static_smem_bytes} B", f"{kernel.local_bytes} B")
-                yield function.name, demangle(kernel.name), str(kernel.registers), *memory, fits
+    lines = [_line("th", _HEADINGS)]
+    for function in functions:
+        try:
+            found = function.occupancy()
+            fits = f"{found.fraction:.0%} of {found.threads} threads a block"
+        except (CubinError, TypeError, ValueError):  # no GPU, or the shape is the caller's
+            fits = ""
+        kernels = {(image, x.name): x for image, y in function._cubins.items() for x in y.kernels}
+        for kernel in (kernels[x] for x in function._kernels if x in kernels):
+            memory = (f"{kernel.static_smem_bytes} B", f"{kernel.local_bytes} B")
+            cells = (function.name, demangle(kernel.name), str(kernel.registers), *memory, fits)
+            lines.append(_line("td", cells))
+    return f"<table>{''.join(lines)}</table>"
 
 
 def _line(tag: str, cells: tuple[str, ...]) -> str:
