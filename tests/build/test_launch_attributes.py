@@ -126,11 +126,14 @@ def test_a_cluster_that_the_kernel_fixes_needs_no_attribute(mod, driver_stub):
 
 def test_a_bad_option_is_an_error_that_names_it(mod):
     for options, message in (
-        ({"clusters": 2}, "plain: clusters is no option; there are stream, grid, block"),
-        ({"cluster": 0}, "plain: cluster is 0, wanted 1 to"),
-        ({"priority": 2**31}, "priority is 2147483648, wanted -2147483648 to 2147483647 at a call"),
+        ({"clusters": 2}, "plain: clusters: no such option; there are stream, grid, block"),
+        ({"cluster": 0}, "plain: cluster: got 0, wanted 1 to"),
+        (
+            {"priority": 2**31},
+            "priority: got 2147483648, wanted -2147483648 to 2147483647 at a call",
+        ),
         ({"attributes": {0: b"x"}}, "attributes: wanted 1 to 64 bytes for 1 to 54, got b'x' for 0"),
-        ({"launch_completion_event": 0}, "completion_event is 0, wanted 4096 to"),
+        ({"launch_completion_event": 0}, "completion_event: got 0, wanted 4096 to"),
     ):
         with pytest.raises((TypeError, ValueError), match=message):
             mod.plain.configure(**options)

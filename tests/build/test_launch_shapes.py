@@ -72,7 +72,7 @@ def test_a_function_without_a_shape_asks_for_one(ops, driver_stub):
 def test_what_is_no_shape_is_refused(ops):
     for function, shape, text in (
         ("nothing", (1.0, 1), r"three integers \(divide with //\), got 1\.0"),
-        ("nothing", ((), 1), r"grid is one to three integers .*, got \(\)"),
+        ("nothing", ((), 1), r"nothing: grid: wanted one to three integers .*, got \(\)"),
         ("pipeline", (1, 1), "pipeline has several launches, each with its own shape"),
     ):
         with pytest.raises((TypeError, ValueError), match=text):

@@ -27,16 +27,6 @@ _VALUES = {
 _MOST_KEPT = 512  # of a kilobyte each
 
 
-def dimensions(what: str, value: Any) -> tuple[int, int, int]:
-    """Return one to three dimensions as three."""
-    values = value if isinstance(value, tuple | list) else (value,)
-    # Not a tensor, which may hold another number when its shape is looked up again.
-    if not 1 <= len(values) <= 3 or not all(isinstance(x, Integral) for x in values):
-        raise TypeError(f"{what} is one to three integers (divide with //), got {value!r}")
-    x, y, z = (*map(int, values), 1, 1)[:3]
-    return x, y, z
-
-
 def shaped(function: Function, shape: Any) -> Callable[..., Any]:
     """Return ``function[shape]``, and keep it for next time."""
     if function._takes_grid and callable(shape):
@@ -56,35 +46,37 @@ def shaped(function: Function, shape: Any) -> Callable[..., Any]:
 
 def configured(function: Function, given: Mapping[str, Any]) -> Function:
     """Return a function with further options, by name."""
-    is_several = any(len(x["launches"]) != 1 for x in function._instances)
-    if is_several and given.keys() - {"stream"}:
+    if given.keys() - {"stream"} and any(len(x["launches"]) != 1 for x in function._instances):
         raise TypeError(f"{function.name} has several launches, each with its own shape")
     options = dict(function._options)
     for name, value in given.items():
-        options |= _option(f"{function.name}: {name}", name, value)
+        with told(f"{function.name}: {name}"):
+            options |= _option(name, value)
     return with_options(function, options)
 
 
-def _option(what: str, name: str, value: Any) -> Options:
+def _option(name: str, value: Any) -> Options:
     if name == "stream":
         return {name: stream_handle(value)}
     if name in ("grid", "block"):
-        return {name: dimensions(what, value)}
+        values = value if isinstance(value, tuple | list) else (value,)
+        # Not a tensor, which may hold another number when its shape is looked up again.
+        if not 1 <= len(values) <= 3 or not all(isinstance(x, Integral) for x in values):
+            raise TypeError(f"wanted one to three integers (divide with //), got {value!r}")
+        return {name: (*map(int, values), 1, 1)[:3]}
     if name == "dynamic_smem_bytes":
         return {name: operator.index(value)}
     if name == "attributes":
-        with told(what):
-            return checked_raw(value)
+        return checked_raw(value)
     if name not in ATTRIBUTES:
         known = ("stream", "grid", "block", "dynamic_smem_bytes", *ATTRIBUTES, "attributes")
-        raise TypeError(f"{what} is no option; there are {', '.join(known)}")
+        raise TypeError(f"no such option; there are {', '.join(known)}")
     attribute = ATTRIBUTES[name]
-    with told(what):
-        given = checked(attribute, value)
+    given = checked(attribute, value)
     numbers = (*given, 1, 1)[:3] if isinstance(given, tuple) else (given,)
     layout, least, most = _VALUES[attribute.kind]
     if not all(isinstance(x, int) and least <= x <= most for x in numbers):
-        raise ValueError(f"{what} is {value!r}, wanted {least} to {most} at a call")
+        raise ValueError(f"got {value!r}, wanted {least} to {most} at a call")
     return {attribute.id: struct.pack(layout, *numbers)}
 
 
@@ -93,13 +85,14 @@ def with_options(function: Function, options: Options) -> Function:
     key = tuple(options.items())
     made = function._kept.get(key)
     if made is None:
+        # Of a function written in C++ this is a TypeError; the launcher knows none.
+        kind = WithKeywords if function._takes_grid else Function
         none = (None, None, None)
         shape = (*options.get("grid", none), *options.get("block", none))
         smem = options.get("dynamic_smem_bytes")
         attributes = (_ATTRIBUTE.pack(x, y) for x, y in options.items() if isinstance(x, int))
         configure = function._module._entry("configure")
         raw = configure(function.name, options.get("stream"), *shape, smem, b"".join(attributes))
-        kind = WithKeywords if function._takes_grid else Function
         made = kind._wrap(raw, function._module, function.name, options)
         if len(function._kept) >= _MOST_KEPT:
             function._kept.clear()

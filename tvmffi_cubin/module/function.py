@@ -65,9 +65,10 @@ class Function(tvm_ffi.Function):
 
     def on(self, stream: Any) -> Function:
         """Set the stream: an int, a torch or CuPy stream, anything with ``__cuda_stream__``."""
-        from .configured import configured
+        from .configured import with_options
+        from .stream import stream_handle
 
-        return configured(self, {"stream": stream})
+        return with_options(self, {**self._options, "stream": stream_handle(stream)})
 
     def configure(self, **options: Any) -> Function:
         """Set launch options by name; None keeps what was set before.

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import CubinError
 from ..kernels.demangle import demangle
-from .configured import dimensions
 from .stream import device_ordinal
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def occupancy(function: Function, device: Any) -> Occupancy:
     given = dict(function._options)
     if _CLUSTER in given:
         given["cluster"] = struct.unpack_from("<3I", given[_CLUSTER])
-    launches = [{"dynamic_smem_bytes": 0, "cluster": 0, **x, **given} for x in function._launches]
+    launches = [{"dynamic_smem_bytes": 0, "cluster": [0], **x, **given} for x in function._launches]
 
     def known(name: str) -> Any:
         first, *others = (launch.get(name) for launch in launches)
@@ -73,8 +72,8 @@ def occupancy(function: Function, device: Any) -> Occupancy:
             raise TypeError(f"{function.name}.occupancy: {name} is not known before a call: set it")
         return first
 
-    block = dimensions("block", known("block"))
-    shape = (*block, known("dynamic_smem_bytes"), *dimensions("cluster", known("cluster")))
+    block, cluster = ((*known(name), 1, 1)[:3] for name in ("block", "cluster"))
+    shape = (*block, known("dynamic_smem_bytes"), *cluster)
     text = function._module._entry("occupancy")(number, device_ordinal(device), *shape)
     where, *figures = json.loads(str(text))
     return Occupancy(where, math.prod(block), *figures)
