@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import tvm_ffi
 
 from ..errors import BuildError, LaunchError, LaunchLimitError, ToolchainError
+from ..launches import check_schema
 from .function import Function
 
 if TYPE_CHECKING:
@@ -71,8 +72,6 @@ class Module(tvm_ffi.Module):
             from ..artifacts.artifact import manifest_of
 
             return manifest_of(self.path)
-        from ..launches import check_schema
-
         known: Mapping[str, Any] = json.loads(str(text))
         check_schema(known.get("schema"), f"the manifest of {self.path}")
         return known

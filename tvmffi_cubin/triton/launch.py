@@ -16,13 +16,11 @@ Path = tuple[int, ...]
 """Where an argument is: its position, and in tuples the positions there."""
 
 
-def make_launch(
-    kernel: Any, grid: Any, fixed: Set[Path], descriptors: Mapping[str, tuple[bool, bool]]
-) -> Launch:
+def make_launch(kernel: Any, grid: Any, fixed: Set[Path], descriptors: Mapping[str, Any]) -> Launch:
     """Return a launch that passes what Triton's own launcher passes, without touching a GPU.
 
-    `fixed` are the constants that were asked for; others Triton made. Tensor descriptors are padded
-    with NaN, and read as tf32, where `descriptors` says so.
+    `fixed` are the constants that were asked for; others Triton made. What tensor descriptors are
+    padded with, and whether they are read as tf32, is as `descriptors` have it, by name.
     """
     metadata, symbol, ctas = kernel.metadata, kernel.metadata.name, int(kernel.metadata.num_ctas)
     version = supported_version(str(metadata.triton_version))
@@ -35,10 +33,11 @@ def make_launch(
         if described := descriptor(type_):
             pointer, rank = described
             params.append(f"{pointer} {name}: ndim={rank}")
-            meta, how = next(maps, None), descriptors.get(name, (False, False))
+            meta = next(maps, None)
             if meta is None:
                 raise ValueError(f"{name}: a tensor descriptor of the host's needs sm_90 or newer")
-            for slot, c_type, value in _of_descriptor(version, name, rank, meta, *how):
+            example = descriptors.get(name)
+            for slot, c_type, value in _of_descriptor(version, name, rank, meta, example):
                 slots.append(f"{c_type} {slot}")
                 args[slot] = value
         elif type_ == "one":
@@ -154,16 +153,17 @@ def _blocks(grid: Any, constants: Mapping[str, Any], ctas: int) -> Any:
 
 
 def _of_descriptor(
-    version: tuple[int, int], name: str, rank: int, meta: Any, nan: bool, tf32: bool
+    version: tuple[int, int], name: str, rank: int, meta: Any, example: Any
 ) -> Iterator[tuple[str, str, Any]]:
     """Yield the parameters of a descriptor: its map, shape and strides."""
     number = int(meta["elem_type"])
+    dtype = tuple(DATA_TYPES)[_TO_DRIVER.get(number, number)]
     map_ = TensorMap(
         box_dim=tuple(meta["block_size"]),
         swizzle=tuple(SWIZZLES)[meta["swizzle"]],
         l2_promotion="128B",
-        oob_fill="nan" if nan else "zeros",
-        dtype="tfloat32" if tf32 else tuple(DATA_TYPES)[_TO_DRIVER.get(number, number)],
+        oob_fill="nan" if getattr(example, "padding", "") == "nan" else "zeros",
+        dtype="tfloat32" if getattr(example, "round_f32_to_tf32", False) else dtype,
     )
     yield name, "CUtensorMap", map_
     shape = [f"{name}.shape[{i}]" for i in range(rank)]

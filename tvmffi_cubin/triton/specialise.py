@@ -15,11 +15,11 @@ from .launch import Path, descriptor, kernel_type
 
 def specialise(
     triton: Any, fn: Any, backend: Any, given: Any, constexprs: Mapping[str, Any]
-) -> tuple[Any, set[Path], dict[str, tuple[bool, bool]]]:
+) -> tuple[Any, set[Path], dict[str, Any]]:
     """Return what Triton's compiler takes of a signature and constexprs.
 
-    With it those of its constants that are not arguments of a launch; and, by name, whether the
-    tensor descriptors among the examples are padded with NaN, and read as tf32.
+    With it those of its constants that are not arguments of a launch, and the examples of tensor
+    descriptors by name.
     """
     where = f"{fn.__name__}({', '.join(fn.arg_names)})"
     entries = _entries(where, fn, given, constexprs)
@@ -56,10 +56,8 @@ def specialise(
     descriptors = {}
     find, look_up = triton._utils.find_paths_if, triton._utils.get_iterable_path
     for path in find([*signature.values()], lambda _, type_: type_.startswith("tensordesc")):
-        example = look_up([*bound.values()], path)
         name = "_".join((fn.arg_names[path[0]], *map(str, path[1:])))
-        is_rounded = bool(getattr(example, "round_f32_to_tf32", False))
-        descriptors[name] = getattr(example, "padding", "zero") == "nan", is_rounded
+        descriptors[name] = look_up([*bound.values()], path)
     source = triton.compiler.ASTSource
     if fn.is_gluon():
         source = importlib.import_module("triton.experimental.gluon._runtime").GluonASTSource
