@@ -55,8 +55,8 @@ def make_launch(kernel: Any, grid: Any, fixed: Set[Path], descriptors: Mapping[s
         args["global_scratch"] = Scratch(bytes_per_block=scratch, align=align)
     if grid is None and ctas > 1:
         raise ValueError("with num_ctas a program is several blocks: give grid=")
-    # What a caller's function is told.
-    meta = {x: y for x, y in constants.items() if isinstance(y, bool | int | float | str | None)}
+    # What a function that computes the grid is told.
+    told = {x: y for x, y in constants.items() if isinstance(y, bool | int | float | str | None)}
     signature = ", ".join([*slots, "void* global_scratch", "void* profile_scratch"])
     image = Cubin(bytes(kernel.asm["cubin"]), "", signatures={symbol: signature}, name=symbol)
     return Launch(
@@ -71,7 +71,7 @@ def make_launch(kernel: Any, grid: Any, fixed: Set[Path], descriptors: Mapping[s
         multiple_of=multiples or None,
         equal_to={name: 1 for name, type_ in types.items() if type_ == "one"} or None,
         when=" and ".join(conditions) or None,
-        meta=meta if grid is None else None,
+        meta=told if grid is None else None,
         cluster=ctas if ctas > 1 else None,
         cluster_scheduling_policy="spread" if ctas > 1 else None,
         programmatic_dependent_launch=bool(metadata.launch_pdl),
