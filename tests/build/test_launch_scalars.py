@@ -13,7 +13,7 @@ from launch_kernels import SCALAR_TYPES
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.functions.given import constant
+from tvmffi_cubin.functions.launch import constant
 from tvmffi_cubin.kernels.types import parse_type
 
 INTEGERS = [name for name, (_, code) in SCALAR_TYPES.items() if code in "bBhHiIqQ" and name != "bf"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tvmffi_cubin.functions.given import constant
+from tvmffi_cubin.functions.launch import constant
 from tvmffi_cubin.kernels.types import parse_type
 
 INTEGERS = [("char", "b"), ("unsigned short", "H"), ("int", "i"), ("int64_t", "q"), ("size_t", "Q")]

@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+import struct
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..device.image import KernelSignature, check
 from ..kernels.types import CxxType, Param, parse_params
+from ..launches import tensor_map
 from ..launches.expression import lone_name
 from ..launches.launch import ATTRIBUTES, Launch
 from ..launches.tensor_map import TensorMap
 from ..launches.values import Bound, Scratch
 from .assembly import Layout
+from .kernels import listed
 from .plan import NO_OPTION, STEP, Exported, Plan, fits, is_integer, kind_of
-from .postfix import EVERYWHERE, ONCE_SHAPED, Expression
+from .postfix import EVERYWHERE, ONCE_SHAPED, Expression, Names
 
 # As structs of launcher/plan.h, and its enumerations.
 LAUNCH = Layout("P P P i i i i i")
 _SOURCE = Layout("B i P")
 _SCRATCH = Layout("P  P P q  P P q  I")
 _TARGET = Layout("P P q  P P q  i ? ?")
-_WHEN, _FIGURE = 0, 1
-_RAW, _COMPUTED = 6, 7
+_MAP = Layout("P P i i  B b B B B B B B i" + 27 * " q")
+# The words of `TensorMapOptions` in core/tensor_map.h, as many as a field has at most.
+_WORDS = {
+    "box_dim": 5, "element_strides": 5, "lower_corner": 3, "upper_corner": 3,
+    "channels_per_pixel": 1, "pixels_per_column": 1, "global_dim": 5, "global_strides": 4,
+}  # fmt: skip
+_WHEN, _FIGURE, _RAW, _COMPUTED, _MAP_WORD = 0, 1, 6, 7, 8
 _GRID, _BLOCK, _SMEM = 0, 3, 6  # figures
 _FROM_ARGUMENT, _FROM_COMPUTED, _FROM_CONSTANT, _FROM_MAP, _FROM_SCRATCH, _FROM_BOUND = range(6)
 _ATTRIBUTES = {"dimensions": 2, "integer": 3, "flag": 4, "event": 5}
+
+_FLOATS = {2: "<e", 4: "<f", 8: "<d"}
 
 # What a tensor is exported as that kernels take by its map alone: another launch may say more.
 _TENSOR = CxxType("void*", "raw", 8)
@@ -52,50 +63,44 @@ class LaunchBinder:
         self.args = {**{x.name: Bound() for x in kernel.bound}, **(launch.args or {})}
         self.types = {param.name: param.type for param in self.params}
         if unknown := self.args.keys() - self.types.keys():
-            raise ValueError(f"args gives {min(unknown)!r}, wanted one of {_list(self.types)}")
-        taken = kernel.params if declared is None else declared
-        names = {param.name for param in taken}
-        for param in taken:
-            self._export(param, names)
+            raise ValueError(
+                f"args gives {min(unknown)!r}, wanted one of {listed([*self.types], ', ')}"
+            )
+        self._export(kernel.params if declared is None else declared)
 
-    def _export(self, param: Param, names: set[str]) -> None:
-        """Add to what the function takes what callers pass for a parameter, one of `names`."""
-        name, declared, ndim = param
-        # A tensor may have any strides that the kernel knows by its maps alone.
-        mapped = {x.tensor for x in self.args.values() if isinstance(x, TensorMap)}
-        is_strided = name in mapped - self.types.keys()
-        new = Exported(name, self.types.get(name, declared), ndim, is_strided)
-        value = self.args.get(name)
-        if isinstance(value, TensorMap):
-            tensor = value.tensor or name
-            if tensor != name and tensor in names:
-                return
-            is_declared = tensor == name and declared.kind == "pointer"
-            new = Exported(tensor, declared if is_declared else _TENSOR, ndim, strided=True)
-        elif name in self.args:
-            return
-        if not new.type.size:
-            raise ValueError(f"params declares '{declared.text} {name}', a type of unknown size")
-        before = self.exported.get(new.name)
-        self.exported[new.name] = new if before is None else before.merged(new)
+    def _export(self, params: Sequence[Param]) -> None:
+        """Add to what the function takes what callers pass for parameters."""
+        names = {param.name for param in params}
+        tensors = {x.tensor for x in self.args.values() if isinstance(x, TensorMap)}
+        for name, declared, ndim in params:
+            # A tensor may have any strides that the kernel knows by its maps alone.
+            is_strided = name in tensors - self.types.keys()
+            new = Exported(name, self.types.get(name, declared), ndim, is_strided)
+            value = self.args.get(name)
+            if isinstance(value, TensorMap) and value.tensor not in names - {name}:
+                type_ = declared if declared.kind == "pointer" else _TENSOR
+                new = Exported(value.tensor or name, type_, ndim, strided=True)
+            elif name in self.args:
+                continue
+            if not new.type.size:
+                text = f"{declared.text} {name}"
+                raise ValueError(f"params declares '{text}', a type of unknown size")
+            before = self.exported.get(new.name)
+            self.exported[new.name] = new if before is None else before.merged(new)
 
     def number(self, name: str) -> int:
         """Return the number of one of the function's parameters."""
         return [*self.exported].index(name)
 
     def figure(
-        self,
-        what: str,
-        value: int | str | bytes,
-        of_device: tuple[str, ...] = EVERYWHERE,
-        arg: str = "",
+        self, what: str, value: Any, of_device: Names = EVERYWHERE, reading: Names = ()
     ) -> tuple[str | None, str | None, int]:
-        """Return the members of a `Figure`; `arg` is the one of `args` whose expression it is."""
+        """Return the members of a `Figure`; see `Expression` for what it may read."""
         if isinstance(value, bytes):
             return None, self.plan.data(value), len(value)
         if not isinstance(value, str):
             return None, None, int(value)
-        expression = Expression(self, what, value, of_device, (arg,) if arg else ())
+        expression = Expression(self, what, value, of_device, reading)
         return self.plan.data(expression.code()), self.plan.string(value), 0
 
     def row(self) -> tuple[Any, ...]:
@@ -123,9 +128,7 @@ class LaunchBinder:
             return _FROM_ARGUMENT, self.number(name), None
         value, what = self.args[name], f"args[{name!r}]"
         if isinstance(value, TensorMap):
-            from .given import map_row
-
-            return _FROM_MAP, 0, map_row(self, value, param)
+            return _FROM_MAP, 0, self._map(value, param)
         if isinstance(value, Scratch):
             if type_.kind not in ("pointer", "raw") or type_.size != 8:
                 raise ValueError(f"{what}: a Scratch is for a pointer, got '{type_.text} {name}'")
@@ -137,8 +140,6 @@ class LaunchBinder:
             slot = Exported(value.name or name, type_, ndim, required=value.required)
             return _FROM_BOUND, self.plan.slot(self.function, slot), None
         if not isinstance(value, str):
-            from .given import constant
-
             return _FROM_CONSTANT, 0, self.plan.data(constant(value, type_, what))
         other = lone_name(value)
         if other in self.exported and fits(self.exported[other].type, type_):
@@ -147,11 +148,55 @@ class LaunchBinder:
             return _FROM_ARGUMENT, self.number(other), None
         if type_.kind not in ("float", "bfloat") and not is_integer(type_):
             raise ValueError(f"{what}: {value!r} is no constant or parameter for '{type_.text}'")
-        figure = self.figure(what, value, ONCE_SHAPED, arg=name)
+        figure = self.figure(what, value, ONCE_SHAPED, (name,))
         number = len(self._computed)
         step = STEP.row(*figure, _COMPUTED, kind_of(type_), number, type_.size, NO_OPTION)
         self._computed.append(step)
         return _FROM_COMPUTED, number, None
+
+    def _map(self, map_: TensorMap, param: Param) -> str | None:
+        """Return the label of a parameter's map, and note what it asks of its tensor."""
+        tensor, what = map_.tensor or param.name, f"args[{param.name!r}]"
+        if param.type.size != 128:
+            declared = f"{param.type.text} {param.name}"
+            raise ValueError(f"{what}: a TensorMap is for a CUtensorMap, got '{declared}'")
+        if tensor not in self.exported:
+            raise ValueError(f"{what}: callers pass no tensor {tensor!r}: declare it by params=")
+        exported = self.exported[tensor].as_tensor()
+        if map_.global_dim is None:
+            exported = exported.merged(exported._replace(ndim=map_.rank))
+        # None and bare addresses have no shape, and no dtype.
+        if map_.global_dim is None or map_.dtype is None:
+            exported = exported._replace(in_expression=True)
+        self.exported[tensor] = exported
+        words, steps = list[int](), list[str]()
+        for field, most in _WORDS.items():
+            given = getattr(map_, field) or ()
+            figures = given if isinstance(given, tuple) else (given,)
+            for number, x in enumerate(figures):
+                place = f"{field}[{number}] of {what}"
+                code, text, word = self.figure(place, x, reading=(param.name,))
+                if code is not None:
+                    steps.append(STEP.row(code, text, 0, _MAP_WORD, 0, len(words), 0, NO_OPTION))
+                words.append(word)
+            words += [field == "element_strides"] * (most - len(figures))
+        row = _MAP.row(
+            *(
+                self.plan.string(param.name),
+                self.plan.table(steps),
+                len(steps),
+                self.number(tensor),
+            ),
+            map_.is_im2col,
+            -1 if map_.dtype is None else tensor_map.DATA_TYPES.index(map_.dtype),
+            tensor_map.SWIZZLES.index(map_.swizzle),
+            tensor_map.INTERLEAVES.index(map_.interleave),
+            tensor_map.L2_PROMOTIONS.index(map_.l2_promotion),
+            tensor_map.OOB_FILLS.index(map_.oob_fill),
+            *(map_.global_dim is not None, map_.global_strides is not None, map_.rank),
+            *words,
+        )
+        return self.plan.table([row])
 
     def _steps(self) -> Iterator[tuple[str, int | str | bytes, int, int, int]]:
         """Yield what is evaluated: its name, value, target and number, and an attribute's id."""
@@ -190,7 +235,9 @@ class LaunchBinder:
             fitting = [x.name for x in self.exported.values() if x.type.kind in kinds]
             for name, value in given.items():
                 if name not in fitting:
-                    raise ValueError(f"{field} names {name!r}, wanted one of {_list(fitting)}")
+                    raise ValueError(
+                        f"{field} names {name!r}, wanted one of {listed(fitting, ', ')}"
+                    )
                 known = self.exported[name]
                 # Of two powers of two the larger is a multiple of the smaller.
                 value = max(value, known.multiple_of) if field == "multiple_of" else value
@@ -240,5 +287,33 @@ def _own_params(
     return check(params, kernel, "params")
 
 
-def _list(names: Iterable[str]) -> str:
-    return ", ".join(names) or "none"
+def constant(value: object, type_: CxxType, what: str) -> bytes:
+    """Return a constant for a parameter of a type whose size is known."""
+    kind, size = type_.kind, type_.size or 0
+    is_raw, is_bool = kind == "raw", isinstance(value, bool)
+    if isinstance(value, bytes) and kind in ("raw", "struct") and len(value) == size:
+        return value
+    if value is None and (kind == "pointer" or (is_raw and size == 8)):
+        return bytes(8)
+    if is_bool and kind == "bool":
+        return bytes([bool(value)])
+    try:
+        if isinstance(value, int | float) and not is_bool:
+            if kind == "bfloat":
+                return _bfloat16(float(value))
+            if kind == "float" or (is_raw and isinstance(value, float) and size in (4, 8)):
+                return struct.pack(_FLOATS[size], float(value))
+        if isinstance(value, int) and (kind in ("int", "uint") or (is_raw and size <= 8)):
+            signed = kind == "int" or (is_raw and value < 0)
+            return int(value).to_bytes(size, "little", signed=signed)
+    except OverflowError:
+        raise ValueError(f"{what}: {value} is out of the range of {type_.text}") from None
+    raise TypeError(f"{what}: got {value!r}, not a constant for '{type_.text}' of {size} bytes")
+
+
+def _bfloat16(value: float) -> bytes:
+    if math.isfinite(value):
+        # It has 8 bits of mantissa and fp32's exponents. By way of fp32 it could be rounded twice.
+        bits = 8 - max(math.frexp(value)[1], -125)
+        value = math.copysign(math.ldexp(round(math.ldexp(value, bits)), -bits), value)
+    return struct.pack("<f", value)[2:]

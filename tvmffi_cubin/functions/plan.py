@@ -69,19 +69,21 @@ class Exported(NamedTuple):
         )
 
     def as_tensor(self) -> Exported:
-        """Return a parameter that is known by its size, that of a pointer, as one for tensors."""
-        is_address = (self.type.kind, self.type.size) == ("raw", 8)
-        return self._replace(type=self.type._replace(kind="pointer")) if is_address else self
+        """Return a parameter for tensors, which one that is known by a pointer's size may be."""
+        if self.type.kind != "pointer" and (self.type.kind, self.type.size) != ("raw", 8):
+            raise ValueError(f"{self.name!r} is '{self.type.text}', not a tensor")
+        return self._replace(type=self.type._replace(kind="pointer"))
 
     def with_read(self, read: Read) -> Exported:
         """Return it with what an expression needs of it; a ValueError says why that cannot be."""
-        tensor = self.as_tensor() if read.field else self
-        is_readable = tensor.type.kind == "pointer" if read.field else is_integer(self.type)
-        if not is_readable:
-            raise ValueError(
-                f"{self.name!r} is '{self.type.text}'; expressions read integers and .shape[i], "
-                ".stride[i], .numel, .data_ptr of tensors"
-            )
+        if not read.field:
+            if not is_integer(self.type):
+                raise ValueError(
+                    f"{self.name!r} is '{self.type.text}'; expressions read integers and "
+                    ".shape[i], .stride[i], .numel, .data_ptr of tensors"
+                )
+            return self._replace(in_expression=True)
+        tensor = self.as_tensor()
         if read.field == "data_ptr":
             return tensor  # which None and addresses have too
         needed = 0 if read.dim is None else max(-read.dim, read.dim + 1)

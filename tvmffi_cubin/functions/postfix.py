@@ -20,6 +20,8 @@ _OPS = (
 _OPCODES = {name: number for number, name in enumerate(_OPS.split())}
 _MAX_STACK = 32
 
+Names = tuple[str, ...]
+
 # What a launch's expressions may read of the device. How many blocks can be resident depends on the
 # block, its shared memory and the cluster; where a launch goes says which device it is.
 EVERYWHERE = ("num_sms",)
@@ -39,8 +41,8 @@ class Expression(NamedTuple):
     binder: LaunchBinder
     what: str
     text: str
-    of_device: tuple[str, ...]
-    reading: tuple[str, ...]  # the args whose expressions lead here, which may not be read again
+    of_device: Names
+    reading: Names  # the args whose expressions lead here, which may not be read again
 
     def code(self) -> bytes:
         """Return the launcher's code."""
