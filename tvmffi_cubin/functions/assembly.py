@@ -111,6 +111,7 @@ def image_text(name: str, file: str, image: Cubin, *, is_shared: bool = True) ->
     table = f"__tvmffi_cubin_image_{name}"
     known = ".globl" if is_shared else ".weak"
     symbols = [f"    {known} {x}\n    .hidden {x}\n" for x in (data, end, table)]
+    place = f"    .quad .Lcubin_{name}-1b,.Lcubin_end_{name}-.Lcubin_{name}"
     return f"""\
 {"".join(symbols)}\
     .type {data},%object
@@ -132,23 +133,13 @@ def image_text(name: str, file: str, image: Cubin, *, is_shared: bool = True) ->
     # Not by the names above: those may be another object's.
     .quad .Lcubin_{name},.Lcubin_end_{name},.Larches_{name},.Lcuda_version_{name}
     # Where the image lies, for those who read the file: its distance from here, its size, its name.
-{_note(0x102, f"    .quad .Lcubin_{name}-1b,.Lcubin_end_{name}-.Lcubin_{name}")}\
-    .asciz {quoted(name)}
-2:
-    .balign 4
-"""
+{_note(0x102, place, f"    .asciz {quoted(name)}")}"""
 
 
 def manifest_text(file: str, content: str) -> str:
     """Return the section that embeds a manifest, which can be read there without loading it."""
-    return f"""\
-{_note(0x101, f"    .long {zlib.crc32(content.encode())}")}\
-.Lmanifest:
-    .incbin {quoted(file)}
-.Lmanifest_end:
-2:
-    .balign 4
-"""
+    crc32 = f"    .long {zlib.crc32(content.encode())}"
+    return _note(0x101, crc32, f".Lmanifest:\n    .incbin {quoted(file)}\n.Lmanifest_end:")
 
 
 def registration(tag: str, image: str | None, symbols: Mapping[str, str]) -> str:
@@ -174,8 +165,9 @@ def quoted(text: str) -> str:
 _ESCAPED = {x: f"\\{x:03o}" for x in range(256) if not 32 <= x < 127 or x in b'"\\?'}
 
 
-def _note(kind: int, content: str) -> str:
-    """Return the beginning of a note of ours; it ends at the label ``2``."""
+def _note(kind: int, *lines: str) -> str:
+    """Return a note of ours, whose content begins at the label ``1``."""
+    content = "\n".join(lines)
     return f"""\
     .section .note.tvmffi_cubin,"a",%note
     .balign 4
@@ -184,4 +176,6 @@ def _note(kind: int, content: str) -> str:
     .balign 4
 1:
 {content}
+2:
+    .balign 4
 """

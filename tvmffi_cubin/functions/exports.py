@@ -9,7 +9,6 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..device.image import KernelSignature
-from ..kernels.types import Param
 from ..launches.form import to_json
 from ..launches.launch import Launch
 from ..launches.tensor_map import TensorMap
@@ -59,19 +58,14 @@ def resolve(
             ]
         bind(plan, name, found, doc=doc)
     if sources.has_host:
-        _add_slots(plan, kernels, bound)
-    return tuple(host), plan
-
-
-def _add_slots(plan: Plan, kernels: Kernels, bound: Sequence[Param]) -> None:
-    """Add what may be bound for kernels that C++ launches: of a type that does for all."""
-    with told("bound_params"):
+        # What may be bound for kernels that C++ launches is of a type that does for all.
         for number, param in enumerate(bound):
-            types = [x.bound[number].type for x in kernels.every] or [param.type]
-            if types[0].size is None:
-                raise ValueError(f"no kernel tells the type of {param.name!r}: declare it")
-            for type_ in types:
-                plan.slot(None, Exported(param.name, type_, param.ndim))
+            for type_ in [x.bound[number].type for x in kernels.every] or [param.type]:
+                with told("bound_params"):
+                    if type_.size is None:
+                        raise ValueError(f"no kernel tells the type of {param.name!r}: declare it")
+                    plan.slot(None, Exported(param.name, type_, param.ndim))
+    return tuple(host), plan
 
 
 def bind(plan: Plan, name: str, instances: Sequence[Launches], *, doc: str = "") -> None:
@@ -93,12 +87,11 @@ def bind(plan: Plan, name: str, instances: Sequence[Launches], *, doc: str = "")
 
 
 class Instance(NamedTuple):
-    """What does not depend on the names of kernels: rows of launches but for these, JSON values."""
+    """What does not depend on the names of kernels."""
 
     params: tuple[Exported, ...]
-    rows: list[tuple[Any, ...]]
     columns: tuple[Any, ...]  # the rest of its own row
-    launches: list[dict[str, Any]]
+    launches: list[tuple[tuple[Any, ...], dict[str, Any]]]  # rows but for these, JSON values
 
 
 def _instance(
@@ -111,23 +104,19 @@ def _instance(
         made = _made(plan, name, launches)
         if BOUND_TABLE not in made.columns:  # slots are a function's own
             plan.instances[key] = made
-    kernels = [kernel for _, kernel in launches]
     declared = ", ".join(f"{x.type.text} {x.name}" for x in made.params)
-    signature = f"{name if is_one else ' + '.join(x.name.display for x in kernels)}({declared})"
+    called = name if is_one else " + ".join(kernel.name.display for _, kernel in launches)
+    signature = f"{called}({declared})"
     conditions = " and ".join(launch.when for launch, _ in launches if launch.when)
     if conditions and not is_one:
         signature += f" when {conditions}"
-    pairs = zip(kernels, made.rows, strict=True)
-    rows = plan.table(LAUNCH.row(plan.kernel(kernel), *row) for kernel, row in pairs)
-    facts = {
-        "signature": signature,
-        "params": [[x.name, x.type.text] for x in made.params],
-        "launches": [
-            said | {"kernel": kernel.kernel.name, "image": kernel.image}
-            for kernel, said in zip(kernels, made.launches, strict=True)
-        ],
-    }
-    return _INSTANCE.row(plan.string(signature), rows, *made.columns), facts
+    rows, said = [], []
+    for (_, kernel), (row, fields) in zip(launches, made.launches, strict=True):
+        rows.append(LAUNCH.row(plan.kernel(kernel), *row))
+        said.append(fields | {"kernel": kernel.kernel.name, "image": kernel.image})
+    params = [[x.name, x.type.text] for x in made.params]
+    facts = {"signature": signature, "params": params, "launches": said}
+    return _INSTANCE.row(plan.string(signature), plan.table(rows), *made.columns), facts
 
 
 def _made(plan: Plan, name: str, launches: Launches) -> Instance:
@@ -153,5 +142,5 @@ def _made(plan: Plan, name: str, launches: Launches) -> Instance:
         *(kinds[TensorMap], sum(x.num_attributes for x in binders), kinds[Scratch]),
         any(launch.when is not None for launch, _ in launches),
     )
-    launched = [to_json(launch) for launch, _ in launches]
-    return Instance(tuple(exported.values()), rows, columns, launched)
+    values = (to_json(launch) for launch, _ in launches)
+    return Instance(tuple(exported.values()), columns, [*zip(rows, values, strict=True)])

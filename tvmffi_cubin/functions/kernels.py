@@ -61,10 +61,10 @@ class Kernels:
             )
         for name, count in Counter(x.name.short for x in found).items():
             if count > 1 or not name.isidentifier():
+                these = listed((x for x in found if x.name.short == name), "\n  ")
                 raise ValueError(
                     f"{name!r} cannot name these kernels; name each, as in functions="
-                    f'{{"one": Launch(kernel="...", image="...")}}:\n  '
-                    f"{listed([x for x in found if x.name.short == name])}"
+                    f'{{"one": Launch(kernel="...", image="...")}}:\n  {these}'
                 )
         # The image has them in an order of its own; those of headers and macros come last.
         return sorted(found, key=lambda x: (x.place is None, x.place or 0))
@@ -80,9 +80,7 @@ class Kernels:
             return KernelSignature(Kernel(wanted, sizes, 0, 0, 0, 1024), params, image=image)
         images = [x.name for x in self._images]
         if launch.image not in (None, *images):
-            raise ValueError(
-                f"there is no image {launch.image!r}; there are {listed(images, ', ')}"
-            )
+            raise ValueError(f"there is no image {launch.image!r}; there are {listed(images)}")
         name = squeeze(wanted).removeprefix("::")
 
         def named(kernels: Iterable[KernelSignature]) -> list[KernelSignature]:
@@ -94,15 +92,16 @@ class Kernels:
         if not found:
             known = sorted({x.name.display for x in named(self.every)})
             raise ValueError(
-                f"there is no __global__ function {wanted!r}; there are {listed(known, ', ')}; "
+                f"there is no __global__ function {wanted!r}; there are {listed(known)}; "
                 f"of a template, name an instance: {wanted + '<float>'!r}{self._problems}"
             )
         if len(found) > 1 and declared is not None:
             found = [kernel for kernel in found if _fits(kernel, declared)] or found
         if len(found) > 1:
+            these = listed(found, "\n  ")
             raise ValueError(
-                f"kernel name {wanted!r} stands for {len(found)} kernels:\n  {listed(found)}\nname "
-                "one by its symbol in brackets, by image= or by the params= that it takes"
+                f"kernel name {wanted!r} stands for {len(found)} kernels:\n  {these}\nname one by "
+                "its symbol in brackets, by image= or by the params= that it takes"
             )
         return found[0]
 
@@ -112,10 +111,12 @@ class Kernels:
         return "".join(f"; image {x.name!r}: {x.problem}" for x in self._images if x.problem)
 
 
-def listed(names: Sequence[object], separator: str = "\n  ") -> str:
+def listed(names: Iterable[object], separator: str = ", ") -> str:
     """Return names as a list that ends early where it is long."""
-    rest = [f"... and {len(names) - _MOST_LISTED} more"] if len(names) > _MOST_LISTED else []
-    return separator.join([*map(str, names[:_MOST_LISTED]), *rest]) or "none"
+    texts = [*map(str, names)]
+    if len(texts) > _MOST_LISTED:
+        texts[_MOST_LISTED:] = [f"... and {len(texts) - _MOST_LISTED} more"]
+    return separator.join(texts) or "none"
 
 
 def _with_bound(signature: KernelSignature, bound: Sequence[Param]) -> KernelSignature:
@@ -125,7 +126,7 @@ def _with_bound(signature: KernelSignature, bound: Sequence[Param]) -> KernelSig
     pairs = [*zip(bound, last, strict=False)]
     # Of one type, those in another order would be mixed up.
     if own < 0 or any(x.name in every and x.name != real.name for x, real in pairs):
-        names = listed([x.name for x in bound], ", ")
+        names = listed(x.name for x in bound)
         raise ValueError(f"{signature} does not end with bound_params: {names}")
     typed = [x if x.type.text else x._replace(type=real.type) for x, real in pairs]
     with told(f"kernel {signature.name.display!r}"):
