@@ -63,9 +63,7 @@ class LaunchBinder:
         self.args = {**{x.name: Bound() for x in kernel.bound}, **(launch.args or {})}
         self.types = {param.name: param.type for param in self.params}
         if unknown := self.args.keys() - self.types.keys():
-            raise ValueError(
-                f"args gives {min(unknown)!r}, wanted one of {listed([*self.types], ', ')}"
-            )
+            raise ValueError(f"args gives {min(unknown)!r}, wanted one of {listed(self.types)}")
         self._export(kernel.params if declared is None else declared)
 
     def _export(self, params: Sequence[Param]) -> None:
@@ -181,13 +179,8 @@ class LaunchBinder:
                 words.append(word)
             words += [field == "element_strides"] * (most - len(figures))
         row = _MAP.row(
-            *(
-                self.plan.string(param.name),
-                self.plan.table(steps),
-                len(steps),
-                self.number(tensor),
-            ),
-            map_.is_im2col,
+            *(self.plan.string(param.name), self.plan.table(steps), len(steps)),
+            *(self.number(tensor), map_.is_im2col),
             -1 if map_.dtype is None else tensor_map.DATA_TYPES.index(map_.dtype),
             tensor_map.SWIZZLES.index(map_.swizzle),
             tensor_map.INTERLEAVES.index(map_.interleave),
@@ -235,9 +228,7 @@ class LaunchBinder:
             fitting = [x.name for x in self.exported.values() if x.type.kind in kinds]
             for name, value in given.items():
                 if name not in fitting:
-                    raise ValueError(
-                        f"{field} names {name!r}, wanted one of {listed(fitting, ', ')}"
-                    )
+                    raise ValueError(f"{field} names {name!r}, wanted one of {listed(fitting)}")
                 known = self.exported[name]
                 # Of two powers of two the larger is a multiple of the smaller.
                 value = max(value, known.multiple_of) if field == "multiple_of" else value
