@@ -62,9 +62,6 @@ def _is_header(source: Source, request: Request) -> bool:
     return not header_code(source, request).kernels
 
 
-# Instances
-
-
 def wanted_instances(request: Request) -> tuple[str, ...]:
     """Return the template instances that are asked for, as written; they exist only then."""
     # What is in another image is not an instance of the sources' own.

@@ -107,15 +107,12 @@ class Text:
 
 def image_text(name: str, file: str, image: Cubin, *, is_shared: bool = True) -> str:
     """Return the sections that embed an image's file, as EMBED_CUBIN expects it."""
-    data, end = f"__tvm_ffi__cubin_{name}", f"__tvm_ffi__cubin_{name}_end"
-    table = f"__tvmffi_cubin_image_{name}"
-    known = ".globl" if is_shared else ".weak"
-    symbols = [f"    {known} {x}\n    .hidden {x}\n" for x in (data, end, table)]
+    data, table = f"__tvm_ffi__cubin_{name}", f"__tvmffi_cubin_image_{name}"
+    known, names = ".globl" if is_shared else ".weak", (data, f"{data}_end", table)
+    symbols = (f"    {known} {x}\n    .hidden {x}\n    .type {x},%object\n" for x in names)
     place = f"    .quad .Lcubin_{name}-1b,.Lcubin_end_{name}-.Lcubin_{name}"
     return f"""\
 {"".join(symbols)}\
-    .type {data},%object
-    .type {table},%object
 {_STRINGS}\
 .Lcuda_version_{name}:
     .asciz {quoted(image.cuda_version)}
@@ -125,7 +122,7 @@ def image_text(name: str, file: str, image: Cubin, *, is_shared: bool = True) ->
 {data}:
 .Lcubin_{name}:
     .incbin {quoted(file)}
-{end}:
+{data}_end:
 .Lcubin_end_{name}:
     .byte 0
 {_TABLES}\

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..device.image import KernelSignature
+from ..device.image import Image, KernelSignature
 from ..launches.form import to_json
 from ..launches.launch import Launch
 from ..launches.tensor_map import TensorMap
@@ -19,7 +19,6 @@ from .launch import LAUNCH, LaunchBinder
 from .plan import BOUND_TABLE, Exported, Plan
 
 if TYPE_CHECKING:
-    from ..device.image import Image
     from ..inline.request import Request
     from ..sources.sort import Sources
 
@@ -70,8 +69,9 @@ def resolve(
 
 def bind(plan: Plan, name: str, instances: Sequence[Launches], *, doc: str = "") -> None:
     """Bind a function of one instance or several, each the launches of a call, and write it."""
-    made = [_instance(plan, name, launches, is_one=len(instances) == 1) for launches in instances]
-    facts = [said for _, said in made]
+    is_one = len(instances) == 1
+    made = [_instance(plan, name, launches, is_one=is_one) for launches in instances]
+    rows, facts = zip(*made, strict=True)
     columns = zip_longest(*(said["params"] for said in facts), fillvalue=("", ""))
     function = {
         "doc": doc,
@@ -81,9 +81,9 @@ def bind(plan: Plan, name: str, instances: Sequence[Launches], *, doc: str = "")
             [" | ".join(filter(None, dict.fromkeys(x))) for x in zip(*column, strict=True)]
             for column in columns
         ],
-        **({"instances": facts} if len(facts) > 1 else {"launches": facts[0]["launches"]}),
+        **({"launches": facts[0]["launches"]} if is_one else {"instances": facts}),
     }
-    plan.function(name, function, [row for row, _ in made])
+    plan.function(name, function, rows)
 
 
 class Instance(NamedTuple):

@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING
 
-from ..device.image import KernelSignature, agrees, check
+from ..device.image import Image, KernelSignature, agrees, check
 from ..kernels.cubin import Kernel
 from ..kernels.demangle import squeeze
 from ..kernels.types import Param, parse_params
 from ..launches.launch import Launch
 from ..launches.values import told
-
-if TYPE_CHECKING:
-    from ..device.image import Image
 
 _MOST_LISTED = 20
 
@@ -27,10 +23,10 @@ class Kernels:
     which the module binds.
     """
 
-    def __init__(
-        self, images: Sequence[Image], files: Collection[str], bound: Sequence[Param]
-    ) -> None:
-        self._images, self._files = images, files
+    def __init__(self, images: Sequence[Image], files: Collection[str], bound: list[Param]) -> None:
+        self._images, self._files = [x.name for x in images], files
+        problems = (f"; image {x.name!r}: {x.problem}" for x in images if x.problem)
+        self._problems = "".join(problems)  # why there may be more kernels, for messages
         self.every: list[KernelSignature] = []
         # By symbol and whole name; by these without namespaces and arguments.
         self._whole: dict[str, list[KernelSignature]] = {}
@@ -78,9 +74,9 @@ class Kernels:
             params = declared or ()
             sizes = tuple(param.type.size or 0 for param in params)
             return KernelSignature(Kernel(wanted, sizes, 0, 0, 0, 1024), params, image=image)
-        images = [x.name for x in self._images]
-        if launch.image not in (None, *images):
-            raise ValueError(f"there is no image {launch.image!r}; there are {listed(images)}")
+        if launch.image not in (None, *self._images):
+            there = listed(self._images)
+            raise ValueError(f"there is no image {launch.image!r}; there are {there}")
         name = squeeze(wanted).removeprefix("::")
 
         def named(kernels: Iterable[KernelSignature]) -> list[KernelSignature]:
@@ -104,11 +100,6 @@ class Kernels:
                 "its symbol in brackets, by image= or by the params= that it takes"
             )
         return found[0]
-
-    @property
-    def _problems(self) -> str:
-        """Why there may be more kernels, for messages."""
-        return "".join(f"; image {x.name!r}: {x.problem}" for x in self._images if x.problem)
 
 
 def listed(names: Iterable[object], separator: str = ", ") -> str:

@@ -35,11 +35,6 @@ _GRID, _BLOCK, _SMEM = 0, 3, 6  # figures
 _FROM_ARGUMENT, _FROM_COMPUTED, _FROM_CONSTANT, _FROM_MAP, _FROM_SCRATCH, _FROM_BOUND = range(6)
 _ATTRIBUTES = {"dimensions": 2, "integer": 3, "flag": 4, "event": 5}
 
-_FLOATS = {2: "<e", 4: "<f", 8: "<d"}
-
-# What a tensor is exported as that kernels take by its map alone: another launch may say more.
-_TENSOR = CxxType("void*", "raw", 8)
-
 
 class LaunchBinder:
     """One launch of a function: first what it adds to `exported`, then all that reads of it.
@@ -76,7 +71,8 @@ class LaunchBinder:
             new = Exported(name, self.types.get(name, declared), ndim, is_strided)
             value = self.args.get(name)
             if isinstance(value, TensorMap) and value.tensor not in names - {name}:
-                type_ = declared if declared.kind == "pointer" else _TENSOR
+                # Of a tensor that kernels take by its map alone, another launch may say more.
+                type_ = declared if declared.kind == "pointer" else CxxType("void*", "raw", 8)
                 new = Exported(value.tensor or name, type_, ndim, strided=True)
             elif name in self.args:
                 continue
@@ -293,7 +289,7 @@ def constant(value: object, type_: CxxType, what: str) -> bytes:
             if kind == "bfloat":
                 return _bfloat16(float(value))
             if kind == "float" or (is_raw and isinstance(value, float) and size in (4, 8)):
-                return struct.pack(_FLOATS[size], float(value))
+                return struct.pack({2: "<e", 4: "<f", 8: "<d"}[size], float(value))
         if isinstance(value, int) and (kind in ("int", "uint") or (is_raw and size <= 8)):
             signed = kind == "int" or (is_raw and value < 0)
             return int(value).to_bytes(size, "little", signed=signed)

@@ -96,11 +96,9 @@ class Expression(NamedTuple):
                     return [_push(int(value))]
             problem = f"{name!r} is '{type_.text}', given by args as {value!r}"
             raise self._failure(read, f"{problem}, which no expression can read")
-        if read.field or name not in ONCE_SHAPED:
-            known = ", ".join([*exported, *args, *ONCE_SHAPED])
-            raise self._failure(read, f"unknown name {name!r}; there are {known}")
-        if name not in self.of_device:
-            raise self._failure(read, f"{name} is not known yet where this is worked out")
+        if read.field or name not in self.of_device:
+            known = ", ".join([*exported, *args, *self.of_device]) or "none"
+            raise self._failure(read, f"unknown name {name!r}; there are {known} here")
         return [(name, b"")]
 
     def _failure(self, read: Read, problem: str) -> ValueError:
