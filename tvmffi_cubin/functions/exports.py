@@ -70,8 +70,23 @@ def resolve(
 def bind(plan: Plan, name: str, instances: Sequence[Launches], *, doc: str = "") -> None:
     """Bind a function of one instance or several, each the launches of a call, and write it."""
     is_one = len(instances) == 1
-    made = [_instance(plan, name, launches, is_one=is_one) for launches in instances]
-    rows, facts = zip(*made, strict=True)
+    rows, facts = list[str](), list[dict[str, Any]]()
+    for launches in instances:
+        made = _instance(plan, name, launches)
+        declared = ", ".join(f"{x.type.text} {x.name}" for x in made.params)
+        called = name if is_one else " + ".join(kernel.name.display for _, kernel in launches)
+        signature = f"{called}({declared})"
+        conditions = " and ".join(launch.when for launch, _ in launches if launch.when)
+        if conditions and not is_one:
+            signature += f" when {conditions}"
+        launch_rows, said = [], []
+        for (_, kernel), (row, fields) in zip(launches, made.launches, strict=True):
+            launch_rows.append(LAUNCH.row(plan.kernel(kernel), *row))
+            said.append(fields | {"kernel": kernel.kernel.name, "image": kernel.image})
+        table = plan.table(launch_rows)
+        rows.append(_INSTANCE.row(plan.string(signature), table, *made.columns))
+        params = [[x.name, x.type.text] for x in made.params]
+        facts.append({"signature": signature, "params": params, "launches": said})
     columns = zip_longest(*(said["params"] for said in facts), fillvalue=("", ""))
     function = {
         "doc": doc,
@@ -94,32 +109,13 @@ class Instance(NamedTuple):
     launches: list[tuple[tuple[Any, ...], dict[str, Any]]]  # rows but for these, JSON values
 
 
-def _instance(
-    plan: Plan, name: str, launches: Launches, *, is_one: bool
-) -> tuple[str, dict[str, Any]]:
-    """Return the row of an instance, which may be the only one, and what a manifest says of it."""
+def _instance(plan: Plan, name: str, launches: Launches) -> Instance:
+    """Return an instance of a function; those that are alike are bound once."""
     # All that it depends on, but for names; the texts of 1 and True differ.
     key = tuple((repr(x), y.params, y.bound, y.is_own, y.place is None) for x, y in launches)
-    if (made := plan.instances.get(key)) is None:
-        made = _made(plan, name, launches)
-        if BOUND_TABLE not in made.columns:  # slots are a function's own
-            plan.instances[key] = made
-    declared = ", ".join(f"{x.type.text} {x.name}" for x in made.params)
-    called = name if is_one else " + ".join(kernel.name.display for _, kernel in launches)
-    signature = f"{called}({declared})"
-    conditions = " and ".join(launch.when for launch, _ in launches if launch.when)
-    if conditions and not is_one:
-        signature += f" when {conditions}"
-    rows, said = [], []
-    for (_, kernel), (row, fields) in zip(launches, made.launches, strict=True):
-        rows.append(LAUNCH.row(plan.kernel(kernel), *row))
-        said.append(fields | {"kernel": kernel.kernel.name, "image": kernel.image})
-    params = [[x.name, x.type.text] for x in made.params]
-    facts = {"signature": signature, "params": params, "launches": said}
-    return _INSTANCE.row(plan.string(signature), plan.table(rows), *made.columns), facts
-
-
-def _made(plan: Plan, name: str, launches: Launches) -> Instance:
+    known: Instance | None = plan.instances.get(key)
+    if known is not None:
+        return known
     exported: dict[str, Exported] = {}
     binders, rows, targets = [], [], set()
     places = [f"function {name!r}, kernel {x.name.display!r}" for _, x in launches]
@@ -143,4 +139,7 @@ def _made(plan: Plan, name: str, launches: Launches) -> Instance:
         any(launch.when is not None for launch, _ in launches),
     )
     values = (to_json(launch) for launch, _ in launches)
-    return Instance(tuple(exported.values()), columns, [*zip(rows, values, strict=True)])
+    made = Instance(tuple(exported.values()), columns, [*zip(rows, values, strict=True)])
+    if not kinds[Bound]:  # slots are a function's own
+        plan.instances[key] = made
+    return made

@@ -1,4 +1,4 @@
-"""`Kernels`: those of all images, as launches name them."""
+"""`Kernels`: those of all images, as launches name them and declare what they take."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ..kernels.cubin import Kernel
 from ..kernels.demangle import squeeze
 from ..kernels.types import Param, parse_params
 from ..launches.launch import Launch
+from ..launches.tensor_map import TensorMap
 from ..launches.values import told
 
 _MOST_LISTED = 20
@@ -141,3 +142,29 @@ def _fits(signature: KernelSignature, declared: Sequence[Param]) -> bool:
     pairs = zip(declared, signature.params, strict=False)
     is_all = len(declared) >= len(signature.params)
     return is_all and all(agrees(x.type, y.type) for x, y in pairs)
+
+
+def params_of(
+    kernel: KernelSignature, launch: Launch, declared: Sequence[Param] | None
+) -> tuple[Param, ...]:
+    """Return a kernel's parameters with the names and types that hold in a launch."""
+    if declared is None:
+        # A number would be passed as bits of another type.
+        if kernel.place is not None and any(param.type.kind == "raw" for param in kernel.params):
+            raise ValueError(f"NVRTC does not tell the types of {kernel}: declare them by params=")
+        return kernel.params
+    by_name = {param.name: param for param in declared}
+    args = launch.args or {}
+    needed = {param.name for param in kernel.params} - args.keys()
+    if needed <= by_name.keys():
+        params = [by_name.get(param.name, param) for param in kernel.params]
+    else:
+        # Those who declare what callers pass need not know of what is bound, but may.
+        bound = [param.name for param in kernel.bound]
+        params = [param for param in declared if param.name not in bound][: len(kernel.params)]
+    # What stands where a map does, if not the map, is its tensor.
+    pairs = zip(params, kernel.params, strict=False)
+    params = [
+        x._replace(type=y.type) if isinstance(args.get(x.name), TensorMap) else x for x, y in pairs
+    ]
+    return check(params, kernel, "params")

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..device.image import KernelSignature, check
+from ..device.image import KernelSignature
 from ..kernels.types import CxxType, Param, parse_params
 from ..launches import tensor_map
 from ..launches.expression import lone_name
@@ -15,7 +15,7 @@ from ..launches.launch import ATTRIBUTES, Launch
 from ..launches.tensor_map import TensorMap
 from ..launches.values import Bound, Scratch
 from .assembly import Layout
-from .kernels import listed
+from .kernels import listed, params_of
 from .plan import NO_OPTION, STEP, Exported, Plan, fits, is_integer, kind_of
 from .postfix import EVERYWHERE, ONCE_SHAPED, Expression, Names
 
@@ -54,7 +54,7 @@ class LaunchBinder:
         self.num_attributes = 0
         self._computed: list[str] = []
         declared = None if launch.params is None else parse_params(launch.params)
-        self.params = (*_own_params(launch, kernel, declared), *kernel.bound)
+        self.params = (*params_of(kernel, launch, declared), *kernel.bound)
         self.args = {**{x.name: Bound() for x in kernel.bound}, **(launch.args or {})}
         self.types = {param.name: param.type for param in self.params}
         if unknown := self.args.keys() - self.types.keys():
@@ -246,32 +246,6 @@ class LaunchBinder:
             *(pointer, device is not None, stream is not None),
         )
         return self.plan.table([row])
-
-
-def _own_params(
-    launch: Launch, kernel: KernelSignature, declared: Sequence[Param] | None
-) -> tuple[Param, ...]:
-    """Return a kernel's parameters with the names and types that hold in a launch."""
-    if declared is None:
-        # A number would be passed as bits of another type.
-        if kernel.place is not None and any(param.type.kind == "raw" for param in kernel.params):
-            raise ValueError(f"NVRTC does not tell the types of {kernel}: declare them by params=")
-        return kernel.params
-    by_name = {param.name: param for param in declared}
-    args = launch.args or {}
-    needed = {param.name for param in kernel.params} - args.keys()
-    if needed <= by_name.keys():
-        params = [by_name.get(param.name, param) for param in kernel.params]
-    else:
-        # Those who declare what callers pass need not know of what is bound, but may.
-        bound = [param.name for param in kernel.bound]
-        params = [param for param in declared if param.name not in bound][: len(kernel.params)]
-    # What stands where a map does, if not the map, is its tensor.
-    pairs = zip(params, kernel.params, strict=False)
-    params = [
-        x._replace(type=y.type) if isinstance(args.get(x.name), TensorMap) else x for x, y in pairs
-    ]
-    return check(params, kernel, "params")
 
 
 def constant(value: object, type_: CxxType, what: str) -> bytes:
