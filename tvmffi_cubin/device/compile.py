@@ -15,8 +15,7 @@ from ..errors import CompileError
 from ..kernels.cubin import Cubin
 from ..kernels.demangle import function_name, spelled_types, squeeze
 from ..sources import DEVICE_IMAGE, Source
-from .probe import Probe, Types, plan
-from .units import SEPARATE, Unit, make_units, wanted_instances, with_hints
+from .units import SEPARATE, Probe, Types, Unit, make_units, wanted_instances, with_hints
 
 if TYPE_CHECKING:
     from ..inline.request import Request
@@ -66,7 +65,7 @@ class _Compiler:
 
         def build(unit: Unit) -> tuple[Cubin, Types]:
             own = [x for x in wanted if homes[x] is unit]
-            return self._build(unit, plan(unit.facts.kernels, own), own)
+            return self._build(unit, unit.probe(own), own)
 
         done = in_parallel(build, self._units)
         cubins = [cubin for cubin, _ in done]

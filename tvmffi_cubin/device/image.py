@@ -19,10 +19,10 @@ from ..kernels.demangle import FunctionName, function_name, spelled_types, squee
 from ..kernels.types import CxxType, Param, parse_params, parse_type
 from ..launches.values import told
 from ..sources.facts import KernelFact
-from .probe import Types
 
 if TYPE_CHECKING:
     from ..inline.request import Request
+    from .units import Types
 
 _SUFFIXES = {"fatbin": ".fatbin", "ptx": ".ptx"}
 

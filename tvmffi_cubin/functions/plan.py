@@ -222,7 +222,7 @@ class Plan(Text):
         rank = -1 if exported.ndim is None else exported.ndim
         return _PARAM.row(
             *(self.string(exported.name), self.string(type_.text)),
-            *(exported.equal_to or 0, *cells, type_.size, align, exported.min_rank, rank),
+            *(exported.equal_to, *cells, type_.size, align, exported.min_rank, rank),
             *(kind_of(type_), assumed, len(dtypes), exported.strided, exported.in_expression),
         )
 

@@ -63,7 +63,8 @@ class Expression(NamedTuple):
             if isinstance(token, str):
                 pieces.append((token, b""))
             elif isinstance(token, int):
-                pieces.append(_push(token))
+                op, format_ = ("push8", "b") if -128 <= token < 128 else ("push64", "<q")
+                pieces.append((op, struct.pack(format_, token)))
             elif isinstance(token, Read):
                 pieces += self._read(token)
             else:
@@ -93,7 +94,7 @@ class Expression(NamedTuple):
                     inner = self._replace(what=f"args[{name!r}]", text=value, reading=reading)
                     return inner._all()
                 if isinstance(value, int) and abs(value) < 2**63:
-                    return [_push(int(value))]
+                    return self._pieces((int(value),))
             problem = f"{name!r} is '{type_.text}', given by args as {value!r}"
             raise self._failure(read, f"{problem}, which no expression can read")
         if read.field or name not in self.of_device:
@@ -103,9 +104,3 @@ class Expression(NamedTuple):
 
     def _failure(self, read: Read, problem: str) -> ValueError:
         return failure(self.text, read.column, f"{self.what}: {problem}")
-
-
-def _push(value: int) -> tuple[str, bytes]:
-    if -128 <= value < 128:
-        return "push8", struct.pack("b", value)
-    return "push64", struct.pack("<q", value)
