@@ -23,7 +23,6 @@ SEPARATE = (
 )
 """What to do about a name that another unit has."""
 
-
 # A probe is a variable template over the kernel's function type: its mangled name spells the type
 # out. Every name here is long because a macro of the source may have any short one. Enumerations
 # are mapped to the integers that hold them, since nothing else tells them from structs.
@@ -48,10 +47,7 @@ Types = dict[str, tuple[str, ...]]  # what kernels take, by symbol
 
 
 class Probe(NamedTuple):
-    """Kernels whose exact parameter types NVRTC is asked for, as code at a source's end names them.
-
-    It tells them by names that are lowered, of code that is appended.
-    """
+    """Kernels to ask NVRTC about, as code at the end of the source names them."""
 
     kernels: tuple[str, ...] = ()
 
@@ -134,9 +130,8 @@ def make_units(sources: Sequence[Source], request: Request) -> tuple[Unit, ...]:
 def _is_header(source: Source, request: Request) -> bool:
     """Whether a text defines nothing that others could refer to, as far as it shows."""
     facts = read(source.text)
-    if source.path is not None or facts.uses_host or any(x.defined for x in facts.kernels):
-        return False
-    if any(found.is_shared for found in facts.definitions):
+    is_shared = any(x.defined for x in facts.kernels) or any(x.is_shared for x in facts.definitions)
+    if source.path is not None or facts.uses_host or is_shared:
         return False
     return not header_code(source, request).kernels
 

@@ -18,13 +18,10 @@ _MOST_LISTED = 20
 
 
 class Kernels:
-    """The kernels of all images by every way of naming them.
-
-    `files` are the names of images that lie in files, `bound` the last parameters of every kernel,
-    which the module binds.
-    """
+    """The kernels of all images, some of which lie in `files`, by every way of naming them."""
 
     def __init__(self, images: Sequence[Image], files: Collection[str], bound: list[Param]) -> None:
+        # `bound` are the last parameters of every kernel, which the module binds.
         self._images, self._files = [x.name for x in images], files
         problems = (f"; image {x.name!r}: {x.problem}" for x in images if x.problem)
         self._problems = "".join(problems)  # why there may be more kernels, for messages

@@ -79,8 +79,7 @@ class LaunchBinder:
             if not new.type.size:
                 text = f"{declared.text} {name}"
                 raise ValueError(f"params declares '{text}', a type of unknown size")
-            before = self.exported.get(new.name)
-            self.exported[new.name] = new if before is None else before.merged(new)
+            self.exported[new.name] = self.exported.get(new.name, new).merged(new)
 
     def number(self, name: str) -> int:
         """Return the number of one of the function's parameters."""

@@ -1,7 +1,4 @@
-"""`Plan`: the tables of a module's launcher, as functions are bound and write themselves to it.
-
-An `Exported` is a parameter of one of its functions.
-"""
+"""`Plan`: the tables of a module's launcher; `Exported`: a parameter of one of its functions."""
 
 from __future__ import annotations
 
@@ -114,18 +111,14 @@ def fits(type_: CxxType, wanted: CxxType) -> bool:
 
 
 class Plan(Text):
-    """The text of a module's unit: its tables and stubs, beside images and the manifest.
-
-    `functions` is what a manifest says of each; `kernels` those that they launch; `slots` what may
-    be bound, by function (None: kernels that C++ launches) and name; `files` the paths of the
-    images that lie in files.
-    """
+    """The text of a module's unit: its tables and stubs, beside images and the manifest."""
 
     def __init__(self, files: Mapping[str, str], machine: str | None = None) -> None:
         super().__init__(machine)
-        self.files = files
-        self.functions: dict[str, dict[str, Any]] = {}
-        self.kernels: dict[KernelSignature, int] = {}  # numbered
+        self.files = files  # the paths of images that lie in files
+        self.functions: dict[str, dict[str, Any]] = {}  # what a manifest says of each
+        self.kernels: dict[KernelSignature, int] = {}  # those that are launched, numbered
+        # What may be bound, by function (None: kernels that C++ launches) and name.
         self.slots: dict[tuple[str | None, str], Exported] = {}
         self.instances: dict[Any, Any] = {}  # see `exports`
         self._functions: list[str] = []  # rows
@@ -148,8 +141,7 @@ class Plan(Text):
     def slot(self, function: str | None, param: Exported) -> int:
         """Return the number of what may be bound by a name, for all launches of a function."""
         key = function, param.name
-        known = self.slots.get(key)
-        self.slots[key] = param if known is None else known.merged(param)
+        self.slots[key] = self.slots.get(key, param).merged(param)
         return [*self.slots].index(key)
 
     def function(self, name: str, facts: dict[str, Any], rows: Sequence[str]) -> None:

@@ -31,16 +31,12 @@ _Pieces = list[tuple[str, bytes]]  # operations, each with its operand
 
 
 class Expression(NamedTuple):
-    """An expression, where it stands, and what it may read.
+    """An expression, where it stands, and what it may read."""
 
-    That is what the function takes, where what it needs of it is noted; what the launch's `args`
-    give; and what is known of the device by then.
-    """
-
-    binder: LaunchBinder
+    binder: LaunchBinder  # what the function takes, with what it needs of that; the launch's args
     what: str
     text: str
-    of_device: Names
+    of_device: Names  # what is known of the device by then
     reading: Names  # the args whose expressions lead here, which may not be read again
 
     def code(self) -> bytes:
