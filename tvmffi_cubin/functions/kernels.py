@@ -141,15 +141,14 @@ def _fits(signature: KernelSignature, declared: Sequence[Param]) -> bool:
     return is_all and all(agrees(x.type, y.type) for x, y in pairs)
 
 
-def params_of(
-    kernel: KernelSignature, launch: Launch, declared: Sequence[Param] | None
-) -> tuple[Param, ...]:
+def params_of(kernel: KernelSignature, launch: Launch) -> tuple[Param, ...]:
     """Return a kernel's parameters with the names and types that hold in a launch."""
-    if declared is None:
+    if launch.params is None:
         # A number would be passed as bits of another type.
         if kernel.place is not None and any(param.type.kind == "raw" for param in kernel.params):
             raise ValueError(f"NVRTC does not tell the types of {kernel}: declare them by params=")
         return kernel.params
+    declared = parse_params(launch.params)
     by_name = {param.name: param for param in declared}
     args = launch.args or {}
     needed = {param.name for param in kernel.params} - args.keys()

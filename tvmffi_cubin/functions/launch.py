@@ -53,13 +53,12 @@ class LaunchBinder:
         self.plan, self.function, self.launch, self.exported = plan, function, launch, exported
         self.num_attributes = 0
         self._computed: list[str] = []
-        declared = None if launch.params is None else parse_params(launch.params)
-        self.params = (*params_of(kernel, launch, declared), *kernel.bound)
+        self.params = (*params_of(kernel, launch), *kernel.bound)
         self.args = {**{x.name: Bound() for x in kernel.bound}, **(launch.args or {})}
         self.types = {param.name: param.type for param in self.params}
         if unknown := self.args.keys() - self.types.keys():
             raise ValueError(f"args gives {min(unknown)!r}, wanted one of {listed(self.types)}")
-        self._export(kernel.params if declared is None else declared)
+        self._export(kernel.params if launch.params is None else parse_params(launch.params))
 
     def _export(self, params: Sequence[Param]) -> None:
         """Add to what the function takes what callers pass for parameters."""

@@ -164,7 +164,17 @@ class Plan(Text):
         self.named(".Lkernels", kernels, is_writable=True)
         self.named(".Lfunctions", self._functions)
         if self.slots:
-            self._write_slots()
+            params = self.table(map(self.param, self.slots.values()))
+            zeros = self.data(bytes(max(8, *(x.type.size or 0 for x in self.slots.values()))))
+            slots = []
+            for number, ((function, _), slot) in enumerate(self.slots.items()):
+                owner = function and self.string(function)
+                param = f"{params}+{number * _PARAM.size}"
+                slots.append(_SLOT.row(owner, param, zeros, slot.required, None))
+            self.named(".Lslots", slots, is_writable=True)
+            # Those of kernels that C++ launches come last.
+            bound = _BOUND_TABLE.row(".Lslots", len(slots), len(self.bound(None)), None)
+            self.named(BOUND_TABLE, [bound], is_writable=True)
         row = _MODULE.row(
             *(".Limages", ".Lkernels", ".Lfunctions", BOUND_TABLE if self.slots else None),
             *(".Lmanifest", ".Lmanifest_end"),
@@ -191,19 +201,6 @@ class Plan(Text):
             *((kernel.grid_in_clusters and kernel.cluster) or (0, 0, 0)),
             len(sizes),
         )
-
-    def _write_slots(self) -> None:
-        params = self.table(map(self.param, self.slots.values()))
-        zeros = self.data(bytes(max(8, *(x.type.size or 0 for x in self.slots.values()))))
-        rows = []
-        for number, ((function, _), slot) in enumerate(self.slots.items()):
-            owner = function and self.string(function)
-            param = f"{params}+{number * _PARAM.size}"
-            rows.append(_SLOT.row(owner, param, zeros, slot.required, None))
-        self.named(".Lslots", rows, is_writable=True)
-        # Those of kernels that C++ launches come last.
-        row = _BOUND_TABLE.row(".Lslots", len(rows), len(self.bound(None)), None)
-        self.named(BOUND_TABLE, [row], is_writable=True)
 
     def param(self, exported: Exported) -> str:
         """Return the row of what a function takes."""
