@@ -99,16 +99,14 @@ def given_images(request: Request, archs: tuple[str, ...]) -> tuple[Image, ...]:
 
 
 def given_image(name: str, given: Cubin) -> Image:
-    """Return an image as it is embedded under a name.
-
-    What of a fatbin cannot be read, a wrapper can still launch.
-    """
+    """Return an image as it is embedded under a name."""
     cubin = read_image(given)
     try:
         if unlinked := [x.arch for x in cubin.members if x.kind == "relocatable"]:
             raise ImageError(f"its code for {', '.join(unlinked)} is yet to be linked; {UNLINKED}")
         if unknown := cubin.signatures.keys() - {kernel.name for kernel in cubin.kernels}:
             raise ValueError(f"Cubin.signatures has {min(unknown)!r}, no kernel of the image")
+        # What of a fatbin cannot be read, a wrapper can still launch.
         return Image(name, cubin, signatures(cubin), "; ".join(cubin.unreadable))
     except ValueError as error:
         raise ValueError(f"{given.name}: {error}") from None

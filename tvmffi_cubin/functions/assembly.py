@@ -61,13 +61,10 @@ class Layout:
 
 
 class Text:
-    """The text of one unit, as it grows: tables, what they point at, and exported stubs.
-
-    Equal content is written once. The same calls make the same text.
-    """
+    """The text of one unit, as it grows: tables, what they point at, and exported stubs."""
 
     def __init__(self, machine: str | None = None) -> None:
-        self._labels: dict[str, str] = {}  # by content
+        self._labels: dict[str, str] = {}  # by content: what is equal is written once
         self._parts = [_HEAD, _STUB.format(_CALLS[machine or os.uname().machine])]
 
     def string(self, text: str) -> str:

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
 _INSTANCE = Layout("P P P P P i i i i i i ?")
 Launches = Sequence[tuple[Launch, KernelSignature]]
-
-# Grid and block are the caller's, and all parameters.
-_AS_CALLED = Launch()
+_AS_CALLED = Launch()  # grid, block and all parameters are the caller's
 
 
 def resolve(

@@ -124,11 +124,9 @@ def _with_bound(signature: KernelSignature, bound: Sequence[Param]) -> KernelSig
 
 
 def _by_part(kernels: Sequence[KernelSignature], part: str) -> list[KernelSignature]:
-    """Return the kernels that a part of their name stands for.
-
-    Compilers number further kernels behind the name, ``main_kernel_1``: the first is meant.
-    """
+    """Return the kernels that a part of their name stands for."""
     found = [x for x in kernels if part in squeeze(x.name.display)]
+    # Compilers number further kernels behind the name, ``main_kernel_1``: the first is meant.
     numbered = re.compile(re.escape(part) + r"\w*?_[1-9]")
     plain = [x for x in found if not numbered.search(squeeze(x.name.display))]
     return plain if len(plain) == 1 else found

@@ -26,8 +26,7 @@ _KINDS = ("pointer", "int", "uint", "float", "bfloat", "bool", "struct", "raw", 
 _VALUE = 2  # of Param::Assumed, which is 1 for a multiple
 
 _MODULE_NAME = "__tvmffi_cubin_module"
-BOUND_TABLE = "__tvmffi_cubin_bound"
-"""What may be bound: the label of its table."""
+BOUND_TABLE = "__tvmffi_cubin_bound"  # of what may be bound
 _ENTRIES = ("configure", "preload", "unload", "occupancy", "manifest")
 
 
