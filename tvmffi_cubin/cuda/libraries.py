@@ -59,18 +59,18 @@ def _places(major: int) -> dict[str, tuple[str, str, str, str]]:
     old, new = ("-cu12", "") if major == 12 else ("", f"cu{major}")
     crt, cccl = ("nvcc", "include") if major == 12 else ("crt", "include/cccl")
 
-    def place(wheel: str, folder: str, used: str, file: str = "") -> tuple[str, str, str, str]:
-        return f"nvidia-{wheel}{old}", new or folder, used, f"{used}{file}"
+    def place(wheel: str, used: str, file: str = "") -> tuple[str, str, str, str]:
+        return f"nvidia-{wheel}{old}", new or wheel.replace("-", "_"), used, f"{used}{file}"
 
     return {
-        "nvrtc": place("cuda-nvrtc", "cuda_nvrtc", f"lib/libnvrtc.so.{major}"),
-        "runtime": place("cuda-runtime", "cuda_runtime", "include", "/cuda_fp16.h"),
-        "cccl": place("cuda-cccl", "cuda_cccl", cccl, "/cuda/std/cstdint"),
-        "crt": place(f"cuda-{crt}", "cuda_nvcc", "include", "/crt/mma.h"),
-        "curand": place("curand", "curand", "include", "/curand_kernel.h"),
-        "cudart": place("cuda-runtime", "cuda_runtime", f"lib/libcudart.so.{major}"),
-        "nvjitlink": place("nvjitlink", "nvjitlink", f"lib/libnvJitLink.so.{major}"),
-        "nvfatbin": place("nvfatbin", "nvfatbin", f"lib/libnvfatbin.so.{major}"),
+        "nvrtc": place("cuda-nvrtc", f"lib/libnvrtc.so.{major}"),
+        "runtime": place("cuda-runtime", "include", "/cuda_fp16.h"),
+        "cccl": place("cuda-cccl", cccl, "/cuda/std/cstdint"),
+        "crt": place(f"cuda-{crt}", "include", "/crt/mma.h"),
+        "curand": place("curand", "include", "/curand_kernel.h"),
+        "cudart": place("cuda-runtime", f"lib/libcudart.so.{major}"),
+        "nvjitlink": place("nvjitlink", f"lib/libnvJitLink.so.{major}"),
+        "nvfatbin": place("nvfatbin", f"lib/libnvfatbin.so.{major}"),
     }
 
 
@@ -98,7 +98,7 @@ def _find(
             f"TVMFFI_CUBIN_CUDA={override!r} is not a CUDA version: set it to 12 or 13, or unset it"
         )
     # A relative path may start at a folder that is deleted.
-    sites = [path for path in paths if path[:1] == "/" and _exists(f"{path}/nvidia")]
+    sites = [x for x in paths if x[:1] == "/" and os.access(f"{x}/nvidia", os.F_OK)]
     families = [Cuda(major, _parts(major, sites, homes)) for major in majors]
     usable = [x for x in families if "nvrtc" in x.parts]
     if not usable:
@@ -121,27 +121,24 @@ def _parts(major: int, sites: list[str], homes: tuple[str | None, ...]) -> dict[
     targets = f"/targets/{os.uname().machine.replace('aarch64', 'sbsa')}-linux"
     roots = [f"{home}{inner}" for home in homes if home for inner in ("", targets)]
     # The name of the runtime library tells the version.
-    toolkits = [root for root in roots if _exists(f"{root}/lib/libcudart.so.{major}")]
+    toolkits = [x for x in roots if os.access(f"{x}/lib/libcudart.so.{major}", os.F_OK)]
     found = {}
     for part, (_, folder, used, file) in _places(major).items():
         places = (*(f"{site}/nvidia/{folder}" for site in sites), *toolkits)
-        if (root := next((x for x in places if _exists(f"{x}/{file}")), None)) is not None:
+        # Where there is nothing, os.path.exists takes twice as long.
+        root = next((x for x in places if os.access(f"{x}/{file}", os.F_OK)), None)
+        if root is not None:
             found[part] = f"{root}/{used}"
     return found
-
-
-def _exists(path: str) -> bool:
-    # Where there is nothing, os.path.exists raises an error inside, and takes twice as long.
-    return os.access(path, os.F_OK)
 
 
 def find_program(name: str) -> Path | None:
     """Return a program of CUDA's: of a named toolkit, on PATH, of a wheel, of the usual toolkit."""
     homes = (config.get("CUDA_HOME"), config.get("CUDA_PATH"))
     wheels = (f"{path}/nvidia/cu13/bin/{name}" for path in sys.path if path)
-    places = (*(f"{home}/bin/{name}" for home in homes if home), name, *wheels)
-    found = map(on_path, (*places, f"{TOOLKIT}/bin/{name}"))
-    return next(filter(None, found), None)
+    named = (f"{home}/bin/{name}" for home in homes if home)
+    places = (*named, name, *wheels, f"{TOOLKIT}/bin/{name}")
+    return next(filter(None, map(on_path, places)), None)
 
 
 class Library:
