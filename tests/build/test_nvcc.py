@@ -70,7 +70,7 @@ def test_texts_are_one_unit_in_order_and_a_hit_asks_nobody(fake, monkeypatch):
     assert (mod.four(), mod.runtime(), mod.four.__doc__) == (4, 7, "Twice two.")
     (command,) = fake.commands()
     words = command.split()
-    assert words[:2] == ["-x", "cu"]
+    assert "-x cu" in command
     assert words[words.index("-ccbin") + 1] == shutil.which("c++")
     assert [x for x in words if x.startswith("-gencode")] == [
         "-gencode=arch=compute_90,code=sm_90",

@@ -33,7 +33,7 @@ class Nvcc(NamedTuple):
     identity: str  # its build, the same text on every machine
     version: str
     root: str  # where it is installed, empty for a folder of the system's
-    includes: tuple[str, ...]  # cuda.h's folder comes first
+    includes: Sequence[str]  # cuda.h's folder comes first
     libraries: str  # the folder of its runtime library
     host: str = ""  # what its host compiler is, where that is not the build's own
 
@@ -43,23 +43,21 @@ def locate() -> Path:
     named = config.get("TVMFFI_CUBIN_NVCC")
     path = on_path(named) if named else find_program("nvcc")
     if path is None:
-        places = "CUDA_HOME, CUDA_PATH, on PATH, in NVIDIA's wheels or in " + TOOLKIT
+        places = f"CUDA_HOME, CUDA_PATH, on PATH, in NVIDIA's wheels or in {TOOLKIT}"
         where = f"TVMFFI_CUBIN_NVCC={named!r}" if named else places
-        remedy = "run: pip install 'tvmffi-cubin[nvcc]' (CUDA 13's)"
-        raise ToolchainError(f"there is no nvcc in {where}; {remedy}")
+        raise ToolchainError(
+            f"there is no nvcc in {where}; run: pip install 'tvmffi-cubin[nvcc]' (CUDA 13's)"
+        )
     return path
 
 
 def find_nvcc() -> Nvcc:
     """Return the nvcc to use, and what it said of itself while its files were as they are."""
     path = locate()
-    build, version, root, includes, libraries = remember(
-        f"nvcc {path}", lambda: (_ask(path), [path])
-    )
-    return Nvcc(str(path), build, version, root, tuple(includes), libraries)
+    return Nvcc(*remember(f"nvcc at {path}", lambda: (_ask(path), [path])))
 
 
-def _ask(path: Path) -> tuple[str, str, str, list[str], str]:
+def _ask(path: Path) -> Nvcc:
     remedy = "set TVMFFI_CUBIN_NVCC to another nvcc"
     about = said((str(path), "--version"), remedy)
     version = "".join(re.findall(r"release (\d+\.\d+)", about))
@@ -74,7 +72,7 @@ def _ask(path: Path) -> tuple[str, str, str, list[str], str]:
     libraries = [*(folder for name, folder in found if name == "-L"), f"{top}/lib64", f"{top}/lib"]
     folder = next((x for x in libraries if os.path.isfile(f"{x}/{_RUNTIME}")), libraries[0])
     root = "" if top in ("/", "/usr", "/usr/local") else top
-    return "\n".join(build), version, root, includes, folder
+    return Nvcc(str(path), "\n".join(build), version, root, includes, folder)
 
 
 def caller_flags(flags: Iterable[str]) -> tuple[str, ...]:
@@ -103,10 +101,10 @@ def _is_separate(flags: Sequence[str]) -> bool:
     return values(flags).get("-rdc") == "true"
 
 
-def _words(
+def _command(
     tools: Toolset, flags: Sequence[str], archs: Sequence[str], *, is_link: bool = False
 ) -> tuple[str, ...]:
-    """Return all flags of a compilation or a link: the caller's, and ours before them."""
+    """Return nvcc with all flags of a compilation or a link: the caller's, ours before them."""
     assert tools.nvcc is not None
     names = values(flags).keys()
     ours, host = [], own_statics(tools.nvcc.host or tools.host.compiler)
@@ -128,7 +126,7 @@ def _words(
         number = arch.partition("_")[2]
         code = arch if is_ptx(arch) else f"{kind}_{number}"
         ours.append(f"-gencode=arch=compute_{number},code={code}")
-    return (*ours, *flags)
+    return (tools.nvcc.path, *ours, *flags)
 
 
 def unit(
@@ -141,20 +139,18 @@ def unit(
     include_paths: Sequence[str],
 ) -> Step:
     """Return how a source is compiled; `name` is its object's."""
-    assert tools.nvcc is not None
-    headers = ("-I", str(tools.include), "-isystem", tools.tvm_ffi.include)
-    words = ("-x", "cu", *_words(tools, flags, archs), *headers)
-    return compilation(source, (tools.nvcc.path, *words), include_paths, name=name)
+    headers = ("-I", str(tools.include), "-isystem", tools.tvm_ffi.include, "-x", "cu")
+    return compilation(source, (*_command(tools, flags, archs), *headers), include_paths, name=name)
 
 
 def device_link(
     objects: Sequence[str], tools: Toolset, *, archs: Sequence[str], flags: Sequence[str]
 ) -> Step | None:
     """Return how separate device code of objects is linked to one more; None where none is."""
-    if not _is_separate(flags) or tools.nvcc is None:
+    if not _is_separate(flags):
         return None
-    words = _words(tools, flags, archs, is_link=True)
-    return Step("device_link.o", (tools.nvcc.path, *words, "-dlink"), tuple(objects))
+    command = (*_command(tools, flags, archs, is_link=True), "-dlink")
+    return Step("device_link.o", command, tuple(objects))
 
 
 def runtime(nvcc: Nvcc, flags: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -53,7 +53,7 @@ def host_units(job: Job) -> tuple[dict[str, bytes | str], list[Step]]:
         from ..cuda.nvcc import device_link
 
         given = (x.path for x in request.files.binaries if not x.is_shared)
-        made = (x.made for x in units if "cu" in x.command[:3])
+        made = (x.made for x in units if x.command[0] == tools.nvcc.path)
         objects, flags = (*made, *given), request.cuda_cflags
         last = device_link(objects, tools, archs=job.archs, flags=flags)
         units += [] if last is None else [last]

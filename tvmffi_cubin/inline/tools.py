@@ -120,7 +120,7 @@ class Toolset(NamedTuple):
         return {**self.identities, "cpu": cpu, **compiler_environment()}
 
     @property
-    def cuda_include_dirs(self) -> tuple[str, ...]:
+    def cuda_include_dirs(self) -> Sequence[str]:
         """CUDA's header folders, none for a build without CUDA."""
         if self.nvcc is not None:
             return self.nvcc.includes
