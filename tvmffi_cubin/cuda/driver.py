@@ -69,7 +69,6 @@ def stream_device(handle: int) -> int:
 
 def device_arch(ordinal: int) -> str:
     """Return a device's architecture without suffix, such as ``"sm_90"``."""
-    call("cuInit", 0)
     # The attributes of the compute capability's major and minor number.
     major, minor = (number("cuDeviceGetAttribute", x, ordinal) for x in (75, 76))
     return f"sm_{major}{minor}"
@@ -77,7 +76,6 @@ def device_arch(ordinal: int) -> str:
 
 def device_name(ordinal: int) -> str:
     """Return a device's name, such as ``"NVIDIA H200"``."""
-    call("cuInit", 0)
     text = ctypes.create_string_buffer(256)
     call("cuDeviceGetName", text, len(text), ordinal)
     return text.value.decode("utf-8", "replace")

@@ -13,7 +13,6 @@ from ..errors import CompileError, bare
 from ..kernels import ptx
 from ..kernels.cubin import Cubin, read_image, take_image
 from ..kernels.demangle import demangle
-from ..kernels.elf import Symbol
 from ..kernels.nv_info import SPACE, shared_symbols
 from . import program
 from .arch import is_ptx, number_of, resolve_arch
@@ -115,19 +114,19 @@ def _clashes(inputs: Sequence[Cubin]) -> Iterator[str]:
     # nvJitLink says so on the process's error stream alone, and links nevertheless, or crashes.
     cubins = [x for x in inputs if x.kind == "relocatable"]
     symbols = [(x.name, symbol) for x in cubins for symbol in shared_symbols(x.image)]
-    defined: list[tuple[str, str, Symbol | None]] = []
-    defined += [(unit, x.name, x) for unit, x in symbols if not x.is_undefined]
-    defined += [(x.name, y, None) for x in inputs if x.kind == "ptx" for y in ptx.defined(x.image)]
-    homes: dict[str, tuple[str, Symbol | None]] = {}
-    for unit, name, found in defined:
+    known = {x.name: x for _, x in symbols if not x.is_undefined}
+    defined = [(unit, x.name) for unit, x in symbols if not x.is_undefined]
+    defined += [(x.name, y) for x in inputs if x.kind == "ptx" for y in ptx.defined(x.image)]
+    homes: dict[str, str] = {}
+    for unit, name in defined:
         if name in homes:
-            yield f"Multiple definition of '{name}' in '{unit}', first in '{homes[name][0]}'"
-        homes.setdefault(name, (unit, found))
+            yield f"Multiple definition of '{name}' in '{unit}', first in '{homes[name]}'"
+        homes.setdefault(name, unit)
     for unit, symbol in symbols:
-        home, known = homes.get(symbol.name, (unit, symbol))
-        first = known or symbol
+        first = known.get(symbol.name, symbol)
         is_same = (symbol.type, symbol.other & SPACE) == (first.type, first.other & SPACE)
         if symbol.is_undefined and not (is_same and symbol.size in (0, first.size)):
+            home = homes[symbol.name]
             yield f"'{symbol.name}' is of another size or kind in '{unit}' than in '{home}'"
 
 

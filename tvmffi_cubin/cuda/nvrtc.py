@@ -144,18 +144,23 @@ def compile(  # noqa: A001
     folders = map(os.fspath, items("include_paths", include_paths))
     names = items("name_expressions", name_expressions)
     uses_pch = config.wants_pch(use_pch)
-    cuda = find_cuda()
-    nvrtc = program.load()
-    targets = _targets(resolve_archs(arch, options), target_type, nvrtc)
+    cuda, nvrtc = find_cuda(), program.load()
+    archs = resolve_archs(arch, options)
+    if target_type == "ptx":
+        archs = tuple(dict.fromkeys(f"compute_{number_of(x)}" for x in archs))
+    if target_type != "cubin" and (len(archs) != 1 or is_ptx(archs[0]) != (target_type == "ptx")):
+        raise ValueError(f"target_type={target_type!r} wants one architecture such as sm_90a")
+    for target in archs:
+        nvrtc.check_known(target)
     # No name of a file needs to be UTF-8, as those in #line must be.
     has_name = source_include or source.startswith("#line ")
     text = source if has_name else line_directive(name) + source
     shared = Program(name if source_include else _NOWHERE, text, given, target_type, names, HEADERS)
-    words = tuple(_options(nvrtc, shared, [*folders, *map(str, cuda.include_dirs)]))
-    shared = shared._replace(options=words)
+    words = _options(nvrtc, shared, [*folders, *map(str, cuda.include_dirs)])
+    shared = shared._replace(options=tuple(words))
     packages = (include_dir(), *cuda.include_dirs) if uses_pch else ()
     image = functools.partial(_image, nvrtc, name, source, shared, packages)
-    images = program.in_parallel(image, targets)
+    images = program.in_parallel(image, archs)
     return images[0] if len(images) == 1 else join(images)
 
 
@@ -193,14 +198,8 @@ def nvrtc_compile(
 ) -> bytes:
     """Compile CUDA C++ source to the bytes of an image, as tvm-ffi's function of this name does.
 
-    Headers are also searched in the folder of `name`. Raises what `compile` does.
-
-    Parameters
-    ----------
-    source, name, arch
-        As in `compile`.
-    extra_opts : sequence of str or bytes, optional
-        As `options` of `compile`.
+    Arguments and errors are those of `compile`, `extra_opts` its options. Headers are also searched
+    in the folder of `name`.
     """
     options = [os.fsdecode(option) for option in items("extra_opts", extra_opts or ())]
     return compile(source, name=name, arch=arch, options=options, source_include=True).image
@@ -247,17 +246,6 @@ def line_directive(name: str) -> str:
     """Return the directive after which the compiler takes lines for those of a source."""
     escaped = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
     return f'#line 1 "{escaped}"\n'
-
-
-def _targets(archs: tuple[str, ...], target_type: str, nvrtc: Nvrtc) -> tuple[str, ...]:
-    """Return the architectures to compile for, all of which NVRTC knows."""
-    if target_type == "ptx":
-        archs = tuple(dict.fromkeys(f"compute_{number_of(arch)}" for arch in archs))
-    if target_type != "cubin" and (len(archs) != 1 or is_ptx(archs[0]) != (target_type == "ptx")):
-        raise ValueError(f"target_type={target_type!r} wants one architecture such as sm_90a")
-    for arch in archs:
-        nvrtc.check_known(arch)
-    return archs
 
 
 def _options(nvrtc: Nvrtc, source: Program, folders: Sequence[str]) -> Iterator[str]:

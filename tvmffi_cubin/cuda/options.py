@@ -134,12 +134,10 @@ def link_options(options: object) -> tuple[str, ...]:
             kept += ("-ftz=1", "-prec-div=0", "-prec-sqrt=0", "-fma=1")
         elif name in ("-G", "-lineinfo"):
             kept.append(name.replace("-G", "-g"))
-        elif name == "-maxrregcount":
-            kept.append(f"-maxrregcount={value}")
         elif name in ("-ftz", "-prec-div", "-prec-sqrt", "-fmad"):
             kept.append(f"{name.replace('fmad', 'fma')}={int(value == 'true')}")
-        elif name == "-Xptxas":
-            kept += (f"-Xptxas={part}" for part in _at_commas(value))
+        elif name in ("-maxrregcount", "-Xptxas"):
+            kept += (f"{name}={part}" for part in _at_commas(value))
     return tuple(kept)
 
 

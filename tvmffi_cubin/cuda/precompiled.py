@@ -93,8 +93,7 @@ def _compile(nvrtc: Nvrtc, program: Program) -> Compiled:
     def with_header(option: str) -> Compiled:
         return nvrtc.compile(program._replace(options=(*program.options, option)))
 
-    ignored = "-frandom-seed", SIDE_BY_SIDE
-    key = tuple(x for x in program.options if not x.startswith(ignored))
+    key = tuple(x for x in program.options if not x.startswith(("-frandom-seed", SIDE_BY_SIDE)))
     with _making:  # NVRTC reads for one thread at a time anyway
         if key not in _made:
             with tempfile.TemporaryDirectory(prefix="tvmffi_cubin-") as folder:
