@@ -156,44 +156,30 @@ def _at_commas(value: str) -> list[str]:
 
 
 class PreprocessorFlags(NamedTuple):
-    """What the preprocessor is told: pairs of gcc's spelling and value; paths are absolute."""
+    """What the preprocessor is told; paths are absolute."""
 
-    flags: tuple[tuple[str, str], ...]
-
-    @property
-    def folders(self) -> tuple[str, ...]:
-        """The header folders, in the order of the search."""
-        return tuple(value for kind in _FOLDERS for name, value in self.flags if name == kind)
-
-    @property
-    def macros(self) -> dict[str, str]:
-        """The macros that are defined, name to text."""
-        found: dict[str, str] = {}
-        for name, value in self.flags:
-            macro, _, text = value.partition("=")
-            if name == "-D":
-                found[macro] = text or "1"
-            elif name == "-U":
-                found.pop(macro, None)
-        return found
-
-    @property
-    def first_lines(self) -> str:
-        """Lines that include the headers that come before the source."""
-        return "".join(f'#include "{x}"\n' for name, x in self.flags if name == "-include")
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """The flags as gcc and clang take them."""
-        return tuple(word for pair in self.flags for word in pair)
+    words: tuple[str, ...]  # as gcc and clang take them
+    folders: tuple[str, ...]  # of headers, in the order of the search
+    macros: dict[str, str]  # those that are defined, name to text
+    first_lines: str  # which include the headers that come before the source
 
 
 def preprocessor_flags(flags: Iterable[str]) -> PreprocessorFlags:
     """Return the preprocessor flags among `flags`, as nvcc, NVRTC or gcc spell them."""
-    found = []
+    pairs: list[tuple[str, str]] = []
+    macros: dict[str, str] = {}
     for name, value, _ in _read_by_both(flags):
+        macro, _, text = value.partition("=")
+        if name == "-D":
+            macros[macro] = text or "1"
+        elif name == "-U":
+            macros.pop(macro, None)
+        # A header that comes first is looked for in the current folder first.
+        elif name in _FOLDERS or (name == "-include" and os.path.isfile(value)):
+            value = os.path.abspath(value)
         if name in _PREPROCESSOR:
-            # A header that comes first is looked for in the current folder first.
-            is_path = name in _FOLDERS or (name == "-include" and os.path.isfile(value))
-            found.append((name, os.path.abspath(value) if is_path else value))
-    return PreprocessorFlags(tuple(found))
+            pairs.append((name, value))
+    words = tuple(word for pair in pairs for word in pair)
+    folders = tuple(value for kind in _FOLDERS for name, value in pairs if name == kind)
+    lines = "".join(f'#include "{value}"\n' for name, value in pairs if name == "-include")
+    return PreprocessorFlags(words, folders, macros, lines)
