@@ -97,7 +97,7 @@ def words(*flags: str, archs: tuple[str, ...]) -> tuple[str, ...]:
         include="/own",
         tvm_ffi=SimpleNamespace(include="/ffi"),
     )
-    made = nvcc.unit("a.cu", tools, flags=flags, archs=archs, include_paths=["/mine"]).command
+    made = nvcc.command(tools, flags, archs)
     return made[made.index("-Xcompiler=-fPIC") + 1 : made.index("/own") - 1]
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from .. import config
 from ..cache.files import remember
 from ..errors import ToolchainError
-from ..host.steps import Step, compilation
 from ..host.tools import on_path, said
 from ..host.units import own_statics
 from .arch import is_ptx, resolve_archs
@@ -96,15 +95,15 @@ def names_archs(flags: Sequence[str]) -> bool:
     return not values(flags).keys().isdisjoint(("-arch", "-gencode"))
 
 
-def _is_separate(flags: Sequence[str]) -> bool:
+def is_separate(flags: Sequence[str]) -> bool:
     """Whether device code is yet to be linked when it is compiled."""
     return values(flags).get("-rdc") == "true"
 
 
-def _command(
+def command(
     tools: Toolset, flags: Sequence[str], archs: Sequence[str], *, is_link: bool = False
 ) -> tuple[str, ...]:
-    """Return nvcc with all flags of a compilation or a link: the caller's, ours before them."""
+    """Return nvcc and all flags of a compilation, or of the link of separate device code."""
     assert tools.nvcc is not None
     names = values(flags).keys()
     ours, host = [], own_statics(tools.nvcc.host or tools.host.compiler)
@@ -126,37 +125,15 @@ def _command(
         number = arch.partition("_")[2]
         code = arch if is_ptx(arch) else f"{kind}_{number}"
         ours.append(f"-gencode=arch=compute_{number},code={code}")
-    return (tools.nvcc.path, *ours, *flags)
-
-
-def unit(
-    source: str,
-    tools: Toolset,
-    *,
-    name: str = "",
-    archs: Sequence[str],
-    flags: Sequence[str],
-    include_paths: Sequence[str],
-) -> Step:
-    """Return how a source is compiled; `name` is its object's."""
-    headers = ("-I", str(tools.include), "-isystem", tools.tvm_ffi.include, "-x", "cu")
-    return compilation(source, (*_command(tools, flags, archs), *headers), include_paths, name=name)
-
-
-def device_link(
-    objects: Sequence[str], tools: Toolset, *, archs: Sequence[str], flags: Sequence[str]
-) -> Step | None:
-    """Return how separate device code of objects is linked to one more; None where none is."""
-    if not _is_separate(flags):
-        return None
-    command = (*_command(tools, flags, archs, is_link=True), "-dlink")
-    return Step("device_link.o", command, tuple(objects))
+    headers = ("-I", str(tools.include), "-isystem", tools.tvm_ffi.include)
+    last = ("-dlink",) if is_link else (*headers, "-x", "cu")
+    return (tools.nvcc.path, *ours, *flags, *last)
 
 
 def runtime(nvcc: Nvcc, flags: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the libraries and the linker's flags that what nvcc compiles is linked with."""
     # The static runtime, as nvcc itself links it: no folder of this machine is in the shared
     # object, and no other version in the process gets in its way.
-    names = ("libcudadevrt.a", _RUNTIME) if _is_separate(flags) else (_RUNTIME,)
+    names = ("libcudadevrt.a", _RUNTIME) if is_separate(flags) else (_RUNTIME,)
     found = filter(os.path.isfile, (f"{nvcc.libraries}/{name}" for name in names))
     return tuple(found), (f"-L{nvcc.libraries}", "-ldl", "-lpthread", "-lrt")

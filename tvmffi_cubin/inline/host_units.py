@@ -50,13 +50,13 @@ def host_units(job: Job) -> tuple[dict[str, bytes | str], list[Step]]:
     for i, file in enumerate(sources.files):
         units.append(_unit(job, file.source.name, file.language, name=f"file_{i}"))
     if tools.nvcc is not None:
-        from ..cuda.nvcc import device_link
+        from ..cuda import nvcc
 
         given = (x.path for x in request.files.binaries if not x.is_shared)
         made = (x.made for x in units if x.command[0] == tools.nvcc.path)
-        objects, flags = (*made, *given), request.cuda_cflags
-        last = device_link(objects, tools, archs=job.archs, flags=flags)
-        units += [] if last is None else [last]
+        if nvcc.is_separate(request.cuda_cflags):
+            command = nvcc.command(tools, request.cuda_cflags, job.archs, is_link=True)
+            units.append(Step("device_link.o", command, (*made, *given)))
     if _needs_forwarders(job):
         header = Path(tools.cuda_include_dirs[0], "cuda.h")
         files[_FORWARDERS] = forwarders.forwarder_unit(header)
@@ -71,9 +71,8 @@ def _unit(job: Job, source: str, language: str, *, name: str = "", prefix: str =
     if language == "cuda" and tools.nvcc is not None:
         from ..cuda import nvcc
 
-        flags, paths = request.cuda_cflags, request.include_paths
-        more = {"flags": flags, "archs": archs, "include_paths": paths}
-        return nvcc.unit(source, tools, name=name, **more)
+        command = nvcc.command(tools, request.cuda_cflags, archs)
+        return compilation(source, command, request.include_paths, name=name)
     own = [host.BOUND_PARAMS] if job.plan.bound(None) else []
     if language == "cuda":
         own += HeaderSearch(request, tools).cuda_flags
