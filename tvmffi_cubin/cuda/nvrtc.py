@@ -143,22 +143,19 @@ def compile(  # noqa: A001
     given = nvrtc_options(options)
     folders = map(os.fspath, items("include_paths", include_paths))
     names = items("name_expressions", name_expressions)
-    uses_pch = config.wants_pch(use_pch)
     cuda, nvrtc = find_cuda(), program.load()
     archs = resolve_archs(arch, options)
     if target_type == "ptx":
         archs = tuple(dict.fromkeys(f"compute_{number_of(x)}" for x in archs))
     if target_type != "cubin" and (len(archs) != 1 or is_ptx(archs[0]) != (target_type == "ptx")):
         raise ValueError(f"target_type={target_type!r} wants one architecture such as sm_90a")
-    for target in archs:
-        nvrtc.check_known(target)
     # No name of a file needs to be UTF-8, as those in #line must be.
     has_name = source_include or source.startswith("#line ")
     text = source if has_name else line_directive(name) + source
     shared = Program(name if source_include else _NOWHERE, text, given, target_type, names, HEADERS)
     words = _options(nvrtc, shared, [*folders, *map(str, cuda.include_dirs)])
     shared = shared._replace(options=tuple(words))
-    packages = (include_dir(), *cuda.include_dirs) if uses_pch else ()
+    packages = (include_dir(), *cuda.include_dirs) if config.wants_pch(use_pch) else ()
     image = functools.partial(_image, nvrtc, name, source, shared, packages)
     images = program.in_parallel(image, archs)
     return images[0] if len(images) == 1 else join(images)
@@ -168,6 +165,7 @@ def _image(
     nvrtc: Nvrtc, title: str, source: str, shared: Program, packages: Sequence[Path], arch: str
 ) -> Cubin:
     """Compile for one architecture; of ``"compute_90"`` and the like PTX is made."""
+    nvrtc.check_known(arch)
     kind = "ptx" if is_ptx(arch) else shared.kind
     # PTX is assembled along the way: what its base architecture lacks comes to light now and not on
     # some newer device.
@@ -183,8 +181,7 @@ def _image(
         raise CompileError(message, log=log, source=source, options=command)
     if log:
         level = logging.WARNING if ": warning" in log else logging.INFO
-        logger = logging.getLogger("tvmffi_cubin")
-        logger.log(level, "NVRTC on %s for %s:\n%s", title, arch, log)
+        logging.getLogger("tvmffi_cubin").log(level, "NVRTC on %s for %s:\n%s", title, arch, log)
     return Cubin(done.image, arch, done.lowered_names, log, kind, nvrtc.release)
 
 

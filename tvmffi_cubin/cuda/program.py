@@ -187,10 +187,9 @@ class Nvrtc(Library):
         builtins = path.with_name("libnvrtc-builtins.so.{}.{}".format(*self.version()))
         if builtins.is_file():
             ctypes.CDLL(str(builtins))
-        # The first compilation takes longer than all later ones. In NVRTC before 13.2 Ctrl-C would
-        # call exit during it, unless it is ignored, and no system call would ever again return
-        # because of a signal. Its program fails at once, after 8 to 30 ms: that leaves the back end
-        # to the next, and is faster.
+        # Ctrl-C amid the first compilation makes NVRTC before 13.2 call exit, unless it is ignored;
+        # and no system call would ever again return because of a signal. So the first is one that
+        # fails at once, which leaves the back end to the next, and is faster.
         libc, before = ctypes.CDLL(None), ctypes.create_string_buffer(_ACTION)
         ignored = ctypes.create_string_buffer(int(signal.SIG_IGN).to_bytes(8, "little"), _ACTION)
         libc.sigaction(signal.SIGINT, ignored, before)
