@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from .options import preprocessor_flags, read
+from .options import read
 from .program import SIDE_BY_SIDE, Compiled, Nvrtc, Program
 
 # Where a source includes one of these, reading headers takes most of its compile time.
@@ -63,13 +63,13 @@ def compile_with(nvrtc: Nvrtc, program: Program, packages: Sequence[Path]) -> Co
 
 def _stable(program: Program, packages: tuple[str, ...]) -> Iterator[str]:
     """Yield the headers that a program begins with, as far as they are of packages."""
-    first = (x.value for x in read(program.options) if x.name == "-include")
+    given = [*read(program.options)]
+    first = (x.value for x in given if x.name == "-include")
     if not all(x in program.headers or x.startswith(packages) for x in first):
         return
     # NVRTC searches the source's own folder first; what is given as an option, the current one.
-    folders = {os.path.dirname(os.path.abspath(program.name)), os.getcwd()}
-    folders |= {*preprocessor_flags(program.options).folders}
-    own = [folder for folder in folders if not f"{folder}/".startswith(packages)]
+    folders = (os.path.dirname(program.name), ".", *(x.value for x in given if x.name == "-I"))
+    own = [x for x in map(os.path.abspath, folders) if not f"{x}/".startswith(packages)]
     for header in leading_includes(program.text):
         library = header.partition("/")[0]  # one header of a library includes others of it
         if not library or any(os.path.exists(f"{folder}/{library}") for folder in own):

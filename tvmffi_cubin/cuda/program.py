@@ -42,8 +42,7 @@ class Call(threading.Thread, Generic[_T]):
                 "this process was forked while a thread compiled, so nothing can be compiled here; "
                 "fork before, or start it with the multiprocessing method 'spawn'"
             )
-        super().__init__(daemon=True)
-        self._work = work
+        super().__init__(target=self._run, args=(work,), daemon=True)
         self._made: _T
         self._error: BaseException | None = None
         # Not `join`: before Python 3.13 a thread whose join Ctrl-C has left counts as ended.
@@ -57,10 +56,9 @@ class Call(threading.Thread, Generic[_T]):
             finally:
                 threading.stack_size(before)
 
-    def run(self) -> None:
-        """Do the work."""
+    def _run(self, work: Callable[[], _T]) -> None:
         try:
-            self._made = self._work()
+            self._made = work()
         except BaseException as error:
             self._error = error
         finally:
