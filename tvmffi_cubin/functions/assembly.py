@@ -139,7 +139,7 @@ def manifest_text(file: str, content: str) -> str:
 def registration(tag: str, image: str | None, symbols: Mapping[str, str]) -> str:
     """Return the text of a mixed unit's table; that of its image, `image_text`, goes behind it.
 
-    `tag` is the unit's ``TVMFFI_CUBIN_MIXED_UNIT``, `image` the name of the fatbin that has the
+    `tag` is in the unit's ``TVMFFI_CUBIN_MIXED_TABLE``, `image` the name of the fatbin that has the
     kernels, if there is any; `symbols` are those in it, by the stubs of kernels and variables.
     """
     text, row = Text(), Layout("P P")

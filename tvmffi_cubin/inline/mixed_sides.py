@@ -79,8 +79,8 @@ class HostCode(NamedTuple):
         lines = [
             mixed_prefix(self.exports) if self.uses_ffi else f"#include <{HOST}>",
             *self.headers,
+            f"#define TVMFFI_CUBIN_MIXED_TABLE tvmffi_cubin_mixed_table_{self.tag}",
             "#include <tvmffi_cubin/mixed/unit.h>",
-            f"TVMFFI_CUBIN_MIXED_UNIT({self.tag})",
             f'#include "{_TEXT}"',
             *(f"TVMFFI_CUBIN_DEVICE_VARIABLE({name})" for name in self.variables),
             *host_unit.export_lines(self.exports),

@@ -2,7 +2,7 @@
 
 The host compiler instantiates templates, so its object tells which instances are launched, or have
 their address taken, and how it lays out what they take. What is found becomes name expressions for
-NVRTC, and layouts (``mixed/launch.h``, ``mixed/layout.h``).
+NVRTC, and layouts (``mixed/unit.h``, ``mixed/layout.h``).
 """
 
 from __future__ import annotations

@@ -3,10 +3,8 @@
 #pragma once
 #pragma GCC system_header
 
-// clang-format off
+#define TVMFFI_CUBIN_EXPORTS
 #include "launch.h"
-// clang-format on
-#include <tvm/ffi/error.h>
 
 #define TVMFFI_CUBIN_THROW(ErrorKind, is_logged)                                                \
   ::tvmffi_cubin::Thrower(#ErrorKind, TVMFFIBacktrace(__FILE__, __LINE__, TVM_FFI_FUNC_SIG, 0), \

@@ -8,19 +8,21 @@
 #include <tvm/ffi/c_api.h>
 #include <vector_types.h>
 
-#include <iosfwd>
 #include <typeinfo>
 #include <utility>
 
 #include "../core/text.h"
 #include "layout.h"
 
+#ifdef TVMFFI_CUBIN_EXPORTS
+#include <tvm/ffi/error.h>
 // tvm-ffi before 0.1.15 calls the namespace details.
 #if __has_include(<tvm/ffi/function_details.h>)
 namespace tvm::ffi::details {}
 namespace tvm::ffi::detail {
 using namespace details;
 }
+#endif
 #endif
 
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
@@ -74,19 +76,6 @@ struct MixedNode {
   MixedNode* next = std::exchange(mixed_nodes, this);
 };
 
-// One kernel. The build finds in the object's symbols which there are, and their layout.
-// What defines the nodes, in unit.h, is never precompiled: gcc loses its priority there.
-template <auto kSelf, tvmffi_cubin_layout::_Word... kParams>
-struct KernelStub {
-  static MixedNode node;
-};
-
-// The same of a device variable.
-template <auto kSelf, tvmffi_cubin_layout::_Word kLayout>
-struct DeviceVariable {
-  static MixedNode node;
-};
-
 // Registers what a unit's image has, until the process ends.
 struct Registration {
   explicit Registration(const MixedTable* table);
@@ -113,20 +102,6 @@ inline unsigned Configure(dim3 grid, dim3 block, size_t smem = 0, cudaStream_t s
 // Launches a kernel as the thread's pending `<<<...>>>` says.
 void LaunchConfigured(const void* kernel, void** args);
 
-template <auto kSelf, typename... Params>
-inline __attribute__((always_inline)) void EnterKernel(void (*)(Params...)) {
-  static_cast<void>(&KernelStub<kSelf, tvmffi_cubin_layout::_Of<Params>()...>::node);
-}
-
-// The body of a stub: the kernel's own address in parentheses, then its parameters.
-template <auto kSelf, typename... Args>
-inline __attribute__((always_inline)) void RunStub(Args&... args) {
-  EnterKernel<kSelf>(kSelf);
-  void* pointers[] = {
-      const_cast<void*>(static_cast<const volatile void*>(__builtin_addressof(args)))..., nullptr};
-  LaunchConfigured(reinterpret_cast<const void*>(kSelf), pointers);
-}
-
 // ---- Exports and throws ----
 
 // Whether a launch of this thread was refused, and no exported function has told it.
@@ -137,16 +112,12 @@ int EndRefused(TVMFFIAny* result);
 // Ends one that throws; called where that is caught.
 int EndThrown();
 
+#ifdef TVMFFI_CUBIN_EXPORTS
 // Throws as TVM_FFI_THROW does, whose own code takes half a small unit's compile time.
-class Thrower {
- public:
+struct Thrower : tvm::ffi::detail::ErrorBuilder {
   Thrower(const char* kind, const TVMFFIByteArray* backtrace, bool is_logged);
   [[noreturn]] ~Thrower() noexcept(false);
-  std::ostringstream& stream();
-
- private:
-  struct Builder;
-  Builder* builder_;
 };
+#endif
 
 TVMFFI_CUBIN_END

@@ -1,9 +1,5 @@
 // What mixed/launch.h declares: launches of mixed sources over CUDA's runtime. A refused launch is
 // thrown by the exported function that made it, unless somebody has asked for the error.
-#ifdef TVMFFI_CUBIN_EXPORTS
-#include <tvm/ffi/error.h>
-#endif
-
 #include "launch.h"
 
 #ifdef TVMFFI_CUBIN_BOUND_PARAMS
@@ -200,20 +196,11 @@ TVMFFI_CUBIN_ONCE int EndThrown() {
   return -1;
 }
 
-struct Thrower::Builder : tvm::ffi::detail::ErrorBuilder {
-  using ErrorBuilder::ErrorBuilder;
-};
-
 TVMFFI_CUBIN_ONCE Thrower::Thrower(const char* kind, const TVMFFIByteArray* backtrace,
                                    bool is_logged)
-    : builder_(new Builder(kind, backtrace, is_logged)) {}
+    : ErrorBuilder(kind, backtrace, is_logged) {}
 
-TVMFFI_CUBIN_ONCE Thrower::~Thrower() noexcept(false) {
-  delete builder_;  // which throws
-  __builtin_unreachable();
-}
-
-TVMFFI_CUBIN_ONCE std::ostringstream& Thrower::stream() { return builder_->stream(); }
+TVMFFI_CUBIN_ONCE Thrower::~Thrower() noexcept(false) {}  // the builder's throws
 
 #endif
 TVMFFI_CUBIN_END
