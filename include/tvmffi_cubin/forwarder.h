@@ -10,8 +10,9 @@
 
 TVMFFI_CUBIN_BEGIN
 
-inline CUresult AnswerNoDriver() { return CUDA_ERROR_NO_DEVICE; }
-inline CUresult AnswerNotFound() { return CUDA_ERROR_NOT_FOUND; }
+inline CUresult AnswerMissing() {
+  return IsDriverOpen() ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_NO_DEVICE;
+}
 
 // Callers print an error's name and text whatever comes back, so both are told without a driver.
 inline CUresult TellNoDriver(CUresult, const char** text) {
@@ -25,13 +26,12 @@ TVMFFI_CUBIN_END
 extern "C" __attribute__((visibility("hidden"), used)) void* tvmffi_cubin_find_forwarded(
     const char* name, void** slot) {
   using namespace tvmffi_cubin;  // NOLINT
-  if (!OpenDriver()) {
-    const bool is_text = strncmp(name, "cuGetError", 10) == 0;
+  void* found = OpenDriver() ? dlsym(driver_state.shared_object, name) : nullptr;
+  if (found == nullptr) {
+    const bool is_text = !IsDriverOpen() && strncmp(name, "cuGetError", 10) == 0;
     return is_text ? reinterpret_cast<void*>(&TellNoDriver)
-                   : reinterpret_cast<void*>(&AnswerNoDriver);
+                   : reinterpret_cast<void*>(&AnswerMissing);
   }
-  void* found = dlsym(driver_state.shared_object, name);
-  if (found == nullptr) return reinterpret_cast<void*>(&AnswerNotFound);
   __atomic_store_n(slot, found, __ATOMIC_RELEASE);
   return found;
 }

@@ -121,8 +121,7 @@ class __attribute__((visibility("default"))) LaunchConfig {
 
   /// Any attribute: a priority, an event, a preferred cluster.
   LaunchConfig& SetAttribute(const CUlaunchAttribute& attribute) {
-    const CUlaunchAttributeValue value = attribute.value;  // perhaps one of this object's
-    return Put(attribute.id, value);
+    return Put(attribute.id, attribute.value);
   }
 
   /// What the driver takes; valid as long as this object.
@@ -139,9 +138,10 @@ class __attribute__((visibility("default"))) LaunchConfig {
     while (i < config_.numAttrs && attributes_[i].id != id) ++i;
     if (i == kMaxAttributes) Throw("ValueError", "LaunchConfig: more than %u attributes", i);
     if (i == config_.numAttrs) ++config_.numAttrs;
-    memset(&attributes_[i], 0, sizeof(attributes_[i]));
-    attributes_[i].id = id;
-    memcpy(&attributes_[i].value, &value, sizeof(value));
+    CUlaunchAttribute made{};
+    made.id = id;
+    memcpy(&made.value, &value, sizeof(value));  // perhaps one of this object's
+    attributes_[i] = made;
     return *this;
   }
 

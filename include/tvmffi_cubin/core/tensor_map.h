@@ -232,8 +232,7 @@ TVMFFI_CUBIN_COLD const char* AddMapRefusal(const TensorMapOptions& options,
   add("element_strides", options.element_strides, rank);
   text->Add(
       ", swizzle '%s', interleave '%s'. Wanted: address and strides multiples of %ld bytes; sizes "
-      "1 "
-      "or more; box_dim, channels_per_pixel to 256, the innermost a multiple of 16 bytes and no "
+      "1 or more; box_dim, channels_per_pixel to 256, the innermost a multiple of 16 bytes and no "
       "more than a swizzle's; element_strides to 8; pixels_per_column to 1024; corners of 16, 8, 5 "
       "bits in rank 3, 4, 5. Packed types and '128B_atom_*' need sm_100 and CUDA 12.8's driver, "
       "all maps sm_90",

@@ -22,30 +22,30 @@ TVMFFI_CUBIN_SHARED int TakeTargetDevice(Call* call) {
   return 0;
 }
 
-TVMFFI_CUBIN_SHARED int TakeTargetStream(Call* call) {
-  const TargetPlan& plan = *call->instance.target;
-  if (plan.pointer >= 0 && call->arguments[plan.pointer].tensor != nullptr) {
-    const Param& param = call->instance.params[plan.pointer];
-    return Fail("TypeError", "%s: argument %d (%s: %s): got a tensor, wanted a stream",
-                call->function.name, plan.pointer + 1, param.name, param.type);
+// Takes the stream that the caller, or else the function, names. One of another device is refused:
+// the driver would launch there.
+TVMFFI_CUBIN_SHARED int TakeStream(Call* call) {
+  if (!call->has_stream) {
+    const TargetPlan& plan = *call->instance.target;
+    if (plan.pointer >= 0 && call->arguments[plan.pointer].tensor != nullptr) {
+      const Param& param = call->instance.params[plan.pointer];
+      return Fail("TypeError", "%s: argument %d (%s: %s): got a tensor, wanted a stream",
+                  call->function.name, plan.pointer + 1, param.name, param.type);
+    }
+    call->stream = reinterpret_cast<CUstream>(Value(call, plan.stream));
+    call->has_stream = true;
+    if (call->failure != nullptr) return FailFigure(*call);
   }
-  call->stream = reinterpret_cast<CUstream>(Value(call, plan.stream));
-  call->has_stream = true;
-  return call->failure == nullptr ? 0 : FailFigure(*call);
-}
-
-// Refuses what is no stream, and streams of another device: the driver would launch there.
-TVMFFI_CUBIN_SHARED int CheckStream(const Call& call) {
-  const auto handle = reinterpret_cast<intptr_t>(call.stream);
+  const auto handle = reinterpret_cast<intptr_t>(call->stream);
   // The driver reads whatever address it is given, and nothing lies in the first page.
   if (handle < 0 || (handle > 2 && handle < 4096)) {
     return Fail("ValueError", "%s: the launch's stream is %ld, which is not a handle",
-                call.function.name, handle);
+                call->function.name, handle);
   }
-  const int home = StreamDevice(call.stream);
-  if (home < 0 || home == call.device) return 0;
+  const int home = StreamDevice(call->stream);
+  if (home < 0 || home == call->device) return 0;
   return Fail("ValueError", "%s: the stream is of cuda:%d, the launch is on cuda:%d",
-              call.function.name, home, call.device);
+              call->function.name, home, call->device);
 }
 
 // Finds the device: the function's, else the tensors', else the current one.
@@ -59,11 +59,9 @@ TVMFFI_CUBIN_HOT int FindDevice(Call* call) {
 // Finds the stream: the caller's, else the function's, else the device's current one.
 TVMFFI_CUBIN_HOT int FindStream(Call* call) {
   const TargetPlan* const target = call->instance.target;
-  if (__builtin_expect(target != nullptr, 0) && target->has_stream && !call->has_stream &&
-      TakeTargetStream(call) != 0) {
-    return -1;
+  if (call->has_stream || (__builtin_expect(target != nullptr, 0) && target->has_stream)) {
+    return TakeStream(call);
   }
-  if (call->has_stream) return CheckStream(*call);
   call->stream = static_cast<CUstream>(TVMFFIEnvGetStream(kDLCUDA, call->device));
   return 0;
 }

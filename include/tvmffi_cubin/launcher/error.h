@@ -136,13 +136,13 @@ TVMFFI_CUBIN_COLD const char* DescribeWanted(const Param& param) {
   if (strcmp(param.type, "CUstream") == 0 || strcmp(param.type, "cudaStream_t") == 0) {
     return "a stream: an object with __cuda_stream__, a handle as ctypes.c_void_p, or None";
   }
-  const bool is_pointer = param.kind == Kind::kPointer;
-  if (is_pointer && (param.in_expression || param.rank >= 0)) {
+  if (param.kind == Kind::kPointer && (param.in_expression || param.rank >= 0)) {
     return "a tensor: the launch reads its shape or its dtype";
   }
-  const bool is_read = param.kind == Kind::kRaw && param.in_expression;
-  return is_read ? "an int: an expression of the launch reads it"
-                 : kWanted[static_cast<int>(param.kind)];
+  if (param.kind == Kind::kRaw && param.in_expression) {
+    return "an int: an expression of the launch reads it";
+  }
+  return kWanted[static_cast<int>(param.kind)];
 }
 
 // Adds "got ..., wanted ..."; returns the error's kind. `device` is where the call's tensors are.

@@ -153,21 +153,4 @@ TVMFFI_CUBIN_COLD Status OccupancyOf(EmbeddedKernel* kernel, int device,
   return status.ok() ? FindOccupancy(kernel->handle, device, config, found) : status;
 }
 
-// Says where the file of an image lies, and what makes it. The arguments: the image's name; the
-// folder, None for the shared object's; a function that is called with the image's name and the
-// path where it is missing, or None: what was told before stays.
-TVMFFI_CUBIN_COLD int SetImageFile(const ModulePlan& module, const TVMFFIAny* args) {
-  const TVMFFIByteArray name = TextIn(args[0]), folder = TextIn(args[1]);
-  for (int i = 0; i < module.num_images; ++i) {
-    EmbeddedImage* const image = &module.images[i];
-    if (image->path == nullptr || !IsText(name, image->name)) continue;
-    const char* told = folder.data != nullptr ? strndup(folder.data, folder.size) : nullptr;
-    __atomic_store_n(&image->folder, told, __ATOMIC_RELEASE);
-    if (args[2].type_index != kTVMFFIFunction) continue;
-    TVMFFIObjectIncRef(args[2].v_obj);
-    __atomic_store_n(&image->maker, args[2].v_obj, __ATOMIC_RELEASE);
-  }
-  return 0;
-}
-
 TVMFFI_CUBIN_END

@@ -43,7 +43,7 @@ int CallConfigured(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAn
 // A value that is to be bound for a device.
 struct Binding {
   BoundSlot* slot;
-  int device;          // kAllDevices: for each
+  int device;          // -1: for each
   TVMFFIObject* keep;  // what keeps the value alive; null: nothing is bound any more
   Argument value;
 
@@ -58,7 +58,6 @@ struct Binding {
     return cell;
   }
 };
-constexpr int kAllDevices = -1;
 
 }  // namespace
 
@@ -185,7 +184,7 @@ TVMFFI_CUBIN_ENTRY(bind, ModulePlan) {
     const TVMFFIAny *const given = &args[1 + 3 * i], &value = given[1];
     Binding* const binding = &bindings[i];
     binding->slot = &table.bound->slots[given->v_int64];
-    binding->device = for_all ? kAllDevices : DeviceIn(args[0]);
+    binding->device = for_all ? -1 : DeviceIn(args[0]);
     binding->keep = nullptr;
     if (value.type_index == kTVMFFINone) continue;
     binding->keep = given[2].v_obj;
@@ -204,7 +203,7 @@ TVMFFI_CUBIN_ENTRY(bind, ModulePlan) {
     BoundCell** const cells = &bindings[i].slot->cells;
     if (*cells == nullptr) *cells = static_cast<BoundCell*>(calloc(kMaxDevices, sizeof(BoundCell)));
     for (int j = 0; j < kMaxDevices; ++j) {
-      if (bindings[i].device != kAllDevices && bindings[i].device != j) continue;
+      if (bindings[i].device >= 0 && bindings[i].device != j) continue;
       *end++ = (*cells)[j];
       (*cells)[j] = bindings[i].MakeCell();
     }
@@ -219,4 +218,19 @@ TVMFFI_CUBIN_ENTRY(bind, ModulePlan) {
   return 0;
 }
 
-TVMFFI_CUBIN_ENTRY(set_image_file, ModulePlan) { return SetImageFile(table, args); }
+// Says where the file of an image lies, and what makes it. The arguments: the image's name; the
+// folder, None for the shared object's; a function that is called with the image's name and the
+// path where it is missing, or None: what was told before stays.
+TVMFFI_CUBIN_ENTRY(set_image_file, ModulePlan) {
+  const TVMFFIByteArray name = TextIn(args[0]), folder = TextIn(args[1]);
+  for (int i = 0; i < table.num_images; ++i) {
+    EmbeddedImage* const image = &table.images[i];
+    if (image->path == nullptr || !IsText(name, image->name)) continue;
+    const char* told = folder.data != nullptr ? strndup(folder.data, folder.size) : nullptr;
+    __atomic_store_n(&image->folder, told, __ATOMIC_RELEASE);
+    if (args[2].type_index != kTVMFFIFunction) continue;
+    TVMFFIObjectIncRef(args[2].v_obj);
+    __atomic_store_n(&image->maker, args[2].v_obj, __ATOMIC_RELEASE);
+  }
+  return 0;
+}

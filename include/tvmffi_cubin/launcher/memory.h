@@ -77,7 +77,13 @@ struct Scratch {
     if (size == 0) return 0;
     constexpr uint32_t kAlwaysAligned = 256;  // by every allocator of device memory
     if (plan.align > kAlwaysAligned) size += plan.align - kAlwaysAligned;
-    if (MayUseTensorsAllocator(config)) {
+    // The tensors' allocator reuses memory for the next work on its current stream; a launch on
+    // another, or one that the next need not wait for, might still use it.
+    const bool may_overlap =
+        FindAttribute(config, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) != nullptr;
+    const bool is_current =
+        !call->has_stream || call->stream == TVMFFIEnvGetStream(kDLCUDA, call->device);
+    if (is_current && !may_overlap && TVMFFIEnvGetDLPackManagedTensorAllocator() != nullptr) {
       DLTensor wanted{};
       wanted.device = {kDLCUDA, call->device};
       wanted.ndim = 1;
@@ -94,21 +100,10 @@ struct Scratch {
         return Fail("LaunchError", "%s: %ld bytes of scratch memory for %s: %s", call->Site().chars,
                     size, plan.name, DescribeStatus(status).chars);
       }
-      block->pointer = static_cast<uintptr_t>(block->allocated);
+      block->pointer = block->allocated;
     }
-    block->pointer = (block->pointer + plan.align - 1) & ~static_cast<uintptr_t>(plan.align - 1);
+    block->pointer = (block->pointer + plan.align - 1) & ~uintptr_t{plan.align - 1};
     return 0;
-  }
-
- private:
-  // Whether memory may come from the tensors' allocator, which reuses it for the next work on its
-  // current stream; a launch on another, or one that the next need not wait for, might still use
-  // it.
-  bool MayUseTensorsAllocator(const CUlaunchConfig& config) const {
-    const bool may_overlap =
-        FindAttribute(config, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) != nullptr;
-    if (TVMFFIEnvGetDLPackManagedTensorAllocator() == nullptr || may_overlap) return false;
-    return !call->has_stream || call->stream == TVMFFIEnvGetStream(kDLCUDA, call->device);
   }
 };
 

@@ -32,15 +32,10 @@ struct DeviceVariable {
 
 __attribute__((init_priority(102))) static Registration registration(&TVMFFI_CUBIN_MIXED_TABLE);
 
-template <auto kSelf, typename... Params>
-inline __attribute__((always_inline)) void EnterKernel(void (*)(Params...)) {
-  static_cast<void>(&KernelStub<kSelf, tvmffi_cubin_layout::_Of<Params>()...>::node);
-}
-
 // The body of a stub: the kernel's own address in parentheses, then its parameters.
 template <auto kSelf, typename... Args>
 inline __attribute__((always_inline)) void RunStub(Args&... args) {
-  EnterKernel<kSelf>(kSelf);
+  static_cast<void>(&KernelStub<kSelf, tvmffi_cubin_layout::_Of<Args>()...>::node);
   void* pointers[] = {
       const_cast<void*>(static_cast<const volatile void*>(__builtin_addressof(args)))..., nullptr};
   LaunchConfigured(reinterpret_cast<const void*>(kSelf), pointers);
