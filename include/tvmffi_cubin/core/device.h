@@ -131,7 +131,6 @@ inline bool IsHostMemoryForKernels(const DLTensor& tensor) {
   return where == kDLCPU && tensor.data != nullptr && MemoryTypeOf(tensor.data) != 0;
 }
 
-// Where a tensor's elements begin.
 inline void* DataOf(const DLTensor& tensor) {
   return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset);
 }

@@ -100,7 +100,6 @@ TVMFFI_CUBIN_SHARED Problem ConvertBytes(const Param& param, const TVMFFIAny& an
   return is_map ? Problem::kNone : Problem::kType;
 }
 
-// An integer or a boolean.
 inline Problem ConvertInteger(const Param& param, const TVMFFIAny& any, Argument* out) {
   if (any.type_index == kBigInt) return ConvertBigInt(param, any, out);
   if (any.type_index != kTVMFFIInt && any.type_index != kTVMFFIBool) return Problem::kType;

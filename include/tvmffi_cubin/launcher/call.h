@@ -93,8 +93,7 @@ TVMFFI_CUBIN_SHARED bool HoldConditions(Call* call) {
   return true;
 }
 
-// Evaluates one launch into its configuration and its kernel's parameters; on the hot path, and
-// inlined by force.
+// Evaluates one launch into its configuration and its kernel's parameters.
 TVMFFI_CUBIN_HOT int Prepare(Call* call, Launch* launch) {
   const LaunchPlan& plan = *launch->plan;
   const CallOptions& options = call->options;

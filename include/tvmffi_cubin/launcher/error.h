@@ -106,7 +106,6 @@ inline constexpr char kRaised[] = "";
 // The status of such a failure; takes what Fail returns.
 inline Status Raised(int) { return {CUDA_ERROR_UNKNOWN, kRaised}; }
 
-// What is wrong with an argument.
 enum class Problem : uint8_t {
   kNone,
   kType,

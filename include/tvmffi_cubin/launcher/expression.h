@@ -20,7 +20,6 @@ TVMFFI_CUBIN_COLD int64_t Note(Call* call, const char* failure) {
   return 0;
 }
 
-// Raises what was noted.
 TVMFFI_CUBIN_COLD int FailFigure(const Call& call) {
   if (call.failure == kRaised) return -1;
   return Fail("ValueError", "%s: the expression '%s' %s", call.Site().chars, call.where,
@@ -99,7 +98,6 @@ inline Number Operand(const uint8_t** code) {
   return number;
 }
 
-// The value of an expression.
 TVMFFI_CUBIN_SHARED int64_t Run(Call* call, const uint8_t* code) {
   const Argument* const arguments = call->arguments;
   int64_t stack[kMaxStack + 1];
@@ -205,9 +203,8 @@ inline int SetComputed(Call* call, const Step& step, int64_t value) {
                : IntegerFits(step.kind, step.id, value)) {
     return 0;
   }
-  Note(call, "is out of the range of the parameter's type");
-  call->where = step.figure.text;
-  return FailFigure(*call);
+  return Fail("ValueError", "%s: the expression '%s' is out of the range of the parameter's type",
+              call->Site().chars, step.figure.text);
 }
 
 // Sets an attribute of the launch, or one dimension of it.

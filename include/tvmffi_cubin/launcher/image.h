@@ -120,7 +120,6 @@ TVMFFI_CUBIN_COLD int FailKernel(const char* label, const EmbeddedKernel& kernel
               image.name, device, reason.chars, found.chars);
 }
 
-// Loads a kernel, and its image where that is not loaded.
 TVMFFI_CUBIN_COLD Status LoadKernelNow(EmbeddedKernel* kernel) {
   CaptureScope relaxed;
   Status status = LoadImage(kernel->image);

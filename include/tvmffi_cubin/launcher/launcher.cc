@@ -49,11 +49,8 @@ struct Binding {
 
   BoundCell MakeCell() const {
     if (keep == nullptr) return {};
-    BoundCell cell{keep, value.storage.u64, nullptr};
-    if (value.address != &value.storage) {
-      cell.copy = malloc(slot->param->size);
-      memcpy(cell.copy, value.address, slot->param->size);
-    }
+    BoundCell cell{keep, malloc(slot->param->size)};
+    memcpy(cell.value, value.address, slot->param->size);
     TVMFFIObjectIncRef(keep);
     return cell;
   }
@@ -212,7 +209,7 @@ TVMFFI_CUBIN_ENTRY(bind, ModulePlan) {
   // That may run Python code.
   for (BoundCell* cell = before; cell != end; ++cell) {
     if (cell->keep != nullptr) TVMFFIObjectDecRef(cell->keep);
-    free(cell->copy);
+    free(cell->value);
   }
   free(before);
   return 0;

@@ -164,9 +164,8 @@ struct TargetPlan {
 
 // What is bound on one device.
 struct BoundCell {
-  void* keep;      // TVMFFIObjectHandle of what the value was made of; null: nothing is bound
-  uint64_t value;  // of up to 8 bytes, little-endian
-  void* copy;      // from malloc: the value where it is a struct, else null
+  void* keep;   // TVMFFIObjectHandle of what the value was made of; null: nothing is bound
+  void* value;  // from malloc
 };
 
 // A kernel parameter that no caller passes, and its values; a row of a generated table. All is read
@@ -182,7 +181,7 @@ struct BoundSlot {
   const void* Find(int device) const {
     const bool has_cell = cells != nullptr && device >= 0 && device < kMaxDevices;
     if (!has_cell || cells[device].keep == nullptr) return required ? nullptr : zeros;
-    return cells[device].copy != nullptr ? cells[device].copy : &cells[device].value;
+    return cells[device].value;
   }
 };
 
