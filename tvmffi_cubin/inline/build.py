@@ -25,8 +25,6 @@ from .tools import TOOLS, Build
 
 if TYPE_CHECKING:
     from ..host.build import Assembling
-    from ..host.inputs import Inputs
-    from .job import Job
 
 PATIENCE = 1.0
 """How long a build may take, in seconds, before it is said on a terminal that it is going on."""
@@ -180,15 +178,18 @@ def make(wanted: Build, folder: Path, built: publish.Built) -> Product:
         if not plan.is_empty:
             objects.append(body.result() if body else launcher.obtain(cache, tools))
         objects += mixed.objects if mixed else ()
-        job = Job(request, tools, sources, images, host_functions, plan, archs, mixed)
+        job = Job(wanted, sources, images, host_functions, plan, mixed)
         inputs += mixed.inputs if mixed else ()
+        files, units = job.files_and_units()
         if assembling is None:
-            files, others = _run(job, objects, wanted, folder)
-            inputs.append(others)
+            with importing:
+                from .headers import run_host
+            steps = job.steps(units, objects)
+            flags = request.host_flags
+            inputs.append(run_host(wanted, steps, folder, files, request.host_sources, flags))
             if request.functions is None and sources.has_host and not request.is_object:
                 _check_exports(request, folder / request.output)
         else:
-            files, _ = job.files_and_units()
             assembling.assemble(files)
         # While the linker works, too.
         archs_of_images = {arch for image in images for arch in image.cubin.archs}
@@ -212,28 +213,6 @@ def _refuse_compiled(request: Request) -> None:
                 f"{binary.path} was compiled by itself, without bound_params, so its launches "
                 "would pass too few parameters: give its source in its place"
             )
-
-
-def _run(
-    job: Job, objects: list[str], wanted: Build, folder: Path
-) -> tuple[dict[str, bytes | str], Inputs]:
-    """Build by ninja; return the files that were generated, and those that were read."""
-    with importing:
-        from ..host import precompiled
-        from .headers import HeaderSearch
-    request, tools = job.request, job.tools
-    files, units = job.files_and_units()
-    listed = precompiled.run(
-        job.steps(units, objects),
-        folder,
-        files,
-        cache=wanted.cache,
-        tools=tools,
-        folders=request.include_paths,
-        use_pch=request.use_pch,
-    )
-    search = HeaderSearch(request, tools)
-    return files, search.host(folder, listed, request.host_sources, request.host_flags)
 
 
 def _check_exports(request: Request, built: Path) -> None:

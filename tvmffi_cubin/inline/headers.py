@@ -1,22 +1,23 @@
-"""`HeaderSearch`: which headers the sources of a request read, or would read if they appeared."""
+"""`HeaderSearch`: which headers a request's sources read, or would if they appeared; `run_host`."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from .. import importing
 from ..cache.publish import outside
 from ..config import header_folder_flags
 from ..cuda import nvrtc
 from ..cuda.options import preprocessor_flags, read
 from ..host import include_scan
 from ..host.inputs import Inputs, find_for, incbin_files, joined, parse_depfile
-from ..host.steps import PRECOMPILED
+from ..host.steps import PRECOMPILED, Step
 from ..sources import Source
 from .request import Request
-from .tools import Toolset
+from .tools import Build, Toolset
 
 
 class HeaderSearch(NamedTuple):
@@ -47,7 +48,7 @@ class HeaderSearch(NamedTuple):
             texts=nvrtc.HEADERS,
         )
 
-    def looked_for(self, read: Sequence[str], sources: Iterable[Source]) -> Inputs:
+    def looked_for(self, read: Sequence[str], sources: Sequence[Source]) -> Inputs:
         """Return what host sources have `read`, with what compilers do not list."""
         flags = (*self.tools.compiler.options, *self.cuda_flags, *header_folder_flags())
         folders = (*preprocessor_flags(flags).folders, *self.request.include_paths)
@@ -56,17 +57,32 @@ class HeaderSearch(NamedTuple):
         libraries = ("/usr/", *self.tools.roots.values())
         return include_scan.looked_for([*others], read, texts, libraries=libraries)
 
-    def host(
-        self, folder: Path, listed: Inputs, sources: Sequence[Source], flags: Sequence[str]
-    ) -> Inputs:
-        """Return what host compilers have read, by the depfiles of a build's folder.
 
-        `listed` is what they do not tell, since it was precompiled.
-        """
-        told = [*listed.read]
-        for path in folder.glob("*.d"):
-            told += parse_depfile(path.read_text(errors="surrogateescape"))
-        told = [x for x in outside(told, os.fspath(folder)) if os.path.basename(x) != PRECOMPILED]
-        read = self.looked_for(told, sources)
-        named = find_for((*self.tools.compiler.options, *flags))
-        return joined((listed, read, named, incbin_files(source.text for source in sources)))
+def run_host(
+    wanted: Build,
+    steps: Sequence[Step],
+    folder: Path,
+    files: Mapping[str, bytes | str],
+    sources: Sequence[Source],
+    flags: Sequence[str],
+) -> Inputs:
+    """Build host code by ninja; return what was read for its sources, with such flags."""
+    with importing:
+        from ..host import precompiled
+    request, tools = wanted.request, wanted.tools
+    listed = precompiled.run(
+        steps,
+        folder,
+        files,
+        cache=wanted.cache,
+        tools=tools,
+        folders=request.include_paths,
+        use_pch=request.use_pch,
+    )
+    told = [*listed.read]  # which no depfile lists
+    for path in folder.glob("*.d"):
+        told += parse_depfile(path.read_text(errors="surrogateescape"))
+    told = [x for x in outside(told, os.fspath(folder)) if os.path.basename(x) != PRECOMPILED]
+    read = HeaderSearch(request, tools).looked_for(told, sources)
+    named = find_for((*tools.compiler.options, *flags))
+    return joined((listed, read, named, incbin_files(source.text for source in sources)))

@@ -26,7 +26,7 @@ _STANDARD = {"c++": r"-std=(?:c|gnu|iso9899:)\d", "c": r"-std=(?:c|gnu)\+\+"}
 
 def host_units(job: Job) -> tuple[dict[str, bytes | str], list[Step]]:
     """Return the files to write, by name, and the units that compile them."""
-    request, tools, sources = job.request, job.tools, job.sources
+    request, tools, sources = job.wanted.request, job.wanted.tools, job.sources
     files: dict[str, bytes | str] = {}
     units: list[Step] = []
     done = job.mixed.exported if job.mixed else ()
@@ -55,7 +55,7 @@ def host_units(job: Job) -> tuple[dict[str, bytes | str], list[Step]]:
         given = (x.path for x in request.files.binaries if not x.is_shared)
         made = (x.made for x in units if x.command[0] == tools.nvcc.path)
         if nvcc.is_separate(request.cuda_cflags):
-            command = nvcc.command(tools, request.cuda_cflags, job.archs, is_link=True)
+            command = nvcc.command(tools, request.cuda_cflags, job.wanted.archs, is_link=True)
             units.append(Step("device_link.o", command, (*made, *given)))
     if _needs_forwarders(job):
         header = Path(tools.cuda_include_dirs[0], "cuda.h")
@@ -67,11 +67,11 @@ def host_units(job: Job) -> tuple[dict[str, bytes | str], list[Step]]:
 
 def _unit(job: Job, source: str, language: str, *, name: str = "", prefix: str = "") -> Step:
     """Return how a source is compiled: one that begins with a `prefix`, or a file, to a `name`."""
-    request, tools, archs = job.request, job.tools, job.archs
+    request, tools = job.wanted.request, job.wanted.tools
     if language == "cuda" and tools.nvcc is not None:
         from ..cuda import nvcc
 
-        command = nvcc.command(tools, request.cuda_cflags, archs)
+        command = nvcc.command(tools, request.cuda_cflags, job.wanted.archs)
         return compilation(source, command, request.include_paths, name=name)
     own = [host.BOUND_PARAMS] if job.plan.bound(None) else []
     if language == "cuda":
@@ -94,9 +94,9 @@ def _unit(job: Job, source: str, language: str, *, name: str = "", prefix: str =
 
 def _needs_forwarders(job: Job) -> bool:
     """Whether host code may call driver functions by name."""
-    request, sources = job.request, job.sources
+    request, sources = job.wanted.request, job.sources
     # Who links an object links what it calls, too.
-    if not job.tools.cuda_include_dirs or request.is_object:
+    if not job.wanted.tools.cuda_include_dirs or request.is_object:
         return False
     if sources.cuda_host or sources.cpp or sources.files or sources.has_binaries:
         return True

@@ -17,7 +17,7 @@ from ..host.tools import find_binutil
 from ..launches import SCHEMA
 from ..sources.sort import Sources
 from .request import Request
-from .tools import Toolset
+from .tools import Build, Toolset
 
 if TYPE_CHECKING:
     from .mixed import Compiled
@@ -31,16 +31,14 @@ _MAPPED = "-Wl,-z,nodelete"
 
 
 class Job(NamedTuple):
-    """A request, its tools, and what the device part turned out to hold."""
+    """What is wanted, and what the device part turned out to hold."""
 
-    request: Request
-    tools: Toolset
+    wanted: Build
     sources: Sources
     images: tuple[Image, ...]
     host_functions: tuple[tuple[str, str], ...]  # C++ functions to export, and their docstrings
     plan: Plan  # the generated functions
-    archs: tuple[str, ...] = ()  # what nvcc compiles for, where it does
-    mixed: Compiled | None = None  # what mixed sources were compiled to
+    mixed: Compiled | None  # what mixed sources were compiled to
 
     def files_and_units(self) -> tuple[dict[str, bytes | str], list[Step]]:
         """Return the files to write, by name, and the steps that make objects of them."""
@@ -53,7 +51,8 @@ class Job(NamedTuple):
             files[name] = text
             units.append(_assembly(name))
 
-        is_named = is_called or not self.request.is_object or self.request.names_images
+        request = self.wanted.request
+        is_named = is_called or not request.is_object or request.names_images
         sections = []
         for image in self.images:
             files[image.file] = image.cubin.image
@@ -79,7 +78,7 @@ class Job(NamedTuple):
 
     def steps(self, units: Sequence[Step], objects: Sequence[str]) -> list[Step]:
         """Return the whole build: the units, and how they are joined with further objects."""
-        request, tools, cuda = self.request, self.tools, self.tools.cuda
+        request, tools = self.wanted.request, self.wanted.tools
         given = request.files.binaries
         made = [*(x.made for x in units), *(binary.path for binary in given), *objects]
         if not self.sources.has_host:
@@ -97,7 +96,7 @@ class Job(NamedTuple):
             more, own = runtime(tools.nvcc, request.cuda_cflags)
             libraries = [*more, *libraries]
             flags = (*forwarders.link_flags(flags), *own)
-        elif cuda is not None or given:
+        elif tools.cuda is not None or given:
             flags = (*forwarders.link_flags(flags), *self._cudart_flags)
         if self.plan.bound(None):
             flags = (*forwarders.refusing_flags(), *flags)
@@ -121,14 +120,14 @@ class Job(NamedTuple):
         from ..host import forwarders
 
         try:
-            cudart = (self.tools.cuda or find_cuda()).require("cudart")
+            cudart = (self.wanted.tools.cuda or find_cuda()).require("cudart")
         except ToolchainError:
             return ()  # what is called is told as undefined
         return forwarders.cudart_flags(forwarders.runtime_to_link(cudart))
 
     def _manifest(self) -> dict[str, Any]:
         """Return what the shared object says of itself, as JSON values."""
-        request, tools = self.request, self.tools
+        request, tools = self.wanted.request, self.wanted.tools
         compiler = tools.host.compiler.splitlines()
         images = {image.name: image.facts for image in self.images}
         found: dict[str, Any] = {
@@ -152,7 +151,7 @@ class Job(NamedTuple):
         if tools.nvcc is not None:
             found["versions"]["nvcc"] = tools.nvcc.version
         if request.is_by_nvcc:
-            found["archs"] = list(self.archs)
+            found["archs"] = list(self.wanted.archs)
         return found
 
 

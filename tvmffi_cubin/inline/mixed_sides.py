@@ -17,7 +17,7 @@ from ..cuda.program import in_parallel
 from ..device.compile import compile_device, joined
 from ..device.image import Image, signatures
 from ..device.units import wanted_instances
-from ..host import build, forwarders, precompiled
+from ..host import build, forwarders
 from ..host import units as host_unit
 from ..host.inputs import Inputs
 from ..host.steps import compilation
@@ -26,7 +26,7 @@ from ..kernels.cubin import Cubin
 from ..sources import DEVICE_IMAGE, Source
 from ..sources.expansion import without_marks
 from ..sources.stubs import layouts, questions, stubs
-from .headers import HeaderSearch
+from .headers import HeaderSearch, run_host
 from .mixed_text import HOST, mixed_prefix
 from .tools import Build
 
@@ -147,16 +147,8 @@ def _compile_host(wanted: Build, code: HostCode, flags: Sequence[str], folder: P
     files = {**code.sources, _UNIT: code.unit, _TEXT: code.text}
     prefix = mixed_prefix(code.exports) if code.uses_ffi else ""
     step = compilation(_UNIT, (*tools.compiler.command, *flags), folders, prefix=prefix)
-    listed = precompiled.run(
-        [step._replace(made=_OBJECT)],
-        folder,
-        files,
-        cache=wanted.cache,
-        tools=tools,
-        folders=folders,
-        use_pch=request.use_pch,
-    )
-    read = HeaderSearch(request, tools).host(folder, listed, [Source(code.text)], request.cflags)
+    steps = [step._replace(made=_OBJECT)]
+    read = run_host(wanted, steps, folder, files, [Source(code.text)], request.cflags)
     made = (folder / _OBJECT).read_bytes()
     facts = {
         "name": request.name,
