@@ -87,15 +87,15 @@ OTHERS = {
     "image_files": {"a": ImageFile("a.cubin")},
 }
 # Where image files lie: without any it says nothing.
-FOLDER = {"image_folder": "/x", "image_files": {"a": ImageFile("a.cubin")}}
+FOLDER = {"target": "/x/m.so", "image_files": {"a": ImageFile("a.cubin")}}
 
 
 @pytest.mark.parametrize(
-    "field", [x for x in Request._fields if x not in ("arch", "nvcc_flags", "target", "verbose")]
+    "field", [x for x in Request._fields if x not in ("arch", "nvcc_flags", "verbose")]
 )
 def test_every_field_of_a_request_is_in_the_key(field, tools):
-    if field == "image_folder":
-        base = REQUEST._replace(**(FOLDER | {"image_folder": ""}))
+    if field == "target":
+        base = REQUEST._replace(**(FOLDER | {"target": ""}))
         changed = REQUEST._replace(**FOLDER)
     else:
         value = getattr(REQUEST, field)

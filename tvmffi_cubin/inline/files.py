@@ -11,45 +11,41 @@ from .options import paths
 from .request import Binary, SourceFiles
 
 _KINDS = {
-    "cuda": (".cu",),
-    "c": (".c",),
-    "c++": (".cpp", ".cc", ".cxx", ".C"),
-    "binary": (".o", ".obj", ".a", ".so"),
-    "image": (".cubin", ".fatbin", ".ptx"),
+    ".cu": "cuda",
+    ".c": "c",
+    **dict.fromkeys((".cpp", ".cc", ".cxx", ".C"), "c++"),
+    **dict.fromkeys((".o", ".obj", ".a", ".so"), "binary"),
+    **dict.fromkeys((".cubin", ".fatbin", ".ptx"), "image"),
 }
 
 
-def read_files(
-    *, sources: Any = None, cpp_files: Any = None, cuda_files: Any = None
-) -> SourceFiles:
-    """Read files; which compiler gets one depends on its suffix, whichever argument it is in.
+def read_files(**given: Any) -> SourceFiles:
+    """Read the files of some arguments; which compiler gets one depends on its suffix alone.
 
     Relative paths start at the current folder. A file that is there twice counts once.
     """
-    given = {"sources": sources, "cpp_files": cpp_files, "cuda_files": cuda_files}
     named = [path for what, value in given.items() for path in paths(what, value)]
     texts: dict[str, list[Source]] = {"cuda": [], "c": [], "c++": []}
     binaries: list[Binary] = []
     images: dict[str, str] = {}
     for path in dict.fromkeys(named):
-        kind = _kind(path)
-        if kind == "binary":
-            binaries.append(_read_binary(path))
-        elif kind == "image":
-            _add_image(images, path)
-        else:
+        name, suffix = os.path.splitext(os.path.basename(path))
+        if suffix not in _KINDS:
+            raise ValueError(f"{path} cannot be built; supported suffixes: {' '.join(_KINDS)}")
+        kind = _KINDS[suffix]
+        if kind in texts:
             texts[kind].append(read_source(path, kind))
+        elif kind == "binary":
+            binaries.append(_read_binary(path))
+        elif name in images or not (name.isascii() and name.isidentifier()):
+            raise ValueError(
+                f"{path} would be embedded as {name!r}, no name that C can have, or one that "
+                f"another file has: give it as embed_cubin={{'name': {path!r}}} instead"
+            )
+        else:
+            images[name] = path
     cuda, c, cxx = map(tuple, texts.values())
     return SourceFiles(cuda, c, cxx, tuple(binaries), images)
-
-
-def _kind(path: str) -> str:
-    suffix = os.path.splitext(path)[1]
-    for kind, suffixes in _KINDS.items():
-        if suffix in suffixes:
-            return kind
-    known = " ".join(suffix for suffixes in _KINDS.values() for suffix in suffixes)
-    raise ValueError(f"{path} cannot be built; supported suffixes: {known}")
 
 
 def read_source(path: str, kind: str) -> Source:
@@ -68,13 +64,3 @@ def read_source(path: str, kind: str) -> Source:
 
 def _read_binary(path: str) -> Binary:
     return Binary(path, remember(f"digest of {path}", lambda: (file_digest(path), [path])))
-
-
-def _add_image(images: dict[str, str], path: str) -> None:
-    name = os.path.splitext(os.path.basename(path))[0]
-    if not (name.isascii() and name.isidentifier()) or name in images:
-        raise ValueError(
-            f"{path} would be embedded as {name!r}, no name that C can have, or one that another "
-            f"file has: give it as embed_cubin={{'name': {path!r}}} instead"
-        )
-    images[name] = path

@@ -126,17 +126,6 @@ def device_libraries(value: Any) -> tuple[Cubin, ...]:
     return tuple(found)
 
 
-def folder_of(files: Mapping[str, ImageFile], target: str) -> str:
-    """Return where files lie beside the shared object; a ValueError where that is nowhere."""
-    beside = [x.file for x in files.values() if not os.path.isabs(x.file)]
-    if beside and not target:
-        raise ValueError(
-            f"ImageFile({beside[0]!r}) lies beside the shared object: say where that is, by "
-            "build_directory= (or, of what is only built, output=), or give its absolute path"
-        )
-    return os.path.dirname(target) if beside else ""
-
-
 def call_generate(generate: Callable[..., Any], folder: Path) -> Any:
     """Return what `generate` returns, given the empty folder if it takes one."""
     try:

@@ -228,11 +228,6 @@ def make_request(
     if output is not None or directory is not None:
         (folder,) = paths("build_directory", directory) or (os.getcwd(),)
         target = os.path.join(folder, os.path.expanduser(called))
-    image_folder = ""
-    if image_files:
-        from .images import folder_of
-
-        image_folder = folder_of(image_files, target)
     request = Request(
         name=name,
         cpp_sources=texts("cpp_sources", get("cpp_sources")),
@@ -246,7 +241,6 @@ def make_request(
         include_paths=paths("extra_include_paths", get("extra_include_paths")),
         images=images,
         image_files=image_files,
-        image_folder=image_folder,
         device_libraries=libraries,
         lto=bool(lto),
         ptx=choice("ptx", get("ptx"), ("assemble", "keep")),
@@ -272,6 +266,12 @@ def _check(request: Request) -> None:
         raise ValueError(
             f"{request.name!r}: there is no source: give cuda_sources (kernels, or a C++ wrapper), "
             "cpp_sources or embed_cubin, or sources to load(); load_module(path) loads what is made"
+        )
+    beside = [x.file for x in request.image_files.values() if not os.path.isabs(x.file)]
+    if beside and not request.target:
+        raise ValueError(
+            f"ImageFile({beside[0]!r}) lies beside the shared object: say where that is, by "
+            "build_directory= (or, of what is only built, output=), or give its absolute path"
         )
     misplaced = [argument for argument in OF_NVRTC if getattr(request, argument)]
     if request.is_by_nvcc and misplaced:

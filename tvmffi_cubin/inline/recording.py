@@ -165,7 +165,7 @@ def request_of(
         device_libraries=[*map(_image, device_libraries)],
         build_directory=image_folder or None,
         **given,
-    )._replace(target="")
+    )
 
 
 def _values(image: Cubin | ImageFile) -> Any:

@@ -65,8 +65,8 @@ class SourceFiles(NamedTuple):
 class Request(NamedTuple):
     """What is to be built. Sources are in the order given; `functions` None means by default.
 
-    `arch` is as the caller gave it, and no part of the key; nor are `target`, the path of a copy,
-    `nvcc_flags` and `verbose`.
+    `arch` is as the caller gave it, and no part of the key; nor are `nvcc_flags`, `verbose` and,
+    but for the folder of image files, `target`, the path of a copy.
     """
 
     name: str
@@ -92,7 +92,6 @@ class Request(NamedTuple):
     verbose: bool
     arch: Any
     target: str = ""
-    image_folder: str = ""
     # With compiler="auto": the flags for nvcc, should it be asked.
     nvcc_flags: tuple[str, ...] | None = None
 
@@ -192,6 +191,12 @@ class Request(NamedTuple):
             # Whether one is needed at all is only known once the sources are parsed, which a cache
             # hit does not do; whoever compiles asks again and then passes the error on.
             return ()
+
+    @property
+    def image_folder(self) -> str:
+        """Where image files lie beside the shared object; empty where none does."""
+        is_beside = any(not os.path.isabs(x.file) for x in self.image_files.values())
+        return os.path.dirname(self.target) if is_beside else ""
 
     @property
     def assembles(self) -> bool:
