@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from .. import config
 from ..cache import upkeep
 from ..cache.files import cache_folder
 from ..cache.remote import without_secrets
@@ -55,8 +56,6 @@ def _path(_: argparse.Namespace) -> int:
 
 
 def _stats(_: argparse.Namespace) -> int:
-    from .. import config
-
     named, limit = default(), capacity()
     found = contents(str(named.root))
     size = sum(item.size for item in found)

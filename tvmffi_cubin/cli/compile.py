@@ -6,18 +6,22 @@ import argparse
 import os
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..kernels.cubin import KINDS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..inline.request import Request
-    from ..kernels.cubin import Cubin
-    from ..sources import Source
+from ..artifacts.inspection import inspect
+from ..cuda import nvrtc
+from ..cuda.arch import split
+from ..device.compile import compile_device
+from ..inline.files import read_source
+from ..inline.headers import HeaderSearch
+from ..inline.options import make_request
+from ..inline.request import Request, SourceFiles
+from ..inline.tools import find_tools
+from ..kernels.cubin import KINDS, Cubin
+from ..sources import Source
 
 _KINDS = (*KINDS, "fatbin")
 _PIPE = Path("-")
@@ -51,10 +55,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..artifacts.inspection import inspect
-    from ..inline.options import make_request
-    from ..inline.request import SourceFiles
-
     files = [_STDIN if x == _PIPE else x for x in options.files]
     output = options.output or (_PIPE if files[0] == _STDIN else None)
     request = make_request(
@@ -77,9 +77,6 @@ def run(options: argparse.Namespace) -> int:
         output.write_bytes(cubin.image)
         print(inspect(replace(cubin, name=str(output))))
     if options.depfile is not None:
-        from ..inline.headers import HeaderSearch
-        from ..inline.tools import find_tools
-
         headers = HeaderSearch(request, find_tools(needs_cuda=True)).device(request.files.cuda)
         rule = _rule(str(output), [*map(str, files), *map(os.path.normpath, headers.read)])
         options.depfile.write_bytes(rule.encode("utf-8", "surrogateescape"))
@@ -87,18 +84,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _source(file: Path) -> Source:
-    from ..inline.files import read_source
-
     source = read_source(os.path.abspath(file), "cuda")
     # As a file of the current folder, where its headers are.
     return source._replace(path=os.path.abspath("stdin")) if file == _STDIN else source
 
 
 def _compiled(request: Request, options: argparse.Namespace, kind: str) -> Cubin:
-    from ..cuda import nvrtc
-    from ..cuda.arch import split
-    from ..device.compile import compile_device
-
     arch = None if options.arch is None else split(",".join(options.arch))
     sources = request.files.cuda
     if kind in ("cubin", "fatbin"):

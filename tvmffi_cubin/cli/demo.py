@@ -8,10 +8,15 @@ import ctypes
 import os
 import tempfile
 import time
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from ..module import Module
+import tvm_ffi
+
+from .. import __version__, config
+from ..artifacts.inspection import inspect
+from ..cuda import driver
+from ..inline.calls import load_inline
+from ..launches.launch import Launch
+from ..module import Module
 
 _WITHOUT_GPU = "sm_90a"
 _COUNT = 100_000
@@ -24,15 +29,8 @@ extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
 
 
 def run(_: argparse.Namespace) -> int:
-    from .. import __version__, config
-    from ..artifacts.inspection import inspect
-    from ..cuda import driver
-
     has_gpu = driver.device_count() > 0
     arch = None if has_gpu or config.get("TVMFFI_CUBIN_ARCH") else _WITHOUT_GPU
-    # Before the clock starts: it imports numpy and torch, where they are installed.
-    import tvm_ffi
-
     print(f"tvmffi_cubin {__version__}, tvm-ffi {tvm_ffi.__version__}\n")
     with tempfile.TemporaryDirectory(prefix="tvmffi_cubin-demo-") as folder:
         os.environ["TVMFFI_CUBIN_CACHE_DIR"] = folder
@@ -47,9 +45,6 @@ def run(_: argparse.Namespace) -> int:
 
 
 def _timed(label: str, source: str, arch: str | None) -> Module:
-    from ..inline.calls import load_inline
-    from ..launches.launch import Launch
-
     functions = {"saxpy": Launch(grid="ceil_div(n, 256)", block=256)}
     start = time.perf_counter()
     module = load_inline("saxpy", cuda_sources=source, functions=functions, arch=arch)
@@ -58,8 +53,6 @@ def _timed(label: str, source: str, arch: str | None) -> Module:
 
 
 def _launch(module: Module) -> int:
-    from ..cuda import driver
-
     # Small whole numbers: exact in float, so the results can be compared for equality.
     x = array.array("f", [i % 1000 for i in range(_COUNT)])
     y = array.array("f", [1.0] * _COUNT)

@@ -6,6 +6,8 @@ import argparse
 import json
 from pathlib import Path
 
+from ..formats.description import describe, describe_module
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help="a module (.so), or an object (.o)")
@@ -14,8 +16,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..formats.description import describe, describe_module
-
     if options.output is None:
         print(json.dumps(describe(options.file), indent=2))
         return 0

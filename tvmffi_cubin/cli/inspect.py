@@ -7,6 +7,8 @@ import json
 import sys
 from pathlib import Path
 
+from ..artifacts.inspection import inspect
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     help_ = "a module (.so), an object with images (.o), a cubin, a fatbin or PTX; - is standard "
@@ -16,8 +18,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..artifacts.inspection import inspect
-
     is_piped = options.file == Path("-")
     found = inspect(sys.stdin.buffer.read() if is_piped else options.file)
     print(json.dumps(found.values(), indent=2) if options.json else found)

@@ -6,9 +6,12 @@ import argparse
 import multiprocessing
 import os
 import signal
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 from ..cache.files import cache_folder
+from ..cuda.arch import check_archs, split
+from ..inline import recording
 from .cache import show_progress, write_layer
 
 _WIDTH = 30
@@ -31,11 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from concurrent.futures import ProcessPoolExecutor, as_completed
-
-    from ..cuda.arch import check_archs, split
-    from ..inline import recording
-
     archs = split(",".join(options.arch))
     lines = recording.wanted(recording.read(options.file), check_archs(archs) if archs else ())
     jobs = options.jobs or len(os.sched_getaffinity(0))
