@@ -15,6 +15,7 @@ from ..host.tools import on_path
 from ..kernels.cubin import Cubin, read_image, take_image
 from ..kernels.elf import Elf
 from ..launches.form import identifier
+from ..launches.values import told
 
 _MACHINES = {62: "x86_64", 183: "aarch64"}
 
@@ -54,9 +55,8 @@ def embed_object(
 
 def _look(source: Path, name: str, symbols: tuple[str, ...]) -> tuple[str, bool]:
     """Return an object's processor, and whether its code declares one of an image's symbols."""
-    data = source.read_bytes()
-    try:
-        file = Elf(data)
+    with told(str(source)):
+        file = Elf(source.read_bytes())
         machine = _MACHINES.get(file.machine)
         if machine is None or not file.is_object:
             raise ImageError("it is not an object (.o) of a compiler for x86_64 or aarch64")
@@ -65,8 +65,6 @@ def _look(source: Path, name: str, symbols: tuple[str, ...]) -> tuple[str, bool]
             raise ImageError(
                 f"it has an image {name!r} already: embed into the object as the compiler made it"
             )
-    except ImageError as error:
-        raise ImageError(f"{source}: {error}") from None
     return machine, bool(found)
 
 

@@ -1,14 +1,18 @@
-"""`inspect`: what a module, an object or an image consists of, read without loading it."""
+"""`inspect`: what a module, an object or an image consists of, read without loading it; `sass`."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ..errors import ImageError, bare
+from ..cuda.libraries import find_program
+from ..errors import ImageError, ToolchainError, bare
+from ..host import process
 from ..kernels import fatbin
 from ..kernels.cubin import KINDS, Cubin, Kernel, read_image, regular, take_image
 from ..kernels.demangle import demangle, function_name
@@ -123,6 +127,28 @@ def inspect(source: str | os.PathLike[str] | bytes | Cubin) -> Inspection:
         raise ImageError(f"{name}: {error}") from None
     kind = "object" if artifact.is_object else "module"
     return Inspection(name, kind, len(data), (*images,), artifact.manifest, artifact.exports)
+
+
+def sass(cubin: Cubin) -> dict[str, str]:
+    """Return the machine code of an image's kernels, by symbol; of a fatbin's newest cubin."""
+    nvdisasm = find_program("nvdisasm")
+    if nvdisasm is None:
+        raise ToolchainError(
+            "there is no nvdisasm, neither on PATH nor among NVIDIA's wheels or in a toolkit; run: "
+            "pip install nvidia-cuda-nvdisasm"
+        )
+    image = [x for x in (cubin.members or (cubin,)) if x.kind == "cubin"]
+    if not image:
+        raise ValueError(f"{cubin.name or 'the image'} holds no machine code: it is {cubin.kind}")
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(image[-1].image)
+        file.flush()
+        status, text = process.run([str(nvdisasm), "-c", file.name], environment=os.environ)
+    if status != 0:
+        raise ToolchainError(f"{nvdisasm} does not read the image: {text.strip()}")
+    sections = re.split(r"^//-+ \.(\S+) +-+$", text, flags=re.MULTILINE)
+    found = zip(sections[1::2], sections[2::2], strict=True)
+    return {x.removeprefix("text."): y.strip("\n") for x, y in found if x.startswith("text.")}
 
 
 def _image(name: str, data: bytes) -> Cubin:

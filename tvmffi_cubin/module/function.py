@@ -107,7 +107,7 @@ class Function(tvm_ffi.Function):
     @property
     def sass(self) -> str:
         """The machine code of its embedded kernels, by a toolkit's or NVIDIA's wheel's nvdisasm."""
-        from ..artifacts.disassembly import sass
+        from ..artifacts.inspection import sass
 
         found = {name: sass(cubin) for name, cubin in self._cubins.items()}
         return "\n\n".join(found[name][x] for name, x in self._kernels if name in found)
