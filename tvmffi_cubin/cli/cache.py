@@ -30,9 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     action(_path, "print the cache folder")
     action(_stats, "show the size of the cache and its limit")
-    report = action(
-        _report, "show what a run with TVMFFI_CUBIN_RECORD asked for, from where it came"
-    )
+    text = "show what a run with TVMFFI_CUBIN_RECORD asked for, from where it came"
+    report = action(_report, text)
     report.add_argument("file", type=Path, metavar="FILE", help="what the run has recorded")
     list_ = action(_list, "list the entries, the most recently used first")
     list_.add_argument("--json", action="store_true", help="print JSON instead of text")

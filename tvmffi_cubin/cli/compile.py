@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", type=Path, metavar="IMAGE", help=help_)
     help_ = "such as sm_90a, or compute_90 for PTX; several, repeated or separated by commas, "
     help_ += "give a fatbin; default: that of the current device"
-    add("--arch", action="append", help=help_)
+    add("--arch", type=split, action="extend", help=help_)
     help_ = "search FOLDER for headers; may be repeated"
     add_list("-I", dest="include_paths", metavar="FOLDER", help=help_)
     help_ = 'a template instance to compile, such as "fill<float, 4>"; may be repeated'
@@ -90,8 +90,7 @@ def _source(file: Path) -> Source:
 
 
 def _compiled(request: Request, options: argparse.Namespace, kind: str) -> Cubin:
-    arch = None if options.arch is None else split(",".join(options.arch))
-    sources = request.files.cuda
+    arch, sources = options.arch, request.files.cuda
     if kind in ("cubin", "fatbin"):
         archs = nvrtc.resolve_archs(arch, options.options)
         cubin = compile_device(request, sources, archs).cubin

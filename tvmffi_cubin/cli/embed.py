@@ -7,13 +7,15 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..cuda.arch import split
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("images", nargs="*", metavar="[NAME=]IMAGE", help="a cubin, a fatbin or PTX, for a module")
     help_ = "the module to make: libk.so, or k.o"
     add("-o", "--output", type=Path, metavar="FILE", help=help_)
-    add("--arch", action="append", help="what to assemble PTX for, as in compile")
+    add("--arch", type=split, action="extend", help="what to assemble PTX for, as in compile")
     help_ = "keep PTX as text, which the driver compiles"
     add("--ptx", choices=("assemble", "keep"), help=help_)
     help_ = "a description of functions, launches and images, as JSON or a file; or a "
@@ -36,7 +38,6 @@ def run(options: argparse.Namespace) -> int:
     if not (options.images or options.functions) or options.output is None:
         raise ValueError("give an image and -o, or --cubin, --output-obj and --name")
     from ..artifacts.inspection import inspect
-    from ..cuda.arch import split
     from ..formats.description import build_description, read_description
 
     named = _named(options.images)
@@ -48,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
         name=options.name or description.options.get("name") or stem,
         embed_cubin=named or None,
         output=options.output,
-        arch=None if options.arch is None else split(",".join(options.arch)),
+        arch=options.arch,
         ptx=options.ptx,
     )
     print(inspect(made))

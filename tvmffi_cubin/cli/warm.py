@@ -20,13 +20,9 @@ _WIDTH = 30
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     help_ = "what a run has recorded, with TVMFFI_CUBIN_RECORD=FILE"
     parser.add_argument("file", type=Path, metavar="FILE", help=help_)
-    parser.add_argument(
-        "--arch",
-        action="append",
-        default=[],
-        help="such as sm_90a; for each of several, repeated or separated by commas, what named no "
-        "architecture is built; default: for those of the recorded run",
-    )
+    help_ = "such as sm_90a; for each of several, repeated or separated by commas, what named no "
+    help_ += "architecture is built; default: for those of the recorded run"
+    parser.add_argument("--arch", type=split, action="extend", default=[], help=help_)
     help_ = "copy what is built to a folder for TVMFFI_CUBIN_CACHE_PATH"
     parser.add_argument("-o", "--output", type=Path, metavar="LAYER", help=help_)
     help_ = "how many modules are built at once; default: one for each processor"
@@ -34,8 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    archs = split(",".join(options.arch))
-    lines = recording.wanted(recording.read(options.file), check_archs(archs) if archs else ())
+    archs = check_archs(options.arch) if options.arch else ()
+    lines = recording.wanted(recording.read(options.file), archs)
     jobs = options.jobs or len(os.sched_getaffinity(0))
     entries: dict[str, None] = {}
     failed = 0
