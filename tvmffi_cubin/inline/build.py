@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from .. import importing
 from ..cache import publish, store
@@ -22,9 +21,6 @@ from ..errors import BuildError, CompileError, ToolchainError
 from ..sources import DEVICE_IMAGE
 from .request import Request
 from .tools import TOOLS, Build
-
-if TYPE_CHECKING:
-    from ..host.build import Assembling
 
 PATIENCE = 1.0
 """How long a build may take, in seconds, before it is said on a terminal that it is going on."""
@@ -155,10 +151,11 @@ def make(wanted: Build, folder: Path, built: publish.Built) -> Product:
 
         if sources.mixed:
             from .mixed import compile_mixed
-    begun: contextlib.AbstractContextManager[Assembling | None] = contextlib.nullcontext()
-    if body and not (sources.has_host or request.host_flags):
-        begun = Assembling(assembled(request, tools, body.result()), folder)
-    with begun as assembling:
+    assembling: Assembling | None = None
+    with contextlib.ExitStack() as stack:
+        if body and not (sources.has_host or request.host_flags):
+            begun = Assembling(assembled(request, tools, body.result()), folder)
+            assembling = stack.enter_context(begun)
         given = given_images(request, archs)
         inputs = [Inputs(tuple(binary.path for binary in request.files.binaries))]
         # The scan is not even imported where nothing is included.

@@ -24,11 +24,9 @@ _OF_CUDA = "cuda_runtime.h"
 _STANDARD = {"c++": r"-std=(?:c|gnu|iso9899:)\d", "c": r"-std=(?:c|gnu)\+\+"}
 
 
-def host_units(job: Job) -> tuple[dict[str, bytes | str], list[Step]]:
-    """Return the files to write, by name, and the units that compile them."""
+def add_host_units(job: Job, files: dict[str, bytes | str], units: list[Step]) -> None:
+    """Add the files to write, by name, and the units that compile them."""
     request, tools, sources = job.wanted.request, job.wanted.tools, job.sources
-    files: dict[str, bytes | str] = {}
-    units: list[Step] = []
     done = job.mixed.exported if job.mixed else ()
     exported = [export for export in job.host_functions if export[0] not in done]
 
@@ -62,7 +60,6 @@ def host_units(job: Job) -> tuple[dict[str, bytes | str], list[Step]]:
         files[_FORWARDERS] = forwarders.forwarder_unit(header)
         command = (*tools.compiler.command, *host.host_flags(tools, ("-O1",)))
         units.append(compilation(_FORWARDERS, command))
-    return files, units
 
 
 def _unit(job: Job, source: str, language: str, *, name: str = "", prefix: str = "") -> Step:

@@ -71,9 +71,8 @@ class Job(NamedTuple):
             add(_MODULE, plan.finished(*sections, manifest_text(_MANIFEST, said)))
         if self.sources.has_host:
             with importing:
-                from .host_units import host_units
-            more_files, more_units = host_units(self)
-            return {**files, **more_files}, [*units, *more_units]
+                from .host_units import add_host_units
+            add_host_units(self, files, units)
         return files, units
 
     def steps(self, units: Sequence[Step], objects: Sequence[str]) -> list[Step]:

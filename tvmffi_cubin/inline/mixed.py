@@ -96,10 +96,11 @@ def _units(wanted: Build, sources: Sources, given: Sequence[Image]) -> list[Mixe
         if len((*unit, *sources.device)) == 1:  # messages call it as any source that is alone
             unit = (unit[0]._replace(label=f"{request.name}.cu"),)
         return [MixedUnit(wanted, known, unit, sources.device, image, True)]
-    names = [image, *(f"{image}_{number}" for number in range(2, len(sources.mixed) + 2))]
-    names = names[1:] if sources.device else names
-    units = zip(sources.mixed, names, strict=False)
-    return [MixedUnit(wanted, known, unit, (), name, False) for unit, name in units]
+    units = []
+    for number, unit in enumerate(sources.mixed, 2 if sources.device else 1):
+        name = image if number == 1 else f"{image}_{number}"
+        units.append(MixedUnit(wanted, known, unit, (), name, False))
+    return units
 
 
 def _image_name(request: Request, sources: Sources) -> str:
@@ -181,8 +182,6 @@ class MixedUnit(NamedTuple):
         files = dict.fromkeys(file for text in texts for file in text.read if file not in own)
         return search.looked_for(tuple(files), self.sources)
 
-    # ---- The host's side ----
-
     def _host_code(self, host: HostCut, text: Expansion) -> HostCode:
         # tvm-ffi's own load_inline has its headers before every string.
         is_text = self.sources[0].path is None
@@ -213,8 +212,6 @@ class MixedUnit(NamedTuple):
             for export in self.wanted.request.functions or ()
             if export.instances is None and export.name not in none
         )
-
-    # ---- The device's side ----
 
     def _device(
         self, cuts: Mapping[str, DeviceCut], names: Sequence[str], classes: Sequence[str]

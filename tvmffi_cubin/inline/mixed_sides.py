@@ -159,9 +159,6 @@ def _compile_host(wanted: Build, code: HostCode, flags: Sequence[str], folder: P
     return tools.product(_OBJECT, read, keep=(_UNIT, _TEXT), used=(_TEXT,), facts=facts)
 
 
-# The device's side
-
-
 def device_code(
     wanted: Build, own: Mapping[str, Source], others: Sequence[Source], names: Sequence[str] = ()
 ) -> tuple[Image, Inputs]:
