@@ -16,7 +16,7 @@ from ..cuda import nvrtc
 from ..cuda.arch import split
 from ..device.compile import compile_device
 from ..inline.files import read_source
-from ..inline.headers import HeaderSearch
+from ..inline.headers import device_headers
 from ..inline.options import make_request
 from ..inline.request import Request, SourceFiles
 from ..inline.tools import find_tools
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
         output.write_bytes(cubin.image)
         print(inspect(replace(cubin, name=str(output))))
     if options.depfile is not None:
-        headers = HeaderSearch(request, find_tools(needs_cuda=True)).device(request.files.cuda)
+        headers = device_headers(request, find_tools(needs_cuda=True), request.files.cuda)
         rule = _rule(str(output), [*map(str, files), *map(os.path.normpath, headers.read)])
         options.depfile.write_bytes(rule.encode("utf-8", "surrogateescape"))
     return 0

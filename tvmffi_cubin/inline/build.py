@@ -161,8 +161,8 @@ def make(wanted: Build, folder: Path, built: publish.Built) -> Product:
         # The scan is not even imported where nothing is included.
         if request.may_read_files:
             with importing:
-                from .headers import HeaderSearch
-            inputs.append(HeaderSearch(request, tools).device(sources.device))
+                from .headers import device_headers
+            inputs.append(device_headers(request, tools, sources.device))
         mixed = None
         if sources.mixed:
             mixed = compile_mixed(wanted, sources, given)

@@ -1,11 +1,10 @@
-"""`HeaderSearch`: which headers a request's sources read, or would if they appeared; `run_host`."""
+"""The headers that sources read, or would read if they appeared; host code built, with those."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from .. import importing
 from ..cache.publish import outside
@@ -20,42 +19,35 @@ from .request import Request
 from .tools import Build, Toolset
 
 
-class HeaderSearch(NamedTuple):
-    """The folders and flags of a request, with which its sources find their headers.
+def cuda_flags(request: Request) -> tuple[str, ...]:
+    """Return what the host compiler compiles CUDA sources with, which nvcc's flags are for."""
+    given = request.cuda_cflags
+    standard = [f"-std={value}" for name, value, _ in read(given) if name == "-std"]
+    return (*standard, *preprocessor_flags(given).words, *request.cflags)
 
-    NVRTC lists none, so its sources are scanned. Host compilers list what they have read, and not
-    what they have looked for.
-    """
 
-    request: Request
-    tools: Toolset
+def device_headers(request: Request, tools: Toolset, sources: Sequence[Source]) -> Inputs:
+    """Return what device sources may include, and what would come first; NVRTC lists none."""
+    flags = preprocessor_flags(request.cuda_cflags)
+    return include_scan.scan(
+        ((flags.first_lines + x.text, x.folder) for x in sources),
+        (*flags.folders, *request.include_paths),
+        system_dirs=(os.fspath(nvrtc.shim_dir()), *tools.cuda_include_dirs),
+        defines=flags.macros,
+        texts=nvrtc.HEADERS,
+    )
 
-    @property
-    def cuda_flags(self) -> tuple[str, ...]:
-        """What the host compiler compiles CUDA sources with, which nvcc's flags are for."""
-        given = self.request.cuda_cflags
-        standard = [f"-std={value}" for name, value, _ in read(given) if name == "-std"]
-        return (*standard, *preprocessor_flags(given).words, *self.request.cflags)
 
-    def device(self, sources: Sequence[Source]) -> Inputs:
-        """Return the headers that device sources may include, and those that would come first."""
-        flags = preprocessor_flags(self.request.cuda_cflags)
-        return include_scan.scan(
-            ((flags.first_lines + x.text, x.folder) for x in sources),
-            (*flags.folders, *self.request.include_paths),
-            system_dirs=(os.fspath(nvrtc.shim_dir()), *self.tools.cuda_include_dirs),
-            defines=flags.macros,
-            texts=nvrtc.HEADERS,
-        )
-
-    def looked_for(self, read: Sequence[str], sources: Sequence[Source]) -> Inputs:
-        """Return what host sources have `read`, with what compilers do not list."""
-        flags = (*self.tools.compiler.options, *self.cuda_flags, *header_folder_flags())
-        folders = (*preprocessor_flags(flags).folders, *self.request.include_paths)
-        others = dict.fromkeys(filter(os.path.isabs, folders))
-        texts = [(x.text, x.folder) for x in sources]
-        libraries = ("/usr/", *self.tools.roots.values())
-        return include_scan.looked_for([*others], read, texts, libraries=libraries)
+def host_headers(
+    request: Request, tools: Toolset, listed: Sequence[str], sources: Sequence[Source]
+) -> Inputs:
+    """Return the headers that a host compiler has `listed`, and where it looked before."""
+    flags = (*tools.compiler.options, *cuda_flags(request), *header_folder_flags())
+    folders = (*preprocessor_flags(flags).folders, *request.include_paths)
+    others = dict.fromkeys(filter(os.path.isabs, folders))
+    texts = [(x.text, x.folder) for x in sources]
+    libraries = ("/usr/", *tools.roots.values())
+    return include_scan.looked_for([*others], listed, texts, libraries=libraries)
 
 
 def run_host(
@@ -83,6 +75,6 @@ def run_host(
     for path in folder.glob("*.d"):
         told += parse_depfile(path.read_text(errors="surrogateescape"))
     told = [x for x in outside(told, os.fspath(folder)) if os.path.basename(x) != PRECOMPILED]
-    read = HeaderSearch(request, tools).looked_for(told, sources)
+    headers = host_headers(request, tools, told, sources)
     named = find_for((*tools.compiler.options, *flags))
-    return joined((listed, read, named, incbin_files(source.text for source in sources)))
+    return joined((listed, headers, named, incbin_files(source.text for source in sources)))

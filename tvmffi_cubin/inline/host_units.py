@@ -11,7 +11,7 @@ from ..host import forwarders
 from ..host import units as host
 from ..host.steps import Step, compilation
 from ..sources import Source
-from .headers import HeaderSearch
+from .headers import cuda_flags
 
 if TYPE_CHECKING:
     from .job import Job
@@ -72,7 +72,7 @@ def _unit(job: Job, source: str, language: str, *, name: str = "", prefix: str =
         return compilation(source, command, request.include_paths, name=name)
     own = [host.BOUND_PARAMS] if job.plan.bound(None) else []
     if language == "cuda":
-        own += HeaderSearch(request, tools).cuda_flags
+        own += cuda_flags(request)
     else:
         own += (x for x in request.cflags if not re.match(_STANDARD[language], x))
     if language == "c":

@@ -26,7 +26,7 @@ from ..sources.facts import read
 from ..sources.host_side import HostCut
 from ..sources.sort import Sources
 from ..sources.stubs import Instance, check_layouts, named, questions
-from .headers import HeaderSearch
+from .headers import host_headers
 from .mixed_sides import HostCode, device_code, host_object, runtime_object
 from .mixed_text import expand
 from .request import Request
@@ -177,10 +177,9 @@ class MixedUnit(NamedTuple):
         )
 
     def _inputs(self, *texts: Expansion) -> Inputs:
-        search = HeaderSearch(self.wanted.request, self.wanted.tools)
         own = {source.name for source in self.sources if source.path is None}
         files = dict.fromkeys(file for text in texts for file in text.read if file not in own)
-        return search.looked_for(tuple(files), self.sources)
+        return host_headers(self.wanted.request, self.wanted.tools, tuple(files), self.sources)
 
     def _host_code(self, host: HostCut, text: Expansion) -> HostCode:
         # tvm-ffi's own load_inline has its headers before every string.

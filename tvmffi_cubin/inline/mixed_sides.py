@@ -26,7 +26,7 @@ from ..kernels.cubin import Cubin
 from ..sources import DEVICE_IMAGE, Source
 from ..sources.expansion import without_marks
 from ..sources.stubs import layouts, questions, stubs
-from .headers import HeaderSearch, run_host
+from .headers import cuda_flags, device_headers, run_host
 from .mixed_text import HOST, mixed_prefix
 from .tools import Build
 
@@ -125,7 +125,7 @@ def runtime_object(wanted: Build, code: HostCode) -> str:
 
 def _flags(wanted: Build) -> tuple[str, ...]:
     tools = wanted.tools
-    cflags = HeaderSearch(wanted.request, tools).cuda_flags
+    cflags = cuda_flags(wanted.request)
     if any(flag.startswith("-flto") for flag in (*tools.compiler.options, *cflags)):
         # Of an object for the linker's optimiser no symbol would tell which kernels it uses.
         cflags = (*cflags, "-fno-lto")
@@ -198,7 +198,7 @@ def _compile_device(
     wanted: Build, own: Mapping[str, Source], others: Sequence[Source], folder: Path
 ) -> Product:
     request, tools = wanted.request, wanted.tools
-    found = HeaderSearch(request, tools).device((*own.values(), *others))
+    found = device_headers(request, tools, (*own.values(), *others))
     images = in_parallel(lambda arch: _image(wanted, (*others, own[arch]), arch), [*own])
     device = joined(images)
     (folder / _IMAGE).write_bytes(device.cubin.image)

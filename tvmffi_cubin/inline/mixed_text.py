@@ -23,7 +23,7 @@ from ..host.tools import native_cpu
 from ..sources import Source
 from ..sources.expansion import Expansion, expansion
 from ..sources.mistakes import mistakes
-from .headers import HeaderSearch
+from .headers import cuda_flags
 from .request import Request
 from .tools import Build
 
@@ -55,11 +55,11 @@ def expand(wanted: Build, sources: Sequence[Source], arch: str) -> Expansion:
     `arch` is the architecture of the device's side, empty for the host's.
     """
     request, tools = wanted.request, wanted.tools
-    search = HeaderSearch(request, tools)
+    flags = cuda_flags(request)
     folders = dict.fromkeys(source.folder for source in sources if source.folder)
     command = [
         *(*tools.compiler.command, "-E", "-x", "c++"),
-        *host_unit.host_flags(tools, search.cuda_flags),
+        *host_unit.host_flags(tools, flags),
         *(word for folder in request.include_paths for word in ("-I", folder)),
         *(f"-D{macro}" for macro in _macros(arch)),
     ]
@@ -74,7 +74,7 @@ def expand(wanted: Build, sources: Sequence[Source], arch: str) -> Expansion:
         output = _preprocessed(request, [*command, unit], made)
     # The unit's own folder is none of the user's, nor is a toolkit's.
     # nvcc cuts what -isystem names, too; gcc knows /usr/include before anybody names it.
-    folders = dict.fromkeys(preprocessor_flags(search.cuda_flags).folders)
+    folders = dict.fromkeys(preprocessor_flags(flags).folders)
     toolkits = [x for x in folders if os.path.isfile(f"{x}/cuda_runtime.h")]
     cuda = tuple(f"{x}/" for x in (*tools.cuda_include_dirs, *toolkits))
 

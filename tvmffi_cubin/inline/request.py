@@ -144,14 +144,11 @@ class Request(NamedTuple):
         files = self.files
         if self.is_by_nvcc:
             return self.assembles
-        if self.cuda_sources or self.kernel_sources or self.images or files.cuda:
-            return True
-        if self.bound_params or self.image_files:
+        given = (self.cuda_sources, self.kernel_sources, files.cuda, self.images, self.image_files)
+        if any(given) or self.bound_params or any(x in _CUDA_LIBRARIES for x in self.ldflags):
             return True
         sources = (*self.cpp_sources, *files.c, *files.cxx)
-        return any(flag in _CUDA_LIBRARIES for flag in self.ldflags) or any(
-            re.search(_CUDA_INCLUDE, source.text) for source in sources
-        )
+        return any(re.search(_CUDA_INCLUDE, source.text) for source in sources)
 
     @property
     def is_compiled(self) -> bool:
@@ -160,10 +157,9 @@ class Request(NamedTuple):
             return False
         if self.kernel_sources or self.files.cuda:
             return True
-        if any(source.may_be_device for source in self.cuda_sources):
-            return True
         # The kernels may be in the headers.
-        return bool(self.cuda_sources) and not self.images
+        sources = self.cuda_sources
+        return bool(sources and not self.images) or any(x.may_be_device for x in sources)
 
     @property
     def needs_arch(self) -> bool:
