@@ -18,8 +18,6 @@ _COMMANDS = {
     "warm": "build what a recorded run asked for, for any architectures, into the cache or a layer",
     "cache": "show, check, prune, clear, export and import the cache",
 }
-# What shells report of a program that SIGINT has ended.
-_INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         print(f"{parser.prog}: interrupted", file=sys.stderr)
-        return _INTERRUPTED
+        return 130  # what shells report of a program that SIGINT has ended
     except (CubinError, ValueError, TypeError, OSError) as error:
         print(f"{parser.prog}: error: {error}", file=sys.stderr)
         return 1

@@ -11,6 +11,7 @@ from ..config import build_environment
 from ..errors import BuildError, ImageError, ToolchainError
 from ..functions.assembly import image_text
 from ..host import process
+from ..host.build import write_files
 from ..host.tools import on_path
 from ..kernels.cubin import Cubin, read_image, take_image
 from ..kernels.elf import Elf
@@ -37,10 +38,9 @@ def embed_object(
     symbols = (data, f"{data}_end", f"__tvmffi_cubin_image_{name}")
     machine, is_declared = _look(source, name, symbols) if source else (machine, False)
     machine = machine or platform.machine()
-    with tempfile.TemporaryDirectory(prefix="tvmffi_cubin-") as folder:
-        (Path(folder) / "image").write_bytes(cubin.image)
-        text = image_text(name, "image", cubin)
-        (Path(folder) / "image.s").write_text(text)
+    with tempfile.TemporaryDirectory(prefix="tvmffi_cubin-") as path:
+        folder = Path(path)
+        write_files(folder, {"image": cubin.image, "image.s": image_text(name, "image", cubin)})
         _run(folder, machine, "as", "-o", "image.o", "image.s")
         made = "image.o"
         if source:
@@ -49,7 +49,7 @@ def embed_object(
         if is_declared:
             _run(folder, machine, "objcopy", *(f"--localize-symbol={x}" for x in symbols), made)
         os.makedirs(output.parent, exist_ok=True)
-        output.write_bytes((Path(folder) / made).read_bytes())
+        output.write_bytes((folder / made).read_bytes())
     return cubin
 
 
@@ -68,15 +68,14 @@ def _look(source: Path, name: str, symbols: tuple[str, ...]) -> tuple[str, bool]
     return machine, bool(found)
 
 
-def _run(folder: str, machine: str, tool: str, *arguments: str) -> None:
+def _run(folder: Path, machine: str, tool: str, *arguments: str) -> None:
     """Run one of binutils, that of another processor where the object is for one."""
     name = tool if machine == platform.machine() else f"{machine}-linux-gnu-{tool}"
     program = on_path(name)
     if program is None:
         package = "binutils" if name == tool else f"binutils-{machine.replace('_', '-')}-linux-gnu"
         raise ToolchainError(f"{name!r} is not on PATH; run: apt install {package}")
-    status, said = process.run(
-        [str(program), *arguments], environment=build_environment(), folder=Path(folder)
-    )
+    command = [str(program), *arguments]
+    status, said = process.run(command, environment=build_environment(), folder=folder)
     if status:
         raise BuildError(f"{name} failed with status {status}: {said.strip()}")

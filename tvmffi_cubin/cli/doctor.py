@@ -19,7 +19,6 @@ from ..cuda.libraries import Cuda, library
 from ..errors import CubinError
 from ..host import tools
 
-_OLDEST_DRIVER = 12000
 # What it is where something is missing: a problem keeps something from working, a note does not.
 _PROBLEM, _NOTE = "problem", "note"
 
@@ -109,7 +108,7 @@ def _driver(cuda: Cuda | None) -> str:
     driver.load()
     version = driver.version() or 0
     text = f"CUDA {version // 1000}.{version % 1000 // 10}"
-    if version < _OLDEST_DRIVER:
+    if version < 12000:
         raise ValueError(f"{text} is too old to launch with; update it to 12.0")
     if cuda is not None and cuda.major > version // 1000:
         raise ValueError(

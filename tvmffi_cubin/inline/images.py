@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ..launches.launch import Launch
     from ..module import Module
 
-_RUNTIME = "cudadevrt"
-
 
 @dataclass(frozen=True)
 class ImageFile:
@@ -118,10 +116,10 @@ def device_libraries(value: Any) -> tuple[Cubin, ...]:
     what, kinds = "device_libraries", str | os.PathLike | bytes | bytearray | memoryview | Cubin
     found: list[Cubin] = []
     for x in several(what, value, kinds, "paths, bytes or Cubins", one=False):
-        if isinstance(x, str) and x == _RUNTIME:  # kernels that launch kernels need it
+        if isinstance(x, str) and x == "cudadevrt":  # kernels that launch kernels need it
             from ..cuda.libraries import find_cuda
 
-            x = find_cuda().require("cudart").with_name(f"lib{_RUNTIME}.a")
+            x = find_cuda().require("cudart").with_name("libcudadevrt.a")
         found.append(take_image(f"{what}[{len(found)}]", x))
     return tuple(found)
 

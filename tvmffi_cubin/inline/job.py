@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 # The dots keep it from being an image's or a source's.
 _MANIFEST = "tvmffi_cubin.manifest.json"
 _MODULE = "tvmffi_cubin.module.s"
-_TABLE = "tvmffi_cubin.{}.table.s"
 # Errors and objects that host code has made, and Python holds, may outlive the module.
 _MAPPED = "-Wl,-z,nodelete"
 
@@ -63,7 +62,7 @@ class Job(NamedTuple):
             else:
                 sections.append(text)
         for name, text in tables.items():
-            add(_TABLE.format(name), text)
+            add(f"tvmffi_cubin.{name}.table.s", text)
         if self.images or is_called:
             files[_MANIFEST] = said = json.dumps(self._manifest())
             if is_called:
