@@ -163,9 +163,7 @@ def make(wanted: Build, folder: Path, built: publish.Built) -> Product:
             with importing:
                 from .headers import device_headers
             inputs.append(device_headers(request, tools, sources.device))
-        mixed = None
-        if sources.mixed:
-            mixed = compile_mixed(wanted, sources, given)
+        mixed = compile_mixed(wanted, sources, given) if sources.mixed else None
         own = mixed.images if mixed else {DEVICE_IMAGE: device.result()} if device else {}
         images = (*(image._replace(name=name) for name, image in own.items()), *given)
         host_functions, plan = exports.resolve(request, sources, images)
@@ -193,10 +191,8 @@ def make(wanted: Build, folder: Path, built: publish.Built) -> Product:
         if request.is_by_nvcc:  # nvcc's images are not the module's
             archs_of_images.update(archs)
         facts = {"name": request.name, "archs": sorted(archs_of_images)}
-        history = request.name, built
-        product = tools.product(
-            request.output, joined(inputs), keep=tuple(files), facts=facts, history=history
-        )
+        more = {"keep": tuple(files), "facts": facts, "history": (request.name, built)}
+        product = tools.product(request.output, joined(inputs), **more)
         if assembling is not None:
             assembling.finish()
     return product

@@ -17,6 +17,7 @@ from ..cuda.options import preprocessor_flags
 from ..errors import BuildError, shortened
 from ..host import process
 from ..host import units as host_unit
+from ..host.build import write_files
 from ..host.include_scan import looked_for
 from ..host.inputs import Inputs, parse_depfile
 from ..host.tools import native_cpu
@@ -69,8 +70,7 @@ def expand(wanted: Build, sources: Sequence[Source], arch: str) -> Expansion:
     text = "".join(f"{line_directive(source.name)}{source.text}\n" for source in sources)
     with tempfile.TemporaryDirectory() as folder:
         unit, made = os.path.join(folder, "unit.cu"), os.path.join(folder, "unit.ii")
-        with open(unit, "w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(text)
+        write_files(Path(folder), {"unit.cu": text})
         output = _preprocessed(request, [*command, unit], made)
     # The unit's own folder is none of the user's, nor is a toolkit's.
     # nvcc cuts what -isystem names, too; gcc knows /usr/include before anybody names it.

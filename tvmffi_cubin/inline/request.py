@@ -59,7 +59,7 @@ class SourceFiles(NamedTuple):
 
     def __bool__(self) -> bool:
         """Whether there is any file."""
-        return any((self.cuda, self.c, self.cxx, self.binaries, self.images))
+        return any(self)
 
 
 class Request(NamedTuple):
