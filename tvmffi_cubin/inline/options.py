@@ -103,7 +103,9 @@ def spelled_out(options: type) -> Callable[[_Function], _Function]:
 # Checks; each returns its argument in one form, or raises TypeError, ValueError with its name
 
 
-def several(what: str, value: Any, kind: Any, wanted: str, *, one: bool = True) -> tuple[Any, ...]:
+def several(
+    what: str, value: Any, kind: Any = str, wanted: str = "str", *, one: bool = True
+) -> tuple[Any, ...]:
     """Return one item, unless there have to be several, or a sequence of them as a tuple."""
     if value is None:
         return ()
@@ -115,11 +117,6 @@ def several(what: str, value: Any, kind: Any, wanted: str, *, one: bool = True) 
     return items
 
 
-def strings(what: str, value: Any) -> tuple[str, ...]:
-    """Return one str or several as a tuple."""
-    return several(what, value, str, "str")
-
-
 def paths(what: str, value: Any) -> tuple[str, ...]:
     """Return one path or several as absolute paths."""
     items = several(what, value, str | os.PathLike, "path")
@@ -128,7 +125,7 @@ def paths(what: str, value: Any) -> tuple[str, ...]:
 
 def flags(what: str, value: Any) -> tuple[str, ...]:
     """Return flags, trimmed, without empty ones."""
-    return tuple(filter(None, map(str.strip, several(what, value, str, "str", one=False))))
+    return tuple(filter(None, map(str.strip, several(what, value, one=False))))
 
 
 def host_flags(what: str, value: Any) -> tuple[str, ...]:
@@ -143,7 +140,7 @@ def host_flags(what: str, value: Any) -> tuple[str, ...]:
 
 def texts(what: str, value: Any) -> tuple[Source, ...]:
     """Return the sources that are not blank, without the mark that some editors put first."""
-    found, given = [], [x for x in strings(what, value) if x.strip()]
+    found, given = [], [x for x in several(what, value) if x.strip()]
     for index, text in enumerate(given):
         path = text.strip()
         if path.endswith(_SUFFIXES) and not any(mark in path for mark in _CODE):
@@ -220,7 +217,7 @@ def make_request(
         from .images import device_libraries
 
         libraries = device_libraries(get("device_libraries"))
-    bound_params = strings("bound_params", get("bound_params"))
+    bound_params = several("bound_params", get("bound_params"))
     for text in bound_params:
         bound_param(text)  # raises what is wrong
     output, directory, target = get("output"), get("build_directory"), ""
@@ -234,7 +231,7 @@ def make_request(
         cuda_sources=texts("cuda_sources", get("cuda_sources")),
         kernel_sources=texts("kernel_sources", get("kernel_sources")),
         functions=exports,
-        name_expressions=strings("name_expressions", get("name_expressions")),
+        name_expressions=several("name_expressions", get("name_expressions")),
         cflags=host_flags("extra_cflags", get("extra_cflags")),
         cuda_cflags=cuda_cflags,
         ldflags=host_flags("extra_ldflags", get("extra_ldflags")),
