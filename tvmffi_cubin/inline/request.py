@@ -169,20 +169,15 @@ class Request(NamedTuple):
     @property
     def archs(self) -> tuple[str, ...]:
         """The architectures; none where nothing needs one or none can be found out."""
-        arch = self.arch
-        if self.is_by_nvcc:
+        if self.arch is None and not self.needs_arch:
+            return ()
+        if self.arch is None and self.is_by_nvcc:
             from ..cuda.nvcc import names_archs
 
-            if arch is None and names_archs(self.cuda_cflags):
+            if names_archs(self.cuda_cflags):
                 return ()
-        elif self.cuda_cflags:
-            from ..cuda.options import named_archs
-
-            arch = named_archs(self.cuda_cflags, arch) or None
-        if arch is None and not self.needs_arch:
-            return ()
         try:
-            return resolve_archs(arch)
+            return resolve_archs(self.arch, () if self.is_by_nvcc else self.cuda_cflags)
         except ToolchainError:
             # Whether one is needed at all is only known once the sources are parsed, which a cache
             # hit does not do; whoever compiles asks again and then passes the error on.
