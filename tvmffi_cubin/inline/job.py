@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -85,6 +86,7 @@ class Job(NamedTuple):
             if len(made) == len(units) == 1:
                 return [units[0]._replace(made=request.output)]
             return [*units, steps.merge(request.output, made, str(find_binutil("ld")))]
+        from ..cuda.libraries import find_cuda
         from ..host import forwarders
 
         flags, libraries = request.ldflags, [tools.tvm_ffi.library]
@@ -95,7 +97,12 @@ class Job(NamedTuple):
             libraries = [*more, *libraries]
             flags = (*forwarders.link_flags(flags), *own)
         elif tools.cuda is not None or given:
-            flags = (*forwarders.link_flags(flags), *self._cudart_flags)
+            flags = forwarders.link_flags(flags)
+            # Where there is no CUDA runtime, what objects call of it is told as undefined.
+            with contextlib.suppress(ToolchainError):
+                cudart = (tools.cuda or find_cuda()).require("cudart")
+                linked = forwarders.runtime_to_link(cudart)
+                flags = (*flags, *forwarders.cudart_flags(linked))
         if self.plan.bound(None):
             flags = (*forwarders.refusing_flags(), *flags)
         required: list[str] = []
@@ -110,18 +117,6 @@ class Job(NamedTuple):
             required=required,
         )
         return [*units, last]
-
-    @property
-    def _cudart_flags(self) -> tuple[str, ...]:
-        """What links CUDA's runtime; objects may call it where nothing else is CUDA's."""
-        from ..cuda.libraries import find_cuda
-        from ..host import forwarders
-
-        try:
-            cudart = (self.wanted.tools.cuda or find_cuda()).require("cudart")
-        except ToolchainError:
-            return ()  # what is called is told as undefined
-        return forwarders.cudart_flags(forwarders.runtime_to_link(cudart))
 
     def _manifest(self) -> dict[str, Any]:
         """Return what the shared object says of itself, as JSON values."""
