@@ -127,9 +127,8 @@ def test_a_change_compiles_the_side_of_one_file_anew(mod, driver_stub, monkeypat
     def counted(what, compile_it):
         return lambda *given: made.append(what) or compile_it(*given)
 
-    for side in ("host", "device"):
-        compile_it = counted(side, getattr(mixed_sides, f"_compile_{side}"))
-        monkeypatch.setattr(mixed_sides, f"_compile_{side}", compile_it)
+    for side, name in (("host", "run_host"), ("device", "compile_device")):
+        monkeypatch.setattr(mixed_sides, name, counted(side, getattr(mixed_sides, name)))
     write("one.cu", ONE.format(BOTH.format("one", 1)).replace("*x = n", "\n*x = n + 1"))
     again = load()
     assert made == ["device"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -96,11 +95,27 @@ def _told(text: str, flags: Sequence[str]) -> str:
 
 def host_object(wanted: Build, code: HostCode) -> Entry:
     """Return the entry of an object, compiling it where there is none."""
-    request, flags = wanted.request, _flags(wanted)
+    request, tools, flags = wanted.request, wanted.tools, _flags(wanted)
     key = _host_key("host object", wanted, flags, request.include_paths)
     key.add("unit", code.unit).add("use_pch", request.use_pch)
-    key.add("text", _told(code.text, (*wanted.tools.compiler.options, *flags)))
-    make = partial(_compile_host, wanted, code, flags)
+    key.add("text", _told(code.text, (*tools.compiler.options, *flags)))
+
+    def make(folder: Path) -> Product:
+        files = {**code.sources, _UNIT: code.unit, _TEXT: code.text}
+        prefix = mixed_prefix(code.exports) if code.uses_ffi else ""
+        command = (*tools.compiler.command, *flags)
+        step = compilation(_UNIT, command, request.include_paths, prefix=prefix)
+        steps = [step._replace(made=_OBJECT)]
+        read = run_host(wanted, steps, folder, files, [Source(code.text)], request.cflags)
+        made = (folder / _OBJECT).read_bytes()
+        facts = {
+            "name": request.name,
+            "stubs": stubs(made),
+            "layouts": dict(layouts(made, code.classes)),
+            "calls_driver": forwarders.calls_driver(made),
+        }
+        return tools.product(_OBJECT, read, keep=(_UNIT, _TEXT), used=(_TEXT,), facts=facts)
+
     return wanted.cache.obtain(key.hexdigest(), make, name=f"{request.name} (host code)")
 
 
@@ -142,23 +157,6 @@ def _host_key(kind: str, wanted: Build, flags: Sequence[str], folders: Sequence[
     return key.add("cpu", native_cpu((*tools.compiler.options, *flags)))
 
 
-def _compile_host(wanted: Build, code: HostCode, flags: Sequence[str], folder: Path) -> Product:
-    request, tools, folders = wanted.request, wanted.tools, wanted.request.include_paths
-    files = {**code.sources, _UNIT: code.unit, _TEXT: code.text}
-    prefix = mixed_prefix(code.exports) if code.uses_ffi else ""
-    step = compilation(_UNIT, (*tools.compiler.command, *flags), folders, prefix=prefix)
-    steps = [step._replace(made=_OBJECT)]
-    read = run_host(wanted, steps, folder, files, [Source(code.text)], request.cflags)
-    made = (folder / _OBJECT).read_bytes()
-    facts = {
-        "name": request.name,
-        "stubs": stubs(made),
-        "layouts": dict(layouts(made, code.classes)),
-        "calls_driver": forwarders.calls_driver(made),
-    }
-    return tools.product(_OBJECT, read, keep=(_UNIT, _TEXT), used=(_TEXT,), facts=facts)
-
-
 def device_code(
     wanted: Build, own: Mapping[str, Source], others: Sequence[Source], names: Sequence[str] = ()
 ) -> tuple[Image, Inputs]:
@@ -168,16 +166,24 @@ def device_code(
     variables that are wanted beside those of the request.
     """
     asked = tuple(dict.fromkeys((*wanted.request.name_expressions, *names)))
-    wanted = wanted._replace(request=wanted.request._replace(name_expressions=asked))
-    entry = wanted.cache.obtain(
-        _device_key(wanted, own, others),
-        partial(_compile_device, wanted, own, others),
-        name=f"{wanted.request.name} (device code)",
-    )
+    request, tools = wanted.request._replace(name_expressions=asked), wanted.tools
+    wanted = wanted._replace(request=request)
+
+    def make(folder: Path) -> Product:
+        found = device_headers(request, tools, (*own.values(), *others))
+        images = in_parallel(lambda arch: _image(wanted, (*others, own[arch]), arch), [*own])
+        device = joined(images)
+        (folder / _IMAGE).write_bytes(device.cubin.image)
+        known = {**device.cubin.facts, "signatures": device.facts["signatures"]}
+        facts = {"name": request.name, "unknown": found.unknown, "device": known}
+        return tools.product(_IMAGE, found, facts=facts)
+
+    key = _device_key(wanted, own, others)
+    entry = wanted.cache.obtain(key, make, name=f"{request.name} (device code)")
     cubin = Cubin(entry.so.read_bytes(), **entry.facts["device"])
     # They are the source's: of a type that NVRTC does not tell, a launch has to declare it.
     kernels = tuple(x._replace(place=0, is_own=True) for x in signatures(cubin))
-    return Image(DEVICE_IMAGE, cubin, kernels), Inputs.of(entry, wanted.tools.roots)
+    return Image(DEVICE_IMAGE, cubin, kernels), Inputs.of(entry, tools.roots)
 
 
 def _device_key(wanted: Build, own: Mapping[str, Source], others: Sequence[Source]) -> str:
@@ -192,19 +198,6 @@ def _device_key(wanted: Build, own: Mapping[str, Source], others: Sequence[Sourc
     key.add("folders", request.include_paths).add("lto", request.lto)
     key.add("libraries", [[x.image, x.arch] for x in request.device_libraries])
     return key.add("use_pch", request.use_pch).hexdigest()
-
-
-def _compile_device(
-    wanted: Build, own: Mapping[str, Source], others: Sequence[Source], folder: Path
-) -> Product:
-    request, tools = wanted.request, wanted.tools
-    found = device_headers(request, tools, (*own.values(), *others))
-    images = in_parallel(lambda arch: _image(wanted, (*others, own[arch]), arch), [*own])
-    device = joined(images)
-    (folder / _IMAGE).write_bytes(device.cubin.image)
-    known = {**device.cubin.facts, "signatures": device.facts["signatures"]}
-    facts = {"name": request.name, "unknown": found.unknown, "device": known}
-    return tools.product(_IMAGE, found, facts=facts)
 
 
 def _image(wanted: Build, sources: tuple[Source, ...], arch: str) -> Image:
