@@ -73,10 +73,15 @@ def entry_path(root: str, key: str) -> str:
     return f"{root}/entries/{key[:2]}/{key}"
 
 
-def check_entry(path: str) -> dict[str, Any]:
-    """Compare all of an entry with its manifest, and return that; raises as `verify`."""
+def check_entry(path: str, names: Iterable[str] = ()) -> dict[str, Any]:
+    """Compare files of an entry, by default all, with its manifest; return that.
+
+    An OSError or a ValueError says what is wrong.
+    """
     manifest = read_sealed(f"{path}/{MANIFEST}")
-    _check_files(path, manifest, {*os.listdir(path), *manifest["files"]} - {MANIFEST})
+    for name in names or {*os.listdir(path), *manifest["files"]} - {MANIFEST}:
+        if manifest["files"].get(name) != file_digest(f"{path}/{name}"):
+            raise ValueError(f"the content of {name} is not what was published")
     return manifest
 
 
@@ -85,12 +90,12 @@ def verify(
 ) -> tuple[str, ...]:
     """Return the stamps of an entry's files, which are compared where they are not those `known`.
 
-    Of a copy, size and time tell. An OSError or a ValueError says what is wrong.
+    Of a copy, size and time tell. Raises as `check_entry`.
     """
     # Before the content: a change in between then makes the stamp old, not the digest.
     stamps = stamps_of(path, names)
     if stamps != known and not (is_copy and known and all(map(_is_copied, stamps, known))):
-        _check_files(path, read_sealed(f"{path}/{MANIFEST}"), names)
+        check_entry(path, names)
     return stamps
 
 
@@ -104,12 +109,6 @@ def _is_copied(stamp: str, known: str) -> bool:
 def stamps_of(path: str, names: Sequence[str]) -> tuple[str, ...]:
     """Return the stamps of an entry's manifest and files; raises OSError."""
     return tuple(stamp_of(os.stat(f"{path}/{name}")) for name in (MANIFEST, *names))
-
-
-def _check_files(path: str, manifest: Mapping[str, Any], names: Iterable[str]) -> None:
-    for name in names:
-        if manifest["files"].get(name) != file_digest(f"{path}/{name}"):
-            raise ValueError(f"the content of {name} is not what was published")
 
 
 # Records: by base key, the files that its builds read, and the entries that were made of them
@@ -193,16 +192,10 @@ class Reads(NamedTuple):
     verified: tuple[str, ...] = ()  # those of the entry's files when they were found to be whole
 
     @classmethod
-    def of(
-        cls,
-        base_key: str,
-        read: Mapping[str, str],
-        loaded: Sequence[str],
-        stamps: tuple[str, ...] = (),
-    ) -> Reads:
-        """Return files with the key of their entry; without `stamps` digests tell what is here."""
+    def of(cls, base_key: str, read: Mapping[str, str], loaded: Sequence[str]) -> Reads:
+        """Return files with the key of their entry; what is here is known by no stamp yet."""
         entry = Key("entry").add("base", base_key).add("read", read).hexdigest()
-        return cls(entry, tuple(loaded), read, stamps or (UNSETTLED,) * len(read))
+        return cls(entry, tuple(loaded), read, (UNSETTLED,) * len(read))
 
     def check(self, files: Files, *, may_lack: bool = False) -> Reads | str:
         """Return the same with today's stamps, or which file changed; some `may_lack` here."""

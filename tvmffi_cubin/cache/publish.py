@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
+from weakref import WeakSet
 
 from ..errors import BuildError
 from .entry import (
@@ -77,12 +78,12 @@ def stand_in(root: str, mode: str, error: OSError | None = None) -> str:
                 *(root, error),
             )
         folder = stand_ins[root, mode] = tempfile.mkdtemp(prefix="tvmffi_cubin-")
-        atexit.register(_remove_own, folder, os.getpid())
     return folder
 
 
-def _remove_own(folder: str, owner: int) -> None:
-    if os.getpid() == owner:
+@atexit.register
+def _remove_stand_ins() -> None:
+    for folder in stand_ins.values():
         remove(folder)
 
 
@@ -100,7 +101,7 @@ def build(root: str, base_key: str, make: Callable[[Path], Product], roots: Root
         # Stamps before digests: a change in between then makes the stamp old, not the digest.
         stamps = tuple(trusted(files.stamp(name)) for name in names)
         read = {name: files.digest(name) for name in names}
-        made = Reads.of(base_key, read, (product.so, *product.used), stamps)
+        made = Reads.of(base_key, read, (product.so, *product.used))._replace(stamps=stamps)
         unfit = product.unfit
         for name in names:
             if changed_ns(files.stamp(name)) >= started_ns:
@@ -235,13 +236,12 @@ def _history(root: str, name: str) -> str:
 
 # The locked files of this process. A forked child has them, too, and would keep what they lock for
 # as long as it lives, where its parent is killed.
-_held: set[IO[str]] = set()
+_held: WeakSet[IO[str]] = WeakSet()
 
 
 def _close_inherited() -> None:
     for file in _held:
         file.close()
-    _held.clear()
 
 
 os.register_at_fork(after_in_child=_close_inherited)
@@ -258,8 +258,7 @@ def builder_lock(path: str, *, patience: float, name: str = "a file") -> Iterato
     try:
         yield file is not None
     finally:
-        if file is not None and file in _held:  # it is not in a child
-            _held.discard(file)
+        if file is not None and not file.closed:  # as in a child
             with contextlib.suppress(OSError), file:
                 # Before it is unlocked: after that it may be another's.
                 os.unlink(path)

@@ -28,11 +28,11 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import thread as threads
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from .. import config
 from ..errors import CacheError
-from .entry import MOST, Entry, Files, Reads, Roots, read_record
+from .entry import MOST, Entry, Files, Reads, Roots
 from .files import write_atomically
 from .publish import adopt, private_folder
 
@@ -43,8 +43,6 @@ _MAKE_KEY = f"make one with: (umask 077; openssl rand -hex 32 > FILE), and set {
 _LEAST_KEY, _TAG = 16, 32
 # Seconds for which a remote that failed is left alone.
 _PAUSE = 60.0
-
-_T = TypeVar("_T")
 
 
 # What the environment names
@@ -150,12 +148,12 @@ class Sharing:
             thread.join(max(0.0, end - time.monotonic()))
 
     def _upload(self, base_key: str, entry: Entry) -> None:
-        known = read_record(os.fspath(entry.path.parents[2]), base_key)
-        made = next((x for x in known if x.entry == entry.path.name), None)
-        if made is None:
-            return  # a file changed while it was built
         packed = io.BytesIO()
         try:
+            manifest = entry.manifest
+            made = Reads.of(base_key, manifest["read"], manifest["loaded"])
+            if made.entry != entry.path.name:
+                return  # a file changed while it was built
             with tarfile.open(fileobj=packed, mode="w") as tar:
                 tar.add(entry.path, arcname=".")
             try:
@@ -229,9 +227,9 @@ def _thread(work: Callable[[], None]) -> threading.Thread:
     return made
 
 
-def _in_time(seconds: float, work: Callable[[], _T]) -> _T:
+def _in_time(seconds: float, work: Callable[[], bytes | None]) -> bytes | None:
     """Return what some work returns, in a thread that no process waits for."""
-    future: Future[_T] = Future()
+    future: Future[bytes | None] = Future()
 
     def run() -> None:
         try:

@@ -91,7 +91,7 @@ def _check(folder: str, *, is_layer: bool) -> None:
 
 
 class Cache:
-    """One cache folder, with others that are looked through before it.
+    """A cache folder, `root`, with others that are looked through before it.
 
     Folders are made when something is published. Files under `roots`, which gives folders by token
     such as ``"$CUDA"``, are known by token, so that the same header elsewhere gives the same entry.
@@ -108,14 +108,10 @@ class Cache:
         mode: str = "on",
     ) -> None:
         self._root = os.path.abspath(root)
+        self.root = Path(self._root)
         self.roots = roots
         self.layers = tuple(layers)
         self.mode = mode
-
-    @property
-    def root(self) -> Path:
-        """The folder that is written."""
-        return Path(self._root)
 
     @property
     def folders(self) -> tuple[str, ...]:
