@@ -9,7 +9,6 @@ of the wrapper's object before the link, and the unit compiles beside the wrappe
 from __future__ import annotations
 
 import logging
-import os
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -21,7 +20,7 @@ from ..kernels.elf import Elf
 _DECLARED = r"(?m)^\s*CUresult\s+CUDAAPI\s+(cu[A-Z]\w*)\s*\("
 _RENAMED = (
     r"(?m)^[ \t]*#[ \t]*define[ \t]+cu[A-Z]\w*[ \t]+"
-    r"(?:__CUDA_API_PT(?P<mode>DS|SZ)\((?P<streamed>cu[A-Z]\w*)\)|(?P<plain>cu[A-Z]\w*))[ \t\r]*$"
+    r"(?:__CUDA_API_PT(DS|SZ)\((cu[A-Z]\w*)\)|(cu[A-Z]\w*))[ \t\r]*$"
 )
 # What the static runtime calls.
 _OF_STATIC = ("-lrt", "-lpthread", "-ldl")
@@ -36,24 +35,15 @@ _LAUNCHES = (
 )
 
 
-def driver_functions(cuda_h: str) -> list[str]:
-    """Return the driver's symbols that code compiled with the text of ``cuda.h`` can refer to."""
+def forwarder_unit(cuda_h: Path) -> str:
+    """Return the text of the C++ unit that forwards every driver function of a ``cuda.h``."""
+    text = cuda_h.read_text(errors="replace")
+    names = set(re.findall(_DECLARED, text))
     # Its macros rename functions to their current forms (cuMemAlloc_v2), with per-thread default
     # streams to those of another suffix.
-    names = set(re.findall(_DECLARED, cuda_h))
-    for match in re.finditer(_RENAMED, cuda_h):
-        if match["plain"]:
-            names.add(match["plain"])
-        else:
-            suffix = f"_pt{match['mode'].lower()}"
-            names.update((match["streamed"], match["streamed"] + suffix))
-    return sorted(names)
-
-
-def forwarder_unit(cuda_h: str | os.PathLike[str]) -> str:
-    """Return the text of the C++ unit that forwards every driver function of a ``cuda.h``."""
-    names = driver_functions(Path(cuda_h).read_text(errors="replace"))
-    lines = "\n".join(f'"tvmffi_cubin_forward {name}\\n"' for name in names)
+    for mode, streamed, plain in re.findall(_RENAMED, text):
+        names.update([plain] if plain else [streamed, f"{streamed}_pt{mode.lower()}"])
+    lines = "\n".join(f'"tvmffi_cubin_forward {name}\\n"' for name in sorted(names))
     return f"#include <tvmffi_cubin/forwarder.h>\n\nTVMFFI_CUBIN_FORWARD(\n{lines});\n"
 
 

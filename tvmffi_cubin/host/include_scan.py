@@ -28,10 +28,11 @@ def scan(
     searched after the user's `include_dirs`; what is absent there is not watched. `defines` are
     macros from the command line, name to text; `texts` headers that come before any file.
     """
-    scanner = _Scanner(include_dirs, system_dirs, texts or {})
-    for name, text in (defines or {}).items():
-        scanner.define(name.encode(), b"", _bytes(text).strip())
-    for text, folder in sources:
+    places = [_Place(folder, watched=True) for folder in include_dirs]
+    places += [_Place(folder, watched=False) for folder in system_dirs]
+    scanner = _Scanner(places, texts or {})
+    macros = "".join(f"#define {name} {text}\n" for name, text in (defines or {}).items())
+    for text, folder in ((macros, None), *sources):
         # Without a folder, only an absolute path is found beside it.
         scanner.read(_parse(_bytes(text)), _Place(folder or os.devnull, watched=bool(folder)))
     return scanner.finish()
@@ -53,7 +54,7 @@ def looked_for(
     found, absent = dict.fromkeys(read), dict[str, None]()
     parts = [(_parse(_bytes(text)), folder) for text, folder in sources]
     own = read if folders else (path for path in read if not path.startswith(libraries))
-    parts += [(x, os.path.dirname(path)) for path in own if (x := _parse_file(path))]
+    parts += [(_parse_file(path), os.path.dirname(path)) for path in own]
     for directives, beside in parts:
         for operand in filter(_Operand.is_header, directives.operands):
             name = operand.name
@@ -103,13 +104,9 @@ class _Place(NamedTuple):
 
 
 class _Directives(NamedTuple):
-    includes: tuple[_Operand, ...]
-    probes: tuple[_Operand, ...]  # what is only asked for: whether it is there
-    defines: tuple[tuple[bytes, bytes, bytes], ...]  # name, parameter, text
-
-    @property
-    def operands(self) -> dict[_Operand, None]:
-        return dict.fromkeys((*self.includes, *self.probes))
+    operands: tuple[_Operand, ...] = ()
+    probes: frozenset[_Operand] = frozenset()  # of those, what `__has_include` asks for
+    defines: tuple[tuple[bytes, bytes, bytes], ...] = ()  # name, parameter, text
 
 
 # A directive, and what is in it, may have comments on either side. The pattern begins with one
@@ -146,64 +143,56 @@ def _parse(text: bytes) -> _Directives:
     if b"\\\n" in text or b"\r" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\\\n", b"")
     found = _DIRECTIVE.findall(text)
-    includes = dict.fromkeys(_Operand(x[1], bool(x[0])) for x in found if x[1])
-    probes = _HAS_INCLUDE.findall(text) if b"__has_include" in text else ()
-    probed = dict.fromkeys(_Operand(header, bool(after)) for after, header in probes)
+    asked = _HAS_INCLUDE.findall(text) if b"__has_include" in text else ()
+    includes = [_Operand(x[1], bool(x[0])) for x in found if x[1]]
+    probes = [_Operand(header, bool(after)) for after, header in asked]
+    operands = dict.fromkeys((*includes, *probes))
     defines = dict.fromkeys(x[2:] for x in found if x[2])
-    return _Directives(tuple(includes), tuple(probed), tuple(defines))
+    return _Directives(tuple(operands), frozenset(probes), tuple(defines))
 
 
-def _parse_file(path: str) -> _Directives | None:
+def _parse_file(path: str) -> _Directives:
     now, known = stamp(path), _known.get(path)
     if known is None or known[0] != now:
         try:
             with open(path, "rb") as file:
                 known = _known[path] = now, _parse(file.read())
         except OSError:
-            return None
+            return _Directives()
     return known[1]
 
 
 class _Scanner:
-    def __init__(
-        self, include_dirs: Sequence[str], system_dirs: Sequence[str], texts: Mapping[str, str]
-    ) -> None:
-        self._texts = texts
+    def __init__(self, places: Sequence[_Place], texts: Mapping[str, str]) -> None:
+        self._places, self._texts = places, texts
         self._files: dict[str, None] = {}
         self._absent: dict[str, None] = {}
-        self._unknown: dict[str, None] = {}
-        self._places = [
-            *(_Place(folder, watched=True) for folder in include_dirs),
-            *(_Place(folder, watched=False) for folder in system_dirs),
-        ]
         self._macros: dict[bytes, dict[tuple[bytes, bytes], None]] = {}
         self._computed: dict[tuple[_Operand, _Place], None] = {}
         self._work: list[tuple[_Operand, _Place]] = []
         self._seen: set[tuple[_Operand, _Place | None]] = set()
 
-    def define(self, name: bytes, parameter: bytes, text: bytes) -> None:
-        self._macros.setdefault(name, {})[parameter, text] = None
-
     def read(self, directives: _Directives, place: _Place) -> None:
-        for define in directives.defines:
-            self.define(*define)
+        for name, parameter, text in directives.defines:
+            self._macros.setdefault(name, {})[parameter, text] = None
         for operand in directives.operands:
             self._push(operand, place)
 
     def finish(self) -> Inputs:
+        unknown: dict[str, None] = {}
         while self._work:
             while self._work:
                 self._include(*self._work.pop())
             # Each macro may have several meanings, and what these include may define others.
-            self._unknown.clear()
+            unknown.clear()
             for (text, every_folder), place in self._computed:
                 for meaning in self._meanings(text, frozenset()):
                     operand = _Operand(meaning, every_folder)
                     if operand.is_header():
                         self._push(operand, place)
                     elif b"(" in meaning:
-                        self._unknown[os.fsdecode(meaning.partition(b"(")[0].strip())] = None
-        return Inputs(tuple(self._files), tuple(self._absent), tuple(self._unknown))
+                        unknown[os.fsdecode(meaning.partition(b"(")[0].strip())] = None
+        return Inputs(tuple(self._files), tuple(self._absent), tuple(unknown))
 
     def _meanings(self, text: bytes, hidden: frozenset[bytes]) -> Iterator[bytes]:
         """Iterate over what macros may make of a text; those that are `hidden` stay."""
@@ -248,8 +237,7 @@ class _Scanner:
                 path = os.path.realpath(path)
             if path not in self._files and os.path.isfile(path):
                 self._files[path] = None
-                if directives := _parse_file(path):
-                    self.read(directives, _Place(os.path.dirname(path), watched))
+                self.read(_parse_file(path), _Place(os.path.dirname(path), watched))
             if path in self._files:
                 if not operand.every_folder:
                     return

@@ -102,11 +102,8 @@ def _find(
     entry = cache.find(name)
     if isinstance(entry, Entry):
         return entry
-    if cache.mode == "on":
-        environment = build_environment()
-        make = partial(_make, tools=tools, step=step, folders=folders, environment=environment)
-        return partial(_begin, cache, name, make)
-    return None
+    make = partial(_make, tools, step, folders, build_environment())
+    return partial(_begin, cache, name, make) if cache.mode == "on" else None
 
 
 def _begin(cache: Cache, name: str, make: partial[Product]) -> None:
@@ -124,12 +121,7 @@ def _begin(cache: Cache, name: str, make: partial[Product]) -> None:
 
 
 def _make(
-    folder: Path,
-    *,
-    tools: Toolset,
-    step: Step,
-    folders: Sequence[str],
-    environment: Mapping[str, str],
+    tools: Toolset, step: Step, folders: Sequence[str], environment: Mapping[str, str], folder: Path
 ) -> Product:
     """Precompile the headers of a step in an empty folder."""
     (folder / PRECOMPILED).write_text(step.prefix)
@@ -140,7 +132,6 @@ def _make(
     if status != 0:
         # No BuildError: nobody wants to look into its folder.
         raise RuntimeError(f"exit status {status}: {' '.join(command)}\n{output}")
-    listed = parse_depfile((folder / "headers.d").read_text())
-    read = tuple(path for path in listed if os.path.isabs(path))
-    found = looked_for(folders, read)
+    listed = filter(os.path.isabs, parse_depfile((folder / "headers.d").read_text()))
+    found = looked_for(folders, [*listed])
     return tools.product(PRECOMPILED, found, keep=(_MADE,), used=(_MADE,))

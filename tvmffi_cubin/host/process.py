@@ -81,7 +81,12 @@ def run(
 
     What `is_long` is a compilation: it is shown, and stopped when this process is killed (1.5 ms).
     """
-    words = [*(_tied() if is_long else ()), *command]
+    words = [*command]
+    if is_long:
+        words = ["/bin/sh", "-c", _GROUP, "sh", *words]
+        # prctl in the child would take a preexec_fn, for which Python copies this whole process.
+        if setpriv := on_path("setpriv"):
+            words = [str(setpriv), "--pdeathsig", "TERM", *words]
     with Program(words, environment, folder, command if is_long else ()) as program:
         program.give(b"\n" if is_long else b"")
         return program.result()
@@ -149,14 +154,6 @@ class Program:
                 print(output[-1], end="", file=sys.stderr, flush=True)
         self._process.stdout.close()
         return self._process.wait(), "".join(output)
-
-
-def _tied() -> list[str]:
-    """Return what starts a command so that it ends when its parent does, however that ends."""
-    # prctl in the child would take a preexec_fn, for which Python copies this whole process.
-    setpriv = on_path("setpriv")
-    shell = ["/bin/sh", "-c", _GROUP, "sh"]
-    return shell if setpriv is None else [str(setpriv), "--pdeathsig", "TERM", *shell]
 
 
 # Threads
