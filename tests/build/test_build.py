@@ -87,7 +87,7 @@ def test_the_launcher_is_made_once_an_installation_and_anew_where_it_is_damaged(
     script = tmp_path / "compiler"
     script.write_text("#!/bin/sh\necho whole > launcher.o\n")
     script.chmod(0o755)
-    tools = tools._replace(compiler=HostCompiler(script))
+    tools = tools._replace(compiler=HostCompiler((str(script),)))
     monkeypatch.setattr(launcher, "SHIPPED", (tmp_path / "package",))
     launcher.obtain(Cache(tmp_path / "one"), tools)
     path = Path(launcher.obtain(Cache(tmp_path / "two"), tools))

@@ -49,7 +49,7 @@ def made_cuda(folder: Path, build: bytes = NVRTC) -> Cuda:
 def made_tools(folder: Path, **changes: object) -> Toolset:
     """Return tools that lie in a folder, and say the same of themselves wherever that is."""
     fields = {
-        "compiler": HostCompiler(folder / "bin" / "g++"),
+        "compiler": HostCompiler((f"{folder}/bin/g++",)),
         "host": HostTools("gcc version 12", "as 2", "ld 2"),
         "tvm_ffi": TvmFfiPaths(f"{folder}/ffi", f"{folder}/libtvm_ffi.so"),
         "builds": {"tvm_ffi": "f" * 64, "own_files": "9" * 64, "cuda": "nvrtc 12"},
@@ -154,7 +154,7 @@ def test_every_field_of_a_launch_is_in_the_key(field, tools):
     [
         {"host": HostTools("gcc version 13", "as 2", "ld 2")},
         {"host": HostTools("gcc version 12", "as 2", "ld 3")},
-        {"compiler": HostCompiler(Path("/g++"), ("-m64",))},
+        {"compiler": HostCompiler(("/g++",), ("-m64",))},
         {"builds": {"tvm_ffi": "e" * 64, "own_files": "9" * 64, "cuda": "nvrtc 12"}},
         {"builds": {"tvm_ffi": "f" * 64, "own_files": "8" * 64, "cuda": "nvrtc 12"}},
         {"builds": {"tvm_ffi": "f" * 64, "own_files": "9" * 64, "cuda": "nvrtc 13"}},
@@ -190,7 +190,7 @@ def test_the_processor_counts_where_code_for_it_is_asked_for(place, tools, monke
     native = ("-march=native",)
     asking, request = tools, REQUEST
     if place == "CXX":
-        asking = tools._replace(compiler=HostCompiler(Path("/g++"), native))
+        asking = tools._replace(compiler=HostCompiler(("/g++",), native))
     else:
         request = REQUEST._replace(**{place: native})
     digests = []

@@ -91,7 +91,7 @@ def test_flags_are_words_with_absolute_paths(given, words, here):
 def words(*flags: str, archs: tuple[str, ...]) -> tuple[str, ...]:
     """Return what is between the host compiler and the headers."""
     tools = SimpleNamespace(
-        compiler=HostCompiler(Path("/usr/bin/c++"), ()),
+        compiler=HostCompiler(("/usr/bin/c++",)),
         host=SimpleNamespace(compiler="gcc version 12.2.0"),
         nvcc=SimpleNamespace(path="/opt/nvcc", host=""),
         include="/own",

@@ -28,8 +28,8 @@ _PROCESSOR = (b"model", b"flags", b"CPU ", b"Features")
 class HostCompiler(NamedTuple):
     """The host compiler."""
 
-    path: Path  # the program to run: the compiler, or a launcher such as ccache
-    arguments: tuple[str, ...] = ()  # before any other: the compiler itself after a launcher
+    programs: tuple[str, ...]  # what to run by its path, and behind a launcher the compiler
+    options: tuple[str, ...] = ()  # what follows, before any other argument
     missing: str = ""  # where there is none, how to install one
 
     def require(self) -> None:
@@ -40,26 +40,13 @@ class HostCompiler(NamedTuple):
     @property
     def command(self) -> tuple[str, ...]:
         """The program and its own arguments, to put before a compilation's arguments."""
-        return (str(self.path), *self.arguments)
-
-    @property
-    def programs(self) -> tuple[str, ...]:
-        """The words before the first option: what runs, and what that is to run."""
-        first = (i for i, word in enumerate(self.arguments) if word.startswith("-"))
-        return (str(self.path), *self.arguments[: next(first, len(self.arguments))])
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """The words after those."""
-        return self.arguments[len(self.programs) - 1 :]
+        return (*self.programs, *self.options)
 
     @property
     def files(self) -> tuple[Path, ...]:
         """Every program of the command: stat them all to see whether the compiler changed."""
-        if self.missing:
-            return ()
-        programs = (on_path(argument) for argument in self.arguments if argument[:1] != "-")
-        return (self.path, *(program for program in programs if program is not None))
+        words = () if self.missing else self.command
+        return tuple(x for word in words if word[:1] != "-" and (x := on_path(word)))
 
 
 class TvmFfiPaths(NamedTuple):
@@ -78,19 +65,20 @@ def find_host_compiler() -> HostCompiler:
     if text is None:
         for name in ("c++", "g++", "clang++"):
             if (found := on_path(name)) is not None:
-                return HostCompiler(found)
+                return HostCompiler((str(found),))
         install = "apt install g++ (or: conda install -c conda-forge gxx)"
         missing = f"CXX is not set, and PATH has no C++ compiler; run: {install}"
-        return HostCompiler(Path("c++"), missing=missing)
+        return HostCompiler(("c++",), missing=missing)
     import shlex
 
-    program, *arguments = shlex.split(text)
+    program, *words = shlex.split(text)
     found = on_path(program)
     if found is None:
         raise ToolchainError(
             f"CXX={text!r}: no program {program!r} was found; unset CXX, or name another"
         )
-    return HostCompiler(found, tuple(arguments))
+    first = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
+    return HostCompiler((str(found), *words[:first]), tuple(words[first:]))
 
 
 def find_binutil(name: str) -> Path:
@@ -184,13 +172,14 @@ def find_host(
         named = [on_path(name) for name in ("as", "ld")]
         texts, files = describe()
         known = ["" if program is None else identity_of(program) for program in named]
-        answer = [str(compiler.path), *compiler[1:], identity.result(), *known, [*texts]]
+        answer = [*compiler, identity.result(), *known, [*texts]]
         # Where another may appear that comes first, and what is there.
         return answer, [*folders, *compiler.files, *filter(None, named), *files]
 
     question = "\n".join(("host tools", about, command, *folders))
-    path, arguments, missing, *tools, texts = remember(question, ask, state=state)
-    return HostCompiler(Path(path), tuple(arguments), missing), HostTools(*tools), texts
+    programs, options, missing, *tools, texts = remember(question, ask, state=state)
+    compiler = HostCompiler(tuple(programs), tuple(options), missing)
+    return compiler, HostTools(*tools), texts
 
 
 def identity_of(path: str | Path) -> str:

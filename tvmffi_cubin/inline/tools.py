@@ -211,7 +211,7 @@ def _find_nvcc(flags: Sequence[str]) -> Nvcc:
     path = on_path(f"{named}/gcc" if os.path.isdir(named) else named)
     if path is None:
         return found._replace(host=named)
-    host = HostCompiler(path)
+    host = HostCompiler((str(path),))
     said = remember(f"compiler {path}", lambda: (compiler_identity(host), [path]))
     return found._replace(host=said)
 
