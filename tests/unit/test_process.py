@@ -11,7 +11,7 @@ from tvmffi_cubin.host import process
 
 
 def run(*command, **options):
-    return process.run(command, environment=os.environ, **options)
+    return process.run(command, **options)
 
 
 def test_an_interrupt_ends_even_a_program_that_refuses_and_its_children(tmp_path):

@@ -7,7 +7,6 @@ import platform
 import tempfile
 from pathlib import Path
 
-from ..config import build_environment
 from ..errors import BuildError, ImageError, ToolchainError
 from ..functions.assembly import image_text
 from ..host import process
@@ -76,6 +75,6 @@ def _run(folder: Path, machine: str, tool: str, *arguments: str) -> None:
         package = "binutils" if name == tool else f"binutils-{machine.replace('_', '-')}-linux-gnu"
         raise ToolchainError(f"{name!r} is not on PATH; run: apt install {package}")
     command = [str(program), *arguments]
-    status, said = process.run(command, environment=build_environment(), folder=folder)
+    status, said = process.run(command, folder=folder)
     if status:
         raise BuildError(f"{name} failed with status {status}: {said.strip()}")

@@ -143,7 +143,7 @@ def sass(cubin: Cubin) -> dict[str, str]:
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(image[-1].image)
         file.flush()
-        status, text = process.run([str(nvdisasm), "-c", file.name], environment=os.environ)
+        status, text = process.run([str(nvdisasm), "-c", file.name])
     if status != 0:
         raise ToolchainError(f"{nvdisasm} does not read the image: {text.strip()}")
     sections = re.split(r"^//-+ \.(\S+) +-+$", text, flags=re.MULTILINE)

@@ -41,7 +41,7 @@ def run(steps: Sequence[Step], directory: Path, files: Mapping[str, bytes | str]
     command = [os.fspath(find_ninja()), *options]
     more = {VERSION_SCRIPT: LOCAL_SYMBOLS, _NINJA_FILE: ninja_text(steps)}
     write_files(directory, {**files, **more})
-    ended = process.run(command, environment=build_environment(), folder=directory, is_long=True)
+    ended = process.run(command, folder=directory, is_long=True)
     _check(steps, directory, command, *ended)
     return directory / steps[-1].made
 

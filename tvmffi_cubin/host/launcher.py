@@ -15,7 +15,6 @@ from ..cache.entry import Product
 from ..cache.files import file_digest, remember, write_atomically
 from ..cache.key import Key, digest_of
 from ..cache.store import Cache
-from ..config import build_environment
 from .steps import Step
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ def _make(folder: Path, tools: Toolset) -> Product:
     build.run([compilation(compiler, includes, tools.cuda_include_dirs[0])], folder, {})
     # A linker that cannot do this leaves the object as it is.
     command = merge_command(compiler, tools.include)
-    process.run(command, environment=build_environment(), folder=folder)
+    process.run(command, folder=folder)
     with contextlib.suppress(FileNotFoundError):
         os.replace(folder / "merged.o", folder / OBJECT)
     return tools.product(OBJECT)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from weakref import WeakSet
 
 from .. import config
+from ..config import build_environment
 from .tools import on_path
 
 if TYPE_CHECKING:
@@ -73,11 +74,11 @@ def meanwhile(work: Callable[[], object] | None) -> Iterator[None]:
 def run(
     command: Sequence[str],
     *,
-    environment: Mapping[str, str],
+    environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
     is_long: bool = False,
 ) -> tuple[int, str]:
-    """Run a program to its end; return its exit status, and what it printed.
+    """Run a program to its end, as in a build; return its exit status, and what it printed.
 
     What `is_long` is a compilation: it is shown, and stopped when this process is killed (1.5 ms).
     """
@@ -87,7 +88,8 @@ def run(
         # prctl in the child would take a preexec_fn, for which Python copies this whole process.
         if setpriv := on_path("setpriv"):
             words = [str(setpriv), "--pdeathsig", "TERM", *words]
-    with Program(words, environment, folder, command if is_long else ()) as program:
+    shown = command if is_long else ()
+    with Program(words, environment or build_environment(), folder, shown) as program:
         program.give(b"\n" if is_long else b"")
         return program.result()
 

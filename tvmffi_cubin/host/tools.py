@@ -200,7 +200,7 @@ def said(command: Sequence[str], remedy: str) -> str:
     """Return what a command prints, in English; raises ToolchainError where it fails."""
     from . import process
 
-    status, text = process.run(command, environment={**os.environ, "LC_ALL": "C"})
+    status, text = process.run(command)
     if status != 0:
         raise ToolchainError(
             f"{' '.join(command)!r} failed with status {status}: "

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from ..cache.entry import Entry, Product
 from ..cache.key import Key
-from ..config import build_environment
 from ..cuda.hints import hints
 from ..cuda.nvrtc import line_directive
 from ..cuda.options import preprocessor_flags
@@ -120,7 +119,7 @@ def _headers(wanted: Build, command: Sequence[str]) -> Entry:
 def _preprocessed(request: Request, command: Sequence[str], made: str) -> str:
     """Run a preprocessor, and return what it has written to a file."""
     command = [*command, "-o", made]
-    status, errors = process.run(command, environment=build_environment(), is_long=True)
+    status, errors = process.run(command, is_long=True)
     if status == 0:
         with open(made, encoding="utf-8", errors="surrogateescape") as opened:
             return opened.read()
