@@ -52,10 +52,8 @@ def test_any_flag_reaches_the_compiler_unchanged(tmp_path):
 
 def test_a_linker_that_does_not_wait_for_the_assembler_is_asked_again(tmp_path):
     script = 'case "$*" in *stdin*) exit 1; esac; exec ld "$@"'
-    unit = assembly("a.s", "as")
-    last = bare_link("a.so", [unit.made], "")._replace(
-        command=("sh", "-c", script, "ld", "-shared")
-    )
+    unit = assembly("a.s")
+    last = bare_link("a.so", [unit.made])._replace(command=("sh", "-c", script, "ld", "-shared"))
     with build.Assembling([unit, last], tmp_path) as assembling:
         assembling.assemble({"a.s": ".globl answer\nanswer: .quad 42\n"})
         assembling.finish()

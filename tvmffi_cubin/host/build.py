@@ -38,7 +38,7 @@ def run(steps: Sequence[Step], directory: Path, files: Mapping[str, bytes | str]
     """
     jobs = config.get("MAX_JOBS")
     options = [*(["-j", jobs] if jobs else []), *(["-v"] if process.is_shown() else [])]
-    command = [os.fspath(find_ninja()), *options]
+    command = [find_ninja(), *options]
     more = {VERSION_SCRIPT: LOCAL_SYMBOLS, _NINJA_FILE: ninja_text(steps)}
     write_files(directory, {**files, **more})
     ended = process.run(command, folder=directory, is_long=True)

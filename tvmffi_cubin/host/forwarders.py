@@ -22,8 +22,6 @@ _RENAMED = (
     r"(?m)^[ \t]*#[ \t]*define[ \t]+cu[A-Z]\w*[ \t]+"
     r"(?:__CUDA_API_PT(DS|SZ)\((cu[A-Z]\w*)\)|(cu[A-Z]\w*))[ \t\r]*$"
 )
-# What the static runtime calls.
-_OF_STATIC = ("-lrt", "-lpthread", "-ldl")
 # What passes a kernel the very pointers that it is given.
 _LAUNCHES = (
     *("cuLaunchKernel", "cuLaunchKernelEx", "cuLaunchCooperativeKernel", "cuGraphAddKernelNode"),
@@ -81,7 +79,8 @@ def _shared(cudart: Path) -> Path:
 def cudart_flags(cudart: Path) -> tuple[str, ...]:
     """Return the linker flags of host code that may call a CUDA runtime."""
     if cudart.suffix == ".a":
-        return (str(cudart), f"-Wl,--exclude-libs,{cudart.name}", *_OF_STATIC)
+        its_own = ("-lrt", "-lpthread", "-ldl")
+        return (str(cudart), f"-Wl,--exclude-libs,{cudart.name}", *its_own)
     # Whoever names another has it found at run time, too.
     place = () if config.get("TVMFFI_CUBIN_CUDART") else library_flags([str(cudart)])
     return (*place, "-Wl,--as-needed", str(cudart), "-Wl,--no-as-needed")

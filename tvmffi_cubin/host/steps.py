@@ -7,6 +7,8 @@ import shlex
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from .tools import find_binutil
+
 PRECOMPILED = "tvmffi_cubin_precompiled.h"
 """What a precompiled header is called; compilers list it among what they read."""
 
@@ -62,14 +64,14 @@ def compilation(
     return Step(f"{stem}.o", words, (source,), depfile=f"{stem}.d", prefix=prefix)
 
 
-def assembly(source: str, assembler: str) -> Step:
+def assembly(source: str) -> Step:
     """Return how assembly text becomes an object, called as the source."""
-    return Step(f"{os.path.basename(source)}.o", (assembler,), (source,))
+    return Step(f"{source}.o", (find_binutil("as"),), (source,))
 
 
-def merge(made: str, objects: Sequence[str], linker: str) -> Step:
-    """Return how objects become one, by ``ld``."""
-    return Step(made, (linker, "-r"), tuple(objects))
+def merge(made: str, objects: Sequence[str]) -> Step:
+    """Return how objects become one."""
+    return Step(made, (find_binutil("ld"), "-r"), tuple(objects))
 
 
 def link(
@@ -93,9 +95,9 @@ def link(
     return Step(made, words, tuple(objects), tuple(flags))
 
 
-def bare_link(made: str, objects: Sequence[str], linker: str) -> Step:
+def bare_link(made: str, objects: Sequence[str]) -> Step:
     """Return how ``ld`` links generated launchers, in a third of the time: without C's runtime."""
-    return Step(made, (linker, "-shared", "-z", "now"), tuple(objects))
+    return Step(made, (find_binutil("ld"), "-shared", "-z", "now"), tuple(objects))
 
 
 def ninja_text(steps: Sequence[Step]) -> str:

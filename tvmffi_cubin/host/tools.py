@@ -81,22 +81,22 @@ def find_host_compiler() -> HostCompiler:
     return HostCompiler((str(found), *words[:first]), tuple(words[first:]))
 
 
-def find_binutil(name: str) -> Path:
-    """Return ``as`` or ``ld``; raises ToolchainError where PATH has none."""
+def find_binutil(name: str) -> str:
+    """Return the path of ``as`` or ``ld``; raises ToolchainError where PATH has none."""
     found = on_path(name)
     if found is None:
         install = "apt install binutils (or: conda install -c conda-forge binutils)"
         raise ToolchainError(f"{name!r} is not on PATH; run: {install}")
-    return found
+    return str(found)
 
 
-def find_ninja() -> Path:
-    """Return ninja: the PyPI package's, else the one on PATH; raises ToolchainError."""
+def find_ninja() -> str:
+    """Return the path of ninja: the PyPI package's, else the one on PATH; raises ToolchainError."""
     scripts = [Path(sys.executable or "/").parent / "ninja", Path(sys.prefix, "bin", "ninja")]
     found = next(filter(_is_program, scripts), None) or on_path("ninja")
     if found is None:
         raise ToolchainError("ninja is missing; run: pip install ninja")
-    return found
+    return str(found)
 
 
 def tvm_ffi_paths() -> TvmFfiPaths:

@@ -14,7 +14,6 @@ from ..functions.assembly import image_text, manifest_text
 from ..functions.plan import Plan
 from ..host import steps
 from ..host.steps import Step
-from ..host.tools import find_binutil
 from ..launches import SCHEMA
 from ..sources.sort import Sources
 from .request import Request
@@ -49,7 +48,7 @@ class Job(NamedTuple):
 
         def add(name: str, text: str) -> None:
             files[name] = text
-            units.append(_assembly(name))
+            units.append(steps.assembly(name))
 
         request = self.wanted.request
         is_named = is_called or not request.is_object or request.names_images
@@ -85,7 +84,7 @@ class Job(NamedTuple):
         if request.is_object:
             if len(made) == len(units) == 1:
                 return [units[0]._replace(made=request.output)]
-            return [*units, steps.merge(request.output, made, str(find_binutil("ld")))]
+            return [*units, steps.merge(request.output, made)]
         from ..cuda.libraries import find_cuda
         from ..host import forwarders
 
@@ -150,21 +149,17 @@ class Job(NamedTuple):
 
 def assembled(request: Request, tools: Toolset, launcher: str) -> list[Step]:
     """Return the build of a module without host code, whose text need not be known yet."""
-    unit = _assembly(_MODULE)
+    unit = steps.assembly(_MODULE)
     return [unit, _joined(request, tools, (unit.made, launcher))]
-
-
-def _assembly(name: str) -> Step:
-    return steps.assembly(name, str(find_binutil("as")))
 
 
 def _joined(request: Request, tools: Toolset, objects: Sequence[str]) -> Step:
     """Return how objects without host code are joined."""
     if request.is_object:
-        return steps.merge(request.output, objects, str(find_binutil("ld")))
+        return steps.merge(request.output, objects)
     inputs = [*objects, tools.tvm_ffi.library]
     if not request.ldflags:
-        return steps.bare_link(request.output, inputs, str(find_binutil("ld")))
+        return steps.bare_link(request.output, inputs)
     tools.compiler.require()
     return steps.link(
         request.output,
