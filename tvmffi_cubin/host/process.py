@@ -46,29 +46,24 @@ os.register_at_fork(after_in_child=_close_inherited)
 
 
 @contextlib.contextmanager
-def shown(wanted: bool) -> Iterator[None]:
-    """Print the commands of builds as they run, those of all threads."""
+def building(*, is_shown: bool, meanwhile: Callable[[], object] | None) -> Iterator[None]:
+    """Print the commands of builds as they run, those of all threads, where that `is_shown`.
+
+    What is to be done `meanwhile` is done while the first program of this thread runs, if any.
+    """
     global _shown
-    _shown += wanted
+    _shown += is_shown
+    _reserved.work = meanwhile
     try:
         yield
     finally:
-        _shown -= wanted
+        _shown -= is_shown
+        _reserved.work = None
 
 
 def is_shown() -> bool:
     """Whether commands are printed as they run."""
     return _shown > 0 or config.get("TVMFFI_CUBIN_VERBOSE") == "1"
-
-
-@contextlib.contextmanager
-def meanwhile(work: Callable[[], object] | None) -> Iterator[None]:
-    """Do some work while the first program of this thread runs, if any runs at all."""
-    _reserved.work = work
-    try:
-        yield
-    finally:
-        _reserved.work = None
 
 
 def run(

@@ -81,7 +81,7 @@ def _build(wanted: Build, is_loaded: bool) -> Entry:
 
         # tvm-ffi's own imports take as long as all else in the first build of a process.
         loader = _import_loader if is_loaded else None
-        with process.shown(request.verbose), process.meanwhile(loader):
+        with process.building(is_shown=request.verbose, meanwhile=loader):
             return make(wanted, folder, built_now)
 
     outcome = "failed"
