@@ -86,8 +86,8 @@ def check_entry(path: str, names: Iterable[str] = ()) -> dict[str, Any]:
 
 
 def verify(
-    path: str, names: Sequence[str], known: tuple[str, ...] = (), *, is_copy: bool = False
-) -> tuple[str, ...]:
+    path: str, names: Sequence[str], known: Sequence[str] = (), *, is_copy: bool = False
+) -> list[str]:
     """Return the stamps of an entry's files, which are compared where they are not those `known`.
 
     Of a copy, size and time tell. Raises as `check_entry`.
@@ -106,9 +106,9 @@ def _is_copied(stamp: str, known: str) -> bool:
     return size == old_size and int(changed) in (int(old), int(old) // 10**9 * 10**9)
 
 
-def stamps_of(path: str, names: Sequence[str]) -> tuple[str, ...]:
+def stamps_of(path: str, names: Sequence[str]) -> list[str]:
     """Return the stamps of an entry's manifest and files; raises OSError."""
-    return tuple(stamp_of(os.stat(f"{path}/{name}")) for name in (MANIFEST, *names))
+    return [stamp_of(os.stat(f"{path}/{name}")) for name in (MANIFEST, *names)]
 
 
 # Records: by base key, the files that its builds read, and the entries that were made of them
@@ -186,20 +186,20 @@ class Reads(NamedTuple):
     """The files that a build read, and the entry that was made of them."""
 
     entry: str
-    loaded: tuple[str, ...]  # the entry's files that its users load, the shared object first
+    loaded: Sequence[str]  # the entry's files that its users load, the shared object first
     read: Mapping[str, str]  # digests by name, `ABSENT` of what would be read if it appeared
-    stamps: tuple[str, ...]  # in the same order
-    verified: tuple[str, ...] = ()  # those of the entry's files when they were found to be whole
+    stamps: list[str]  # in the same order
+    verified: Sequence[str] = ()  # those of the entry's files when they were found to be whole
 
     @classmethod
     def of(cls, base_key: str, read: Mapping[str, str], loaded: Sequence[str]) -> Reads:
         """Return files with the key of their entry; what is here is known by no stamp yet."""
         entry = Key("entry").add("base", base_key).add("read", read).hexdigest()
-        return cls(entry, tuple(loaded), read, (UNSETTLED,) * len(read))
+        return cls(entry, loaded, read, [UNSETTLED] * len(read))
 
     def check(self, files: Files, *, may_lack: bool = False) -> Reads | str:
         """Return the same with today's stamps, or which file changed; some `may_lack` here."""
-        now = tuple(map(files.stamp, self.read))
+        now = [*map(files.stamp, self.read)]
         if now == self.stamps:
             return self
         for (name, digest), old, new in zip(self.read.items(), self.stamps, now, strict=True):
@@ -211,17 +211,13 @@ class Reads(NamedTuple):
                 return f"{files.path(name)} is gone"
             if files.digest(name) != digest:
                 return f"{files.path(name)} changed"
-        return self._replace(
-            stamps=tuple(UNSETTLED if x == ABSENT and may_lack else trusted(x) for x in now)
-        )
+        stamps = [UNSETTLED if x == ABSENT and may_lack else trusted(x) for x in now]
+        return self._replace(stamps=stamps)
 
 
 def read_record(root: str, base_key: str) -> list[Reads]:
     """Return what a cache folder's record holds, newest first."""
-    return [
-        Reads(entry, tuple(loaded), read, tuple(stamps), tuple(verified))
-        for entry, loaded, read, stamps, verified in read_rows(f"{root}/records/{base_key}.json")
-    ]
+    return [Reads(*row) for row in read_rows(f"{root}/records/{base_key}.json")]
 
 
 def write_record(root: str, base_key: str, newest: Reads) -> None:

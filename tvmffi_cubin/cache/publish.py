@@ -99,7 +99,7 @@ def build(root: str, base_key: str, make: Callable[[Path], Product], roots: Root
         paths = outside((*product.dependencies, *product.absent), os.fspath(folder))
         names = sorted({*map(files.portable, paths)})
         # Stamps before digests: a change in between then makes the stamp old, not the digest.
-        stamps = tuple(trusted(files.stamp(name)) for name in names)
+        stamps = [trusted(files.stamp(name)) for name in names]
         read = {name: files.digest(name) for name in names}
         made = Reads.of(base_key, read, (product.so, *product.used))._replace(stamps=stamps)
         unfit = product.unfit

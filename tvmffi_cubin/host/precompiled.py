@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 
 from ..cache.entry import Entry, Product
 from ..cache.files import remove
-from ..cache.key import Key
 from ..cache.store import Cache
 from ..config import build_environment
 from ..errors import BuildError
@@ -27,8 +26,7 @@ from . import build, process
 from .include_scan import looked_for
 from .inputs import Inputs, joined, parse_depfile
 from .steps import PRECOMPILED, Step
-from .tools import native_cpu
-from .units import portable
+from .units import compilation_key
 
 if TYPE_CHECKING:
     from ..inline.tools import Toolset
@@ -96,9 +94,8 @@ def _find(
     """Return the precompiled headers of a step; where there are none, what begins to make them."""
     if "gcc version " not in tools.host.compiler:
         return None
-    key = Key("precompiled headers").add("tools", tools.versions).add("text", step.prefix)
-    key.add("command", portable(step.command, tools)).add("folders", folders)
-    name = key.add("cpu", native_cpu(step.command)).hexdigest()
+    key = compilation_key("precompiled headers", step.command, tools)
+    name = key.add("text", step.prefix).add("folders", folders).hexdigest()
     entry = cache.find(name)
     if isinstance(entry, Entry):
         return entry

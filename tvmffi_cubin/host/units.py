@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..cache.key import Key
+from .tools import native_cpu
+
 if TYPE_CHECKING:
     from ..inline.tools import Toolset
     from ..sources import Source
@@ -93,7 +96,8 @@ def header_folders(tools: Toolset) -> list[str]:
     return [*own, *(word for folder in others for word in ("-isystem", folder))]
 
 
-def portable(command: Sequence[str], tools: Toolset) -> list[str]:
-    """Return a command, for a key, without the header folders, which may lie elsewhere."""
+def compilation_key(kind: str, command: Sequence[str], tools: Toolset) -> Key:
+    """Return a key of what a command makes of the same text; header folders may lie elsewhere."""
     folders = header_folders(tools)
-    return [word for word in command if word not in folders]
+    key = Key(kind).add("tools", tools.versions).add("cpu", native_cpu(command))
+    return key.add("command", [word for word in command if word not in folders])

@@ -20,7 +20,6 @@ from ..host import build, forwarders
 from ..host import units as host_unit
 from ..host.inputs import Inputs
 from ..host.steps import compilation
-from ..host.tools import native_cpu
 from ..kernels.cubin import Cubin
 from ..sources import DEVICE_IMAGE, Source
 from ..sources.expansion import without_marks
@@ -151,10 +150,8 @@ def _flags(wanted: Build) -> tuple[str, ...]:
 
 
 def _host_key(kind: str, wanted: Build, flags: Sequence[str], folders: Sequence[str]) -> Key:
-    tools, command = wanted.tools, wanted.tools.compiler.command
-    key = Key(kind).add("tools", tools.versions).add("command", command)
-    key.add("flags", host_unit.portable(flags, tools)).add("folders", folders)
-    return key.add("cpu", native_cpu((*tools.compiler.options, *flags)))
+    command = (*wanted.tools.compiler.command, *flags)
+    return host_unit.compilation_key(kind, command, wanted.tools).add("folders", folders)
 
 
 def device_code(

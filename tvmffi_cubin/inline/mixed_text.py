@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..cache.entry import Entry, Product
-from ..cache.key import Key
 from ..cuda.hints import hints
 from ..cuda.nvrtc import line_directive
 from ..cuda.options import preprocessor_flags
@@ -19,7 +18,6 @@ from ..host import units as host_unit
 from ..host.build import write_files
 from ..host.include_scan import looked_for
 from ..host.inputs import Inputs, parse_depfile
-from ..host.tools import native_cpu
 from ..sources import Source
 from ..sources.expansion import Expansion, expansion
 from ..sources.mistakes import mistakes
@@ -95,8 +93,8 @@ def expand(wanted: Build, sources: Sequence[Source], arch: str) -> Expansion:
 def _headers(wanted: Build, command: Sequence[str]) -> Entry:
     """Return what the headers define that all units begin with, which takes longer than a unit."""
     request, tools = wanted.request, wanted.tools
-    key = Key("macros of headers").add("tools", tools.versions).add("text", mixed_prefix(()))
-    key.add("command", host_unit.portable(command, tools)).add("cpu", native_cpu(command))
+    key = host_unit.compilation_key("macros of headers", command, tools)
+    key.add("text", mixed_prefix(()))
 
     def make(folder: Path) -> Product:
         def macros(text: str, *options: str) -> dict[str, None]:
