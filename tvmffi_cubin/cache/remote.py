@@ -25,7 +25,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from concurrent.futures import thread as threads
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -107,14 +107,15 @@ class Sharing:
         # Until when it is left alone, by `time.monotonic`.
         self._reads_after = self._writes_after = 0.0
         self._has_warned = False
-        self._uploads: list[threading.Thread] = []
+        self._uploads: list[Future[Any]] = []
 
     def take(self, base_key: str, root: str, roots: Roots) -> Entry | None:
         """Return an entry that was built elsewhere from files as they are here; else None."""
         if time.monotonic() < self._reads_after:
             return None
         try:
-            data = _in_time(self.remote.budget, lambda: self._fetch(base_key, Files(roots)))
+            fetching = _begun(lambda: self._fetch(base_key, Files(roots)))
+            data = fetching.result(self.remote.budget)
             if data is None:
                 return None
             with private_folder(root) as folder:
@@ -138,14 +139,12 @@ class Sharing:
     def offer(self, base_key: str, entry: Entry) -> None:
         """Have an entry that was built here uploaded in the background."""
         if self.remote.writes and time.monotonic() >= self._writes_after:
-            self._uploads = [thread for thread in self._uploads if thread.is_alive()]
-            self._uploads.append(_thread(lambda: self._upload(base_key, entry)))
+            self._uploads = [upload for upload in self._uploads if not upload.done()]
+            self._uploads.append(_begun(lambda: self._upload(base_key, entry)))
 
     def finish(self, seconds: float) -> None:
         """Wait for uploads for at most so many seconds."""
-        end = time.monotonic() + seconds
-        for thread in self._uploads:
-            thread.join(max(0.0, end - time.monotonic()))
+        wait(self._uploads, seconds)
 
     def _upload(self, base_key: str, entry: Entry) -> None:
         packed = io.BytesIO()
@@ -221,15 +220,9 @@ class Sharing:
         logging.getLogger("tvmffi_cubin").log(level, "remote cache %s %s: %.300s", url, what, text)
 
 
-def _thread(work: Callable[[], None]) -> threading.Thread:
-    made = threading.Thread(target=work, name="tvmffi_cubin", daemon=True)
-    made.start()
-    return made
-
-
-def _in_time(seconds: float, work: Callable[[], bytes | None]) -> bytes | None:
-    """Return what some work returns, in a thread that no process waits for."""
-    future: Future[bytes | None] = Future()
+def _begun(work: Callable[[], object]) -> Future[Any]:
+    """Return what some work will return, in a thread that no process waits for."""
+    future: Future[Any] = Future()
 
     def run() -> None:
         try:
@@ -237,8 +230,8 @@ def _in_time(seconds: float, work: Callable[[], bytes | None]) -> bytes | None:
         except BaseException as error:
             future.set_exception(error)
 
-    _thread(run)
-    return future.result(seconds)
+    threading.Thread(target=run, name="tvmffi_cubin", daemon=True).start()
+    return future
 
 
 def sharing() -> Sharing | None:
