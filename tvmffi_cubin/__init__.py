@@ -102,10 +102,12 @@ def __getattr__(name: str) -> Any:
     home = _HOMES[name]
     with importing:
         module = importlib.import_module(f".{home}", __name__)
-        # Nothing is left for the first call where tvm-ffi is there, and whole, already; torch may
-        # come with it.
-        if home == "inline.calls" and hasattr(sys.modules.get("tvm_ffi"), "load_module"):
-            importlib.import_module(".module", __name__)
+        if home in ("inline.calls", "launches.launch"):
+            # Nothing is left for the first call, but for what needs tvm-ffi where that is not yet
+            # there, and whole: torch may come with it.
+            importlib.import_module(".inline.calls", __name__)
+            if hasattr(sys.modules.get("tvm_ffi"), "load_module"):
+                importlib.import_module(".module", __name__)
     value = globals()[name] = getattr(module, name, module)
     if value is module:
         module.__dir__ = lambda: module.__all__  # what Tab offers

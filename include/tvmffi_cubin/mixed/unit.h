@@ -56,15 +56,23 @@ __attribute__((visibility("hidden"))) char __told;
 #define __NVCC__
 #define __CUDACC_VER_MAJOR__ (CUDART_VERSION / 1000)
 #define __CUDACC_VER_MINOR__ (CUDART_VERSION % 1000 / 10)
-// What CUDA's own qualifiers come to.
-#undef __annotate__
-#define __annotate__(attribute)
+#define __host__
+#define __device__
 // A stub is a kernel's address to the runtime's calls, so it stays a function of its own.
 #define __global__ __attribute__((noinline, visibility("hidden")))
+#define __shared__
+#define __constant__
+#define __managed__
+#define __grid_constant__
+#define __launch_bounds__(...)
+#define __cluster_dims__(...)
+#define __block_size__(...)
 #define __maxnreg__(...)
+#define __forceinline__ inline __attribute__((always_inline))
 // Nothing: headers of the C++ library spell the compiler's own attribute that way.
 #define __noinline__
 #define __inline_hint__
+#define __align__(n) __attribute__((aligned(n)))
 // Of no use to a stub; and in the type of an instance of a template g++ does not leave it out.
 #define __restrict__
 #define __restrict
