@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from file_kit import write
 from mixed_loader import load
+from wrapper_workshop import INCLUDE
 
 import tvmffi_cubin as tc
 
@@ -115,4 +116,18 @@ def test_another_cccl_than_cuda_s_may_come_first(tmp_path, driver_stub):
     source = """#include <cuda/std/cstdint>
     __global__ void k(int64_t* x) { *x = 1; }
     int f() { k<<<1, 1>>>(nullptr); return 7; }"""
+    assert load(source, ["f"], extra_include_paths=[str(tmp_path)]).f() == 7
+
+
+def test_qualifiers_mean_nothing_to_host_code_where_cuda_s_wheels_have_their_header(
+    tmp_path, driver_stub
+):
+    # As CUDA 13's: in host code it has no __launch_bounds__, and the others are attributes.
+    own = (INCLUDE / "tvmffi_cubin/compat/crt/host_defines.h").read_text().splitlines()
+    words = [x for x in own if x.startswith("#define ") and "__launch_bounds__" not in x]
+    text = "\n".join(["#ifndef __HOST_DEFINES_H__", "#define __HOST_DEFINES_H__", *words, "#endif"])
+    write(tmp_path / "crt" / "host_defines.h", text)
+    source = """
+    __global__ void __launch_bounds__(64) __cluster_dims__(2, 1, 1) k(int* x) { *x = 1; }
+    int f() { k<<<2, 1>>>(nullptr); return 7; }"""
     assert load(source, ["f"], extra_include_paths=[str(tmp_path)]).f() == 7
