@@ -132,7 +132,8 @@ class Module(tvm_ffi.Module):
         for name, value in values.items():
             found = [i for i, x in enumerate(slots) if x[1] == name and function in (None, x[0])]
             if not found:
-                names = ", ".join(dict.fromkeys(slot for _, slot in slots)) or "none (see Bound)"
+                there = dict.fromkeys(slot for owner, slot in slots if function in (None, owner))
+                names = ", ".join(there) or "none (see Bound)"
                 what = f"bind: {function or 'the module'} has no bound parameter {name!r}"
                 raise ValueError(f"{what}; there are {names}")
             # The tensor itself may let go of its memory, as torch's do that are resized.
