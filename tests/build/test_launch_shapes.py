@@ -133,6 +133,7 @@ FUNCTIONS = {
         [Launch(kernel="k", block=32, when="n < 10"), Launch(kernel="k", block=64)],
     ),
     "differing": Dispatch(Launch(kernel="k", block=n, meta={"BLOCK": n}) for n in (32, 64)),
+    "apart": Dispatch(Launch(kernel=x, block=32) for x in ("k", "named")),
 }
 
 
@@ -176,8 +177,9 @@ def test_instances_take_a_grid_together(mod, driver_stub, x):
     mod.differing[7](x, 5)
     found = [(x.grid[0], x.block[0]) for x in driver_stub.launches()]
     assert found == [(5, 32), (7, 64), (7, 32)]
-    with pytest.raises(TypeError, match="^differing: its instances differ in what the grid"):
-        mod.differing[lambda meta: 1](x, 5)
+    for name in ("differing", "apart"):
+        with pytest.raises(TypeError, match=f"^{name}: its instances differ in what the grid"):
+            mod[name][lambda meta: (meta["n"],)](x, 5)
     # A missing argument is not the grid's concern.
     with pytest.raises(TypeError, match="^fixed: got 1 arguments?, wanted 2"):
         mod.fixed[lambda meta: (meta["n"],)](x)

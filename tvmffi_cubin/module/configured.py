@@ -113,10 +113,10 @@ def call_by_grid(
 ) -> None:
     """Call with the grid that the caller's function computes of the arguments."""
     args = function._ordered(args, kwargs)
-    meta, *others = (x.get("meta", {}) for x in function._launches)
-    if any(x != meta for x in others):
-        raise TypeError(f"{function.name}: its instances differ in what the grid would read")
     names = function._common_names
+    meta, *others = (x.get("meta", {}) for x in function._launches)
+    if len(names) < len(function.params) or any(x != meta for x in others):
+        raise TypeError(f"{function.name}: its instances differ in what the grid would read")
     # The call says what is missing.
     shape = grid({**meta, **dict(zip(names, args, strict=False))}) if len(args) >= len(names) else 1
     function[shape](*args)
