@@ -107,6 +107,8 @@ def test_a_file_that_cannot_be_loaded_says_why(tmp_path: Path):
     path.write_text("no shared object")
     with pytest.raises(tc.BuildError, match=r"module\.so does not load: "):
         tc.load_module(path)
+    with pytest.raises(tc.BuildError, match=r"k\.cubin does not load: .* ends in \.so$"):
+        tc.load_module(path.rename(tmp_path / "k.cubin"))
 
 
 def test_a_file_that_was_built_again_is_loaded_as_it_is_now(tmp_path: Path):

@@ -206,6 +206,8 @@ def load_module(
         start, row, rows = struct.unpack_from("<40xQ10xHH", header)
         size = os.fstat(file.fileno()).st_size
     try:
+        if not name.endswith(".so"):
+            raise RuntimeError("it is not a shared object whose name ends in .so")
         if header.startswith(b"\x7fELF") and start + row * rows > size:
             raise RuntimeError(f"it was cut off after {size} bytes: copy it again")
         raw = tvm_ffi.load_module(_spelled(name), keep_module_alive=keep_module_alive)
