@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -147,6 +147,9 @@ class Module(tvm_ffi.Module):
     def _entry(self, name: str) -> tvm_ffi.Function:
         """Return one of the launcher's own entries; raises AttributeError where there is none."""
         return super().get_function(f"_tvmffi_cubin_{name}")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.functions)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return load_module, (self.path,)
