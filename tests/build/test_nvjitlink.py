@@ -39,12 +39,12 @@ def test_units_of_either_kind_become_one_image(library: str, user: str):
 def test_every_undefined_symbol_is_named():
     user = unit(
         "__device__ int missing(int, const char*);\n"
-        'extern __constant__ float table[4];\nextern "C" __device__ int plain();\n'
-        '__global__ void k(int* x) { x[0] = missing(1, "") + table[x[1]] + plain(); }'
+        'extern __constant__ float table[4];\nextern "C" __device__ int plain_input7();\n'
+        '__global__ void k(int* x) { x[0] = missing(1, "") + table[x[1]] + plain_input7(); }'
     )
     message = refusal(unit(LIBRARY), user)
     assert message.startswith("device code does not link for sm_90a:\n")
-    for name in ("missing(int, char const*)", "table", "plain"):
+    for name in ("missing(int, char const*)", "table", "plain_input7"):
         assert f"Undefined reference to '{name}' in 'inputs[1]'" in message
     user = unit("extern __device__ int v; __global__ void k(int* x) { x[0] = v; }", "ltoir")
     assert "Unresolved extern variable 'v'" in refusal(unit(LIBRARY, "ltoir"), user)

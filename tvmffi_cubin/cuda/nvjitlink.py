@@ -150,7 +150,7 @@ def link_inputs(
     if not log:
         image, log = program.called(lambda: _linked(nvjitlink, command, inputs))
         # Not the names themselves were given: they may hold anything, and the log is to be read.
-        log = re.sub(r"input(\d+)\b", lambda match: inputs[int(match[1])].name, log)
+        log = re.sub(r"tvmffi_cubin_(\d+)\b", lambda match: inputs[int(match[1])].name, log)
     # Where LTO-IR is linked these are not errors to it: the image has a variable of its own.
     if not image or re.search("Unresolved extern|Multiple definition of", log):
         shown = re.sub(r"'(_Z\w+)'", lambda match: f"'{demangle(match[1])}'", log)
@@ -172,7 +172,7 @@ def _linked(
     handle = ctypes.c_void_p()
     words = (ctypes.c_char_p * len(command))(*map(str.encode, command))
     # Its messages read the names where they lie: it takes no copies.
-    names = [b"input%d" % index for index in range(len(inputs))]
+    names = [b"tvmffi_cubin_%d" % index for index in range(len(inputs))]
     failed = nvjitlink.result("Create", ctypes.byref(handle), len(words), words)
     for item, name in zip(inputs, names, strict=True):
         size = ctypes.c_size_t(len(item.image))
