@@ -180,7 +180,9 @@ def _image(
         message = f"{title} does not compile for {arch}:\n{explained(log)}"
         raise CompileError(message, log=log, source=source, options=command)
     if log:
-        level = logging.WARNING if ": warning" in log else logging.INFO
+        foreign = tuple(map(str, find_cuda().include_dirs))
+        own = (line for line in log.splitlines() if not line.startswith(foreign))
+        level = logging.WARNING if any(": warning" in line for line in own) else logging.INFO
         logging.getLogger("tvmffi_cubin").log(level, "NVRTC on %s for %s:\n%s", title, arch, log)
     return Cubin(done.image, arch, done.lowered_names, log, kind, nvrtc.release)
 

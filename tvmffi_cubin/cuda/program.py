@@ -237,7 +237,8 @@ class Nvrtc(Library):
             getter = {"ltoir": "GetLTOIR", "ptx": "GetPTX"}.get(program.kind, "GetCUBIN")
             image = b"" if result != 0 else self.read(getter, handle)
             if not image:
-                return Compiled(log or f"NVRTC gives no image, and error {result}")
+                remedy = "-dlto and the like are said by target_type="
+                return Compiled(log or f"NVRTC gives no image (error {result}); {remedy}")
             lowered, symbol = {}, ctypes.c_char_p()
             for expression in program.name_expressions:
                 self.call("GetLoweredName", handle, expression.encode(), ctypes.byref(symbol))
