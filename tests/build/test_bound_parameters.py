@@ -29,6 +29,7 @@ FUNCTIONS = {
         for T in ("float", "int")
     ),
     "bare": tc.Launch(grid=1, block=1),
+    "strided": tc.Launch(kernel="k", args=BOUND, strided="counters", **SHAPE),
 }
 K = "PiPIf"
 
@@ -118,6 +119,14 @@ class TestBinding:
                 mod.bind("k", **values)
         mod.k(x, 1)
         assert driver_stub.launches()[0].values(K)[2:] == (0, 7, 0.0)
+
+    def test_takes_other_strides_where_the_launch_does(self, mod, x, driver_stub):
+        buffer = counters(driver_stub, strides=(2,))
+        with pytest.raises(ValueError, match="counters .*contiguous"):
+            mod.bind("k", counters=buffer)
+        mod.bind("strided", counters=buffer)
+        mod.strided(x, 1)
+        assert driver_stub.launches()[0].values(K)[2] == buffer.data_ptr
 
     def test_is_not_for_expressions(self):
         launch = tc.Launch(kernel="k", grid="limit", block=1, args=BOUND)

@@ -11,7 +11,7 @@ from processes import fork
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import ImageFile, Launch
+from tvmffi_cubin import ImageFile, Launch, TensorMap
 
 SOURCE = """
 extern "C" __global__ void kernel_main_kernel_0(float* x, int n) { if (n) x[0] = 1; }
@@ -20,6 +20,8 @@ extern "C" __global__ void long_post_name(float* x) { x[0] = 3; }
 extern "C" __global__ void long_post_name_1(float* x) { x[0] = 4; }
 extern "C" __global__ void post_1_name(float* x) { x[0] = 5; }
 extern "C" __global__ void other_kernel(float* x, int n) {}
+struct alignas(64) Map { char bytes[128]; };
+extern "C" __global__ void mapped(const __grid_constant__ Map x, int n) {}
 extern "C" __global__ void __launch_bounds__(64) small(float* x) { x[0] = 5; }
 #if __CUDA_ARCH__ >= 900
 extern "C" __global__ void __cluster_dims__(2) paired(float* x) { x[0] = blockIdx.x; }
@@ -44,6 +46,7 @@ FUNCTIONS = {
     ),
     "small": Launch(params="float* x", grid=1, block=128),
     "paired": Launch(params="float* x", grid=2, block=32),
+    "mapped": Launch(params="float* x, int n", args={"x": TensorMap(box_dim=32)}, **ONE),
 }  # fmt: skip
 FILES = {"kernels": ImageFile("k.cubin")}
 
@@ -128,6 +131,12 @@ def test_what_the_build_could_not_see_is_read_from_the_file(loaded, driver_stub)
         loaded.small(x)
     loaded.paired(x)
     assert loaded.small[1, 64].occupancy().threads == 64
+
+
+def test_a_tensor_is_declared_where_the_kernel_takes_its_map(loaded, driver_stub):
+    assert loaded.mapped.signature == "mapped(float* x, int n)"
+    loaded.mapped(cuda_array(driver_stub, 64), 3)
+    assert len(driver_stub.calls("cuTensorMapEncodeTiled")) == 1
 
 
 def test_ptx_and_fatbins_do_as_well(copy, driver_stub):

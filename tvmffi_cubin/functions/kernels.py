@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from ..device.image import Image, KernelSignature, agrees, check
 from ..kernels.cubin import Kernel
 from ..kernels.demangle import squeeze
-from ..kernels.types import Param, parse_params
+from ..kernels.types import Param, parse_params, parse_type
 from ..launches.launch import Launch
 from ..launches.tensor_map import TensorMap
 from ..launches.values import told
@@ -69,7 +69,11 @@ class Kernels:
         declared = None if launch.params is None else parse_params(launch.params)
         alone = next(iter(self._files)) if len(self._files) == 1 and not self._images else ""
         if (image := launch.image or alone) in self._files:  # it has what its launch declares
-            params = declared or ()
+            maps = {x for x, value in (launch.args or {}).items() if isinstance(value, TensorMap)}
+            params = tuple(
+                x._replace(type=parse_type("CUtensorMap")) if x.name in maps else x
+                for x in declared or ()
+            )
             sizes = tuple(param.type.size or 0 for param in params)
             return KernelSignature(Kernel(wanted, sizes, 0, 0, 0, 1024), params, image=image)
         if launch.image not in (None, *self._images):

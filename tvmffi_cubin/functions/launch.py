@@ -129,7 +129,8 @@ class LaunchBinder:
             row = _SCRATCH.row(self.plan.string(name), *fixed, *each, value.align)
             return _FROM_SCRATCH, 0, self.plan.table([row])
         if isinstance(value, Bound):
-            slot = Exported(value.name or name, type_, ndim, required=value.required)
+            is_strided = name in self.launch.strided
+            slot = Exported(value.name or name, type_, ndim, is_strided, required=value.required)
             return _FROM_BOUND, self.plan.slot(self.function, slot), None
         if not isinstance(value, str):
             return _FROM_CONSTANT, 0, self.plan.data(constant(value, type_, what))
@@ -214,8 +215,9 @@ class LaunchBinder:
     def _assume(self) -> None:
         """Note with the function's parameters, as expressions left them, what the launch says."""
         launch = self.launch
+        strided = {x: True for x in launch.strided if not isinstance(self.args.get(x), Bound)}
         for field, given, kinds in (
-            ("strided", dict.fromkeys(launch.strided, True), ("pointer", "raw")),
+            ("strided", strided, ("pointer", "raw")),
             ("multiple_of", launch.multiple_of or {}, ("pointer", "int", "uint")),
             ("equal_to", launch.equal_to or {}, ("int", "uint")),
         ):
