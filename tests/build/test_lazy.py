@@ -194,7 +194,11 @@ def test_a_compiler_may_leave_a_description_with_its_image(cache, driver_stub, i
     assert len(driver_stub.launches()) == 2
 
 
-def test_a_module_may_need_another(cache, image):
+def test_a_module_may_need_another_and_not_itself(cache, image):
+    mods: list[LazyModule] = []
+    mods.append(made(lambda: mods[0].store))
+    with pytest.raises(RuntimeError, match="'lazy' uses the module that it is to make"):
+        mods[0].prepare()
     made(lambda: made(lambda: image, key="inner").cubins["lazy"], key="outer").prepare()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -45,6 +46,7 @@ class LazyModule:
     """The module; `prepare` makes it, where nothing has yet."""
 
     _module: Module | None = None
+    _maker: int | None = None  # the thread that generates, which would wait for itself
 
     def __init__(
         self, name: str, generate: Callable[..., Any], digest: str, options: Mapping[str, Any]
@@ -116,13 +118,19 @@ class LazyModule:
     def _load(self) -> Module:
         if self._module is not None:
             return self._module
+        if self._maker == threading.get_ident():
+            raise RuntimeError(f"generate of {self._name!r} uses the module that it is to make")
         made_now, start = False, time.perf_counter()
 
         def make(folder: Path) -> Product:
             nonlocal made_now
             staging = folder / "generate"
             staging.mkdir()
-            value = call_generate(self._generate, staging)
+            self._maker = threading.get_ident()
+            try:
+                value = call_generate(self._generate, staging)
+            finally:
+                self._maker = None
             made_now = True
             return _kept(folder, self._name, value)
 
