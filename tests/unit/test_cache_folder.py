@@ -15,6 +15,8 @@ from processes import in_fork
 from tvmffi_cubin.cache import publish
 from tvmffi_cubin.cache.store import Cache, default, stand_ins
 from tvmffi_cubin.errors import CacheError
+from tvmffi_cubin.host import build
+from tvmffi_cubin.host.steps import Step
 
 OTHER = "cd" * 32
 NOBODY = 65534
@@ -61,11 +63,14 @@ def full(*args, **kwargs):
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-@pytest.mark.parametrize("when", ["building", "publishing", "recording"])
+@pytest.mark.parametrize("when", ["building", "linking", "publishing", "recording"])
 def test_a_disk_that_fills_up_is_replaced(cache, monkeypatch, caplog, when):
     def make(directory):
         if when == "building" and directory.is_relative_to(cache.root):
             full()
+        if when == "linking" and directory.is_relative_to(cache.root):
+            said = "echo ld: final link failed: No space left on device; exit 1"
+            build.run([Step("a.so", ("sh", "-c", said), ())], directory, {})
         return Builder()(directory)
 
     def full_at(where, name):

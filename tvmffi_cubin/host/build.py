@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shlex
@@ -65,12 +66,10 @@ class Assembling(process.Program):
 
     def assemble(self, files: Mapping[str, bytes | str]) -> None:
         """Write the files, and give the assembler its text, one of them."""
-        others, (source,) = dict(files), self._steps[0].inputs
-        text = str(others.pop(source))
-        write_files(self._directory, others)
+        write_files(self._directory, files)
+        text = str(files[self._steps[0].inputs[0]])
         # In a thread: one that complains of every line waits until it is read.
         Later(partial(self.give, text.encode()))
-        write_files(self._directory, {source: text})
 
     def finish(self) -> None:
         """Wait for what is made; raises as `run`."""
@@ -81,9 +80,11 @@ class Assembling(process.Program):
 def _check(
     steps: Sequence[Step], directory: Path, command: Sequence[str], status: int, output: str
 ) -> None:
-    """Raise BuildError where a command failed."""
+    """Raise BuildError where a command failed, OSError where the disk is full."""
     if status == 0:
         return
+    if full := re.search(r"No space left on device|Disk quota exceeded", output):
+        raise OSError(errno.ENOSPC, full[0], os.fspath(directory))
     found = re.search(r"(?m)^FAILED: .*\n(.*)\n", output)
     failed, printed = (found[1], output[found.end() :]) if found else (" ".join(command), output)
     write_files(directory, {_NINJA_FILE: ninja_text(steps)})
