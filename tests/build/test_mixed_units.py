@@ -121,6 +121,14 @@ def test_a_file_that_names_nothing_of_tvm_ffi_needs_nothing_of_it(here, driver_s
         mod.refused()
 
 
+def test_a_program_is_no_module_but_an_object(here):
+    write("prog.cu", "__global__ void k() {}\nint main() { k<<<1, 1>>>(); }\n")
+    with pytest.raises(ValueError, match=r"nothing would be exported.* main\(\) builds as an obj"):
+        tc.load("prog", sources="prog.cu", arch="sm_90")
+    made = tc.build("prog", sources="prog.cu", output="prog.o", arch="sm_90")
+    assert "main" in [x.name for x in Elf(Path(made).read_bytes()).symbols()]
+
+
 def test_a_change_compiles_the_side_of_one_file_anew(mod, driver_stub, monkeypatch):
     made = []
 

@@ -209,13 +209,14 @@ def _refuse_compiled(request: Request) -> None:
 
 
 def _check_exports(request: Request, built: Path) -> None:
-    """Refuse texts of which nothing would be exported, which a slip makes them."""
-    texts = [source.text for source in request.host_sources]
-    if request.files or any(word in text for text in texts for word in _REGISTERS):
+    """Refuse texts of which nothing would be exported, and files that are a program."""
+    text = "\n".join(source.text for source in request.host_sources)
+    is_program = re.search(r"(?m)^int\s+main\s*\(", text)
+    if (request.files and not is_program) or any(word in text for word in _REGISTERS):
         return
     if not re.search(_EXPORTED, built.read_bytes()):
         raise ValueError(
             f"{request.name}: nothing would be exported, which functions=[] allows: mark a kernel "
             "with __global__, or name in functions= the C++ functions that launch the kernels, or "
-            "an included file's kernels"
+            "an included file's kernels; a program with main() builds as an object (.o)"
         )
