@@ -178,7 +178,10 @@ def _arguments(tokens: Sequence[Token], at: int) -> tuple[list[str], int]:
 
 
 def _substitute(macro: _Macro, values: list[str]) -> str:
-    given = dict(zip(macro.names or (), map(str.strip, values), strict=False))
+    names = [x.replace("...", "__VA_ARGS__") for x in macro.names or ()]
+    rest = max(len(names) - 1, 0)  # all that is left is the last one's
+    values = [*map(str.strip, values[:rest]), ",".join(values[rest:]).strip()]
+    given = dict(zip(names, values, strict=False))
     return re.sub(
         _IN_BODY,
         lambda match: "" if match[0].strip() == "##" else given.get(match[0], match[0]),
