@@ -129,7 +129,22 @@ def test_a_kernel_is_asked_for_by_the_name_that_it_has():
     source = """
 namespace ns { __global__ void k(int* k); }
 __global__ void ns::k(int* k) { *k = 1; }
+namespace ns::inline v1 { __global__ void versioned(int* k) { *k = 1; } }
 __global__ void any(auto x) {}
-int f() { return ns::k<<<1, 1>>>(nullptr), any<<<1, 1>>>(2.0), 0; }"""
+int f() {
+  ns::versioned<<<1, 1>>>(nullptr);
+  return ns::k<<<1, 1>>>(nullptr), any<<<1, 1>>>(2.0), 0;
+}"""
     flags = ["-std=c++20"]
     tc.build_inline("named", source, functions=["f"], arch="sm_90a", extra_cuda_cflags=flags)
+
+
+def test_templates_with_constraints_are_cut_behind_these():
+    source = """
+template <int N> constexpr bool is_any = true;
+template <int N> requires (N > 0) && (N < 9) struct V { int x[N]; };
+template <int N> requires is_any<N> __device__ int first(V<N> v) { return v.x[0]; }
+template <int N> requires is_any<N> && (N < 9) __global__ void k(V<N> v, int* x) { *x = first(v); }
+int f() { int first = 0; k<<<1, 1>>>(V<3>{}, nullptr); return first; }"""
+    flags = ["-std=c++20"]
+    tc.build_inline("constraints", source, functions=["f"], arch="sm_90a", extra_cuda_cflags=flags)

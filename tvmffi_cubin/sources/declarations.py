@@ -23,6 +23,7 @@ _WITH_PARENTHESES = frozenset(
 _AFTER_PARAMETERS = ("const", "override", "noexcept", "final", "volatile", "&", "mutable")
 _WORDS_AFTER_PARAMETERS = {*_AFTER_PARAMETERS, *_WITH_PARENTHESES, "try"}
 _BEGINNINGS = ("namespace", "template", "extern")
+_NO_NAMES = ("__attribute__", "inline")  # of namespaces
 _NO_MACROS = ("using", "inline", "extern", "friend", "::", ".", "->")
 
 
@@ -66,7 +67,7 @@ class _Reader:
             if self._at(brace) != "{":
                 return None
             names = [i for i in self.tokens.outside(at + 1, brace) if self.kinds[i] == "word"]
-            item.names = [self.texts[i] for i in names if self.texts[i] != "__attribute__"]
+            item.names = [self.texts[i] for i in names if self.texts[i] not in _NO_NAMES]
         item.body = (brace, self.tokens.close(brace))
         item.end = item.body[1] + 1
         item.children = self.block(brace + 1, item.body[1], item)
@@ -110,7 +111,9 @@ class _Reader:
             elif text == "=":
                 item.equals = at if item.equals is None else item.equals
             elif text == "(" and not self._is_pointer(at, last):
-                if is_open or self._is_behind_macro(item, at):
+                # Behind && or || it belongs to a constraint, if not to an operator of that name.
+                is_term = texts[at - 1] in ("&", "|") and not item.names
+                if (is_open or self._is_behind_macro(item, at)) and not is_term:
                     item.params = (at, last)
             elif text == ":" and item.params and item.initialisers is None and not item.equals:
                 item.initialisers = at

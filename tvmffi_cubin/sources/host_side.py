@@ -100,7 +100,8 @@ class HostCut(Text):
             self.replace(item.first, item.end)
             return
         if not (item.is_member or "friend" in item.words or "extern" in item.words):
-            self.insert(self.tokens.starts[item.head], _DEVICE_ONLY)
+            at = self.tokens.texts.index("__device__", item.head)  # behind any constraint
+            self.insert(self.tokens.starts[at], _DEVICE_ONLY)
         if item.body is not None:
             body = "{ __builtin_trap(); }" if "virtual" in item.words else ";"
             self.replace(self.head_end(item), item.body[1] + 1, body)
