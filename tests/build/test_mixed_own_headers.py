@@ -65,6 +65,15 @@ def test_names_of_the_c_and_c_plus_plus_libraries_that_nobody_includes_are_there
     tc.build_inline("names", source, arch="sm_90", **options)
 
 
+def test_using_namespace_std_brings_their_names():
+    source = """
+    using namespace std;
+    __global__ void k(int* x) { *x = get<1>(tuple<int, int>(1, 2)); }
+    void run() { k<<<1, 1>>>(nullptr); }
+    """
+    tc.build_inline("names", source, arch="sm_90", functions=["run"])
+
+
 @pytest.mark.parametrize(
     "header",
     [

@@ -214,6 +214,8 @@ def std_headers(text: str, folders: Sequence[str]) -> list[str]:
     All of ours that are cheap; those that stand for CCCL's only where their names are used.
     """
     used = {*re.findall(r"\bstd\s*::\s*(\w+)", text)}
+    if re.search(r"\busing\s+namespace\s+(?:::\s*)?std\b", text):
+        used |= {*re.findall(r"\b(\w+)\s*<(?!<)", text)}
     own = ["tuple"] if not used.isdisjoint(_TUPLES) else []
     include = r"^[ \t]*#[ \t]*include[ \t]*[<\"](?:cuda/std/)?(\w+)[>\"]"
     # A source that includes one of CCCL's itself may say before how it wants it.
