@@ -51,6 +51,21 @@ void f() { k<<<1, 1>>>(nullptr); }"""
         load(source, ["f"])
 
 
+def test_so_does_one_of_a_class_that_names_types_of_the_host():
+    source = """#include <string>
+struct S { int x; std::string name() const { return ""; } };
+__global__ void k(int* x, S s) { *x = s.name().size(); }
+void f() { k<<<1, 1>>>(nullptr, S{}); }"""
+    with pytest.raises(tc.CompileError, match=r"Hint: name has no device code: .*__device__"):
+        load(source, ["f"])
+
+
+def test_nvcc_is_no_remedy_for_what_is_no_c_plus_plus():
+    with pytest.raises(tc.CompileError, match='expected a ";"') as caught:
+        load(ADD.replace("+ y[i];", "+ y[i]"), ["vec_add"])
+    assert "Hint" not in str(caught.value)
+
+
 def test_a_mistake_behind_what_was_cut_is_shown_at_its_line():
     skipped = "#if 0\n" + "\n" * 20 + "#endif\n"
     source = f"""int helper(int n) {{

@@ -44,7 +44,8 @@ _NO_CODE = (
     f"it; or link device code with extra_cuda_cflags=['-rdc=true'] and {NVCC}"
 )
 _UNRESOLVED = re.compile(r"Unresolved extern \w+ '(\w+)'")
-_UNDEFINED = re.compile(r'error: identifier "(\w+)" is undefined')
+_UNDEFINED = re.compile(r'error: (?:identifier|class "[^"]+" has no member) "(\w+)"')
+_NO_SLIP = r"error: (?!expected an? )"
 # How often device code is compiled with less, each time of what the last time has brought up.
 _TRIES = 8
 _NVRTC_ERROR = re.compile(r"^(.+?)\((\d+)\): (?:catastrophic )?error\b", re.MULTILINE)
@@ -267,12 +268,13 @@ def _name(instance: Instance, host: HostCut) -> str:
 
 def _explained(error: CompileError, cut: DeviceCut) -> CompileError:
     missing = [demangle(name) for name in _UNRESOLVED.findall(error.log)]
-    for name in _UNDEFINED.findall(error.log):
-        if any(x.kind == "function" and not x.is_for_device for x in cut.by_name.get(name, ())):
-            missing.append(name)
+    walked = (x for item in cut.items for x in item.walk() if x.kind == "function")
+    host = {x.name for x in walked if not x.is_for_device}
+    missing += (name for name in _UNDEFINED.findall(error.log) if name in host)
     if missing:
         return with_hints(error, [_NO_CODE.format(missing[0])])
-    return error if "\nHint: " in str(error) else with_hints(error, [_NVCC])
+    is_plain = "\nHint: " in str(error) or not re.search(_NO_SLIP, error.log)
+    return error if is_plain else with_hints(error, [_NVCC])
 
 
 def _places(error: CompileError) -> set[tuple[str, int]]:
