@@ -62,7 +62,9 @@ def test_a_source_that_hands_its_kernels_to_a_header_s_launch_is_mixed(here):
     (here / "k.h").write_text("template <typename K> void run(K kernel) { kernel<<<1, 1>>>(); }\n")
     kernel = '#include "k.h"\n__global__ void k() {}\n'
     function = "void f() { run(k); }\n"
-    assert [len(inline(here, x)[1].mixed) for x in (kernel + function, kernel)] == [1, 0]
+    helper = "constexpr int half(int n) { return n / 2; }\n"
+    sources = (kernel + function, kernel, kernel + helper)
+    assert [len(inline(here, x)[1].mixed) for x in sources] == [1, 0, 0]
     found = of_files(here, a=kernel + function, b=kernel)
     assert (len(found.mixed), len(found.device)) == (1, 1)
     (here / "k.h").write_text("template <typename K> void run(K kernel);\n")

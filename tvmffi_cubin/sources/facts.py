@@ -39,6 +39,7 @@ class Declared(NamedTuple):
     qualified: str  # as code at global scope would write it
     defined: bool
     is_shared: bool  # other sources can refer to it, and must not define it too
+    is_constexpr: bool
 
 
 class SourceFacts(NamedTuple):
@@ -137,6 +138,7 @@ def _declared(item: Item, name: str) -> Declared:
         item.qualify(name),
         item.body is not None or item.kind == "variable",
         not (item.is_template or item.is_constexpr or is_own or item.words & _INLINE),
+        item.is_constexpr,
     )
 
 

@@ -127,7 +127,9 @@ def _with_kinds(
     for source, facts in zip(sources, found, strict=True):
         kind = facts.kind
         functions = [x.qualified for x in facts.functions if x.defined]
-        is_asked = kind == "host" or (kind == "device" and functions)
+        # NVRTC compiles constexpr functions, which launch nothing.
+        may_launch = any(x.defined and not x.is_constexpr for x in facts.functions)
+        is_asked = kind == "host" or (kind == "device" and may_launch)
         headers = header_code(source, request) if is_asked else HeaderCode()
         if kind == "host" and not (facts.kernels or facts.functions or facts.uses_host):
             # Of a file that includes kernels, these are all.
