@@ -117,6 +117,7 @@ def signatures(
 ) -> tuple[KernelSignature, ...]:
     """Return an image's kernels; of its sources `facts`, and the `types` that NVRTC tells."""
     declared: dict[str, list[KernelFact]] = defaultdict(list)
+    places = {id(fact): number for number, fact in enumerate(facts)}
     for fact in facts:
         if fact.params is not None:
             declared[fact.name if fact.extern_c else squeeze(fact.qualified)].append(fact)
@@ -129,7 +130,7 @@ def signatures(
             Param(name if name and name.isascii() else f"arg{index}", type_)
             for index, (name, type_) in enumerate(zip(names, known, strict=True))
         ]
-        place = facts.index(source) if source else None
+        place = places[id(source)] if source else None
         made = KernelSignature(kernel, tuple(params), place, is_own=types is not None)
         if (text := cubin.signatures.get(kernel.name)) is not None:
             with told(f"Cubin.signatures[{kernel.name!r}]"):
