@@ -2,10 +2,8 @@
 
 import logging
 import subprocess
-from pathlib import Path
 
 import pytest
-from file_kit import write
 from nvcc_kit import FakeNvcc
 
 import tvmffi_cubin as tc
@@ -77,15 +75,6 @@ def test_what_neither_builds_is_an_error_of_both(fake):
         tc.load_inline("bad", "int f() { return nothing; }", functions="f", **OPTIONS)
     assert failed.value.command.startswith(str(fake.path))
     assert "nothing" in str(failed.value.__cause__)
-
-
-def test_a_program_is_built_as_an_object(fake, here):
-    write("program.cu", MIXED.replace("run", "main"))
-    assert Path(tc.build("program", sources="program.cu", output="p.o", **OPTIONS)).name == "p.o"
-    assert fake.commands() == []
-    write("program.cu", OF_NVCC.replace("run", "main"))
-    tc.build("program", sources="program.cu", output="program.o", **OPTIONS)
-    assert len(fake.commands()) == 1
 
 
 def test_nvcc_builds_a_managed_variable(fake, caplog):

@@ -122,9 +122,3 @@ def test_a_part_of_a_name_is_for_launches_of_images_that_come_ready():
 def test_what_cannot_be_exported_is_refused(functions, images, options, message):
     with pytest.raises(ValueError, match=message):
         resolved(functions, *images, **options)
-
-
-def test_an_empty_list_exports_nothing():
-    host, plan = resolved([], KERNELS)
-    assert not host
-    assert plan.is_empty
