@@ -119,13 +119,12 @@ def signatures(
     declared: dict[str, list[KernelFact]] = defaultdict(list)
     places = {id(fact): number for number, fact in enumerate(facts)}
     for fact in facts:
-        if fact.params is not None:
-            declared[fact.name if fact.extern_c else squeeze(fact.qualified)].append(fact)
+        declared[fact.name if fact.extern_c else squeeze(fact.qualified)].append(fact)
     found = []
     for kernel in cubin.kernels:
         known = _types(kernel, types or {})
         source = _fact(kernel, known, declared)
-        names = [x.name for x in source.params or ()] if source else [""] * len(known)
+        names = [x.name for x in source.params] if source else [""] * len(known)
         params = [
             Param(name if name and name.isascii() else f"arg{index}", type_)
             for index, (name, type_) in enumerate(zip(names, known, strict=True))
@@ -164,22 +163,24 @@ def _fact(
         for spelling in dict.fromkeys(spellings)
         for fact in declared.get(spelling, ())
         if fact.extern_c == is_c
-        and len(fact.params or ()) == len(types)
-        and not any(param.pack for param in fact.params or ())
+        and len(fact.params) == len(types)
+        and not any(param.pack for param in fact.params)
     ]
 
     def fit(fact: KernelFact) -> tuple[bool, ...]:
         # Overloads may differ only in types that are spelled in a way that we cannot follow.
-        return all(x.name for x in fact.params or ()), _takes(fact, types), fact.defined
+        return all(x.name for x in fact.params), _takes(fact, types), fact.defined
 
-    best = [fact for fact in found if fit(fact) == max(map(fit, found))]
-    names = {tuple(param.name for param in fact.params or ()) for fact in best}
-    return best[0] if len(names) == 1 else None
+    if len(found) > 1:
+        fits = [*map(fit, found)]
+        found = [fact for fact, this in zip(found, fits, strict=True) if this == max(fits)]
+    names = {tuple(param.name for param in fact.params) for fact in found}
+    return found[0] if len(names) == 1 else None
 
 
 def _takes(fact: KernelFact, types: Sequence[CxxType]) -> bool:
     with suppress(ValueError):
-        written = [parse_type(param.type_text).text for param in fact.params or ()]
+        written = [parse_type(param.type_text).text for param in fact.params]
         return written == [type_.text for type_ in types]
     return False
 

@@ -71,9 +71,8 @@ def bind(plan: Plan, name: str, instances: Sequence[Launches], *, doc: str = "")
     rows, facts = list[str](), list[dict[str, Any]]()
     for launches in instances:
         made = _instance(plan, name, launches)
-        declared = ", ".join(f"{x.type.text} {x.name}" for x in made.params)
         called = name if is_one else " + ".join(kernel.name.display for _, kernel in launches)
-        signature = f"{called}({declared})"
+        signature = f"{called}({', '.join(f'{type_} {x}' for x, type_ in made.params)})"
         conditions = " and ".join(launch.when for launch, _ in launches if launch.when)
         if conditions and not is_one:
             signature += f" when {conditions}"
@@ -83,8 +82,7 @@ def bind(plan: Plan, name: str, instances: Sequence[Launches], *, doc: str = "")
             said.append(fields | {"kernel": kernel.kernel.name, "image": kernel.image})
         table = plan.table(launch_rows)
         rows.append(_INSTANCE.row(plan.string(signature), table, *made.columns))
-        params = [[x.name, x.type.text] for x in made.params]
-        facts.append({"signature": signature, "params": params, "launches": said})
+        facts.append({"signature": signature, "params": made.params, "launches": said})
     columns = zip_longest(*(said["params"] for said in facts), fillvalue=("", ""))
     function = {
         "doc": doc,
@@ -102,7 +100,7 @@ def bind(plan: Plan, name: str, instances: Sequence[Launches], *, doc: str = "")
 class Instance(NamedTuple):
     """What does not depend on the names of kernels."""
 
-    params: tuple[Exported, ...]
+    params: list[tuple[str, str]]  # names and types
     columns: tuple[Any, ...]  # the rest of its own row
     launches: list[tuple[tuple[Any, ...], dict[str, Any]]]  # rows but for these, JSON values
 
@@ -137,7 +135,8 @@ def _instance(plan: Plan, name: str, launches: Launches) -> Instance:
         any(launch.when is not None for launch, _ in launches),
     )
     values = (to_json(launch) for launch, _ in launches)
-    made = Instance(tuple(exported.values()), columns, [*zip(rows, values, strict=True)])
+    params = [(x.name, x.type.text) for x in exported.values()]
+    made = Instance(params, columns, [*zip(rows, values, strict=True)])
     if not kinds[Bound]:  # slots are a function's own
         plan.instances[key] = made
     return made

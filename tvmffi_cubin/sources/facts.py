@@ -63,11 +63,16 @@ def read(source: str) -> SourceFacts:
     tokens, includes = read_raw(source)
     items = read_items(tokens)
     kernels, functions, definitions = [], [], []
+    known: dict[tuple[str, ...], tuple[Parameter, ...]] = {}  # many kernels take the very same
     has_variables = False
     for item in top(items):
         if "__global__" in item.words:
             if item.params or item.name:
-                kernels.append(_kernel(tokens, item))
+                first, end = item.params or (0, 0)
+                key = (*tokens.texts[first:end],)
+                if key not in known:
+                    known[key] = (*parameters(tokens, item.params),) if item.params else ()
+                kernels.append(_kernel(tokens, item, known[key]))
         elif item.kind in ("function", "instance") and item.name:
             found = _declared(item, item.name)
             if item.body is not None:
@@ -105,7 +110,7 @@ def read(source: str) -> SourceFacts:
     )
 
 
-def _kernel(tokens: Tokens, item: Item) -> KernelFact:
+def _kernel(tokens: Tokens, item: Item, params: tuple[Parameter, ...]) -> KernelFact:
     name = item.name
     if item.arguments is not None:
         name += tokens.span(item.arguments[0], item.arguments[1] + 1)
@@ -115,7 +120,7 @@ def _kernel(tokens: Tokens, item: Item) -> KernelFact:
         qualified=item.qualify(name),
         extern_c=_is_c(tokens, item),
         is_template=item.is_template,
-        params=tuple(parameters(tokens, item.params) if item.params else ()),
+        params=params,
         line=tokens.line(item.params[0] if item.params else item.first)[1],
         defined=item.body is not None or item.kind == "instance" or not item.params,
     )
