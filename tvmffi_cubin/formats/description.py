@@ -64,10 +64,15 @@ def describe(source: Module | str | os.PathLike[str]) -> dict[str, Any]:
     path = getattr(source, "path", source)
     if not (manifest := manifest_of(path)):
         raise ValueError(f"{path}: it has no manifest, tvmffi_cubin did not build it")
+    functions = {}
+    for name, facts in manifest["functions"].items():
+        functions[name] = {key: facts[key] for key in ("doc", "launches") if key in facts}
+        if "instances" in facts:
+            functions[name]["instances"] = [{"launches": x["launches"]} for x in facts["instances"]]
     values = {
         "schema": SCHEMA,
         **{key: manifest.get(key) for key in OPTIONS},
-        "functions": {name: _launched(facts) for name, facts in manifest["functions"].items()},
+        "functions": functions,
         "images": {
             name: {key: facts[key] for key in ("file", *FACTS) if facts.get(key)}
             for name, facts in manifest["images"].items()
@@ -130,14 +135,6 @@ def _fields(where: str, value: Any, known: Sequence[str] = ()) -> dict[str, Any]
     return fields
 
 
-def _launched(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how a function launches, of what a manifest says of it."""
-    found = {key: facts[key] for key in ("doc", "launches") if key in facts}
-    if "instances" in facts:
-        found["instances"] = [{"launches": x["launches"]} for x in facts["instances"]]
-    return found
-
-
 @spelled_out(TextOptions)
 def load_description(
     description: Source,
@@ -191,10 +188,7 @@ def _arguments(source: Source, **options: Any) -> dict[str, Any]:
 
 
 def described_images(description: Description, given: Any = None) -> Any:
-    """Return the images of a description by name; those given as ``embed_cubin`` replace its own.
-
-    They keep what the description says of their kernels.
-    """
+    """Return a description's images by name; those given as ``embed_cubin`` replace its own."""
     images = description.images
     if not images:
         return given

@@ -122,9 +122,8 @@ _WHOLES: tuple[tuple[Any, Any], ...] = (
     (("text",), ("bytes",)),
 )
 
-# By DLPack's code of a kind; those of the first are written with their bits.
-_SIZED = {0: "int", 1: "uint", 2: "float", 4: "bfloat"}
-_WHOLE = {3: "handle", 6: "bool", 30: "grid_constant"}
+# By DLPack's code of a kind.
+_KINDS = {0: "int", 1: "uint", 2: "float", 3: "handle", 4: "bfloat", 6: "bool", 30: "grid_constant"}
 
 
 def read_binary(data: bytes) -> tuple[bytes, list[FunctionInfo]]:
@@ -159,11 +158,10 @@ def _parsed(layout: Any, data: BytesIO) -> Any:
 
 
 def _row(values: tuple[Any, ...]) -> FunctionInfo:
-    types, *others = [x for x in values if isinstance(x, list)][:4]
-    return FunctionInfo(values[0], tuple(map(_type_name, types)), *map(tuple, others))
-
-
-def _type_name(dtype: tuple[int, int, int]) -> str:
-    code, bits, lanes = dtype
-    name = _WHOLE.get(code) or f"{_SIZED.get(code, f'type{code}_')}{bits}"
-    return name if lanes == 1 else f"{name}x{lanes}"
+    dtypes, *others = [x for x in values if isinstance(x, list)][:4]
+    types = []
+    for code, bits, lanes in dtypes:
+        kind = _KINDS.get(code, f"type{code}_")
+        name = kind if kind in _C_TYPES else f"{kind}{bits}"
+        types.append(name if lanes == 1 else f"{name}x{lanes}")
+    return FunctionInfo(values[0], tuple(types), *map(tuple, others))

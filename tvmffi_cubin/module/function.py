@@ -151,7 +151,6 @@ class Function(tvm_ffi.Function):
 
     @cached_property
     def _facts(self) -> dict[str, Any]:
-        """What the manifest says of it."""
         known = self._module.manifest.get("functions", {})
         if self.name not in known:
             raise TypeError(f"{self.name} is a C++ function, which sets its launches itself")
@@ -164,7 +163,6 @@ class Function(tvm_ffi.Function):
 
     @property
     def _launches(self) -> list[Mapping[str, Any]]:
-        """The launches of all instances."""
         return [launch for instance in self._instances for launch in instance["launches"]]
 
     @property

@@ -202,23 +202,28 @@ def load_module(
     """
     check_tvm_ffi()
     name = os.path.abspath(path)
-    # The dynamic loader takes a file that was cut, and the process dies of SIGBUS.
+    folder, base = os.path.split(name)
     with open(name, "rb", buffering=0) as file:
-        header = file.read(64).ljust(64, b"\0")
-        # Of the table of sections, which linkers put last.
-        start, row, rows = struct.unpack_from("<40xQ10xHH", header)
-        size = os.fstat(file.fileno()).st_size
+        header, info = file.read(64).ljust(64, b"\0"), os.fstat(file.fileno())
+    # Of the table of sections, which linkers put last.
+    start, row, rows = struct.unpack_from("<40xQ10xHH", header)
+    # The dynamic loader knows a library by its path, and would return the code of a file that this
+    # one has replaced. So each file has a spelling of its own.
+    known = _spellings.setdefault(name, {})
+    number = known.setdefault((info.st_dev, info.st_ino), len(known))
+    spelled = os.path.join(folder, "./" * number + base)
     try:
         if not name.endswith(".so"):
             raise RuntimeError("it is not a shared object whose name ends in .so")
-        if header.startswith(b"\x7fELF") and start + row * rows > size:
-            raise RuntimeError(f"it was cut off after {size} bytes: copy it again")
-        raw = tvm_ffi.load_module(_spelled(name), keep_module_alive=keep_module_alive)
+        # The dynamic loader takes a file that was cut, and the process dies of SIGBUS.
+        if header.startswith(b"\x7fELF") and start + row * rows > info.st_size:
+            raise RuntimeError(f"it was cut off after {info.st_size} bytes: copy it again")
+        raw = tvm_ffi.load_module(spelled, keep_module_alive=keep_module_alive)
     except RuntimeError as error:
         message = f"{name} does not load: {error}"
         if os.statvfs(name).f_flag & os.ST_NOEXEC:
             message += "\nIts file system is mounted noexec: set TVMFFI_CUBIN_CACHE_DIR to another"
-        command, folder = f"dlopen {name}", os.path.dirname(name)
+        command = f"dlopen {name}"
         raise BuildError(message, output=str(error), command=command, directory=folder) from None
     module = Module.__new__(Module)
     module.__move_handle_from__(raw)
@@ -232,17 +237,6 @@ def load_module(
 
         set_makers(module, generate)
     return module
-
-
-def _spelled(name: str) -> str:
-    """Return a path of a file by which no file was loaded that this one has replaced.
-
-    The dynamic loader knows a library by its path, and would return the old code.
-    """
-    info, known = os.stat(name), _spellings.setdefault(name, {})
-    folder, base = os.path.split(name)
-    number = known.setdefault((info.st_dev, info.st_ino), len(known))
-    return os.path.join(folder, "./" * number + base)
 
 
 def check_tvm_ffi() -> None:

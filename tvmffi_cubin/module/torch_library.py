@@ -33,10 +33,7 @@ def register(module: Module, namespace: str) -> None:
 
 
 def schema(function: Function) -> str:
-    """Return a function's parameters in torch's schema language.
-
-    Memory behind pointers to const is read, all other memory written.
-    """
+    """Return a function's parameters in torch's schema language."""
     if any("grid" not in x for x in function._launches):
         raise TypeError(f"torch_library: {function.name} has no grid of its own: give it a Launch")
     parameters = []
@@ -51,6 +48,5 @@ def schema(function: Function) -> str:
         else:
             what = f"{function.name} takes {text} {name}, for which torch's operators have no type"
             raise TypeError(f"torch_library: {what}: give it by Launch(args=...)")
-        is_usable = name.isidentifier() and not keyword.iskeyword(name)
-        parameters.append(f"{declared} {name if is_usable else f'arg{index}'}")
+        parameters.append(f"{declared} {f'arg{index}' if keyword.iskeyword(name) else name}")
     return f"({', '.join(parameters)}) -> ()"
