@@ -133,9 +133,8 @@ class Module(tvm_ffi.Module):
             found = [i for i, x in enumerate(slots) if x[1] == name and function in (None, x[0])]
             if not found:
                 there = dict.fromkeys(slot for owner, slot in slots if function in (None, owner))
-                names = ", ".join(there) or "none (see Bound)"
                 what = f"bind: {function or 'the module'} has no bound parameter {name!r}"
-                raise ValueError(f"{what}; there are {names}")
+                raise ValueError(f"{what}; there are {', '.join(there) or 'none (see Bound)'}")
             # The tensor itself may let go of its memory, as torch's do that are resized.
             memory = tvm_ffi.from_dlpack(value) if hasattr(value, "__dlpack__") else value
             # In an object that tvm-ffi passes on as it is.

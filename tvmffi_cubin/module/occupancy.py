@@ -64,19 +64,16 @@ def occupancy(function: Function, device: Any) -> Occupancy:
     if _CLUSTER in given:
         given["cluster"] = struct.unpack_from("<3I", given[_CLUSTER])
     launches = [{"dynamic_smem_bytes": 0, "cluster": [0], **x, **given} for x in function._launches]
-
-    def known(name: str) -> Any:
+    shape: list[int] = []
+    for name, count in (("block", 3), ("dynamic_smem_bytes", 1), ("cluster", 3)):
         first, *others = (launch.get(name) for launch in launches)
         figures = first if isinstance(first, list | tuple) else [first]
         if not all(isinstance(x, int) for x in figures) or any(x != first for x in others):
             raise TypeError(f"{function.name}.occupancy: {name} is not known before a call: set it")
-        return first
-
-    block, cluster = ((*known(name), 1, 1)[:3] for name in ("block", "cluster"))
-    shape = (*block, known("dynamic_smem_bytes"), *cluster)
+        shape += (*figures, 1, 1)[:count]
     text = function._module._entry("occupancy")(number, device_ordinal(device), *shape)
     where, *figures = json.loads(str(text))
-    return Occupancy(where, math.prod(block), *figures)
+    return Occupancy(where, math.prod(shape[:3]), *figures)
 
 
 def table(functions: Iterable[Function]) -> str:
