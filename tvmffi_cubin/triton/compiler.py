@@ -134,8 +134,6 @@ def _unwrapped(fn: Any, config: Any) -> tuple[Any, dict[str, Any], set[str]]:
         config = config or next(iter(configs), None)
         computed |= getattr(fn, "values", {}).keys()
         fn = fn.fn
-    if config is None:
-        return fn, {}, computed
-    if config.pre_hook is not None:
+    if config and config.pre_hook:
         raise ValueError("a pre_hook is Python, which no launch runs: give a Config without it")
-    return fn, config.all_kwargs(), computed
+    return fn, config.all_kwargs() if config else {}, computed

@@ -25,16 +25,14 @@ def make_launch(kernel: Any, grid: Any, fixed: Set[Path], descriptors: Mapping[s
     metadata, symbol, ctas = kernel.metadata, kernel.metadata.name, int(kernel.metadata.num_ctas)
     version = supported_version(str(metadata.triton_version))
     types, multiples, constants = _arguments(kernel.src, fixed)
-    params, strided, conditions = [], [], []  # of the function
-    slots: list[str] = []  # of the kernel
+    params, slots = list[str](), list[str]()  # of the function, and of the kernel
     args: dict[str, Any] = {"global_scratch": None, "profile_scratch": None}
     maps = iter(metadata.tensordesc_meta or ())
     for name, type_ in types.items():
         if described := descriptor(type_):
             pointer, rank = described
             params.append(f"{pointer} {name}: ndim={rank}")
-            meta = next(maps, None)
-            if meta is None:
+            if (meta := next(maps, None)) is None:
                 raise ValueError(f"{name}: a tensor descriptor of the host's needs sm_90 or newer")
             example = descriptors.get(name)
             for slot, c_type, value in _of_descriptor(version, name, rank, meta, example):
@@ -44,12 +42,9 @@ def make_launch(kernel: Any, grid: Any, fixed: Set[Path], descriptors: Mapping[s
             params.append(f"int64_t {name}")
         elif type_ == "none":
             params.append(f"const void* {name}")
-            conditions.append(f"{name}.data_ptr == 0")
         else:
             params.append(f"{kernel_type(type_)} {name}")
             slots.append(params[-1])
-        if described or type_ == "none" or type_.startswith("*"):
-            strided.append(name)
     if scratch := int(metadata.global_scratch_size):
         align = int(metadata.global_scratch_align)
         args["global_scratch"] = Scratch(bytes_per_block=scratch, align=align)
@@ -64,13 +59,13 @@ def make_launch(kernel: Any, grid: Any, fixed: Set[Path], descriptors: Mapping[s
         image=read_image(image),
         params=", ".join(params),
         args=args,
-        strided=tuple(strided),
+        strided=tuple(x for x, y in types.items() if y.startswith(("*", "none", "tensordesc"))),
         grid=None if grid is None else _blocks(grid, constants, ctas),
         block=32 * int(metadata.num_warps),
         dynamic_smem_bytes=int(metadata.shared),
         multiple_of=multiples or None,
-        equal_to={name: 1 for name, type_ in types.items() if type_ == "one"} or None,
-        when=" and ".join(conditions) or None,
+        equal_to={x: 1 for x, y in types.items() if y == "one"} or None,
+        when=" and ".join(f"{x}.data_ptr == 0" for x, y in types.items() if y == "none") or None,
         meta=told if grid is None else None,
         cluster=ctas if ctas > 1 else None,
         cluster_scheduling_policy="spread" if ctas > 1 else None,
@@ -177,14 +172,12 @@ def _of_descriptor(
 _TO_DRIVER = {8: 10, 9: 8, 10: 9}
 # An i1 is a byte that is 0 or 1, whatever sign Triton gives it.
 SCALARS: Final = {
-    "i1": "bool",
-    "u1": "bool",
+    **dict.fromkeys(("i1", "u1"), "bool"),
     **{f"i{bits}": f"int{bits}_t" for bits in (8, 16, 32, 64)},
     **{f"u{bits}": f"uint{bits}_t" for bits in (8, 16, 32, 64)},
     "fp16": "__half",
     "bf16": "__nv_bfloat16",
-    "fp32": "float",
-    "f32": "float",
+    **dict.fromkeys(("fp32", "f32"), "float"),
     "fp64": "double",
 }
 # Those that point to void have no C++ type, or none with a dtype that tensors have.
