@@ -60,8 +60,7 @@ def json_rows(values: Any) -> list[FunctionInfo]:
             for name, row in values.get("func_info", values).items()
         ]
     except (AttributeError, TypeError):
-        told = "it is not one of TVM's tables: wanted func_info, functions with arg_types"
-        raise ValueError(told) from None
+        raise ValueError("it is not one of TVM's tables: wanted functions with arg_types") from None
 
 
 def make_launches(rows: Iterable[FunctionInfo]) -> dict[str, Launch]:
@@ -135,11 +134,10 @@ def read_binary(data: bytes) -> tuple[bytes, list[FunctionInfo]]:
         rest = BytesIO(data)
         try:
             _, rows, (code, *_) = _parsed((before, [function], after), rest)
-            found = [*map(_row, rows)]
         except (ValueError, OverflowError, struct.error):
             continue
         if not rest.read(1):
-            return code, found
+            return code, [*map(_row, rows)]
     raise ValueError("it is damaged, or in none of TVM's binary forms, versions 0 to 2")
 
 

@@ -152,10 +152,10 @@ def _of_descriptor(
 ) -> Iterator[tuple[str, str, Any]]:
     """Yield the parameters of a descriptor: its map, shape and strides."""
     number = int(meta["elem_type"])
-    dtype = tuple(DATA_TYPES)[_TO_DRIVER.get(number, number)]
+    dtype = DATA_TYPES[_TO_DRIVER.get(number, number)]
     map_ = TensorMap(
         box_dim=tuple(meta["block_size"]),
-        swizzle=tuple(SWIZZLES)[meta["swizzle"]],
+        swizzle=SWIZZLES[meta["swizzle"]],
         l2_promotion="128B",
         oob_fill="nan" if getattr(example, "padding", "") == "nan" else "zeros",
         dtype="tfloat32" if getattr(example, "round_f32_to_tf32", False) else dtype,
