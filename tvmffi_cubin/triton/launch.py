@@ -12,11 +12,8 @@ from ..launches.launch import Launch
 from ..launches.tensor_map import DATA_TYPES, SWIZZLES, TensorMap
 from ..launches.values import Scratch, plain
 
-Path = tuple[int, ...]
-"""Where an argument is: its position, and in tuples the positions there."""
 
-
-def make_launch(kernel: Any, grid: Any, fixed: Set[Path], descriptors: Mapping[str, Any]) -> Launch:
+def make_launch(kernel: Any, grid: Any, fixed: Set[str], descriptors: Mapping[str, Any]) -> Launch:
     """Return a launch that passes what Triton's own launcher passes, without touching a GPU.
 
     `fixed` are the constants that were asked for; others Triton made. What tensor descriptors are
@@ -83,26 +80,26 @@ def supported_version(text: str) -> tuple[int, int]:
 
 
 def _arguments(
-    source: Any, fixed: Set[Path]
+    source: Any, fixed: Set[str]
 ) -> tuple[dict[str, str], dict[str, int], dict[str, Any]]:
     """Return what callers pass, and the constexprs, which they do not.
 
     That is types in order, Triton's, or "one" and "none" where it is always 1 or None; what they,
     or their addresses, are multiples of; constants. Items of a tuple `t` are t_0, t_1.
     """
-    fixed = fixed | {(i,) for i, param in enumerate(source.fn.params) if param.is_constexpr}
+    fixed = fixed | {param.name for param in source.fn.params if param.is_constexpr}
     types: dict[str, str] = {}
     multiples: dict[str, int] = {}
     constants: dict[str, Any] = {}
 
-    def read(path: Path, name: str, type_: Any) -> None:
+    def read(path: tuple[int, ...], name: str, type_: Any) -> None:
         if isinstance(type_, tuple):
             for index, inner in enumerate(type_):
                 read((*path, index), f"{name}_{index}", inner)
             return
         if type_ == "constexpr":
             value = plain(unwrapped(source.constants.get(path)))
-            if path in fixed or not (value is None or (type(value) is int and value == 1)):
+            if name in fixed or not (value is None or (type(value) is int and value == 1)):
                 constants[name] = value
                 return
             type_ = "none" if value is None else "one"

@@ -5,48 +5,44 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from contextlib import suppress
 from typing import Any
 
 from ..launches.values import told
-from .launch import Path, descriptor, kernel_type
+from .launch import descriptor, kernel_type
 
 
 def specialise(
     triton: Any, fn: Any, backend: Any, given: Any, constexprs: Mapping[str, Any]
-) -> tuple[Any, set[Path], dict[str, Any]]:
+) -> tuple[Any, Set[str], dict[str, Any]]:
     """Return what Triton's compiler takes of a signature and constexprs.
 
-    With it those of its constants that are not arguments of a launch, and the examples of tensor
-    descriptors by name.
+    With it the arguments that have a fixed value, and the examples of tensor descriptors by name.
     """
     where = f"{fn.__name__}({', '.join(fn.arg_names)})"
-    entries = _entries(where, fn, given, constexprs)
+    entries, constexprs = _entries(where, fn, given, constexprs), dict(constexprs)
+    for name, entry in entries.items():
+        if isinstance(entry, str):
+            with suppress(ValueError, SyntaxError):  # it is a type, and no value
+                constexprs.setdefault(name, ast.literal_eval(entry.strip()))
     if unknown := {*entries, *constexprs}.difference(fn.arg_names):
         raise TypeError(f"{where} has no argument {min(unknown)!r}")
     defaults = {param.name: param.default for param in fn.params if param.has_default}
     values = {**defaults, **entries, **constexprs}
     # As Triton's binder returns them: a type with the key of what may be relied on.
     types: dict[str, tuple[Any, Any]] = {}
-    fixed: set[Path] = set()
-    for index, param in enumerate(fn.params):
-        name, text = param.name, None
-        is_fixed = name in constexprs or param.is_constexpr
-        if name not in constexprs and isinstance(entries.get(name), str):
-            text = entries[name].strip()
-            with suppress(ValueError, SyntaxError):  # it is a type, and no value
-                values[name], text = ast.literal_eval(text), None
-            is_fixed |= text is None
-        if name not in values or (param.is_constexpr and text):
+    texts = {x: y for x, y in entries.items() if isinstance(y, str) and x not in constexprs}
+    for param in fn.params:
+        name = param.name
+        if name not in values or (param.is_constexpr and name in texts):
             kind, wanted = ("constexprs", "...") if param.is_constexpr else ("signature", "'*fp32'")
             remedy = f"{kind}={{{name!r}: {wanted}}}"
             raise TypeError(f"{where}: {name!r} is not given, as in {remedy}")
-        if is_fixed:
+        if param.is_constexpr or name in constexprs:
             types[name] = "constexpr", None
-            fixed.add((index,))
-        elif text:
-            types[name] = _typed(text, f"{where}: argument {name!r}")
+        elif name in texts:
+            types[name] = _typed(texts[name], f"{where}: argument {name!r}")
             values[name] = 1  # of which only ":1" makes something
     bound = {x: values[x] if x in types else _example(triton, values[x]) for x in fn.arg_names}
     binder = triton.runtime.jit.create_function_from_signature(fn.signature, fn.params, backend)
@@ -61,7 +57,7 @@ def specialise(
     source = triton.compiler.ASTSource
     if fn.is_gluon():
         source = importlib.import_module("triton.experimental.gluon._runtime").GluonASTSource
-    return source(fn, signature, constants, attrs), fixed, descriptors
+    return source(fn, signature, constants, attrs), constexprs.keys(), descriptors
 
 
 def _entries(where: str, fn: Any, given: Any, constexprs: Mapping[str, Any]) -> Mapping[str, Any]:
