@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
-from tvmffi_cubin.formats.tvm_table import FunctionInfo
+
+class FunctionInfo(NamedTuple):
+    """A row of a table, as `make_launch` takes it."""
+
+    name: str
+    arg_types: tuple[str, ...]
+    launch_param_tags: tuple[str, ...] = ()
+    arg_extra_tags: tuple[int, ...] = ()
+    cuda_launch_fields: tuple[str, ...] = ()
+
 
 TYPES = {
     "handle": b"\3\x40\1\0", "int32": b"\0\x20\1\0", "int64": b"\0\x40\1\0",

@@ -6,10 +6,9 @@ import ctypes
 import json
 
 import pytest
-from tvm_kit import module_bytes, table_json
+from tvm_kit import FunctionInfo, module_bytes, table_json
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.formats.tvm_table import FunctionInfo
 
 SOURCE = r"""
 #include <cuda.h>

@@ -41,7 +41,7 @@ def test_a_document_is_read(tmp_path: Path):
     description = read_description(GOOD)
     text = "\n " + json.dumps(GOOD)
     assert read_description(text) == read_description(text.encode()) == description
-    assert description.options == {x: GOOD[x] for x in ("name", "arch", "ptx", "bound_params")}
+    assert description.values == GOOD
     assert description.images == GOOD["images"]
     wide, narrow = Launch(kernel="wide", when="n % 4 == 0"), Launch(kernel="narrow")
     assert description.functions["scale"] == Dispatch([wide, narrow])
@@ -61,7 +61,7 @@ def test_other_versions_are_refused_and_fields_of_the_author_s_own_passed_over()
     given = {**copy.deepcopy(GOOD), "x_compiler": "frob 3", "schema": "2.7"}
     given["functions"]["softmax"]["x_cost"] = 1
     given["images"]["k"]["x_sha"] = "0"
-    assert read_description(given)[:3] == read_description(GOOD)[:3]
+    assert read_description(given)[:2] == read_description(GOOD)[:2]
     for schema in ("3.0", "1.0", 1, None):  # of another version nothing else is looked at
         with pytest.raises(ValueError, match=r"schema: its schema is .* reads 2\.x"):
             read_description({"schema": schema, "functions": 3})

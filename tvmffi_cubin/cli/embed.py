@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     stem = options.output.name.partition(".")[0]
     made = build_description(
         given,
-        name=options.name or description.options.get("name") or stem,
+        name=options.name or description.values.get("name") or stem,
         embed_cubin=named or None,
         output=options.output,
         arch=options.arch,

@@ -19,7 +19,7 @@ from ..kernels.cubin import take_image
 from ..launches import SCHEMA, check_schema
 from ..launches.form import identifier, read_function
 from ..launches.values import told
-from .tvm_table import json_rows, make_launches
+from .tvm_table import json_launches
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -45,7 +45,6 @@ class Description(NamedTuple):
 
     functions: Functions
     images: Mapping[str, Mapping[str, Any]]
-    options: Mapping[str, Any]
     values: Mapping[str, Any]  # all of this as JSON values
     path: str  # of the file, from whose folder the images' paths start
 
@@ -87,7 +86,7 @@ def read_description(source: Source) -> Description:
     with told(path or "description"):
         values = _fields("the document", values)
         if "func_info" in values:
-            return Description(Functions(make_launches(json_rows(values))), {}, {}, values, path)
+            return Description(Functions(json_launches(values)), {}, values, path)
         if values and values.keys().isdisjoint(("schema", "functions", "images")):
             values = {"functions": values}
         check_schema(values.get("schema", SCHEMA), "schema")
@@ -103,8 +102,7 @@ def read_description(source: Source) -> Description:
         for name, value in _fields("images", values.get("images", {})).items():
             where = f"images.{identifier('images', name)}"
             images[name] = _fields(where, value, ("path", "base64", "file", *FACTS))
-        options = {name: values[name] for name in OPTIONS if values.get(name)}
-        return Description(functions, images, options, values, path)
+        return Description(functions, images, values, path)
 
 
 def read_source(source: Any) -> tuple[Any, str]:
@@ -181,7 +179,7 @@ def _arguments(source: Source, **options: Any) -> dict[str, Any]:
     return {
         "name": os.path.basename(description.path).partition(".")[0],
         "functions": description.functions or None,
-        **description.options,
+        **{key: description.values[key] for key in OPTIONS if description.values.get(key)},
         **{key: value for key, value in options.items() if value is not None},
         "embed_cubin": described_images(description, options.get("embed_cubin")),
     }

@@ -15,7 +15,7 @@ from ..inline.calls import load_inline
 from ..inline.options import TextOptions, spelled_out
 from ..launches.values import told
 from .description import Source, read_source
-from .tvm_table import json_rows, make_launches, read_binary
+from .tvm_table import json_launches, read_binary
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -52,8 +52,7 @@ def _read(source: Source) -> tuple[bytes, dict[str, Launch]]:
     """Return the image, if it is a module and no table, and the launches."""
     data, path = read_source(source)
     with told(path or "table"):
-        code, rows = read_binary(data) if isinstance(data, bytes) else (b"", json_rows(data))
-        return code, make_launches(rows)
+        return read_binary(data) if isinstance(data, bytes) else (b"", json_launches(data))
 
 
 @spelled_out(TextOptions)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterable
+from collections.abc import Sequence
 from io import BytesIO
 from itertools import product
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ..launches.launch import Launch
 
@@ -40,65 +40,61 @@ _FIELDS: Final = {
 }
 
 
-class FunctionInfo(NamedTuple):
-    """A row of a table: a kernel's arguments, and those of its launch."""
-
-    name: str  # the kernel, and the function that is exported for it
-    arg_types: tuple[str, ...]  # "handle", "int32", "float32", ...
-    # What a call passes after the kernel's arguments, in order: "blockIdx.x", "threadIdx.x", at
-    # the end "tir.use_dyn_shared_memory"; and flags that it does not: "tir.use_cooperative_launch".
-    launch_param_tags: tuple[str, ...] = ()
-    arg_extra_tags: tuple[int, ...] = ()  # 1 for a tensor map, else 0; may be shorter
-    cuda_launch_fields: tuple[str, ...] = ()  # the newest tables' tags: "grid.x", "cooperative"
+# What `make_launch` takes of a JSON table's row.
+_ROW = ("arg_types", "launch_param_tags", "arg_extra_tags", "cuda_launch_fields")
 
 
-def json_rows(values: Any) -> list[FunctionInfo]:
-    """Return the rows of a JSON table, or of its ``func_info`` alone."""
+def json_launches(values: Any) -> dict[str, Launch]:
+    """Return the launches of a JSON table, or of its ``func_info`` alone, by function."""
     try:
-        return [
-            FunctionInfo(name, **{x: tuple(row[x]) for x in FunctionInfo._fields[1:] if x in row})
+        return {
+            name: make_launch(name, **{x: row[x] for x in _ROW if x in row})
             for name, row in values.get("func_info", values).items()
-        ]
+        }
     except (AttributeError, TypeError):
         raise ValueError("it is not one of TVM's tables: wanted functions with arg_types") from None
 
 
-def make_launches(rows: Iterable[FunctionInfo]) -> dict[str, Launch]:
-    """Return how functions launch; a ValueError names what a `Launch` has no counterpart of."""
-    return {row.name: _launch(row) for row in rows}
-
-
-def _launch(info: FunctionInfo) -> Launch:
+def make_launch(
+    name: str,  # of the kernel, and of the function that is exported for it
+    arg_types: Sequence[str],  # "handle", "int32", "float32", ...
+    # What a call passes after the kernel's arguments, in order: "blockIdx.x", "threadIdx.x", at
+    # the end "tir.use_dyn_shared_memory"; and flags that it does not: "tir.use_cooperative_launch".
+    launch_param_tags: Sequence[str] = (),
+    arg_extra_tags: Sequence[int] = (),  # 1 for a tensor map, else 0; may be shorter
+    cuda_launch_fields: Sequence[str] = (),  # the newest tables' tags: "grid.x", "cooperative"
+) -> Launch:
+    """Return how a function launches; a ValueError names what a `Launch` has no counterpart of."""
     params, conditions = [], []
     fields: dict[str, Any] = {}
     sizes: dict[str, dict[str, str]] = {"grid": {}, "block": {}}
-    for index, type_ in enumerate(info.arg_types):
-        is_map = info.arg_extra_tags[index : index + 1] == (1,)
+    for index, type_ in enumerate(arg_types):
+        is_map = 1 in arg_extra_tags[index : index + 1]
         c_type = _C_TYPES.get("grid_constant" if is_map else type_)
         if c_type is None:
-            raise ValueError(f"function {info.name!r}: arg_types[{index}] {type_!r} is unknown")
+            raise ValueError(f"function {name!r}: arg_types[{index}] {type_!r} is unknown")
         params.append(f"{c_type} arg{index}")
-    for text in info.cuda_launch_fields or info.launch_param_tags:
+    for text in cuda_launch_fields or launch_param_tags:
         word = re.sub(r"^(tirx?|tilelang)\.", "", text)
         if word in _FLAGS:
             fields[_FLAGS[word]] = True
             continue
         if word == "use_required_block_dimension":  # the image says it, and is asked
             continue
-        name = word.removeprefix("use_").replace(".", "_")
-        params.append(f"{'void*' if word == 'stream' else 'int64_t'} {name}")
+        param = word.removeprefix("use_").replace(".", "_")
+        params.append(f"{'void*' if word == 'stream' else 'int64_t'} {param}")
         field, _, part = word.replace("cluster_dim_", "cluster_dim.").partition(".")
         field = _FIELDS.get(field, field)
         if field in ("grid", "block", "cluster", "preferred_cluster") and part in ("x", "y", "z"):
             # As a tag 0, of an empty tensor, is 1.
-            is_tag = not info.cuda_launch_fields
-            sizes.setdefault(field, {})[part] = f"max({name}, 1)" if is_tag else name
+            size = param if cuda_launch_fields else f"max({param}, 1)"
+            sizes.setdefault(field, {})[part] = size
         elif field in Launch.__dataclass_fields__ and part in ("", "event"):
-            fields[field] = name
+            fields[field] = param
         elif field in ("programmatic_event", "launch_completion_event"):  # their flags
-            conditions.append(f"{name} == 0")
+            conditions.append(f"{param} == 0")
         else:
-            raise ValueError(f"function {info.name!r}: a Launch has no {text!r}")
+            raise ValueError(f"function {name!r}: a Launch has no {text!r}")
     for field, axes in sizes.items():
         fields[field] = tuple(axes.get(axis, 1) for axis in "xyz")
     return Launch(params=", ".join(params), when=" and ".join(conditions) or None, **fields)
@@ -125,8 +121,8 @@ _WHOLES: tuple[tuple[Any, Any], ...] = (
 _KINDS = {0: "int", 1: "uint", 2: "float", 3: "handle", 4: "bfloat", 6: "bool", 30: "grid_constant"}
 
 
-def read_binary(data: bytes) -> tuple[bytes, list[FunctionInfo]]:
-    """Return a module's image, empty of a table alone, and the rows.
+def read_binary(data: bytes) -> tuple[bytes, dict[str, Launch]]:
+    """Return a module's image, empty of a table alone, and the launches by function.
 
     The layout is the one that uses every byte.
     """
@@ -137,7 +133,7 @@ def read_binary(data: bytes) -> tuple[bytes, list[FunctionInfo]]:
         except (ValueError, OverflowError, struct.error):
             continue
         if not rest.read(1):
-            return code, [*map(_row, rows)]
+            return code, dict(map(_function, rows))
     raise ValueError("it is damaged, or in none of TVM's binary forms, versions 0 to 2")
 
 
@@ -155,11 +151,11 @@ def _parsed(layout: Any, data: BytesIO) -> Any:
     return values if layout == _DTYPE else values[0]
 
 
-def _row(values: tuple[Any, ...]) -> FunctionInfo:
+def _function(values: tuple[Any, ...]) -> tuple[str, Launch]:
     dtypes, *others = [x for x in values if isinstance(x, list)][:4]
     types = []
     for code, bits, lanes in dtypes:
         kind = _KINDS.get(code, f"type{code}_")
         name = kind if kind in _C_TYPES else f"{kind}{bits}"
         types.append(name if lanes == 1 else f"{name}x{lanes}")
-    return FunctionInfo(values[0], tuple(types), *map(tuple, others))
+    return values[0], make_launch(values[0], types, *others)
