@@ -101,7 +101,7 @@ def make_launch(
 
 
 # Layouts are texts, `struct`'s formats, tuples of layouts, and lists: a count and as many of one.
-_DTYPE, _SIZE = "<BBH", "<Q"
+_DTYPE, _SIZE = ("<B", "<B", "<H"), "<Q"
 # A function in the newest tables and in older ones.
 _FUNCTIONS: tuple[tuple[Any, ...], ...] = (
     # name, marker, name, types, tags, tags of types, fields, how it was compiled
@@ -147,8 +147,7 @@ def _parsed(layout: Any, data: BytesIO) -> Any:
         if len(found) < size:
             raise ValueError("the data ends")
         return found if layout == "bytes" else found.decode()
-    values = struct.unpack(layout, data.read(struct.calcsize(layout)))
-    return values if layout == _DTYPE else values[0]
+    return struct.unpack(layout, data.read(struct.calcsize(layout)))[0]
 
 
 def _function(values: tuple[Any, ...]) -> tuple[str, Launch]:
