@@ -147,7 +147,7 @@ def test_short_forms_are_read(value, function):
         ([[]], TypeError, r"f\[0\]: wanted an object of a Launch's fields, got"),
         ([ONE, {"block": ""}], ValueError, r"f\[1\]: Launch: block: not an expression"),
         ({"args": {"x": {"Bytes": "0g"}}}, ValueError, "f.args.x: non-hexadecimal number"),
-        ({"args": {"x": {"TensorMap": {}}}}, TypeError, "f.args.x: TensorMap: a tiled map has box"),
+        ({"args": {"x": {"TensorMap": {}}}}, TypeError, "f.args.x: TensorMap: wanted box_dim"),
     ],
 )
 def test_what_is_no_function_is_refused_by_its_place(value, error, text):

@@ -92,16 +92,16 @@ PIXELS = {**CORNERS, "channels_per_pixel": 64, "pixels_per_column": 128}
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({}, TypeError, "a tiled map has box_dim, an im2col map lower_corner, upper_corner, chann"),
+        ({}, TypeError, "TensorMap: wanted box_dim or, for im2col, lower_corner, upper_corner, "),
         ({"box_dim": ("n +",)}, ValueError, "box_dim: not an expression"),
         ({"box_dim": 16, "swizzle": "256B"}, ValueError, "swizzle: wanted one of none, 32B,"),
         ({"box_dim": 16, "dtype": "int8"}, ValueError, "dtype: wanted one of uint8, "),
-        ({**PIXELS, "upper_corner": 0}, ValueError, "upper_corner has 1 dimensions, wanted 2 for"),
+        ({**PIXELS, "upper_corner": 0}, ValueError, "upper_corner has 1 dimensions, wanted 2"),
         ({"box_dim": 16, "global_strides": ()}, TypeError, "is given without global_dim"),
         (
             {"box_dim": (8, 16), "global_dim": (8, 16), "global_strides": (64, 4)},
             ValueError,
-            "global_strides has 2 dimensions, wanted 1 for a map of rank 2",
+            "global_strides has 2 dimensions, wanted 1",
         ),
     ],
 )

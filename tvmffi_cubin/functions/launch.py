@@ -9,10 +9,9 @@ from typing import Any
 
 from ..device.image import KernelSignature
 from ..kernels.types import CxxType, Param, parse_params
-from ..launches import tensor_map
 from ..launches.expression import lone_name
 from ..launches.launch import ATTRIBUTES, Launch
-from ..launches.tensor_map import TensorMap
+from ..launches.tensor_map import MODES, TensorMap
 from ..launches.values import Bound, Scratch
 from .assembly import Layout
 from .kernels import listed, params_of
@@ -173,14 +172,11 @@ class LaunchBinder:
                     steps.append(STEP.row(code, text, 0, _MAP_WORD, 0, len(words), 0, NO_OPTION))
                 words.append(word)
             words += [field == "element_strides"] * (most - len(figures))
+        modes = [(known, getattr(map_, mode)) for mode, known in MODES.items()]
         row = _MAP.row(
             *(self.plan.string(param.name), self.plan.table(steps), len(steps)),
             *(self.number(tensor), map_.is_im2col),
-            -1 if map_.dtype is None else tensor_map.DATA_TYPES.index(map_.dtype),
-            tensor_map.SWIZZLES.index(map_.swizzle),
-            tensor_map.INTERLEAVES.index(map_.interleave),
-            tensor_map.L2_PROMOTIONS.index(map_.l2_promotion),
-            tensor_map.OOB_FILLS.index(map_.oob_fill),
+            *(-1 if mode is None else known.index(mode) for known, mode in modes),
             *(map_.global_dim is not None, map_.global_strides is not None, map_.rank),
             *words,
         )

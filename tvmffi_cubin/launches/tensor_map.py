@@ -1,8 +1,4 @@
-"""`TensorMap`: a kernel's tensor map and the tensor that it is made of.
-
-What the driver takes is checked at each call, in core/tensor_map.h; here that dimensions
-agree.
-"""
+"""`TensorMap`: a kernel's tensor map, and the tensor that it is made of."""
 
 from __future__ import annotations
 
@@ -10,21 +6,23 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from .values import Checks, Figure, Record, figure, figures
+from .values import Figure, Record, figure, figures
 
-# The words of the modes, in the order of the driver's numbers.
-DATA_TYPES = (
-    *("uint8", "uint16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64"),
-    *("bfloat16", "float32_ftz", "tfloat32", "tfloat32_ftz"),
-    *("16u4_align8b", "16u4_align16b", "16u6_align16b"),
-)
-SWIZZLES = (
-    *("none", "32B", "64B", "128B"),
-    *("128B_atom_32B", "128B_atom_32B_flip_8B", "128B_atom_64B"),
-)
-INTERLEAVES = ("none", "16B", "32B")
-L2_PROMOTIONS = ("none", "64B", "128B", "256B")
-OOB_FILLS = ("zeros", "nan")
+# The words of each mode, in the order of the driver's numbers.
+MODES = {
+    "dtype": (
+        *("uint8", "uint16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64"),
+        *("bfloat16", "float32_ftz", "tfloat32", "tfloat32_ftz"),
+        *("16u4_align8b", "16u4_align16b", "16u6_align16b"),
+    ),
+    "swizzle": (
+        *("none", "32B", "64B", "128B"),
+        *("128B_atom_32B", "128B_atom_32B_flip_8B", "128B_atom_64B"),
+    ),
+    "interleave": ("none", "16B", "32B"),
+    "l2_promotion": ("none", "64B", "128B", "256B"),
+    "oob_fill": ("zeros", "nan"),
+}
 
 _IM2COL = ("lower_corner", "upper_corner", "channels_per_pixel", "pixels_per_column")
 
@@ -35,13 +33,9 @@ def _word(value: Any, *, words: tuple[str, ...]) -> str:
     return str(value)
 
 
-_CHECKS: Checks = {
+_CHECKS: dict[str, Any] = {
     **dict.fromkeys(("box_dim", "element_strides", "global_dim"), partial(figures, most=5)),
-    "swizzle": partial(_word, words=SWIZZLES),
-    "interleave": partial(_word, words=INTERLEAVES),
-    "l2_promotion": partial(_word, words=L2_PROMOTIONS),
-    "oob_fill": partial(_word, words=OOB_FILLS),
-    "dtype": partial(_word, words=DATA_TYPES),
+    **{mode: partial(_word, words=words) for mode, words in MODES.items()},
     **dict.fromkeys(_IM2COL[:2], figures),
     **dict.fromkeys(_IM2COL[2:], figure),
     "global_strides": partial(figures, most=4, least=0),
@@ -118,20 +112,14 @@ class TensorMap(Record, checks=_CHECKS):
         super().__post_init__()
         given = [getattr(self, name) is not None for name in _IM2COL]
         if any(given) != all(given) or any(given) == (self.box_dim is not None):
-            raise TypeError(
-                f"TensorMap: a tiled map has box_dim, an im2col map {', '.join(_IM2COL)}"
-            )
+            raise TypeError(f"TensorMap: wanted box_dim or, for im2col, {', '.join(_IM2COL)}")
         if self.global_strides is not None and self.global_dim is None:
             raise TypeError("TensorMap: global_strides is given without global_dim")
-        rank = self.rank
-        wanted = {"element_strides": rank, "global_dim": rank, "global_strides": rank - 1}
-        for name, count in {**wanted, "upper_corner": rank - 2}.items():
-            value = getattr(self, name)
-            if value is not None and len(value) != count:
-                raise ValueError(
-                    f"TensorMap: {name} has {len(value)} dimensions, wanted {count} for a map of "
-                    f"rank {rank}"
-                )
+        missing = {"element_strides": 0, "global_dim": 0, "global_strides": 1, "upper_corner": 2}
+        for name, count in missing.items():
+            value, wanted = getattr(self, name), self.rank - count
+            if value is not None and len(value) != wanted:
+                raise ValueError(f"TensorMap: {name} has {len(value)} dimensions, wanted {wanted}")
 
     @property
     def is_im2col(self) -> bool:

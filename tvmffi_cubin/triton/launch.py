@@ -9,7 +9,7 @@ from typing import Any, Final
 from ..errors import ToolchainError
 from ..kernels.cubin import Cubin, read_image
 from ..launches.launch import Launch
-from ..launches.tensor_map import DATA_TYPES, SWIZZLES, TensorMap
+from ..launches.tensor_map import MODES, TensorMap
 from ..launches.values import Scratch, plain
 
 
@@ -149,10 +149,10 @@ def _of_descriptor(
 ) -> Iterator[tuple[str, str, Any]]:
     """Yield the parameters of a descriptor: its map, shape and strides."""
     number = int(meta["elem_type"])
-    dtype = DATA_TYPES[_TO_DRIVER.get(number, number)]
+    dtype = MODES["dtype"][_TO_DRIVER.get(number, number)]
     map_ = TensorMap(
         box_dim=tuple(meta["block_size"]),
-        swizzle=SWIZZLES[meta["swizzle"]],
+        swizzle=MODES["swizzle"][meta["swizzle"]],
         l2_promotion="128B",
         oob_fill="nan" if getattr(example, "padding", "") == "nan" else "zeros",
         dtype="tfloat32" if getattr(example, "round_f32_to_tf32", False) else dtype,
