@@ -82,9 +82,6 @@ def _launch(value: Any, where: str) -> Launch:
         return Launch(**fields)
 
 
-# Functions as they are asked for
-
-
 class Export(NamedTuple):
     """A function to export; `instances` as of a `Dispatch`, None where the sources decide."""
 
@@ -119,9 +116,7 @@ def read_functions(value: Any) -> tuple[Export, ...] | None:
     if value is None:
         return None
     if not isinstance(value, Iterable):
-        raise TypeError(
-            f"functions is a name, a sequence of names or a mapping, got {type(value).__name__}"
-        )
+        raise TypeError(f"functions is a name, names or a mapping, got {type(value).__name__}")
     if not isinstance(value, Mapping):
         names = (value,) if isinstance(value, str) else value
         value = {identifier("functions", name): None for name in names}

@@ -7,18 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-from .values import (
-    Checks,
-    Figure,
-    Record,
-    expression,
-    figure,
-    figures,
-    integer,
-    plain,
-    power_of_two,
-    told,
-)
+from .values import Figure, Record, expression, figure, figures, integer, plain, power_of_two, told
 
 
 class Attribute(NamedTuple):
@@ -87,7 +76,7 @@ def _text(value: Any) -> str:
     return value
 
 
-_CHECKS: Checks = {
+_CHECKS: dict[str, Any] = {
     **dict.fromkeys(("grid", "block"), figures),
     **dict.fromkeys(("dynamic_smem_bytes", "stream", "device"), figure),
     **dict.fromkeys(("params", "kernel"), _text),
@@ -213,8 +202,7 @@ Instances = tuple[tuple[Launch, ...], ...]
 def instances_of(what: str, function: Any) -> Instances:
     """Return the instances of a function that is a Launch, a list of them or a Dispatch."""
     if isinstance(function, Dispatch):
-        found: Instances = function.instances
-        return found
+        return tuple(function.instances)
     launches = [function] if isinstance(function, Launch) else function
     is_list = isinstance(launches, list | tuple) and all(isinstance(x, Launch) for x in launches)
     if not is_list or not launches:

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 Figure = int | str
 """A dimension, a size, a switch: a constant or an expression. Its range is checked at calls."""
 
-Checks = Mapping[str, Callable[[Any], Any]]
-"""For each field what checks a value that is not as by default, and returns the one to keep."""
-
 
 class Record:
     """A value of named fields that are checked when it is made and never change after.
@@ -26,9 +23,10 @@ class Record:
     A dataclass that generates ``__init__`` alone: all methods of five take 5 ms of an import.
     """
 
-    _checks: ClassVar[Checks]
+    # By field: each checks a value that is not as by default, and returns the one to keep.
+    _checks: ClassVar[Mapping[str, Callable[[Any], Any]]]
 
-    def __init_subclass__(cls, checks: Checks) -> None:
+    def __init_subclass__(cls, checks: Mapping[str, Any]) -> None:
         cls._checks = checks
 
     def __post_init__(self) -> None:
@@ -80,9 +78,6 @@ def plain(value: Any) -> Any:
         return operator.index(value)
     except TypeError:
         return value
-
-
-# Checks: they return the value to keep
 
 
 def expression(text: str) -> str:
