@@ -66,16 +66,11 @@ class Kernels:
     def find(self, function: str, launch: Launch) -> KernelSignature:
         """Return the kernel that a launch of a function stands for."""
         wanted = (launch.kernel or function).strip()
-        declared = None if launch.params is None else parse_params(launch.params)
+        declared = _declared(launch)
         alone = next(iter(self._files)) if len(self._files) == 1 and not self._images else ""
         if (image := launch.image or alone) in self._files:  # it has what its launch declares
-            maps = {x for x, value in (launch.args or {}).items() if isinstance(value, TensorMap)}
-            params = tuple(
-                x._replace(type=parse_type("CUtensorMap")) if x.name in maps else x
-                for x in declared or ()
-            )
-            sizes = tuple(param.type.size or 0 for param in params)
-            return KernelSignature(Kernel(wanted, sizes, 0, 0, 0, 1024), params, image=image)
+            sizes = tuple(param.type.size or 0 for param in declared)
+            return KernelSignature(Kernel(wanted, sizes, 0, 0, 0, 1024), declared, image=image)
         if launch.image not in (None, *self._images):
             there = listed(self._images)
             raise ValueError(f"there is no image {launch.image!r}; there are {there}")
@@ -93,7 +88,7 @@ class Kernels:
                 f"there is no __global__ function {wanted!r}; there are {listed(known)}; "
                 f"of a template, name an instance: {wanted + '<float>'!r}{self._problems}"
             )
-        if len(found) > 1 and declared is not None:
+        if len(found) > 1 and launch.params is not None:
             found = [kernel for kernel in found if _fits(kernel, declared)] or found
         if len(found) > 1:
             these = listed(found, "\n  ")
@@ -143,6 +138,15 @@ def _fits(signature: KernelSignature, declared: Sequence[Param]) -> bool:
     return is_all and all(agrees(x.type, y.type) for x, y in pairs)
 
 
+def _declared(launch: Launch) -> tuple[Param, ...]:
+    """Return what a launch declares; the tensor of a map may stand in its place."""
+    args, map_type = launch.args or {}, parse_type("CUtensorMap")
+    return tuple(
+        x._replace(type=map_type) if isinstance(args.get(x.name), TensorMap) else x
+        for x in parse_params(launch.params or "")
+    )
+
+
 def params_of(kernel: KernelSignature, launch: Launch) -> tuple[Param, ...]:
     """Return a kernel's parameters with the names and types that hold in a launch."""
     if launch.params is None:
@@ -150,19 +154,13 @@ def params_of(kernel: KernelSignature, launch: Launch) -> tuple[Param, ...]:
         if kernel.place is not None and any(param.type.kind == "raw" for param in kernel.params):
             raise ValueError(f"NVRTC does not tell the types of {kernel}: declare them by params=")
         return kernel.params
-    declared = parse_params(launch.params)
+    declared = _declared(launch)
     by_name = {param.name: param for param in declared}
-    args = launch.args or {}
-    needed = {param.name for param in kernel.params} - args.keys()
+    needed = {param.name for param in kernel.params} - (launch.args or {}).keys()
     if needed <= by_name.keys():
         params = [by_name.get(param.name, param) for param in kernel.params]
     else:
         # Those who declare what callers pass need not know of what is bound, but may.
         bound = [param.name for param in kernel.bound]
         params = [param for param in declared if param.name not in bound][: len(kernel.params)]
-    # What stands where a map does, if not the map, is its tensor.
-    pairs = zip(params, kernel.params, strict=False)
-    params = [
-        x._replace(type=y.type) if isinstance(args.get(x.name), TensorMap) else x for x, y in pairs
-    ]
     return check(params, kernel, "params")

@@ -167,7 +167,7 @@ class LaunchBinder:
             figures = given if isinstance(given, tuple) else (given,)
             for number, x in enumerate(figures):
                 place = f"{field}[{number}] of {what}"
-                code, text, word = self.figure(place, x, reading=(param.name,))
+                code, text, word = self.figure(place, x)
                 if code is not None:
                     steps.append(STEP.row(code, text, 0, _MAP_WORD, 0, len(words), 0, NO_OPTION))
                 words.append(word)
