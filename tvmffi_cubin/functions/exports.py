@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..device.image import Image, KernelSignature
 from ..launches.form import to_json
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
 _INSTANCE = Layout("P P P P P i i i i i i ?")
 Launches = Sequence[tuple[Launch, KernelSignature]]
+_Instance = tuple[list[tuple[str, str]], tuple[Any, ...], list[tuple[Any, Any]]]
 _AS_CALLED = Launch()  # grid, block and all parameters are the caller's
 
 
@@ -31,7 +31,7 @@ def resolve(
     request: Request, sources: Sources, images: Sequence[Image]
 ) -> tuple[tuple[tuple[str, str], ...], Plan]:
     """Return the C++ functions to export, with docstrings, and the plan of all others."""
-    files = {name: os.fspath(x.file) for name, x in request.image_files.items()}
+    files = {name: str(x.file) for name, x in request.image_files.items()}
     bound = [bound_param(text) for text in request.bound_params]
     kernels = Kernels(images, files, bound)
     host: list[tuple[str, str]] = []
@@ -70,46 +70,41 @@ def bind(plan: Plan, name: str, instances: Sequence[Launches], *, doc: str = "")
     is_one = len(instances) == 1
     rows, facts = list[str](), list[dict[str, Any]]()
     for launches in instances:
-        made = _instance(plan, name, launches)
+        params, columns, made = _instance(plan, name, launches)
         called = name if is_one else " + ".join(kernel.name.display for _, kernel in launches)
-        signature = f"{called}({', '.join(f'{type_} {x}' for x, type_ in made.params)})"
+        signature = f"{called}({', '.join(f'{type_} {x}' for x, type_ in params)})"
         conditions = " and ".join(launch.when for launch, _ in launches if launch.when)
         if conditions and not is_one:
             signature += f" when {conditions}"
         launch_rows, said = [], []
-        for (_, kernel), (row, fields) in zip(launches, made.launches, strict=True):
+        for (_, kernel), (row, fields) in zip(launches, made, strict=True):
             launch_rows.append(LAUNCH.row(plan.kernel(kernel), *row))
             said.append(fields | {"kernel": kernel.kernel.name, "image": kernel.image})
-        table = plan.table(launch_rows)
-        rows.append(_INSTANCE.row(plan.string(signature), table, *made.columns))
-        facts.append({"signature": signature, "params": made.params, "launches": said})
-    columns = zip_longest(*(said["params"] for said in facts), fillvalue=("", ""))
+        rows.append(_INSTANCE.row(plan.string(signature), plan.table(launch_rows), *columns))
+        facts.append({"signature": signature, "params": params, "launches": said})
+    merged = zip_longest(*(said["params"] for said in facts), fillvalue=("", ""))
     function = {
         "doc": doc,
         "bound": plan.bound(name),
         "signature": "\n".join(said["signature"] for said in facts),
         "params": [
-            [" | ".join(filter(None, dict.fromkeys(x))) for x in zip(*column, strict=True)]
-            for column in columns
+            [" | ".join(filter(None, dict.fromkeys(x))) for x in zip(*param, strict=True)]
+            for param in merged
         ],
         **({"launches": facts[0]["launches"]} if is_one else {"instances": facts}),
     }
     plan.function(name, function, rows)
 
 
-class Instance(NamedTuple):
-    """What does not depend on the names of kernels."""
+def _instance(plan: Plan, name: str, launches: Launches) -> _Instance:
+    """Return what does not depend on the names of kernels; instances that are alike are bound once.
 
-    params: list[tuple[str, str]]  # names and types
-    columns: tuple[Any, ...]  # the rest of its own row
-    launches: list[tuple[tuple[Any, ...], dict[str, Any]]]  # rows but for these, JSON values
-
-
-def _instance(plan: Plan, name: str, launches: Launches) -> Instance:
-    """Return an instance of a function; those that are alike are bound once."""
-    # All that it depends on, but for names; the texts of 1 and True differ.
+    That is: parameters' names and types, the rest of its row; for each launch the same and its
+    JSON values.
+    """
+    # All that it depends on; the texts of 1 and True differ.
     key = tuple((repr(x), y.params, y.bound, y.is_own, y.place is None) for x, y in launches)
-    known: Instance | None = plan.instances.get(key)
+    known: _Instance | None = plan.instances.get(key)
     if known is not None:
         return known
     exported: dict[str, Exported] = {}
@@ -136,7 +131,7 @@ def _instance(plan: Plan, name: str, launches: Launches) -> Instance:
     )
     values = (to_json(launch) for launch, _ in launches)
     params = [(x.name, x.type.text) for x in exported.values()]
-    made = Instance(params, columns, [*zip(rows, values, strict=True)])
+    made = params, columns, [*zip(rows, values, strict=True)]
     if not kinds[Bound]:  # slots are a function's own
         plan.instances[key] = made
     return made

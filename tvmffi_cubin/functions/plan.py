@@ -74,10 +74,8 @@ class Exported(NamedTuple):
         """Return it with what an expression needs of it; a ValueError says why that cannot be."""
         if not read.field:
             if not is_integer(self.type):
-                raise ValueError(
-                    f"{self.name!r} is '{self.type.text}'; expressions read integers and "
-                    ".shape[i], .stride[i], .numel, .data_ptr of tensors"
-                )
+                known = "integers, and .shape[i], .stride[i], .numel, .data_ptr of tensors"
+                raise ValueError(f"{self.name!r} is '{self.type.text}'; expressions read {known}")
             return self._replace(in_expression=True)
         tensor = self.as_tensor()
         if read.field == "data_ptr":
@@ -100,10 +98,8 @@ def fits(type_: CxxType, wanted: CxxType) -> bool:
     """Whether any argument of one type is, as it is, a valid value of another."""
     if type_.size != wanted.size or wanted.kind == "raw":
         return type_.size == wanted.size
-    if type_.kind != wanted.kind:
+    if type_.kind != wanted.kind or (type_.kind == "struct" and type_.text != wanted.text):
         return False
-    if type_.kind != "pointer":
-        return type_.kind != "struct" or type_.text == wanted.text
     dtypes, accepted = {*type_.dtypes}, {*wanted.dtypes}
     is_fitting = not accepted or (bool(dtypes) and dtypes <= accepted)
     return is_fitting and type_.align >= wanted.align
@@ -148,9 +144,8 @@ class Plan(Text):
         label = f".Lfunctions+{len(self._functions) * _FUNCTION.size}"
         text = "\n\n".join(filter(None, [facts["signature"], facts["doc"]]))
         counts = len(rows), len(facts["params"])
-        self._functions.append(
-            _FUNCTION.row(self.string(name), self.string(text), self.table(rows), *counts)
-        )
+        row = _FUNCTION.row(self.string(name), self.string(text), self.table(rows), *counts)
+        self._functions.append(row)
         self.functions[name] = facts
         self.stub(name, "tvmffi_cubin_call", label)
         self.stub(f"_doc_{name}", "tvmffi_cubin_doc", label)
@@ -163,12 +158,10 @@ class Plan(Text):
         self.named(".Lkernels", kernels, is_writable=True)
         self.named(".Lfunctions", self._functions)
         if self.slots:
-            params = self.table(map(self.param, self.slots.values()))
-            zeros = self.data(bytes(max(8, *(x.type.size or 0 for x in self.slots.values()))))
             slots = []
-            for number, ((function, _), slot) in enumerate(self.slots.items()):
-                owner = function and self.string(function)
-                param = f"{params}+{number * _PARAM.size}"
+            for (function, _), slot in self.slots.items():
+                owner, param = function and self.string(function), self.table([self.param(slot)])
+                zeros = self.data(bytes(slot.type.size or 0))
                 slots.append(_SLOT.row(owner, param, zeros, slot.required, None))
             self.named(".Lslots", slots, is_writable=True)
             # Those of kernels that C++ launches come last.
