@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
 from ..device.image import Image, KernelSignature, agrees, check
@@ -30,17 +30,18 @@ class Kernels:
         self._whole: dict[str, list[KernelSignature]] = {}
         self._ends: dict[str, list[KernelSignature]] = {}
         for image in images:
-            archs, lowered = image.archs(), image.cubin.lowered_names.items()
+            archs, expressions = image.archs(), defaultdict[str, list[str]](list)
+            for expression, symbol in image.cubin.lowered_names.items():
+                expressions[symbol].append(squeeze(expression))
             for signature in image.signatures:
                 symbol, name = signature.kernel.name, signature.name
                 kernel = signature._replace(image=image.name, archs=archs.get(symbol, ()))
                 if bound:
                     kernel = _with_bound(kernel, bound)
-                expressions = (squeeze(x) for x, lowered_to in lowered if lowered_to == symbol)
                 whole = squeeze(name.display)
                 ends = {name.qualified, name.short, name.short + whole[len(name.qualified) :]}
                 self.every.append(kernel)
-                for key in {symbol, whole, *expressions}:
+                for key in {symbol, whole, *expressions[symbol]}:
                     self._whole.setdefault(key, []).append(kernel)
                 for key in ends:
                     self._ends.setdefault(key, []).append(kernel)

@@ -100,12 +100,12 @@ class LaunchBinder:
         sources = [_SOURCE.row(*self._source(param)) for param in self.params]
         steps = []
         for what, value, target, number, attribute in self._steps():
-            # How many blocks can be resident depends on all but the grid.
             is_grid = target == _FIGURE and number < _BLOCK
             figure = self.figure(what, value, ONCE_SHAPED if is_grid else EVERYWHERE)
             # By the bits of `CallOptions::given`.
             option = number if target == _FIGURE else 8 + attribute if attribute else NO_OPTION
             steps.append(STEP.row(*figure, target, 0, number, attribute, option))
+            self.num_attributes += attribute != 0 and number == 0
         steps += self._computed
         self._assume()
         counts = len(sources), len(steps), launch.when is not None, len(self._computed)
@@ -195,7 +195,6 @@ class LaunchBinder:
             value = getattr(launch, name)
             if value is None or value is False:
                 continue
-            self.num_attributes += 1
             values = value if isinstance(value, tuple) else (value,)
             if attribute.kind == "dimensions":
                 values += (1,) * (3 - len(values))
@@ -203,7 +202,6 @@ class LaunchBinder:
             for axis, x in enumerate(values):
                 yield what, x, _ATTRIBUTES[attribute.kind], axis, attribute.id
         for id_, data in (launch.attributes or {}).items():
-            self.num_attributes += 1
             yield "attributes", data, _RAW, 0, id_
         for axis, x in enumerate(launch.grid or ()):
             yield f"grid.{'xyz'[axis]}", x, _FIGURE, _GRID + axis, 0
