@@ -115,9 +115,8 @@ class Launch(Record, checks=_CHECKS):
     strided : str or sequence of str
         Tensors that need not be contiguous, beside those whose strides an expression reads.
     kernel : str, optional
-        The kernel, if its name is not the function's: ``"fill<float>"``, ``"ns::add"``. If no
-        kernel has that name, the one of an image that came ready whose name contains it:
-        ``"main"`` for ``main_kernel``.
+        The kernel, if its name is not the function's: ``"fill<float>"``, ``"ns::add"``. Of an
+        image that came ready, a part of a name will do: ``"main"`` for ``main_kernel``.
     cluster : int, str or a sequence of up to three, optional
         Blocks of a cluster in x, y, z; each divides the grid's. Above 8 with opt-in.
     preferred_cluster : int, str or a sequence of up to three, optional
@@ -150,8 +149,7 @@ class Launch(Record, checks=_CHECKS):
     equal_to : mapping of str to int, optional
         The integers that the kernel assumes to have one value: ``{"stride": 1}``.
     meta : mapping of str to int, float, bool, str or None, optional
-        What a caller's grid function, ``mod.k[lambda meta: ...](...)``, finds in its mapping beside
-        the arguments.
+        What a grid function, ``mod.k[lambda meta: ...](...)``, gets beside the arguments.
     image : str, bytes, Cubin or pathlib.Path, optional
         The image that has the kernel: the name of one in `embed_cubin`, or ``"kernels"`` for that
         of the device sources; or an image, or its file, which is then embedded.
