@@ -99,8 +99,8 @@ def bind(plan: Plan, name: str, instances: Sequence[Launches], *, doc: str = "")
 def _instance(plan: Plan, name: str, launches: Launches) -> _Instance:
     """Return what does not depend on the names of kernels; instances that are alike are bound once.
 
-    That is: parameters' names and types, the rest of its row; for each launch the same and its
-    JSON values.
+    That is names and types of parameters, the end of the instance's row, and for each launch the
+    end of its row and its JSON values.
     """
     # All that it depends on; the texts of 1 and True differ.
     key = tuple((repr(x), y.params, y.bound, y.is_own, y.place is None) for x, y in launches)
@@ -117,7 +117,7 @@ def _instance(plan: Plan, name: str, launches: Launches) -> _Instance:
             binders.append(LaunchBinder(plan, name, launch, kernel, exported))
     for binder, place in zip(binders, places, strict=True):
         with told(place):
-            rows.append(binder.row())
+            rows.append((binder.row(), to_json(binder.launch)))
             targets.add(binder.target())
             if len(targets) > 1:
                 raise ValueError("give all launches of a function the same stream= and device=")
@@ -129,9 +129,7 @@ def _instance(plan: Plan, name: str, launches: Launches) -> _Instance:
         *(kinds[TensorMap], sum(x.num_attributes for x in binders), kinds[Scratch]),
         any(launch.when is not None for launch, _ in launches),
     )
-    values = (to_json(launch) for launch, _ in launches)
-    params = [(x.name, x.type.text) for x in exported.values()]
-    made = params, columns, [*zip(rows, values, strict=True)]
+    made = [(x.name, x.type.text) for x in exported.values()], columns, rows
     if not kinds[Bound]:  # slots are a function's own
         plan.instances[key] = made
     return made
