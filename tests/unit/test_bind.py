@@ -106,7 +106,7 @@ def test_conflicting_types_say_how_to_resolve_it():
     [
         ("float* x, float n", "params declares 'float n', the kernel takes 'int'"),
         ("float* x, long n", "params declares 'long n', the kernel takes 'int'"),
-        ("float* x, int n, Shape s", "params declares 'Shape s', a type of unknown size"),
+        ("float* x, int n, Shape s", "params declares 'Shape s', of unknown size"),
     ],
 )
 def test_params_that_do_not_fit_the_kernel_are_refused(params, text):
@@ -182,7 +182,7 @@ OF_X = TensorMap("x", box_dim=16)
 @pytest.mark.parametrize(
     ("declaration", "options", "message"),
     [
-        ("k(float* m)", {"args": {"m": TILE}}, r"for a CUtensorMap, got 'float\* m'"),
+        ("k(float* m)", {"args": {"m": TILE}}, r"for a CUtensorMap, got 'float\*'"),
         ("k(CUtensorMap m, int n)", {"args": {"m": TensorMap("n", box_dim=16)}},
          "'n' is 'int', not a tensor"),
         ("k(CUtensorMap m, int n)", {"args": {"m": OF_X}, "params": "int n"},

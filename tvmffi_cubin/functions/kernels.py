@@ -73,8 +73,7 @@ class Kernels:
             sizes = tuple(param.type.size or 0 for param in declared)
             return KernelSignature(Kernel(wanted, sizes, 0, 0, 0, 1024), declared, image=image)
         if launch.image not in (None, *self._images):
-            there = listed(self._images)
-            raise ValueError(f"there is no image {launch.image!r}; there are {there}")
+            raise ValueError(f"there is no image {image!r}; there are {listed(self._images)}")
         name = squeeze(wanted).removeprefix("::")
 
         def named(kernels: Iterable[KernelSignature]) -> list[KernelSignature]:

@@ -11,7 +11,7 @@ from ..device.image import KernelSignature
 from ..kernels.types import CxxType, Param, parse_params
 from ..launches.expression import lone_name
 from ..launches.launch import ATTRIBUTES, Launch
-from ..launches.tensor_map import MODES, TensorMap
+from ..launches.tensor_map import FIGURES, MODES, TensorMap
 from ..launches.values import Bound, Scratch
 from .assembly import Layout
 from .kernels import listed, params_of
@@ -24,11 +24,6 @@ _SOURCE = Layout("B i P")
 _SCRATCH = Layout("P  P P q  P P q  I")
 _TARGET = Layout("P P q  P P q  i ? ?")
 _MAP = Layout("P P i i  B b B B B B B B i" + 27 * " q")
-# The words of `TensorMapOptions` in core/tensor_map.h, as many as a field has at most.
-_WORDS = {
-    "box_dim": 5, "element_strides": 5, "lower_corner": 3, "upper_corner": 3,
-    "channels_per_pixel": 1, "pixels_per_column": 1, "global_dim": 5, "global_strides": 4,
-}  # fmt: skip
 _WHEN, _FIGURE, _RAW, _COMPUTED, _MAP_WORD = 0, 1, 6, 7, 8
 _GRID, _BLOCK, _SMEM = 0, 3, 6  # figures
 _FROM_ARGUMENT, _FROM_COMPUTED, _FROM_CONSTANT, _FROM_MAP, _FROM_SCRATCH, _FROM_BOUND = range(6)
@@ -75,8 +70,7 @@ class LaunchBinder:
             elif name in self.args:
                 continue
             if not new.type.size:
-                text = f"{declared.text} {name}"
-                raise ValueError(f"params declares '{text}', a type of unknown size")
+                raise ValueError(f"params declares '{declared.text} {name}', of unknown size")
             self.exported[new.name] = self.exported.get(new.name, new).merged(new)
 
     def number(self, name: str) -> int:
@@ -150,8 +144,7 @@ class LaunchBinder:
         """Return the label of a parameter's map, and note what it asks of its tensor."""
         tensor, what = map_.tensor or param.name, f"args[{param.name!r}]"
         if param.type.size != 128:
-            declared = f"{param.type.text} {param.name}"
-            raise ValueError(f"{what}: a TensorMap is for a CUtensorMap, got '{declared}'")
+            raise ValueError(f"{what}: a TensorMap is for a CUtensorMap, got '{param.type.text}'")
         if tensor not in self.exported:
             raise ValueError(f"{what}: callers pass no tensor {tensor!r}: declare it by params=")
         exported = self.exported[tensor].as_tensor()
@@ -162,7 +155,7 @@ class LaunchBinder:
             exported = exported._replace(in_expression=True)
         self.exported[tensor] = exported
         words, steps = list[int](), list[str]()
-        for field, most in _WORDS.items():
+        for field, most in FIGURES.items():
             given = getattr(map_, field) or ()
             figures = given if isinstance(given, tuple) else (given,)
             for number, x in enumerate(figures):

@@ -23,7 +23,11 @@ MODES = {
     "l2_promotion": ("none", "64B", "128B", "256B"),
     "oob_fill": ("zeros", "nan"),
 }
-
+# How many figures each field has at most, in the order of `TensorMapOptions` in core/tensor_map.h.
+FIGURES = {
+    "box_dim": 5, "element_strides": 5, "lower_corner": 3, "upper_corner": 3,
+    "channels_per_pixel": 1, "pixels_per_column": 1, "global_dim": 5, "global_strides": 4,
+}  # fmt: skip
 _IM2COL = ("lower_corner", "upper_corner", "channels_per_pixel", "pixels_per_column")
 
 
@@ -34,10 +38,8 @@ def _word(value: Any, *, words: tuple[str, ...]) -> str:
 
 
 _CHECKS: dict[str, Any] = {
-    **dict.fromkeys(("box_dim", "element_strides", "global_dim"), partial(figures, most=5)),
     **{mode: partial(_word, words=words) for mode, words in MODES.items()},
-    **dict.fromkeys(_IM2COL[:2], figures),
-    **dict.fromkeys(_IM2COL[2:], figure),
+    **{x: figure if most == 1 else partial(figures, most=most) for x, most in FIGURES.items()},
     "global_strides": partial(figures, most=4, least=0),
 }
 
