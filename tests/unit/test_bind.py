@@ -212,14 +212,13 @@ def text_of(machine):
 @pytest.mark.parametrize(
     ("machine", "code"),
     [
-        ("x86_64", ["lea \\table(%rip),%rdi", "jmp \\entry"]),
-        ("aarch64", ["adrp x0,\\table", "add x0,x0,:lo12:\\table", "b \\entry"]),
+        ("x86_64", ["lea T(%rip),%rdi", "jmp tvmffi_cubin_call"]),
+        ("aarch64", ["adrp x0,T", "add x0,x0,:lo12:T", "b tvmffi_cubin_call"]),
     ],
 )
 def test_a_stub_is_the_machine_s_code_and_the_text_is_the_same_everywhere(machine, code):
     text = text_of(machine)
-    assert "\n    ".join(["__tvm_ffi_\\name:", *code, ".endm"]) in text
-    assert "stub saxpy,tvmffi_cubin_call,.Lfunctions+0\n" in text
+    assert "\n    ".join(["__tvm_ffi_saxpy:", *code]) in text.replace(".Lfunctions+0", "T")
     # Not @progbits: a comment begins with @ on some machines.
     assert '.section .rodata,"a",%progbits' in text
     assert text == text_of(machine)
