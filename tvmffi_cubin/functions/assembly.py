@@ -16,18 +16,11 @@ _CALLS = {
     "x86_64": "lea {table}(%rip),%rdi\n    jmp {entry}",
     "aarch64": "adrp x0,{table}\n    add x0,x0,:lo12:{table}\n    b {entry}",
 }
-# As nvcc writes it: what __cudaRegisterFatBinary takes.
-_WRAPPER = """\
-    .section .nvFatBinSegment,"aw",%progbits
-    .balign 8
-.Lwrapper:
-    .long 0x466243b1,1
-    .quad .Lcubin_{},0
-"""
 _STRINGS = '    .section .rodata,"a",%progbits\n'
 _CONSTANTS = _STRINGS + "    .balign 16\n"
 # As the ABI has it for arrays of 16 bytes and more: clang reads two addresses at once.
 _TABLES = '    .section .data.rel.ro,"aw"\n    .balign 16\n'
+_FATBINS = '    .section .nvFatBinSegment,"aw",%progbits\n    .balign 8\n'
 _WRITABLE = "    .data\n    .balign 16\n"
 _DIRECTIVES = {1: ".byte", 2: ".short", 4: ".long", 8: ".quad"}
 
@@ -66,10 +59,10 @@ class Text:
         """Return the label of constant bytes, which are aligned for anything."""
         return self._pooled(_CONSTANTS, f"    .byte {','.join(map(str, data))}")
 
-    def table(self, rows: Iterable[str]) -> str | None:
+    def table(self, rows: Iterable[str], section: str = _TABLES) -> str | None:
         """Return the label of an array of structs; None where it is empty."""
         text = "\n".join(rows)
-        return self._pooled(_TABLES, text) if text else None
+        return self._pooled(section, text) if text else None
 
     def named(self, label: str, rows: Iterable[str], *, is_writable: bool = False) -> None:
         """Put an array of structs at a label of its own; other units know a symbol."""
@@ -135,12 +128,13 @@ def registration(tag: str, image: str | None, symbols: Mapping[str, str]) -> str
     `tag` is in the unit's ``TVMFFI_CUBIN_MIXED_TABLE``, `image` the name of the fatbin that has the
     kernels, if there is any; `symbols` are those in it, by the stubs of kernels and variables.
     """
-    text, row = Text(), Layout("P P")
-    text.named(".Lrows", [row.row(text.string(x), text.string(y)) for x, y in symbols.items()])
-    wrapper = None if image is None else ".Lwrapper"
-    table = Layout("P P q").row(wrapper, ".Lrows", len(symbols))  # `Table` in mixed/launch.h
-    text.named(f"tvmffi_cubin_mixed_table_{tag}", [table])
-    return text.finished(*([] if image is None else [_WRAPPER.format(image)]))
+    text, row, fatbin = Text(), Layout("P P"), Layout("i i P P")
+    rows = text.table(row.row(text.string(x), text.string(y)) for x, y in symbols.items())
+    # As nvcc writes it: what __cudaRegisterFatBinary takes.
+    wrapper = [] if image is None else [fatbin.row(0x466243B1, 1, f".Lcubin_{image}", None)]
+    table = Layout("P P q").row(text.table(wrapper, _FATBINS), rows, len(symbols))
+    text.named(f"tvmffi_cubin_mixed_table_{tag}", [table])  # `Table` in mixed/launch.h
+    return text.finished()
 
 
 def quoted(text: str) -> str:
