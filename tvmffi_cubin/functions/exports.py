@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _INSTANCE = Layout("P P P P P i i i i i i ?")
 Launches = Sequence[tuple[Launch, KernelSignature]]
+# Names and types of parameters, the end of its row; of each launch the end of its row, JSON values.
 _Instance = tuple[list[tuple[str, str]], tuple[Any, ...], list[tuple[Any, Any]]]
 _AS_CALLED = Launch()  # grid, block and all parameters are the caller's
 
@@ -97,11 +98,7 @@ def bind(plan: Plan, name: str, instances: Sequence[Launches], *, doc: str = "")
 
 
 def _instance(plan: Plan, name: str, launches: Launches) -> _Instance:
-    """Return what does not depend on the names of kernels; instances that are alike are bound once.
-
-    That is names and types of parameters, the end of the instance's row, and for each launch the
-    end of its row and its JSON values.
-    """
+    """Return what does not depend on kernels' names; instances that are alike are bound once."""
     # All that it depends on; the texts of 1 and True differ.
     key = tuple((repr(x), y.params, y.bound, y.is_own, y.place is None) for x, y in launches)
     known: _Instance | None = plan.instances.get(key)

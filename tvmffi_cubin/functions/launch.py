@@ -31,10 +31,7 @@ _ATTRIBUTES = {"dimensions": 2, "integer": 3, "flag": 4, "event": 5}
 
 
 class LaunchBinder:
-    """One launch of a function: first what it adds to `exported`, then all that reads of it.
-
-    `params` are the kernel's, of certain `types`; `args` give those that callers do not pass.
-    """
+    """One launch of a function: first what it adds to `exported`, then all that reads of it."""
 
     def __init__(
         self,
@@ -47,7 +44,7 @@ class LaunchBinder:
         self.plan, self.function, self.launch, self.exported = plan, function, launch, exported
         self.num_attributes = 0
         self._computed: list[str] = []
-        self.params = (*params_of(kernel, launch), *kernel.bound)
+        self.params = (*params_of(kernel, launch), *kernel.bound)  # all of the kernel's
         self.args = {**{x.name: Bound() for x in kernel.bound}, **(launch.args or {})}
         self.types = {param.name: param.type for param in self.params}
         if unknown := self.args.keys() - self.types.keys():
