@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _INSTANCE = Layout("P P P P P i i i i i i ?")
 Launches = Sequence[tuple[Launch, KernelSignature]]
-# Names and types of parameters, the end of its row; of each launch the end of its row, JSON values.
+# Its parameters, as names and types, and the end of its row; the end of each launch's, JSON values.
 _Instance = tuple[list[tuple[str, str]], tuple[Any, ...], list[tuple[Any, Any]]]
 _AS_CALLED = Launch()  # grid, block and all parameters are the caller's
 

@@ -156,8 +156,7 @@ class LaunchBinder:
             given = getattr(map_, field) or ()
             figures = given if isinstance(given, tuple) else (given,)
             for number, x in enumerate(figures):
-                place = f"{field}[{number}] of {what}"
-                code, text, word = self.figure(place, x)
+                code, text, word = self.figure(f"{field}[{number}] of {what}", x)
                 if code is not None:
                     steps.append(STEP.row(code, text, 0, _MAP_WORD, 0, len(words), 0, NO_OPTION))
                 words.append(word)
