@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ..inline.request import Request
     from .units import Types
 
-_SUFFIXES = {"fatbin": ".fatbin", "ptx": ".ptx"}
-
 
 class KernelSignature(NamedTuple):
     """A kernel of an image, with what is known of its parameters."""
@@ -63,18 +61,16 @@ class Image(NamedTuple):
     @property
     def file(self) -> str:
         """Name of the file that holds them, in a module's folder."""
-        return self.name + _SUFFIXES.get(self.cubin.kind, ".cubin")
+        return f"{self.name}.{self.cubin.kind}"
 
     @property
     def facts(self) -> dict[str, object]:
         """What the manifest says of it, as JSON values."""
-        known = {}  # by the sources
-        for signature in (x for x in self.signatures if x.is_own):
-            text = _texts(signature.params)
-            with suppress(ValueError):  # of some the size alone is known
-                parse_params(text)
-                known[signature.kernel.name] = text
-        signatures = known | dict(self.cubin.signatures)
+        signatures = {
+            x.kernel.name: _texts(x.params)
+            for x in self.signatures
+            if x.is_own and all(param.type.kind != "raw" for param in x.params)
+        } | dict(self.cubin.signatures)
         return {**self.cubin.facts, "crc32": zlib.crc32(self.cubin.image), "signatures": signatures}
 
     def archs(self) -> dict[str, tuple[str, ...]]:
@@ -101,15 +97,13 @@ def given_images(request: Request, archs: tuple[str, ...]) -> tuple[Image, ...]:
 def given_image(name: str, given: Cubin) -> Image:
     """Return an image as it is embedded under a name."""
     cubin = read_image(given)
-    try:
+    with told(given.name):
         if unlinked := [x.arch for x in cubin.members if x.kind == "relocatable"]:
             raise ImageError(f"its code for {', '.join(unlinked)} is yet to be linked; {UNLINKED}")
         if unknown := cubin.signatures.keys() - {kernel.name for kernel in cubin.kernels}:
             raise ValueError(f"Cubin.signatures has {min(unknown)!r}, no kernel of the image")
         # What of a fatbin cannot be read, a wrapper can still launch.
         return Image(name, cubin, signatures(cubin), "; ".join(cubin.unreadable))
-    except ValueError as error:
-        raise ValueError(f"{given.name}: {error}") from None
 
 
 def signatures(

@@ -15,12 +15,8 @@ from .cubin import Cubin, Kernel
 from .elf import Elf, reading
 
 MAGIC = b"\x50\xed\x55\xba"
-# magic, version, size of this header, size of all that follows
-_HEADER = struct.Struct("<4sHHQ")
-# kind, version, size of this header, stored size with padding, size where it is compressed,
-# offset of options, version's minor and major number, architecture, offset and size of a name,
-# flags, check, size once it is decompressed
-_ENTRY = struct.Struct("<HHIQIIHHIIIQQQ")
+_HEADER = struct.Struct("<6xHQ")
+_ENTRY = struct.Struct("<H2xIQI8xI8xQ8xQ")
 
 _KINDS = {1: ("ptx", "compute"), 2: ("cubin", "sm"), 8: ("ltoir", "lto")}
 _SPECIFIC, _FAMILY = 0x100000, 0x200000
@@ -30,11 +26,10 @@ _LZ4, _ZSTD = 0x2000, 0x8000
 @reading()
 def _entries(data: bytes) -> list[tuple[Cubin, str, int]]:
     """Return members as they are stored, what unpacks them, and the size that they then have."""
-    _, _, at, size = _HEADER.unpack_from(data)
+    at, size = _HEADER.unpack_from(data)
     end, entries = at + size, []
     while at < end:
-        row = _ENTRY.unpack_from(data, at)
-        number, _, header, padded, compressed, *_, arch, _, _, flags, _, full = row
+        number, header, padded, compressed, arch, flags, full = _ENTRY.unpack_from(data, at)
         start = at + header
         at = start + padded
         # Of a size 0 the next member would be this one again.
@@ -56,16 +51,14 @@ def archs(data: bytes) -> str:
 def members(data: bytes) -> Iterator[Cubin | str]:
     """Yield a fatbin's cubins and PTX; of others, why they cannot be read."""
     for stored, package, size in _entries(data):
-        try:
-            yield _unpacked(stored, package, size)
-        except ImageError as error:
-            yield f"the member for {stored.arch}: {error}"
+        found = _unpacked(stored, package, size)
+        yield f"the member for {stored.arch}: {found}" if isinstance(found, str) else found
 
 
-def _unpacked(stored: Cubin, package: str, size: int) -> Cubin:
+def _unpacked(stored: Cubin, package: str, size: int) -> Cubin | str:
     kind, image = stored.kind, stored.image
     if kind not in ("cubin", "ptx"):
-        raise ImageError(f"it is {kind}, which is not read here")
+        return f"it is {kind}, which is not read here"
     try:
         if package == "lz4":
             block: Any = importlib.import_module("lz4.block")
@@ -75,9 +68,9 @@ def _unpacked(stored: Cubin, package: str, size: int) -> Cubin:
             zstd: Any = importlib.import_module(own)
             image = zstd.ZstdDecompressor().decompress(image, size + 1)
     except ImportError:
-        raise ImageError(f"it is compressed; run: pip install {package}") from None
+        return f"it is compressed; run: pip install {package}"
     except Exception as error:  # each has a class of its own
-        raise ImageError(f"damaged data: {error}") from None
+        return f"damaged data: {error}"
     if kind == "ptx":
         image = image.rstrip(b"\0")
     elif image[16:17] == b"\1":  # an ELF file's type follows its identification; 1 is an object
@@ -93,7 +86,7 @@ def in_host_file(content: bytes | mmap) -> Iterator[tuple[str, bytes]]:
         section = file.body(file.named.get(name))
         at = section.find(MAGIC)
         while 0 <= at <= len(section) - _HEADER.size:
-            *_, header_size, size = _HEADER.unpack_from(section, at)
+            header_size, size = _HEADER.unpack_from(section, at)
             yield name, section[at : at + header_size + size]
             at = section.find(MAGIC, at + header_size + size)  # padding lies between them
 
