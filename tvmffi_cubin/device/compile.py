@@ -37,8 +37,7 @@ def joined(images: Sequence[Image]) -> Image:
     """Return the fatbin of images, each of which may have kernels of its own."""
     cubin = nvrtc.join([image.cubin for image in images])
     found = {x.kernel.name: x for image in reversed(images) for x in image.signatures}
-    signatures = tuple(found[x.name]._replace(kernel=x) for x in cubin.kernels)
-    return images[0]._replace(cubin=cubin, signatures=signatures)
+    return images[0]._replace(cubin=cubin, signatures=tuple(found[x.name] for x in cubin.kernels))
 
 
 class _Compiler:
@@ -47,7 +46,7 @@ class _Compiler:
     def __init__(self, request: Request, units: tuple[Unit, ...], arch: str) -> None:
         self._request, self._units, self._arch = request, units, arch
         # What units are compiled to, and for what.
-        self._target_type, self._unit_arch = "ptx" if is_ptx(arch) else "cubin", arch
+        self._target_type, self._unit_arch = "cubin", arch
         self._is_linked = len(units) > 1 or bool(request.device_libraries)
         if self._is_linked:
             from ..cuda.nvjitlink import linkable
@@ -60,18 +59,17 @@ class _Compiler:
 
     def image(self) -> Image:
         """Compile all units, several at a time; link them where there is more than one."""
-        wanted = tuple(dict.fromkeys(wanted_instances(self._request)))
-        homes = {expression: self._home(expression) for expression in wanted}
+        homes = {x: self._home(x) for x in dict.fromkeys(wanted_instances(self._request))}
 
         def build(unit: Unit) -> tuple[Cubin, Types]:
-            own = [x for x in wanted if homes[x] is unit]
+            own = [x for x, home in homes.items() if home is unit]
             return self._build(unit, unit.probe(own), own)
 
         done = in_parallel(build, self._units)
         cubins = [cubin for cubin, _ in done]
         types = {k: v for _, told in done for k, v in told.items()}
         cubin = self._link(cubins) if self._is_linked else cubins[0]
-        names = {x: y.lowered_names[x] for y in cubins for x in wanted if x in y.lowered_names}
+        names = {x: symbol for x, symbol in cubin.lowered_names.items() if x in homes}
         cubin = dataclasses.replace(cubin, lowered_names=names)
         # NVRTC has worked meanwhile without what only its result needs.
         from .image import Image
@@ -87,7 +85,7 @@ class _Compiler:
                 cubin = self._compile(unit, names, probe.epilogue)
                 return cubin, probe.types(cubin.lowered_names)
             except CompileError as error:
-                if not probe.name_expressions:
+                if not probe.kernels:
                     raise with_hints(error, self._hints(error.log)) from None
                 probe = probe.surviving(error.log) if probe is whole else Probe()
 
@@ -98,7 +96,7 @@ class _Compiler:
         return [SEPARATE] if len(self._units) > 1 and "is undefined" in log else []
 
     def _compile(self, unit: Unit, name_expressions: Sequence[str], epilogue: str = "") -> Cubin:
-        return nvrtc.compile(
+        cubin = nvrtc.compile(
             unit.text + epilogue,
             name=unit.name,
             arch=self._unit_arch,
@@ -109,6 +107,7 @@ class _Compiler:
             target_type=self._target_type,
             use_pch=self._request.use_pch,
         )
+        return dataclasses.replace(cubin, name=unit.name)
 
     def _home(self, expression: str) -> Unit:
         """Return the unit that has what an expression names."""
@@ -128,15 +127,13 @@ class _Compiler:
         from ..cuda.nvjitlink import link_inputs, linkable
         from ..cuda.options import link_options
 
-        pairs = zip(cubins, self._units, strict=True)
-        units = [dataclasses.replace(cubin, name=unit.name) for cubin, unit in pairs]
         linked = link_inputs(
-            [*units, *map(linkable, self._request.device_libraries)],
+            [*cubins, *map(linkable, self._request.device_libraries)],
             arch=self._arch,
             lto=self._request.lto,
             options=link_options(self._request.cuda_cflags),
         )
-        log = "\n".join(filter(None, (*(unit.log for unit in units), linked.log)))
+        log = "\n".join(filter(None, (*(cubin.log for cubin in cubins), linked.log)))
         return dataclasses.replace(linked, log=log)
 
     def _signatures(self, cubin: Cubin, types: Types) -> tuple[KernelSignature, ...]:
@@ -151,11 +148,8 @@ class _Compiler:
                 x._replace(is_own=x.place is not None or x.kernel.name in named)
                 for x in signatures(cubin, facts, types)
             )
-        names = {x.name: function_name(x.name) for x in cubin.kernels if x.name not in types}
-        unknown = [name.display for name in names.values() if spelled_types(name) is None]
-        if unknown:
-            qualified = {fact.name: fact.qualified for fact in facts if fact.extern_c}
-            more = Probe(tuple(qualified.get(name, name) for name in unknown))
+        names = (function_name(x.name) for x in cubin.kernels if x.name not in types)
+        if unknown := tuple(name.display for name in names if spelled_types(name) is None):
             for unit in self._units:
-                types |= self._build(unit, more)[1]
+                types |= self._build(unit, Probe(unknown))[1]
         return signatures(cubin, facts, types)

@@ -127,14 +127,12 @@ def signatures(
         made = KernelSignature(kernel, tuple(params), place, is_own=types is not None)
         if (text := cubin.signatures.get(kernel.name)) is not None:
             with told(f"Cubin.signatures[{kernel.name!r}]"):
-                said = check(parse_params(text), made, f"kernel {kernel.name!r}")
-            made = made._replace(params=said)
+                made = made._replace(params=check(parse_params(text), made, "it"))
         found.append(made)
     return tuple(found)
 
 
 def _types(kernel: Kernel, known: Types) -> list[CxxType]:
-    """Return what a kernel takes, as the compiler told, its symbol spells, or by sizes alone."""
     texts = known.get(kernel.name) or spelled_types(function_name(kernel.name)) or ()
     sizes = kernel.param_sizes
     with suppress(ValueError):
@@ -149,14 +147,12 @@ def _fact(
 ) -> KernelFact | None:
     """Return the declaration of a kernel of the image that names its parameters best."""
     name = function_name(kernel.name)
-    # Only the symbols of functions without C linkage have parameters.
-    is_c = name.params is None
-    spellings = (kernel.name,) if is_c else (squeeze(name.display), name.qualified)
     found = [
         fact
-        for spelling in dict.fromkeys(spellings)
+        for spelling in dict.fromkeys((squeeze(name.display), name.qualified))
         for fact in declared.get(spelling, ())
-        if fact.extern_c == is_c
+        # Only the symbols of functions without C linkage have parameters.
+        if fact.extern_c == (name.params is None)
         and len(fact.params) == len(types)
         and not any(param.pack for param in fact.params)
     ]

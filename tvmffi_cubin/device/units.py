@@ -128,7 +128,6 @@ def make_units(sources: Sequence[Source], request: Request) -> tuple[Unit, ...]:
 
 
 def _is_header(source: Source, request: Request) -> bool:
-    """Whether a text defines nothing that others could refer to, as far as it shows."""
     facts = read(source.text)
     is_shared = any(x.defined for x in facts.kernels) or any(x.is_shared for x in facts.definitions)
     if source.path is not None or facts.uses_host or is_shared:
