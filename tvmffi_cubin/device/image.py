@@ -158,21 +158,18 @@ def _fact(
     ]
 
     def fit(fact: KernelFact) -> tuple[bool, ...]:
+        takes = False
         # Overloads may differ only in types that are spelled in a way that we cannot follow.
-        return all(x.name for x in fact.params), _takes(fact, types), fact.defined
+        with suppress(ValueError):
+            written = [parse_type(param.type_text).text for param in fact.params]
+            takes = written == [type_.text for type_ in types]
+        return all(x.name for x in fact.params), takes, fact.defined
 
     if len(found) > 1:
         fits = [*map(fit, found)]
         found = [fact for fact, this in zip(found, fits, strict=True) if this == max(fits)]
     names = {tuple(param.name for param in fact.params) for fact in found}
     return found[0] if len(names) == 1 else None
-
-
-def _takes(fact: KernelFact, types: Sequence[CxxType]) -> bool:
-    with suppress(ValueError):
-        written = [parse_type(param.type_text).text for param in fact.params]
-        return written == [type_.text for type_ in types]
-    return False
 
 
 def check(params: Sequence[Param], kernel: KernelSignature, title: str) -> tuple[Param, ...]:

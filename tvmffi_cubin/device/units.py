@@ -33,15 +33,13 @@ template <class tvmffi_cubin_t>
 struct tvmffi_cubin_value<tvmffi_cubin_t, true> {
   using tvmffi_cubin_type = __underlying_type(tvmffi_cubin_t);
 };
-template <class tvmffi_cubin_f> struct tvmffi_cubin_function;
 template <class... tvmffi_cubin_a>
-struct tvmffi_cubin_function<void(tvmffi_cubin_a...)> {
-  using tvmffi_cubin_type = void(typename tvmffi_cubin_value<tvmffi_cubin_a>::tvmffi_cubin_type...);
-};
+auto tvmffi_cubin_function(void (*)(tvmffi_cubin_a...))
+  -> void (*)(typename tvmffi_cubin_value<tvmffi_cubin_a>::tvmffi_cubin_type...);
 template <class tvmffi_cubin_f> __device__ char tvmffi_cubin_probe;
 """
-_EXPRESSION = "&tvmffi_cubin_probe<tvmffi_cubin_function<decltype({})>::tvmffi_cubin_type>"
-_LOWERED = "tvmffi_cubin_probe<void ("
+_EXPRESSION = "&tvmffi_cubin_probe<decltype(tvmffi_cubin_function({}))>"
+_LOWERED = "tvmffi_cubin_probe<void (*)("
 
 Types = dict[str, tuple[str, ...]]  # what kernels take, by symbol
 
@@ -130,9 +128,8 @@ def make_units(sources: Sequence[Source], request: Request) -> tuple[Unit, ...]:
 def _is_header(source: Source, request: Request) -> bool:
     facts = read(source.text)
     is_shared = any(x.defined for x in facts.kernels) or any(x.is_shared for x in facts.definitions)
-    if source.path is not None or facts.uses_host or is_shared:
-        return False
-    return not header_code(source, request).kernels
+    is_unit = source.path is not None or facts.uses_host or is_shared
+    return not (is_unit or header_code(source, request).kernels)
 
 
 def wanted_instances(request: Request) -> tuple[str, ...]:
