@@ -47,8 +47,7 @@ class _Compiler:
         self._request, self._units, self._arch = request, units, arch
         # What units are compiled to, and for what.
         self._target_type, self._unit_arch = "cubin", arch
-        self._is_linked = len(units) > 1 or bool(request.device_libraries)
-        if self._is_linked:
+        if len(units) > 1 or request.device_libraries:
             from ..cuda.nvjitlink import linkable
 
             # Of PTX nothing else is linked; what LTO-IR defines is only there for LTO-IR.
@@ -68,7 +67,7 @@ class _Compiler:
         done = in_parallel(build, self._units)
         cubins = [cubin for cubin, _ in done]
         types = {k: v for _, told in done for k, v in told.items()}
-        cubin = self._link(cubins) if self._is_linked else cubins[0]
+        cubin = cubins[0] if self._target_type == "cubin" else self._link(cubins)
         names = {x: symbol for x, symbol in cubin.lowered_names.items() if x in homes}
         cubin = dataclasses.replace(cubin, lowered_names=names)
         # NVRTC has worked meanwhile without what only its result needs.

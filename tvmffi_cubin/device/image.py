@@ -44,7 +44,6 @@ class KernelSignature(NamedTuple):
         return function_name(self.kernel.name)
 
     def __str__(self) -> str:
-        """Return it as people tell it from others: name, parameters, symbol, image."""
         params = _texts(self.params)
         return f"{self.name.display}({params}) [{self.kernel.name}] in {self.image!r}"
 

@@ -65,8 +65,7 @@ class Probe(NamedTuple):
         for kernel in self.kernels:
             text = demangle(lowered_names.get(_EXPRESSION.format(kernel), ""))
             if text.startswith(_LOWERED):
-                types = tuple(split_list(text[len(_LOWERED) : -len(")>")]))
-                found[lowered_names[kernel]] = () if types == ("void",) else types
+                found[lowered_names[kernel]] = (*split_list(text[len(_LOWERED) : -len(")>")]),)
         return found
 
     def surviving(self, log: str) -> Probe:
@@ -111,8 +110,7 @@ def make_units(sources: Sequence[Source], request: Request) -> tuple[Unit, ...]:
     A text that defines nothing that others could refer to is not a unit: it is for those after
     it, as a header is. Files include each other as they want it, and are units.
     """
-    units: list[Unit] = []
-    headers: list[Source] = []
+    units, headers = list[Unit](), list[Source]()
     for number, source in enumerate(sources, 1):
         if number < len(sources) and _is_header(source, request):
             headers.append(source)

@@ -170,8 +170,7 @@ def read_image(
         if kind not in wanted:
             raise ImageError(f"it is of the kind {kind!r}; {or_else}")
     except ImageError as error:
-        named = f"{given.name}: " if given.name else ""
-        raise ImageError(f"{named}{error}") from None
+        raise ImageError(f"{given.name}: {error}") from None
     return replace(given, kind=kind, arch=arch or given.arch)
 
 

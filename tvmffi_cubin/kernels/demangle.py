@@ -14,7 +14,6 @@ _demangler = ctypes.CDLL("libstdc++.so.6").__cxa_demangle
 _demangler.restype = ctypes.c_void_p
 
 
-@lru_cache(maxsize=1024)
 def demangle(name: str) -> str:
     """Return the readable form of a symbol, the name itself where it is not a mangled one."""
     # Type names are mangled too: without this test, `f` would come back as `float`.
