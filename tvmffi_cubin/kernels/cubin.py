@@ -126,11 +126,9 @@ class Cubin:
             from .fatbin import merged_kernels
 
             return merged_kernels(self.members)
-        if self.kind == "ptx":
-            from .ptx import kernels
-        else:
-            from .nv_info import kernels
-        return kernels(self.image)
+        from . import nv_info, ptx
+
+        return ptx.kernels(self.image) if self.kind == "ptx" else nv_info.kernels(self.image)
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -10,14 +10,10 @@ from typing import NamedTuple
 
 from ..errors import ImageError
 
-ELF = b"\x7fELF"
-"""How every ELF file begins."""
+ELF = b"\x7fELF"  # how every ELF file begins
 _EM_CUDA = b"\xbe\0"  # the machine of a cubin
-SYMTAB, DYNSYM = 2, 11
-"""Types of sections."""
-_NOTE, _NOBITS = 7, 8
-GLOBAL = 1
-"""The binding of symbols that one file alone may define."""
+SYMTAB, _NOTE, _NOBITS, DYNSYM = 2, 7, 8, 11  # types of sections
+GLOBAL = 1  # the binding of symbols that one file alone may define
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SEGMENT_SIZE = 56

@@ -97,10 +97,8 @@ def merged_kernels(members: Iterable[Cubin]) -> tuple[Kernel, ...]:
     for member in members:
         for kernel in member.kernels:
             known = found.setdefault(kernel.name, kernel)
-            one, other = (
-                (x.param_sizes, x.grid_in_clusters and x.cluster) for x in (known, kernel)
-            )
-            if one != other:
+            passed = {(x.param_sizes, x.grid_in_clusters and x.cluster) for x in (known, kernel)}
+            if len(passed) > 1:
                 raise ValueError(
                     f"kernel {kernel.name!r} takes other parameters for {member.arch}, or has "
                     "another __block_size__ there: give it one declaration, or two names"

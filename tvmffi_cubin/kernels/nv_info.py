@@ -13,8 +13,7 @@ from .elf import GLOBAL, Elf, Symbol, reading
 # Types of symbols; 13 is NVIDIA's own, for variables of an image that is not linked yet.
 _FUNCTION, _VARIABLES = 2, (1, 13)
 _ENTRY = 0x10
-SPACE = 0xE0
-"""What of `Symbol.other` tells global, shared and constant memory."""
+SPACE = 0xE0  # what of `Symbol.other` tells global, shared and constant memory
 _OSABI_CUDA13 = 0x41
 
 # EIATTR_*: the attributes of .nv.info and .nv.info.<kernel>.
@@ -22,13 +21,8 @@ _MAX_THREADS, _REQNTID = 0x05, 0x10
 _FRAME_SIZE, _REGCOUNT = 0x11, 0x2F
 _KPARAM_INFO, _KPARAM_INFO_V2 = 0x17, 0x45
 _CTA_PER_CLUSTER, _EXPLICIT_CLUSTER, _BLOCKS_ARE_CLUSTERS = 0x3D, 0x3E, 0x5B
-# EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET, in .nv.compat.
-_ACCELERATOR_TARGET = 0x09
+_ACCELERATOR_TARGET = 0x09  # EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET, in .nv.compat
 _FORMAT_SIZED = 4
-
-# From sm_90 on the system reserves the first bytes of each block's shared memory, and the
-# section's size counts them.
-_RESERVED_SMEM = 1024
 
 
 @reading()
@@ -87,7 +81,8 @@ def _kernel(elf: Elf, symbol: Symbol, usage: Mapping[tuple[int, int], int]) -> K
     if cluster == (1, 1, 1) and _EXPLICIT_CLUSTER not in found:  # of __block_size__ alone
         cluster = None
     shared = elf.named.get(f".nv.shared.{name}")
-    reserved = _RESERVED_SMEM if _number(elf) >= 90 else 0
+    # From sm_90 on each block's first bytes are the system's, and count.
+    reserved = 1024 if _number(elf) >= 90 else 0
     return Kernel(
         name=name,
         param_sizes=tuple(sizes[ordinal] for ordinal in sorted(sizes)),

@@ -157,7 +157,6 @@ _VECTORS = "char uchar short ushort int uint long ulong longlong ulonglong float
 
 @cache
 def _known_types() -> dict[str, CxxType]:
-    """Return types by their names: a value's kind and size; alignment and dtypes of tensors."""
     table: dict[str, CxxType] = {}
     for row in _TYPES.strip().splitlines():
         facts, _, names = row.partition(": ")
