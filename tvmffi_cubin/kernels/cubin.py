@@ -18,9 +18,7 @@ KINDS = ("cubin", "relocatable", "ltoir", "ptx")
 FACTS = ("arch", "lowered_names", "log", "kind", "cuda_version", "signatures")
 """What is known of an image beside its bytes."""
 
-UNLINKED = (
-    "wanted is a cubin, PTX or a fatbin; nvjitlink.link and device_libraries= link other code"
-)
+UNLINKED = "wanted is a cubin, fatbin or PTX; nvjitlink.link and device_libraries= link other code"
 """What is said of anything that a module cannot launch."""
 
 

@@ -16,7 +16,6 @@ SYMTAB, _NOTE, _NOBITS, DYNSYM = 2, 7, 8, 11  # types of sections
 GLOBAL = 1  # the binding of symbols that one file alone may define
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
-_SEGMENT_SIZE = 56
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _NOTE_HEAD = struct.Struct("<III")
@@ -83,12 +82,11 @@ class Elf:
         self.is_object = kind == 1  # yet to be linked
         end = table + header[12] * _SECTION.size
         # The tables come last, so what they lead to is there if they are.
-        if max(end, segments + header[10] * _SEGMENT_SIZE) > len(data):
+        if max(end, segments + header[9] * header[10]) > len(data):
             raise ImageError(f"it is truncated or damaged: it has {len(data)} bytes")
         rows = list(_SECTION.iter_unpack(data[table:end]))
-        start, size = rows[header[13]][4:6]
-        names = data[start : start + size]
-        self.sections = [Section(_name(names, row[0]), row[1], *row[3:7]) for row in rows]
+        names = rows[header[13]][4]
+        self.sections = [Section(_name(data, names + x[0]), x[1], *x[3:7]) for x in rows]
         self.named = {section.name: section for section in reversed(self.sections)}
 
     def body(self, section: Section | None) -> bytes:
@@ -102,10 +100,10 @@ class Elf:
         """Return the symbols of a table whose names have a text in them."""
         found = []
         for table in (section for section in self.sections if section.type == kind):
-            strings = self.body(self.sections[table.link])
+            names = self.sections[table.link].offset
             for number, row in enumerate(_SYMBOL.iter_unpack(self.body(table))):
                 at, info, other, *rest = row
-                if having in (name := _name(strings, at)):
+                if having in (name := _name(self.data, names + at)):
                     found.append(Symbol(number, name, info & 15, info >> 4, other, *rest))
         return found
 
@@ -136,5 +134,5 @@ class Elf:
         return section.offset + first.value - section.address, end.value - first.value
 
 
-def _name(strings: bytes, at: int) -> str:
-    return strings[at : strings.find(b"\0", at)].decode("utf-8", "replace")
+def _name(data: bytes | mmap, at: int) -> str:
+    return data[at : data.find(b"\0", at)].decode("utf-8", "replace")

@@ -30,7 +30,7 @@ def kernels(data: bytes) -> tuple[Kernel, ...]:
     """Return the kernels of a cubin, in the symbol table's order."""
     elf = Elf(data)
     usage = {}
-    for attribute, value in _items(elf, ".nv.info"):
+    for attribute, value in _attributes(elf, ".nv.info"):
         if attribute in (_FRAME_SIZE, _REGCOUNT):
             number, used = struct.unpack_from("<II", value)
             usage[number, attribute] = used
@@ -54,7 +54,7 @@ def arch(elf: Elf) -> str:
     number = _number(elf)
     accelerated = elf.flags & (0x8 if elf.ident[7] >= _OSABI_CUDA13 else 0x800)
     # CUDA 13 moved the `a` of sm_90a from the flags into a section of its own.
-    if accelerated or (_ACCELERATOR_TARGET, b"\1\0") in _items(elf, ".nv.compat"):
+    if accelerated or (_ACCELERATOR_TARGET, b"\1\0") in _attributes(elf, ".nv.compat"):
         return f"sm_{number}a"
     # The `f` of sm_100f is recorded nowhere but in the assembler's own command line.
     family = re.search(rb"\bsm_%df\b" % number, elf.body(elf.named.get(".note.nv.tkinfo")))
@@ -68,7 +68,7 @@ def _number(elf: Elf) -> int:
 def _kernel(elf: Elf, symbol: Symbol, usage: Mapping[tuple[int, int], int]) -> Kernel:
     name, number = symbol.name, symbol.number
     found, sizes = {}, {}
-    for attribute, value in _items(elf, f".nv.info.{name}"):
+    for attribute, value in _attributes(elf, f".nv.info.{name}"):
         found[attribute] = value
         if attribute in (_KPARAM_INFO, _KPARAM_INFO_V2):
             _, ordinal, _, bits = struct.unpack_from("<IHHI", value)
@@ -96,8 +96,7 @@ def _kernel(elf: Elf, symbol: Symbol, usage: Mapping[tuple[int, int], int]) -> K
     )
 
 
-def _items(elf: Elf, name: str) -> Iterator[tuple[int, bytes]]:
-    """Yield (attribute, value) of an attribute section."""
+def _attributes(elf: Elf, name: str) -> Iterator[tuple[int, bytes]]:
     data, at = elf.body(elf.named.get(name)), 0
     while at < len(data):
         layout, attribute, value = struct.unpack_from("<BBH", data, at)

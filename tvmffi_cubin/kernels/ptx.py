@@ -13,7 +13,7 @@ from .cubin import Kernel
 def arch(data: bytes) -> str:
     """Return the oldest architecture of PTX, such as ``"compute_90"``; "" for anything else."""
     start = r"\s*\.version\s+\d+\.\d+\s+\.target\s+sm_(\d+[af]?)"
-    match = re.match(start, _code(data[:8192]))  # after the banner
+    match = re.match(start, _uncommented(data[:8192]))  # after the banner
     return f"compute_{match[1]}" if match else ""
 
 
@@ -21,7 +21,7 @@ def kernels(data: bytes) -> tuple[Kernel, ...]:
     """Return the kernels of PTX."""
     # Without a body it is a declaration.
     entries = r"\.entry\s+([\w$%.@]+)\s*(?:\(([^)]*)\))?([^{};]*)\{"
-    return tuple(_kernel(*match.groups()) for match in re.finditer(entries, _code(data)))
+    return tuple(_kernel(*match.groups()) for match in re.finditer(entries, _uncommented(data)))
 
 
 def defined(data: bytes) -> list[str]:
@@ -30,12 +30,11 @@ def defined(data: bytes) -> list[str]:
         r"^[ \t]*\.visible\s+\.(?:(?:func|entry)\s+(?:\([^)]*\)\s*)?([\w$]+)"
         r"|(?:global|const)\b[^;=]*?([\w$]+)\s*(?:\[\d*\]\s*)*[;=])"
     )
-    found = re.findall(pattern, _code(data), re.MULTILINE)
+    found = re.findall(pattern, _uncommented(data), re.MULTILINE)
     return [*dict.fromkeys(name or variable for name, variable in found)]
 
 
-def _code(data: bytes) -> str:
-    """Return PTX without comments."""
+def _uncommented(data: bytes) -> str:
     text = data.decode("utf-8", "replace")
     return re.sub(r"//[^\n]*|/\*.*?(?:\*/|\Z)", " ", text, flags=re.DOTALL)
 
