@@ -66,9 +66,8 @@ def _number(elf: Elf) -> int:
 
 
 def _kernel(elf: Elf, symbol: Symbol, usage: Mapping[tuple[int, int], int]) -> Kernel:
-    name, number = symbol.name, symbol.number
     found, sizes = {}, {}
-    for attribute, value in _attributes(elf, f".nv.info.{name}"):
+    for attribute, value in _attributes(elf, f".nv.info.{symbol.name}"):
         found[attribute] = value
         if attribute in (_KPARAM_INFO, _KPARAM_INFO_V2):
             _, ordinal, _, bits = struct.unpack_from("<IHHI", value)
@@ -80,15 +79,15 @@ def _kernel(elf: Elf, symbol: Symbol, usage: Mapping[tuple[int, int], int]) -> K
     )
     if cluster == (1, 1, 1) and _EXPLICIT_CLUSTER not in found:  # of __block_size__ alone
         cluster = None
-    shared = elf.named.get(f".nv.shared.{name}")
+    shared = elf.named.get(f".nv.shared.{symbol.name}")
     # From sm_90 on each block's first bytes are the system's, and count.
     reserved = 1024 if _number(elf) >= 90 else 0
     return Kernel(
-        name=name,
+        name=symbol.name,
         param_sizes=tuple(sizes[ordinal] for ordinal in sorted(sizes)),
-        registers=usage.get((number, _REGCOUNT), 0),
+        registers=usage.get((symbol.number, _REGCOUNT), 0),
         static_smem_bytes=max(0, shared.size - reserved) if shared else 0,
-        local_bytes=usage.get((number, _FRAME_SIZE), 0),
+        local_bytes=usage.get((symbol.number, _FRAME_SIZE), 0),
         max_threads=min(prod(required or most or (1024,)), 1024),
         required_block=required,
         cluster=cluster,
