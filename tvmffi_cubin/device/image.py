@@ -32,11 +32,9 @@ class KernelSignature(NamedTuple):
     params: tuple[Param, ...]  # in order; ``arg0``, ``arg1``, ... where the name is not known
     place: int | None = None  # among the kernels that the source declares, where it is known
     is_own: bool = False  # the sources' own; of others, who declares other types is believed
-    # Of one in a module: the name of its image; the architectures of that which have it, empty
-    # where all do; parameters after `params`, which the module binds.
-    image: str = ""
-    archs: tuple[str, ...] = ()
-    bound: tuple[Param, ...] = ()
+    image: str = ""  # the name of its image, in a module
+    archs: tuple[str, ...] = ()  # those of the image that have it, empty where all do
+    bound: tuple[Param, ...] = ()  # parameters after `params`, which the module binds
 
     @property
     def name(self) -> FunctionName:
@@ -53,9 +51,8 @@ class Image(NamedTuple):
 
     name: str
     cubin: Cubin
-    # One for each kernel that can be read, and why there may be more.
-    signatures: tuple[KernelSignature, ...]
-    problem: str = ""
+    signatures: tuple[KernelSignature, ...]  # one for each kernel that can be read
+    problem: str = ""  # why there may be more kernels
 
     @property
     def file(self) -> str:

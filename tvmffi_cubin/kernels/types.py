@@ -20,10 +20,8 @@ class CxxType(NamedTuple):
     text: str  # const first, no top-level qualifiers, no __restrict__
     kind: str
     size: int | None  # in bytes; None where it is unknown
-    # Of the tensors that may be passed for a pointer: their dtypes, DLPack's code and bits, empty
-    # for any, and in bytes how they are aligned.
-    dtypes: tuple[tuple[int, int], ...] = ()
-    align: int = 1
+    dtypes: tuple[tuple[int, int], ...] = ()  # of a pointer's tensors, as in DLPack; empty for any
+    align: int = 1  # of a pointer's tensors, in bytes
 
 
 class Param(NamedTuple):
