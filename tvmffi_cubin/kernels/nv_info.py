@@ -10,8 +10,8 @@ from math import prod
 from .cubin import Kernel
 from .elf import GLOBAL, Elf, Symbol, reading
 
-# Types of symbols; 13 is NVIDIA's own, for variables of an image that is not linked yet.
-_FUNCTION, _VARIABLES = 2, (1, 13)
+# Types of symbols: functions, variables, and NVIDIA's own for those of an image yet to be linked.
+_FUNCTION, _SHARED = 2, (2, 1, 13)
 _ENTRY = 0x10
 SPACE = 0xE0  # what of `Symbol.other` tells global, shared and constant memory
 _OSABI_CUDA13 = 0x41
@@ -44,8 +44,7 @@ def kernels(data: bytes) -> tuple[Kernel, ...]:
 def shared_symbols(data: bytes) -> list[Symbol]:
     """Return the functions and variables of a relocatable cubin that one unit alone may define."""
     # Weak ones, of templates and inline functions, may be in several.
-    kinds = (_FUNCTION, *_VARIABLES)
-    return [x for x in Elf(data).symbols() if x.binding == GLOBAL and x.type in kinds]
+    return [x for x in Elf(data).symbols() if x.binding == GLOBAL and x.type in _SHARED]
 
 
 @reading()

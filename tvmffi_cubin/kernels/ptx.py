@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from math import prod
 
 from ..errors import ImageError
@@ -46,7 +45,7 @@ def _kernel(name: str, params: str | None, directives: str) -> Kernel:
     required, cluster = shapes.get("reqntid"), shapes.get("reqnctapercluster")
     return Kernel(
         name=name,
-        param_sizes=tuple(_sizes(params or "")),
+        param_sizes=tuple(_size(x) for x in (params or "").split(",") if x.strip()),
         max_threads=min(prod(required or shapes.get("maxntid") or (1024,)), 1024),
         required_block=required,
         cluster=cluster,
@@ -54,15 +53,14 @@ def _kernel(name: str, params: str | None, directives: str) -> Kernel:
     )
 
 
-def _sizes(text: str) -> Iterator[int]:
+def _size(param: str) -> int:
     # What follows .ptr is about what a pointer points to.
     pattern = (
         r"\s*\.param\s+(?:\.align\s+\d+\s+)?\.(?:[busf]|bf)(\d+)(x2)?\s+(?:\.ptr\s[.\w\s]*\s)?"
         r"[\w$%]+\s*(?:\[\s*(\d+)\s*\]\s*)?"
     )
-    for part in text.split(",") if text.strip() else ():
-        # A size that is read otherwise than the driver reads it would be memory that is not there.
-        declared = re.fullmatch(pattern, part)
-        if declared is None:
-            raise ImageError(f"corrupt PTX: {part.strip()[:60]!r} declares no known parameter")
-        yield int(declared[1]) // 8 * (2 if declared[2] else 1) * int(declared[3] or 1)
+    declared = re.fullmatch(pattern, param)
+    # A size that is read otherwise than the driver reads it would be memory that is not there.
+    if declared is None:
+        raise ImageError(f"corrupt PTX: {param.strip()[:60]!r} declares no known parameter")
+    return int(declared[1]) // 8 * (2 if declared[2] else 1) * int(declared[3] or 1)
