@@ -98,6 +98,7 @@ def test_a_preamble_of_its_own_reaches_the_kernels_and_the_wrapper():
 
 def test_a_build_that_takes_long_is_said_on_a_terminal(monkeypatch, capsys):
     monkeypatch.setattr(build, "PATIENCE", 0)
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
     for is_terminal, said in ((False, ""), (True, "tvmffi_cubin: building patience\n")):
         monkeypatch.setattr(sys.stderr, "isatty", lambda is_terminal=is_terminal: is_terminal)
         source = f"__global__ void k(int* x) {{ x[0] = {is_terminal:d}; }}"
