@@ -117,7 +117,7 @@ def asked(command: str = "c++", **variables: str) -> HostTools:
 
 
 def known() -> HostTools:
-    return find_host("", "", lambda: ([], []))[1]
+    return find_host("", lambda: ([], []))[1]
 
 
 def test_tools_are_known_by_what_they_are_wherever_they_lie(place, tmp_path):

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from . import Key
 from .files import (
     ABSENT,
     UNSETTLED,
@@ -20,7 +21,6 @@ from .files import (
     stamp_of,
     trusted,
 )
-from .key import Key
 
 if TYPE_CHECKING:
     from .publish import Built

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import config
-from .key import digest_of
+from . import digest_of
 
 ABSENT = "-"
 """Stands for the digest and the stamp of a path that does not exist."""
@@ -23,8 +23,6 @@ UNSETTLED = "?"
 # A file changed again within one tick of its file system's clock keeps its times. The stamp of a
 # file this young, in nanoseconds, is not trusted: its content is hashed at the next look-up.
 _SETTLED_NS = 2_000_000_000
-# How much earlier than it was made a change may be dated, at most.
-_TICK_NS = 20_000_000
 _CHUNK = 1 << 20
 # The ELF note that holds a build ID (sizes of name and content, type, name), and where it is found:
 # among the first or the last bytes.
@@ -186,39 +184,28 @@ def put_row(path: str, row: Sequence[Any], *, most: int) -> None:
 _answers: dict[str, tuple[list[str], list[str], Any]] = {}
 
 
-def remember(
-    question: str,
-    ask: Callable[[], tuple[Any, Sequence[str | os.PathLike[str]]]],
-    *,
-    state: str = "",
-) -> Any:
+def remember(question: str, ask: Callable[[], tuple[Any, Sequence[str | os.PathLike[str]]]]) -> Any:
     """Return the answer to a question, from memory or disk while the files behind it are unchanged.
 
-    `ask` returns it, as JSON values, and the absolute paths of those files and folders; what else
-    it depends on is its `state`.
+    `ask` returns it, as JSON values, and the absolute paths of those files and folders.
     """
-
-    def is_valid(files: list[str], known: list[str]) -> bool:
-        return known[0] == state and known[1:] == list(map(stamp, files))
-
-    if (kept := _answers.get(question)) and is_valid(*kept[:2]):
+    if (kept := _answers.get(question)) and kept[1] == [*map(stamp, kept[0])]:
         return kept[2]
     # That nobody else may write there is seen to by the look-up that follows.
     memo = f"{cache_folder()}/identity/{digest_of(question)}.json"
     mode = config.get("TVMFFI_CUBIN_CACHE")
     for (files, known), answer in read_rows(memo) if mode != "off" else ():
-        if is_valid(files, known):
+        if known == [*map(stamp, files)]:
             _answers[question] = files, known, answer
             return answer
     began = time.time_ns()
     answer, found = ask()
     files = [os.fspath(path) for path in found]
-    known = [state, *map(stamp, files)]
-    age = began - max(map(changed_ns, known[1:]), default=0)
-    # What changed since is asked about again; what may change and keep its stamp, by others.
-    if age > _TICK_NS:
+    known = [*map(stamp, files)]
+    # What is younger may change and keep its stamp: it is asked about again.
+    if began - max(map(changed_ns, known), default=0) > _SETTLED_NS:
         _answers[question] = files, known, answer
-    if age > _SETTLED_NS and mode == "on":
-        with contextlib.suppress(OSError):
-            put_row(memo, ([files, known], answer), most=4)
+        if mode == "on":
+            with contextlib.suppress(OSError):
+                put_row(memo, ([files, known], answer), most=4)
     return answer

@@ -15,6 +15,7 @@ from typing import IO, Any, NamedTuple
 from weakref import WeakSet
 
 from ..errors import BuildError
+from . import Key, digest_of
 from .entry import (
     MANIFEST,
     Files,
@@ -38,7 +39,6 @@ from .files import (
     trusted,
     write_sealed,
 )
-from .key import Key, digest_of
 from .store import stand_ins
 
 _logger = logging.getLogger("tvmffi_cubin")
@@ -163,8 +163,11 @@ def _place(
         found = made._replace(verified=verified)
         write_record(root, manifest["base_key"], found)
         if history := manifest["history"]:
-            note(root, *history)
-            write_record(root, Built(*history[1]).purpose, found)
+            name, built = history[0], Built(*history[1])
+            write_record(root, built.purpose, found)
+            # A disk that takes no more is fine.
+            with contextlib.suppress(OSError):
+                put_row(_history(root, name), built, most=_MOST)
     return f"{target}/{made.loaded[0]}"
 
 
@@ -214,12 +217,6 @@ class Built(NamedTuple):
                 alike = f"{label} differs after {new}"
                 found.append(f"{label} is {new}, was {old}" if new != old else alike)
         return found
-
-
-def note(root: str, name: str, built: Sequence[Any]) -> None:
-    """Remember that something was built under a name; a disk that takes no more is fine."""
-    with contextlib.suppress(OSError):
-        put_row(_history(root, name), built, most=_MOST)
 
 
 def known(roots: Iterable[str], name: str) -> list[Built]:

@@ -152,13 +152,13 @@ class HostTools(NamedTuple):
 
 
 def find_host(
-    about: str, state: str, describe: Callable[[], tuple[Iterable[str], Iterable[str]]]
+    state: str, describe: Callable[[], tuple[Iterable[str], Iterable[str]]]
 ) -> tuple[HostCompiler, HostTools, list[str]]:
     """Return the compiler, what the tools are, and what else is described.
 
     It is asked once, while they and the folders of PATH are unchanged; as are the texts, and the
-    files behind them, that `describe` gives while the compiler answers. `about` says which these
-    are, and `state` what else they depend on. Raises as `find_host_compiler`.
+    files behind them, that `describe` gives while the compiler answers. `state` says which these
+    are, and what else they depend on. Raises as `find_host_compiler`.
     """
     command, folders = config.get("CXX") or "", search_path()
     # Relative paths in it are others in another folder.
@@ -176,8 +176,8 @@ def find_host(
         # Where another may appear that comes first, and what is there.
         return answer, [*folders, *compiler.files, *filter(None, named), *files]
 
-    question = "\n".join(("host tools", about, command, *folders))
-    programs, options, missing, *tools, texts = remember(question, ask, state=state)
+    question = "\n".join(("host tools", state, command, *folders))
+    programs, options, missing, *tools, texts = remember(question, ask)
     compiler = HostCompiler(tuple(programs), tuple(options), missing)
     return compiler, HostTools(*tools), texts
 

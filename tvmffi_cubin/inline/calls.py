@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import config, importing
-from ..cache import store
+from ..cache import Key, store
 from ..cache.entry import Entry
 from .options import FileOptions, TextOptions, Texts, make_request, spelled_out
 from .request import Request
@@ -18,7 +18,6 @@ from .tools import TOOLS, Build, find_tools, module_key
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ..cache.key import Key
     from ..module import Module
 
 _logger = logging.getLogger("tvmffi_cubin")

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import config
-from ..cache import store
+from ..cache import Key, Value, store
 from ..cache.entry import Entry, Product
 from ..cache.files import remove
-from ..cache.key import Key
 from ..cuda.arch import resolve_archs
 from ..kernels.cubin import Cubin
 from ..launches import SCHEMA
@@ -27,7 +26,6 @@ from .options import TextOptions, Texts, file_name, spelled_out
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ..cache.key import Value
     from ..module import Function, Module
 
 _INDEX = "generated.json"

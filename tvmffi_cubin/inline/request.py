@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..cache.key import Key
+from ..cache import Key
 from ..cuda.arch import resolve_archs
 from ..errors import ToolchainError
 from ..launches.form import Export, key_text

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import __version__, config
+from ..cache import Key, digest_of
 from ..cache.files import changed_ns, file_digest, remember, stamp
-from ..cache.key import Key, digest_of
 from ..config import compiler_environment
 from ..cuda import libraries
 from ..cuda.libraries import Cuda
@@ -183,7 +183,7 @@ def _find(needs_cuda: bool, needs_fatbin: bool, nvcc_flags: tuple[str, ...] | No
         # What may change and keep its stamp is not remembered.
         return texts, [*files, max(_files(), key=lambda path: changed_ns(stamp(path)))]
 
-    compiler, host, (tvm_ffi, package, *texts) = find_host("\n".join(files), _state, describe)
+    compiler, host, (tvm_ffi, package, *texts) = find_host("\n".join((*files, _state)), describe)
     of_cuda = dict(zip(parts, texts, strict=True))
     nvfatbin = of_cuda.pop("nvfatbin", "")
     return Toolset(
