@@ -1,6 +1,6 @@
 """Modules and wrappers that several files of tests share: built once a session."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +33,11 @@ def _header_stock(run_folder: Path) -> Iterator[Callable[..., Any]]:
     """Have builds of all workers share precompiled headers, of the usual flags alone."""
     genuine = precompiled._find
 
-    def find(cache: Cache, tools: Toolset, step: Step, folders: Sequence[str]) -> Any:
+    def find(cache: Cache, tools: Toolset, step: Step) -> Any:
         usual = compilation("", (*tools.compiler.command, *host_flags(tools, ())))
         if cache.mode != "on" or step.command != usual.command:
             return None
-        return genuine(Cache(run_folder / "stock", roots=lambda: tools.roots), tools, step, folders)
+        return genuine(Cache(run_folder / "stock", roots=lambda: tools.roots), tools, step)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(precompiled, "_find", find)

@@ -43,8 +43,7 @@ class Builder:
         unit = compilation("unit.cc", (*command, "-fPIC"), folders, prefix=PREFIX)
         steps = [unit, link("unit.so", (unit.made,), command=command, flags=())]
         text = f'{PREFIX}#line 1 "mine.cc"\n{source}'
-        options = {"cache": self.cache, "tools": tools, "folders": folders, "use_pch": True}
-        self.read = precompiled.run(steps, folder, {"unit.cc": text}, **options).read
+        self.read = precompiled.run(steps, folder, {"unit.cc": text}, self.cache, tools).read
         return ctypes.CDLL(os.fspath(folder / "unit.so")).answer()
 
     def settled(self, *args, **options):

@@ -14,6 +14,7 @@ import re
 import threading
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,22 +43,18 @@ def run(
     steps: Sequence[Step],
     directory: Path,
     files: Mapping[str, bytes | str],
-    *,
     cache: Cache,
     tools: Toolset,
-    folders: Sequence[str],
-    use_pch: bool,
 ) -> Inputs:
     """Build as `build.run` does, faster; return the headers that no depfile there lists.
 
-    With `use_pch`, headers that are not there precompiled are made when the build is done.
-    `folders` are the user's, for headers.
+    Prefixes that are not there precompiled are made when the build is done.
     """
     found: list[Entry] = []
     missing: list[partial[None]] = []
     tried = list(steps)
-    for at, step in enumerate(steps if use_pch else ()):
-        entry = _find(cache, tools, step, folders) if step.prefix else None
+    for at, step in enumerate(steps):
+        entry = _find(cache, tools, step) if step.prefix else None
         if isinstance(entry, Entry):
             found.append(entry)
             # Where gcc cannot use what lies beside the header, it reads that itself.
@@ -88,18 +85,16 @@ def settle() -> None:
         thread.join()
 
 
-def _find(
-    cache: Cache, tools: Toolset, step: Step, folders: Sequence[str]
-) -> Entry | partial[None] | None:
+def _find(cache: Cache, tools: Toolset, step: Step) -> Entry | partial[None] | None:
     """Return the precompiled headers of a step; where there are none, what begins to make them."""
     if "gcc version " not in tools.host.compiler:
         return None
     key = compilation_key("precompiled headers", step.command, tools)
-    name = key.add("text", step.prefix).add("folders", folders).hexdigest()
+    name = key.add("text", step.prefix).hexdigest()
     entry = cache.find(name)
     if isinstance(entry, Entry):
         return entry
-    make = partial(_make, tools, step, folders, build_environment())
+    make = partial(_make, tools, step, build_environment())
     return partial(_begin, cache, name, make) if cache.mode == "on" else None
 
 
@@ -117,9 +112,7 @@ def _begin(cache: Cache, name: str, make: partial[Product]) -> None:
         _begun[name].start()
 
 
-def _make(
-    tools: Toolset, step: Step, folders: Sequence[str], environment: Mapping[str, str], folder: Path
-) -> Product:
+def _make(tools: Toolset, step: Step, environment: Mapping[str, str], folder: Path) -> Product:
     """Precompile the headers of a step in an empty folder."""
     (folder / PRECOMPILED).write_text(step.prefix)
     # Builds that somebody waits for come first.
@@ -130,5 +123,6 @@ def _make(
         # No BuildError: nobody wants to look into its folder.
         raise RuntimeError(f"exit status {status}: {' '.join(command)}\n{output}")
     listed = filter(os.path.isabs, parse_depfile((folder / "headers.d").read_text()))
+    folders = [value for flag, value in pairwise(step.command) if flag == "-I"]
     found = looked_for(folders, [*listed])
     return tools.product(PRECOMPILED, found, keep=(_MADE,), used=(_MADE,))

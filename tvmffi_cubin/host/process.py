@@ -11,15 +11,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 from weakref import WeakSet
 
 from .. import config
 from ..config import build_environment
 from .tools import on_path
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 # How long what is stopped may take to end by itself, in seconds.
 _GRACE = 0.7
@@ -117,7 +114,7 @@ class Program:
         )
         _started.add(self._process)
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Program:
         return self
 
     def __exit__(self, error: object, *_: object) -> None:

@@ -23,12 +23,6 @@ _HEADERS = (
 BOUND_PARAMS = "-DTVMFFI_CUBIN_BOUND_PARAMS"
 """Launches append what is bound: see tvmffi_cubin/kernel.h."""
 
-_METADATA = """\
-#ifndef TVM_FFI_DLL_EXPORT_INCLUDE_METADATA
-#define TVM_FFI_DLL_EXPORT_INCLUDE_METADATA 1
-#endif
-"""
-
 Exports = Sequence[tuple[str, str]]
 """Names of functions that a unit exports, each with its docstring."""
 
@@ -39,8 +33,9 @@ Exports = Sequence[tuple[str, str]]
 def prefix(exports: Exports, *first: str) -> str:
     """Return the headers that a unit begins with, some `first`: the same for most units."""
     # Docstrings are part of tvm-ffi's metadata, which costs compile time and is off by default.
-    metadata = _METADATA if any(doc for _, doc in exports) else ""
-    return metadata + "\n".join(f"#include <{header}>" for header in (*first, *_HEADERS))
+    metadata = "#define TVM_FFI_DLL_EXPORT_INCLUDE_METADATA 1\n"
+    includes = "\n".join(f"#include <{header}>" for header in (*first, *_HEADERS))
+    return metadata + includes if any(doc for _, doc in exports) else includes
 
 
 def host_unit(head: str, sources: Sequence[Source], exports: Exports) -> str:

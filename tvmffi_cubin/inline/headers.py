@@ -62,15 +62,9 @@ def run_host(
     with importing:
         from ..host import precompiled
     request, tools = wanted.request, wanted.tools
-    listed = precompiled.run(
-        steps,
-        folder,
-        files,
-        cache=wanted.cache,
-        tools=tools,
-        folders=request.include_paths,
-        use_pch=request.use_pch,
-    )
+    if not request.use_pch:
+        steps = [step._replace(prefix="") for step in steps]
+    listed = precompiled.run(steps, folder, files, wanted.cache, tools)
     told = [*listed.read]  # which no depfile lists
     for path in folder.glob("*.d"):
         told += parse_depfile(path.read_text(errors="surrogateescape"))
