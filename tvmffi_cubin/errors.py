@@ -74,10 +74,7 @@ class ToolchainError(CubinError):
 
 
 class ImageError(CubinError, ValueError):
-    """An image or object is damaged or of another kind; the message says what it looks like.
-
-    It is a `CubinError`, and a `ValueError` too, like any other bad argument value.
-    """
+    """An image or object is damaged or of another kind; the message says what it looks like."""
 
 
 class CacheError(CubinError):
@@ -89,10 +86,7 @@ class LaunchError(CubinError):
 
 
 class LaunchLimitError(LaunchError, ValueError):
-    """A launch asks for more than the device or the kernel allows; the message gives both numbers.
-
-    It is a `LaunchError`, and a `ValueError` too, like any other bad argument value.
-    """
+    """A launch asks for more than the device or kernel allows; the message gives both numbers."""
 
 
 def bare(function: _Function) -> _Function:

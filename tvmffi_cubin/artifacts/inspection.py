@@ -181,12 +181,8 @@ def _image_values(image: Cubin) -> dict[str, Any]:
     if image.kind == "fatbin":
         members = [_image_values(x) for x in image.members]
         return {**values, "members": members, "unreadable": [*image.unreadable]}
-    return {**values, "kernels": [_kernel_values(x) for x in _kernels(image)[0]]}
-
-
-def _kernel_values(kernel: Kernel) -> dict[str, Any]:
-    sizes = [*kernel.param_sizes]
-    return {"demangled": demangle(kernel.name), **kernel._asdict(), "param_sizes": sizes}
+    kernels = [{"demangled": demangle(x.name), **x._asdict()} for x in _kernels(image)[0]]
+    return {**values, "kernels": kernels}
 
 
 def _function_text(name: str, facts: Mapping[str, Any]) -> Iterator[str]:

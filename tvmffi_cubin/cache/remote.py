@@ -139,7 +139,6 @@ class Sharing:
     def offer(self, base_key: str, entry: Entry) -> None:
         """Have an entry that was built here uploaded in the background."""
         if self.remote.writes and time.monotonic() >= self._writes_after:
-            self._uploads = [upload for upload in self._uploads if not upload.done()]
             self._uploads.append(_begun(lambda: self._upload(base_key, entry)))
 
     def finish(self, seconds: float) -> None:

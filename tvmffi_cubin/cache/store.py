@@ -42,9 +42,7 @@ os.register_at_fork(after_in_child=counts.clear)
 os.register_at_fork(after_in_child=events.clear)
 
 
-def note(
-    name: str, outcome: str, seconds: float, reason: str = "", *, is_hit: bool = False
-) -> None:
+def note(name: str, outcome: str, seconds: float, reason: str, *, is_hit: bool = False) -> None:
     """Note a look-up of a module."""
     outcome = "hit" if outcome == "cache" else outcome
     counts.update(("hits" if is_hit else "misses", outcome))

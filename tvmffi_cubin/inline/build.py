@@ -65,9 +65,7 @@ def _build(wanted: Build, is_loaded: bool) -> Entry:
         # It takes as long as the imports of a build; who needs it waits, and says what fails.
         program.prepare()
     built_now = publish.Built.of(wanted.key, TOOLS)
-    if reason == store.NOTHING and cache.mode == "off":
-        reason = "TVMFFI_CUBIN_CACHE=off: nothing is looked up"
-    elif reason == store.NOTHING:
+    if reason == store.NOTHING:
         others = publish.known(cache.folders, request.name)
         reason = f"{store.NOTHING}: {built_now.explain(others)}"
     _logger.info("%s is not in the cache: %s", request.name, reason)
@@ -154,8 +152,8 @@ def make(wanted: Build, folder: Path, built: publish.Built) -> Product:
     assembling: Assembling | None = None
     with contextlib.ExitStack() as stack:
         if body and not (sources.has_host or request.host_flags):
-            begun = Assembling(assembled(request, tools, body.result()), folder)
-            assembling = stack.enter_context(begun)
+            assembling = Assembling(assembled(request, tools, body.result()), folder)
+            stack.enter_context(assembling)
         given = given_images(request, archs)
         inputs = [Inputs(tuple(binary.path for binary in request.files.binaries))]
         # The scan is not even imported where nothing is included.
