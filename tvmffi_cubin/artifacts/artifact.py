@@ -8,7 +8,6 @@ import struct
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from mmap import ACCESS_READ, mmap
 from typing import Any, NamedTuple
 
 from ..kernels.cubin import FACTS, Cubin, read_image, regular
@@ -25,31 +24,19 @@ _FUNCTION = "__tvm_ffi_"
 _APART = ("_tvmffi_cubin_", "_cubin_", "_doc_", "_library_", "_metadata_")
 
 
-class EmbeddedBytes(NamedTuple):
-    """Where an image lies in the file."""
-
-    name: str
-    offset: int
-    size: int
-
-
 class Artifact(NamedTuple):
     """What a file carries.
 
     The manifest is what it says of itself, see `Module.manifest`; of several that were linked,
-    together; empty where nothing of it was built here. `exports` are the functions that tvm-ffi
-    finds in it, as far as its symbols tell; an object is yet to be linked.
+    together; empty where nothing of it was built here. `images` come with their names. `exports`
+    are the functions that tvm-ffi finds in it, as far as its symbols tell; an object is yet to be
+    linked.
     """
 
     manifest: Mapping[str, Any]
-    embedded: tuple[EmbeddedBytes, ...]
+    images: tuple[tuple[str, bytes], ...]
     exports: tuple[str, ...]
     is_object: bool
-    content: bytes | mmap
-
-    def image(self, where: EmbeddedBytes) -> bytes:
-        """Return the bytes of an image."""
-        return self.content[where.offset : where.offset + where.size]
 
     def cubins(self, expected: Mapping[str, Any]) -> dict[str, Cubin]:
         """Return the images by name.
@@ -59,27 +46,22 @@ class Artifact(NamedTuple):
         """
         facts = {**self.manifest.get("images", {}), **expected}
         found = {}
-        for where in self.embedded:
-            image, known = self.image(where), facts.get(where.name)
+        for name, image in self.images:
+            known = facts.get(name)
             if known is None:
-                found[where.name] = read_image(Cubin(image, "", name=f"image {where.name!r}"))
+                found[name] = read_image(Cubin(image, "", name=f"image {name!r}"))
             elif known["crc32"] != zlib.crc32(image):
-                raise ValueError(f"image {where.name!r} is not the one that was loaded")
+                raise ValueError(f"image {name!r} is not the one that was loaded")
             else:
-                said = {key: known[key] for key in FACTS}
-                found[where.name] = Cubin(image, name=where.name, **said)
+                found[name] = Cubin(image, name=name, **{key: known[key] for key in FACTS})
         return found
 
 
 @contextmanager
 def open_artifact(path: str | os.PathLike[str]) -> Iterator[Artifact]:
-    """Read a file without loading it; its images can be read as long as it is open."""
-    with (
-        told(os.fspath(path)),
-        regular(path).open("rb") as file,
-        mmap(file.fileno(), 0, access=ACCESS_READ) as content,
-    ):
-        yield read_artifact(content)
+    """Read a file without loading it; errors also of the block say which it is."""
+    with told(os.fspath(path)):
+        yield read_artifact(regular(path).read_bytes())
 
 
 def manifest_of(path: str | os.PathLike[str]) -> Mapping[str, Any]:
@@ -98,23 +80,22 @@ def exported_names(path: str | os.PathLike[str]) -> frozenset[str]:
 
 
 @reading()
-def read_artifact(content: bytes | mmap) -> Artifact:
+def read_artifact(content: bytes) -> Artifact:
     """Read the bytes of a file; a ValueError where it is not an object or library, or damaged."""
     file = Elf(content)
-    manifests, embedded = [], []
+    manifests, places = [], {}  # of images by offset: the size and the name
     for kind, address, data in file.notes(_OWNER):
         if kind == _MANIFEST:
             manifests.append(_manifest(data))
         elif kind == _IMAGE_PLACE and not file.is_object:
             distance, size = _PLACE.unpack_from(data)
             name = data[_PLACE.size :].rstrip(b"\0").decode()
-            offset = file.place_of_address(address + distance, size)
-            embedded.append(EmbeddedBytes(name, offset, size))
-    known = {image.offset for image in embedded}
+            places[file.place_of_address(address + distance, size)] = size, name
     # Of an object the notes are not relocated; and images may have been embedded by other tools.
-    embedded += [image for image in _symbol_images(file) if image.offset not in known]
-    exports = tuple(_exports(file))
-    return Artifact(_joined(manifests), tuple(embedded), exports, file.is_object, content)
+    for offset, size, name in _symbol_images(file):
+        places.setdefault(offset, (size, name))
+    images = tuple((name, content[x : x + size]) for x, (size, name) in places.items())
+    return Artifact(_joined(manifests), images, tuple(_exports(file)), file.is_object)
 
 
 def _manifest(data: bytes) -> dict[str, Any]:
@@ -139,14 +120,13 @@ def _joined(manifests: list[dict[str, Any]]) -> dict[str, Any]:
     return joined
 
 
-def _symbol_images(file: Elf) -> Iterator[EmbeddedBytes]:
+def _symbol_images(file: Elf) -> Iterator[tuple[int, int, str]]:
     symbols = file.symbols(having=_IMAGE)
     placed = {x.name: x for x in symbols if x.is_placed and x.name.startswith(_IMAGE)}
     for name, first in placed.items():
         end = placed.get(f"{name}_end")
         if end is not None:
-            offset, size = file.place_between(first, end)
-            yield EmbeddedBytes(name.removeprefix(_IMAGE), offset, size)
+            yield (*file.place_between(first, end), name.removeprefix(_IMAGE))
 
 
 def _exports(file: Elf) -> Iterator[str]:
