@@ -62,10 +62,9 @@ class Entry(NamedTuple):
         return read_sealed(f"{self.path}/{MANIFEST}")
 
     @property
-    def facts(self) -> Mapping[str, Any]:
+    def facts(self) -> Any:
         """`Product.facts`."""
-        facts: Mapping[str, Any] = self.manifest["facts"]
-        return facts
+        return self.manifest["facts"]
 
 
 def entry_path(root: str, key: str) -> str:

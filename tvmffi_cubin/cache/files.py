@@ -23,7 +23,6 @@ UNSETTLED = "?"
 # A file changed again within one tick of its file system's clock keeps its times. The stamp of a
 # file this young, in nanoseconds, is not trusted: its content is hashed at the next look-up.
 _SETTLED_NS = 2_000_000_000
-_CHUNK = 1 << 20
 # The ELF note that holds a build ID (sizes of name and content, type, name), and where it is found:
 # among the first or the last bytes.
 _BUILD_ID = b"\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0"
@@ -58,7 +57,7 @@ def file_digest(path: str | os.PathLike[str]) -> str:
     """Return the SHA-256 of a file's content; raises OSError."""
     digest = hashlib.sha256()
     with open(path, "rb", buffering=0) as file:
-        while chunk := file.read(_CHUNK):
+        while chunk := file.read(1 << 20):
             digest.update(chunk)
     return digest.hexdigest()
 

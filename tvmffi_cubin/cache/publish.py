@@ -59,10 +59,9 @@ def private_folder(root: str) -> Iterator[Path]:
     folder.mkdir(0o700)
     try:
         yield folder
-    except BuildError:
-        raise
-    except BaseException:
-        remove(folder)
+    except BaseException as error:
+        if not isinstance(error, BuildError):
+            remove(folder)
         raise
 
 

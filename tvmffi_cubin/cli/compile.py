@@ -35,8 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     help_ = "the CUDA source, - is standard input; several are separate units, linked to one image"
     add("files", type=Path, nargs="+", metavar="FILE", help=help_)
-    help_ = "- is standard output, the default for standard input; else default: FILE with the "
-    help_ += "suffix of its kind: .cubin, .ltoir, ..."
+    help_ = "- is standard output; default: FILE with the suffix of its kind: .cubin, .ltoir, ..."
     add("-o", "--output", type=Path, metavar="IMAGE", help=help_)
     help_ = "such as sm_90a, or compute_90 for PTX; several, repeated or separated by commas, "
     help_ += "give a fatbin; default: that of the current device"
@@ -47,8 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_list("-e", "--name-expression", dest="name_expressions", metavar="NAME", help=help_)
     help_ = "an option for NVRTC, as in --option=-use_fast_math; may be repeated"
     add_list("--option", dest="options", metavar="OPTION", help=help_)
-    help_ = "what to make; relocatable cubins and LTO-IR are to be linked; default: what the "
-    help_ += "suffix of IMAGE says, else a cubin"
+    help_ = "what to make; default: what the suffix of IMAGE says, else a cubin"
     add("--target-type", choices=_KINDS, help=help_)
     help_ = "write the headers that the sources may include to DEPFILE, as a make rule"
     add("--depfile", type=Path, metavar="DEPFILE", help=help_)

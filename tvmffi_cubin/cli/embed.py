@@ -18,8 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--arch", type=split, action="extend", help="what to assemble PTX for, as in compile")
     help_ = "keep PTX as text, which the driver compiles"
     add("--ptx", choices=("assemble", "keep"), help=help_)
-    help_ = "a description of functions, launches and images, as JSON or a file; or a "
-    help_ += "table of TVM. Default: every kernel is a function"
+    help_ = "a description, JSON or a file; or TVM's table; default: every kernel is a function"
     add("--functions", metavar="FILE", help=help_)
     add("--name", metavar="NAME", help="the name in EMBED_CUBIN; or the module's name")
     add = parser.add_argument_group("into an object file").add_argument
@@ -40,14 +39,13 @@ def run(options: argparse.Namespace) -> int:
     from ..artifacts.inspection import inspect
     from ..formats.description import build_description, read_description
 
-    named = _named(options.images)
     given = options.functions or {}
     description = read_description(given)
     stem = options.output.name.partition(".")[0]
     made = build_description(
         given,
         name=options.name or description.values.get("name") or stem,
-        embed_cubin=named or None,
+        embed_cubin=_named(options.images),
         output=options.output,
         arch=options.arch,
         ptx=options.ptx,

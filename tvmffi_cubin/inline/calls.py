@@ -175,15 +175,10 @@ def load(
     cpp_files, cuda_files : path or sequence of path, optional
         The same as `sources`.
     torch_library, keep_module_alive, **options
-        As in `load_inline`, which says what is raised, too. `functions` names kernels; C++ files
+        As in `load_inline`, as is what is returned and raised. `functions` names kernels; C++ files
         export their functions themselves, with ``TVM_FFI_DLL_EXPORT_TYPED_FUNC(name, function)``,
         also those named here.
         Default: all kernels of the ``.cu`` files, if there is no host code.
-
-    Returns
-    -------
-    Module
-        The functions as attributes and items.
     """
     return _loaded(make_request(name, **options), torch_library, keep_module_alive)
 
@@ -192,20 +187,7 @@ def load(
 def build(
     name: str, *, output: str | os.PathLike[str] | None = None, **options: Unpack[FileOptions]
 ) -> str:
-    """Build what `load` would load, without loading it.
-
-    Parameters
-    ----------
-    name, sources, cpp_files, cuda_files, **options
-        As in `load`.
-    output : path, optional
-        The file to make; this and what is returned are as in `build_inline`.
-
-    Returns
-    -------
-    str
-        Path of the shared object or object.
-    """
+    """Build what `load` would load, without loading it, as `build_inline` does."""
     return _built(make_request(name, output=output, **options))
 
 
