@@ -62,9 +62,7 @@ In a child, what another thread of its parent was importing would stay locked fo
 # Its own lock, which what is imported asks for, is taken by forks after this: it registered before.
 assert logging
 os.register_at_fork(
-    before=importing.acquire,
-    after_in_parent=importing.release,
-    after_in_child=importing.release,
+    before=importing.acquire, after_in_parent=importing.release, after_in_child=importing.release
 )
 
 # What has each public name, and is imported when that is first asked for; some are modules.

@@ -45,9 +45,8 @@ def wants_pch(use_pch: bool | None) -> bool:
     return use_pch is not False and value != "off"
 
 
-# What gcc, clang, as, ld and NVRTC read beside the command line and that changes what they make, or
-# where they find their own programs. LD_LIBRARY_PATH is in no key: no linker takes from there what
-# it links, and on clusters it is another for each user and job.
+# What changes what gcc, clang, as, ld and NVRTC make, beside the command line. LD_LIBRARY_PATH does
+# not: no linker takes from there what it links, and on clusters each user and job has another.
 _READ_BY_COMPILERS = (
     *("CCC_OVERRIDE_OPTIONS", "COMPILER_PATH", "CPATH", "CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH"),
     *("GCC_EXEC_PREFIX", "GNUTARGET", "LDEMULATION", "LD_RUN_PATH", "LIBRARY_PATH"),

@@ -86,11 +86,7 @@ def _build(wanted: Build, is_loaded: bool) -> Entry:
     try:
         with _said(request.name):
             entry = cache.obtain(
-                built_now.base_key,
-                make_product,
-                name=request.name,
-                is_shared=True,
-                reason=reason,
+                built_now.base_key, make_product, name=request.name, is_shared=True, reason=reason
             )
         outcome = "built" if is_begun else entry.level
     finally:

@@ -49,10 +49,7 @@ class ImageFile:
 
 
 def embed(
-    given: Any,
-    exports: tuple[Export, ...] | None,
-    files: Mapping[str, str],
-    module: str,
+    given: Any, exports: tuple[Export, ...] | None, files: Mapping[str, str], module: str
 ) -> tuple[tuple[Export, ...] | None, dict[str, Cubin], dict[str, ImageFile]]:
     """Return exports whose launches name their images, all images, and those that lie in files.
 

@@ -88,15 +88,14 @@ class Job(NamedTuple):
         from ..cuda.libraries import find_cuda
         from ..host import forwarders
 
-        flags, libraries = request.ldflags, [tools.tvm_ffi.library]
+        flags, libraries = forwarders.link_flags(request.ldflags), [tools.tvm_ffi.library]
         if tools.nvcc is not None:
             from ..cuda.nvcc import runtime
 
             more, own = runtime(tools.nvcc, request.cuda_cflags)
             libraries = [*more, *libraries]
-            flags = (*forwarders.link_flags(flags), *own)
+            flags = (*flags, *own)
         elif tools.cuda is not None or given:
-            flags = forwarders.link_flags(flags)
             # Where there is no CUDA runtime, what objects call of it is told as undefined.
             with contextlib.suppress(ToolchainError):
                 cudart = (tools.cuda or find_cuda()).require("cudart")
@@ -162,8 +161,5 @@ def _joined(request: Request, tools: Toolset, objects: Sequence[str]) -> Step:
         return steps.bare_link(request.output, inputs)
     tools.compiler.require()
     return steps.link(
-        request.output,
-        inputs,
-        command=tools.compiler.command,
-        flags=(*request.ldflags, "-ldl"),
+        request.output, inputs, command=tools.compiler.command, flags=(*request.ldflags, "-ldl")
     )
