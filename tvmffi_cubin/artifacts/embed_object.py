@@ -7,11 +7,11 @@ import platform
 import tempfile
 from pathlib import Path
 
-from ..errors import BuildError, ImageError, ToolchainError
+from ..errors import BuildError, ImageError
 from ..functions.assembly import image_text
 from ..host import process
 from ..host.build import write_files
-from ..host.tools import on_path
+from ..host.tools import find_binutil
 from ..kernels.cubin import Cubin, read_image, take_image
 from ..kernels.elf import Elf
 from ..launches.form import identifier
@@ -70,11 +70,6 @@ def _look(source: Path, name: str, symbols: tuple[str, ...]) -> tuple[str, bool]
 def _run(folder: Path, machine: str, tool: str, *arguments: str) -> None:
     """Run one of binutils, that of another processor where the object is for one."""
     name = tool if machine == platform.machine() else f"{machine}-linux-gnu-{tool}"
-    program = on_path(name)
-    if program is None:
-        package = "binutils" if name == tool else f"binutils-{machine.replace('_', '-')}-linux-gnu"
-        raise ToolchainError(f"{name!r} is not on PATH; run: apt install {package}")
-    command = [str(program), *arguments]
-    status, said = process.run(command, folder=folder)
+    status, said = process.run([find_binutil(name), *arguments], folder=folder)
     if status:
         raise BuildError(f"{name} failed with status {status}: {said.strip()}")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ..cuda.libraries import find_program
 from ..errors import ImageError, ToolchainError, bare
-from ..host import process
+from ..host.tools import said
 from ..kernels import fatbin
 from ..kernels.cubin import KINDS, Cubin, Kernel, read_image, regular, take_image
 from ..kernels.demangle import demangle, function_name
@@ -94,11 +94,6 @@ def inspect(source: str | os.PathLike[str] | bytes | Cubin) -> Inspection:
     source : path, bytes or Cubin
         A shared object or object with images, a cubin, a fatbin or PTX.
 
-    Returns
-    -------
-    Inspection
-        Functions, parameters, images, kernels and their resources.
-
     Raises
     ------
     OSError
@@ -143,9 +138,7 @@ def sass(cubin: Cubin) -> dict[str, str]:
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(image[-1].image)
         file.flush()
-        status, text = process.run([str(nvdisasm), "-c", file.name])
-    if status != 0:
-        raise ToolchainError(f"{nvdisasm} does not read the image: {text.strip()}")
+        text = said((str(nvdisasm), "-c", file.name), "a newer one may read the image")
     sections = re.split(r"^//-+ \.(\S+) +-+$", text, flags=re.MULTILINE)
     found = zip(sections[1::2], sections[2::2], strict=True)
     return {x.removeprefix("text."): y.strip("\n") for x, y in found if x.startswith("text.")}
@@ -191,8 +184,8 @@ def _function_text(name: str, facts: Mapping[str, Any]) -> Iterator[str]:
     for instance in facts.get("instances", [facts]):
         for launch in instance.get("launches", ()):
             rest = {x: y for x, y in launch.items() if x not in ("kernel", "image", "params")}
-            said = json.dumps(rest) if rest else "in the shape that the caller gives"
-            yield f"    launches {function_name(launch['kernel']).display} {said}"
+            shape = json.dumps(rest) if rest else "in the shape that the caller gives"
+            yield f"    launches {function_name(launch['kernel']).display} {shape}"
     yield from (f"    {line}" for line in _bound_text(facts))
 
 

@@ -34,7 +34,7 @@ def scan(
     macros = "".join(f"#define {name} {text}\n" for name, text in (defines or {}).items())
     for text, folder in ((macros, None), *sources):
         # Without a folder, only an absolute path is found beside it.
-        scanner.read(_parse(_bytes(text)), _Place(folder or os.devnull, watched=bool(folder)))
+        scanner.read(_parse(text), _Place(folder or os.devnull, watched=bool(folder)))
     return scanner.finish()
 
 
@@ -52,7 +52,7 @@ def looked_for(
     searched first. Headers of `libraries` ask for nothing outside of the `folders`.
     """
     found, absent = dict.fromkeys(read), dict[str, None]()
-    parts = [(_parse(_bytes(text)), folder) for text, folder in sources]
+    parts = [(_parse(text), folder) for text, folder in sources]
     own = read if folders else (path for path in read if not path.startswith(libraries))
     parts += [(_parse_file(path), os.path.dirname(path)) for path in own]
     for directives, beside in parts:
@@ -134,11 +134,9 @@ _USE = re.compile(rb"\b([A-Za-z_]\w*)(?=(" + _GAP + rb"\(\s*([^(),\n]*?)\s*\))?)
 _known: dict[str, tuple[str, _Directives]] = {}
 
 
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
-
-
-def _parse(text: bytes) -> _Directives:
+def _parse(text: bytes | str) -> _Directives:
+    if isinstance(text, str):
+        text = text.encode("utf-8", "surrogateescape")
     # A directive may be continued anywhere, in the middle of its name too.
     if b"\\\n" in text or b"\r" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\\\n", b"")
@@ -228,7 +226,7 @@ class _Scanner:
             return
         name, first = operand.name, [place] if operand.text[:1] == b'"' else []
         if name in self._texts:
-            self.read(_parse(_bytes(self._texts[name])), place)
+            self.read(_parse(self._texts[name]), place)
             return
         for folder, watched in (*first, *self._places):
             path = os.path.join(folder, name)

@@ -65,10 +65,8 @@ def headers_digest(include: Path, *made: Path) -> str:
     paths = [path for folder in _HEADERS for path in sorted((include / folder).glob("*.*"))]
     paths += made
 
-    def digest() -> tuple[str, list[Path]]:
-        return digest_of([*map(file_digest, paths)]), paths
-
-    found: str = remember("\n".join(map(str, ("launcher's headers", *paths))), digest)
+    question = "\n".join(map(str, ("launcher's headers", *paths)))
+    found: str = remember(question, lambda: (digest_of([*map(file_digest, paths)]), paths))
     return found
 
 

@@ -82,7 +82,7 @@ def find_host_compiler() -> HostCompiler:
 
 
 def find_binutil(name: str) -> str:
-    """Return the path of ``as`` or ``ld``; raises ToolchainError where PATH has none."""
+    """Return the path of one of binutils; raises ToolchainError where PATH has none."""
     found = on_path(name)
     if found is None:
         install = "apt install binutils (or: conda install -c conda-forge binutils)"

@@ -62,11 +62,8 @@ class LazyModule:
     def prepare(self) -> None:
         """Make and load the module now, with images from the cache if they are there.
 
-        Raises
-        ------
-        Exception
-            What `generate` or `load_inline` raises; nothing is kept then, and the next use tries
-            again. A TypeError or ValueError says what is wrong with what `generate` returned.
+        Where `generate` or `load_inline` fails, nothing is kept, and the next use tries again. A
+        TypeError or ValueError says what is wrong with what `generate` returned.
         """
         self._load()
 
@@ -236,11 +233,6 @@ def lazy(
     -------
     LazyModule
         Its attributes are the functions.
-
-    Raises
-    ------
-    TypeError, ValueError
-        An argument is wrong; the message names it.
     """
     if not callable(generate):
         raise TypeError(f"generate is a callable, got {type(generate).__name__}")
