@@ -2,6 +2,4 @@
 
 Takes paths or bytes of modules, objects and images; gives an `Inspection`, an `Artifact` (manifest,
 images, exports), or an object file. Never loads or runs what it reads.
-
-Nothing is imported here, so that a cache hit pays for what it uses alone: import the submodules.
 """

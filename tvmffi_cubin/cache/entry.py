@@ -10,17 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import Key
-from .files import (
-    ABSENT,
-    UNSETTLED,
-    file_digest,
-    put_row,
-    read_rows,
-    read_sealed,
-    stamp,
-    stamp_of,
-    trusted,
-)
+from .files import ABSENT, UNSETTLED, file_digest, put_row, read_rows, read_sealed, stamp, trusted
 
 if TYPE_CHECKING:
     from .publish import Built
@@ -93,7 +83,8 @@ def verify(
     """
     # Before the content: a change in between then makes the stamp old, not the digest.
     stamps = stamps_of(path, names)
-    if stamps != known and not (is_copy and known and all(map(_is_copied, stamps, known))):
+    is_copy = is_copy and len(known) == len(stamps) and ABSENT not in stamps
+    if stamps != known and not (is_copy and all(map(_is_copied, stamps, known))):
         check_entry(path, names)
     return stamps
 
@@ -106,8 +97,8 @@ def _is_copied(stamp: str, known: str) -> bool:
 
 
 def stamps_of(path: str, names: Sequence[str]) -> list[str]:
-    """Return the stamps of an entry's manifest and files; raises OSError."""
-    return [stamp_of(os.stat(f"{path}/{name}")) for name in (MANIFEST, *names)]
+    """Return the stamps of an entry's manifest and files."""
+    return [stamp(f"{path}/{name}") for name in (MANIFEST, *names)]
 
 
 # Records: by base key, the files that its builds read, and the entries that were made of them

@@ -30,17 +30,16 @@ _NOTES = 4096
 _SEAL = b',"seal":"'
 
 
-def stamp_of(info: os.stat_result) -> str:
-    """Return size, times and inode as one text: unchanged text, unchanged file."""
-    return f"{info.st_size} {info.st_mtime_ns} {info.st_ino} {info.st_ctime_ns}"
-
-
 def stamp(path: str) -> str:
-    """Return the stamp of the file behind all links, `ABSENT` where there is none."""
+    """Return size, times and inode of the file behind all links, `ABSENT` where there is none.
+
+    Unchanged text, unchanged file.
+    """
     try:
-        return stamp_of(os.stat(path))
+        info = os.stat(path)
     except (OSError, ValueError):
         return ABSENT
+    return f"{info.st_size} {info.st_mtime_ns} {info.st_ino} {info.st_ctime_ns}"
 
 
 def trusted(stamp: str) -> str:
