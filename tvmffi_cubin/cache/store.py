@@ -217,9 +217,12 @@ class Cache:
                     remote.offer(base_key, entry)
         looked_ns = changed_ns(stamp(f"{self._root}/looked"))
         if self.mode == "on" and looked_ns < time.time_ns() - _RARELY * 1e9:
-            from .upkeep import keep_below_limit
+            from .upkeep import capacity, prune
 
-            keep_below_limit(self._root)
+            limit = capacity()
+            with contextlib.suppress(OSError):
+                (self.root / "looked").touch()
+                prune(self._root, limit, least_age=_RARELY)  # a process may be about to load others
         return entry
 
     def _build(self, root: str, base_key: str, make: Callable[[Path], Product]) -> Entry:

@@ -17,7 +17,7 @@ from .entry import MANIFEST, check_entry, entry_path, read_record
 from .files import make_folder, read_sealed, remove, temporary_name
 from .publish import adopt, private_folder
 
-# In seconds: what was used since is spared, since a process may be about to load it.
+# In seconds: what is younger may be a build that runs.
 _RECENT = 3600.0
 # In seconds: how long what failed or killed builds left in `tmp` stays. No build takes as long.
 _OLD = 86_400.0
@@ -88,14 +88,6 @@ def size_text(size: float) -> str:
             return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1000
     return f"{size:.1f} TB"
-
-
-def keep_below_limit(root: str) -> None:
-    """Remove what was used least recently where a cache folder holds too much."""
-    limit = capacity()
-    with contextlib.suppress(OSError):
-        Path(root, "looked").touch()
-        prune(root, limit, least_age=_RECENT)
 
 
 # What people ask for

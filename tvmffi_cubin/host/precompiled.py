@@ -58,8 +58,7 @@ def run(
         if isinstance(entry, Entry):
             found.append(entry)
             # Where gcc cannot use what lies beside the header, it reads that itself.
-            words = (*step.command, "-include", os.fspath(entry.so))
-            tried[at] = step._replace(command=words)
+            tried[at] = step._replace(command=(*step.command, "-include", os.fspath(entry.so)))
         elif entry is not None:
             missing.append(entry)
     try:

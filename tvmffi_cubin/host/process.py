@@ -157,15 +157,14 @@ class Later(Generic[_T]):
     """Work that begins at once, in a thread of its own, which no process waits for."""
 
     def __init__(self, work: Callable[[], _T]) -> None:
-        self._work = work
         self._value: _T
         self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
         self._thread.start()
 
-    def _run(self) -> None:
+    def _run(self, work: Callable[[], _T]) -> None:
         try:
-            self._value = self._work()
+            self._value = work()
         except BaseException as error:
             self._error = error
 

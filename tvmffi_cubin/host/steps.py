@@ -27,7 +27,6 @@ LOCAL_SYMBOLS = """\
     _Z*tvmffi_cubin*;
 };
 """
-"""Its text."""
 
 
 class Step(NamedTuple):
