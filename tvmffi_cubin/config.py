@@ -62,8 +62,6 @@ _REMOVED = (
     *("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"),
     # ninja would colour its words, also where they are read by a program, as in a notebook.
     "CLICOLOR_FORCE",
-    # gcc would add to, or write, these files beside the depfile that it is asked for.
-    *("DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES"),
 )
 
 

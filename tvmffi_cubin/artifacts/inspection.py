@@ -96,12 +96,8 @@ def inspect(source: str | os.PathLike[str] | bytes | Cubin) -> Inspection:
 
     Raises
     ------
-    OSError
-        The file cannot be read.
-    ValueError
-        It is none of these, or damaged; the message says what.
-    TypeError
-        `source` is something else.
+    OSError, TypeError, ValueError
+        It cannot be read, is none of these, or damaged; the message says what.
     """
     if isinstance(source, str | os.PathLike):
         name, data = os.fspath(source), regular(source).read_bytes()

@@ -108,7 +108,7 @@ def build(root: str, base_key: str, make: Callable[[Path], Product], roots: Root
         if unfit:
             _logger.warning("%s; what was built serves this call alone", unfit)
             made = made._replace(entry=os.urandom(32).hex())
-        for other in {*os.listdir(folder)} - {product.so, *product.keep}:
+        for other in {*os.listdir(folder)} - {product.so, *product.keep, *product.used}:
             remove(folder / other)
         manifest = {
             "key": made.entry,

@@ -8,8 +8,8 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from ..artifacts.inspection import inspect
 from ..cuda import nvrtc
@@ -29,10 +29,7 @@ _STDIN = Path("/dev/stdin")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    def add_list(*names: str, **more: Any) -> None:
-        parser.add_argument(*names, action="append", default=[], **more)
-
-    add = parser.add_argument
+    add, add_list = parser.add_argument, partial(parser.add_argument, action="append", default=[])
     help_ = "the CUDA source, - is standard input; several are separate units, linked to one image"
     add("files", type=Path, nargs="+", metavar="FILE", help=help_)
     help_ = "- is standard output; default: FILE with the suffix of its kind: .cubin, .ltoir, ..."

@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
 _PACKAGE = Path(__file__).parents[1]
 SHIPPED = (_PACKAGE / "launcher", _PACKAGE / "__pycache__" / "launcher")
-"""Where the object may be, by the machine's name, and beside it the digest of it and its headers.
-
-Wheels bring the first; the second is where a copy of one that was compiled is put.
-"""
+"""Where the object may be, by the machine's name, beside the digest of it and its headers."""
 
 OBJECT = "launcher.o"
 _HEADERS = ("tvmffi_cubin", "tvmffi_cubin/core", "tvmffi_cubin/launcher")

@@ -124,4 +124,4 @@ def _make(tools: Toolset, step: Step, environment: Mapping[str, str], folder: Pa
     listed = filter(os.path.isabs, parse_depfile((folder / "headers.d").read_text()))
     folders = [value for flag, value in pairwise(step.command) if flag == "-I"]
     found = looked_for(folders, [*listed])
-    return tools.product(PRECOMPILED, found, keep=(_MADE,), used=(_MADE,))
+    return tools.product(PRECOMPILED, found, used=(_MADE,))

@@ -23,8 +23,7 @@ _HEADERS = (
 BOUND_PARAMS = "-DTVMFFI_CUBIN_BOUND_PARAMS"
 """Launches append what is bound: see tvmffi_cubin/kernel.h."""
 
-Exports = Sequence[tuple[str, str]]
-"""Names of functions that a unit exports, each with its docstring."""
+Exports = Sequence[tuple[str, str]]  # names of functions, each with its docstring
 
 
 # Texts

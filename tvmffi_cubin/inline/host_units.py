@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 _FORWARDERS = "forwarders.cc"
 # What nvcc includes by itself.
 _OF_CUDA = "cuda_runtime.h"
-# The user's flags are for C and C++; a standard of the one is an error of some compilers for the
-# other.
+# A standard of C++ among the user's flags is an error of some compilers for C, and the reverse.
 _STANDARD = {"c++": r"-std=(?:c|gnu|iso9899:)\d", "c": r"-std=(?:c|gnu)\+\+"}
 
 

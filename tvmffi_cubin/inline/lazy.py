@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from ..module import Function, Module
 
 _INDEX = "generated.json"
-# Changes with what is stored, or with what it means.
-_FORM = 3
 
 
 class LazyModule:
@@ -187,8 +185,7 @@ def _kept(folder: Path, module: str, value: Any) -> Product:
         facts[name] = cubin.facts
         (folder / _file(name)).write_bytes(cubin.image)
     (folder / _INDEX).write_text(json.dumps({"images": facts, "description": said}))
-    files = tuple(map(_file, facts))
-    return Product(so=_INDEX, keep=files, used=files, facts={"name": module})
+    return Product(so=_INDEX, used=tuple(map(_file, facts)), facts={"name": module})
 
 
 def _file(name: str) -> str:
@@ -240,7 +237,8 @@ def lazy(
         raise TypeError("lazy() takes no embed_cubin: the images are those that generate returns")
     arch = options.get("arch")
     archs = None if arch is None else resolve_archs(arch)
-    full = Key("lazy images").add("form", [_FORM, SCHEMA]).add("name", file_name("name", name))
+    # The number changes with what is stored.
+    full = Key("lazy images 3").add("schema", SCHEMA).add("name", file_name("name", name))
     digest = full.add("archs", archs).add("key", key).hexdigest()
     read_functions(options.get("functions"))  # wrong before a compiler has run for minutes
     given = {k: v for k, v in options.items() if v is not None}

@@ -120,7 +120,7 @@ def _keep(name: str, base_key: str, files: Mapping[str, str]) -> Entry:
         for file, text in files.items():
             (folder / file).write_bytes(base64.b64decode(text))
         first, *used = files
-        return Product(first, keep=tuple(used), used=tuple(used), facts={"name": name})
+        return Product(first, used=tuple(used), facts={"name": name})
 
     return store.default().obtain(base_key, make, name=name)
 

@@ -179,8 +179,7 @@ class Request(NamedTuple):
         try:
             return resolve_archs(self.arch, () if self.is_by_nvcc else self.cuda_cflags)
         except ToolchainError:
-            # Whether one is needed at all is only known once the sources are parsed, which a cache
-            # hit does not do; whoever compiles asks again and then passes the error on.
+            # Sources that are not parsed yet may need none: who compiles asks again.
             return ()
 
     @property
