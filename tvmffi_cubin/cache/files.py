@@ -23,6 +23,8 @@ UNSETTLED = "?"
 # A file changed again within one tick of its file system's clock keeps its times. The stamp of a
 # file this young, in nanoseconds, is not trusted: its content is hashed at the next look-up.
 _SETTLED_NS = 2_000_000_000
+# How much earlier than it was made a change may be dated, at most.
+_TICK_NS = 20_000_000
 # The ELF note that holds a build ID (sizes of name and content, type, name), and where it is found:
 # among the first or the last bytes.
 _BUILD_ID = b"\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0"
@@ -200,10 +202,11 @@ def remember(question: str, ask: Callable[[], tuple[Any, Sequence[str | os.PathL
     answer, found = ask()
     files = [os.fspath(path) for path in found]
     known = [*map(stamp, files)]
-    # What is younger may change and keep its stamp: it is asked about again.
-    if began - max(map(changed_ns, known), default=0) > _SETTLED_NS:
+    age = began - max(map(changed_ns, known), default=0)
+    # What changed since is asked about again; what may change and keep its stamp, by others.
+    if age > _TICK_NS:
         _answers[question] = files, known, answer
-        if mode == "on":
-            with contextlib.suppress(OSError):
-                put_row(memo, ([files, known], answer), most=4)
+    if age > _SETTLED_NS and mode == "on":
+        with contextlib.suppress(OSError):
+            put_row(memo, ([files, known], answer), most=4)
     return answer
