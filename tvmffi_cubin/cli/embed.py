@@ -40,11 +40,10 @@ def run(options: argparse.Namespace) -> int:
     from ..formats.description import build_description, read_description
 
     given = options.functions or {}
-    description = read_description(given)
     stem = options.output.name.partition(".")[0]
     made = build_description(
         given,
-        name=options.name or description.values.get("name") or stem,
+        name=options.name or read_description(given).values.get("name") or stem,
         embed_cubin=_named(options.images),
         output=options.output,
         arch=options.arch,
