@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import Key
@@ -27,7 +26,7 @@ class Product(NamedTuple):
     dependencies: tuple[str, ...] = ()  # the files that were read; those of the folder count not
     absent: tuple[str, ...] = ()  # absolute paths that would have been read instead
     unfit: str = ""  # why it may not be found again
-    facts: Mapping[str, Any] = MappingProxyType({})  # JSON values for those who find the entry
+    facts: Mapping[str, Any] = {}  # JSON values for those who find the entry
     history: tuple[str, Built] | None = None  # the module's name, the fields of its key
 
 

@@ -18,7 +18,6 @@ from ..inline.calls import load_inline
 from ..launches.launch import Launch
 from ..module import Module
 
-_WITHOUT_GPU = "sm_90a"
 _COUNT = 100_000
 _SOURCE = r"""
 extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
@@ -30,7 +29,7 @@ extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
 
 def run(_: argparse.Namespace) -> int:
     has_gpu = driver.device_count() > 0
-    arch = None if has_gpu or config.get("TVMFFI_CUBIN_ARCH") else _WITHOUT_GPU
+    arch = None if has_gpu or config.get("TVMFFI_CUBIN_ARCH") else "sm_90a"
     print(f"tvmffi_cubin {__version__}, tvm-ffi {tvm_ffi.__version__}\n")
     with tempfile.TemporaryDirectory(prefix="tvmffi_cubin-demo-") as folder:
         os.environ["TVMFFI_CUBIN_CACHE_DIR"] = folder

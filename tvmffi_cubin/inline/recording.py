@@ -8,7 +8,6 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from .. import config, importing
@@ -152,7 +151,7 @@ def request_of(
     name: str,
     *,
     functions: Sequence[Any] | None = None,
-    embed_cubin: Mapping[str, Any] = MappingProxyType({}),
+    embed_cubin: Mapping[str, Any] = {},
     device_libraries: Sequence[Any] = (),
     image_folder: str = "",
     **given: Any,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..cache import Key
@@ -55,7 +54,7 @@ class SourceFiles(NamedTuple):
     c: tuple[Source, ...] = ()
     cxx: tuple[Source, ...] = ()
     binaries: tuple[Binary, ...] = ()
-    images: Mapping[str, str] = MappingProxyType({})
+    images: Mapping[str, str] = {}
 
     def __bool__(self) -> bool:
         """Whether there is any file."""
