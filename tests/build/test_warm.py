@@ -13,7 +13,7 @@ from processes import in_new_process
 
 import tvmffi_cubin as tc
 from tvmffi_cubin.__main__ import main
-from tvmffi_cubin.cache import Key
+from tvmffi_cubin.cache.entry import Key
 from tvmffi_cubin.inline.options import make_request
 from tvmffi_cubin.inline.recording import arguments, read, request_of
 

@@ -13,7 +13,8 @@ from processes import in_new_process
 
 import tvmffi_cubin
 from tvmffi_cubin import Cubin, Launch
-from tvmffi_cubin.cache import Key, files
+from tvmffi_cubin.cache import files
+from tvmffi_cubin.cache.entry import Key
 from tvmffi_cubin.cuda.libraries import Cuda
 from tvmffi_cubin.host import tools as host_tools
 from tvmffi_cubin.host.tools import HostCompiler, HostTools, TvmFfiPaths

@@ -1,20 +1,75 @@
-"""What was published: entries, their manifests, and the records of what they were built from."""
+"""What was published: entries, keys, manifests, and records of what entries were built from."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import Key
-from .files import ABSENT, UNSETTLED, file_digest, put_row, read_rows, read_sealed, stamp, trusted
+from .files import (
+    ABSENT,
+    UNSETTLED,
+    Value,
+    encoded,
+    file_digest,
+    put_row,
+    read_rows,
+    read_sealed,
+    sha256,
+    stamp,
+    trusted,
+)
 
 if TYPE_CHECKING:
     from .publish import Built
 
 MANIFEST = "manifest.json"
+
+# Part of every key: a change of the encoding must change it.
+_ENCODING = b"tvmffi_cubin 4"
+# How many characters of a field people are shown.
+_LONGEST_TEXT = 80
+
+
+class Key:
+    """A set of labelled fields; no two different sets have the same digest.
+
+    The order of fields does not count. An empty sequence or mapping is the same as no field. Keys
+    of different purposes never meet.
+    """
+
+    def __init__(self, purpose: str) -> None:
+        self._purpose = purpose
+        self._encoded: dict[str, bytes] = {}
+
+    def add(self, label: str, value: Value) -> Key:
+        """Add a field and return this key."""
+        if not isinstance(value, (list, tuple, dict)) or value:
+            try:
+                self._encoded[label] = encoded(value)
+            except TypeError as error:
+                raise TypeError(f"key field {label!r}: {error}") from None
+        return self
+
+    def fields(self) -> dict[str, tuple[str, str]]:
+        """Return each field's digest, and the beginning of what it is, for people."""
+        return {label: (sha256(data), _shown(data)) for label, data in self._encoded.items()}
+
+    def hexdigest(self, *, without: Collection[str] = ()) -> str:
+        """Return the digest of the fields, but for some: 64 hexadecimal digits."""
+        parts = [_ENCODING, self._purpose.encode()]
+        for label, data in sorted(self._encoded.items()):
+            if label not in without:
+                parts += (b"%s %d" % (label.encode(), len(data)), data)
+        return sha256(b"\n".join(parts))
+
+
+def _shown(data: bytes) -> str:
+    if data[:1] == b"s":
+        return repr(data[1 : _LONGEST_TEXT + 1].decode("utf-8", "replace"))
+    return data[:_LONGEST_TEXT].decode("utf-8", "replace")
 
 
 class Product(NamedTuple):

@@ -9,10 +9,9 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Union
 
 from .. import config
-from . import digest_of
 
 ABSENT = "-"
 """Stands for the digest and the stamp of a path that does not exist."""
@@ -30,6 +29,40 @@ _TICK_NS = 20_000_000
 _BUILD_ID = b"\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0"
 _NOTES = 4096
 _SEAL = b',"seal":"'
+
+Value = Union[None, bool, int, float, str, bytes, "Sequence[Value]", "Mapping[str, Value]"]
+
+
+def digest_of(value: Value) -> str:
+    """Return the digest of a value; a TypeError where it is none that a key may have."""
+    return sha256(encoded(value))
+
+
+def encoded(value: Value) -> bytes:
+    """Return a value as bytes, which no other has; raises as `digest_of`."""
+    if isinstance(value, str):
+        # As it is, since a source may have megabytes; no JSON begins with an s.
+        return b"s" + value.encode("utf-8", "surrogatepass")
+    return _json(value).encode()
+
+
+def _plain(value: Value) -> dict[str, Value]:
+    """Return what stands in JSON for a value that JSON has not."""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        # An image may have several GiB: it is not copied.
+        return {"\0": sha256(value)}
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"cannot hash a {type(value).__name__}")
+
+
+# One text for equal values; of two that differ no two.
+_json = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_plain).encode
+
+
+def sha256(data: bytes | bytearray | memoryview) -> str:
+    """Return a digest: not BLAKE2's, since CPUs have instructions for this one."""
+    return hashlib.sha256(data).hexdigest()
 
 
 def stamp(path: str) -> str:

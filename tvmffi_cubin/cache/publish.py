@@ -15,10 +15,10 @@ from typing import IO, Any, NamedTuple
 from weakref import WeakSet
 
 from ..errors import BuildError
-from . import Key, digest_of
 from .entry import (
     MANIFEST,
     Files,
+    Key,
     Product,
     Reads,
     Roots,
@@ -30,6 +30,7 @@ from .entry import (
 )
 from .files import (
     changed_ns,
+    digest_of,
     file_digest,
     make_folder,
     put_row,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -146,8 +147,17 @@ def _watch(entries: Iterable[tuple[str, str]], what: str) -> list[bool]:
     for name, problem in entries:
         done.append(not problem)
         if problem:
+            show_progress("")
             print(f"{name} {what}: {problem}", flush=True)
+        show_progress(f"{_entries(len(done))} so far")
+    show_progress("")
     return done
+
+
+def show_progress(text: str) -> None:
+    """Put a text into the last line of a terminal, in place of the one before."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
 
 def _entries(count: int) -> str:

@@ -6,14 +6,13 @@ import argparse
 import multiprocessing
 import os
 import signal
-import sys
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 from ..cache.files import cache_folder
 from ..cuda.arch import check_archs, split
 from ..inline import recording
-from .cache import write_layer
+from .cache import show_progress, write_layer
 
 _WIDTH = 30
 
@@ -44,14 +43,14 @@ def run(options: argparse.Namespace) -> int:
         for count, future in enumerate(as_completed(building), 1):
             if error := future.exception():
                 failed += 1
-                _show("")
+                show_progress("")
                 what, why = building[future], str(error).partition("\n")[0]
                 print(f"{what.name} ({', '.join(what.archs)}): {why}", flush=True)
             else:
                 entries[future.result()] = None
             done = "#" * (_WIDTH * count // len(lines))
-            _show(f"[{done:<{_WIDTH}}] {count} of {len(lines)}")
-        _show("")
+            show_progress(f"[{done:<{_WIDTH}}] {count} of {len(lines)}")
+        show_progress("")
         if options.output:
             failed += len(entries) - write_layer([*entries], options.output)
     except KeyboardInterrupt:
@@ -62,9 +61,3 @@ def run(options: argparse.Namespace) -> int:
         pool.shutdown(cancel_futures=True)
     print(f"{options.output or cache_folder()}: {len(entries)} modules, {failed} failed")
     return 1 if failed else 0
-
-
-def _show(progress: str) -> None:
-    """Put a text into the last line of a terminal, in place of the one before."""
-    if sys.stderr is not None and sys.stderr.isatty():
-        print(f"\r\x1b[K{progress}", end="", file=sys.stderr, flush=True)

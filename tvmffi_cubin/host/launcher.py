@@ -11,9 +11,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..cache import Key, digest_of
-from ..cache.entry import Product
-from ..cache.files import file_digest, remember, write_atomically
+from ..cache.entry import Key, Product
+from ..cache.files import digest_of, file_digest, remember, write_atomically
 from ..cache.store import Cache
 from .steps import Step
 

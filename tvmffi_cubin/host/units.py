@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..cache import Key
+from ..cache.entry import Key
 from .tools import native_cpu
 
 if TYPE_CHECKING:

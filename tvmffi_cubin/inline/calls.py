@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import config, importing
-from ..cache import Key, store
-from ..cache.entry import Entry
+from ..cache import store
+from ..cache.entry import Entry, Key
 from .options import FileOptions, TextOptions, Texts, make_request, spelled_out
 from .request import Request
 from .tools import TOOLS, Build, find_tools, module_key

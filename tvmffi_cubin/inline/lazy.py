@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import config
-from ..cache import Key, Value, store
-from ..cache.entry import Entry, Product
-from ..cache.files import remove
+from ..cache import store
+from ..cache.entry import Entry, Key, Product
+from ..cache.files import Value, remove
 from ..cuda.arch import resolve_archs
 from ..kernels.cubin import Cubin
 from ..launches import SCHEMA

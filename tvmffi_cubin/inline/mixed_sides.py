@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ..cache import Key, digest_of
-from ..cache.entry import Entry, Product
+from ..cache.entry import Entry, Key, Product
+from ..cache.files import digest_of
 from ..cuda import nvrtc
 from ..cuda.options import preprocessor_flags
 from ..cuda.program import in_parallel

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..cache import Key
+from ..cache.entry import Key
 from ..cuda.arch import resolve_archs
 from ..errors import ToolchainError
 from ..launches.form import Export, key_text

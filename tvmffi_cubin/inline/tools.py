@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import __version__, config
-from ..cache import Key, digest_of
-from ..cache.files import changed_ns, file_digest, remember, stamp
+from ..cache.entry import Key
+from ..cache.files import changed_ns, digest_of, file_digest, remember, stamp
 from ..config import compiler_environment
 from ..cuda import libraries
 from ..cuda.libraries import Cuda
