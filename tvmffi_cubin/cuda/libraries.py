@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .. import config
-from ..cache.files import build_id
 from ..errors import CubinError, ToolchainError
 from ..host.tools import on_path
 
@@ -38,10 +37,6 @@ class Cuda(NamedTuple):
                 f"brings; run: pip install {wheel}"
             )
         return Path(self.parts[part])
-
-    def identity(self, part: str) -> str:
-        """Return the build of a library, the same text on every machine."""
-        return f"{part} {self.major}, build {build_id(self.parts[part])}"
 
     @property
     def roots(self) -> dict[str, str]:

@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -95,27 +96,23 @@ def in_parallel(work: Callable[[_Input], _T], inputs: Sequence[_Input]) -> list[
     """Return `work` of each input, in order, from threads; raises what the first input's does."""
     if len(inputs) == 1:
         return [work(inputs[0])]
-    made: dict[int, _T] = {}
-    failed: dict[int, Exception] = {}
-    left = iter(range(len(inputs)))
+    free, failed = threading.Semaphore(os.cpu_count() or 1), list[Exception]()
 
-    def some() -> None:
-        for index in left:
+    def one(given: _Input) -> _T:
+        with free:
+            if failed:
+                raise failed[0]
             try:
-                made[index] = work(inputs[index])
+                return work(given)
             except Exception as error:
-                failed[index] = error
-            if failed or _stop()[0] != b"\0":
-                break
+                failed.append(error)
+                raise
 
-    def everything() -> None:
-        for call in [Call(some) for _ in range(min(len(inputs), os.cpu_count() or 1))]:
-            call.result()
+    def everything() -> list[_T]:
+        calls = [Call(partial(one, given)) for given in inputs]
+        return [call.result() for call in calls]
 
-    called(everything)
-    if failed:
-        raise failed[min(failed)]
-    return [made[index] for index in range(len(inputs))]
+    return called(everything)
 
 
 def _settle() -> None:

@@ -179,7 +179,7 @@ def _find(needs_cuda: bool, needs_fatbin: bool, nvcc_flags: tuple[str, ...] | No
             from ..cuda import program
 
             program.prepare()
-            texts += map(cuda.identity, parts)
+            texts += (f"{x} {cuda.major}, build {identity_of(cuda.parts[x])}" for x in parts)
         # What may change and keep its stamp is not remembered.
         return texts, [*files, max(_files(), key=lambda path: changed_ns(stamp(path)))]
 
