@@ -48,10 +48,10 @@ def test_an_option_without_its_value_ends_no_process_and_takes_none_of_ours(opti
 
 
 def test_macros_are_told_to_both_sides_however_nvrtc_s_options_are_spelled():
-    flags = ["--define-macro=A=2", "-DB", "-Xcompiler=-DC", "--define-macro", "D", "-UB"]
-    assert preprocessor_flags(flags).macros == {"A": "2", "C": "1", "D": "1"}
-    for undefined in (["--undefine-macro=A"], ["--undefine-macro", "A"]):
-        assert preprocessor_flags([*flags, *undefined]).macros == {"C": "1", "D": "1"}
+    flags = ["--define-macro=A=2", "-Xcompiler=-DC", "--define-macro", "D", "--undefine-macro=B"]
+    words = ("-D", "A=2", "-D", "D", "-U", "B", "-D", "C")
+    lines = "#define A 2\n#define D\n#define C\n"
+    assert preprocessor_flags(flags) == (words, (), lines)
 
 
 @pytest.mark.parametrize(

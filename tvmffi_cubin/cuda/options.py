@@ -160,26 +160,20 @@ class PreprocessorFlags(NamedTuple):
 
     words: tuple[str, ...]  # as gcc and clang take them
     folders: tuple[str, ...]  # of headers, in the order of the search
-    macros: dict[str, str]  # those that are defined, name to text
-    first_lines: str  # which include the headers that come before the source
+    first_lines: str  # the macros, and the headers that come before the source
 
 
 def preprocessor_flags(flags: Iterable[str]) -> PreprocessorFlags:
     """Return the preprocessor flags among `flags`, as nvcc, NVRTC or gcc spell them."""
     pairs: list[tuple[str, str]] = []
-    macros: dict[str, str] = {}
     for name, value, _ in _read_by_both(flags):
-        macro, _, text = value.partition("=")
-        if name == "-D":
-            macros[macro] = text or "1"
-        elif name == "-U":
-            macros.pop(macro, None)
         # A header that comes first is looked for in the current folder first.
-        elif name in _FOLDERS or (name == "-include" and os.path.isfile(value)):
+        if name in _FOLDERS or (name == "-include" and os.path.isfile(value)):
             value = os.path.abspath(value)
         if name in _PREPROCESSOR:
             pairs.append((name, value))
     words = tuple(word for pair in pairs for word in pair)
     folders = tuple(value for kind in _FOLDERS for name, value in pairs if name == kind)
-    lines = "".join(f'#include "{value}"\n' for name, value in pairs if name == "-include")
-    return PreprocessorFlags(words, folders, macros, lines)
+    lines = [f"#define {value.replace('=', ' ', 1)}\n" for name, value in pairs if name == "-D"]
+    lines += (f'#include "{value}"\n' for name, value in pairs if name == "-include")
+    return PreprocessorFlags(words, folders, "".join(lines))

@@ -19,20 +19,18 @@ def scan(
     include_dirs: Sequence[str],
     *,
     system_dirs: Sequence[str] = (),
-    defines: Mapping[str, str] | None = None,
     texts: Mapping[str, str] | None = None,
 ) -> Inputs:
     """Find what source texts include, directly or not: too much, since conditions are ignored.
 
     Each source comes with the folder where its ``#include "x"`` looks first. `system_dirs` are
-    searched after the user's `include_dirs`; what is absent there is not watched. `defines` are
-    macros from the command line, name to text; `texts` headers that come before any file.
+    searched after the user's `include_dirs`; what is absent there is not watched. `texts` are
+    headers that come before any file.
     """
     places = [_Place(folder, watched=True) for folder in include_dirs]
     places += [_Place(folder, watched=False) for folder in system_dirs]
     scanner = _Scanner(places, texts or {})
-    macros = "".join(f"#define {name} {text}\n" for name, text in (defines or {}).items())
-    for text, folder in ((macros, None), *sources):
+    for text, folder in sources:
         # Without a folder, only an absolute path is found beside it.
         scanner.read(_parse(text), _Place(folder or os.devnull, watched=bool(folder)))
     return scanner.finish()

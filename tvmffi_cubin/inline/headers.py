@@ -33,7 +33,6 @@ def device_headers(request: Request, tools: Toolset, sources: Sequence[Source]) 
         ((flags.first_lines + x.text, x.folder) for x in sources),
         (*flags.folders, *request.include_paths),
         system_dirs=(os.fspath(nvrtc.shim_dir()), *tools.cuda_include_dirs),
-        defines=flags.macros,
         texts=nvrtc.HEADERS,
     )
 

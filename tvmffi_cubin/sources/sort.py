@@ -188,7 +188,6 @@ def header_code(source: Source, request: Request) -> HeaderCode:
     found = include_scan.scan(
         [(flags.first_lines + source.text, source.folder)],
         [x for x in folders if not os.path.isfile(f"{x}/cuda_runtime.h")],
-        defines=flags.macros,
     )
     texts = [Path(x).read_text("utf-8", "surrogateescape") for x in found.read]
     return HeaderCode(
