@@ -16,10 +16,8 @@ def load() -> ctypes.CDLL:
     try:
         return _opened(config.get("TVMFFI_CUBIN_DRIVER") or "")
     except OSError as error:
-        raise ToolchainError(
-            f"the CUDA driver could not be opened: {error}; a GPU and NVIDIA's driver are needed "
-            "for this"
-        ) from None
+        needed = "a GPU and NVIDIA's driver are needed for this"
+        raise ToolchainError(f"the CUDA driver could not be opened: {error}; {needed}") from None
 
 
 def call(function: str, *arguments: object) -> None:
@@ -61,10 +59,9 @@ def stream_device(handle: int) -> int:
     if load().cuStreamGetCtx(ctypes.c_void_p(handle), ctypes.byref(context)) != 0:
         return current_device()
     call("cuCtxPushCurrent_v2", context)
-    try:
-        return number("cuCtxGetDevice")
-    finally:
-        call("cuCtxPopCurrent_v2", ctypes.byref(context))
+    device = number("cuCtxGetDevice")
+    call("cuCtxPopCurrent_v2", ctypes.byref(context))
+    return device
 
 
 def device_arch(ordinal: int) -> str:

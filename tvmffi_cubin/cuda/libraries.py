@@ -32,10 +32,7 @@ class Cuda(NamedTuple):
         if part not in self.parts:
             _find.cache_clear()  # a notebook goes on once it is installed
             wheel, *_ = _places(self.major)[part]
-            raise ToolchainError(
-                f"CUDA {self.major}: neither the Python path nor a toolkit has what {wheel} "
-                f"brings; run: pip install {wheel}"
-            )
+            raise ToolchainError(f"CUDA {self.major}: {part} is missing; run: pip install {wheel}")
         return Path(self.parts[part])
 
     @property

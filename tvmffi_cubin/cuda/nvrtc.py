@@ -150,8 +150,7 @@ def compile(  # noqa: A001
     if target_type != "cubin" and (len(archs) != 1 or is_ptx(archs[0]) != (target_type == "ptx")):
         raise ValueError(f"target_type={target_type!r} wants one architecture such as sm_90a")
     # No name of a file needs to be UTF-8, as those in #line must be.
-    has_name = source_include or source.startswith("#line ")
-    text = source if has_name else line_directive(name) + source
+    text = source if source_include else line_directive(name) + source
     shared = Program(name if source_include else _NOWHERE, text, given, target_type, names, HEADERS)
     words = _options(nvrtc, shared, [*folders, *map(str, cuda.include_dirs)])
     shared = shared._replace(options=tuple(words))

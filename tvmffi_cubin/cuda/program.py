@@ -40,8 +40,8 @@ class Call(threading.Thread, Generic[_T]):
     def __init__(self, work: Callable[[], _T]) -> None:
         if _is_broken:
             raise CubinError(
-                "this process was forked while a thread compiled, so nothing can be compiled here; "
-                "fork before, or start it with the multiprocessing method 'spawn'"
+                "this process was forked while a thread compiled, and cannot compile: fork before, "
+                "or start it with the multiprocessing method 'spawn'"
             )
         super().__init__(target=self._run, args=(work,), daemon=True)
         self._made: _T
@@ -179,7 +179,7 @@ class Nvrtc(Library):
         # it away waits 5 ms for it.
         self.calls = ctypes.PyDLL(str(path))
         # Some wheels' (13.0) does not look beside itself for what it opens by name.
-        builtins = path.with_name("libnvrtc-builtins.so.{}.{}".format(*self.version()))
+        builtins = path.with_name(f"libnvrtc-builtins.so.{self.release}")
         if builtins.is_file():
             ctypes.CDLL(str(builtins))
         # Ctrl-C amid the first compilation makes NVRTC before 13.2 call exit, unless it is ignored;
