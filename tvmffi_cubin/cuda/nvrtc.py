@@ -155,8 +155,7 @@ def compile(  # noqa: A001
     words = _options(nvrtc, shared, [*folders, *map(str, cuda.include_dirs)])
     shared = shared._replace(options=tuple(words))
     packages = (include_dir(), *cuda.include_dirs) if config.wants_pch(use_pch) else ()
-    image = functools.partial(_image, nvrtc, name, source, shared, packages)
-    images = program.in_parallel(image, archs)
+    images = program.in_parallel(lambda x: _image(nvrtc, name, source, shared, packages, x), archs)
     return images[0] if len(images) == 1 else join(images)
 
 

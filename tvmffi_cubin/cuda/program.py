@@ -37,6 +37,8 @@ _prepared: dict[Path, Call[Nvrtc]] = {}
 class Call(threading.Thread, Generic[_T]):
     """Some work under way in a thread with a large stack."""
 
+    stop: ctypes.Array[ctypes.c_char]  # C's string; not empty once nobody wants what it makes
+
     def __init__(self, work: Callable[[], _T]) -> None:
         if _is_broken:
             raise CubinError(
@@ -48,7 +50,8 @@ class Call(threading.Thread, Generic[_T]):
         self._error: BaseException | None = None
         # Not `join`: before Python 3.13 a thread whose join Ctrl-C has left counts as ended.
         self.ended = threading.Event()
-        self.stop: ctypes.Array[ctypes.c_char] = _stop()
+        parent = threading.current_thread()
+        self.stop = parent.stop if isinstance(parent, Call) else ctypes.create_string_buffer(2)
         with _guard:
             before = threading.stack_size(_STACK)
             _running.add(self)
@@ -78,12 +81,6 @@ class Call(threading.Thread, Generic[_T]):
         if self._error is not None:
             raise self._error
         return self._made
-
-
-def _stop() -> ctypes.Array[ctypes.c_char]:
-    """Return the C string of this thread's call; once it is not empty, nobody wants the result."""
-    call = threading.current_thread()
-    return call.stop if isinstance(call, Call) else ctypes.create_string_buffer(2)
 
 
 def called(work: Callable[[], _T]) -> _T:
@@ -182,9 +179,8 @@ class Nvrtc(Library):
         builtins = path.with_name(f"libnvrtc-builtins.so.{self.release}")
         if builtins.is_file():
             ctypes.CDLL(str(builtins))
-        # Ctrl-C amid the first compilation makes NVRTC before 13.2 call exit, unless it is ignored;
-        # and no system call would ever again return because of a signal. So the first is one that
-        # fails at once, which leaves the back end to the next, and is faster.
+        # Ctrl-C amid the first compilation makes NVRTC before 13.2 call exit, unless it is ignored:
+        # so the first is one that fails at once. After it SIGTERM would end no system call.
         libc, before = ctypes.CDLL(None), ctypes.create_string_buffer(_ACTION)
         ignored = ctypes.create_string_buffer(int(signal.SIG_IGN).to_bytes(8, "little"), _ACTION)
         libc.sigaction(signal.SIGINT, ignored, before)
@@ -209,7 +205,8 @@ class Nvrtc(Library):
 
     def compile(self, program: Program) -> Compiled:
         """Compile a program."""
-        handle, stop = ctypes.c_void_p(), _stop()
+        handle, call = ctypes.c_void_p(), threading.current_thread()
+        assert isinstance(call, Call)
         # The name of a file may be no UTF-8.
         text, name = program.text.encode("utf-8", "surrogateescape"), os.fsencode(program.name)
         count = len(program.headers)
@@ -221,7 +218,7 @@ class Nvrtc(Library):
                 # Between its phases NVRTC asks a function of the caller's whether to go on. The
                 # length of `stop` says it, and strlen needs no lock of Python's to tell.
                 strlen = ctypes.cast(ctypes.CDLL(None).strlen, ctypes.c_void_p)
-                self.call("SetFlowCallback", handle, strlen, stop)
+                self.call("SetFlowCallback", handle, strlen, call.stop)
             for expression in program.name_expressions:
                 self.call("AddNameExpression", handle, expression.encode())
             options = program.options
