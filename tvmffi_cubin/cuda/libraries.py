@@ -126,9 +126,8 @@ def _parts(major: int, sites: list[str], homes: tuple[str | None, ...]) -> dict[
 
 def find_program(name: str) -> Path | None:
     """Return a program of CUDA's: of a named toolkit, on PATH, of a wheel, of the usual toolkit."""
-    homes = (config.get("CUDA_HOME"), config.get("CUDA_PATH"))
+    named = (f"{home}/bin/{name}" for x in ("CUDA_HOME", "CUDA_PATH") if (home := config.get(x)))
     wheels = (f"{path}/nvidia/cu13/bin/{name}" for path in sys.path if path)
-    named = (f"{home}/bin/{name}" for home in homes if home)
     places = (*named, name, *wheels, f"{TOOLKIT}/bin/{name}")
     return next(filter(None, map(on_path, places)), None)
 

@@ -132,8 +132,7 @@ def command(
 
 def runtime(nvcc: Nvcc, flags: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the libraries and the linker's flags that what nvcc compiles is linked with."""
-    # The static runtime, as nvcc itself links it: no folder of this machine is in the shared
-    # object, and no other version in the process gets in its way.
+    # The static runtime, as nvcc itself links it: no other version gets in the module's way.
     names = ("libcudadevrt.a", _RUNTIME) if is_separate(flags) else (_RUNTIME,)
     found = filter(os.path.isfile, (f"{nvcc.libraries}/{name}" for name in names))
     return tuple(found), (f"-L{nvcc.libraries}", "-ldl", "-lpthread", "-lrt")

@@ -23,16 +23,13 @@ from .options import items
 
 __all__ = ["link", "version"]
 
-Linkable = Cubin | bytes | bytearray | memoryview | str | os.PathLike[str]
-"""What can be linked: an image, its bytes, or the path of its file."""
-
 # nvJitLinkInputType, by our name of the kind.
 _TYPES = {"relocatable": 1, "ptx": 2, "ltoir": 3, "fatbin": 4, "object": 5, "library": 6}
 
 
 @bare
 def link(
-    inputs: Iterable[Linkable],
+    inputs: Iterable[Cubin | bytes | bytearray | memoryview | str | os.PathLike[str]],
     *,
     arch: str | None = None,
     lto: bool = False,

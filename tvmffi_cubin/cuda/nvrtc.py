@@ -27,8 +27,7 @@ __all__ = ["compile", "nvrtc_compile", "resolve_arch", "resolve_archs", "shim_di
 # NVRTC searches quoted headers in the folder of the source's name, and the current folder must not
 # decide what a source means. -no-source-include would stop headers from finding each other, too.
 _NOWHERE = "/dev/null/kernel.cu"
-# What -minimal leaves out, a sixth of a small kernel's time: textures, surfaces, device-side
-# launches, CUDA's own types. A header may need any of it.
+# What -minimal leaves out, a sixth of a small kernel's time. A header may need any of it.
 _NOT_MINIMAL = r"<<<|\b(?:include|cuda|CU|tex|surf|minimal)"
 # Headers of C++ that CCCL's stand for, which take their time to compile, and the names of theirs
 # that device code may use.
@@ -165,8 +164,7 @@ def _image(
     """Compile for one architecture; of ``"compute_90"`` and the like PTX is made."""
     nvrtc.check_known(arch)
     kind = "ptx" if is_ptx(arch) else shared.kind
-    # PTX is assembled along the way: what its base architecture lacks comes to light now and not on
-    # some newer device.
+    # PTX is assembled along the way, so that mistakes come to light now and not on a newer device.
     target = f"sm_{number_of(arch)}" if is_ptx(arch) else arch
     command = (f"-arch={target}", *_KIND_OPTIONS.get(kind, ()), *shared.options)
     one = shared._replace(options=command, kind=kind)
@@ -250,8 +248,7 @@ def _options(nvrtc: Nvrtc, source: Program, folders: Sequence[str]) -> Iterator[
     given, names = source.options, source.name_expressions
     everything = "\n".join((source.name, source.text, *given, *names))
     if nvrtc.version() >= (12, 9):
-        # NVRTC calls hidden kernels after a seed, else after the time and the process, where
-        # nothing of a unit can be seen from outside. Before, precompiled headers are for one seed.
+        # Hidden kernels are called after it. Before, precompiled headers are for one seed.
         yield f"-frandom-seed={zlib.crc32(everything.encode('utf-8', 'surrogateescape')):08x}"
         # A kernel that is alone would wait for a thread, and gain nothing.
         if source.text.count("__global__") > 1 or len(names) > 2:
@@ -260,8 +257,7 @@ def _options(nvrtc: Nvrtc, source: Program, folders: Sequence[str]) -> Iterator[
         yield "-std=c++17"
     shims = shim_dir()
     yield from ("-default-device", f"-I{shims}", f"--pre-include={shims}/tvmffi_cubin_prelude.h")
-    # Two thirds of the time that cuda/std takes are lists of types of up to this length, which CCCL
-    # spells out one by one: 16 for NVRTC, 10 for nvcc. It makes no difference to what they mean.
+    # CCCL's own value for nvcc; of the time that cuda/std takes, 16 for NVRTC is a third.
     yield "-D_CCCL_META_UNROLL_LIMIT=10"
     yield from (x for x in given if not x.startswith("-isystem="))
     yield from (f"-I{folder}" for folder in folders)

@@ -100,8 +100,7 @@ def named_archs(options: object, archs: object = None) -> tuple[str, ...]:
     given = () if archs is None else check_archs(archs)
     if given and named and given != named:
         raise ValueError(
-            f"the architecture is given twice: {', '.join(given)} and {', '.join(named)}; give it "
-            "once, as arch="
+            f"the architecture is given twice: {', '.join(given)} and {', '.join(named)}"
         )
     return given or named
 
@@ -111,7 +110,7 @@ def nvrtc_options(options: object) -> tuple[str, ...]:
     kept: list[str] = []
     for name, value, given in _read_by_both(options):
         if name == "-Xptxas":  # NVRTC takes one at a time
-            kept += (f"-Xptxas={part}" for part in _at_commas(value))
+            kept += (f"-Xptxas={part}" for part in value.split(",") if part)
         elif name in ("-isystem", "-std"):
             kept.append(f"{name}={value}")
         elif name not in _NOT_FOR_NVRTC:
@@ -137,7 +136,7 @@ def link_options(options: object) -> tuple[str, ...]:
         elif name in ("-ftz", "-prec-div", "-prec-sqrt", "-fmad"):
             kept.append(f"{name.replace('fmad', 'fma')}={int(value == 'true')}")
         elif name in ("-maxrregcount", "-Xptxas"):
-            kept += (f"{name}={part}" for part in _at_commas(value))
+            kept += (f"{name}={part}" for part in value.split(",") if part)
     return tuple(kept)
 
 
@@ -147,12 +146,8 @@ def _read_by_both(options: object) -> Iterator[Option]:
     for option in read(options):
         yield option
         if option.name == "-Xcompiler":
-            of_host += (x for part in _at_commas(option.value) for x in shlex.split(part))
+            of_host += shlex.split(option.value.replace(",", " "))
     yield from (option for option in read(of_host) if option.name in _PREPROCESSOR)
-
-
-def _at_commas(value: str) -> list[str]:
-    return [part for part in re.split(r"(?<!\\),", value.strip()) if part]
 
 
 class PreprocessorFlags(NamedTuple):

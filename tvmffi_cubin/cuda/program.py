@@ -22,8 +22,7 @@ SIDE_BY_SIDE = "--ptxas-options=--split-compile=8"
 _Input = TypeVar("_Input")
 _T = TypeVar("_T")
 
-# Bytes of address space. Deeply nested source overflows a thread's usual 8 MB, which ends the
-# process; on the first thread of a process alone NVRTC sees to it itself.
+# Bytes of address space: deeply nested source overflows a thread's usual 8 MB.
 _STACK = 256 << 20
 # Bytes: more than any libc's struct sigaction, whose first member is the handler.
 _ACTION = 256
