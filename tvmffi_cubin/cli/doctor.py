@@ -100,7 +100,7 @@ def _library(title: str, cuda: Cuda) -> str:
 def _device(ordinal: int, cuda: Cuda | None) -> str:
     arch = driver.device_arch(ordinal)
     if cuda is not None:
-        program.load().check_known(arch)
+        program.prepare().result().check_known(arch)
     return f"{driver.device_name(ordinal)}, {arch}"
 
 

@@ -55,7 +55,6 @@ def current_device() -> int:
 def stream_device(handle: int) -> int:
     """Return the ordinal of a stream's device; of the current one where it does not say."""
     context = ctypes.c_void_p()
-    call("cuInit", 0)
     if load().cuStreamGetCtx(ctypes.c_void_p(handle), ctypes.byref(context)) != 0:
         return current_device()
     call("cuCtxPushCurrent_v2", context)

@@ -23,7 +23,6 @@ _HINTS = {
         "kernels that launch kernels are linked with CUDA's device runtime: pass "
         'device_libraries=["cudadevrt"] to load_inline or load'
     ),
-    # Of what NVRTC says of headers for the host.
     r"/(?:cub|thrust)/.*(?:a __host__ function is not allowed|cannot open source file)": (
         f"the device-wide algorithms of CUB and Thrust are host code: pass {NVCC}; a kernel "
         "includes those of a block or a warp, such as <cub/block/block_scan.cuh>"

@@ -133,7 +133,7 @@ def link_inputs(
     """Link inputs to an image; raises what `link` does."""
     nvjitlink = library("nvJitLink", find_cuda().require("nvjitlink"))
     # Newer releases end the process where they do not know the architecture.
-    program.load().check_known(arch)
+    program.prepare().result().check_known(arch)
     for item in inputs:
         if item.kind in ("relocatable", "ltoir", "ptx") and item.arch and not _fits(item, arch):
             raise ValueError(

@@ -142,7 +142,7 @@ def compile(  # noqa: A001
     given = nvrtc_options(options)
     folders = map(os.fspath, items("include_paths", include_paths))
     names = items("name_expressions", name_expressions)
-    cuda, nvrtc = find_cuda(), program.load()
+    cuda, nvrtc = find_cuda(), program.prepare().result()
     archs = resolve_archs(arch, options)
     if target_type == "ptx":
         archs = tuple(dict.fromkeys(f"compute_{number_of(x)}" for x in archs))
@@ -151,36 +151,33 @@ def compile(  # noqa: A001
     # No name of a file needs to be UTF-8, as those in #line must be.
     text = source if source_include else line_directive(name) + source
     shared = Program(name if source_include else _NOWHERE, text, given, target_type, names, HEADERS)
-    words = _options(nvrtc, shared, [*folders, *map(str, cuda.include_dirs)])
-    shared = shared._replace(options=tuple(words))
+    of_cuda = tuple(map(str, cuda.include_dirs))
+    words = tuple(_options(nvrtc, shared, (*folders, *of_cuda)))
     packages = (include_dir(), *cuda.include_dirs) if config.wants_pch(use_pch) else ()
-    images = program.in_parallel(lambda x: _image(nvrtc, name, source, shared, packages, x), archs)
+
+    def image(arch: str) -> Cubin:
+        """Compile for one architecture; of ``"compute_90"`` and the like PTX is made."""
+        nvrtc.check_known(arch)
+        kind = "ptx" if is_ptx(arch) else target_type
+        # PTX is assembled along the way: mistakes come to light now and not on a newer device.
+        target = f"sm_{number_of(arch)}" if is_ptx(arch) else arch
+        command = (f"-arch={target}", *_KIND_OPTIONS.get(kind, ()), *words)
+        one = shared._replace(options=command, kind=kind)
+        done = program.called(lambda: compile_with(nvrtc, one, packages))
+        log = done.log.replace(_NOWHERE, name)
+        if not done.image:
+            from .hints import explained
+
+            message = f"{name} does not compile for {arch}:\n{explained(log)}"
+            raise CompileError(message, log=log, source=source, options=command)
+        if log:
+            own = (line for line in log.splitlines() if not line.startswith(of_cuda))
+            level = logging.WARNING if any(": warning" in line for line in own) else logging.INFO
+            logging.getLogger("tvmffi_cubin").log(level, "NVRTC on %s for %s:\n%s", name, arch, log)
+        return Cubin(done.image, arch, done.lowered_names, log, kind, nvrtc.release)
+
+    images = program.in_parallel(image, archs)
     return images[0] if len(images) == 1 else join(images)
-
-
-def _image(
-    nvrtc: Nvrtc, title: str, source: str, shared: Program, packages: Sequence[Path], arch: str
-) -> Cubin:
-    """Compile for one architecture; of ``"compute_90"`` and the like PTX is made."""
-    nvrtc.check_known(arch)
-    kind = "ptx" if is_ptx(arch) else shared.kind
-    # PTX is assembled along the way, so that mistakes come to light now and not on a newer device.
-    target = f"sm_{number_of(arch)}" if is_ptx(arch) else arch
-    command = (f"-arch={target}", *_KIND_OPTIONS.get(kind, ()), *shared.options)
-    one = shared._replace(options=command, kind=kind)
-    done = program.called(lambda: compile_with(nvrtc, one, packages))
-    log = done.log.replace(_NOWHERE, title)
-    if not done.image:
-        from .hints import explained
-
-        message = f"{title} does not compile for {arch}:\n{explained(log)}"
-        raise CompileError(message, log=log, source=source, options=command)
-    if log:
-        foreign = tuple(map(str, find_cuda().include_dirs))
-        own = (line for line in log.splitlines() if not line.startswith(foreign))
-        level = logging.WARNING if any(": warning" in line for line in own) else logging.INFO
-        logging.getLogger("tvmffi_cubin").log(level, "NVRTC on %s for %s:\n%s", title, arch, log)
-    return Cubin(done.image, arch, done.lowered_names, log, kind, nvrtc.release)
 
 
 @bare
@@ -229,7 +226,7 @@ def join(cubins: Sequence[Cubin]) -> Cubin:
 
 def version() -> tuple[int, int]:
     """Return the version of the NVRTC in use, such as ``(12, 9)``; loads it."""
-    return program.load().version()
+    return program.prepare().result().version()
 
 
 def shim_dir() -> Path:

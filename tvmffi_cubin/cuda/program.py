@@ -41,8 +41,7 @@ class Call(threading.Thread, Generic[_T]):
     def __init__(self, work: Callable[[], _T]) -> None:
         if _is_broken:
             raise CubinError(
-                "this process was forked while a thread compiled, and cannot compile: fork before, "
-                "or start it with the multiprocessing method 'spawn'"
+                "this was forked while a thread compiled: use the multiprocessing method 'spawn'"
             )
         super().__init__(target=self._run, args=(work,), daemon=True)
         self._made: _T
@@ -133,17 +132,12 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def prepare() -> Call[Nvrtc]:
-    """Begin to load NVRTC, beside imports, unless that was begun before."""
+    """Return the call that loads the NVRTC in use, beside imports; the first begins it."""
     path = find_cuda().require("nvrtc")
     with _guard:
         if path not in _prepared:
             _prepared[path] = Call(lambda: Nvrtc(path))
         return _prepared[path]
-
-
-def load() -> Nvrtc:
-    """Return the NVRTC in use."""
-    return prepare().result()
 
 
 class Program(NamedTuple):
@@ -166,7 +160,7 @@ class Compiled(NamedTuple):
 
 
 class Nvrtc(Library):
-    """A loaded NVRTC; see `load`."""
+    """A loaded NVRTC; see `prepare`."""
 
     def __init__(self, path: Path) -> None:
         super().__init__("nvrtc", path)
