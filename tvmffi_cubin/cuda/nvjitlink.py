@@ -88,10 +88,7 @@ def version() -> tuple[int, int]:
 def linkable(given: Cubin) -> Cubin:
     """Return what a caller gave as something to link; an ImageError says what else it is."""
     # nvJitLink takes what is linked already, and shared objects, and links nothing of them.
-    wanted = (
-        "wanted is LTO-IR, PTX, a fatbin, a static library or object with device code, or a "
-        'relocatable cubin: compile with target_type="relocatable"'
-    )
+    wanted = 'wanted is code to link: compile with target_type="relocatable", or nvcc -rdc=true'
     return read_image(given, wanted=_TYPES, or_else=wanted)
 
 

@@ -214,14 +214,10 @@ def join(cubins: Sequence[Cubin]) -> Cubin:
             nvfatbin.call("AddCubin", handle, cubin.image, length, number, name)
     image = nvfatbin.read("Get", handle, size="Size")
     nvfatbin.call("Destroy", ctypes.byref(handle))
-    return Cubin(
-        image,
-        arch=", ".join(cubin.arch for cubin in cubins),
-        lowered_names={k: v for cubin in cubins for k, v in cubin.lowered_names.items()},
-        log="\n".join(dict.fromkeys(cubin.log for cubin in cubins if cubin.log)),
-        kind="fatbin",
-        cuda_version=cubins[0].cuda_version,
-    )
+    archs = ", ".join(cubin.arch for cubin in cubins)
+    names = {name: symbol for cubin in cubins for name, symbol in cubin.lowered_names.items()}
+    log = "\n".join(dict.fromkeys(cubin.log for cubin in cubins if cubin.log))
+    return Cubin(image, archs, names, log, "fatbin", cubins[0].cuda_version)
 
 
 def version() -> tuple[int, int]:
