@@ -72,17 +72,13 @@ def find_cuda() -> Cuda:
     Without a driver it is the oldest; without a complete one, the oldest with an NVRTC: a kernel
     that includes nothing needs no more.
     """
-    return _find(
-        config.get("TVMFFI_CUBIN_CUDA"),
-        config.get("TVMFFI_CUBIN_DRIVER"),
-        tuple(sys.path),
-        (config.get("CUDA_HOME"), config.get("CUDA_PATH"), TOOLKIT),
-    )
+    names = ("TVMFFI_CUBIN_CUDA", "TVMFFI_CUBIN_DRIVER", "CUDA_HOME", "CUDA_PATH")
+    return _find(tuple(sys.path), *map(config.get, names), TOOLKIT)
 
 
 @lru_cache(maxsize=8)
 def _find(
-    override: str | None, _driver: str | None, paths: tuple[str, ...], homes: tuple[str | None, ...]
+    paths: tuple[str, ...], override: str | None, _driver: str | None, *homes: str | None
 ) -> Cuda:
     majors = [x for x in _WANTED if override in (None, str(x))]
     if not majors:

@@ -96,10 +96,8 @@ def compile(  # noqa: A001
 
     Parameters
     ----------
-    source : str
-        The source.
-    name : str
-        The name of the source in diagnostics.
+    source, name : str
+        The source, and its name in diagnostics.
     arch : str or sequence of str, optional
         Such as ``"sm_90a"``, or ``"compute_90"`` for PTX; see `resolve_archs`. Several give one
         fatbin.
