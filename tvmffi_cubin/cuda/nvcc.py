@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ..inline.tools import Toolset
 
 _RUNTIME = "libcudart_static.a"
-_PATHS = ("-I", "-isystem", "-include", "-L", "-ccbin")
 
 
 class Nvcc(NamedTuple):
@@ -83,7 +82,7 @@ def caller_flags(flags: Iterable[str]) -> tuple[str, ...]:
     for name, value, items in read((*(["-ccbin", host] if host else ()), *before, *flags, *behind)):
         if name == "-dc":
             found.append("-rdc=true")
-        elif name in _PATHS and os.path.exists(value):
+        elif name in ("-I", "-isystem", "-include", "-L", "-ccbin") and os.path.exists(value):
             found += (name, os.path.abspath(value))
         elif (name, value) != ("-arch", "native"):  # which is the default anyway
             found += items

@@ -8,7 +8,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -30,7 +30,7 @@ _ACTION = 256
 _guard = threading.RLock()
 _running: set[Call[Any]] = set()
 _is_broken = False
-_prepared: dict[Path, Call[Nvrtc]] = {}
+_prepared = cache(lambda path: Call(lambda: Nvrtc(path)))
 
 
 class Call(threading.Thread, Generic[_T]):
@@ -123,7 +123,7 @@ def _after_fork() -> None:
     if _running:
         _is_broken = True
         _running.clear()
-        _prepared.clear()
+        _prepared.cache_clear()
     _guard = threading.RLock()  # a thread that the child does not have may hold the old one
 
 
@@ -135,9 +135,7 @@ def prepare() -> Call[Nvrtc]:
     """Return the call that loads the NVRTC in use, beside imports; the first begins it."""
     path = find_cuda().require("nvrtc")
     with _guard:
-        if path not in _prepared:
-            _prepared[path] = Call(lambda: Nvrtc(path))
-        return _prepared[path]
+        return _prepared(path)
 
 
 class Program(NamedTuple):
