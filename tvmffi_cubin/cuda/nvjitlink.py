@@ -169,8 +169,7 @@ def _linked(
     names = [b"tvmffi_cubin_%d" % index for index in range(len(inputs))]
     failed = nvjitlink.result("Create", ctypes.byref(handle), len(words), words)
     for item, name in zip(inputs, names, strict=True):
-        size = ctypes.c_size_t(len(item.image))
-        given = (_TYPES[item.kind], item.image, size, name)
+        given = (_TYPES[item.kind], item.image, ctypes.c_size_t(len(item.image)), name)
         failed = failed or nvjitlink.result("AddData", handle, *given)
     failed = failed or nvjitlink.result("Complete", handle)
     # A link that could not begin has a handle, too: it holds the log.

@@ -66,11 +66,8 @@ HEADERS = {
     # Beside those of types of our own.
     "variant": _OF_CCCL.format("variant") + "namespace std {\nusing ::cuda::std::get;\n}\n",
 }
-"""The texts of headers of which NVRTC, our prelude or a file has all.
-
-NVRTC takes these before any file, also one that lies beside the file that includes it: so none of
-them has a name that others give their files.
-"""
+"""Headers of which NVRTC, our prelude or a file has all. NVRTC takes them before any file, also one
+that lies beside the file that includes it: none has a name that others give their files."""
 _KIND_OPTIONS = {"relocatable": ["--relocatable-device-code=true"], "ltoir": ["-dlto"]}
 
 
@@ -137,7 +134,6 @@ def compile(  # noqa: A001
     if target_type not in KINDS:
         raise ValueError(f"target_type={target_type!r}: there are {', '.join(map(repr, KINDS))}")
     options = items("options", options)
-    given = nvrtc_options(options)
     folders = map(os.fspath, items("include_paths", include_paths))
     names = items("name_expressions", name_expressions)
     cuda, nvrtc = find_cuda(), program.prepare().result()
@@ -146,9 +142,10 @@ def compile(  # noqa: A001
         archs = tuple(dict.fromkeys(f"compute_{number_of(x)}" for x in archs))
     if target_type != "cubin" and (len(archs) != 1 or is_ptx(archs[0]) != (target_type == "ptx")):
         raise ValueError(f"target_type={target_type!r} wants one architecture such as sm_90a")
+    file = name if source_include else _NOWHERE
     # No name of a file needs to be UTF-8, as those in #line must be.
     text = source if source_include else line_directive(name) + source
-    shared = Program(name if source_include else _NOWHERE, text, given, target_type, names, HEADERS)
+    shared = Program(file, text, options, target_type, names, HEADERS)
     of_cuda = tuple(map(str, cuda.include_dirs))
     words = tuple(_options(nvrtc, shared, (*folders, *of_cuda)))
     packages = (include_dir(), *cuda.include_dirs) if config.wants_pch(use_pch) else ()
@@ -236,7 +233,7 @@ def line_directive(name: str) -> str:
 
 def _options(nvrtc: Nvrtc, source: Program, folders: Sequence[str]) -> Iterator[str]:
     """Yield all options for a source that has the caller's, but those for an architecture."""
-    given, names = source.options, source.name_expressions
+    given, names = nvrtc_options(source.options), source.name_expressions
     everything = "\n".join((source.name, source.text, *given, *names))
     if nvrtc.version() >= (12, 9):
         # Hidden kernels are called after it. Before, precompiled headers are for one seed.

@@ -111,8 +111,7 @@ def in_parallel(work: Callable[[_Input], _T], inputs: Sequence[_Input]) -> list[
 
 
 def _settle() -> None:
-    # C's exit would tear NVRTC down under what is under way: the process ends before that, with the
-    # status that it has.
+    # C's exit would tear NVRTC down under it: the process ends before, with the status that it has.
     if _running:
         libc = ctypes.CDLL(None)
         libc.on_exit(libc._exit, None)
