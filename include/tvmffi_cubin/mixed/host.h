@@ -4,13 +4,6 @@
 // The user's flags ask for warnings about the user's own text.
 #pragma GCC system_header
 
-#ifndef __GXX_RTTI
-#error "-fno-rtti: the kernels of a mixed source are known by their types' names; leave it out"
-#endif
-
-// clang-format off
-#include "launch.h"
-// clang-format on
 #include <assert.h>
 #include <ctype.h>
 #include <math.h>
@@ -20,6 +13,8 @@
 #include <time.h>
 
 #include <new>
+
+#include "launch.h"
 
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
@@ -41,13 +36,9 @@ namespace nvcuda::wmma {}
 // ---- Functions that nvcc gives host code beside the C library's ----
 
 // Not templates: arguments of two types are converted, and std's own do not compete.
-#define TVMFFI_CUBIN_MIN_MAX(T, A, B)                                                     \
-  inline constexpr T min(A a, B b) {                                                      \
-    return static_cast<T>(b) < static_cast<T>(a) ? static_cast<T>(b) : static_cast<T>(a); \
-  }                                                                                       \
-  inline constexpr T max(A a, B b) {                                                      \
-    return static_cast<T>(a) < static_cast<T>(b) ? static_cast<T>(b) : static_cast<T>(a); \
-  }
+#define TVMFFI_CUBIN_MIN_MAX(T, A, B)                        \
+  inline constexpr T min(A a, B b) { return b < a ? b : a; } \
+  inline constexpr T max(A a, B b) { return a < b ? b : a; }
 #define TVMFFI_CUBIN_MIN_MAX_INTEGERS(S)                   \
   TVMFFI_CUBIN_MIN_MAX(S, S, S)                            \
   TVMFFI_CUBIN_MIN_MAX(unsigned S, unsigned S, unsigned S) \

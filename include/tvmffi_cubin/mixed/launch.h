@@ -25,28 +25,17 @@ using namespace details;
 #endif
 #endif
 
-#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
-#define TVMFFI_CUBIN_RUNTIME(name) name##_ptsz
-#define TVMFFI_CUBIN_SYMBOL(name) #name "_ptsz"
-#else
-#define TVMFFI_CUBIN_RUNTIME(name) name
-#define TVMFFI_CUBIN_SYMBOL(name) #name
-#endif
-
-extern "C" {
-// The runtime's launch calls are interposed: bound parameters behind, refusals noted. They come
+// The runtime's launch calls are interposed: bound parameters behind, refusals noted. This comes
 // before cuda_runtime_api.h, for a function has its symbol from its first declaration on.
-#define TVMFFI_CUBIN_INTERPOSED(name, ...)                                      \
-  __attribute__((visibility("hidden"))) cudaError_t TVMFFI_CUBIN_RUNTIME(name)( \
-      __VA_ARGS__) __asm__("tvmffi_cubin_" TVMFFI_CUBIN_SYMBOL(name));
-#define TVMFFI_CUBIN_LAUNCHES(declare)                                                            \
-  declare(cudaLaunchKernel, const void*, dim3, dim3, void**, size_t, cudaStream_t)                \
-      declare(cudaLaunchCooperativeKernel, const void*, dim3, dim3, void**, size_t, cudaStream_t) \
-          declare(cudaLaunchKernelExC, const cudaLaunchConfig_t*, const void*, void**)
-TVMFFI_CUBIN_LAUNCHES(TVMFFI_CUBIN_INTERPOSED)
+#pragma redefine_extname cudaLaunchKernel tvmffi_cubin_cudaLaunchKernel
+#pragma redefine_extname cudaLaunchKernel_ptsz tvmffi_cubin_cudaLaunchKernel_ptsz
+#pragma redefine_extname cudaLaunchKernelExC tvmffi_cubin_cudaLaunchKernelExC
+#pragma redefine_extname cudaLaunchKernelExC_ptsz tvmffi_cubin_cudaLaunchKernelExC_ptsz
+#pragma redefine_extname cudaLaunchCooperativeKernel tvmffi_cubin_cudaLaunchCooperativeKernel
+#pragma redefine_extname cudaLaunchCooperativeKernel_ptsz tvmffi_cubin_cudaLaunchCooperativeKernel_ptsz
 
-unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t smem, struct CUstream_st*);
-}
+extern "C" unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t smem,
+                                                struct CUstream_st*);
 
 TVMFFI_CUBIN_BEGIN
 
@@ -63,9 +52,6 @@ struct MixedTable {
   uint64_t num_rows;
 };
 
-struct MixedNode;
-inline MixedNode* mixed_nodes = nullptr;
-
 // A kernel or a variable of the host text, entered before the user's own initialisers.
 struct MixedNode {
   const volatile void* address;
@@ -73,7 +59,9 @@ struct MixedNode {
   size_t size;     // of a variable
   int num_params;  // of a kernel
   const MixedTable* table;
-  MixedNode* next = std::exchange(mixed_nodes, this);
+  const char* symbol = nullptr;  // in the image, once it is registered
+  static inline MixedNode* all = nullptr;
+  MixedNode* next = std::exchange(all, this);
 };
 
 // Registers what a unit's image has, until the process ends.

@@ -2,18 +2,6 @@
 // thrown by the exported function that made it, unless somebody has asked for the error.
 #include "launch.h"
 
-#ifdef TVMFFI_CUBIN_BOUND_PARAMS
-// A link with bound parameters wraps these calls, so that code that does not come here is refused.
-#define TVMFFI_CUBIN_REAL "__real_"
-#else
-#define TVMFFI_CUBIN_REAL
-#endif
-// Before CUDA's header, which has macros of these names.
-#define TVMFFI_CUBIN_ORIGINAL(name, ...)                                \
-  extern "C" cudaError_t tvmffi_cubin_real_##name(__VA_ARGS__) __asm__( \
-      TVMFFI_CUBIN_REAL TVMFFI_CUBIN_SYMBOL(name));
-TVMFFI_CUBIN_LAUNCHES(TVMFFI_CUBIN_ORIGINAL)
-
 #include <cuda_runtime_api.h>
 #include <cxxabi.h>
 #include <stdlib.h>
@@ -22,6 +10,10 @@ TVMFFI_CUBIN_LAUNCHES(TVMFFI_CUBIN_ORIGINAL)
 #ifdef TVMFFI_CUBIN_BOUND_PARAMS
 #include "../launcher/plan.h"
 extern "C" __attribute__((visibility("hidden"))) tvmffi_cubin::BoundTable __tvmffi_cubin_bound;
+// A link with bound parameters wraps these calls, so that code that does not come here is refused.
+#define TVMFFI_CUBIN_REAL "__real_"
+#else
+#define TVMFFI_CUBIN_REAL
 #endif
 
 // Weak: objects of mixed sources that are linked with each other have one each.
@@ -36,39 +28,36 @@ void __cudaRegisterFunction(void** handle, const char* host, char* device, const
 void __cudaRegisterVar(void** handle, char* host, char* device, const char* name, int is_extern,
                        size_t size, int is_constant, int is_global);
 cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* smem, void* stream);
+
+// The runtime's own, whose names may be macros of CUDA's header.
+#define TVMFFI_CUBIN_TEXT(name) #name
+#define TVMFFI_CUBIN_ORIGINAL(name) \
+  decltype(name) tvmffi_cubin_real_##name __asm__(TVMFFI_CUBIN_REAL TVMFFI_CUBIN_TEXT(name))
+TVMFFI_CUBIN_ORIGINAL(cudaLaunchKernel);
+TVMFFI_CUBIN_ORIGINAL(cudaLaunchCooperativeKernel);
+TVMFFI_CUBIN_ORIGINAL(cudaLaunchKernelExC);
 }
 
 TVMFFI_CUBIN_BEGIN
 
 // ---- Registration ----
 
-static const MixedNode* FindNode(const void* kernel) {
-  const MixedNode* node = mixed_nodes;
-  while (node != nullptr && node->address != kernel) node = node->next;
-  return node;
-}
-
-static const char* FindSymbol(const MixedNode& node) {
-  for (uint64_t i = 0; i < node.table->num_rows; ++i) {
-    const MixedTable::Row& row = node.table->rows[i];
-    if (strcmp(row.type, node.type) == 0) return row.symbol;
-  }
-  return nullptr;
-}
-
 TVMFFI_CUBIN_ONCE Registration::Registration(const MixedTable* table) {
   if (table->image == nullptr) return;
   handle = __cudaRegisterFatBinary(table->image);
-  for (const MixedNode* node = mixed_nodes; node != nullptr; node = node->next) {
-    const char* symbol = node->table == table ? FindSymbol(*node) : nullptr;
-    if (symbol == nullptr) continue;
-    char* const name = const_cast<char*>(symbol);
+  for (MixedNode* node = MixedNode::all; node != nullptr; node = node->next) {
+    for (uint64_t i = 0; node->table == table && i < table->num_rows; ++i) {
+      const MixedTable::Row& row = table->rows[i];
+      if (strcmp(row.type, node->type) == 0) node->symbol = row.symbol;
+    }
+    if (node->table != table || node->symbol == nullptr) continue;
+    char* const name = const_cast<char*>(node->symbol);
     char* const address = static_cast<char*>(const_cast<void*>(node->address));
     if (node->size == 0) {
-      __cudaRegisterFunction(handle, address, name, symbol, -1, nullptr, nullptr, nullptr, nullptr,
+      __cudaRegisterFunction(handle, address, name, name, -1, nullptr, nullptr, nullptr, nullptr,
                              nullptr);
     } else {
-      __cudaRegisterVar(handle, address, name, symbol, 0, node->size, 0, 0);
+      __cudaRegisterVar(handle, address, name, name, 0, node->size, 0, 0);
     }
   }
   __cudaRegisterFatBinaryEnd(handle);
@@ -88,32 +77,27 @@ struct Refusal {
 };
 inline thread_local Refusal refusal;
 
-// Begins to note a refused launch; null where there is one before it.
-static Text* NoteRefusal(cudaError_t error, const void* kernel) {
-  refusal.error = error;
-  if (has_refusal) return nullptr;
-  has_refusal = true;
-  refusal.is_limit = false;
-  refusal.text = Text();
-  if (launch_place.file != nullptr) {
-    refusal.text.Add("%.500s:%d: ", launch_place.file, launch_place.line);
-  }
-  const MixedNode* const node = FindNode(kernel);
-  const char* const symbol = node == nullptr ? nullptr : FindSymbol(*node);
-  char* const demangled =
-      symbol == nullptr ? nullptr : abi::__cxa_demangle(symbol, nullptr, nullptr, nullptr);
-  const char* name = demangled != nullptr ? demangled : symbol != nullptr ? symbol : "a kernel";
-  if (strncmp(name, "void ", 5) == 0) name += 5;
-  refusal.text.Add("launch of %.600s: ", name);
-  free(demangled);
-  return &refusal.text;
+static const MixedNode* FindNode(const void* kernel) {
+  const MixedNode* node = MixedNode::all;
+  while (node != nullptr && node->address != kernel) node = node->next;
+  return node;
 }
 
-// Notes a launch that the runtime has refused.
-__attribute__((noinline, cold)) static void NoteLaunch(cudaError_t error, const void* kernel,
-                                                       dim3 grid, dim3 block, size_t smem) {
-  Text* const text = NoteRefusal(error, kernel);
-  if (text == nullptr) return;
+__attribute__((noinline, cold)) static void NoteRefusal(cudaError_t error, const void* kernel,
+                                                        dim3 grid, dim3 block, size_t smem) {
+  refusal.error = error;
+  if (has_refusal) return;
+  has_refusal = true;
+  Text* const text = &refusal.text;
+  *text = Text();
+  if (launch_place.file != nullptr) text->Add("%.500s:%d: ", launch_place.file, launch_place.line);
+  const MixedNode* const node = FindNode(kernel);
+  const char* name = node == nullptr || node->symbol == nullptr ? "a kernel" : node->symbol;
+  char* const demangled = abi::__cxa_demangle(name, nullptr, nullptr, nullptr);
+  if (demangled != nullptr) name = demangled;
+  if (strncmp(name, "void ", 5) == 0) name += 5;
+  text->Add("launch of %.600s: ", name);
+  free(demangled);
   text->Add("%s (%s): grid (%u, %u, %u), block (%u, %u, %u), %zu bytes of dynamic shared memory",
             cudaGetErrorString(error), cudaGetErrorName(error), grid.x, grid.y, grid.z, block.x,
             block.y, block.z, smem);
@@ -125,6 +109,8 @@ __attribute__((noinline, cold)) static void NoteLaunch(cudaError_t error, const 
         "; the kernel allows %d threads a block, and %d bytes of dynamic shared memory "
         "(cudaFuncSetAttribute: more)",
         allowed.maxThreadsPerBlock, allowed.maxDynamicSharedSizeBytes);
+  } else if (error == cudaErrorMissingConfiguration) {
+    text->Add("; it was called as a function: launch it with <<<grid, block>>>");
   } else if (error == cudaErrorNoKernelImageForDevice) {
     text->Add("; pass this device's architecture as arch");
   } else if (error == cudaErrorInitializationError) {
@@ -134,34 +120,35 @@ __attribute__((noinline, cold)) static void NoteLaunch(cudaError_t error, const 
 
 // ---- Launches ----
 
-// Parameters with what is bound behind them.
-struct AllParams {
+// Makes a call of the runtime's with the parameters and what is bound behind them.
+template <typename Call>
+TVMFFI_CUBIN_HOT cudaError_t Launch(const void* kernel, void** args, dim3 grid, dim3 block,
+                                    size_t smem, Call call) {
 #ifdef TVMFFI_CUBIN_BOUND_PARAMS
-  AllParams(const void* kernel, void** args) : use(&__tvmffi_cubin_bound.gate) {
-    const MixedNode* node = FindNode(kernel);
-    const int own = node == nullptr ? 0 : node->num_params;
-    int device = -1;
-    cudaGetDevice(&device);
-    for (int i = 0; i < own; ++i) all[i] = args[i];
-    for (int i = 0; i < __tvmffi_cubin_bound.num_trailing; ++i) {
-      all[own + i] = const_cast<void*>(__tvmffi_cubin_bound.Trailing()[i].Find(device));
-    }
-  }
-  const GateUse use;
+  const GateUse use(&__tvmffi_cubin_bound.gate);
+  const MixedNode* node = FindNode(kernel);
+  const int own = node == nullptr ? 0 : node->num_params;
+  int device = -1;
+  cudaGetDevice(&device);
   void* all[1024];  // of at most 32764 bytes
-#else
-  AllParams(const void*, void** args) : all(args) {}
-  void** all;
+  for (int i = 0; i < own; ++i) all[i] = args[i];
+  for (int i = 0; i < __tvmffi_cubin_bound.num_trailing; ++i) {
+    all[own + i] = const_cast<void*>(__tvmffi_cubin_bound.Trailing()[i].Find(device));
+  }
+  args = all;
 #endif
-};
+  const cudaError_t error = call(args);
+  if (__builtin_expect(error != cudaSuccess, 0)) NoteRefusal(error, kernel, grid, block, smem);
+  return error;
+}
 
 TVMFFI_CUBIN_ONCE void LaunchConfigured(const void* kernel, void** args) {
   dim3 grid, block;
   size_t smem = 0;
   cudaStream_t stream = nullptr;
   if (__builtin_expect(__cudaPopCallConfiguration(&grid, &block, &smem, &stream) != 0, 0)) {
-    Text* const text = NoteRefusal(cudaSuccess, kernel);
-    if (text != nullptr) text->Add("it was called as a function: launch it with <<<grid, block>>>");
+    NoteRefusal(cudaErrorMissingConfiguration, kernel, grid, block, smem);
+    refusal.error = cudaSuccess;
     return;
   }
   cudaLaunchKernel(kernel, grid, block, args, smem, stream);
@@ -206,28 +193,26 @@ TVMFFI_CUBIN_ONCE Thrower::~Thrower() noexcept(false) {}  // the builder's throw
 TVMFFI_CUBIN_END
 
 extern "C" {
-#define TVMFFI_CUBIN_LAUNCH(name)                                                            \
-  TVMFFI_CUBIN_ONCE cudaError_t name(const void* kernel, dim3 grid, dim3 block, void** args, \
-                                     size_t smem, cudaStream_t stream) {                     \
-    tvmffi_cubin::AllParams params(kernel, args);                                            \
-    const cudaError_t error =                                                                \
-        tvmffi_cubin_real_##name(kernel, grid, block, params.all, smem, stream);             \
-    if (__builtin_expect(error != cudaSuccess, 0)) {                                         \
-      tvmffi_cubin::NoteLaunch(error, kernel, grid, block, smem);                            \
-    }                                                                                        \
-    return error;                                                                            \
-  }
-TVMFFI_CUBIN_LAUNCH(cudaLaunchKernel)
-TVMFFI_CUBIN_LAUNCH(cudaLaunchCooperativeKernel)
+TVMFFI_CUBIN_ONCE cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block,
+                                               void** args, size_t smem, cudaStream_t stream) {
+  return tvmffi_cubin::Launch(kernel, args, grid, block, smem, [&](void** all) {
+    return tvmffi_cubin_real_cudaLaunchKernel(kernel, grid, block, all, smem, stream);
+  });
+}
+
+TVMFFI_CUBIN_ONCE cudaError_t cudaLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block,
+                                                          void** args, size_t smem,
+                                                          cudaStream_t stream) {
+  return tvmffi_cubin::Launch(kernel, args, grid, block, smem, [&](void** all) {
+    return tvmffi_cubin_real_cudaLaunchCooperativeKernel(kernel, grid, block, all, smem, stream);
+  });
+}
 
 TVMFFI_CUBIN_ONCE cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config,
                                                   const void* kernel, void** args) {
-  tvmffi_cubin::AllParams params(kernel, args);
-  const cudaError_t error = tvmffi_cubin_real_cudaLaunchKernelExC(config, kernel, params.all);
-  if (__builtin_expect(error != cudaSuccess, 0) && config != nullptr) {
-    tvmffi_cubin::NoteLaunch(error, kernel, config->gridDim, config->blockDim,
-                             config->dynamicSmemBytes);
-  }
-  return error;
+  const cudaLaunchConfig_t& shape = *config;
+  return tvmffi_cubin::Launch(
+      kernel, args, shape.gridDim, shape.blockDim, shape.dynamicSmemBytes,
+      [&](void** all) { return tvmffi_cubin_real_cudaLaunchKernelExC(config, kernel, all); });
 }
 }
