@@ -34,10 +34,3 @@ namespace tvmffi_cubin_layout {
 template <int __number, typename>
 __device__ char __told;
 }
-
-// Of headers that no device code has asked for.
-namespace std {}
-namespace cub {}
-namespace thrust {}
-namespace cooperative_groups {}
-namespace nvcuda::wmma {}

@@ -28,11 +28,6 @@
 #undef __CUDACC__
 #endif
 
-// Of headers that are not for this side.
-namespace cub {}
-namespace cooperative_groups {}
-namespace nvcuda::wmma {}
-
 // ---- Functions that nvcc gives host code beside the C library's ----
 
 // Not templates: arguments of two types are converted, and std's own do not compete.

@@ -39,8 +39,6 @@ extern "C" unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t sm
 
 TVMFFI_CUBIN_BEGIN
 
-// ---- Kernels and device variables ----
-
 // The image of a unit, and what in it the unit's types stand for; the build writes it.
 struct MixedTable {
   struct Row {
@@ -71,8 +69,6 @@ struct Registration {
   void** handle = nullptr;
 };
 
-// ---- Launches ----
-
 // Where the thread's last `<<<...>>>` stands.
 struct LaunchPlace {
   const char* file;
@@ -89,8 +85,6 @@ inline unsigned Configure(dim3 grid, dim3 block, size_t smem = 0, cudaStream_t s
 
 // Launches a kernel as the thread's pending `<<<...>>>` says.
 void LaunchConfigured(const void* kernel, void** args);
-
-// ---- Exports and throws ----
 
 // Whether a launch of this thread was refused, and no exported function has told it.
 inline thread_local bool has_refusal = false;

@@ -1,5 +1,12 @@
-// How a type is laid out, in one number: both sides of a mixed source compare theirs.
+// How a type is laid out, in one number: both sides of a mixed source compare theirs. And
+// namespaces whose headers either side may lack.
 #pragma once
+
+namespace std {}
+namespace cub {}
+namespace thrust {}
+namespace cooperative_groups {}
+namespace nvcuda::wmma {}
 
 namespace tvmffi_cubin_layout {
 

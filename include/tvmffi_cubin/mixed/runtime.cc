@@ -28,19 +28,9 @@ void __cudaRegisterFunction(void** handle, const char* host, char* device, const
 void __cudaRegisterVar(void** handle, char* host, char* device, const char* name, int is_extern,
                        size_t size, int is_constant, int is_global);
 cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* smem, void* stream);
-
-// The runtime's own, whose names may be macros of CUDA's header.
-#define TVMFFI_CUBIN_TEXT(name) #name
-#define TVMFFI_CUBIN_ORIGINAL(name) \
-  decltype(name) tvmffi_cubin_real_##name __asm__(TVMFFI_CUBIN_REAL TVMFFI_CUBIN_TEXT(name))
-TVMFFI_CUBIN_ORIGINAL(cudaLaunchKernel);
-TVMFFI_CUBIN_ORIGINAL(cudaLaunchCooperativeKernel);
-TVMFFI_CUBIN_ORIGINAL(cudaLaunchKernelExC);
 }
 
 TVMFFI_CUBIN_BEGIN
-
-// ---- Registration ----
 
 TVMFFI_CUBIN_ONCE Registration::Registration(const MixedTable* table) {
   if (table->image == nullptr) return;
@@ -67,8 +57,6 @@ TVMFFI_CUBIN_ONCE Registration::~Registration() {
   if (handle != nullptr) __cudaUnregisterFatBinary(handle);
 }
 
-// ---- Refused launches ----
-
 // The thread's first refused launch since an exported function has told one.
 struct Refusal {
   bool is_limit = false;
@@ -83,6 +71,7 @@ static const MixedNode* FindNode(const void* kernel) {
   return node;
 }
 
+// Notes a launch that the runtime has refused.
 __attribute__((noinline, cold)) static void NoteRefusal(cudaError_t error, const void* kernel,
                                                         dim3 grid, dim3 block, size_t smem) {
   refusal.error = error;
@@ -118,8 +107,6 @@ __attribute__((noinline, cold)) static void NoteRefusal(cudaError_t error, const
   }
 }
 
-// ---- Launches ----
-
 // Makes a call of the runtime's with the parameters and what is bound behind them.
 template <typename Call>
 TVMFFI_CUBIN_HOT cudaError_t Launch(const void* kernel, void** args, dim3 grid, dim3 block,
@@ -148,7 +135,7 @@ TVMFFI_CUBIN_ONCE void LaunchConfigured(const void* kernel, void** args) {
   cudaStream_t stream = nullptr;
   if (__builtin_expect(__cudaPopCallConfiguration(&grid, &block, &smem, &stream) != 0, 0)) {
     NoteRefusal(cudaErrorMissingConfiguration, kernel, grid, block, smem);
-    refusal.error = cudaSuccess;
+    refusal.error = cudaSuccess;  // which no call has returned
     return;
   }
   cudaLaunchKernel(kernel, grid, block, args, smem, stream);
@@ -156,8 +143,6 @@ TVMFFI_CUBIN_ONCE void LaunchConfigured(const void* kernel, void** args) {
 }
 
 #ifdef TVMFFI_CUBIN_EXPORTS
-// ---- Exports and throws ----
-
 TVMFFI_CUBIN_ONCE int EndRefused(TVMFFIAny* result) {
   has_refusal = false;
   // Whoever has asked for the runtime's error knows of it.
@@ -193,26 +178,27 @@ TVMFFI_CUBIN_ONCE Thrower::~Thrower() noexcept(false) {}  // the builder's throw
 TVMFFI_CUBIN_END
 
 extern "C" {
-TVMFFI_CUBIN_ONCE cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block,
-                                               void** args, size_t smem, cudaStream_t stream) {
-  return tvmffi_cubin::Launch(kernel, args, grid, block, smem, [&](void** all) {
-    return tvmffi_cubin_real_cudaLaunchKernel(kernel, grid, block, all, smem, stream);
-  });
-}
+// The runtime's own function; its name may be a macro of CUDA's header.
+#define TVMFFI_CUBIN_TEXT(name) #name
+#define TVMFFI_CUBIN_ORIGINAL(original, name) \
+  decltype(name) original __asm__(TVMFFI_CUBIN_REAL TVMFFI_CUBIN_TEXT(name));
 
-TVMFFI_CUBIN_ONCE cudaError_t cudaLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block,
-                                                          void** args, size_t smem,
-                                                          cudaStream_t stream) {
-  return tvmffi_cubin::Launch(kernel, args, grid, block, smem, [&](void** all) {
-    return tvmffi_cubin_real_cudaLaunchCooperativeKernel(kernel, grid, block, all, smem, stream);
-  });
-}
+#define TVMFFI_CUBIN_LAUNCH(name)                                                            \
+  TVMFFI_CUBIN_ORIGINAL(tvmffi_cubin_real_##name, name)                                      \
+  TVMFFI_CUBIN_ONCE cudaError_t name(const void* kernel, dim3 grid, dim3 block, void** args, \
+                                     size_t smem, cudaStream_t stream) {                     \
+    return tvmffi_cubin::Launch(kernel, args, grid, block, smem, [&](void** all) {           \
+      return tvmffi_cubin_real_##name(kernel, grid, block, all, smem, stream);               \
+    });                                                                                      \
+  }
+TVMFFI_CUBIN_LAUNCH(cudaLaunchKernel)
+TVMFFI_CUBIN_LAUNCH(cudaLaunchCooperativeKernel)
 
+TVMFFI_CUBIN_ORIGINAL(tvmffi_cubin_real_cudaLaunchKernelExC, cudaLaunchKernelExC)
 TVMFFI_CUBIN_ONCE cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config,
                                                   const void* kernel, void** args) {
-  const cudaLaunchConfig_t& shape = *config;
   return tvmffi_cubin::Launch(
-      kernel, args, shape.gridDim, shape.blockDim, shape.dynamicSmemBytes,
+      kernel, args, config->gridDim, config->blockDim, config->dynamicSmemBytes,
       [&](void** all) { return tvmffi_cubin_real_cudaLaunchKernelExC(config, kernel, all); });
 }
 }
