@@ -54,7 +54,8 @@ __asm__(R"(
   leaq .Lslot_\name(%rip), %r11
   jmp tvmffi_cubin_forward_first
 .endm
-.macro tvmffi_cubin_find
+.pushsection .text.tvmffi_cubin_forward_first,"ax",%progbits
+tvmffi_cubin_forward_first:
   .irp r, rdi, rsi, rdx, rcx, r8, r9
     pushq %\r
   .endr
@@ -71,7 +72,7 @@ __asm__(R"(
     popq %\r
   .endr
   jmp *%rax
-.endm
+.popsection
 )");
 
 #elif defined(__aarch64__)
@@ -88,7 +89,8 @@ __asm__(R"(
   add x16, x16, :lo12:.Lname_\name
   b tvmffi_cubin_forward_first
 .endm
-.macro tvmffi_cubin_find
+.pushsection .text.tvmffi_cubin_forward_first,"ax",%progbits
+tvmffi_cubin_forward_first:
   stp x29, x30, [sp, #-112]!
   stp x0, x1, [sp, #16]
   stp x2, x3, [sp, #32]
@@ -106,7 +108,7 @@ __asm__(R"(
   ldp q0, q1, [sp, #80]
   ldp x29, x30, [sp], #112
   br x16
-.endm
+.popsection
 )");
 
 #else
@@ -133,12 +135,6 @@ __asm__(R"(
 .size \name, . - \name
 .popsection
 .endm
-.pushsection .text.tvmffi_cubin_forward_first,"ax",%progbits
-.type tvmffi_cubin_forward_first,%function
-tvmffi_cubin_forward_first:
-  tvmffi_cubin_find
-.size tvmffi_cubin_forward_first, . - tvmffi_cubin_forward_first
-.popsection
 )");
 // clang-format on
 

@@ -34,6 +34,7 @@ class __attribute__((visibility("default"))) TensorMap {
     if (!on_cuda && !IsHostMemoryForKernels(tensor)) {
       Throw("ValueError", "TensorMap: the tensor is on the host, wanted one on a CUDA device");
     }
+    CheckRank(options, tensor.ndim);
     Text text;
     TensorMapMemory memory;
     if (const char* kind = DescribeMemory(options, &tensor, DataOf(tensor), &memory, &text)) {
@@ -58,6 +59,7 @@ class __attribute__((visibility("default"))) TensorMap {
   /// \param device The device it is for; -1: the current one.
   static TensorMap OfMemory(const TensorMapMemory& memory, const TensorMapOptions& options,
                             int device = -1) {
+    CheckRank(options, memory.rank);
     TensorMap map;
     map.Make(options, memory, device);
     return map;
@@ -67,6 +69,11 @@ class __attribute__((visibility("default"))) TensorMap {
   const CUtensorMap& Get() const { return map_; }
 
  private:
+  static void CheckRank(const TensorMapOptions& options, int rank) {
+    if (rank == options.rank) return;
+    Throw("ValueError", "TensorMap: the rank is %d, the map is for rank %d", rank, options.rank);
+  }
+
   void Make(const TensorMapOptions& options, const TensorMapMemory& memory, int device) {
     Text text;
     DeviceScope scope;

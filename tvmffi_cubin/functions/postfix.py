@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # In the order of `Op` in launcher/plan.h; what is before the operators adds a value to the stack.
 _OPS = (
-    "end push8 push64 word numel shape stride num_sms max_cooperative_blocks "
+    "end push word numel shape stride num_sms max_cooperative_blocks "
     "+ - * // % ceil_div min max == != < <= > >= not and or"
 )
 _OPCODES = {name: bytes([number]) for number, name in enumerate(_OPS.split())}
@@ -59,8 +59,7 @@ class Expression(NamedTuple):
             if isinstance(token, str):
                 pieces.append((token, b""))
             elif isinstance(token, int):
-                op, format_ = ("push8", "b") if -128 <= token < 128 else ("push64", "<q")
-                pieces.append((op, struct.pack(format_, token)))
+                pieces.append(("push", struct.pack("<q", token)))
             elif isinstance(token, Read):
                 pieces += self._read(token)
             else:

@@ -147,23 +147,13 @@ inline int64_t MapAlignment(const TensorMapOptions& options, int type) {
   return options.interleave == CU_TENSOR_MAP_INTERLEAVE_32B ? 32 : FactsOf(type).align;
 }
 
-// Whether a map is for this rank; what follows relies on it.
-inline const char* CheckMapRank(const TensorMapOptions& options, int rank, Text* text) {
-  if (rank == options.rank) return nullptr;
-  text->Add("the rank is %d, the map is for rank %d", rank, options.rank);
-  return "ValueError";
-}
-
 // Works out the memory of a map: its own `global_dim`, with its type a tensor may then be missing,
-// else a tensor's shape and strides.
+// else the shape and strides of a tensor of its rank.
 inline const char* DescribeMemory(const TensorMapOptions& options, const DLTensor* tensor,
                                   void* address, TensorMapMemory* out, Text* text) {
   const bool is_own = options.has_global_dim;
   const int inner = options.rank - 1;
   const int type = options.type >= 0 ? options.type : MapTypeOf(tensor->dtype);
-  const int64_t given = tensor == nullptr ? 0 : tensor->dtype.bits * tensor->dtype.lanes;
-  const char* misfit = is_own ? nullptr : CheckMapRank(options, tensor->ndim, text);
-  if (misfit != nullptr) return misfit;
   if (type < 0) {
     text->Add(
         "no data type for elements of DLPack code %d, %d bits, %d lanes: name one of that size",
@@ -172,7 +162,7 @@ inline const char* DescribeMemory(const TensorMapOptions& options, const DLTenso
   }
   *out = {static_cast<CUtensorMapDataType>(type), address, options.rank, {}, {}};
   const TensorMapTypeFacts& facts = FactsOf(type);
-  const int64_t held = is_own ? facts.bits : given;
+  const int64_t held = is_own ? facts.bits : tensor->dtype.bits * tensor->dtype.lanes;
   // Values of 4 and 6 bits come in bytes, too, since few frameworks have such types.
   if (held != facts.bits && (facts.bits >= 8 || held != 8)) {
     text->Add("data type %s has %d bits, the tensor's elements have %ld", facts.name, facts.bits,
@@ -241,11 +231,10 @@ TVMFFI_CUBIN_COLD const char* AddMapRefusal(const TensorMapOptions& options,
   return status.result == CUDA_ERROR_INVALID_VALUE ? "ValueError" : "LaunchError";
 }
 
-// Makes a map in the current context, dimensions in the driver's order. What is checked before is
-// what the driver takes without a word.
+// Makes a map of memory of its rank in the current context, dimensions in the driver's order. What
+// is checked before is what the driver takes without a word.
 inline const char* EncodeTensorMap(const TensorMapOptions& options, const TensorMapMemory& memory,
                                    CUtensorMap* out, Text* text) {
-  if (const char* kind = CheckMapRank(options, memory.rank, text)) return kind;
   const int inner = memory.rank - 1;
   if (memory.address == nullptr) {
     text->Add("there is no data: the address is null");

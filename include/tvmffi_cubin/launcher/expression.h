@@ -6,14 +6,6 @@
 
 TVMFFI_CUBIN_BEGIN
 
-// The figures that kFigures names.
-inline unsigned* FiguresOf(CUlaunchConfig* config) {
-  static_assert(offsetof(CUlaunchConfig, gridDimX) == 0 &&
-                offsetof(CUlaunchConfig, blockDimX) == 12 &&
-                offsetof(CUlaunchConfig, sharedMemBytes) == 24);
-  return reinterpret_cast<unsigned*>(config);
-}
-
 // Notes what went wrong with an expression, unless something has before.
 TVMFFI_CUBIN_COLD int64_t Note(Call* call, const char* failure) {
   if (call->failure == nullptr) call->failure = failure;
@@ -134,10 +126,7 @@ TVMFFI_CUBIN_SHARED int64_t Run(Call* call, const uint8_t* code) {
     switch (op) {
       case Op::kEnd:
         return *top;
-      case Op::kPush8:
-        *++top = Operand<int8_t>(&code);
-        break;
-      case Op::kPush64:
+      case Op::kPush:
         *++top = Operand<int64_t>(&code);
         break;
       case Op::kWord:
@@ -234,7 +223,8 @@ TVMFFI_CUBIN_SHARED int SetAttribute(Call* call, const Step& step, int64_t value
 
 // Sets a figure of the launch's shape; a zero may go with an empty grid.
 inline int SetFigure(Call* call, int index, int64_t value) {
-  FiguresOf(&call->launches[call->number].config)[index] = static_cast<unsigned>(value);
+  unsigned* const figures = &call->launches[call->number].config.gridDimX;  // and those behind it
+  figures[index] = static_cast<unsigned>(value);
   const bool is_within = value >= 0 && value <= UINT32_MAX;
   return __builtin_expect(is_within, 1)
              ? 0

@@ -84,7 +84,7 @@ TVMFFI_CUBIN_ENTRY(configure, ModulePlan) {
       return Fail("ValueError", "%s: %s: got %s, wanted 0 to %u", function->name, kFigures[i],
                   DescribeArgument(given).chars, UINT32_MAX);
     }
-    FiguresOf(&options.config)[i] = static_cast<unsigned>(given.v_int64);
+    (&options.config.gridDimX)[i] = static_cast<unsigned>(given.v_int64);
     options.given |= UINT64_C(1) << i;
   }
   auto* made = static_cast<ConfiguredFunction*>(malloc(sizeof(ConfiguredFunction) + bytes.size));
@@ -155,7 +155,7 @@ TVMFFI_CUBIN_ENTRY(occupancy, ModulePlan) {
   cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
   memcpy(&cluster.value.clusterDim, &given[6], 3 * sizeof(unsigned));
   CUlaunchConfig config = {1, 1, 1, 1, 1, 1, 0, nullptr, &cluster, given[6] != 0};
-  memcpy(FiguresOf(&config) + 3, &given[2], 4 * sizeof(unsigned));
+  memcpy(&config.blockDimX, &given[2], 4 * sizeof(unsigned));
   Occupancy found;
   GateUse use(&kernel->image->gate);
   const Status status = OccupancyOf(kernel, device, config, &found);

@@ -36,8 +36,7 @@ struct Param {
 struct Op {
   enum Code : uint8_t {
     kEnd,                   // the top of the stack is the value
-    kPush8,                 // i8
-    kPush64,                // i64
+    kPush,                  // i64
     kWord,                  // u16 parameter; its integer, or address
     kNumel,                 // u16 parameter
     kShape,                 // u16 parameter, i8 dimension (negative: from the end)
