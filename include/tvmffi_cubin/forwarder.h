@@ -1,7 +1,7 @@
 // Driver functions that a wrapper calls by their names, found at their first call.
 //
-// A generated unit says which: `TVMFFI_CUBIN_FORWARD("tvmffi_cubin_forward cuMemAlloc_v2\n")`. Each
-// becomes a hidden function that jumps to the driver's, so arguments of any kind pass through.
+// A generated unit says which: `__asm__("tvmffi_cubin_forward cuMemAlloc_v2\n")`. Each becomes a
+// hidden function that jumps to the driver's, so arguments of any kind pass through.
 // Functions are found by exact name, as linking libcuda would: cuGetProcAddress picks by CUDA
 // version instead, and for some names (cuCtxCreate) a form with other parameters.
 #pragma once
@@ -38,9 +38,9 @@ extern "C" __attribute__((visibility("hidden"), used)) void* tvmffi_cubin_find_f
 
 // clang-format off
 
-// What follows has the function's arguments to keep: six or eight registers of integers, and of
-// numbers two, the most that a function of the driver takes. The slot's address and the name's
-// travel in registers that no argument uses.
+// What follows has the function's arguments to keep, six or eight registers: only functions for
+// texture references take floating-point numbers. The slot's address and the name's travel in
+// registers that no argument uses.
 #if defined(__x86_64__)
 
 __asm__(R"(
@@ -59,15 +59,11 @@ tvmffi_cubin_forward_first:
   .irp r, rdi, rsi, rdx, rcx, r8, r9
     pushq %\r
   .endr
-  subq $40, %rsp
-  movups %xmm0, (%rsp)
-  movups %xmm1, 16(%rsp)
+  subq $8, %rsp
   movq %r10, %rdi
   movq %r11, %rsi
   call tvmffi_cubin_find_forwarded
-  movups (%rsp), %xmm0
-  movups 16(%rsp), %xmm1
-  addq $40, %rsp
+  addq $8, %rsp
   .irp r, r9, r8, rcx, rdx, rsi, rdi
     popq %\r
   .endr
@@ -91,12 +87,11 @@ __asm__(R"(
 .endm
 .pushsection .text.tvmffi_cubin_forward_first,"ax",%progbits
 tvmffi_cubin_forward_first:
-  stp x29, x30, [sp, #-112]!
+  stp x29, x30, [sp, #-80]!
   stp x0, x1, [sp, #16]
   stp x2, x3, [sp, #32]
   stp x4, x5, [sp, #48]
   stp x6, x7, [sp, #64]
-  stp q0, q1, [sp, #80]
   mov x0, x16
   mov x1, x17
   bl tvmffi_cubin_find_forwarded
@@ -105,8 +100,7 @@ tvmffi_cubin_forward_first:
   ldp x2, x3, [sp, #32]
   ldp x4, x5, [sp, #48]
   ldp x6, x7, [sp, #64]
-  ldp q0, q1, [sp, #80]
-  ldp x29, x30, [sp], #112
+  ldp x29, x30, [sp], #80
   br x16
 .popsection
 )");
@@ -137,6 +131,3 @@ __asm__(R"(
 .endm
 )");
 // clang-format on
-
-/// Used once in a unit, with a line `tvmffi_cubin_forward <name>` for each function.
-#define TVMFFI_CUBIN_FORWARD(lines) __asm__(lines)

@@ -42,7 +42,7 @@ def forwarder_unit(cuda_h: Path) -> str:
     for mode, streamed, plain in re.findall(_RENAMED, text):
         names.update([plain] if plain else [streamed, f"{streamed}_pt{mode.lower()}"])
     lines = "\n".join(f'"tvmffi_cubin_forward {name}\\n"' for name in sorted(names))
-    return f"#include <tvmffi_cubin/forwarder.h>\n\nTVMFFI_CUBIN_FORWARD(\n{lines});\n"
+    return f"#include <tvmffi_cubin/forwarder.h>\n\n__asm__(\n{lines});\n"
 
 
 def calls_driver(data: bytes) -> bool:

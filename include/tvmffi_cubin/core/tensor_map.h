@@ -112,20 +112,17 @@ struct TensorMapTypeFacts {
   const char* name;
   uint8_t code;  // DLPack's, of the types that tensors have
   uint8_t bits;
-  uint8_t align;  // of addresses and strides, in bytes
 };
 
 // What is known of a type, by CUDA's number: headers before 12.8 lack the packed ones.
 inline const TensorMapTypeFacts& FactsOf(int type) {
   static constexpr TensorMapTypeFacts kFacts[] = {
-      {"uint8", kDLUInt, 8, 16},          {"uint16", kDLUInt, 16, 16},
-      {"uint32", kDLUInt, 32, 16},        {"int32", kDLInt, 32, 16},
-      {"uint64", kDLUInt, 64, 16},        {"int64", kDLInt, 64, 16},
-      {"float16", kDLFloat, 16, 16},      {"float32", kDLFloat, 32, 16},
-      {"float64", kDLFloat, 64, 16},      {"bfloat16", kDLBfloat, 16, 16},
-      {"float32_ftz", kDLFloat, 32, 16},  {"tfloat32", kDLFloat, 32, 16},
-      {"tfloat32_ftz", kDLFloat, 32, 16}, {"16u4_align8b", kDLUInt, 4, 16},
-      {"16u4_align16b", kDLUInt, 4, 32},  {"16u6_align16b", kDLUInt, 6, 32},
+      {"uint8", kDLUInt, 8},          {"uint16", kDLUInt, 16},       {"uint32", kDLUInt, 32},
+      {"int32", kDLInt, 32},          {"uint64", kDLUInt, 64},       {"int64", kDLInt, 64},
+      {"float16", kDLFloat, 16},      {"float32", kDLFloat, 32},     {"float64", kDLFloat, 64},
+      {"bfloat16", kDLBfloat, 16},    {"float32_ftz", kDLFloat, 32}, {"tfloat32", kDLFloat, 32},
+      {"tfloat32_ftz", kDLFloat, 32}, {"16u4_align8b", kDLUInt, 4},  {"16u4_align16b", kDLUInt, 4},
+      {"16u6_align16b", kDLUInt, 6},
   };
   return kFacts[type];
 }
@@ -144,7 +141,8 @@ inline int MapTypeOf(DLDataType dtype) {
 
 // What addresses and strides of a map are multiples of, in bytes.
 inline int64_t MapAlignment(const TensorMapOptions& options, int type) {
-  return options.interleave == CU_TENSOR_MAP_INTERLEAVE_32B ? 32 : FactsOf(type).align;
+  const bool is_packed = type >= 14;  // 16U4_ALIGN16B, 16U6_ALIGN16B
+  return is_packed || options.interleave == CU_TENSOR_MAP_INTERLEAVE_32B ? 32 : 16;
 }
 
 // Works out the memory of a map: its own `global_dim`, with its type a tensor may then be missing,

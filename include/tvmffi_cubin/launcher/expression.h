@@ -41,11 +41,9 @@ inline int64_t Modulo(Call* call, int64_t a, int64_t b) {
 }
 
 // The product of a tensor's extents from a dimension on.
-inline int64_t Extent(Call* call, const DLTensor& tensor, int from) {
+inline int64_t Extent(const DLTensor& tensor, int from) {
   int64_t count = 1;
-  for (int i = from; i < tensor.ndim; ++i) {
-    if (__builtin_mul_overflow(count, tensor.shape[i], &count)) Note(call, "overflows 64 bits");
-  }
+  for (int i = from; i < tensor.ndim; ++i) count *= tensor.shape[i];
   return count;
 }
 
@@ -132,11 +130,9 @@ TVMFFI_CUBIN_SHARED int64_t Run(Call* call, const uint8_t* code) {
       case Op::kWord:
         *++top = arguments[Operand<uint16_t>(&code)].storage.i64;
         break;
-      case Op::kNumel: {
-        const DLTensor& tensor = *arguments[Operand<uint16_t>(&code)].tensor;
-        *++top = IsEmpty(tensor) ? 0 : Extent(call, tensor, 0);
+      case Op::kNumel:
+        *++top = Extent(*arguments[Operand<uint16_t>(&code)].tensor, 0);
         break;
-      }
       case Op::kShape:
       case Op::kStride: {
         const DLTensor& tensor = *arguments[Operand<uint16_t>(&code)].tensor;
@@ -146,7 +142,7 @@ TVMFFI_CUBIN_SHARED int64_t Run(Call* call, const uint8_t* code) {
         // DLPack leaves out the strides of a compact tensor.
         *++top = op == Op::kShape            ? tensor.shape[dimension]
                  : tensor.strides != nullptr ? tensor.strides[dimension]
-                                             : Extent(call, tensor, dimension + 1);
+                                             : Extent(tensor, dimension + 1);
         break;
       }
       case Op::kNumSms:
