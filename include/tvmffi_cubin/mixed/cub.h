@@ -10,13 +10,11 @@
 #define CUB_DISABLE_NAMESPACE_MAGIC
 #define CUB_IGNORE_NAMESPACE_MAGIC_ERROR
 
-// CCCL 12 has these for compilers of CUDA alone.
-#if !defined(__cccl_ptx_isa) || __cccl_ptx_isa == 0
+// CCCL has these for compilers of CUDA alone.
 namespace cuda::ptx {
 uint32_t get_sreg_laneid(), get_sreg_lanemask_le(), get_sreg_lanemask_lt();
 uint32_t get_sreg_lanemask_gt(), get_sreg_lanemask_ge();
 }  // namespace cuda::ptx
-#endif
 namespace cuda::device {
 template <int, typename T>
 T warp_shuffle_idx(T, ...);
