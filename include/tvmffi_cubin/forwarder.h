@@ -8,32 +8,23 @@
 
 #include "core/driver.h"
 
-TVMFFI_CUBIN_BEGIN
-
-inline CUresult AnswerMissing() {
-  return IsDriverOpen() ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_NO_DEVICE;
-}
-
-// Callers print an error's name and text whatever comes back, so both are told without a driver.
-inline CUresult TellNoDriver(CUresult, const char** text) {
-  *text = driver_state.problem;
-  return CUDA_SUCCESS;
-}
-
-TVMFFI_CUBIN_END
-
 /// The function to jump to; kept in `slot` where it is the driver's own.
 extern "C" __attribute__((visibility("hidden"), used)) void* tvmffi_cubin_find_forwarded(
     const char* name, void** slot) {
   using namespace tvmffi_cubin;  // NOLINT
-  void* found = OpenDriver() ? dlsym(driver_state.shared_object, name) : nullptr;
-  if (found == nullptr) {
-    const bool is_text = !IsDriverOpen() && strncmp(name, "cuGetError", 10) == 0;
-    return is_text ? reinterpret_cast<void*>(&TellNoDriver)
-                   : reinterpret_cast<void*>(&AnswerMissing);
+  void* const found = OpenDriver() ? dlsym(driver_state.shared_object, name) : nullptr;
+  if (found != nullptr) {
+    __atomic_store_n(slot, found, __ATOMIC_RELEASE);
+    return found;
   }
-  __atomic_store_n(slot, found, __ATOMIC_RELEASE);
-  return found;
+  const auto missing = [] { return IsDriverOpen() ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_NO_DEVICE; };
+  // Callers print an error's name and text whatever comes back, so both are told without a driver.
+  const auto tell = [](CUresult, const char** text) {
+    *text = driver_state.problem;
+    return CUDA_SUCCESS;
+  };
+  const bool is_text = !IsDriverOpen() && strncmp(name, "cuGetError", 10) == 0;
+  return is_text ? reinterpret_cast<void*>(+tell) : reinterpret_cast<void*>(+missing);
 }
 
 // clang-format off

@@ -35,9 +35,7 @@ inline void CheckDriver(const Status& status) {
   if (__builtin_expect(!status.ok(), 0)) ThrowLaunchError(status);
 }
 
-/// The same for a bare result.
-/// \param result What a driver call returned.
-/// \param call Its name, for the message.
+/// The same for the bare result of a call of that name.
 inline void CheckDriver(CUresult result, const char* call = "a CUDA driver call") {
   CheckDriver(Status{result, call});
 }

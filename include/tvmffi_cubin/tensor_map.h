@@ -25,7 +25,6 @@ class __attribute__((visibility("default"))) TensorMap {
   /// Makes the map of a tensor.
   /// \param tensor The tensor; its strides are the map's, the innermost has to be 1. It is on a
   /// CUDA device or in pinned or managed memory.
-  /// \param options What the map is to be.
   /// \throws ValueError, TypeError The driver does not take such a map; the message has the value
   /// and the limit.
   /// \throws LaunchError The driver refuses it all the same.

@@ -247,15 +247,14 @@ inline const char* EncodeTensorMap(const TensorMapOptions& options, const Tensor
   const auto number = [](int64_t value) {
     return value == static_cast<int>(value) ? static_cast<int>(value) : INT32_MAX;
   };
-  const auto count = [number](int64_t value) { return static_cast<cuuint32_t>(number(value)); };
   cuuint64_t dims[kMaxMapRank], strides[kMaxMapRank] = {};
   cuuint32_t box[kMaxMapRank], steps[kMaxMapRank];
   int lower[kMaxMapRank], upper[kMaxMapRank];
   for (int i = inner, to = 0; i >= 0; --i, ++to) {
     dims[to] = static_cast<cuuint64_t>(memory.shape[i]);
     if (to > 0) strides[to - 1] = static_cast<cuuint64_t>(memory.strides[i]);
-    box[to] = count(options.box_dim[i]);
-    steps[to] = count(options.element_strides[i]);
+    box[to] = number(options.box_dim[i]);
+    steps[to] = number(options.element_strides[i]);
     lower[to] = i < 2 ? 0 : number(options.lower_corner[i - 2]);
     upper[to] = i < 2 ? 0 : number(options.upper_corner[i - 2]);
   }
@@ -267,8 +266,8 @@ inline const char* EncodeTensorMap(const TensorMapOptions& options, const Tensor
   const CUresult result =
       options.is_im2col
           ? entry::cuTensorMapEncodeIm2col(out, memory.type, rank, memory.address, dims, strides,
-                                           lower, upper, count(options.channels_per_pixel),
-                                           count(options.pixels_per_column), steps, interleave,
+                                           lower, upper, number(options.channels_per_pixel),
+                                           number(options.pixels_per_column), steps, interleave,
                                            swizzle, promotion, fill)
           : entry::cuTensorMapEncodeTiled(out, memory.type, rank, memory.address, dims, strides,
                                           box, steps, interleave, swizzle, promotion, fill);

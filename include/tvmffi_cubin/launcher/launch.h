@@ -12,7 +12,6 @@ struct CallOptions {
   CUlaunchConfig config = {1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, 0};
 };
 
-// Those of a plain call.
 inline constexpr CallOptions kNoOptions;
 
 // One launch of a call, evaluated.

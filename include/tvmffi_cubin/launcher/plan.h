@@ -4,7 +4,6 @@
 // C's padding. The assertions at the end are what the generator relies on.
 #pragma once
 
-#include <stddef.h>
 #include <tvm/ffi/c_api.h>
 
 #include "../core/limits.h"
@@ -231,14 +230,10 @@ struct ModulePlan {
   int32_t num_functions;
 };
 
-static_assert(sizeof(Param) == 64 && offsetof(Param, size) == 40 && offsetof(Param, kind) == 56);
-static_assert(sizeof(Step) == 32 && offsetof(Step, target) == 24 && offsetof(Step, id) == 28);
-static_assert(sizeof(EmbeddedImage) == 72 && sizeof(Source) == 16);
-static_assert(sizeof(EmbeddedKernel) == 72 && offsetof(EmbeddedKernel, opted_in) == 48);
-static_assert(sizeof(LaunchPlan) == 48 && sizeof(TensorMapPlan) == 256 &&
-              offsetof(TensorMapPlan, options) == 24 && offsetof(TensorMapOptions, box_dim) == 16);
-static_assert(sizeof(ScratchPlan) == 64 && sizeof(TargetPlan) == 56 && sizeof(Instance) == 72);
-static_assert(sizeof(FunctionPlan) == 32 && sizeof(ModulePlan) == 64);
-static_assert(sizeof(BoundSlot) == 40 && sizeof(BoundTable) == 24);
+static_assert(sizeof(Param) == 64 && sizeof(Step) == 32 && sizeof(EmbeddedImage) == 72);
+static_assert(sizeof(EmbeddedKernel) == 72 && sizeof(Source) == 16 && sizeof(LaunchPlan) == 48);
+static_assert(sizeof(TensorMapPlan) == 256 && sizeof(ScratchPlan) == 64);
+static_assert(sizeof(TargetPlan) == 56 && sizeof(BoundSlot) == 40 && sizeof(BoundTable) == 24);
+static_assert(sizeof(Instance) == 72 && sizeof(FunctionPlan) == 32 && sizeof(ModulePlan) == 64);
 
 TVMFFI_CUBIN_END
