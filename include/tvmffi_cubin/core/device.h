@@ -22,13 +22,11 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuThreadExchangeStreamCaptureMode, 12000)
 
 // The thread's relaxed capture mode: what loads or frees would otherwise be refused in a capture,
 // and end it, though no graph lacks it. For slow paths: it takes two driver calls.
-class CaptureScope {
- public:
-  CaptureScope() { entry::cuThreadExchangeStreamCaptureMode(&mode_); }
-  ~CaptureScope() { entry::cuThreadExchangeStreamCaptureMode(&mode_); }
+struct CaptureScope {
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 
- private:
-  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+  CaptureScope() { entry::cuThreadExchangeStreamCaptureMode(&mode); }
+  ~CaptureScope() { entry::cuThreadExchangeStreamCaptureMode(&mode); }
 };
 
 // Primary contexts retained so far; unloading releases them, it is too late to call at exit.
@@ -42,12 +40,8 @@ TVMFFI_CUBIN_COLD Status PrimaryContext(int device, CUcontext* context) {
   CaptureScope relaxed;
   const CUresult result = entry::cuDevicePrimaryCtxRetain(context, device);
   if (result != CUDA_SUCCESS) return {result, "cuDevicePrimaryCtxRetain"};
-  CUcontext none = nullptr;
-  // Two threads may retain at once: one reference is enough, the loser's goes back.
-  if (!__atomic_compare_exchange_n(&primary_contexts[device], &none, *context, false,
-                                   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-    entry::cuDevicePrimaryCtxRelease(device);
-  }
+  // Where two threads retain at once, unloading leaves one reference.
+  __atomic_store_n(&primary_contexts[device], *context, __ATOMIC_RELEASE);
   return {};
 }
 
@@ -58,11 +52,12 @@ inline int CurrentDevice() {
 }
 
 // Enters a device. A context on it that is current stays: the caller's stream may belong to it.
-class DeviceScope {
- public:
+struct DeviceScope {
+  bool has_pushed = false;
+
   ~DeviceScope() {
     CUcontext context = nullptr;
-    if (has_pushed_) entry::cuCtxPopCurrent(&context);
+    if (has_pushed) entry::cuCtxPopCurrent(&context);
   }
 
   Status Enter(int device) {
@@ -72,12 +67,9 @@ class DeviceScope {
     const Status status = PrimaryContext(device, &context);
     if (!status.ok()) return status;
     const CUresult result = entry::cuCtxPushCurrent(context);
-    has_pushed_ = result == CUDA_SUCCESS;
+    has_pushed = result == CUDA_SUCCESS;
     return {result, "cuCtxPushCurrent"};
   }
-
- private:
-  bool has_pushed_ = false;
 };
 
 // The device of a stream; -1 of CUDA's default streams, 0, 1 and 2, and where the driver does not

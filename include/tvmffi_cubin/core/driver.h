@@ -38,31 +38,27 @@ struct Gate {
 };
 
 // Uses what a gate guards for as long as it lives.
-class GateUse {
- public:
-  explicit GateUse(Gate* gate) : gate_(gate) {
+struct GateUse {
+  Gate* const gate;
+
+  explicit GateUse(Gate* gate_) : gate(gate_) {
     // Both sides announce themselves first and look at the other second: one of them always sees.
-    __atomic_fetch_add(&gate_->users, 1, __ATOMIC_SEQ_CST);
-    while (__builtin_expect(__atomic_load_n(&gate_->closed, __ATOMIC_SEQ_CST) != 0, 0)) {
-      __atomic_fetch_sub(&gate_->users, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&gate->users, 1, __ATOMIC_SEQ_CST);
+    while (__builtin_expect(__atomic_load_n(&gate->closed, __ATOMIC_SEQ_CST) != 0, 0)) {
+      __atomic_fetch_sub(&gate->users, 1, __ATOMIC_SEQ_CST);
       usleep(20);
-      __atomic_fetch_add(&gate_->users, 1, __ATOMIC_SEQ_CST);
+      __atomic_fetch_add(&gate->users, 1, __ATOMIC_SEQ_CST);
     }
   }
-  ~GateUse() { __atomic_fetch_sub(&gate_->users, 1, __ATOMIC_SEQ_CST); }
-
- private:
-  Gate* gate_;
+  ~GateUse() { __atomic_fetch_sub(&gate->users, 1, __ATOMIC_SEQ_CST); }
 };
 
 // Keeps all others out for as long as it lives.
-class GateClosed {
- public:
-  explicit GateClosed(Gate* gate) : gate_(gate) { gate_->Close(); }
-  ~GateClosed() { gate_->Open(); }
+struct GateClosed {
+  Gate* const gate;
 
- private:
-  Gate* gate_;
+  explicit GateClosed(Gate* gate_) : gate(gate_) { gate->Close(); }
+  ~GateClosed() { gate->Open(); }
 };
 
 // What one shared object knows of the driver; constant-initialised, never destroyed.
