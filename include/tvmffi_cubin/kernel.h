@@ -101,7 +101,6 @@ class __attribute__((visibility("default"))) CubinKernel {
   CubinKernel() = default;
 
   /// A kernel of an image that is loaded; see CubinModule::GetKernel.
-  /// \throws LaunchError The image has no such kernel; the message lists those that it has.
   CubinKernel(std::shared_ptr<const LoadedImage> image, const char* name)
       : state_(std::make_unique<State>()) {
     CaptureScope relaxed;
@@ -237,7 +236,7 @@ class __attribute__((visibility("default"))) CubinModule {
   }
 
   /// \param name The kernel's symbol: its name where it is `extern "C"`, else the mangled one.
-  /// \throws LaunchError As Load, or the image has no such kernel.
+  /// \throws LaunchError As Load, or the image has no such kernel; the message lists those it has.
   CubinKernel GetKernel(const char* name) const {
     Load();
     return CubinKernel(image_, name);

@@ -7,7 +7,6 @@
 //   void* args[] = {&map, &n};
 #pragma once
 
-#include <type_traits>
 #include <utility>
 
 #include "core/tensor_map.h"
@@ -88,8 +87,5 @@ class __attribute__((visibility("default"))) TensorMap {
 
   CUtensorMap map_{};
 };
-
-static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) && std::is_trivially_copyable_v<TensorMap>,
-              "kernels take it by value");
 
 TVMFFI_CUBIN_END

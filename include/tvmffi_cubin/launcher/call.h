@@ -1,6 +1,5 @@
-// One call of an exported function: convert and check, evaluate, launch, in that order.
-//
-// Bad arguments leave nothing half done: everything is evaluated before the first launch.
+// One call of an exported function: convert and check, evaluate everything, launch, in that order,
+// so that bad arguments leave nothing half done.
 #pragma once
 
 #include "memory.h"
