@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable
 
 from .declarations import read_items
 from .items import Item, top
-from .tokens import Tokens
+from .tokens import Tokens, lex
 
 
 class Text:
-    """A preprocessed text and its items."""
+    """A preprocessed text, which begins with a ``#line``, and its items."""
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self.tokens = Tokens(source)
+        pieces = lex(source)
+        self._marks = [x for x in pieces if x[0] == "line" and x[1].startswith("#line")]
+        self.tokens = Tokens([x for x in pieces if x[0] != "line"])
         self.items = read_items(self.tokens)
         # Stretches of it, and what stands there instead; line ends stay.
         self.edits: list[tuple[int, int, str]] = []
@@ -27,6 +30,14 @@ class Text:
                 names |= self.tokens.words(item.first, self.head_end(item))
             for name in names:
                 self.by_name.setdefault(name, []).append(item)
+
+    def line(self, number: int) -> tuple[str, int]:
+        """Return the file, and the line in it, where a token stands."""
+        place = self.tokens.starts[number]
+        index = bisect_right(self._marks, place, key=lambda mark: mark[2]) - 1
+        _, mark, start, _ = self._marks[index]
+        _, line, file = mark.split(" ", 2)
+        return file[1:-1], int(line) + self.source.count("\n", start, place) - 1
 
     def words(self, item: Item, end_of: Callable[[Item], int]) -> set[str]:
         """Return the words of an item up to where `end_of` says; of a class, by its members."""

@@ -67,10 +67,9 @@ class DeviceCut(Text):
                 self._keep(item)
             elif not self._is_used_namespace(item):
                 self.replace(item.first, item.end)
-        if "thrust" not in words:  # most of its headers are for the host compiler
-            found = (x for x in self.tokens.includes if x[1].startswith("#include <thrust/"))
-            self.edits += ((start, end, "") for _, _, start, end in found)
-        return self.edited()
+        code = self.edited()
+        # Most of Thrust's headers are for the host compiler.
+        return code if "thrust" in words else re.sub(r"(?m)^#include <thrust/.*", "", code)
 
     def _templates(self) -> None:
         """Make ``x.f(y)`` of ``x.template f(y)``, which NVRTC refuses."""
@@ -131,8 +130,8 @@ class DeviceCut(Text):
         """Return the places of errors within an item."""
         if not self._without:
             return set()
-        file, first = self.tokens.line(item.first)
-        last = self.tokens.line(item.end - 1)[1]
+        file, first = self.line(item.first)
+        last = self.line(item.end - 1)[1]
         return {(file, line) for line in range(first, last + 1) if (file, line) in self._without}
 
     # ---- Members of the host's ----

@@ -29,7 +29,6 @@ class KernelFact(NamedTuple):
     extern_c: bool
     is_template: bool
     params: tuple[Parameter, ...]
-    line: int
     defined: bool  # it has a body, or is an explicit instantiation
 
 
@@ -121,7 +120,6 @@ def _kernel(tokens: Tokens, item: Item, params: tuple[Parameter, ...]) -> Kernel
         extern_c=_is_c(tokens, item),
         is_template=item.is_template,
         params=params,
-        line=tokens.line(item.params[0] if item.params else item.first)[1],
         defined=item.body is not None or item.kind == "instance" or not item.params,
     )
 

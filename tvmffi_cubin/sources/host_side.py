@@ -40,7 +40,7 @@ class HostCut(Text):
         kept, _ = self.reached(filter(self._is_root, top(self.items)), self._end)
         for item in top(self.items):
             if item.is_device_variable and "__managed__" in item.words:
-                file, line = self.tokens.line(item.first)
+                file, line = self.line(item.first)
                 raise ValueError(
                     f"{file}:{line}: {item.name} is a __managed__ variable\n"
                     f"Only nvcc compiles that: pass {NVCC}"
@@ -162,7 +162,7 @@ class HostCut(Text):
         # One of another name may be meant: declarations need not name their parameters.
         pairs = zip(names, self._bound, strict=False)
         if len(rest) < count or any(x != name and name in names for x, name in pairs):
-            file, line = self.tokens.line(item.first)
+            file, line = self.line(item.first)
             raise ValueError(
                 f"{file}:{line}: bound_params are the last parameters of every kernel, in order, "
                 f"{', '.join(self._bound)}, and those of kernel {item.name} are "
@@ -185,7 +185,7 @@ class HostCut(Text):
     def _launch(self, at: int, close: int) -> None:
         tokens, begin = self.tokens, self._callee(at)
         arguments = tokens.close(close + 3)
-        configuration = tokens.source[tokens.ends[at] : tokens.starts[close]]
+        configuration = self.source[tokens.ends[at] : tokens.starts[close]]
         call = (
             f"(::tvmffi_cubin::Configure({self._place(at + 1)}{configuration}) ? (void)0 : "
             f"{self._place(begin)}{tokens.span(begin, at)}{self._place(close + 3)}"
@@ -196,9 +196,9 @@ class HostCut(Text):
     def _place(self, number: int) -> str:
         """Return what has the text behind it stand where a token does, as messages tell it."""
         tokens = self.tokens
-        file, line = tokens.line(number)
+        file, line = self.line(number)
         start = tokens.starts[number]
-        before = tokens.source[tokens.source.rfind("\n", 0, start) + 1 : start]
+        before = self.source[self.source.rfind("\n", 0, start) + 1 : start]
         # Of a line that a macro has made no column means anything.
         indent = re.sub(r"[^\t]", " ", before) if len(before) < 200 else ""
         return f'\n#line {line} "{file}"\n{indent}'
@@ -213,7 +213,7 @@ class HostCut(Text):
         # It may be of a class or a library, or a local name.
         behind = {texts[i + 1] for i in range(item.first, item.end - 1) if texts[i] == name}
         if not item.is_member and texts[last - 1] != "::" and behind <= {"<<<", "<", "("}:
-            file, line = tokens.line(at)
+            file, line = self.line(at)
             raise ValueError(f"{file}:{line}: {name} is launched, and not declared __global__")
 
     def _configuration_end(self, at: int, end: int) -> int | None:

@@ -62,7 +62,7 @@ def read_raw(source: str) -> tuple[Tokens, list[str]]:
     reader.add(found[place:])
     macros = _telling(reader.macros)
     tokens = _expanded(reader.tokens, macros) if macros else reader.tokens
-    return Tokens(source, tokens), reader.includes
+    return Tokens(tokens), reader.includes
 
 
 class _Reader:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from itertools import accumulate
 
 # Each takes all that it begins, closed or not, so that a text is read once.
@@ -25,7 +23,6 @@ _PIECE = re.compile(
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _OPENING = ("(", "[", "[[", "{")
 _BRACKETS = frozenset(("(", ")", "[", "]", "{", "}", "[[", "<", "<<<", ">", ";"))
-_LINE = r'#line (\d+) "(.*)"'
 
 Token = tuple[str, str, int, int]
 """Kind, text, and where it begins and ends in the source."""
@@ -62,15 +59,7 @@ class Tokens:
     One that a macro brings has no width, and the place of the macro.
     """
 
-    def __init__(self, source: str, found: Sequence[Token] | None = None) -> None:
-        self.source = source
-        self.marks: list[Token] = []
-        self.includes: list[Token] = []
-        if found is None:  # a preprocessed text, whose marks of lines may stand anywhere
-            pieces = lex(source)
-            self.marks = [x for x in pieces if x[0] == "line" and x[1].startswith("#line")]
-            self.includes = [x for x in pieces if x[0] == "line" and x[1].startswith("#include")]
-            found = [x for x in pieces if x[0] != "line"]
+    def __init__(self, found: Sequence[Token]) -> None:
         # "word", "text" (a literal), "number" or "sign"
         self.kinds = [token[0] for token in found]
         self.texts = [token[1] for token in found]
@@ -145,20 +134,3 @@ class Tokens:
     def span(self, first: int, end: int) -> str:
         """Return the text from one token up to another, each gap one space."""
         return self.joined(range(first, end))
-
-    def line(self, number: int) -> tuple[str, int]:
-        """Return the file, where a ``#line`` tells it, and the line in it where a token stands."""
-        place = self.starts[number]
-        line = self._line_number(place)
-        index = bisect_right(self.marks, place, key=lambda mark: mark[2])
-        match = re.match(_LINE, self.marks[index - 1][1]) if index else None
-        if match is None:
-            return "", line
-        return match[2], int(match[1]) + line - self._line_number(self.marks[index - 1][2]) - 1
-
-    def _line_number(self, place: int) -> int:
-        return bisect_right(self._line_starts, place)
-
-    @cached_property
-    def _line_starts(self) -> list[int]:
-        return [*accumulate((len(x) + 1 for x in self.source.split("\n")), initial=0)]
