@@ -44,8 +44,8 @@ def add_host_units(job: Job, files: dict[str, bytes | str], units: list[Step]) -
         add("cuda", sources.cuda_host, () if sources.cpp else exported)
     if sources.cpp:
         add("c++", sources.cpp, exported)
-    for i, file in enumerate(sources.files):
-        units.append(_unit(job, file.source.name, file.language, name=f"file_{i}"))
+    for i, (language, source) in enumerate(sources.files):
+        units.append(_unit(job, source.name, language, name=f"file_{i}"))
     if tools.nvcc is not None:
         from ..cuda import nvcc
 

@@ -20,13 +20,6 @@ _LAUNCHING = (
 )
 
 
-class HostFile(NamedTuple):
-    """A file that is a unit of its own for a host compiler."""
-
-    source: Source
-    language: str  # "c", "c++" or "cuda"
-
-
 class Sources(NamedTuple):
     """A request's sources, sorted."""
 
@@ -36,7 +29,7 @@ class Sources(NamedTuple):
     # Those with kernels and host functions, by units: the CUDA sources, where one of them is such;
     # each file that is.
     mixed: tuple[tuple[Source, ...], ...]
-    files: tuple[HostFile, ...]  # for a host compiler
+    files: tuple[tuple[str, Source], ...]  # for a host compiler, with languages: c, c++ or cuda
     has_binaries: bool  # there are files for the linker
     # Qualified names of those that host sources declare, and names that these export.
     host_functions: tuple[str, ...]
@@ -49,7 +42,7 @@ class Sources(NamedTuple):
     @property
     def are_for_nvcc(self) -> bool:
         """Whether nvcc might build CUDA sources that are cut, or the host compiler's, here."""
-        files = any(file.language == "cuda" for file in self.files)
+        files = any(language == "cuda" for language, _ in self.files)
         return bool(self.mixed) or (not self.device and bool(self.cuda_host or files))
 
     @property
@@ -58,7 +51,7 @@ class Sources(NamedTuple):
         mixed = [source for unit in self.mixed for source in unit if source.path is not None]
         if not (self.files or self.has_binaries or mixed):
             return None
-        sources = (*(file.source for file in self.files), *mixed)
+        sources = (*(source for _, source in self.files), *mixed)
         return tuple(name for source in sources for name in read(source.text).exports)
 
 
@@ -84,15 +77,13 @@ def sort_sources(request: Request) -> Sources:
             "device_libraries are linked with the device sources, and there are none: link them "
             "with nvjitlink.link and give the image as embed_cubin"
         )
-    units = [HostFile(source, "c") for source in request.files.c]
-    units += [HostFile(source, "c++") for source in request.files.cxx]
-    units += [HostFile(x, "cuda") for kind, x in files if kind == "host"]
+    units = [("c", x) for x in request.files.c] + [("c++", x) for x in request.files.cxx]
+    units += [("cuda", x) for kind, x in files if kind == "host"]
     # A file of types and macros alone is nothing to compile, unless it is all that there is.
     if units or not (device or mixed):
-        units += [HostFile(x, "cuda") for kind, x in files if kind == "preamble"]
-    found = [read(source.text) for source in request.cuda_sources]
-    hosts = [facts for facts in found if is_mixed or facts.kind == "host"]
-    hosts += (read(source.text) for source in request.cpp_sources)
+        units += [("cuda", x) for kind, x in files if kind == "preamble"]
+    host_code = (*(request.cuda_sources if is_mixed else host), *request.cpp_sources)
+    found = [read(source.text) for source in host_code]
     return Sources(
         device=tuple(device),
         cuda_host=tuple(host),
@@ -101,7 +92,7 @@ def sort_sources(request: Request) -> Sources:
         files=tuple(units),
         has_binaries=bool(request.files.binaries),
         host_functions=tuple(
-            name for x in hosts for name in (*(y.qualified for y in x.functions), *x.exports)
+            name for x in found for name in (*(y.qualified for y in x.functions), *x.exports)
         ),
     )
 
