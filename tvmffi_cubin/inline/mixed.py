@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from functools import partial
 from typing import NamedTuple
 
@@ -89,18 +90,16 @@ def compile_mixed(wanted: Build, sources: Sources, given: Sequence[Image]) -> Co
 
 
 def _units(wanted: Build, sources: Sources, given: Sequence[Image]) -> list[MixedUnit]:
-    request, image = wanted.request, _image_name(wanted.request, sources)
-    signatures = [x for one in given for x in one.signatures]
-    known = frozenset(name for x in signatures for name in (x.name.short, x.kernel.name))
+    image = _image_name(wanted.request, sources)
     if len(sources.mixed) == 1:
         unit = sources.mixed[0]
         if len((*unit, *sources.device)) == 1:  # messages call it as any source that is alone
-            unit = (unit[0]._replace(label=f"{request.name}.cu"),)
-        return [MixedUnit(wanted, known, unit, sources.device, image, True)]
+            unit = (unit[0]._replace(label=f"{wanted.request.name}.cu"),)
+        return [MixedUnit(wanted, given, unit, sources.device, image, True)]
     units = []
     for number, unit in enumerate(sources.mixed, 2 if sources.device else 1):
         name = image if number == 1 else f"{image}_{number}"
-        units.append(MixedUnit(wanted, known, unit, (), name, False))
+        units.append(MixedUnit(wanted, given, unit, (), name, False))
     return units
 
 
@@ -120,7 +119,7 @@ class MixedUnit(NamedTuple):
     """
 
     wanted: Build
-    known_kernels: frozenset[str]  # names of those in images that were given
+    given: Sequence[Image]
     sources: tuple[Source, ...]
     device: tuple[Source, ...]
     image: str  # its name
@@ -136,11 +135,8 @@ class MixedUnit(NamedTuple):
         host = HostCut(host_text.text, bound)
         code = self._host_code(host, host_text)
         runtime = Later(partial(runtime_object, wanted, code))
-
-        def cut() -> dict[str, DeviceCut]:
-            return {arch: DeviceCut(text.text) for arch, text in texts.items()}
-
-        cuts, begun = Later(cut), None
+        cuts = Later(lambda: {arch: DeviceCut(x.text) for arch, x in texts.items()})
+        begun = None
         if foreseen := host.foreseen:  # both compilers work side by side
             begun = Call(lambda: self._device(cuts.result(), foreseen, host.classes))
         try:
@@ -156,8 +152,7 @@ class MixedUnit(NamedTuple):
         if begun is not None and {*foreseen}.issuperset(names):
             names, made = foreseen, begun.result()
         elif asked or is_whole or any(x.has_code for x in cuts.result().values()):
-            # What was begun may still be at work on the others.
-            made = self._device(cut() if begun else cuts.result(), names, host.classes)
+            made = self._device(cuts.result(), names, host.classes)
         images, symbols = {}, {}
         inputs = [self._inputs(host_text, *texts.values()), Inputs.of(compiled, wanted.tools.roots)]
         if made is not None:
@@ -190,12 +185,10 @@ class MixedUnit(NamedTuple):
         if "mma.h" in text.libraries:
             headers += _OF_MMA  # which is not for the host, and brings them
         return HostCode(
-            text=host.code,
+            host=host,
             uses_ffi=is_text or _OF_FFI.search(text.text) is not None,
             headers=tuple(headers),
             exports=self._exports(host) if is_text else (),  # a file exports them itself
-            variables=host.variables,
-            classes=host.classes,
             output=self.wanted.request.output if self.wanted.request.is_object else "",
             sources={x.name: x.text for x in self.sources if x.path is None},
         )
@@ -204,13 +197,14 @@ class MixedUnit(NamedTuple):
         """Return the functions that mixed sources export, with docstrings."""
         kernels = {x.name for source in self.device for x in read(source.text).kernels}
         kernels |= {name.rpartition("::")[2] for name in host.kernels}
+        given = (x for image in self.given for x in image.signatures)
+        kernels |= {name for x in given for name in (x.name.short, x.kernel.name)}
         cpp = [read(source.text).functions for source in self.wanted.request.cpp_sources]
         others = {found.qualified for functions in cpp for found in functions if found.defined}
-        none = kernels | others | self.known_kernels
         return tuple(
             (export.name, export.doc)
             for export in self.wanted.request.functions or ()
-            if export.instances is None and export.name not in none
+            if export.instances is None and export.name not in kernels | others
         )
 
     def _device(
@@ -219,6 +213,8 @@ class MixedUnit(NamedTuple):
         """Compile the device side; again without what it may have got by accident."""
         found: set[tuple[str, int]] = set()  # places of errors
         first: CompileError | None = None
+        # What was begun with other names may still be at work.
+        cuts = {arch: copy(cut) for arch, cut in cuts.items()}
         some = cuts[self.wanted.archs[0]]
         sides: dict[str, str] = {}
         for _ in range(_TRIES):
@@ -244,13 +240,13 @@ class MixedUnit(NamedTuple):
         request = self.wanted.request
         if not self.is_alone:
             request = of_names(request, declared)
-        libraries = request.device_libraries
+        given = request.device_libraries
         needs_runtime = any(map(_OF_DEVICE_RUNTIME.search, sides.values()))
-        if needs_runtime and not any("cudadevrt" in x.name for x in libraries):
+        if needs_runtime and not any("cudadevrt" in x.name for x in given):
             from .images import device_libraries
 
-            libraries = (*libraries, *device_libraries(["cudadevrt"]))
-            request = request._replace(device_libraries=libraries)
+            given = (*given, *device_libraries(["cudadevrt"]))
+            request = request._replace(device_libraries=given)
         own = {arch: self.sources[0]._replace(text=text) for arch, text in sides.items()}
         wanted = self.wanted._replace(request=request)
         return device_code(wanted, own, self.device, names)

@@ -23,6 +23,7 @@ from ..host.steps import compilation
 from ..kernels.cubin import Cubin
 from ..sources import DEVICE_IMAGE, Source
 from ..sources.expansion import without_marks
+from ..sources.host_side import HostCut
 from ..sources.stubs import layouts, questions, stubs
 from .headers import cuda_flags, device_headers, run_host
 from .mixed_text import HOST, mixed_prefix
@@ -57,19 +58,17 @@ _AS_HOST = ("-DTVMFFI_CUBIN_HOST_INTEGERS", "--device-int128")
 class HostCode(NamedTuple):
     """Host code to compile: the user's, cut, behind headers of ours."""
 
-    text: str
+    host: HostCut
     uses_ffi: bool  # whether tvm-ffi's headers are before it, which take most of g++'s time
     headers: tuple[str, ...]  # further ones, as directives
     exports: tuple[tuple[str, str], ...]  # functions, and their docstrings
-    variables: Sequence[str]  # device variables that it names
-    classes: Sequence[str]  # those whose layouts the object tells
     output: str  # of an object that is yet to be linked with others, its name
     sources: Mapping[str, str]  # what was cut, by the names that messages have
 
     @property
     def tag(self) -> str:
         """What the unit is called where its table is looked for; no other is called so."""
-        return digest_of([without_marks(self.text), self.exports, self.output])[:16]
+        return digest_of([without_marks(self.host.code), self.exports, self.output])[:16]
 
     @property
     def unit(self) -> str:
@@ -80,9 +79,9 @@ class HostCode(NamedTuple):
             f"#define TVMFFI_CUBIN_MIXED_TABLE tvmffi_cubin_mixed_table_{self.tag}",
             "#include <tvmffi_cubin/mixed/unit.h>",
             f'#include "{_TEXT}"',
-            *(f"TVMFFI_CUBIN_DEVICE_VARIABLE({name})" for name in self.variables),
+            *(f"TVMFFI_CUBIN_DEVICE_VARIABLE({name})" for name in self.host.variables),
             *host_unit.export_lines(self.exports),
-            questions(self.classes, self.classes),
+            questions(self.host.classes, self.host.classes),
         ]
         return "\n".join(lines) + "\n"
 
@@ -97,20 +96,20 @@ def host_object(wanted: Build, code: HostCode) -> Entry:
     request, tools, flags = wanted.request, wanted.tools, _flags(wanted)
     key = _host_key("host object", wanted, flags, request.include_paths)
     key.add("unit", code.unit).add("use_pch", request.use_pch)
-    key.add("text", _told(code.text, (*tools.compiler.options, *flags)))
+    key.add("text", _told(code.host.code, (*tools.compiler.options, *flags)))
 
     def make(folder: Path) -> Product:
-        files = {**code.sources, _UNIT: code.unit, _TEXT: code.text}
+        files = {**code.sources, _UNIT: code.unit, _TEXT: code.host.code}
         prefix = mixed_prefix(code.exports) if code.uses_ffi else ""
         command = (*tools.compiler.command, *flags)
         step = compilation(_UNIT, command, request.include_paths, prefix=prefix)
         steps = [step._replace(made=_OBJECT)]
-        read = run_host(wanted, steps, folder, files, [Source(code.text)], request.cflags)
+        read = run_host(wanted, steps, folder, files, [Source(code.host.code)], request.cflags)
         made = (folder / _OBJECT).read_bytes()
         facts = {
             "name": request.name,
             "stubs": stubs(made),
-            "layouts": dict(layouts(made, code.classes)),
+            "layouts": dict(layouts(made, code.host.classes)),
             "calls_driver": forwarders.calls_driver(made),
         }
         return tools.product(_OBJECT, read, keep=(_UNIT, _TEXT), used=(_TEXT,), facts=facts)

@@ -29,6 +29,7 @@ HOST = "tvmffi_cubin/mixed/host.h"
 """What every unit's host text is compiled behind."""
 
 _MACROS = "macros.h"
+_UNIT = "unit.cu"
 
 # Libraries of device code that the host's compiler has no use for.
 _DEVICE_ONLY = re.compile(
@@ -66,9 +67,7 @@ def expand(wanted: Build, sources: Sequence[Source], arch: str) -> Expansion:
     command += [word for folder in folders for word in ("-iquote", folder)]
     text = "".join(f"{line_directive(source.name)}{source.text}\n" for source in sources)
     with tempfile.TemporaryDirectory() as folder:
-        unit, made = os.path.join(folder, "unit.cu"), os.path.join(folder, "unit.ii")
-        write_files(Path(folder), {"unit.cu": text})
-        output = _preprocessed(request, [*command, unit], made)
+        output = _preprocessed(request, command, folder, text)
     # The unit's own folder is none of the user's, nor is a toolkit's.
     # nvcc cuts what -isystem names, too; gcc knows /usr/include before anybody names it.
     folders = dict.fromkeys(preprocessor_flags(flags).folders)
@@ -86,7 +85,7 @@ def expand(wanted: Build, sources: Sequence[Source], arch: str) -> Expansion:
     own = {*folders} - {"/usr/include", *toolkits}
     libraries = (*tools.cuda_include_dirs, *toolkits, tools.tvm_ffi.include)
     found = expansion(output, is_kept, (*libraries, str(tools.include), folder), own)
-    read = (path for path in found.read if path not in (unit, os.fspath(headers.so)))
+    read = (path for path in found.read if path not in (f"{folder}/{_UNIT}", str(headers.so)))
     return found._replace(read=(*Inputs.of(headers, tools.roots).read, *read))
 
 
@@ -98,10 +97,8 @@ def _headers(wanted: Build, command: Sequence[str]) -> Entry:
 
     def make(folder: Path) -> Product:
         def macros(text: str, *options: str) -> dict[str, None]:
-            unit, made = folder / "headers", os.fspath(folder / _MACROS)
-            unit.write_text(text)
-            text = _preprocessed(request, [*command, "-dM", *options, os.fspath(unit)], made)
-            return dict.fromkeys(text.splitlines())
+            made = _preprocessed(request, [*command, "-dM", *options], os.fspath(folder), text)
+            return dict.fromkeys(made.splitlines())
 
         depfile = folder / "headers.d"
         predefined = macros("")
@@ -114,9 +111,11 @@ def _headers(wanted: Build, command: Sequence[str]) -> Entry:
     return wanted.cache.obtain(key.hexdigest(), make, name="macros of headers")
 
 
-def _preprocessed(request: Request, command: Sequence[str], made: str) -> str:
-    """Run a preprocessor, and return what it has written to a file."""
-    command = [*command, "-o", made]
+def _preprocessed(request: Request, command: Sequence[str], folder: str, text: str) -> str:
+    """Run a preprocessor over a text, in a folder for it, and return what it writes."""
+    made = f"{folder}/unit.ii"
+    command = [*command, f"{folder}/{_UNIT}", "-o", made]
+    write_files(Path(folder), {_UNIT: text})
     status, errors = process.run(command, is_long=True)
     if status == 0:
         with open(made, encoding="utf-8", errors="surrogateescape") as opened:
