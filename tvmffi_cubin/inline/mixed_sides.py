@@ -93,15 +93,14 @@ def _told(text: str, flags: Sequence[str]) -> str:
 
 def host_object(wanted: Build, code: HostCode) -> Entry:
     """Return the entry of an object, compiling it where there is none."""
-    request, tools, flags = wanted.request, wanted.tools, _flags(wanted)
-    key = _host_key("host object", wanted, flags, request.include_paths)
-    key.add("unit", code.unit).add("use_pch", request.use_pch)
-    key.add("text", _told(code.host.code, (*tools.compiler.options, *flags)))
+    request, tools, command = wanted.request, wanted.tools, _command(wanted)
+    key = host_unit.compilation_key("host object", command, tools)
+    key.add("folders", request.include_paths).add("use_pch", request.use_pch)
+    key.add("unit", code.unit).add("text", _told(code.host.code, command))
 
     def make(folder: Path) -> Product:
         files = {**code.sources, _UNIT: code.unit, _TEXT: code.host.code}
         prefix = mixed_prefix(code.exports) if code.uses_ffi else ""
-        command = (*tools.compiler.command, *flags)
         step = compilation(_UNIT, command, request.include_paths, prefix=prefix)
         steps = [step._replace(made=_OBJECT)]
         read = run_host(wanted, steps, folder, files, [Source(code.host.code)], request.cflags)
@@ -121,22 +120,23 @@ def runtime_object(wanted: Build, code: HostCode) -> str:
     """Return the path of the object that such code needs beside its own, compiled once."""
     tools = wanted.tools
     exports = ("-DTVMFFI_CUBIN_EXPORTS",) if code.uses_ffi else ()
-    flags = ("-w", *exports, *_flags(wanted))
+    command = (*_command(wanted), "-w", *exports)
     # It includes nothing of the user's unless a flag does.
-    is_user_s = any(flag.startswith(("-include", "--include", "-imacros")) for flag in flags)
+    is_user_s = any(word.startswith(("-include", "--include", "-imacros")) for word in command)
     folders = wanted.request.include_paths if is_user_s else ()
-    key = _host_key("mixed runtime", wanted, flags, folders)
+    key = host_unit.compilation_key("mixed runtime", command, tools).add("folders", folders)
 
     def make(folder: Path) -> Product:
         source = os.fspath(tools.include / "tvmffi_cubin" / "mixed" / "runtime.cc")
-        step = compilation(source, (*tools.compiler.command, *flags), folders)
+        step = compilation(source, command, folders)
         build.run([step._replace(made=_RUNTIME)], folder, {})
         return tools.product(_RUNTIME)
 
     return os.fspath(wanted.cache.obtain(key.hexdigest(), make, name=_RUNTIME).so)
 
 
-def _flags(wanted: Build) -> tuple[str, ...]:
+def _command(wanted: Build) -> tuple[str, ...]:
+    """Return the compiler that compiles host code, and its flags."""
     tools = wanted.tools
     cflags = cuda_flags(wanted.request)
     if any(flag.startswith("-flto") for flag in (*tools.compiler.options, *cflags)):
@@ -145,12 +145,7 @@ def _flags(wanted: Build) -> tuple[str, ...]:
     if wanted.request.bound_params:
         cflags = (host_unit.BOUND_PARAMS, *cflags)
     own = (flag for x, flag in _BY_COMPILER.items() if re.search(x, tools.host.compiler))
-    return host_unit.host_flags(tools, (*own, *cflags))
-
-
-def _host_key(kind: str, wanted: Build, flags: Sequence[str], folders: Sequence[str]) -> Key:
-    command = (*wanted.tools.compiler.command, *flags)
-    return host_unit.compilation_key(kind, command, wanted.tools).add("folders", folders)
+    return (*tools.compiler.command, *host_unit.host_flags(tools, (*own, *cflags)))
 
 
 def device_code(
@@ -164,6 +159,15 @@ def device_code(
     asked = tuple(dict.fromkeys((*wanted.request.name_expressions, *names)))
     request, tools = wanted.request._replace(name_expressions=asked), wanted.tools
     wanted = wanted._replace(request=request)
+    key = Key("device image").add("tools", tools.versions).add("nvfatbin", tools.nvfatbin)
+    texts = [(arch, _told(x.text, request.cuda_cflags), x.path, x.label) for arch, x in own.items()]
+    key.add("texts", texts).add("others", [[x.text, x.path, x.label] for x in others])
+    key.add("name", request.name).add("use_pch", request.use_pch).add("lto", request.lto)
+    key.add("instances", wanted_instances(request)).add("flags", request.cuda_cflags)
+    # Relative paths in them are other paths in another current folder.
+    key.add("preprocessor", preprocessor_flags(request.cuda_cflags).words)
+    key.add("folders", request.include_paths)
+    key.add("libraries", [[x.image, x.arch] for x in request.device_libraries])
 
     def make(folder: Path) -> Product:
         found = device_headers(request, tools, (*own.values(), *others))
@@ -174,26 +178,11 @@ def device_code(
         facts = {"name": request.name, "unknown": found.unknown, "device": known}
         return tools.product(_IMAGE, found, facts=facts)
 
-    key = _device_key(wanted, own, others)
-    entry = wanted.cache.obtain(key, make, name=f"{request.name} (device code)")
+    entry = wanted.cache.obtain(key.hexdigest(), make, name=f"{request.name} (device code)")
     cubin = Cubin(entry.so.read_bytes(), **entry.facts["device"])
     # They are the source's: of a type that NVRTC does not tell, a launch has to declare it.
     kernels = tuple(x._replace(place=0, is_own=True) for x in signatures(cubin))
     return Image(DEVICE_IMAGE, cubin, kernels), Inputs.of(entry, tools.roots)
-
-
-def _device_key(wanted: Build, own: Mapping[str, Source], others: Sequence[Source]) -> str:
-    request, key = wanted.request, Key("device image")
-    key.add("tools", wanted.tools.versions).add("nvfatbin", wanted.tools.nvfatbin)
-    texts = [(arch, _told(x.text, request.cuda_cflags), x.path, x.label) for arch, x in own.items()]
-    key.add("texts", texts).add("others", [[x.text, x.path, x.label] for x in others])
-    key.add("name", request.name)
-    key.add("instances", wanted_instances(request)).add("flags", request.cuda_cflags)
-    # Relative paths in them are other paths in another current folder.
-    key.add("preprocessor", preprocessor_flags(request.cuda_cflags).words)
-    key.add("folders", request.include_paths).add("lto", request.lto)
-    key.add("libraries", [[x.image, x.arch] for x in request.device_libraries])
-    return key.add("use_pch", request.use_pch).hexdigest()
 
 
 def _image(wanted: Build, sources: tuple[Source, ...], arch: str) -> Image:

@@ -19,7 +19,7 @@ class DeviceCut(Text):
 
     def __init__(self, source: str) -> None:
         super().__init__(source)
-        self._roots = [item for item in top(self.items) if self._is_root(item)]
+        self._roots = [x for x in top(self.items) if x.is_kernel or x.is_device_variable]
         walked = (x for item in self.items for x in item.walk())
         spaces = (x.names for x in walked if x.kind == "namespace")
         self._namespaces = {*_CUDA_NAMESPACES}.union(*spaces) - {"std", "tvm"}
@@ -81,10 +81,6 @@ class DeviceCut(Text):
 
     # ---- What is for the device ----
 
-    def _is_root(self, item: Item) -> bool:
-        is_function = item.kind in ("function", "instance")
-        return item.is_device_variable or (is_function and "__global__" in item.words)
-
     def _end(self, item: Item) -> int:
         """Return where an item ends as far as device code has it."""
         is_host = self._is_host_member(item) if item.is_member else self._is_host(item)
@@ -101,16 +97,15 @@ class DeviceCut(Text):
     def _is_host_member(self, item: Item) -> bool:
         is_own = item.kind == "function" and not item.is_for_device
         # The layout has a virtual one, and what is defaulted is of either side.
-        is_given = item.equals is not None and self._after(item.equals) in ("default", "delete")
-        return is_own and "virtual" not in item.words and not is_given
+        value = self.tokens.words(item.equals or item.end, item.end)
+        return is_own and "virtual" not in item.words and not value & {"default", "delete"}
 
     def _is_guide(self, item: Item) -> bool:
         """Whether a function's declaration is a deduction guide of a class."""
-        is_declared = item.kind == "function" and item.body is None
-        return is_declared and item.params is not None and self._after(item.params[1]) == "->"
-
-    def _after(self, number: int) -> str:
-        return "".join(self.tokens.texts[number + 1 : number + 2])
+        if item.kind != "function" or item.params is None or item.body is not None:
+            return False
+        after = item.params[1] + 1
+        return self.tokens.texts[after : after + 1] == ["->"]
 
     def _is_used_namespace(self, item: Item) -> bool:
         names = [x for x in self.tokens.texts[item.head + 2 : item.end - 1] if x != "::"]

@@ -52,14 +52,13 @@ def read_raw(source: str) -> tuple[Tokens, list[str]]:
 
     Of the branches of a conditional that leave brackets open, the first counts.
     """
-    reader = _Reader()
-    found, place = lex(source), 0
-    for number, token in enumerate(found):
+    reader, is_live = _Reader(), True
+    for token in lex(source):
         if token[0] == "line":
-            reader.add(found[place:number])
             reader.directive(token[1])
-            place = number + 1
-    reader.add(found[place:])
+            is_live = reader.is_live
+        elif is_live:
+            reader.tokens.append(token)
     macros = _telling(reader.macros)
     tokens = _expanded(reader.tokens, macros) if macros else reader.tokens
     return Tokens(tokens), reader.includes
@@ -74,16 +73,9 @@ class _Reader:
 
     @property
     def is_live(self) -> bool:
-        """Whether what comes is read."""
         return not self.open or self.open[-1].is_live
 
-    def add(self, tokens: Sequence[Token]) -> None:
-        """Add tokens without a directive."""
-        if self.is_live:
-            self.tokens += tokens
-
     def directive(self, text: str) -> None:
-        """Follow a directive."""
         text = re.sub(_CONTINUED, " ", text)
         text = re.sub(_COMMENT, lambda match: " " if match[0][0] == "/" else match[0], text)
         match = re.match(_DIRECTIVE, text)

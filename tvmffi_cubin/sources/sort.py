@@ -155,9 +155,6 @@ def _is_for_others(source: Source, facts: SourceFacts, request: Request) -> bool
     return not (kernels or header_code(source, request).kernels)
 
 
-# What the user's headers have, where sources may not
-
-
 class HeaderCode(NamedTuple):
     """What the user's headers that sources include have."""
 
