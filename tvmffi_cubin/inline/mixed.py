@@ -25,6 +25,7 @@ from ..sources.device_side import DeviceCut
 from ..sources.expansion import Expansion
 from ..sources.facts import read
 from ..sources.host_side import HostCut
+from ..sources.items import walk
 from ..sources.sort import Sources
 from ..sources.stubs import Instance, check_layouts, named, questions
 from .headers import host_headers
@@ -180,9 +181,9 @@ class MixedUnit(NamedTuple):
     def _host_code(self, host: HostCut, text: Expansion) -> HostCode:
         # tvm-ffi's own load_inline has its headers before every string.
         is_text = self.sources[0].path is None
-        has_cub = any(name.startswith("cub/") for name in text.libraries)
+        has_cub = any("/cub/" in path for path in text.read)
         headers = [_OF_CUB] if has_cub and re.search(r"\bcub\b", host.code) else []
-        if "mma.h" in text.libraries:
+        if any(path.endswith("/mma.h") for path in text.read):
             headers += _OF_MMA  # which is not for the host, and brings them
         return HostCode(
             host=host,
@@ -221,7 +222,7 @@ class MixedUnit(NamedTuple):
             before, sides = sides, {}
             for arch, cut in cuts.items():
                 code = cut.code(names, found)
-                sides[arch] = code + questions((*names, *classes), {*names, *cut.classes})
+                sides[arch] = code + questions((*names, *classes), {*names, *cut.classes(names)})
             if sides == before:
                 break
             try:
@@ -264,8 +265,8 @@ def _name(instance: Instance, host: HostCut) -> str:
 
 def _explained(error: CompileError, cut: DeviceCut) -> CompileError:
     missing = [demangle(name) for name in _UNRESOLVED.findall(error.log)]
-    walked = (x for item in cut.items for x in item.walk() if x.kind == "function")
-    host = {x.name for x in walked if not x.is_for_device}
+    functions = (x for x in walk(cut.items) if x.kind == "function")
+    host = {x.name for x in functions if not x.is_for_device}
     missing += (name for name in _UNDEFINED.findall(error.log) if name in host)
     if missing:
         return with_hints(error, [_NO_CODE.format(missing[0])])

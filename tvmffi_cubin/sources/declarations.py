@@ -159,8 +159,6 @@ class _Reader:
         is_name = self.kinds[brace - 1] == "word" or text == ">"
         return item.initialisers is not None and is_name and text not in _AFTER_PARAMETERS
 
-    # ---- What it declares ----
-
     def _name(self, item: Item, key: int | None, own: list[int]) -> None:
         texts = self.texts
         declarator = item.params or item.body or (item.end, item.end)

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable
 from itertools import pairwise
 
 from .cut import Text
-from .items import Item, top
+from .items import Item, top, walk
 
 _CUDA_NAMESPACES = ("cooperative_groups", "nvcuda", "cub", "cuda", "cute", "cutlass", "thrust")
 _WORD = r"[A-Za-z_]\w*"
@@ -20,10 +20,8 @@ class DeviceCut(Text):
     def __init__(self, source: str) -> None:
         super().__init__(source)
         self._roots = [x for x in top(self.items) if x.is_kernel or x.is_device_variable]
-        walked = (x for item in self.items for x in item.walk())
-        spaces = (x.names for x in walked if x.kind == "namespace")
+        spaces = (x.names for x in walk(self.items) if x.kind == "namespace")
         self._namespaces = {*_CUDA_NAMESPACES}.union(*spaces) - {"std", "tvm"}
-        self._names: list[str] = []
         self._without: Container[tuple[str, int]] = ()
         self._kept: set[int] = set()
 
@@ -32,16 +30,15 @@ class DeviceCut(Text):
         """Whether it defines a kernel or a device variable."""
         return any(item.body or item.kind != "function" for item in self._roots)
 
-    @property
-    def classes(self) -> list[str]:
-        """The `pointers` to classes of the last `code` that may be handed over.
+    def classes(self, names: Iterable[str]) -> list[str]:
+        """Return `pointers` to classes of the last `code`, for its names, that may be handed over.
 
         Those are what kernels and variables are declared with, but for mere scopes of names, and
         what anything is cast to.
         """
         heads = [self.tokens.span(x.first, self.head_end(x)) for x in self._roots]
         words = {x for x, after in pairwise(self.tokens.texts) if after == "*"}
-        words.update(*(re.findall(rf"\b{_WORD}\b(?!\s*::)", x) for x in (*self._names, *heads)))
+        words.update(*(re.findall(rf"\b{_WORD}\b(?!\s*::)", x) for x in (*names, *heads)))
         found, _ = self.reached((), self._type_end, words)
         return self.pointers(self._kept & found)
 
@@ -50,14 +47,14 @@ class DeviceCut(Text):
         is_type = item.kind not in ("function", "instance", "variable") or item.is_member
         return self.head_end(item) if is_type else item.first
 
-    def code(self, names: Iterable[str] = (), without: Container[tuple[str, int]] = ()) -> str:
+    def code(self, names: Iterable[str], without: Container[tuple[str, int]]) -> str:
         """Return the text of the device side, with the kernels and variables of some `names`, too.
 
         What is no device code's own is left out at the files and lines `without`, where NVRTC has
         found errors: a name may have led to it by accident.
         """
-        self._names, self._without = [*names], without
-        asked = re.findall(_WORD, " ".join(self._names))
+        self._without = without
+        asked = re.findall(_WORD, " ".join(names))
         self._kept, words = self.reached(self._roots, self._end, asked)
         self._kept -= {id(item) for item in top(self.items) if self._is_refused(item)}
         self.edits = []
@@ -78,8 +75,6 @@ class DeviceCut(Text):
             is_call = word == "template" and texts[number + 2 : number + 3] == ["("]
             if is_call and texts[number - 1] in (".", "->"):
                 self.replace(number, number + 1)
-
-    # ---- What is for the device ----
 
     def _end(self, item: Item) -> int:
         """Return where an item ends as far as device code has it."""
@@ -112,12 +107,11 @@ class DeviceCut(Text):
         is_known = names == ["std"] or not self._namespaces.isdisjoint(names[:1])
         return item.kind == "using namespace" and is_known
 
-    # ---- What was found to be none ----
-
     def _is_refused(self, item: Item) -> bool:
+        """Whether errors in an item, and not in its host functions, tell that it is the host's."""
         if item.is_device_variable or item.words & {"__global__", "__device__"}:
             return False
-        members = (x for x in item.walk() if x.is_member and x.kind != "class")
+        members = (x for x in walk(item.children) if x.is_member and x.kind != "class")
         members = (x for x in members if not x.is_for_device)
         return bool(self._errors(item).difference(*map(self._errors, members)))
 
@@ -128,8 +122,6 @@ class DeviceCut(Text):
         file, first = self.line(item.first)
         last = self.line(item.end - 1)[1]
         return {(file, line) for line in range(first, last + 1) if (file, line) in self._without}
-
-    # ---- Members of the host's ----
 
     def _keep(self, item: Item) -> None:
         own = [x for x in item.children if x.kind != "class" and not x.is_for_device]

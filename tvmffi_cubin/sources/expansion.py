@@ -21,7 +21,6 @@ class Expansion(NamedTuple):
     # holds is an `#include` of it.
     text: str
     read: tuple[str, ...]  # files
-    libraries: tuple[str, ...]  # headers of theirs, as written
 
 
 def expansion(
@@ -40,17 +39,15 @@ def expansion(
     own = tuple(f"{folder}/" for folder in own_folders)
     lines: list[str] = []
     is_library: dict[str, bool] = {}  # by files
-    libraries: dict[str, None] = {}
     is_user = False
     name, place = "", 0  # of the header that the last line includes, and where that line is
 
     def include(path: str) -> None:
         """Write the last directive again, where it was for a library's header."""
         end = "/" + name.replace("../", "").replace("./", "")
-        if name and (path or not any(x.endswith(end) and not is_library[x] for x in is_library)):
-            libraries[name] = None
-            if is_kept(name, path):
-                lines[place] = f'#include "{path}"' if name == path else f"#include <{name}>"
+        same = (x for x in is_library if x.endswith(end) and not is_library[x])
+        if name and (path or not any(same)) and is_kept(name, path):
+            lines[place] = f'#include "{path}"' if name == path else f"#include <{name}>"
 
     for line in output.split("\n"):
         marker = _MARKER.match(line) if line.startswith("#") else None
@@ -80,7 +77,7 @@ def expansion(
                 line = "" if directive else line
             lines.append(line)
     include("")
-    return Expansion("\n".join(lines) + "\n", tuple(is_library), tuple(libraries))
+    return Expansion("\n".join(lines) + "\n", tuple(is_library))
 
 
 def without_marks(text: str) -> str:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from .declarations import read_items
-from .items import Item, Parameter, parameters, top
+from .items import Item, Parameter, parameters, top, walk
 from .raw import read_raw
 from .tokens import Tokens
 
@@ -87,9 +87,8 @@ def read(source: str) -> SourceFacts:
     launches = frozenset(_launches(tokens, items) if "<<<" in words else ())
     pieces = zip(tokens.texts, tokens.kinds, strict=True)
     code = " ".join(text for text, kind in pieces if kind != "text")
-    uses_host = any(re.match(_HOST_INCLUDE, x) for x in includes) or bool(
-        re.search(_USES_HOST, code)
-    )
+    uses_host = any(re.match(_HOST_INCLUDE, x) for x in includes)
+    uses_host = uses_host or re.search(_USES_HOST, code) is not None
     is_host = uses_host or bool(launches)
     if any(kernel.defined for kernel in kernels):
         kind = "mixed" if is_host else "device"
@@ -146,7 +145,7 @@ def _declared(item: Item, name: str) -> Declared:
 
 
 def _launches(tokens: Tokens, items: Iterable[Item]) -> Iterator[str]:
-    functions = (x for item in items for x in item.walk() if not x.children)
+    functions = (x for x in walk(items) if not x.children)
     for item in (x for x in functions if not x.words & {"__global__", "__device__"}):
         for number in range(item.first, item.end):
             if tokens.texts[number] == "<<<":

@@ -124,8 +124,6 @@ class HostCut(Text):
             return
         self.replace(begin, item.end - 1)
 
-    # ---- Kernels ----
-
     def _kernel(self, item: Item, brackets: tuple[int, int]) -> None:
         params = parameters(self.tokens, brackets)
         own = self._without_bound(item, params, brackets) if self._bound else params
@@ -171,8 +169,6 @@ class HostCut(Text):
         self.replace(own[-1].end if own else brackets[0] + 1, brackets[1])
         self.bound_types[item.qualified] = tuple(param.type_text for param in rest)
         return own
-
-    # ---- Launches ----
 
     def _launches(self, item: Item) -> None:
         for at in range(item.first, item.end):

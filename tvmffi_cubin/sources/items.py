@@ -99,11 +99,12 @@ class Item:
         """Return a name that it declares as code at global scope would write it."""
         return "::".join(filter(None, (*self.namespaces, self.scope, name)))
 
-    def walk(self) -> Iterator[Item]:
-        """Iterate over it and all that is in it."""
-        yield self
-        for child in self.children:
-            yield from child.walk()
+
+def walk(items: Iterable[Item]) -> Iterator[Item]:
+    """Iterate over items and all that is in them."""
+    for item in items:
+        yield item
+        yield from walk(item.children)
 
 
 def top(items: Iterable[Item]) -> Iterator[Item]:

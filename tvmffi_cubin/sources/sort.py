@@ -48,10 +48,10 @@ class Sources(NamedTuple):
     @property
     def exported_by_files(self) -> tuple[str, ...] | None:
         """What host files are seen to export; None where nothing exports by itself."""
-        mixed = [source for unit in self.mixed for source in unit if source.path is not None]
-        if not (self.files or self.has_binaries or mixed):
+        sources = [source for _, source in self.files]
+        sources += [source for unit in self.mixed for source in unit if source.path is not None]
+        if not (sources or self.has_binaries):
             return None
-        sources = (*(source for _, source in self.files), *mixed)
         return tuple(name for source in sources for name in read(source.text).exports)
 
 
