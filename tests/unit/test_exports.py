@@ -7,6 +7,7 @@ import pytest
 from tvmffi_cubin import Cubin, Launch
 from tvmffi_cubin.device.image import Image, KernelSignature
 from tvmffi_cubin.functions.exports import resolve
+from tvmffi_cubin.inline.request import SourceFiles
 from tvmffi_cubin.kernels.cubin import Kernel
 from tvmffi_cubin.kernels.types import parse_params
 from tvmffi_cubin.launches.form import Export
@@ -25,7 +26,8 @@ def image(*signatures: KernelSignature, name="kernels", problem="", lowered=()) 
 
 def resolved(functions, *images, host=()):
     request = SimpleNamespace(functions=functions, bound_params=(), image_files={})
-    return resolve(request, Sources((), (), host, (), (), False, host), images)
+    request.cpp_sources, request.files = host, SourceFiles()
+    return resolve(request, Sources(request, (), (), (), (), host), images)
 
 
 def chosen(launch: Launch | str, *images: Image, function="f", **options) -> str:

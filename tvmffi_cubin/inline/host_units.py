@@ -41,9 +41,9 @@ def add_host_units(job: Job, files: dict[str, bytes | str], units: list[Step]) -
 
     # As in tvm-ffi: where there are C++ sources, they declare what is exported.
     if sources.cuda_host:
-        add("cuda", sources.cuda_host, () if sources.cpp else exported)
-    if sources.cpp:
-        add("c++", sources.cpp, exported)
+        add("cuda", sources.cuda_host, () if request.cpp_sources else exported)
+    if request.cpp_sources:
+        add("c++", request.cpp_sources, exported)
     for i, (language, source) in enumerate(sources.files):
         units.append(_unit(job, source.name, language, name=f"file_{i}"))
     if tools.nvcc is not None:
@@ -94,7 +94,7 @@ def _needs_forwarders(job: Job) -> bool:
     # Who links an object links what it calls, too.
     if not job.wanted.tools.cuda_include_dirs or request.is_object:
         return False
-    if sources.cuda_host or sources.cpp or sources.files or sources.has_binaries:
+    if sources.cuda_host or request.cpp_sources or sources.files or request.files.binaries:
         return True
     by_mixed = job.mixed is not None and job.mixed.calls_driver
     return bool(by_mixed or request.ldflags or request.bound_params)

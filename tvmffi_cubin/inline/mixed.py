@@ -155,7 +155,10 @@ class MixedUnit(NamedTuple):
         elif asked or is_whole or any(x.has_code for x in cuts.result().values()):
             made = self._device(cuts.result(), names, host.classes)
         images, symbols = {}, {}
-        inputs = [self._inputs(host_text, *texts.values()), Inputs.of(compiled, wanted.tools.roots)]
+        every = (host_text, *texts.values())
+        files = dict.fromkeys(x for text in every for x in text.read if x not in code.sources)
+        inputs = [host_headers(wanted.request, wanted.tools, tuple(files), sources)]
+        inputs.append(Inputs.of(compiled, wanted.tools.roots))
         if made is not None:
             image, of_device = made
             of_host = {name: x.layouts for x, name in asked.items()} | compiled.facts["layouts"]
@@ -172,11 +175,6 @@ class MixedUnit(NamedTuple):
             compiled.facts["calls_driver"],
             tuple(inputs),
         )
-
-    def _inputs(self, *texts: Expansion) -> Inputs:
-        own = {source.name for source in self.sources if source.path is None}
-        files = dict.fromkeys(file for text in texts for file in text.read if file not in own)
-        return host_headers(self.wanted.request, self.wanted.tools, tuple(files), self.sources)
 
     def _host_code(self, host: HostCut, text: Expansion) -> HostCode:
         # tvm-ffi's own load_inline has its headers before every string.

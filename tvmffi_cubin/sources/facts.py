@@ -65,13 +65,12 @@ def read(source: str) -> SourceFacts:
     known: dict[tuple[str, ...], tuple[Parameter, ...]] = {}  # many kernels take the very same
     has_variables = False
     for item in top(items):
-        if "__global__" in item.words:
-            if item.params or item.name:
-                first, end = item.params or (0, 0)
-                key = (*tokens.texts[first:end],)
-                if key not in known:
-                    known[key] = (*parameters(tokens, item.params),) if item.params else ()
-                kernels.append(_kernel(tokens, item, known[key]))
+        if "__global__" in item.words and (item.params or item.name):
+            first, end = item.params or (0, 0)
+            key = (*tokens.texts[first:end],)
+            if key not in known:
+                known[key] = (*parameters(tokens, item.params),) if item.params else ()
+            kernels.append(_kernel(tokens, item, known[key]))
         elif item.kind in ("function", "instance") and item.name:
             found = _declared(item, item.name)
             if item.body is not None:
@@ -149,7 +148,4 @@ def _launches(tokens: Tokens, items: Iterable[Item]) -> Iterator[str]:
     for item in (x for x in functions if not x.words & {"__global__", "__device__"}):
         for number in range(item.first, item.end):
             if tokens.texts[number] == "<<<":
-                at = number - 1
-                if tokens.texts[at] == ">":
-                    at = tokens.partner.get(at, 0) - 1
-                yield tokens.texts[max(at, 0)]
+                yield tokens.texts[tokens.launched(number)]

@@ -201,8 +201,7 @@ class HostCut(Text):
 
     def _check_callee(self, at: int, item: Item) -> None:
         """Refuse the launch of a function that is not a kernel: it would run on the host."""
-        tokens, texts = self.tokens, self.tokens.texts
-        last = at - 1 if texts[at - 1] != ">" else tokens.partner.get(at - 1, at) - 1
+        last, texts = self.tokens.launched(at), self.tokens.texts
         name, named = texts[last], self.by_name.get(texts[last], [])
         if not named or any(x.kind != "function" or x.is_kernel for x in named):
             return

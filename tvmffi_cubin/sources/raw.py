@@ -15,7 +15,7 @@ from .tokens import Token, Tokens, lex
 # Compiled where they are used, which is by few sources.
 _CONTINUED = r"\\\r?\n"
 _COMMENT = r'(?s)"(?:[^"\\]|\\.)*"|//.*|/\*.*?(?:\*/|\Z)'
-_DIRECTIVE = r"(?s)\s*#\s*(\w+)\s*(.*)"
+_DIRECTIVE = r"(?s)#\s*(\w*)\s*(.*)"
 _INCLUDE = r'[<"]([^>"]+)[>"]'
 _DEFINE = r"(?s)(\w+)(?:\(([^)]*)\))?\s*(.*)"
 # NVRTC defines it, so what is inside `#ifndef __CUDACC_RTC__` is not part of a device source.
@@ -78,10 +78,7 @@ class _Reader:
     def directive(self, text: str) -> None:
         text = re.sub(_CONTINUED, " ", text)
         text = re.sub(_COMMENT, lambda match: " " if match[0][0] == "/" else match[0], text)
-        match = re.match(_DIRECTIVE, text)
-        if match is None:
-            return
-        word, rest = match[1], match[2].strip()
+        word, rest = re.findall(_DIRECTIVE, text.rstrip())[0]
         if word in ("if", "ifdef", "ifndef"):
             self.open.append(_Conditional(is_around_live=self.is_live))
             self._branch(_evaluate(word, rest))
@@ -90,11 +87,9 @@ class _Reader:
         elif self.open and word in ("elif", "elifdef", "elifndef", "else"):
             self.end_branch(self.open[-1])
             self._branch(word == "else" or _evaluate(word[2:], rest))
-        elif not self.is_live:
-            return
-        elif word == "include" and (include := re.match(_INCLUDE, rest)):
+        elif self.is_live and word == "include" and (include := re.match(_INCLUDE, rest)):
             self.includes.append(include[1])
-        elif word == "define" and (define := re.match(_DEFINE, rest)):
+        elif self.is_live and word == "define" and (define := re.match(_DEFINE, rest)):
             name, listed, body = define.groups()
             # Of conditional variants the one with a qualifier counts, if any has one.
             if name not in self.macros or re.search(_TELLING, body):

@@ -23,21 +23,21 @@ _LAUNCHING = (
 class Sources(NamedTuple):
     """A request's sources, sorted."""
 
+    request: Request
     device: tuple[Source, ...]  # for NVRTC, in order
     cuda_host: tuple[Source, ...]  # those of the CUDA sources for the host compiler
-    cpp: tuple[Source, ...]
     # Those with kernels and host functions, by units: the CUDA sources, where one of them is such;
     # each file that is.
     mixed: tuple[tuple[Source, ...], ...]
     files: tuple[tuple[str, Source], ...]  # for a host compiler, with languages: c, c++ or cuda
-    has_binaries: bool  # there are files for the linker
     # Qualified names of those that host sources declare, and names that these export.
     host_functions: tuple[str, ...]
 
     @property
     def has_host(self) -> bool:
         """Whether there is host code at all."""
-        return bool(self.mixed or self.cuda_host or self.cpp or self.files or self.has_binaries)
+        given = self.request.cpp_sources or self.request.files.binaries
+        return bool(self.mixed or self.cuda_host or self.files or given)
 
     @property
     def are_for_nvcc(self) -> bool:
@@ -50,7 +50,7 @@ class Sources(NamedTuple):
         """What host files are seen to export; None where nothing exports by itself."""
         sources = [source for _, source in self.files]
         sources += [source for unit in self.mixed for source in unit if source.path is not None]
-        if not (sources or self.has_binaries):
+        if not (sources or self.request.files.binaries):
             return None
         return tuple(name for source in sources for name in read(source.text).exports)
 
@@ -85,12 +85,11 @@ def sort_sources(request: Request) -> Sources:
     host_code = (*(request.cuda_sources if is_mixed else host), *request.cpp_sources)
     found = [read(source.text) for source in host_code]
     return Sources(
+        request=request,
         device=tuple(device),
         cuda_host=tuple(host),
-        cpp=request.cpp_sources,
         mixed=tuple(mixed),
         files=tuple(units),
-        has_binaries=bool(request.files.binaries),
         host_functions=tuple(
             name for x in found for name in (*(y.qualified for y in x.functions), *x.exports)
         ),

@@ -107,6 +107,11 @@ class Tokens:
             return max(self.partner.get(number, -1), number)
         return self.close(number) if text in _OPENING else number
 
+    def launched(self, number: int) -> int:
+        """Return the number of the name that a ``<<<`` launches; -1 where there is none."""
+        last = number - 1
+        return self.partner.get(last, 0) - 1 if self.texts[last] == ">" else last
+
     def outside(self, first: int, end: int) -> Iterator[int]:
         """Iterate over the tokens that are in no bracket, those that open one among them."""
         while first < end:
@@ -122,14 +127,11 @@ class Tokens:
         """Return the text of some tokens, each gap one space."""
         pieces = []
         for before, number in zip([-1, *numbers], numbers, strict=False):
-            is_gap = number > 0 and self.starts[number] > self.ends[number - 1]
-            if before >= 0 and (is_gap or (self._is_long(before) and self._is_long(number))):
+            is_gap = self.starts[number] > self.ends[number - 1]
+            if before >= 0 and (is_gap or "sign" not in (self.kinds[before], self.kinds[number])):
                 pieces.append(" ")
             pieces.append(self.texts[number])
         return "".join(pieces)
-
-    def _is_long(self, number: int) -> bool:
-        return self.kinds[number] in ("word", "number", "text")
 
     def span(self, first: int, end: int) -> str:
         """Return the text from one token up to another, each gap one space."""
