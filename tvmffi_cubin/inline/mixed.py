@@ -22,7 +22,6 @@ from ..kernels.demangle import demangle, take_apart
 from ..launches.values import bound_param
 from ..sources import DEVICE_IMAGE, Source
 from ..sources.device_side import DeviceCut
-from ..sources.expansion import Expansion
 from ..sources.facts import read
 from ..sources.host_side import HostCut
 from ..sources.items import walk
@@ -129,14 +128,14 @@ class MixedUnit(NamedTuple):
     def compile(self) -> Compiled:
         """Preprocess both sides, cut them, and compile each."""
         wanted, sources = self.wanted, self.sources
-        expanding = [Later(partial(expand, wanted, sources, arch)) for arch in wanted.archs]
-        host_text = expand(wanted, sources, "")
-        texts = {arch: x.result() for arch, x in zip(wanted.archs, expanding, strict=True)}
+        expanding = {arch: Later(partial(expand, wanted, sources, arch)) for arch in wanted.archs}
+        text, files = expand(wanted, sources, "")
+        expanded = {arch: x.result() for arch, x in expanding.items()}
         bound = [bound_param(x).name for x in wanted.request.bound_params]
-        host = HostCut(host_text.text, bound)
-        code = self._host_code(host, host_text)
+        host = HostCut(text, bound)
+        code = self._host_code(host, files)
         runtime = Later(partial(runtime_object, wanted, code))
-        cuts = Later(lambda: {arch: DeviceCut(x.text) for arch, x in texts.items()})
+        cuts = Later(lambda: {arch: DeviceCut(x) for arch, (x, _) in expanded.items()})
         begun = None
         if foreseen := host.foreseen:  # both compilers work side by side
             begun = Call(lambda: self._device(cuts.result(), foreseen, host.classes))
@@ -155,9 +154,9 @@ class MixedUnit(NamedTuple):
         elif asked or is_whole or any(x.has_code for x in cuts.result().values()):
             made = self._device(cuts.result(), names, host.classes)
         images, symbols = {}, {}
-        every = (host_text, *texts.values())
-        files = dict.fromkeys(x for text in every for x in text.read if x not in code.sources)
-        inputs = [host_headers(wanted.request, wanted.tools, tuple(files), sources)]
+        files += (x for _, read in expanded.values() for x in read)
+        listed = [x for x in dict.fromkeys(files) if x not in code.sources]
+        inputs = [host_headers(wanted.request, wanted.tools, listed, sources)]
         inputs.append(Inputs.of(compiled, wanted.tools.roots))
         if made is not None:
             image, of_device = made
@@ -176,16 +175,16 @@ class MixedUnit(NamedTuple):
             tuple(inputs),
         )
 
-    def _host_code(self, host: HostCut, text: Expansion) -> HostCode:
+    def _host_code(self, host: HostCut, files: Sequence[str]) -> HostCode:
         # tvm-ffi's own load_inline has its headers before every string.
         is_text = self.sources[0].path is None
-        has_cub = any("/cub/" in path for path in text.read)
+        has_cub = any("/cub/" in path for path in files)
         headers = [_OF_CUB] if has_cub and re.search(r"\bcub\b", host.code) else []
-        if any(path.endswith("/mma.h") for path in text.read):
+        if any(path.endswith("/mma.h") for path in files):
             headers += _OF_MMA  # which is not for the host, and brings them
         return HostCode(
             host=host,
-            uses_ffi=is_text or _OF_FFI.search(text.text) is not None,
+            uses_ffi=is_text or _OF_FFI.search(host.source) is not None,
             headers=tuple(headers),
             exports=self._exports(host) if is_text else (),  # a file exports them itself
             output=self.wanted.request.output if self.wanted.request.is_object else "",

@@ -19,7 +19,7 @@ from ..host.build import write_files
 from ..host.include_scan import looked_for
 from ..host.inputs import Inputs, parse_depfile
 from ..sources import Source
-from ..sources.expansion import Expansion, expansion
+from ..sources.expansion import expansion
 from ..sources.mistakes import mistakes
 from .headers import cuda_flags
 from .request import Request
@@ -48,10 +48,11 @@ def mixed_prefix(exports: Sequence[tuple[str, str]]) -> str:
     return host_unit.prefix(exports, "tvmffi_cubin/mixed/exports.h", HOST)
 
 
-def expand(wanted: Build, sources: Sequence[Source], arch: str) -> Expansion:
+def expand(wanted: Build, sources: Sequence[Source], arch: str) -> tuple[str, list[str]]:
     """Run the host compiler's preprocessor over the sources of a unit, in order.
 
-    `arch` is the architecture of the device's side, empty for the host's.
+    `arch` is the architecture of the device's side, empty for the host's. Returns the `expansion`,
+    and the files that were read.
     """
     request, tools = wanted.request, wanted.tools
     flags = cuda_flags(request)
@@ -84,9 +85,9 @@ def expand(wanted: Build, sources: Sequence[Source], arch: str) -> Expansion:
 
     own = {*folders} - {"/usr/include", *toolkits}
     libraries = (*tools.cuda_include_dirs, *toolkits, tools.tvm_ffi.include)
-    found = expansion(output, is_kept, (*libraries, str(tools.include), folder), own)
-    read = (path for path in found.read if path not in (f"{folder}/{_UNIT}", str(headers.so)))
-    return found._replace(read=(*Inputs.of(headers, tools.roots).read, *read))
+    text, read = expansion(output, is_kept, (*libraries, str(tools.include), folder), own)
+    files = [path for path in read if path not in (f"{folder}/{_UNIT}", str(headers.so))]
+    return text, [*Inputs.of(headers, tools.roots).read, *files]
 
 
 def _headers(wanted: Build, command: Sequence[str]) -> Entry:

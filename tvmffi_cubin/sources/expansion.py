@@ -1,10 +1,9 @@
-"""`Expansion`: a source as the preprocessor of one side leaves it, libraries as includes again."""
+"""`expansion`: a source as the preprocessor of one side leaves it, libraries as includes again."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 # Of libraries that a user's folders may hold as well: they are included, not cut.
 _LIBRARY = re.compile(
@@ -14,22 +13,16 @@ _MARKER = re.compile(r'#(?:line)? (\d+) "((?:[^"\\]|\\.)*)"((?: \d)*)\Z')
 _INCLUDE = re.compile(r'#\s*(?:include|include_next|import)\s*([<"][^>"]+[>"])?')
 
 
-class Expansion(NamedTuple):
-    """What is left of a source for one side."""
-
-    # The user's declarations. `#line` says where each stretch comes from; what a library's header
-    # holds is an `#include` of it.
-    text: str
-    read: tuple[str, ...]  # files
-
-
 def expansion(
     output: str,
     is_kept: Callable[[str, str], bool],
     library_folders: Iterable[str] = (),
     own_folders: Iterable[str] = (),
-) -> Expansion:
-    """Return what a preprocessor has printed, run with ``-E -dI``.
+) -> tuple[str, list[str]]:
+    """Return the user's part of what a preprocessor has printed, and the files that it has read.
+
+    It was run with ``-E -dI``. In the text `#line` says where each stretch comes from; what a
+    library's header holds is an `#include` of it.
 
     `is_kept` says whether this side includes a library's header, of its name as written and its
     path, which is empty where something before has included it. Headers in `library_folders` are
@@ -77,7 +70,7 @@ def expansion(
                 line = "" if directive else line
             lines.append(line)
     include("")
-    return Expansion("\n".join(lines) + "\n", tuple(is_library))
+    return "\n".join(lines) + "\n", [*is_library]
 
 
 def without_marks(text: str) -> str:
