@@ -219,7 +219,8 @@ class _Reader:
                 at -= 1
         else:
             if texts[at] == ">" and at in partner:
-                item.arguments, at = (partner[at], at), partner[at] - 1
+                item.arguments = self.tokens.span(partner[at], at + 1)
+                at = partner[at] - 1
             if at >= item.head and self.kinds[at] == "word":
                 item.names = [texts[at]]
         if texts[at - 1] == "~":

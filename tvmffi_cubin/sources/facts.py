@@ -108,9 +108,7 @@ def read(source: str) -> SourceFacts:
 
 
 def _kernel(tokens: Tokens, item: Item, params: tuple[Parameter, ...]) -> KernelFact:
-    name = item.name
-    if item.arguments is not None:
-        name += tokens.span(item.arguments[0], item.arguments[1] + 1)
+    name = item.name + item.arguments
     # Without parameters it is a macro that has them.
     return KernelFact(
         name=name,

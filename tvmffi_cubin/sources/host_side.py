@@ -134,10 +134,8 @@ class HostCut(Text):
         names = [self._named(x, f"tvmffi_cubin_p{i}") for i, x in enumerate(own)]
         given = parameters(self.tokens, item.templates[-1]) if item.templates else []
         arguments = [self._named(x, f"tvmffi_cubin_t{i}") for i, x in enumerate(given)]
-        kernel = f"::{qualified}"
-        if item.arguments:
-            kernel += self.tokens.span(item.arguments[0], item.arguments[1] + 1)
-        elif arguments:
+        kernel = f"::{qualified}{item.arguments}"
+        if arguments and not item.arguments:
             kernel += f"<{', '.join(arguments)}>"
         types = ", ".join(re.sub(r"\w+", r"decltype(\g<0>)", name) for name in names)
         address = f"(static_cast<void (*)({types})>(&{kernel}))"

@@ -33,7 +33,7 @@ class Item:
         self.templates: list[tuple[int, int]] = []
         self.params: tuple[int, int] | None = None
         self.body: tuple[int, int] | None = None  # of a function or a class
-        self.arguments: tuple[int, int] | None = None  # behind a specialised function's name
+        self.arguments = ""  # behind a specialised function's name
         self.initialisers: int | None = None  # the colon of a constructor's
         self.equals: int | None = None  # of a value, or of `= default`
         self.scope = ""  # before the name of a member that is defined outside its class
