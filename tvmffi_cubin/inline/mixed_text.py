@@ -119,8 +119,7 @@ def _preprocessed(request: Request, command: Sequence[str], folder: str, text: s
     write_files(Path(folder), {_UNIT: text})
     status, errors = process.run(command, is_long=True)
     if status == 0:
-        with open(made, encoding="utf-8", errors="surrogateescape") as opened:
-            return opened.read()
+        return Path(made).read_text("utf-8", "surrogateescape")
     told = (f"Hint: {hint}" for hint in (*mistakes(errors), *hints(errors)))
     lines = (f"{request.name}: the preprocessor fails:", shortened(errors.rstrip()), *told)
     raise BuildError("\n".join(lines), command=" ".join(command), output=errors, directory="")

@@ -229,8 +229,6 @@ class _Reader:
         while at - 2 >= item.head and texts[at - 1] == "::":
             at -= 2
             at = partner.get(at, at + 1) - 1 if texts[at] == ">" else at
-            if self.kinds[at] != "word":
-                break
             scope.insert(0, texts[at])
         item.scope = "::".join(scope)
 
