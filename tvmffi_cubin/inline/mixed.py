@@ -262,8 +262,7 @@ def _name(instance: Instance, host: HostCut) -> str:
 
 def _explained(error: CompileError, cut: DeviceCut) -> CompileError:
     missing = [demangle(name) for name in _UNRESOLVED.findall(error.log)]
-    functions = (x for x in walk(cut.items) if x.kind == "function")
-    host = {x.name for x in functions if not x.is_for_device}
+    host = {x.name for x in walk(cut.items) if x.kind == "function" and not x.is_for_device}
     missing += (name for name in _UNDEFINED.findall(error.log) if name in host)
     if missing:
         return with_hints(error, [_NO_CODE.format(missing[0])])

@@ -41,7 +41,7 @@ class Text:
 
     def words(self, item: Item, end_of: Callable[[Item], int]) -> set[str]:
         """Return the words of an item up to where `end_of` says; of a class, by its members."""
-        if item.kind != "class" or item.body is None or not item.children:
+        if item.body is None or not item.children:
             return self.tokens.words(item.first, end_of(item))
         words = self.tokens.words(item.first, item.body[0])
         words |= self.tokens.words(item.body[1], item.end)

@@ -111,8 +111,7 @@ class DeviceCut(Text):
         """Whether errors in an item, and not in its host functions, tell that it is the host's."""
         if item.is_device_variable or item.words & {"__global__", "__device__"}:
             return False
-        members = (x for x in walk(item.children) if x.is_member and x.kind != "class")
-        members = (x for x in members if not x.is_for_device)
+        members = (x for x in walk(item.children) if x.kind != "class" and not x.is_for_device)
         return bool(self._errors(item).difference(*map(self._errors, members)))
 
     def _errors(self, item: Item) -> set[tuple[str, int]]:

@@ -170,11 +170,10 @@ class HostCut(Text):
 
     def _launches(self, item: Item) -> None:
         for at in range(item.first, item.end):
-            if self.tokens.texts[at] == "<<<":
-                close = self._configuration_end(at + 1, item.end)
-                if close is not None:
-                    self._check_callee(at, item)
-                    self._launch(at, close)
+            is_launch = self.tokens.texts[at] == "<<<"
+            if is_launch and (close := self._configuration_end(at + 1, item.end)):
+                self._check_callee(at, item)
+                self._launch(at, close)
 
     def _launch(self, at: int, close: int) -> None:
         tokens, begin = self.tokens, self._callee(at)
