@@ -136,7 +136,6 @@ def runtime_object(wanted: Build, code: HostCode) -> str:
 
 
 def _command(wanted: Build) -> tuple[str, ...]:
-    """Return the compiler that compiles host code, and its flags."""
     tools = wanted.tools
     cflags = cuda_flags(wanted.request)
     if any(flag.startswith("-flto") for flag in (*tools.compiler.options, *cflags)):

@@ -97,10 +97,8 @@ class DeviceCut(Text):
 
     def _is_guide(self, item: Item) -> bool:
         """Whether a function's declaration is a deduction guide of a class."""
-        if item.kind != "function" or item.params is None or item.body is not None:
-            return False
-        after = item.params[1] + 1
-        return self.tokens.texts[after : after + 1] == ["->"]
+        behind = item.params[1] + 1 if item.params and not item.body else item.end
+        return item.kind == "function" and self.tokens.texts[behind : behind + 1] == ["->"]
 
     def _is_used_namespace(self, item: Item) -> bool:
         names = [x for x in self.tokens.texts[item.head + 2 : item.end - 1] if x != "::"]

@@ -93,8 +93,8 @@ class _Reader:
             name, listed, body = define.groups()
             # Of conditional variants the one with a qualifier counts, if any has one.
             if name not in self.macros or re.search(_TELLING, body):
-                names = None if listed is None else tuple(x.strip() for x in listed.split(","))
-                self.macros[name] = _Macro(() if names == ("",) else names, body)
+                names = None if listed is None else tuple(re.findall(r"[\w.]+", listed))
+                self.macros[name] = _Macro(names, body)
 
     def _branch(self, value: bool | None) -> None:
         this = self.open[-1]
