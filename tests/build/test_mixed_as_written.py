@@ -109,6 +109,7 @@ extern
 #line 7 "other.h"
 "C" { void other(); }
 namespace cg = cooperative_groups;
+using namespace cg;
 struct Maps { CUtensorMap maps[2]; };
 __global__ void mapped(const __grid_constant__ CUtensorMap map, const __grid_constant__ Maps maps) {
 }
@@ -121,7 +122,7 @@ using Support = int;
 #endif
 __global__ void typed(Control* x, Support y) {}
 __global__ void grouped(int* x, unsigned by) {
-  auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+  auto warp = tiled_partition<32>(this_thread_block());
   x[threadIdx.x] = by + cg::binary_partition(warp, threadIdx.x % 3 == 0).size();
 }
 #if CUDART_VERSION >= 13000  // whose wheels have all of mma.h

@@ -20,8 +20,13 @@ class DeviceCut(Text):
     def __init__(self, source: str) -> None:
         super().__init__(source)
         self._roots = [x for x in top(self.items) if x.is_kernel or x.is_device_variable]
-        spaces = (x.names for x in walk(self.items) if x.kind == "namespace")
-        self._namespaces = {*_CUDA_NAMESPACES}.union(*spaces) - {"std", "tvm"}
+        every, texts = [*walk(self.items)], self.tokens.texts
+        spaces = (x.names for x in every if x.kind == "namespace")
+        known = {*_CUDA_NAMESPACES}.union(*spaces) - {"std", "tvm"}
+        used = {texts[x.head + 2] for x in every if x.kind == "using namespace"}
+        aliases = (x for x in every if x.kind == "alias" and texts[x.head] == "namespace")
+        self._aliases = [x for x in aliases if x.name in used and texts[x.head + 3] in known]
+        self._namespaces = known.union(x.name for x in self._aliases)
         self._without: Container[tuple[str, int]] = ()
         self._kept: set[int] = set()
 
@@ -55,7 +60,7 @@ class DeviceCut(Text):
         """
         self._without = without
         asked = re.findall(_WORD, " ".join(names))
-        self._kept, words = self.reached(self._roots, self._end, asked)
+        self._kept, words = self.reached((*self._roots, *self._aliases), self._end, asked)
         self._kept -= {id(item) for item in top(self.items) if self._is_refused(item)}
         self.edits = []
         self._templates()
