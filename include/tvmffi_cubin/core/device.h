@@ -40,8 +40,12 @@ TVMFFI_CUBIN_COLD Status PrimaryContext(int device, CUcontext* context) {
   CaptureScope relaxed;
   const CUresult result = entry::cuDevicePrimaryCtxRetain(context, device);
   if (result != CUDA_SUCCESS) return {result, "cuDevicePrimaryCtxRetain"};
-  // Where two threads retain at once, unloading leaves one reference.
-  __atomic_store_n(&primary_contexts[device], *context, __ATOMIC_RELEASE);
+  CUcontext none = nullptr;
+  // Two threads may retain at once: one reference is enough, the loser's goes back.
+  if (!__atomic_compare_exchange_n(&primary_contexts[device], &none, *context, false,
+                                   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    entry::cuDevicePrimaryCtxRelease(device);
+  }
   return {};
 }
 
