@@ -27,7 +27,6 @@ def test_a_child_of_a_process_that_has_launched_is_told_to_spawn(driver_stub, x)
         assert "CUDA_ERROR_NOT_INITIALIZED" in str(error)
     mod.k(x, 4)
     assert [launch.values("Pi")[1] for launch in driver_stub.launches()] == [1, 4]
-    # It can build.
     source = SOURCE + "// in the child"
     path = in_fork(lambda: tc.build_inline("built_by_child", source, arch="sm_90"))
     assert path == tc.build_inline("built_by_child", source, arch="sm_90")

@@ -104,6 +104,7 @@ void run() {
     "CUDA's headers": """
 #include <cooperative_groups.h>
 #include <cuda.h>
+#include <cuda/atomic>
 #include <thrust/random.h>
 extern
 #line 7 "other.h"
@@ -122,7 +123,7 @@ using Support = int;
 #endif
 __global__ void typed(Control* x, Support y) {}
 __global__ void grouped(int* x, unsigned by) {
-  auto warp = tiled_partition<32>(this_thread_block());
+  register auto warp = tiled_partition<32>(this_thread_block());
   x[threadIdx.x] = by + cg::binary_partition(warp, threadIdx.x % 3 == 0).size();
 }
 #if CUDART_VERSION >= 13000  // whose wheels have all of mma.h

@@ -62,9 +62,7 @@ PACKED = image(name="packed", problem="the member for sm_80: it is compressed by
         (OVER_FLOAT, OVER_FLOAT),
         ("ns::fill<double,4>", FILL_DOUBLE),
         ("fill< float,4 >", FILL_FLOAT),
-        # Parts of names.
         (Launch(kernel="over", params="float* y, int n"), OVER_FLOAT),
-        # By sizes alone.
         (Launch(kernel="over", params="void* y, int32_t n"), OVER_FLOAT),
         (Launch(kernel="over", params="void* y, int32_t n, int more"), OVER_FLOAT),
     ],

@@ -29,7 +29,6 @@ from tvmffi_cubin.cuda.options import (
         (["-Xcompiler", "-Wall,-DA", "-Xcompiler=-isystem,/b"], ["-DA", "-isystem=/b"]),
         (["-gencode", "arch=compute_90,code=sm_90", "--gpu-architecture", "sm_90"], []),
         (["-gencode arch=compute_90,code=sm_90", "-arch=sm_90", "-DA"], ["-DA"]),
-        # Other spellings.
         (["-isystem", "/a b"], ["-isystem=/a b"]),
         (["--system-include=/a b"], ["-isystem=/a b"]),
         (["--std", "c++20"], ["-std=c++20"]),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _FORWARDERS = "forwarders.cc"
 # What nvcc includes by itself.
-_OF_CUDA = "cuda_runtime.h"
+_OF_CUDA = ("cuda_runtime.h", "math.h", "stdlib.h", "string.h", "time.h")
 # A standard of C++ among the user's flags is an error of some compilers for C, and the reverse.
 _STANDARD = {"c++": r"-std=(?:c|gnu|iso9899:)\d", "c": r"-std=(?:c|gnu)\+\+"}
 
@@ -34,7 +34,7 @@ def add_host_units(job: Job, files: dict[str, bytes | str], units: list[Step]) -
         is_cuda = language == "cuda"
         suffix = "cu" if is_cuda and tools.nvcc is not None else "cc"
         name = f"{'cuda_host' if is_cuda else 'cpp'}.{suffix}"
-        prefix = host.prefix(exports, *([_OF_CUDA] if is_cuda else []))
+        prefix = host.prefix(exports, *(_OF_CUDA if is_cuda else ()))
         files.update((source.file, source.text) for source in group)
         files[name] = host.host_unit(prefix, group, exports)
         units.append(_unit(job, name, language, prefix=prefix))
@@ -84,7 +84,8 @@ def _unit(job: Job, source: str, language: str, *, name: str = "", prefix: str =
         command = tools.compiler.command
     if name:
         command += ("-x", "c" if language == "c" else "c++")
-        command += ("-include", _OF_CUDA) if language == "cuda" else ()
+        for header in _OF_CUDA if language == "cuda" else ():
+            command += ("-include", header)
     return compilation(source, (*command, *flags), request.include_paths, name=name, prefix=prefix)
 
 

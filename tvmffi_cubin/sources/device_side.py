@@ -63,7 +63,7 @@ class DeviceCut(Text):
         self._kept, words = self.reached((*self._roots, *self._aliases), self._end, asked)
         self._kept -= {id(item) for item in top(self.items) if self._is_refused(item)}
         self.edits = []
-        self._templates()
+        self._refused_words()
         for item in top(self.items):
             if id(item) in self._kept and not self._is_host(item):
                 self._keep(item)
@@ -73,12 +73,12 @@ class DeviceCut(Text):
         # Most of Thrust's headers are for the host compiler.
         return code if "thrust" in words else re.sub(r"(?m)^#include <thrust/.*", "", code)
 
-    def _templates(self) -> None:
-        """Make ``x.f(y)`` of ``x.template f(y)``, which NVRTC refuses."""
+    def _refused_words(self) -> None:
+        """Make ``x.f(y)`` of ``x.template f(y)``, and drop ``register``: NVRTC refuses them."""
         texts = self.tokens.texts
         for number, word in enumerate(texts):
             is_call = word == "template" and texts[number + 2 : number + 3] == ["("]
-            if is_call and texts[number - 1] in (".", "->"):
+            if word == "register" or (is_call and texts[number - 1] in (".", "->")):
                 self.replace(number, number + 1)
 
     def _end(self, item: Item) -> int:
