@@ -316,8 +316,9 @@ def compared(row: str, given: argparse.Namespace, folder: Path) -> dict[str, Any
     own["layer"] = own["here"]
     sides = {side: process(row, side, given, caches) for side, caches in own.items()}
     wrong = [f"{side}: {x['error']}" for side, x in sides.items() if "error" in x]
+    made = [x.pop("made", []) for x in sides.values()]
     if not wrong:
-        one, *others = (x.pop("made") for x in sides.values())
+        one, *others = made
         wrong = [line for other in others for line in differences(one, other)]
         for side, x in sides.items():
             wrong += [f"{side}, twice: {line}" for line in x["twice"]]
