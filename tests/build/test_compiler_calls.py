@@ -11,7 +11,7 @@ import time
 import pytest
 from processes import in_fork, in_new_process
 
-from tvmffi_cubin import nvrtc
+from tvmffi_cubin import build_inline, nvrtc
 from tvmffi_cubin.cuda import program
 from tvmffi_cubin.cuda.libraries import find_cuda
 from tvmffi_cubin.errors import CompileError, CubinError
@@ -69,6 +69,14 @@ def test_ctrl_c_leaves_what_others_wait_for_and_its_own_call_is_waited_for_again
     assert call.result()
     assert other.result()
     assert (other.stop[0], call.stop[0]) == (b"\0", b"\1")
+
+
+def test_an_error_ends_what_is_compiled_beside_it():
+    exec(SLOW, scope := {})
+    with pytest.raises(CompileError, match='"x" is undefined'):
+        build_inline("pair", ["__global__ void k() { x; }", scope["source"]], arch="sm_90")
+    under_way = [x for x in threading.enumerate() if isinstance(x, program.Call)]
+    assert all(call.ended.wait(20) for call in under_way)
 
 
 CAUGHT = """

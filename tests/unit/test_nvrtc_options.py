@@ -15,15 +15,8 @@ from tvmffi_cubin.cuda.options import (
     [
         # What only nvcc needs, and what others say.
         (["-O3", "--expt-relaxed-constexpr", "--extended-lambda", "-m64", "--threads", "4"], []),
-        (
-            [
-                "-Xfatbin=-compress-all",
-                "--compress-mode=size",
-                "-static-global-template-stub",
-                "false",
-            ],
-            [],
-        ),
+        (["-Xfatbin=-compress-all", "--compress-mode=size"], []),
+        (["-static-global-template-stub", "false"], []),
         (["-Xcompiler", "-fPIC", "-Xcompiler=-fPIC,-Wall", "-Xcompiler -fPIC"], []),
         # What nvcc has both sides' preprocessor read.
         (["-Xcompiler", "-Wall,-DA", "-Xcompiler=-isystem,/b"], ["-DA", "-isystem=/b"]),

@@ -41,7 +41,7 @@ class Call(threading.Thread, Generic[_T]):
     def __init__(self, work: Callable[[], _T]) -> None:
         if _is_broken:
             raise CubinError(
-                "this was forked while a thread compiled: use the multiprocessing method 'spawn'"
+                "this process was forked while a thread compiled: use multiprocessing's 'spawn'"
             )
         super().__init__(target=self._run, args=(work,), daemon=True)
         self._made: _T
@@ -68,16 +68,18 @@ class Call(threading.Thread, Generic[_T]):
             self.ended.set()
 
     def result(self) -> _T:
-        """Wait for the result, or for the error; where Ctrl-C ends the wait, the work is told."""
+        """Wait for the result; an error or Ctrl-C ends what else is under way for it."""
         try:
             # A signal that comes just before a wait begins does not end it.
             while not self.ended.wait(0.5):
                 pass
+            if self._error is not None:
+                raise self._error
         except BaseException:
-            self.stop[0] = b"\1"
+            # Inside a call the work may be tried again.
+            if not isinstance(threading.current_thread(), Call):
+                self.stop[0] = b"\1"
             raise
-        if self._error is not None:
-            raise self._error
         return self._made
 
 
@@ -170,7 +172,7 @@ class Nvrtc(Library):
         if builtins.is_file():
             ctypes.CDLL(str(builtins))
         # Ctrl-C amid the first compilation makes NVRTC before 13.2 call exit, unless it is ignored:
-        # so the first is one that fails at once. After it SIGTERM would end no system call.
+        # so the first is one that fails at once.
         libc, before = ctypes.CDLL(None), ctypes.create_string_buffer(_ACTION)
         ignored = ctypes.create_string_buffer(int(signal.SIG_IGN).to_bytes(8, "little"), _ACTION)
         libc.sigaction(signal.SIGINT, ignored, before)
@@ -178,7 +180,7 @@ class Nvrtc(Library):
             self.compile(Program("error.cu", "#error\n", ("-minimal",)))
         finally:
             libc.sigaction(signal.SIGINT, before, None)
-        signal.siginterrupt(signal.SIGTERM, True)
+        signal.siginterrupt(signal.SIGTERM, True)  # NVRTC has had it restart system calls
 
     def check_known(self, arch: str) -> None:
         """Raise a ToolchainError where this release compiles for no such architecture."""
