@@ -99,9 +99,8 @@ def named_archs(options: object, archs: object = None) -> tuple[str, ...]:
     named = check_archs(found, what="options") if found else ()
     given = () if archs is None else check_archs(archs)
     if given and named and given != named:
-        raise ValueError(
-            f"the architecture is given twice: {', '.join(given)} and {', '.join(named)}"
-        )
+        both = f"{', '.join(given)} and {', '.join(named)}"
+        raise ValueError(f"the architecture is given twice: {both}; give it once, as arch=")
     return given or named
 
 

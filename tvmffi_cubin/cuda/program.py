@@ -76,8 +76,7 @@ class Call(threading.Thread, Generic[_T]):
             if self._error is not None:
                 raise self._error
         except BaseException:
-            # Inside a call the work may be tried again.
-            if not isinstance(threading.current_thread(), Call):
+            if not isinstance(threading.current_thread(), Call):  # which may try again
                 self.stop[0] = b"\1"
             raise
         return self._made

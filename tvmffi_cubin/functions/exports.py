@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _INSTANCE = Layout("P P P P P i i i i i i ?")
 Launches = Sequence[tuple[Launch, KernelSignature]]
-# Its parameters, as names and types, and the end of its row; the end of each launch's, JSON values.
+# Names and types of its parameters, the further columns of its row; each launch's, and JSON values.
 _Instance = tuple[list[tuple[str, str]], tuple[Any, ...], list[tuple[Any, Any]]]
 _AS_CALLED = Launch()  # grid, block and all parameters are the caller's
 
