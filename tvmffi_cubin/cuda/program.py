@@ -84,8 +84,7 @@ class Call(threading.Thread, Generic[_T]):
 
 def called(work: Callable[[], _T]) -> _T:
     """Return what a call makes of some work; in a thread that is one, that does it."""
-    is_call = isinstance(threading.current_thread(), Call)
-    return work() if is_call else Call(work).result()
+    return work() if isinstance(threading.current_thread(), Call) else Call(work).result()
 
 
 def in_parallel(work: Callable[[_Input], _T], inputs: Sequence[_Input]) -> list[_T]:

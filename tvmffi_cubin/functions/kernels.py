@@ -39,11 +39,10 @@ class Kernels:
                 if bound:
                     kernel = _with_bound(kernel, bound)
                 whole = squeeze(name.display)
-                ends = {name.qualified, name.short, name.short + whole[len(name.qualified) :]}
                 self.every.append(kernel)
                 for key in {symbol, whole, *expressions[symbol]}:
                     self._whole.setdefault(key, []).append(kernel)
-                for key in ends:
+                for key in {name.qualified, name.short, name.short + whole[len(name.qualified) :]}:
                     self._ends.setdefault(key, []).append(kernel)
 
     def exported(self) -> list[KernelSignature]:
