@@ -138,21 +138,22 @@ def built_in_c(name: str = "seen", **options) -> str:
     return tc.build(name, **{"sources": "f.c", "extra_include_paths": ["inc"]} | options)
 
 
-def test_hits_misses_builds_and_failures_are_counted(info, here):
+def test_hits_misses_builds_and_failures_are_counted(info, here, monkeypatch):
     found = info()
     assert (found.folder, found.mode, found.events) == (str(here / "cache"), "on", ())
     for _ in range(3):
         built_in_c()
     found = info()
     assert (found.hits, found.misses, found.builds, found.remote_hits) == (2, 1, 1, 0)
-    assert [(x.name, x.outcome) for x in found.events] == [
-        *(("seen", "built"), ("seen", "hit"), ("seen", "hit")),
-    ]
+    assert [f"{x.name} {x.outcome}" for x in found.events] == ["seen built", "seen hit", "seen hit"]
     assert "2 hits, 1 misses: 1 built" in str(found)
     write("f.c", "int f(void) { return y; }\n")
     with pytest.raises(tc.BuildError):
         built_in_c()
     assert (info().events[-1].outcome, info().misses, info().builds) == ("failed", 2, 1)
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "off")
+    built_in_c("off", sources=write("g.c", "int g;"))
+    assert info().events[-1].reason == "TVMFFI_CUBIN_CACHE=off"
 
 
 def test_a_miss_says_which_field_differs_from_the_nearest_entry(info, caplog):

@@ -139,7 +139,8 @@ class Cache:
                 if isinstance(found, Entry):
                     return found
                 problem = problem or found
-        return problem or change or NOTHING
+        nothing = "TVMFFI_CUBIN_CACHE=off" if self.mode == "off" else NOTHING
+        return problem or change or nothing
 
     def _entry(self, base_key: str, known: Reads, current: Reads) -> Entry | str:
         """Return the entry that a record's row leads to, or why there is none."""
