@@ -12,12 +12,7 @@ import pytest
 from tvmffi_cubin.cache import files
 from tvmffi_cubin.errors import ToolchainError
 from tvmffi_cubin.host import tools
-from tvmffi_cubin.host.tools import (
-    HostTools,
-    find_host,
-    find_host_compiler,
-    native_cpu,
-)
+from tvmffi_cubin.host.tools import HostTools, find_host, find_host_compiler, native_cpu
 from tvmffi_cubin.inline import tools as of_inline
 from tvmffi_cubin.inline.tools import find_tools
 
@@ -75,7 +70,8 @@ def test_the_first_compiler_on_path_is_taken_or_cxx_with_a_launcher(bin_dir, mon
 @pytest.mark.parametrize(
     ("find", "name", "package"),
     [
-        (partial(tools.find_binutil, "ld"), "ld", "apt install binutils"),
+        (partial(tools.find_binutil, "ld"), "ld", r"apt install binutils \(or"),
+        (partial(tools.find_binutil, "x86_64-gnu-ld"), "x86_64-gnu-ld", "binutils-x86-64-gnu"),
         (tools.find_ninja, "ninja", "pip install ninja"),
     ],
 )

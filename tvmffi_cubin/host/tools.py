@@ -85,8 +85,10 @@ def find_binutil(name: str) -> str:
     """Return the path of one of binutils; raises ToolchainError where PATH has none."""
     found = on_path(name)
     if found is None:
-        install = "apt install binutils (or: conda install -c conda-forge binutils)"
-        raise ToolchainError(f"{name!r} is not on PATH; run: {install}")
+        install = "binutils (or: conda install -c conda-forge binutils)"
+        if machine := name.rpartition("-")[0]:  # another processor's, as in aarch64-linux-gnu-ld
+            install = f"binutils-{machine.replace('_', '-')}"
+        raise ToolchainError(f"{name!r} is not on PATH; run: apt install {install}")
     return str(found)
 
 
