@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add, add_list = parser.add_argument, partial(parser.add_argument, action="append", default=[])
     help_ = "the CUDA source, - is standard input; several are separate units, linked to one image"
     add("files", type=Path, nargs="+", metavar="FILE", help=help_)
-    help_ = "- is standard output; default: FILE with the suffix of its kind: .cubin, .ltoir, ..."
+    help_ = "default: FILE.cubin, FILE.ltoir, ...; of standard input, and for -, standard output"
     add("-o", "--output", type=Path, metavar="IMAGE", help=help_)
     help_ = "such as sm_90a, or compute_90 for PTX; several, repeated or separated by commas, "
     help_ += "give a fatbin; default: that of the current device"
