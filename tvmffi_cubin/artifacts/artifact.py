@@ -59,7 +59,7 @@ class Artifact(NamedTuple):
 
 @contextmanager
 def open_artifact(path: str | os.PathLike[str]) -> Iterator[Artifact]:
-    """Read a file without loading it; errors also of the block say which it is."""
+    """Read a file without loading it; the errors of the block name it, too."""
     with told(os.fspath(path)):
         yield read_artifact(regular(path).read_bytes())
 

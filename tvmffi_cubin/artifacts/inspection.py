@@ -97,7 +97,7 @@ def inspect(source: str | os.PathLike[str] | bytes | Cubin) -> Inspection:
     Raises
     ------
     OSError, TypeError, ValueError
-        It cannot be read, is none of these, or damaged; the message says what.
+        The source cannot be read, is none of these, or damaged; the message says what.
     """
     if isinstance(source, str | os.PathLike):
         name, data = os.fspath(source), regular(source).read_bytes()

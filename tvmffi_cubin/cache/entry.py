@@ -77,7 +77,7 @@ class Product(NamedTuple):
 
     so: str  # the shared object
     keep: tuple[str, ...] = ()  # what is published with it: images, generated sources
-    used: tuple[str, ...] = ()  # and what users read: a look-up sees that it is whole
+    used: tuple[str, ...] = ()  # so is what users read, which look-ups check
     dependencies: tuple[str, ...] = ()  # the files that were read; those of the folder count not
     absent: tuple[str, ...] = ()  # absolute paths that would have been read instead
     unfit: str = ""  # why it may not be found again

@@ -60,10 +60,8 @@ def headers_digest(include: Path, *made: Path) -> str:
     """Return the digest of the headers that the body is made of, and of what was made of them."""
     paths = [path for folder in _HEADERS for path in sorted((include / folder).glob("*.*"))]
     paths += made
-
     question = "\n".join(map(str, ("launcher's headers", *paths)))
-    found: str = remember(question, lambda: (digest_of([*map(file_digest, paths)]), paths))
-    return found
+    return str(remember(question, lambda: (digest_of([*map(file_digest, paths)]), paths)))
 
 
 def compilation(
