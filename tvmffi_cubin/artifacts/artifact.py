@@ -8,6 +8,7 @@ import struct
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from mmap import ACCESS_READ, mmap
 from typing import Any, NamedTuple
 
 from ..kernels.cubin import FACTS, Cubin, read_image, regular
@@ -34,7 +35,7 @@ class Artifact(NamedTuple):
     """
 
     manifest: Mapping[str, Any]
-    images: tuple[tuple[str, bytes], ...]
+    images: tuple[tuple[str, memoryview], ...]
     exports: tuple[str, ...]
     is_object: bool
 
@@ -46,8 +47,8 @@ class Artifact(NamedTuple):
         """
         facts = {**self.manifest.get("images", {}), **expected}
         found = {}
-        for name, image in self.images:
-            known = facts.get(name)
+        for name, view in self.images:
+            image, known = bytes(view), facts.get(name)
             if known is None:
                 found[name] = read_image(Cubin(image, "", name=f"image {name!r}"))
             elif known["crc32"] != zlib.crc32(image):
@@ -60,8 +61,8 @@ class Artifact(NamedTuple):
 @contextmanager
 def open_artifact(path: str | os.PathLike[str]) -> Iterator[Artifact]:
     """Read a file without loading it; the errors of the block name it, too."""
-    with told(os.fspath(path)):
-        yield read_artifact(regular(path).read_bytes())
+    with told(os.fspath(path)), regular(path).open("rb") as file:
+        yield read_artifact(mmap(file.fileno(), 0, access=ACCESS_READ))
 
 
 def manifest_of(path: str | os.PathLike[str]) -> Mapping[str, Any]:
@@ -80,7 +81,7 @@ def exported_names(path: str | os.PathLike[str]) -> frozenset[str]:
 
 
 @reading()
-def read_artifact(content: bytes) -> Artifact:
+def read_artifact(content: bytes | mmap) -> Artifact:
     """Read the bytes of a file; a ValueError where it is not an object or library, or damaged."""
     file = Elf(content)
     manifests, places = [], {}  # of images by offset: the size and the name
@@ -94,7 +95,8 @@ def read_artifact(content: bytes) -> Artifact:
     # Of an object the notes are not relocated; and images may have been embedded by other tools.
     for offset, size, name in _symbol_images(file):
         places.setdefault(offset, (size, name))
-    images = tuple((name, content[x : x + size]) for x, (size, name) in places.items())
+    view = memoryview(content)  # an image may be large, and most ask for other things
+    images = tuple((name, view[x : x + size]) for x, (size, name) in places.items())
     return Artifact(_joined(manifests), images, tuple(_exports(file)), file.is_object)
 
 

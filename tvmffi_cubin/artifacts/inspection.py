@@ -110,7 +110,7 @@ def inspect(source: str | os.PathLike[str] | bytes | Cubin) -> Inspection:
         return Inspection(name, image.kind, len(data), (image,))
     try:
         artifact = read_artifact(data)
-        images = [_image(name, image) for name, image in artifact.images]
+        images = [_image(name, bytes(view)) for name, view in artifact.images]
         images += [_image(section, image) for section, image in fatbin.in_host_file(data)]
         if not (artifact.manifest or images or artifact.exports):
             raise ImageError("no image, no manifest and no function of this package or tvm-ffi")
