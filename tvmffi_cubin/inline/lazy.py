@@ -241,7 +241,5 @@ def lazy(
     full = Key("lazy images 3").add("schema", SCHEMA).add("name", file_name("name", name))
     digest = full.add("archs", archs).add("key", key).hexdigest()
     read_functions(options.get("functions"))  # wrong before a compiler has run for minutes
-    given = {k: v for k, v in options.items() if v is not None}
-    if cuda_sources is not None:
-        given["cuda_sources"] = cuda_sources
-    return LazyModule(name, generate, digest, {**given, "keep_module_alive": keep_module_alive})
+    given = {"cuda_sources": cuda_sources, "keep_module_alive": keep_module_alive, **options}
+    return LazyModule(name, generate, digest, {k: v for k, v in given.items() if v is not None})
