@@ -58,9 +58,10 @@ FUNCTIONS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def built(_own_environment: None) -> str:
-    return tc.build_inline("launches", SOURCE, functions=FUNCTIONS, arch="sm_90")
+@pytest.fixture(scope="module", params=[[], ["-include", "cuda_runtime.h"]])
+def built(_own_environment: None, request: pytest.FixtureRequest) -> str:
+    options = {"arch": "sm_90", "extra_cflags": request.param}  # CUDA's header may come first
+    return tc.build_inline("launches", SOURCE, functions=FUNCTIONS, **options)
 
 
 @pytest.fixture

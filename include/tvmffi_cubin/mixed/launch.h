@@ -25,17 +25,22 @@ using namespace details;
 #endif
 #endif
 
+extern "C" {
 // The runtime's launch calls are interposed: bound parameters behind, refusals noted. This comes
 // before cuda_runtime_api.h, for a function has its symbol from its first declaration on.
-#pragma redefine_extname cudaLaunchKernel tvmffi_cubin_cudaLaunchKernel
-#pragma redefine_extname cudaLaunchKernel_ptsz tvmffi_cubin_cudaLaunchKernel_ptsz
-#pragma redefine_extname cudaLaunchKernelExC tvmffi_cubin_cudaLaunchKernelExC
-#pragma redefine_extname cudaLaunchKernelExC_ptsz tvmffi_cubin_cudaLaunchKernelExC_ptsz
-#pragma redefine_extname cudaLaunchCooperativeKernel tvmffi_cubin_cudaLaunchCooperativeKernel
-#pragma redefine_extname cudaLaunchCooperativeKernel_ptsz tvmffi_cubin_cudaLaunchCooperativeKernel_ptsz
-
-extern "C" unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t smem,
-                                                struct CUstream_st*);
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+#define TVMFFI_CUBIN_OURS(name, ...) \
+  cudaError_t name##_ptsz(__VA_ARGS__) __asm__("tvmffi_cubin_" #name "_ptsz");
+#else
+#define TVMFFI_CUBIN_OURS(name, ...) cudaError_t name(__VA_ARGS__) __asm__("tvmffi_cubin_" #name);
+#endif
+#define TVMFFI_CUBIN_LAUNCHES(declare)                                                            \
+  declare(cudaLaunchKernel, const void*, dim3, dim3, void**, size_t, cudaStream_t)                \
+      declare(cudaLaunchCooperativeKernel, const void*, dim3, dim3, void**, size_t, cudaStream_t) \
+          declare(cudaLaunchKernelExC, const cudaLaunchConfig_t*, const void*, void**)
+TVMFFI_CUBIN_LAUNCHES(TVMFFI_CUBIN_OURS)
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t smem, struct CUstream_st*);
+}
 
 TVMFFI_CUBIN_BEGIN
 

@@ -36,16 +36,15 @@ TVMFFI_CUBIN_ONCE Registration::Registration(const MixedTable* table) {
   if (table->image == nullptr) return;
   handle = __cudaRegisterFatBinary(table->image);
   for (MixedNode* node = MixedNode::all; node != nullptr; node = node->next) {
-    for (uint64_t i = 0; node->table == table && i < table->num_rows; ++i) {
-      const MixedTable::Row& row = table->rows[i];
-      if (strcmp(row.type, node->type) == 0) node->symbol = row.symbol;
-    }
-    if (node->table != table || node->symbol == nullptr) continue;
+    if (node->table != table) continue;
+    const MixedTable::Row *row = table->rows, *const end = row + table->num_rows;
+    while (row != end && strcmp(row->type, node->type) != 0) ++row;
+    if (row == end) continue;
+    node->symbol = row->symbol;
     char* const name = const_cast<char*>(node->symbol);
     char* const address = static_cast<char*>(const_cast<void*>(node->address));
     if (node->size == 0) {
-      __cudaRegisterFunction(handle, address, name, name, -1, nullptr, nullptr, nullptr, nullptr,
-                             nullptr);
+      __cudaRegisterFunction(handle, address, name, name, -1, {}, {}, {}, {}, {});
     } else {
       __cudaRegisterVar(handle, address, name, name, 0, node->size, 0, 0);
     }
@@ -178,27 +177,26 @@ TVMFFI_CUBIN_ONCE Thrower::~Thrower() noexcept(false) {}  // the builder's throw
 TVMFFI_CUBIN_END
 
 extern "C" {
-// The runtime's own function; its name may be a macro of CUDA's header.
+// The runtime's own functions; their names may be macros of CUDA's header.
 #define TVMFFI_CUBIN_TEXT(name) #name
-#define TVMFFI_CUBIN_ORIGINAL(original, name) \
-  decltype(name) original __asm__(TVMFFI_CUBIN_REAL TVMFFI_CUBIN_TEXT(name));
+#define TVMFFI_CUBIN_ORIGINAL(name, ...) \
+  cudaError_t original_##name(__VA_ARGS__) __asm__(TVMFFI_CUBIN_REAL TVMFFI_CUBIN_TEXT(name));
+TVMFFI_CUBIN_LAUNCHES(TVMFFI_CUBIN_ORIGINAL)
 
 #define TVMFFI_CUBIN_LAUNCH(name)                                                            \
-  TVMFFI_CUBIN_ORIGINAL(tvmffi_cubin_real_##name, name)                                      \
   TVMFFI_CUBIN_ONCE cudaError_t name(const void* kernel, dim3 grid, dim3 block, void** args, \
                                      size_t smem, cudaStream_t stream) {                     \
     return tvmffi_cubin::Launch(kernel, args, grid, block, smem, [&](void** all) {           \
-      return tvmffi_cubin_real_##name(kernel, grid, block, all, smem, stream);               \
+      return original_##name(kernel, grid, block, all, smem, stream);                        \
     });                                                                                      \
   }
 TVMFFI_CUBIN_LAUNCH(cudaLaunchKernel)
 TVMFFI_CUBIN_LAUNCH(cudaLaunchCooperativeKernel)
 
-TVMFFI_CUBIN_ORIGINAL(tvmffi_cubin_real_cudaLaunchKernelExC, cudaLaunchKernelExC)
 TVMFFI_CUBIN_ONCE cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config,
                                                   const void* kernel, void** args) {
   return tvmffi_cubin::Launch(
       kernel, args, config->gridDim, config->blockDim, config->dynamicSmemBytes,
-      [&](void** all) { return tvmffi_cubin_real_cudaLaunchKernelExC(config, kernel, all); });
+      [&](void** all) { return original_cudaLaunchKernelExC(config, kernel, all); });
 }
 }
