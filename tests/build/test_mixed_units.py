@@ -74,7 +74,7 @@ def load():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("units")
+    return tmp_path_factory.mktemp("cutlass", numbered=False)  # as a checkout of it is called
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ def expand(wanted: Build, sources: Sequence[Source], arch: str) -> tuple[str, li
     """
     request, tools = wanted.request, wanted.tools
     flags = cuda_flags(request)
-    folders = dict.fromkeys(source.folder for source in sources if source.folder)
+    homes = dict.fromkeys(source.folder for source in sources if source.folder)
     command = [
         *(*tools.compiler.command, "-E", "-x", "c++"),
         *host_unit.host_flags(tools, flags),
@@ -65,7 +65,7 @@ def expand(wanted: Build, sources: Sequence[Source], arch: str) -> tuple[str, li
     ]
     headers = _headers(wanted, command)
     command += ["-dI", "-imacros", os.fspath(headers.so)]
-    command += [word for folder in folders for word in ("-iquote", folder)]
+    command += [word for folder in homes for word in ("-iquote", folder)]
     text = "".join(f"{line_directive(source.name)}{source.text}\n" for source in sources)
     with tempfile.TemporaryDirectory() as folder:
         output = _preprocessed(request, command, folder, text)
@@ -83,9 +83,9 @@ def expand(wanted: Build, sources: Sequence[Source], arch: str) -> tuple[str, li
         is_cuda = is_cuda or re.search(r"/(?:cutlass|cute)/", path) is not None
         return is_cuda and _HOST_ONLY.match(name) is None
 
-    own = {*folders} - {"/usr/include", *toolkits}
-    libraries = (*tools.cuda_include_dirs, *toolkits, tools.tvm_ffi.include)
-    text, read = expansion(output, is_kept, (*libraries, str(tools.include), folder), own)
+    own = {*homes, *folders} - {"/usr/include", *toolkits}
+    libraries = (*tools.cuda_include_dirs, *toolkits, tools.tvm_ffi.include, str(tools.include))
+    text, read = expansion(output, is_kept, (*libraries, folder), own)
     files = [path for path in read if path not in (f"{folder}/{_UNIT}", str(headers.so))]
     return text, [*Inputs.of(headers, tools.roots).read, *files]
 

@@ -26,7 +26,8 @@ def expansion(
 
     `is_kept` says whether this side includes a library's header, of its name as written and its
     path, which is empty where something before has included it. Headers in `library_folders` are
-    libraries', and those in `own_folders` the user's, whatever the preprocessor takes them for.
+    libraries', and those in `own_folders` the user's, whatever the preprocessor takes them for,
+    but for libraries that have a folder of their name there.
     """
     theirs = tuple(f"{folder}/" for folder in library_folders)
     own = tuple(f"{folder}/" for folder in own_folders)
@@ -51,7 +52,8 @@ def expansion(
                 continue
             if "1" in flags or file not in is_library:
                 is_system = file.startswith(theirs) or ("3" in flags and not file.startswith(own))
-                is_library[file] = is_system or _LIBRARY.search(file) is not None
+                inside = min([file, *(file.removeprefix(x[:-1]) for x in own)], key=len)
+                is_library[file] = is_system or _LIBRARY.search(inside) is not None
             if is_user and "1" in flags:
                 if is_library[file]:
                     name = name or file
