@@ -178,9 +178,9 @@ class MixedUnit(NamedTuple):
     def _host_code(self, host: HostCut, files: Sequence[str]) -> HostCode:
         # tvm-ffi's own load_inline has its headers before every string.
         is_text = self.sources[0].path is None
-        has_cub = any("/cub/" in path for path in files)
+        has_cub = any(path.endswith("/cub/config.cuh") for path in files)
         headers = [_OF_CUB] if has_cub and re.search(r"\bcub\b", host.code) else []
-        if any(path.endswith("/mma.h") for path in files):
+        if any(path.endswith("/crt/mma.h") for path in files):
             headers += _OF_MMA  # which is not for the host, and brings them
         return HostCode(
             host=host,
