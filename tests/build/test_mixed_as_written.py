@@ -109,7 +109,7 @@ void run() {
 extern
 #line 7 "other.h"
 "C" { void other(); }
-namespace cg = cooperative_groups;
+namespace cg = ::cooperative_groups;
 using namespace cg;
 struct Maps { CUtensorMap maps[2]; };
 __global__ void mapped(const __grid_constant__ CUtensorMap map, const __grid_constant__ Maps maps) {

@@ -24,11 +24,9 @@ class DeviceCut(Text):
         spaces = (x.names for x in every if x.kind == "namespace")
         known = {*_CUDA_NAMESPACES}.union(*spaces) - {"std", "tvm"}
         used = {texts[x.head + 2] for x in every if x.kind == "using namespace"}
-        aliases = (x for x in every if x.kind == "alias" and texts[x.head] == "namespace")
-        self._aliases = [x for x in aliases if x.name in used and texts[x.head + 3] in known]
+        aliases = (x for x in every if x.kind == "alias" and x.name in used)
+        self._aliases = [x for x in aliases if known & {*texts[x.head + 3 : x.head + 5]}]
         self._namespaces = known.union(x.name for x in self._aliases)
-        self._without: Container[tuple[str, int]] = ()
-        self._kept: set[int] = set()
 
     @property
     def has_code(self) -> bool:
