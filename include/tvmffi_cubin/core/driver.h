@@ -76,9 +76,8 @@ inline bool IsDriverOpen() { return __atomic_load_n(&driver_state.is_open, __ATO
 
 // What ends the message of a result.
 inline const char* RemedyOf(CUresult result) {
-  return result != CUDA_ERROR_NOT_INITIALIZED
-             ? ""
-             : ". CUDA does not outlive a fork: start processes by the method 'spawn'";
+  const bool is_forked = result == CUDA_ERROR_NOT_INITIALIZED;
+  return is_forked ? ". CUDA does not outlive a fork: start processes by the method 'spawn'" : "";
 }
 
 // Looks a function up in the shared object, which may still be about to be initialised.

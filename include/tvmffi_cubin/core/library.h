@@ -42,9 +42,8 @@ TVMFFI_CUBIN_COLD int CountParameters(CUkernel kernel) {
   CaptureScope relaxed;
   size_t count = 0, offset = 0, size = 0;
   CUresult result = CUDA_SUCCESS;
-  for (;; ++count) {
-    result = entry::cuKernelGetParamInfo(kernel, count, &offset, &size);
-    if (result != CUDA_SUCCESS) break;
+  while ((result = entry::cuKernelGetParamInfo(kernel, count, &offset, &size)) == CUDA_SUCCESS) {
+    ++count;
   }
   // What it says of the one past the last.
   return result == CUDA_ERROR_INVALID_VALUE ? static_cast<int>(count) : -1;

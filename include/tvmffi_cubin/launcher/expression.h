@@ -222,9 +222,8 @@ inline int SetFigure(Call* call, int index, int64_t value) {
   unsigned* const figures = &call->launches[call->number].config.gridDimX;  // and those behind it
   figures[index] = static_cast<unsigned>(value);
   const bool is_within = value >= 0 && value <= UINT32_MAX;
-  return __builtin_expect(is_within, 1)
-             ? 0
-             : FailRange(*call, kFigures[index], value, index / 3 == 1, UINT32_MAX);
+  if (__builtin_expect(is_within, 1)) return 0;
+  return FailRange(*call, kFigures[index], value, index / 3 == 1, UINT32_MAX);
 }
 
 // Does steps of the call's launch, or of a map; -1, and raises, where one fails.
