@@ -20,9 +20,8 @@ from tvmffi_cubin.host import tools as host_tools
 from tvmffi_cubin.host.tools import HostCompiler, HostTools, TvmFfiPaths
 from tvmffi_cubin.inline.images import ImageFile
 from tvmffi_cubin.inline.options import make_request
-from tvmffi_cubin.inline.request import Request, SourceFiles
+from tvmffi_cubin.inline.request import Request, Source, SourceFiles
 from tvmffi_cubin.inline.tools import Toolset, module_key
-from tvmffi_cubin.sources import Source
 
 SOURCE = 'extern "C" __global__ void k(int n) {}'
 REQUEST = make_request("m", cuda_sources=SOURCE, use_pch=True)

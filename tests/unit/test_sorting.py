@@ -7,7 +7,7 @@ import pytest
 from tvmffi_cubin.device.units import Unit, make_units
 from tvmffi_cubin.inline.files import read_files
 from tvmffi_cubin.inline.options import make_request
-from tvmffi_cubin.sources import Source
+from tvmffi_cubin.inline.request import Source
 from tvmffi_cubin.sources.sort import HeaderCode, header_code, sort_sources
 
 KERNEL = "template <typename T> __global__ void k(T* x) { *x = 1; }\n"

@@ -18,10 +18,9 @@ from ..device.compile import compile_device
 from ..inline.files import read_source
 from ..inline.headers import device_headers
 from ..inline.options import make_request
-from ..inline.request import Request, SourceFiles
+from ..inline.request import Request, Source, SourceFiles
 from ..inline.tools import find_tools
 from ..kernels.cubin import KINDS, Cubin
-from ..sources import Source
 
 _KINDS = (*KINDS, "fatbin")
 _PIPE = Path("-")

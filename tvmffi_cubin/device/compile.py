@@ -14,11 +14,10 @@ from ..cuda.program import in_parallel
 from ..errors import CompileError
 from ..kernels.cubin import Cubin
 from ..kernels.demangle import function_name, spelled_types, squeeze
-from ..sources import DEVICE_IMAGE, Source
 from .units import SEPARATE, Probe, Types, Unit, make_units, wanted_instances, with_hints
 
 if TYPE_CHECKING:
-    from ..inline.request import Request
+    from ..inline.request import Request, Source
     from .image import Image, KernelSignature
 
 
@@ -73,7 +72,7 @@ class _Compiler:
         # NVRTC has worked meanwhile without what only its result needs.
         from .image import Image
 
-        return Image(DEVICE_IMAGE, cubin, self._signatures(cubin, types))
+        return Image("", cubin, self._signatures(cubin, types))
 
     def _build(self, unit: Unit, probe: Probe, wanted: Sequence[str] = ()) -> tuple[Cubin, Types]:
         """Compile with a probe, else with what of it compiles, else without."""

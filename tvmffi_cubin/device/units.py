@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..cuda.nvrtc import line_directive
 from ..errors import CompileError
 from ..kernels.demangle import demangle, split_list, squeeze, take_apart
-from ..sources import Source
 from ..sources.facts import SourceFacts, read
 from ..sources.sort import header_code
 
 if TYPE_CHECKING:
-    from ..inline.request import Request
+    from ..inline.request import Request, Source
 
 SEPARATE = (
     "sources of a list are compiled separately: declare here what another defines; or put it into "
@@ -110,7 +109,8 @@ def make_units(sources: Sequence[Source], request: Request) -> tuple[Unit, ...]:
     A text that defines nothing that others could refer to is not a unit: it is for those after
     it, as a header is. Files include each other as they want it, and are units.
     """
-    units, headers = list[Unit](), list[Source]()
+    units: list[Unit] = []
+    headers: list[Source] = []
     for number, source in enumerate(sources, 1):
         if number < len(sources) and _is_header(source, request):
             headers.append(source)

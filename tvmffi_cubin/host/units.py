@@ -9,8 +9,8 @@ from ..cache.entry import Key
 from .tools import native_cpu
 
 if TYPE_CHECKING:
+    from ..inline.request import Source
     from ..inline.tools import Toolset
-    from ..sources import Source
 
 # What tvm-ffi's load_inline puts before every source, and code written for it relies on.
 _HEADERS = (

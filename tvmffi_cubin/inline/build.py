@@ -18,8 +18,7 @@ from ..cache import publish, store
 from ..cache.entry import Entry, Product
 from ..cuda import program
 from ..errors import BuildError, CompileError, ToolchainError
-from ..sources import DEVICE_IMAGE
-from .request import Request
+from .request import DEVICE_IMAGE, Request
 from .tools import TOOLS, Build
 
 PATIENCE = 1.0

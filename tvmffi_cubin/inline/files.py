@@ -6,9 +6,8 @@ import os
 from typing import Any
 
 from ..cache.files import file_digest, remember
-from ..sources import Source
 from .options import paths
-from .request import Binary, SourceFiles
+from .request import Binary, Source, SourceFiles
 
 _KINDS = {
     ".cu": "cuda",

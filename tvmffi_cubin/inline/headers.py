@@ -14,8 +14,7 @@ from ..cuda.options import preprocessor_flags, read
 from ..host import include_scan
 from ..host.inputs import Inputs, find_for, incbin_files, joined, parse_depfile
 from ..host.steps import PRECOMPILED, Step
-from ..sources import Source
-from .request import Request
+from .request import Request, Source
 from .tools import Build, Toolset
 
 

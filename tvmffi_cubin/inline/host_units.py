@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from ..host import forwarders
 from ..host import units as host
 from ..host.steps import Step, compilation
-from ..sources import Source
 from .headers import cuda_flags
+from .request import Source
 
 if TYPE_CHECKING:
     from .job import Job

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import LaunchError
 from ..kernels.cubin import Cubin, take_image
 from ..launches.form import Export, identifier
-from ..sources import DEVICE_IMAGE
 from .options import several
+from .request import DEVICE_IMAGE
 
 if TYPE_CHECKING:
     from ..launches.launch import Launch

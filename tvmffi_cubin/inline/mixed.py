@@ -20,7 +20,6 @@ from ..host.inputs import Inputs
 from ..host.process import Later
 from ..kernels.demangle import demangle, take_apart
 from ..launches.values import bound_param
-from ..sources import DEVICE_IMAGE, Source
 from ..sources.device_side import DeviceCut
 from ..sources.facts import read
 from ..sources.host_side import HostCut
@@ -30,7 +29,7 @@ from ..sources.stubs import Instance, check_layouts, named, questions
 from .headers import host_headers
 from .mixed_sides import HostCode, device_code, host_object, runtime_object
 from .mixed_text import expand
-from .request import Request
+from .request import DEVICE_IMAGE, Request, Source
 from .tools import Build
 
 _NVCC = f"nvcc takes some code that NVRTC refuses: if it takes this, {NVCC} builds it"

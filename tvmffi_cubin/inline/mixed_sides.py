@@ -21,12 +21,12 @@ from ..host import units as host_unit
 from ..host.inputs import Inputs
 from ..host.steps import compilation
 from ..kernels.cubin import Cubin
-from ..sources import DEVICE_IMAGE, Source
 from ..sources.expansion import without_marks
 from ..sources.host_side import HostCut
 from ..sources.stubs import layouts, questions, stubs
 from .headers import cuda_flags, device_headers, run_host
 from .mixed_text import HOST, mixed_prefix
+from .request import DEVICE_IMAGE, Source
 from .tools import Build
 
 # Names of files in entries; the dots keep them from being a module's own.

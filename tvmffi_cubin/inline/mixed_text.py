@@ -18,11 +18,10 @@ from ..host import units as host_unit
 from ..host.build import write_files
 from ..host.include_scan import looked_for
 from ..host.inputs import Inputs, parse_depfile
-from ..sources import Source
 from ..sources.expansion import expansion
 from ..sources.mistakes import mistakes
 from .headers import cuda_flags
-from .request import Request
+from .request import Request, Source
 from .tools import Build
 
 HOST = "tvmffi_cubin/mixed/host.h"

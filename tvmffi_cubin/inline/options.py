@@ -13,8 +13,7 @@ from ..cuda.arch import Archs
 from ..errors import bare
 from ..launches.form import Export, read_functions
 from ..launches.values import bound_param
-from ..sources import Source
-from .request import OBJECTS, OF_NVRTC, Request, SourceFiles
+from .request import OBJECTS, OF_NVRTC, Request, Source, SourceFiles
 
 if TYPE_CHECKING:
     from ..kernels.cubin import Cubin

@@ -11,15 +11,20 @@ from ..cache.entry import Key
 from ..cuda.arch import resolve_archs
 from ..errors import ToolchainError
 from ..launches.form import Export, key_text
-from ..sources import Source
 
 if TYPE_CHECKING:
     from ..kernels.cubin import Cubin
     from .images import ImageFile
 
+DEVICE_IMAGE = "kernels"
+"""The name under which the image of the device sources is embedded."""
+
 OBJECTS = (".o", ".obj")
 """How the names of outputs end that are yet to be linked."""
 
+# Without one of these a CUDA source is host code. What launches may include its kernels.
+_DEVICE_WORDS = ("__global__", "__device__", "__constant__", "<<<")
+_DEVICE_HEADERS = ('.cuh"', ".cuh>", '.cu"', ".cu>")
 # What a wrapper of CUDA includes, or links. Compiled where they are used, which most hits do not.
 _CUDA_INCLUDE = r"(?m)^[ \t]*#[ \t]*include[ \t]*[<\"][^>\"\n]*cu(?:da|bin)"
 _CUDA_LIBRARIES = ("-lcuda", "-lcudart")
@@ -33,6 +38,35 @@ LABELS = (
 )
 TEXTS = ("cpp_sources", "cuda_sources", "kernel_sources")
 OF_NVRTC = ("kernel_sources", "name_expressions", "device_libraries", "lto", "bound_params")
+
+
+class Source(NamedTuple):
+    """One source."""
+
+    text: str
+    path: str | None = None  # absolute; None for text that came as an argument
+    label: str = ""  # what messages call it without a path, such as "cuda_sources[1]"
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self.path or self.label
+
+    @property
+    def file(self) -> str:
+        """What a build calls it, if it has no path."""
+        suffix = "cpp" if self.label.startswith("cpp") else "cu"
+        return f"{self.label.replace('[', '_').rstrip(']')}.{suffix}"
+
+    @property
+    def folder(self) -> str | None:
+        """Where its quoted includes are searched first; None for text without a file."""
+        return None if self.path is None else os.path.dirname(self.path)
+
+    @property
+    def may_be_device(self) -> bool:
+        """Whether it may be for NVRTC, going by its own text alone."""
+        return any(word in self.text for word in (*_DEVICE_WORDS, *_DEVICE_HEADERS))
 
 
 class Binary(NamedTuple):

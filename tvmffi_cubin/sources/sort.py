@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from . import Source
 from .facts import SourceFacts, read
 
 if TYPE_CHECKING:
-    from ..inline.request import Request
+    from ..inline.request import Request, Source
 
 # A macro that launches; lines may be continued.
 _LAUNCHING = (
