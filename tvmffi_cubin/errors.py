@@ -4,13 +4,28 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import TracebackType
 from typing import Any, TypeVar
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _PACKAGE = __file__.removesuffix("errors.py")
 
 
-class CubinError(RuntimeError):
+class _Shown:
+    """What IPython shows: first what is wrong, then where, without this package's frames."""
+
+    __traceback__: TracebackType | None
+
+    def _render_traceback_(self) -> list[str]:
+        import traceback
+
+        frames = traceback.extract_tb(self.__traceback__)[1:]  # the first is IPython's
+        own = (_PACKAGE, "<string>")  # where a dataclass has its code
+        users = [frame for frame in frames if not frame.filename.startswith(own)]
+        return [f"{type(self).__name__}: {self}", *traceback.format_list(users)]
+
+
+class CubinError(_Shown, RuntimeError):
     """Base class of this package's errors.
 
     Every subclass can be made from its message alone, as tvm-ffi does when an error comes from C++,
@@ -23,14 +38,6 @@ class CubinError(RuntimeError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), self.args, self.__dict__)
-
-    def _render_traceback_(self) -> list[str]:
-        """Say in IPython what is wrong first, and then where, without this package's frames."""
-        import traceback
-
-        frames = traceback.extract_tb(self.__traceback__)[1:]  # the first is IPython's
-        users = [frame for frame in frames if not frame.filename.startswith(_PACKAGE)]
-        return [f"{type(self).__name__}: {self}", *traceback.format_list(users)]
 
 
 class CompileError(CubinError):
@@ -89,6 +96,21 @@ class LaunchLimitError(LaunchError, ValueError):
     """A launch asks for more than the device or kernel allows; the message gives both numbers."""
 
 
+def _shown(kind: type[Exception]) -> type[Exception]:
+    """Return a kind of Python's own errors with that; elsewhere it looks, and pickles, as it is."""
+    members = {"__module__": "builtins", "__reduce__": lambda error: (kind, error.args)}
+    return type(kind.__name__, (_Shown, kind), members)
+
+
+_KINDS = TypeError, ValueError, AttributeError
+_SHOWN: dict[type, type[Exception]] = {kind: _shown(kind) for kind in _KINDS}
+
+
+def argument_error(error: Exception, message: str) -> Exception:
+    """Return a TypeError or a ValueError, as an error is, with a message of its own."""
+    return _SHOWN[TypeError if isinstance(error, TypeError) else ValueError](message)
+
+
 def bare(function: _Function) -> _Function:
     """Return a public function whose errors leave without the frames of this package.
 
@@ -99,7 +121,7 @@ def bare(function: _Function) -> _Function:
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
-        except (CubinError, TypeError, ValueError) as error:
+        except (CubinError, *_KINDS) as error:
             raise without_frames(error) from error.__cause__
 
     return call  # type: ignore[return-value]
@@ -119,7 +141,10 @@ def without_frames(error: Exception) -> Exception:
     code = innermost.tb_frame.f_code
     is_raised = code.co_code[innermost.tb_lasti] == opmap["RAISE_VARARGS"]
     is_ours = code.co_filename.startswith(_PACKAGE)
-    return error.with_traceback(None) if is_raised and is_ours else error
+    if not (is_raised and is_ours):
+        return error
+    kind = _SHOWN.get(type(error))
+    return kind(*error.args) if kind else error.with_traceback(None)
 
 
 def shortened(output: str) -> str:

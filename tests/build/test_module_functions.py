@@ -73,6 +73,9 @@ def test_an_error_shows_no_inner_frames(call, error):
         f.name for f in traceback.extract_tb(caught.tb) if package in Path(f.filename).parents
     ]
     assert frames in (["call"], ["__post_init__"])
+    message, *others = caught.value._render_traceback_()  # as in a notebook
+    assert message == f"{error.__name__}: {caught.value}"
+    assert str(package) not in "".join(others)
 
 
 def test_an_error_of_the_users_own_code_shows_where_it_is():

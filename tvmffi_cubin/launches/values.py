@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import KW_ONLY, FrozenInstanceError, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ..errors import argument_error
 from .expression import parse
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Record:
                 try:
                     self.__dict__[name] = check(default if value is None else value)
                 except (TypeError, ValueError) as error:
-                    raise _named(error, f"{type(self).__name__}: {name}") from None
+                    raise argument_error(error, f"{type(self).__name__}: {name}: {error}") from None
 
     def changed(self) -> dict[str, Any]:
         """Return the fields that are not as by default."""
@@ -62,12 +63,7 @@ def told(where: str) -> Iterator[None]:
     try:
         yield
     except (TypeError, ValueError) as error:
-        raise _named(error, where) from None
-
-
-def _named(error: Exception, where: str) -> Exception:
-    kind = TypeError if isinstance(error, TypeError) else ValueError
-    return kind(f"{where}: {error}")
+        raise argument_error(error, f"{where}: {error}") from None
 
 
 def plain(value: Any) -> Any:

@@ -10,6 +10,7 @@ from functools import partial
 from numbers import Integral
 from typing import Any
 
+from ..errors import bare
 from ..launches.launch import ATTRIBUTES, checked, checked_raw
 from ..launches.values import told
 from .function import Function, Options
@@ -27,6 +28,7 @@ _VALUES = {
 _MOST_KEPT = 512  # of a kilobyte each
 
 
+@bare
 def shaped(function: Function, shape: Any) -> Callable[..., Any]:
     """Return ``function[shape]``, and keep it for next time."""
     if function._takes_grid and callable(shape):
@@ -44,6 +46,7 @@ def shaped(function: Function, shape: Any) -> Callable[..., Any]:
     return made
 
 
+@bare
 def configured(function: Function, given: Mapping[str, Any]) -> Function:
     """Return a function with further options, by name."""
     if given.keys() - {"stream"} and any(len(x["launches"]) != 1 for x in function._instances):

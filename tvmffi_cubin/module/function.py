@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import tvm_ffi
 
+from ..errors import bare
+
 if TYPE_CHECKING:
     import inspect
 
@@ -187,6 +189,7 @@ class Function(tvm_ffi.Function):
         """Whether callers give it a grid alone."""
         return all("grid" not in x and "block" in x for x in self._launches)
 
+    @bare
     def _ordered(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """Return arguments by position; keywords in their places."""
         if not kwargs:

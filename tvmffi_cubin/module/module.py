@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import tvm_ffi
 
-from ..errors import BuildError, LaunchError, LaunchLimitError, ToolchainError
+from ..errors import BuildError, LaunchError, LaunchLimitError, ToolchainError, bare
 from ..launches import check_schema
 from .function import Function
 
@@ -34,6 +34,7 @@ class Module(tvm_ffi.Module):
     path: str
     """Where it was loaded from. Pickles of the module, or of a function, hold it, not the file."""
 
+    @bare
     def get_function(self, name: str, query_imports: bool = False) -> Function:
         """Return a function by name; raises AttributeError where there is none."""
         known: dict[str, Function] = self.__dict__.setdefault("_functions", {})
@@ -108,6 +109,7 @@ class Module(tvm_ffi.Module):
         if self.functions:
             self._entry("unload")()
 
+    @bare
     def bind(self, function: str | None = None, /, *, device: Any = None, **values: Any) -> None:
         """Set kernel parameters that callers do not pass (see `Bound`).
 

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import CubinError
+from ..errors import CubinError, bare
 from ..kernels.demangle import demangle
 from .stream import device_ordinal
 
@@ -53,6 +53,7 @@ class Occupancy(NamedTuple):
         return self.blocks_per_sm * self.threads / self.threads_per_sm
 
 
+@bare
 def occupancy(function: Function, device: Any) -> Occupancy:
     """Return what `Function.occupancy` documents."""
     kernels = function._kernels
