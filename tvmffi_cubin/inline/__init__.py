@@ -1,7 +1,7 @@
-"""From the arguments of `load_inline` and its siblings to a module.
+"""The path from the arguments of `load_inline` and its siblings to a module.
 
-Takes what users give, and composes the other rooms: `calls` are the public functions, `options`
-checks their arguments, `request` is what they ask for, `tools` what is installed and the key of
-both, which `calls` looks up; `build` makes what is not there. It never parses code or runs a
-compiler itself.
+Takes users' arguments and composes the other rooms: `calls` has the public functions, `options`
+checks their arguments, `request` holds them, `tools` finds what is installed and computes the cache
+key, which `calls` looks up, and `build` builds on a miss. It never parses code or runs a compiler
+itself.
 """

@@ -1,4 +1,4 @@
-"""`build`: a module that is not in the cache: said why, compiled, linked, and counted."""
+"""`build`: compiles and links a module that is not in the cache; logs why, and counts it."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from .request import DEVICE_IMAGE, Request
 from .tools import TOOLS, Build
 
 PATIENCE = 1.0
-"""How long a build may take, in seconds, before it is said on a terminal that it is going on."""
+"""How long a build may take, in seconds, before a terminal shows that it is running."""
 
-# What host code does instead of exporting: it registers functions and classes as it is loaded.
+# Signs of host code that registers functions and classes on load instead of exporting them.
 _REGISTERS = ("TVM_FFI_STATIC_INIT", "GlobalDef", "ObjectDef", "__attribute__((constructor))")
-# The symbols of functions, but for those that every module has.
+# The symbols of exported functions, except for those that every module has.
 _EXPORTED = rb"\0__tvm_ffi_(?!_tvmffi_cubin_|_cubin_|_doc_|_library_|_metadata_)"
 
 _logger = logging.getLogger("tvmffi_cubin")
 
 
 def build(wanted: Build, by_nvcc: Build | None, is_loaded: bool) -> Entry:
-    """Return the entry of a module, once it is built, where NVRTC does not build it by nvcc."""
+    """Build a module and return its entry; fall back to `by_nvcc` if NVRTC cannot build it."""
     try:
         return _build(wanted, is_loaded)
     except (BuildError, CompileError, ValueError) as error:
@@ -61,7 +61,7 @@ def _build(wanted: Build, is_loaded: bool) -> Entry:
             f"{tools.missing}. The cache has nothing of the same by other tools: {reason}"
         )
     if tools.cuda is not None and request.is_compiled:
-        # It takes as long as the imports of a build; who needs it waits, and says what fails.
+        # Loads NVRTC alongside a build's imports, which take as long; users wait and report errors.
         program.prepare()
     built_now = publish.Built.of(wanted.key, TOOLS)
     if reason == store.NOTHING:
@@ -76,7 +76,7 @@ def _build(wanted: Build, is_loaded: bool) -> Entry:
         with importing:
             from ..host import process
 
-        # tvm-ffi's own imports take as long as all else in the first build of a process.
+        # In a process's first build, tvm-ffi's own imports take as long as everything else.
         loader = _import_loader if is_loaded else None
         with process.building(is_shown=request.verbose, meanwhile=loader):
             return make(wanted, folder, built_now)
@@ -95,7 +95,7 @@ def _build(wanted: Build, is_loaded: bool) -> Entry:
 
 @contextlib.contextmanager
 def _said(name: str) -> Iterator[None]:
-    """Say to who looks on, at a terminal or in a notebook, that a build takes its time."""
+    """Tell users at a terminal or in a notebook that a slow build is running."""
     if not (sys.stderr.isatty() or "ipykernel" in sys.modules):
         yield
         return
@@ -110,13 +110,13 @@ def _said(name: str) -> Iterator[None]:
 
 
 def _import_loader() -> None:
-    # What fails here fails when the module is loaded, and is said then.
+    # What fails here fails again, and is reported, when the module is loaded.
     with contextlib.suppress(Exception), importing:
         importlib.import_module("tvmffi_cubin.module")
 
 
 def make(wanted: Build, folder: Path, built: publish.Built) -> Product:
-    """Build in an empty folder, and note it."""
+    """Build in an empty folder, and return the product."""
     request, archs, tools, cache = wanted.request, wanted.archs, wanted.tools, wanted.cache
     with importing:
         from ..device.compile import compile_device
@@ -130,8 +130,8 @@ def make(wanted: Build, folder: Path, built: publish.Built) -> Product:
     device = None
     if sources.device and not sources.mixed:
         device = program.Call(lambda: compile_device(request, sources.device, archs))
-    # While NVRTC works, which needs no Python, the launcher's own object, which does not depend on
-    # the kernels, is compiled where that was never done, and the stages after it are imported.
+    # While NVRTC works without the GIL, compile the launcher's own object, which does not depend
+    # on the kernels, if the cache does not have it, and import the later stages.
     generates = not sources.has_host or any(export.launches for export in request.functions or ())
     generates = generates or bool(request.bound_params)
     body = Later(partial(launcher.obtain, cache, tools)) if generates else None
@@ -139,7 +139,7 @@ def make(wanted: Build, folder: Path, built: publish.Built) -> Product:
         from ..device.image import given_images
         from ..functions import exports
         from ..host.build import Assembling
-        from ..kernels import nv_info  # noqa: F401  which reads the image in another thread
+        from ..kernels import nv_info  # noqa: F401  reads the image in another thread
         from .job import Job, assembled
 
         if sources.mixed:
@@ -151,7 +151,7 @@ def make(wanted: Build, folder: Path, built: publish.Built) -> Product:
             stack.enter_context(assembling)
         given = given_images(request, archs)
         inputs = [Inputs(tuple(binary.path for binary in request.files.binaries))]
-        # The scan is not even imported where nothing is included.
+        # The scan is imported only if something may be included.
         if request.may_read_files:
             with importing:
                 from .headers import device_headers
@@ -179,7 +179,7 @@ def make(wanted: Build, folder: Path, built: publish.Built) -> Product:
                 _check_exports(request, folder / request.output)
         else:
             assembling.assemble(files)
-        # While the linker works, too.
+        # This also runs while the linker works.
         archs_of_images = {arch for image in images for arch in image.cubin.archs}
         if request.is_by_nvcc:  # nvcc's images are not the module's
             archs_of_images.update(archs)
@@ -192,7 +192,7 @@ def make(wanted: Build, folder: Path, built: publish.Built) -> Product:
 
 
 def _refuse_compiled(request: Request) -> None:
-    """Refuse objects that may launch kernels and know nothing of what is bound."""
+    """Reject objects that may launch kernels but were compiled without the bound parameters."""
     for binary in request.files.binaries:
         if not binary.is_shared and b"tvmffi_cubin" in Path(binary.path).read_bytes():
             raise ValueError(
@@ -202,7 +202,7 @@ def _refuse_compiled(request: Request) -> None:
 
 
 def _check_exports(request: Request, built: Path) -> None:
-    """Refuse texts of which nothing would be exported, and files that are a program."""
+    """Reject texts that would export nothing, and files that are a program."""
     text = "\n".join(source.text for source in request.host_sources)
     is_program = re.search(r"(?m)^int\s+main\s*\(", text)
     if (request.files and not is_program) or any(word in text for word in _REGISTERS):

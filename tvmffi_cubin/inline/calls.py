@@ -1,4 +1,4 @@
-"""`load_inline`, `load` and their siblings: from sources to a module, by way of the cache."""
+"""`load_inline`, `load` and their siblings: from sources to a module, through the cache."""
 
 from __future__ import annotations
 
@@ -39,64 +39,64 @@ def load_inline(
     name : str
         Name of the module; the shared object is ``<name>.so``.
     cuda_sources : str or sequence of str, optional
-        CUDA sources. Those that define kernels, or only device functions, are compiled by NVRTC,
-        each as a unit of its own, and linked to one image; others are C++ for the host compiler (a
-        wrapper of your own around ``EMBED_CUBIN``). A source with only includes, macros, types and
-        inline functions is a header for those after it.
+        CUDA sources. NVRTC compiles those that define kernels, or only device functions, each as a
+        separate unit, and they are linked into one image; others are C++ for the host compiler,
+        such as your own wrapper around ``EMBED_CUBIN``. A source with only includes, macros, types
+        and inline functions is a header for those after it.
     cpp_sources : str or sequence of str, optional
         C++ sources for the host compiler.
     kernel_sources : str or sequence of str, optional
-        Sources for NVRTC, whatever they look like.
+        Sources that always go to NVRTC, whatever they contain.
     functions : mapping, sequence of str or str, optional
-        What to export. A bare name is a kernel, launched as ``mod.k[grid, block](...)``, or a C++
-        function of the sources. In a mapping a str is a docstring, a `Launch` or a list of them
-        says how a kernel is launched, and a `Dispatch` gives several ways, of which the first that
-        fits is taken. Default: all kernels of the sources, or without sources of the images.
+        Functions to export. A bare name is a kernel, launched as ``mod.k[grid, block](...)``, or a
+        C++ function of the sources. In a mapping, a str is a docstring, a `Launch` or a list of
+        them says how to launch a kernel, and a `Dispatch` lists alternatives, of which the first
+        that fits is used. Default: all kernels of the sources or, without sources, of the images.
     embed_cubin : bytes, Cubin, path, or mapping of str to those, optional
-        Images to embed (cubins, fatbins, PTX), by the name that ``EMBED_CUBIN`` and
-        ``TVM_FFI_EMBED_CUBIN`` take; a single one is named after its file, else after the module.
-        ``kernels`` is the image of the kernels compiled here.
+        Images to embed (cubins, fatbins, PTX), keyed by the name that ``EMBED_CUBIN`` and
+        ``TVM_FFI_EMBED_CUBIN`` take. A single image is named after its file, else after the module.
+        ``kernels`` names the image of the kernels compiled here.
     device_libraries : sequence of path, bytes or Cubin, optional
-        What to link into the image: relocatable cubins, LTO-IR, PTX, fatbins, static libraries
-        and host objects with device code; ``"cudadevrt"`` for kernels that launch kernels.
+        Device code to link into the image: relocatable cubins, LTO-IR, PTX, fatbins, static
+        libraries, host objects with device code; ``"cudadevrt"`` for kernels that launch kernels.
     lto : bool, optional
-        Optimize the device code across units. A library of LTO-IR turns it on.
+        Optimize device code across units at link time. A library of LTO-IR turns it on.
     ptx : str, optional
-        What to do with PTX images: ``"assemble"``, the default, makes cubins for `arch` at build
-        time, so that mistakes are found then; ``"keep"`` embeds the text, which the driver compiles
-        for each device.
+        How to embed PTX images: ``"assemble"``, the default, makes cubins for `arch` at build
+        time, so that errors show up then; ``"keep"`` embeds the text, which the driver compiles for
+        each device.
     bound_params : sequence of str, optional
-        The last parameters of every kernel, in order, which `Module.bind` sets and no caller
-        passes, not even C++ functions of the sources: names, or declarations such as ``"unsigned
-        long long* counters"`` if the kernels do not tell the type.
+        The last parameters of every kernel, in order, which `Module.bind` sets. No caller passes
+        them, not even C++ functions of the sources. Give names or, if the kernels do not reveal the
+        types, declarations such as ``"unsigned long long* counters"``.
     arch : str or sequence of str, optional
-        Such as ``"sm_90a"``, or ``"compute_90"`` for PTX that this and newer devices compile.
-        Several make one fatbin, of which each device takes the image that fits best. Default:
-        ``TVMFFI_CUBIN_ARCH``, else the current device's.
+        Target architecture, such as ``"sm_90a"``, or ``"compute_90"`` for PTX that the driver
+        compiles for this and newer devices. Several go into one fatbin, from which each device
+        loads the best match. Default: ``TVMFFI_CUBIN_ARCH``, else the current device's.
     name_expressions : sequence of str, optional
         Template instances to compile in addition to those in `functions`.
     extra_cflags, extra_ldflags : sequence of str, optional
         Flags for the host compiler and the linker. Relative paths of header and library folders,
-        headers, objects and libraries start at the current folder; others, and those in an
-        ``@file``, must be absolute. Files in `extra_ldflags` count by their content.
+        headers, objects and libraries start at the current folder; other paths, and those in an
+        ``@file``, must be absolute. The cache tracks the content of files in `extra_ldflags`.
     extra_cuda_cflags : sequence of str, optional
-        Options for NVRTC, or nvcc.
+        Options for NVRTC or nvcc.
     extra_include_paths : sequence of path, optional
-        Header folders for both compilers.
+        Include folders for both compilers.
     build_directory : path, optional
-        Where to put a copy of the shared object. Loading never uses the copy.
+        Folder for a copy of the shared object. Loading never uses the copy.
     use_pch : bool, optional
-        False: make and use no precompiled headers. Default: ``TVMFFI_CUBIN_PCH``.
+        If False, create and use no precompiled headers. Default: ``TVMFFI_CUBIN_PCH``.
     verbose : bool, optional
-        Print the commands of a build to stderr as they run, with their output.
+        Print build commands and their output to stderr as they run.
     compiler : str, optional
-        What compiles CUDA sources: ``"nvrtc"``, the default, with the host compiler; ``"nvcc"``,
-        which must be installed and compiles all of them, host functions too, as one unit; or
-        ``"auto"``: nvcc only for host functions that do not compile otherwise, with a warning that
-        says why.
+        Compiler for CUDA sources: ``"nvrtc"``, the default, with the host compiler; ``"nvcc"``,
+        which must be installed and compiles all of them, including host functions, as one unit; or
+        ``"auto"``, which uses nvcc only for host functions that do not compile otherwise, with a
+        warning that says why.
     torch_library : str, optional
-        A namespace in which to register the generated functions as torch operators,
-        ``torch.ops.ns.k``, as for ``torch.compile(fullgraph=True)``. Memory behind pointers to
+        Namespace in which to register the generated functions as torch operators,
+        ``torch.ops.ns.k``, such as for ``torch.compile(fullgraph=True)``. Memory behind pointers to
         const counts as read, all other memory as written. Every launch must have a grid.
     keep_module_alive : bool
         Keep the module loaded until the process ends, even without references to it.
@@ -106,18 +106,18 @@ def load_inline(
     Returns
     -------
     Module
-        The functions as attributes and items.
+        A module with the functions as attributes and items.
 
     Raises
     ------
     CompileError
-        A device source does not compile, or several do not link.
+        A device source does not compile, or device sources do not link.
     BuildError
         A host source does not compile or link.
     ToolchainError
         NVRTC, ninja, headers or a compiler is missing, or there is neither a GPU nor an `arch`.
     TypeError, ValueError
-        An argument is wrong; the message names it and the remedy.
+        An argument is invalid; the message names it and the remedy.
     """
     request = make_request(name, cuda_sources=cuda_sources, **options)
     return _loaded(request, torch_library, keep_module_alive)
@@ -136,17 +136,17 @@ def build_inline(
     Parameters
     ----------
     name, cuda_sources, **options
-        As in `load_inline`, which says what is raised, too.
+        As in `load_inline`, which also lists the exceptions.
     output : path, optional
-        The file to make, relative to `build_directory` if given, else to the current folder. With
-        the suffix ``.o`` or ``.obj`` it is an object, to be linked with tvm-ffi's library, and with
-        CUDA's if a wrapper calls them. Default: ``<name>.so``.
+        File to create, relative to `build_directory` if given, else to the current folder. The
+        suffix ``.o`` or ``.obj`` makes it an object file, to be linked with tvm-ffi's library, and
+        with CUDA's libraries if a wrapper calls them. Default: ``<name>.so``.
 
     Returns
     -------
     str
-        Path of the shared object or object: that of the copy if `output` or `build_directory` is
-        given, else its place in the cache, where it never changes.
+        Path of the shared object or object file: that of the copy if `output` or
+        `build_directory` is given, else that in the cache, where the file never changes.
     """
     return _built(make_request(name, cuda_sources=cuda_sources, output=output, **options))
 
@@ -166,19 +166,19 @@ def load(
     name : str
         Name of the module; the shared object is ``<name>.so``.
     sources : path or sequence of path, optional
-        The files, sorted by suffix. A ``.cu`` file with kernels, or with only device functions,
+        Source files, handled by suffix. A ``.cu`` file with kernels, or with only device functions,
         goes to NVRTC, one without device code to the host compiler, and one with kernels and host
-        functions, also in its headers, to both. ``.cpp .cc .cxx`` and ``.c`` go to the C++ and C
-        compilers, each file a unit of its own. ``.o .obj .a .so`` are linked. ``.cubin .fatbin``
-        are embedded under the file's name without the suffix, as is ``.ptx``, assembled for `arch`.
-        Relative paths start at the current folder.
+        functions, including those in its headers, to both. ``.cpp .cc .cxx`` and ``.c`` files go to
+        the C++ and C compilers, each as a separate unit. ``.o .obj .a .so`` are linked.
+        ``.cubin .fatbin`` are embedded under the file's name without the suffix, as is ``.ptx``,
+        assembled for `arch`. Relative paths start at the current folder.
     cpp_files, cuda_files : path or sequence of path, optional
-        The same as `sources`.
+        Same as `sources`.
     torch_library, keep_module_alive, **options
-        As in `load_inline`, as is what is returned and raised. `functions` names kernels; C++ files
-        export their functions themselves, with ``TVM_FFI_DLL_EXPORT_TYPED_FUNC(name, function)``,
-        also those named here.
-        Default: all kernels of the ``.cu`` files, if there is no host code.
+        As in `load_inline`, as are the return value and the exceptions. `functions` names kernels;
+        C++ files export their functions themselves, including those named here, with
+        ``TVM_FFI_DLL_EXPORT_TYPED_FUNC(name, function)``. Default: all kernels of the ``.cu``
+        files, if there is no host code.
     """
     return _loaded(make_request(name, **options), torch_library, keep_module_alive)
 
@@ -209,7 +209,7 @@ def _built(request: Request) -> str:
 
 
 def _found(request: Request, *, is_loaded: bool = False) -> str:
-    """Return a module's place in the cache, once it is copied to where people want it."""
+    """Return a module's path in the cache, after copying it to the target, if any."""
     target = request.target
     for binary in request.files.binaries:
         if os.path.exists(target) and os.path.samefile(target, binary.path):
@@ -229,14 +229,14 @@ def _found(request: Request, *, is_loaded: bool = False) -> str:
 
 
 def obtain(request: Request, *, is_loaded: bool = False) -> Entry:
-    """Return the entry of a request, building it where the cache has none."""
+    """Return the entry of a request; build it on a cache miss."""
     found = _look_up(request)
     if isinstance(found, Entry):
         return found
     by_nvcc = None if request.for_nvcc is None else _look_up(request.for_nvcc)
     if isinstance(by_nvcc, Entry):
         return by_nvcc
-    # What builds is imported where something is built, and nowhere else.
+    # The code that builds is imported only on a miss.
     with importing:
         from .build import build
 
@@ -245,9 +245,9 @@ def obtain(request: Request, *, is_loaded: bool = False) -> Entry:
 
 def _look_up(request: Request) -> Entry | Build:
     start = time.perf_counter()
-    with importing:  # what asks compilers what they are, the first time
+    with importing:  # the code that identifies compilers, the first time
         archs = request.archs
-        # Of PTX that is assembled without an architecture, the text is embedded, too.
+        # PTX that is assembled without an architecture is also embedded as text.
         is_fat = request.needs_arch if len(archs) > 1 else request.assembles and not archs
         tools = find_tools(
             needs_cuda=request.needs_cuda,
@@ -270,7 +270,7 @@ def _look_up(request: Request) -> Entry | Build:
 
 
 def _built_elsewhere(request: Request, key: Key, cache: store.Cache) -> Entry | str:
-    """Return what other tools built of the same, or why there is none."""
+    """Return what other tools built for the same request, or why there is none."""
     found = cache.find(key.hexdigest(without=TOOLS), may_lack=True)
     if found != store.NOTHING:
         return found

@@ -1,4 +1,4 @@
-"""`read_files`: the files that `load` and `build` are given, each read once, by what it is."""
+"""`read_files`: the files passed to `load` and `build`, each read once and sorted by kind."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _KINDS = {
 
 
 def read_files(**given: Any) -> SourceFiles:
-    """Read the files of some arguments; which compiler gets one depends on its suffix alone.
+    """Read the files of some arguments; the suffix alone determines a file's kind.
 
-    Relative paths start at the current folder. A file that is there twice counts once.
+    Relative paths start at the current folder. A file listed twice counts once.
     """
     named = [path for what, value in given.items() for path in paths(what, value)]
     texts: dict[str, list[Source]] = {"cuda": [], "c": [], "c++": []}
@@ -48,11 +48,11 @@ def read_files(**given: Any) -> SourceFiles:
 
 
 def read_source(path: str, kind: str) -> Source:
-    """Return a file of text, as its compiler will read it."""
+    """Read a source file as its compiler will."""
     with open(path, "rb") as file:
         data = file.read()
     if kind != "cuda":
-        # The compiler reads the file itself; what encodings it takes is its own affair.
+        # The compiler reads the file itself, and decides which encodings it accepts.
         return Source(data.decode("utf-8", "surrogateescape"), path)
     try:
         return Source(data.decode("utf-8-sig"), path)

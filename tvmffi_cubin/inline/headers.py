@@ -1,4 +1,4 @@
-"""The headers that sources read, or would read if they appeared; host code built, with those."""
+"""The headers that sources read, or would read if they existed; host builds that track them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .tools import Build, Toolset
 
 
 def cuda_flags(request: Request) -> tuple[str, ...]:
-    """Return what the host compiler compiles CUDA sources with, which nvcc's flags are for."""
+    """Return the host compiler's flags for CUDA sources: its own and what nvcc would forward."""
     given = request.cuda_cflags
     standard = [f"-std={value}" for name, value, _ in read(given) if name == "-std"]
     return (*standard, *preprocessor_flags(given).words, *request.cflags)
 
 
 def device_headers(request: Request, tools: Toolset, sources: Sequence[Source]) -> Inputs:
-    """Return what device sources may include, and what would come first; NVRTC lists none."""
+    """Scan for headers of device sources, and paths that would shadow them; NVRTC lists none."""
     flags = preprocessor_flags(request.cuda_cflags)
     return include_scan.scan(
         ((flags.first_lines + x.text, x.folder) for x in sources),
@@ -39,7 +39,7 @@ def device_headers(request: Request, tools: Toolset, sources: Sequence[Source]) 
 def host_headers(
     request: Request, tools: Toolset, listed: Sequence[str], sources: Sequence[Source]
 ) -> Inputs:
-    """Return the headers that a host compiler has `listed`, and where it looked before."""
+    """Return the headers that a host compiler `listed`, and the paths it searched before them."""
     flags = (*tools.compiler.options, *cuda_flags(request), *header_folder_flags())
     folders = (*preprocessor_flags(flags).folders, *request.include_paths)
     others = dict.fromkeys(filter(os.path.isabs, folders))
@@ -56,14 +56,14 @@ def run_host(
     sources: Sequence[Source],
     flags: Sequence[str],
 ) -> Inputs:
-    """Build host code by ninja; return what was read for its sources, with such flags."""
+    """Build host code with ninja; return the files read for `sources` or named by `flags`."""
     with importing:
         from ..host import precompiled
     request, tools = wanted.request, wanted.tools
     if not request.use_pch:
         steps = [step._replace(prefix="") for step in steps]
     listed = precompiled.run(steps, folder, files, wanted.cache, tools)
-    told = [*listed.read]  # which no depfile lists
+    told = [*listed.read]  # not in any depfile
     for path in folder.glob("*.d"):
         told += parse_depfile(path.read_text(errors="surrogateescape"))
     told = [x for x in outside(told, os.fspath(folder)) if os.path.basename(x) != PRECOMPILED]

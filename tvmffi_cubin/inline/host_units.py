@@ -1,4 +1,4 @@
-"""The host code of a module: each unit with the compiler of its language."""
+"""The host code of a module: each unit compiled by the compiler for its language."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from .job import Job
 
 _FORWARDERS = "forwarders.cc"
-# What nvcc includes by itself.
+# Headers that nvcc includes implicitly.
 _OF_CUDA = ("cuda_runtime.h", "math.h", "stdlib.h", "string.h", "time.h")
-# A standard of C++ among the user's flags is an error of some compilers for C, and the reverse.
+# Some compilers reject a C++ standard among the flags when compiling C, and vice versa.
 _STANDARD = {"c++": r"-std=(?:c|gnu|iso9899:)\d", "c": r"-std=(?:c|gnu)\+\+"}
 
 
@@ -30,7 +30,7 @@ def add_host_units(job: Job, files: dict[str, bytes | str], units: list[Step]) -
     exported = [export for export in job.host_functions if export[0] not in done]
 
     def add(language: str, group: Sequence[Source], exports: host.Exports) -> None:
-        """Add the unit that includes some sources."""
+        """Add the unit that includes the sources of a group."""
         is_cuda = language == "cuda"
         suffix = "cu" if is_cuda and tools.nvcc is not None else "cc"
         name = f"{'cuda_host' if is_cuda else 'cpp'}.{suffix}"
@@ -39,7 +39,7 @@ def add_host_units(job: Job, files: dict[str, bytes | str], units: list[Step]) -
         files[name] = host.host_unit(prefix, group, exports)
         units.append(_unit(job, name, language, prefix=prefix))
 
-    # As in tvm-ffi: where there are C++ sources, they declare what is exported.
+    # As in tvm-ffi, C++ sources, if there are any, declare the exports.
     if sources.cuda_host:
         add("cuda", sources.cuda_host, () if request.cpp_sources else exported)
     if request.cpp_sources:
@@ -62,7 +62,7 @@ def add_host_units(job: Job, files: dict[str, bytes | str], units: list[Step]) -
 
 
 def _unit(job: Job, source: str, language: str, *, name: str = "", prefix: str = "") -> Step:
-    """Return how a source is compiled: one that begins with a `prefix`, or a file, to a `name`."""
+    """Return the step that compiles a source: one with a `prefix`, or a file into `name`."""
     request, tools = job.wanted.request, job.wanted.tools
     if language == "cuda" and tools.nvcc is not None:
         from ..cuda import nvcc
@@ -76,7 +76,7 @@ def _unit(job: Job, source: str, language: str, *, name: str = "", prefix: str =
         own += (x for x in request.cflags if not re.match(_STANDARD[language], x))
     if language == "c":
         flags = ("-fPIC", "-O2", *host.header_folders(tools), *own)
-        # CXX may say which C++ it is to take.
+        # CXX may select a C++ standard.
         words = (x for x in tools.compiler.options if not re.match(_STANDARD["c"], x))
         command = (*tools.compiler.programs, *words)
     else:
@@ -92,7 +92,7 @@ def _unit(job: Job, source: str, language: str, *, name: str = "", prefix: str =
 def _needs_forwarders(job: Job) -> bool:
     """Whether host code may call driver functions by name."""
     request, sources = job.wanted.request, job.sources
-    # Who links an object links what it calls, too.
+    # Whoever links an object also links what it calls.
     if not job.wanted.tools.cuda_include_dirs or request.is_object:
         return False
     if sources.cuda_host or request.cpp_sources or sources.files or request.files.binaries:

@@ -1,4 +1,4 @@
-"""What a request embeds, or expects in files: images with names, carried by launches, or made."""
+"""A request's images: embedded by name, carried by launches, or in files and generated."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ImageFile:
-    """An image in a file of its own, read at the first launch of one of its kernels.
+    """An image in a separate file, read at the first launch of one of its kernels.
 
-    The file need not exist when the module is built, so the launches declare all parameters of its
-    kernels, ``Launch(params=...)``, in order; the file is checked against that when it is loaded.
+    The file need not exist when the module is built, so launches must declare all parameters of
+    its kernels in order, ``Launch(params=...)``; loading checks the file against that.
 
     Parameters
     ----------
     file : path
-        A cubin, fatbin or PTX; relative to the shared object's folder.
+        A cubin, fatbin or PTX file; relative paths start at the shared object's folder.
     generate : callable, optional
-        Makes the image if the file is missing, once across processes: ``generate()``, or
-        ``generate(folder)`` with an empty folder, a ``pathlib.Path``, for its files. It returns the
-        image, as bytes, a `Cubin` or a path. A shared object does not contain it: pass it again to
-        ``load_module(path, generate=...)``.
+        Creates the image if the file is missing, once across processes. Called as ``generate()``,
+        or as ``generate(folder)`` with an empty folder, a ``pathlib.Path``, for its files; returns
+        the image as bytes, a `Cubin` or a path. The shared object does not contain the callable:
+        pass it again to ``load_module(path, generate=...)``.
     """
 
     file: str | os.PathLike[str]
@@ -51,10 +51,10 @@ class ImageFile:
 def embed(
     given: Any, exports: tuple[Export, ...] | None, files: Mapping[str, str], module: str
 ) -> tuple[tuple[Export, ...] | None, dict[str, Cubin], dict[str, ImageFile]]:
-    """Return exports whose launches name their images, all images, and those that lie in files.
+    """Return exports whose launches name their images, the embedded images, and the image files.
 
-    `given` is ``embed_cubin``, `files` are the images among the sources. An image that a launch
-    carries is embedded under its file's name, or that of its function; equal ones once.
+    `given` is ``embed_cubin``; `files` are the images among the sources. An image that a launch
+    carries is embedded under its file's name, else its function's; equal images are embedded once.
     """
     images = {name: replace(take_image(path, path), name=path) for name, path in files.items()}
     image_files: dict[str, ImageFile] = {}
@@ -69,7 +69,7 @@ def embed(
             images[name] = take_image(what, image)
 
     def placed(export: Export, launch: Launch) -> Launch:
-        """Return a launch that names its image, which is embedded."""
+        """Embed a launch's image, and return the launch with the image's name."""
         image = launch.image
         if image is None or isinstance(image, str):
             return launch
@@ -86,9 +86,9 @@ def embed(
 
 
 def _add(given: Cubin, base: str, images: dict[str, Cubin]) -> str:
-    """Add an image under a name that is free, unless an equal one is there; return its name."""
+    """Add an image under a free name, unless an equal one exists; return its name."""
     for name, known in images.items():
-        # The architecture is in the image, whether or not a Cubin says it.
+        # The image itself contains the architecture, whether or not the Cubin states it.
         if replace(known, arch=given.arch) == given:
             return name
     name, number = base, 1
@@ -100,7 +100,7 @@ def _add(given: Cubin, base: str, images: dict[str, Cubin]) -> str:
 
 
 def _name(image: Any, otherwise: str) -> str:
-    """Return the name of an image that was given without one: its file's, where C can have it."""
+    """Return a name for an unnamed image: its file's, if that is a C identifier."""
     file = image.file if isinstance(image, ImageFile) else image
     if not isinstance(file, str | os.PathLike):
         return otherwise
@@ -109,7 +109,7 @@ def _name(image: Any, otherwise: str) -> str:
 
 
 def device_libraries(value: Any) -> tuple[Cubin, ...]:
-    """Return the argument `device_libraries` in one form."""
+    """Normalize the argument `device_libraries`."""
     what, kinds = "device_libraries", str | os.PathLike | bytes | bytearray | memoryview | Cubin
     found: list[Cubin] = []
     for x in several(what, value, kinds, "paths, bytes or Cubins", one=False):
@@ -122,7 +122,7 @@ def device_libraries(value: Any) -> tuple[Cubin, ...]:
 
 
 def call_generate(generate: Callable[..., Any], folder: Path) -> Any:
-    """Return what `generate` returns, given the empty folder if it takes one."""
+    """Call `generate`, with the empty folder if it takes one, and return the result."""
     try:
         inspect.signature(generate).bind()
     except TypeError:
@@ -134,7 +134,7 @@ def call_generate(generate: Callable[..., Any], folder: Path) -> Any:
 
 
 def checked_image(what: str, value: Any) -> Cubin:
-    """Return an image that `generate` made, once nothing is wrong with it."""
+    """Return the image that `generate` made, after validating it."""
     from ..device.image import given_image
 
     cubin = take_image(what, value)
@@ -143,7 +143,7 @@ def checked_image(what: str, value: Any) -> Cubin:
 
 
 def set_files(module: Module, files: Mapping[str, ImageFile], folder: str | None) -> None:
-    """Tell a module where its images' files lie, by default beside it, and what makes them."""
+    """Tell a module where its image files are, by default beside it, and what generates them."""
     import tvm_ffi
 
     entry = tvm_ffi.Module.get_function(module, "_tvmffi_cubin_set_image_file")
@@ -153,7 +153,7 @@ def set_files(module: Module, files: Mapping[str, ImageFile], folder: str | None
 
 
 def set_makers(module: Module, generate: Mapping[str, Callable[..., Any]]) -> None:
-    """Tell a module what makes those of its images that lie in files beside it."""
+    """Tell a module what generates the image files beside it."""
     if not isinstance(generate, Mapping):
         kind = type(generate).__name__
         raise TypeError(f"generate maps names of images to callables, got {kind}")
@@ -168,7 +168,7 @@ def set_makers(module: Module, generate: Mapping[str, Callable[..., Any]]) -> No
 
 
 def _make(generate: Callable[..., Any], name: str, path: str) -> None:
-    """Make the file of an image, unless another thread or process does; called from C++."""
+    """Generate an image file, unless another thread or process does; called from C++."""
     from ..cache.publish import builder_lock
 
     name, path = str(name), str(path)
@@ -177,7 +177,7 @@ def _make(generate: Callable[..., Any], name: str, path: str) -> None:
         with builder_lock(f"{folder}/.{file}.lock", patience=math.inf, name=path):
             if os.path.exists(path):
                 return
-            # On the file system of the image, which appears in one step.
+            # On the image's file system, so that the image appears atomically.
             with tempfile.TemporaryDirectory(prefix=f".{file}.", dir=folder) as staging:
                 value = call_generate(generate, Path(staging))
                 image = checked_image(f"image {name!r}: what generate returned", value).image
@@ -185,6 +185,6 @@ def _make(generate: Callable[..., Any], name: str, path: str) -> None:
                 made.write_bytes(image)
                 os.replace(made, path)
     except Exception as error:
-        # tvm-ffi carries the kind and text of few errors through C++, and no half of a character.
+        # Through C++, tvm-ffi keeps the type and text of few errors, and no lone surrogates.
         text = f"the image {name} was not made: {type(error).__name__}: {error}"
         raise LaunchError(text.encode("utf-8", "backslashreplace").decode()) from error

@@ -1,4 +1,4 @@
-"""`Job`: a request whose device part is compiled: its generated files, the steps of its build."""
+"""`Job`: a request whose device part is compiled, its generated files and its build steps."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from .tools import Build, Toolset
 if TYPE_CHECKING:
     from .mixed import Compiled
 
-# The dots keep it from being an image's or a source's.
+# The dots keep it from clashing with an image or a source.
 _MANIFEST = "tvmffi_cubin.manifest.json"
 _MODULE = "tvmffi_cubin.module.s"
-# Errors and objects that host code has made, and Python holds, may outlive the module.
+# Errors and objects from host code that Python holds may outlive the module.
 _MAPPED = "-Wl,-z,nodelete"
 
 
 class Job(NamedTuple):
-    """What is wanted, and what the device part turned out to hold."""
+    """A request, and the result of compiling its device part."""
 
     wanted: Build
     sources: Sources
     images: tuple[Image, ...]
     host_functions: tuple[tuple[str, str], ...]  # C++ functions to export, and their docstrings
     plan: Plan  # the generated functions
-    mixed: Compiled | None  # what mixed sources were compiled to
+    mixed: Compiled | None  # the result of compiling mixed sources
 
     def files_and_units(self) -> tuple[dict[str, bytes | str], list[Step]]:
-        """Return the files to write, by name, and the steps that make objects of them."""
+        """Return the files to write, by name, and the steps that compile them into objects."""
         files: dict[str, bytes | str] = {}
         units: list[Step] = []
         plan, is_called = self.plan, not self.plan.is_empty
@@ -75,7 +75,7 @@ class Job(NamedTuple):
         return files, units
 
     def steps(self, units: Sequence[Step], objects: Sequence[str]) -> list[Step]:
-        """Return the whole build: the units, and how they are joined with further objects."""
+        """Return all steps of the build: the units, and the link with further objects."""
         request, tools = self.wanted.request, self.wanted.tools
         given = request.files.binaries
         made = [*(x.made for x in units), *(binary.path for binary in given), *objects]
@@ -96,7 +96,7 @@ class Job(NamedTuple):
             libraries = [*more, *libraries]
             flags = (*flags, *own)
         elif tools.cuda is not None or given:
-            # Where there is no CUDA runtime, what objects call of it is told as undefined.
+            # Without a CUDA runtime, the linker reports what objects call of it as undefined.
             with contextlib.suppress(ToolchainError):
                 cudart = (tools.cuda or find_cuda()).require("cudart")
                 linked = forwarders.runtime_to_link(cudart)
@@ -117,7 +117,7 @@ class Job(NamedTuple):
         return [*units, last]
 
     def _manifest(self) -> dict[str, Any]:
-        """Return what the shared object says of itself, as JSON values."""
+        """Return the manifest that the shared object carries, as JSON values."""
         request, tools = self.wanted.request, self.wanted.tools
         compiler = tools.host.compiler.splitlines()
         images = {image.name: image.facts for image in self.images}
@@ -128,13 +128,13 @@ class Job(NamedTuple):
             "kernels": [[x.kernel.name, x.name.display, x.image] for x in self.plan.kernels],
             "images": images | {name: {"file": x} for name, x in self.plan.files.items()},
             "bound": self.plan.bound(None),
-            # Of the machine nothing but its compiler's version.
+            # Nothing about the machine but its compiler's version.
             "versions": {
                 "tvmffi_cubin": __version__,
                 "host_compiler": next((x.strip() for x in compiler if " version " in x), ""),
             },
         }
-        # Without these options the functions could not be built again as they are.
+        # The options needed to build the same functions again.
         if request.bound_params:
             found["bound_params"] = request.bound_params
         if any(image.cubin.kind == "ptx" for image in self.images):
@@ -147,13 +147,13 @@ class Job(NamedTuple):
 
 
 def assembled(request: Request, tools: Toolset, launcher: str) -> list[Step]:
-    """Return the build of a module without host code, whose text need not be known yet."""
+    """Return the build steps of a module without host code; its text need not be known yet."""
     unit = steps.assembly(_MODULE)
     return [unit, _joined(request, tools, (unit.made, launcher))]
 
 
 def _joined(request: Request, tools: Toolset, objects: Sequence[str]) -> Step:
-    """Return how objects without host code are joined."""
+    """Return the step that links objects without host code."""
     if request.is_object:
         return steps.merge(request.output, objects)
     inputs = [*objects, tools.tvm_ffi.library]

@@ -1,4 +1,4 @@
-"""`lazy`: a module whose images are made on first use, by any compiler, and then kept."""
+"""`lazy`: a module whose images any compiler generates on first use, and which are then kept."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ _INDEX = "generated.json"
 
 
 class LazyModule:
-    """A module that is made on first use; see `lazy`.
+    """A module that is built on first use; see `lazy`.
 
-    ``mod.k`` and ``mod["k"]`` are the module's `Function` objects, the latter also for names that
-    begin with an underscore; any other attribute is that of the `Module`.
+    ``mod.k`` and ``mod["k"]`` are the module's `Function` objects; names that begin with an
+    underscore need ``mod["_k"]``. Other attributes are those of the `Module`.
     """
 
     module: Module
-    """The module; `prepare` makes it, where nothing has yet."""
+    """The loaded module; the first access builds it, as `prepare` does."""
 
     _module: Module | None = None
-    _maker: int | None = None  # the thread that generates, which would wait for itself
+    _maker: int | None = None  # the generating thread, which would wait for itself
 
     def __init__(
         self, name: str, generate: Callable[..., Any], digest: str, options: Mapping[str, Any]
@@ -54,35 +54,35 @@ class LazyModule:
 
     @property
     def is_generated(self) -> bool:
-        """Whether the images exist already; makes none itself."""
+        """Whether the images already exist; generates none."""
         return self._module is not None or isinstance(store.default().find(self._digest), Entry)
 
     def prepare(self) -> None:
-        """Make and load the module now, with images from the cache if they are there.
+        """Build and load the module now, with images from the cache if it has them.
 
-        Where `generate` or `load_inline` fails, nothing is kept, and the next use tries again. A
-        TypeError or ValueError says what is wrong with what `generate` returned.
+        If `generate` or `load_inline` fails, nothing is kept, and the next use tries again. A
+        TypeError or ValueError describes what is wrong with the result of `generate`.
         """
         self._load()
 
     def unload(self) -> None:
-        """Free what the module has loaded, see `Module.unload`; makes nothing."""
+        """Free what the module has loaded, as `Module.unload` does; builds nothing."""
         if self._module is not None:
             self._module.unload()
 
     def __getattr__(self, name: str) -> Any:
-        """Return the module, a function, or another attribute of it; the first use makes it."""
+        """Return the module or an attribute of it, such as a function; the first use builds it."""
         if name == "module":
-            # No property: an AttributeError of `generate` would mean there that it has none.
+            # Not a property: an AttributeError from `generate` would look like a missing attribute.
             return self._load()
         if name.startswith("_"):
-            # Tools ask for these, and must not start a compiler by it.
+            # Tools probe for these, which must not start a compiler.
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         from ..module import Function
 
         value = getattr(self._load(), name)
         if isinstance(value, Function):
-            # From now on the attribute is looked up by Python alone.
+            # From now on, Python finds the attribute without this method.
             self.__dict__[name] = value
         return value
 
@@ -95,17 +95,17 @@ class LazyModule:
         return iter(self._load().functions)
 
     def __dir__(self) -> list[str]:
-        """List attributes, and the functions as far as they are known without making anything."""
+        """List attributes, and the functions that are known without building anything."""
         known = self._options.get("functions") or () if self._module is None else dir(self._module)
         return sorted({*super().__dir__(), *([known] if isinstance(known, str) else known)})
 
     def __repr__(self) -> str:
-        """The module, or that there is none yet."""
+        """Show the module, or that it is not used yet."""
         state = "not used yet" if self._module is None else repr(self._module)
         return f"<tvmffi_cubin.LazyModule {self._name!r}: {state}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what it is made from; who unpickles it finds in the cache what was made."""
+        """Pickle the constructor's arguments; unpickling processes find the images in the cache."""
         return LazyModule, (self._name, self._generate, self._digest, self._options)
 
     def _load(self) -> Module:
@@ -127,7 +127,7 @@ class LazyModule:
             made_now = True
             return _kept(folder, self._name, value)
 
-        # Of threads and processes that come here together, one generates, and the others wait.
+        # Of concurrent threads and processes, one generates and the others wait.
         entry = store.default().obtain(
             self._digest, make, patience=math.inf, name=self._name, is_shared=True
         )
@@ -138,7 +138,7 @@ class LazyModule:
         try:
             self._module = self._loaded(entry)
         except (TypeError, ValueError):
-            # What was made just now does not fit together: kept, it would be wrong for ever.
+            # What was just generated is inconsistent: if kept, every later use would fail.
             if made_now:
                 remove(entry.path)
             raise
@@ -161,7 +161,7 @@ class LazyModule:
 
 
 def _kept(folder: Path, module: str, value: Any) -> Product:
-    """Write into a folder what `generate` returned: images, and a description without them."""
+    """Write the result of `generate` to a folder: images, and a description without them."""
     what = f"lazy({module!r}): what generate returned"
     given, said = value, None
     if isinstance(value, str | os.PathLike) and os.fsdecode(value).endswith(".json"):
@@ -169,7 +169,7 @@ def _kept(folder: Path, module: str, value: Any) -> Product:
 
         description = read_description(value)
         given = described_images(description) or {}
-        # The images that are kept beside it know what it says of them.
+        # The images kept beside it carry what it says of them.
         said = {key: x for key, x in description.values.items() if key != "images"}
     else:
         if not isinstance(value, Mapping):
@@ -202,34 +202,34 @@ def lazy(
     keep_module_alive: bool = True,
     **options: Unpack[TextOptions],
 ) -> LazyModule:
-    """Return a module whose images the caller's compiler makes on first use.
+    """Return a module whose images are generated by your compiler on first use.
 
     Nothing happens until a function is used. Then the images are looked up in the cache under
-    `name` and `key`. If there are none, `generate` is called in one of the processes that share the
-    cache folder, while the others wait. What it returns is kept, and the module is built and loaded
-    as by `load_inline`.
+    `name` and `key`. On a miss, one of the processes that share the cache folder calls `generate`
+    while the others wait. The result is kept, and the module is built and loaded as by
+    `load_inline`.
 
     Parameters
     ----------
     name : str
         Name of the module.
     generate : callable
-        ``generate()``, or ``generate(folder)`` with an empty folder, a ``pathlib.Path``, for its
-        files, returns an image (bytes, a `Cubin`, or the path of a file) or a mapping of
-        names to images; or functions, which are kept with their images: a `Launch` that carries
-        its image, as `triton.compile` returns it, a list of them, a `Dispatch`, or a mapping of
-        names to those; or the path of a description, ``k.json``. What has no name gets the
-        module's.
+        Called as ``generate()``, or as ``generate(folder)`` with an empty folder, a
+        ``pathlib.Path``, for its files. It returns an image (bytes, a `Cubin` or a file's path) or
+        a mapping of names to images; or functions, which are kept with their images: a `Launch`
+        that carries its image, as `triton.compile` returns it, a list of them, a `Dispatch`, or a
+        mapping of names to those; or the path of a description, ``k.json``. An unnamed result
+        gets the module's name.
     key : None, bool, int, float, str, bytes, or a list, tuple or mapping of those
-        Whatever changes the images: the compiler's version and options, and the source or its hash.
-        `arch` is added if it is given.
+        Everything that determines the images: the compiler's version and options, and the source
+        or its hash. `arch` is added if it is given.
     cuda_sources, keep_module_alive, **options
-        As in `load_inline`, but for `embed_cubin`, whose place the images take.
+        As in `load_inline`, except for `embed_cubin`, which the images replace.
 
     Returns
     -------
     LazyModule
-        Its attributes are the functions.
+        A module with the functions as attributes.
     """
     if not callable(generate):
         raise TypeError(f"generate is a callable, got {type(generate).__name__}")
@@ -237,9 +237,9 @@ def lazy(
         raise TypeError("lazy() takes no embed_cubin: the images are those that generate returns")
     arch = options.get("arch")
     archs = None if arch is None else resolve_archs(arch)
-    # The number changes with what is stored.
+    # Change the number with the stored format.
     full = Key("lazy images 3").add("schema", SCHEMA).add("name", file_name("name", name))
     digest = full.add("archs", archs).add("key", key).hexdigest()
-    read_functions(options.get("functions"))  # wrong before a compiler has run for minutes
+    read_functions(options.get("functions"))  # fails before a compiler runs for minutes
     given = {"cuda_sources": cuda_sources, "keep_module_alive": keep_module_alive, **options}
     return LazyModule(name, generate, digest, {k: v for k, v in given.items() if v is not None})

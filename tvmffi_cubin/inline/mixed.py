@@ -1,4 +1,4 @@
-"""`compile_mixed`: mixed units preprocessed, cut, and compiled, each side by its compiler."""
+"""`compile_mixed`: mixed units, preprocessed, cut and compiled, each side by its compiler."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from .request import DEVICE_IMAGE, Request, Source
 from .tools import Build
 
 _NVCC = f"nvcc takes some code that NVRTC refuses: if it takes this, {NVCC} builds it"
-# What has CUB for host code, which asks for the sizes of its types.
+# CUB for host code, which asks for the sizes of its types.
 _OF_CUB = "#include <tvmffi_cubin/mixed/cub.h>"
 _OF_MMA = ("#include <cuda_fp16.h>", "#include <cuda_bf16.h>")
 _OF_FFI = re.compile(r"^(?!#line ).*(?:\btvm|TVM|\bk?DL[A-Z])", re.MULTILINE)
-# What needs CUDA's device runtime: launches, and what decides a graph's conditional nodes.
+# Code that needs CUDA's device runtime: launches, and setting a graph's conditional nodes.
 _OF_DEVICE_RUNTIME = re.compile(r"<<<|\bcudaGraphSetConditional\b")
 _NO_CODE = (
     "{} has no device code: define it as a __device__ function, in a header if several files call "
@@ -46,16 +46,16 @@ _NO_CODE = (
 _UNRESOLVED = re.compile(r"Unresolved extern \w+ '(\w+)'")
 _UNDEFINED = re.compile(r'error: (?:identifier|class "[^"]+" has no member) "(\w+)"')
 _NO_SLIP = r"error: (?!expected an? )"
-# How often device code is compiled with less, each time of what the last time has brought up.
+# The most compilations of device code, each without the code of the errors so far.
 _TRIES = 8
 _NVRTC_ERROR = re.compile(r"^(.+?)\((\d+)\): (?:catastrophic )?error\b", re.MULTILINE)
 
 
 class Compiled(NamedTuple):
-    """What mixed units were compiled to, and what was read."""
+    """The results of compiling mixed units, and the files that were read."""
 
     images: dict[str, Image]  # by name
-    tables: dict[str, str]  # texts of assembly, by the names of their images
+    tables: dict[str, str]  # assembly texts, by image name
     objects: tuple[str, ...]  # paths
     exported: frozenset[str]  # functions
     calls_driver: bool  # some code calls the driver by name
@@ -63,7 +63,7 @@ class Compiled(NamedTuple):
 
 
 def compile_mixed(wanted: Build, sources: Sources, given: Sequence[Image]) -> Compiled:
-    """Compile the mixed sources of a request, each unit beside the others."""
+    """Compile the mixed sources of a request, all units in parallel."""
     if not wanted.archs:
         wanted = wanted._replace(archs=nvrtc.resolve_archs(options=wanted.request.cuda_cflags))
     units = _units(wanted, sources, given)
@@ -92,7 +92,7 @@ def _units(wanted: Build, sources: Sources, given: Sequence[Image]) -> list[Mixe
     image = _image_name(wanted.request, sources)
     if len(sources.mixed) == 1:
         unit = sources.mixed[0]
-        if len((*unit, *sources.device)) == 1:  # messages call it as any source that is alone
+        if len((*unit, *sources.device)) == 1:  # messages name it like any single source
             unit = (unit[0]._replace(label=f"{wanted.request.name}.cu"),)
         return [MixedUnit(wanted, given, unit, sources.device, image, True)]
     units = []
@@ -103,7 +103,7 @@ def _units(wanted: Build, sources: Sources, given: Sequence[Image]) -> list[Mixe
 
 
 def _image_name(request: Request, sources: Sources) -> str:
-    """Return what the image is called: as an object that others are linked with, if it can be."""
+    """Return the image's name, after the object if possible, so that objects can be linked."""
     host = {*sources.host_functions, *(sources.exported_by_files or ())}
     named = {export.name for export in request.functions or ()} - host
     if not request.is_object or named or request.names_images:
@@ -112,7 +112,7 @@ def _image_name(request: Request, sources: Sources) -> str:
 
 
 class MixedUnit(NamedTuple):
-    """Mixed sources that are one translation unit, with statics and an image of their own.
+    """Mixed sources that form one translation unit, with its own statics and image.
 
     Each source sees the macros and names of those before it; device sources are linked with them.
     """
@@ -122,10 +122,10 @@ class MixedUnit(NamedTuple):
     sources: tuple[Source, ...]
     device: tuple[Source, ...]
     image: str  # its name
-    is_alone: bool  # the module has no other such unit
+    is_alone: bool  # the module's only mixed unit
 
     def compile(self) -> Compiled:
-        """Preprocess both sides, cut them, and compile each."""
+        """Preprocess, cut and compile both sides."""
         wanted, sources = self.wanted, self.sources
         expanding = {arch: Later(partial(expand, wanted, sources, arch)) for arch in wanted.archs}
         text, files = expand(wanted, sources, "")
@@ -136,7 +136,7 @@ class MixedUnit(NamedTuple):
         runtime = Later(partial(runtime_object, wanted, code))
         cuts = Later(lambda: {arch: DeviceCut(x) for arch, (x, _) in expanded.items()})
         begun = None
-        if foreseen := host.foreseen:  # both compilers work side by side
+        if foreseen := host.foreseen:  # both compilers work in parallel
             begun = Call(lambda: self._device(cuts.result(), foreseen, host.classes))
         try:
             compiled = host_object(wanted, code)
@@ -144,7 +144,7 @@ class MixedUnit(NamedTuple):
             if begun is not None:
                 begun.stop[0] = b"\1"
             raise
-        # Kernels that are only declared may be another's.
+        # Kernels that are only declared may be defined in another object.
         is_whole = self.is_alone and not (wanted.request.is_object or wanted.request.files.binaries)
         asked = {x: _name(x, host) for x in named(compiled.facts["stubs"])}
         names, made = tuple(asked.values()), None
@@ -175,17 +175,17 @@ class MixedUnit(NamedTuple):
         )
 
     def _host_code(self, host: HostCut, files: Sequence[str]) -> HostCode:
-        # tvm-ffi's own load_inline has its headers before every string.
+        # tvm-ffi's own load_inline puts its headers before every source string.
         is_text = self.sources[0].path is None
         has_cub = any(path.endswith("/cub/config.cuh") for path in files)
         headers = [_OF_CUB] if has_cub and re.search(r"\bcub\b", host.code) else []
         if any(path.endswith("/crt/mma.h") for path in files):
-            headers += _OF_MMA  # which is not for the host, and brings them
+            headers += _OF_MMA  # mma.h, left out for the host, includes them
         return HostCode(
             host=host,
             uses_ffi=is_text or _OF_FFI.search(host.source) is not None,
             headers=tuple(headers),
-            exports=self._exports(host) if is_text else (),  # a file exports them itself
+            exports=self._exports(host) if is_text else (),  # files export their own
             output=self.wanted.request.output if self.wanted.request.is_object else "",
             sources={x.name: x.text for x in self.sources if x.path is None},
         )
@@ -207,10 +207,10 @@ class MixedUnit(NamedTuple):
     def _device(
         self, cuts: Mapping[str, DeviceCut], names: Sequence[str], classes: Sequence[str]
     ) -> tuple[Image, Inputs]:
-        """Compile the device side; again without what it may have got by accident."""
-        found: set[tuple[str, int]] = set()  # places of errors
+        """Compile the device side; on errors, retry without code it may have got by accident."""
+        found: set[tuple[str, int]] = set()  # error locations
         first: CompileError | None = None
-        # What was begun with other names may still be at work.
+        # A compilation begun with other names may still be using them.
         cuts = {arch: copy(cut) for arch, cut in cuts.items()}
         some = cuts[self.wanted.archs[0]]
         sides: dict[str, str] = {}
@@ -227,7 +227,7 @@ class MixedUnit(NamedTuple):
                 first, last = first or error, error
                 found |= _places(error)
         assert first is not None
-        # An error elsewhere is one of what was left out, which was no accident.
+        # An error elsewhere comes from leaving out what device code needs.
         told = last if _places(last) <= _places(first) else first
         raise _explained(told, some)
 
@@ -250,11 +250,11 @@ class MixedUnit(NamedTuple):
 
 
 def _name(instance: Instance, host: HostCut) -> str:
-    """Return how NVRTC is asked for a kernel or a variable that host code uses."""
+    """Return the name expression of a kernel or a variable that host code uses."""
     qualified = take_apart(f"{instance.expression}()").qualified
     if instance.params is None or host.kernels.get(qualified, 0) < 2:
         return instance.expression
-    # Which tells it from other functions of its name.
+    # The cast tells it from other functions of the same name.
     types = ", ".join((*instance.params, *host.bound_types.get(qualified, ())))
     return f"(void (*)({types})){instance.expression}"
 
@@ -270,5 +270,5 @@ def _explained(error: CompileError, cut: DeviceCut) -> CompileError:
 
 
 def _places(error: CompileError) -> set[tuple[str, int]]:
-    """Return the files and lines that NVRTC names as those of errors."""
+    """Return the files and lines of NVRTC's errors."""
     return {(match[1], int(match[2])) for match in _NVRTC_ERROR.finditer(error.log)}

@@ -1,4 +1,4 @@
-"""`host_object`, `device_code`: either side of a mixed unit, an entry that only it changes."""
+"""`host_object`, `device_code`: the two sides of a mixed unit, each a cache entry of its own."""
 
 from __future__ import annotations
 
@@ -29,45 +29,45 @@ from .mixed_text import HOST, mixed_prefix
 from .request import DEVICE_IMAGE, Source
 from .tools import Build
 
-# Names of files in entries; the dots keep them from being a module's own.
+# File names in entries; the dots keep them from clashing with a module's own.
 _IMAGE = "tvmffi_cubin.device"
 _OBJECT = "tvmffi_cubin.host.o"
 _RUNTIME = "tvmffi_cubin.runtime.o"
 _UNIT = "mixed_host.cc"
 _TEXT = "mixed_host.cu"
-# Flags with which what is made says which line its code is of.
+# Flags that record source lines in the output.
 _LINES = (
     r"(?:^| )(?:-g(?!0|encode)|--coverage|-fprofile|-ftest-coverage|-fsanitize"
     r"|-G|--device-debug|-?-(?:generate-)?line-?info)"
 )
-# What some compilers are given, by what they say of themselves.
+# Extra flags for some compilers, by their version texts.
 _BY_COMPILER = {
-    # CUB, CUTLASS and others give a member of a class the name of what it is: `using T = T`. nvcc
-    # takes that, g++ with a flag that allows little else.
+    # CUB, CUTLASS and others give a class member the name of what it is: `using T = T`. nvcc
+    # accepts that; g++ does so with a flag that allows little else.
     r"(?m)^gcc version": "-fms-extensions",
-    # Kinds of template parameters are in the names since clang 18, and few C++ runtimes read them.
+    # Since clang 18, names contain template parameter kinds, which few C++ runtimes demangle.
     r"\bclang version (?:1[89]|[2-9]\d)\.": "-fclang-abi-compat=17",
 }
-# Our headers of the C++ library, 10 ms for NVRTC. One more, of 10 ms, comes for its names alone.
+# Our C++ library headers, 10 ms for NVRTC. One more, of 10 ms, is added only if its names are used.
 _STD = ("float.h", "stdint.h", "algorithm", "array", "cstddef", "limits", "type_traits", "utility")
 _TUPLES = ("tuple", "apply", "make_tuple", "tie")
-# Both sides mean the same types by int64_t and its like.
+# Makes int64_t and the like the same types on both sides.
 _AS_HOST = ("-DTVMFFI_CUBIN_HOST_INTEGERS", "--device-int128")
 
 
 class HostCode(NamedTuple):
-    """Host code to compile: the user's, cut, behind headers of ours."""
+    """Host code to compile: our headers, then the user's code as cut."""
 
     host: HostCut
-    uses_ffi: bool  # whether tvm-ffi's headers are before it, which take most of g++'s time
-    headers: tuple[str, ...]  # further ones, as directives
+    uses_ffi: bool  # whether tvm-ffi's headers, most of g++'s time, precede it
+    headers: tuple[str, ...]  # further headers, as directives
     exports: tuple[tuple[str, str], ...]  # functions, and their docstrings
-    output: str  # of an object that is yet to be linked with others, its name
-    sources: Mapping[str, str]  # what was cut, by the names that messages have
+    output: str  # an object's name, if it is yet to be linked with others
+    sources: Mapping[str, str]  # what was cut, by name in messages
 
     @property
     def tag(self) -> str:
-        """What the unit is called where its table is looked for; no other is called so."""
+        """The unique name by which the unit's table is found."""
         return digest_of([without_marks(self.host.code), self.exports, self.output])[:16]
 
     @property
@@ -87,12 +87,12 @@ class HostCode(NamedTuple):
 
 
 def _told(text: str, flags: Sequence[str]) -> str:
-    """Return what a key has of a text: moved to other lines it is the same, unless flags tell."""
+    """Return a text as it enters a key: without line marks, unless flags record lines."""
     return text if re.search(_LINES, " ".join(flags)) else without_marks(text)
 
 
 def host_object(wanted: Build, code: HostCode) -> Entry:
-    """Return the entry of an object, compiling it where there is none."""
+    """Return the entry of the host object; compile it on a cache miss."""
     request, tools, command = wanted.request, wanted.tools, _command(wanted)
     key = host_unit.compilation_key("host object", command, tools)
     key.add("folders", request.include_paths).add("use_pch", request.use_pch)
@@ -117,11 +117,11 @@ def host_object(wanted: Build, code: HostCode) -> Entry:
 
 
 def runtime_object(wanted: Build, code: HostCode) -> str:
-    """Return the path of the object that such code needs beside its own, compiled once."""
+    """Return the path of the runtime object that host code needs, compiled once."""
     tools = wanted.tools
     exports = ("-DTVMFFI_CUBIN_EXPORTS",) if code.uses_ffi else ()
     command = (*_command(wanted), "-w", *exports)
-    # It includes nothing of the user's unless a flag does.
+    # It includes no user headers unless a flag does.
     is_user_s = any(word.startswith(("-include", "--include", "-imacros")) for word in command)
     folders = wanted.request.include_paths if is_user_s else ()
     key = host_unit.compilation_key("mixed runtime", command, tools).add("folders", folders)
@@ -139,7 +139,7 @@ def _command(wanted: Build) -> tuple[str, ...]:
     tools = wanted.tools
     cflags = cuda_flags(wanted.request)
     if any(flag.startswith("-flto") for flag in (*tools.compiler.options, *cflags)):
-        # Of an object for the linker's optimiser no symbol would tell which kernels it uses.
+        # The symbols of an LTO object would not tell which kernels it uses.
         cflags = (*cflags, "-fno-lto")
     if wanted.request.bound_params:
         cflags = (host_unit.BOUND_PARAMS, *cflags)
@@ -150,10 +150,10 @@ def _command(wanted: Build) -> tuple[str, ...]:
 def device_code(
     wanted: Build, own: Mapping[str, Source], others: Sequence[Source], names: Sequence[str] = ()
 ) -> tuple[Image, Inputs]:
-    """Return the image of device code, a fatbin, compiling it where there is none.
+    """Return the image of device code, a fatbin; compile it on a cache miss.
 
-    `own` is what each architecture has; `others` are linked with it, `names` are kernels and
-    variables that are wanted beside those of the request.
+    `own` is the source for each architecture; `others` are linked with it. `names` are kernels and
+    variables wanted in addition to those of the request.
     """
     asked = tuple(dict.fromkeys((*wanted.request.name_expressions, *names)))
     request, tools = wanted.request._replace(name_expressions=asked), wanted.tools
@@ -163,7 +163,7 @@ def device_code(
     key.add("texts", texts).add("others", [[x.text, x.path, x.label] for x in others])
     key.add("name", request.name).add("use_pch", request.use_pch).add("lto", request.lto)
     key.add("instances", wanted_instances(request)).add("flags", request.cuda_cflags)
-    # Relative paths in them are other paths in another current folder.
+    # Relative paths in them depend on the current folder.
     key.add("preprocessor", preprocessor_flags(request.cuda_cflags).words)
     key.add("folders", request.include_paths)
     key.add("libraries", [[x.image, x.arch] for x in request.device_libraries])
@@ -179,7 +179,7 @@ def device_code(
 
     entry = wanted.cache.obtain(key.hexdigest(), make, name=f"{request.name} (device code)")
     cubin = Cubin(entry.so.read_bytes(), **entry.facts["device"])
-    # They are the source's: of a type that NVRTC does not tell, a launch has to declare it.
+    # They are the source's: a launch has to declare a type that NVRTC does not report.
     kernels = tuple(x._replace(place=0, is_own=True) for x in signatures(cubin))
     return Image(DEVICE_IMAGE, cubin, kernels), Inputs.of(entry, tools.roots)
 
@@ -196,16 +196,16 @@ def _image(wanted: Build, sources: tuple[Source, ...], arch: str) -> Image:
 
 
 def std_headers(text: str, folders: Sequence[str]) -> list[str]:
-    """Return what device code has in place of the host's headers of the C++ library.
+    """Return the headers that replace the host's C++ library in device code.
 
-    All of ours that are cheap; those that stand for CCCL's only where their names are used.
+    They are all of ours that are cheap, and those that stand for CCCL's if their names are used.
     """
     used = {*re.findall(r"\bstd\s*::\s*(\w+)", text)}
     if re.search(r"\busing\s+namespace\s+(?:::\s*)?std\b", text):
         used |= {*re.findall(r"\b(\w+)\s*<(?!<)", text)}
     own = ["tuple"] if not used.isdisjoint(_TUPLES) else []
     include = r"^[ \t]*#[ \t]*include[ \t]*[<\"](?:cuda/std/)?(\w+)[>\"]"
-    # A source that includes one of CCCL's itself may say before how it wants it.
+    # A source that includes one of CCCL's itself may configure it first.
     included = {*re.findall(include, text, re.MULTILINE)}
     found = {x for x, names in nvrtc.BY_CCCL.items() if not used.isdisjoint(names.split())}
     there = {x for x in found for folder in folders if os.path.isfile(f"{folder}/cuda/std/{x}")}

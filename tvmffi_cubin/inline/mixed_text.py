@@ -1,4 +1,4 @@
-"""`expand`: the mixed sources of one unit as the preprocessor of either side leaves them."""
+"""`expand`: the mixed sources of one unit, preprocessed for the host or for a device."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from .request import Request, Source
 from .tools import Build
 
 HOST = "tvmffi_cubin/mixed/host.h"
-"""What every unit's host text is compiled behind."""
+"""The header that precedes every unit's host text."""
 
 _MACROS = "macros.h"
 _UNIT = "unit.cu"
 
-# Libraries of device code that the host's compiler has no use for.
+# Device libraries' headers that the host compiler does not need.
 _DEVICE_ONLY = re.compile(
     r"(?:cub/|cooperative_groups|mma\.h|crt/|cuda_pipeline|cuda_awbarrier|sm_\d+_|device_atomic"
     r"|cuda/pipeline|cuda/barrier|cuda/ptx)"
 )
-# And those of CUDA's that NVRTC has no use for.
+# CUDA headers that NVRTC does not need.
 _HOST_ONLY = re.compile(
     r"(?:nvtx|nvToolsExt|npp|nccl|cuda_profiler|cuda[A-Z]|cuda_\w+_interop|cuda_runtime|cuda\.h"
     r"|thrust/(?:device|host)_vector|nvrtc|nvJitLink|cudnn|nvml)"
@@ -43,14 +43,14 @@ _HOST_ONLY = re.compile(
 
 
 def mixed_prefix(exports: Sequence[tuple[str, str]]) -> str:
-    """Return what all units of mixed sources begin with that name anything of tvm-ffi's."""
+    """Return the headers that begin every mixed unit that uses tvm-ffi."""
     return host_unit.prefix(exports, "tvmffi_cubin/mixed/exports.h", HOST)
 
 
 def expand(wanted: Build, sources: Sequence[Source], arch: str) -> tuple[str, list[str]]:
     """Run the host compiler's preprocessor over the sources of a unit, in order.
 
-    `arch` is the architecture of the device's side, empty for the host's. Returns the `expansion`,
+    `arch` is the architecture for the device side, empty for the host side. Returns the `expansion`
     and the files that were read.
     """
     request, tools = wanted.request, wanted.tools
@@ -68,8 +68,8 @@ def expand(wanted: Build, sources: Sequence[Source], arch: str) -> tuple[str, li
     text = "".join(f"{line_directive(source.name)}{source.text}\n" for source in sources)
     with tempfile.TemporaryDirectory() as folder:
         output = _preprocessed(request, command, folder, text)
-    # The unit's own folder is none of the user's, nor is a toolkit's.
-    # nvcc cuts what -isystem names, too; gcc knows /usr/include before anybody names it.
+    # Neither the unit's own folder nor a toolkit's counts as the user's.
+    # As in nvcc, -isystem headers are cut too; /usr/include is not: gcc searches it anyway.
     folders = dict.fromkeys(preprocessor_flags(flags).folders)
     toolkits = [x for x in folders if os.path.isfile(f"{x}/cuda_runtime.h")]
     cuda = tuple(f"{x}/" for x in (*tools.cuda_include_dirs, *toolkits))
@@ -77,7 +77,7 @@ def expand(wanted: Build, sources: Sequence[Source], arch: str) -> tuple[str, li
     def is_kept(name: str, path: str) -> bool:
         if not arch:
             return _DEVICE_ONLY.match(name) is None
-        # Ours may stand before CUDA's, or it was read before.
+        # Our header may shadow CUDA's, and a header read before has no path.
         is_cuda = path.startswith(cuda) or any(os.path.isfile(f"{x}{name}") for x in cuda)
         is_cuda = is_cuda or re.search(r"/(?:cutlass|cute)/", path) is not None
         return is_cuda and _HOST_ONLY.match(name) is None
@@ -90,7 +90,7 @@ def expand(wanted: Build, sources: Sequence[Source], arch: str) -> tuple[str, li
 
 
 def _headers(wanted: Build, command: Sequence[str]) -> Entry:
-    """Return what the headers define that all units begin with, which takes longer than a unit."""
+    """Cache the macros of the headers that begin all units: they take longer than a unit."""
     request, tools = wanted.request, wanted.tools
     key = host_unit.compilation_key("macros of headers", command, tools)
     key.add("text", mixed_prefix(()))
@@ -112,7 +112,7 @@ def _headers(wanted: Build, command: Sequence[str]) -> Entry:
 
 
 def _preprocessed(request: Request, command: Sequence[str], folder: str, text: str) -> str:
-    """Run a preprocessor over a text, in a folder for it, and return what it writes."""
+    """Preprocess a text in a folder and return the output."""
     made = f"{folder}/unit.ii"
     command = [*command, f"{folder}/{_UNIT}", "-o", made]
     write_files(Path(folder), {_UNIT: text})
@@ -129,7 +129,7 @@ def _macros(arch: str) -> list[str]:
         *("__CUDACC__", "__NVCC__", "__CUDACC_VER_BUILD__=0"),
         "__CUDACC_VER_MAJOR__=(CUDART_VERSION/1000)",
         "__CUDACC_VER_MINOR__=(CUDART_VERSION%1000/10)",
-        # Its qualifiers stay words, which both sides read.
+        # Leaves CUDA's qualifiers as words, which both sides read.
         "__HOST_DEFINES_H__",
     ]
     if match := re.match(r"(?:sm|compute)_(\d+)([af]?)\Z", arch):

@@ -1,4 +1,4 @@
-"""The parameters that `load_inline` and its siblings share, each written down once, and checked."""
+"""The parameters that `load_inline` and its siblings share, each declared once, and checked."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ Functions = Mapping[str, "str | Launch | Sequence[Launch] | Dispatch"] | Sequenc
 
 _SUFFIXES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".hpp", ".h", ".cubin", ".fatbin", ".ptx")
 _FILES = ("sources", "cpp_files", "cuda_files")
-# What some line of code has, and hardly a path.
+# What code contains, and a path hardly ever does.
 _CODE = (*'\n{}();#<>"*\\', "//")
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class BuildOptions(TypedDict, total=False):
-    """What every one of them takes; `load_inline`'s docstring says what each means."""
+    """Options that all of these functions take; the docstring of `load_inline` describes each."""
 
     functions: Functions
     embed_cubin: Any
@@ -55,14 +55,14 @@ class BuildOptions(TypedDict, total=False):
 
 
 class TextOptions(BuildOptions, total=False):
-    """What those take whose sources are text."""
+    """Options of the functions that take sources as text."""
 
     cpp_sources: Texts
     kernel_sources: Texts
 
 
 class FileOptions(BuildOptions, total=False):
-    """What those take whose sources are files."""
+    """Options of the functions that take sources as files."""
 
     sources: Paths
     cpp_files: Paths
@@ -72,7 +72,7 @@ class FileOptions(BuildOptions, total=False):
 def spelled_out(options: type) -> Callable[[_Function], _Function]:
     """Return a decorator for public functions whose ``**options`` are those of a TypedDict.
 
-    The signature shows their names, and others are refused.
+    The signature shows the options' names; any other name is a TypeError.
     """
 
     def decorate(function: _Function) -> _Function:
@@ -99,13 +99,13 @@ def spelled_out(options: type) -> Callable[[_Function], _Function]:
     return decorate
 
 
-# Checks; each returns its argument in one form, or raises TypeError, ValueError with its name
+# Checks: each returns its argument normalized, or raises TypeError or ValueError with its name
 
 
 def several(
     what: str, value: Any, kind: Any = str, wanted: str = "str", *, one: bool = True
 ) -> tuple[Any, ...]:
-    """Return one item, unless there have to be several, or a sequence of them as a tuple."""
+    """Return one item, unless a sequence is required, or a sequence of items as a tuple."""
     if value is None:
         return ()
     is_one = isinstance(value, kind | bytes | Mapping)
@@ -117,18 +117,18 @@ def several(
 
 
 def paths(what: str, value: Any) -> tuple[str, ...]:
-    """Return one path or several as absolute paths."""
+    """Return one or several paths as absolute paths."""
     items = several(what, value, str | os.PathLike, "path")
     return tuple(os.path.abspath(os.path.expanduser(os.fspath(item))) for item in items)
 
 
 def flags(what: str, value: Any) -> tuple[str, ...]:
-    """Return flags, trimmed, without empty ones."""
+    """Return flags, trimmed and without empty ones."""
     return tuple(filter(None, map(str.strip, several(what, value, one=False))))
 
 
 def host_flags(what: str, value: Any) -> tuple[str, ...]:
-    """Return flags for the host compiler or the linker, in which paths are absolute."""
+    """Return flags for the host compiler or the linker, with absolute paths."""
     given = flags(what, value)
     if given:
         from ..host.inputs import absolute
@@ -138,7 +138,7 @@ def host_flags(what: str, value: Any) -> tuple[str, ...]:
 
 
 def texts(what: str, value: Any) -> tuple[Source, ...]:
-    """Return the sources that are not blank, without the mark that some editors put first."""
+    """Return the sources that are not blank, without the byte order mark of some editors."""
     found, given = [], [x for x in several(what, value) if x.strip()]
     for index, text in enumerate(given):
         path = text.strip()
@@ -147,14 +147,14 @@ def texts(what: str, value: Any) -> tuple[Source, ...]:
                 f"{what} holds {text!r}, the path of a file and not its text: files are for "
                 f"load(name, sources=[{path!r}])"
             )
-        # One is called alike in a list and without.
+        # A single source has the same label in a list and without one.
         label = what if len(given) == 1 else f"{what}[{index}]"
         found.append(Source(text.removeprefix("\ufeff"), label=label))
     return tuple(found)
 
 
 def file_name(what: str, name: Any) -> str:
-    """Return a name that a file can have."""
+    """Return a valid file name."""
     if not isinstance(name, str):
         raise TypeError(f"{what} is a str, got {name!r}")
     if not name or name.startswith((".", "-")) or any(c in name for c in "/\0\n\r"):
@@ -176,17 +176,17 @@ def make_request(
     exports: tuple[Export, ...] | None = None,
     **given: Any,
 ) -> Request:
-    """Check the arguments of `load_inline` and its siblings, and bring them into one form.
+    """Check and normalize the arguments of `load_inline` and its siblings.
 
-    `files` and `exports` are arguments that were in it before.
+    `files` and `exports` are arguments that are normalized already.
     """
     get = given.get
     choice("backend", get("backend"), ("cuda",))
     compiler = choice("compiler", get("compiler"), ("nvrtc", "nvcc", "auto"))
     lto = choice("lto", get("lto"), (None, False, True))
     given_flags = cuda_cflags = flags("extra_cuda_cflags", get("extra_cuda_cflags"))
-    # What most requests do not have is imported where there is some: a hit is mostly imports.
-    if compiler == "nvcc":  # its own variables may hold flags
+    # Code that most requests do not need is imported on demand: a hit is mostly imports.
+    if compiler == "nvcc":  # its own environment variables may hold flags
         from ..cuda.nvcc import caller_flags
 
         cuda_cflags = caller_flags(cuda_cflags)
@@ -218,7 +218,7 @@ def make_request(
         libraries = device_libraries(get("device_libraries"))
     bound_params = several("bound_params", get("bound_params"))
     for text in bound_params:
-        bound_param(text)  # raises what is wrong
+        bound_param(text)  # raises if it is invalid
     output, directory, target = get("output"), get("build_directory"), ""
     called = f"{name}.so" if output is None else os.fspath(output)
     if output is not None or directory is not None:
@@ -255,7 +255,7 @@ def make_request(
 
 
 def _check(request: Request) -> None:
-    """Refuse a request of nothing, and an output that cannot be made of what there is."""
+    """Reject an empty request, and an output that cannot be made from what is given."""
     if not request.output.endswith((".so", *OBJECTS)):
         raise ValueError(f"output {request.output!r}: a shared object ends in .so, an object in .o")
     if not (request.texts or request.files or request.images or request.image_files):

@@ -1,4 +1,4 @@
-"""What a process asked for, a line of JSON each, with how it was answered; the same built again."""
+"""A process's requests and their outcomes, a line of JSON each, and how to build them again."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from .request import LABELS, TEXTS, Request
 
 
 class Line(NamedTuple):
-    """One look-up of a recorded run.
+    """One lookup of a recorded run.
 
-    `outcome` is that of a `CacheEvent`, `where` the cache folder that answered, or what was wrong.
-    `archs` are those that were looked for, and `request` has arguments of `load_inline`; or the
-    files of what `lazy` keeps, and their key.
+    `outcome` is that of a `CacheEvent`; `where` is the cache folder with the entry, or the error.
+    `archs` are the architectures looked up. `request` has arguments of `load_inline`, or the files
+    that `lazy` keeps and their key.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Line(NamedTuple):
 
 
 def recorded(request: Request, *, is_loaded: bool = False) -> Entry:
-    """Return what `obtain` does, and append a line to the file of ``TVMFFI_CUBIN_RECORD``."""
+    """Call `obtain`, and append a line to the file that ``TVMFFI_CUBIN_RECORD`` names."""
     start, outcome, where = time.perf_counter(), "failed", ""
     with importing:
         archs = request.archs
@@ -55,7 +55,7 @@ def recorded(request: Request, *, is_loaded: bool = False) -> Entry:
 
 
 def record_entry(name: str, outcome: str, start: float, entry: Entry) -> None:
-    """Append the line of what only its caller's key tells, with all that is kept."""
+    """Append a line for an entry that only its caller's key identifies, with all its files."""
     manifest = entry.manifest
     files = {x: _text((entry.path / x).read_bytes()) for x in manifest["loaded"]}
     request = {"base_key": manifest["base_key"], "files": files}
@@ -69,7 +69,7 @@ def _write(
     outcome = "hit" if outcome == "cache" else outcome
     line = json.dumps(Line(name, outcome, ms, archs, where, request)._asdict())
     path = os.path.expanduser(config.get("TVMFFI_CUBIN_RECORD") or os.devnull)
-    with open(path, "ab", buffering=0) as file:  # in one step, whoever else appends
+    with open(path, "ab", buffering=0) as file:  # in one write: others may append, too
         file.write(f"{line}\n".encode())
 
 
@@ -78,7 +78,7 @@ def _root(entry: Entry) -> str:
 
 
 def read(path: str | os.PathLike[str]) -> list[Line]:
-    """Return the lines of a recorded run; a ValueError where one is none."""
+    """Return the lines of a recorded run; raise ValueError for a malformed one."""
     lines = []
     with open(path, encoding="utf-8") as file:
         for number, text in enumerate(file, 1):
@@ -90,9 +90,9 @@ def read(path: str | os.PathLike[str]) -> list[Line]:
 
 
 def wanted(lines: Sequence[Line], archs: Sequence[str]) -> list[Line]:
-    """Return the lines that `build` has to be given, each request once.
+    """Return the lines to pass to `build`, each request once.
 
-    What names no architecture, by `arch` or its flags, is for each of `archs` if there are any.
+    A request that names no architecture, by `arch` or flags, is built for each of `archs`, if any.
     """
     found = {}
     for line in lines:
@@ -105,7 +105,7 @@ def wanted(lines: Sequence[Line], archs: Sequence[str]) -> list[Line]:
 
 
 def build(line: Line) -> str:
-    """Build what a line asked for, for devices of its architectures; return its entry's folder."""
+    """Build the request of a line for its architectures; return the entry's folder."""
     os.environ["TVMFFI_CUBIN_ARCH"] = ",".join(line.archs)
     if "base_key" in line.request:
         return os.fspath(_keep(line.name, **line.request).path)
@@ -113,7 +113,7 @@ def build(line: Line) -> str:
 
 
 def _keep(name: str, base_key: str, files: Mapping[str, str]) -> Entry:
-    """Return the entry that has the files of one that was recorded."""
+    """Return an entry with the files of a recorded one."""
 
     def make(folder: Path) -> Product:
         for file, text in files.items():
@@ -125,7 +125,7 @@ def _keep(name: str, base_key: str, files: Mapping[str, str]) -> Entry:
 
 
 def arguments(request: Request, archs: Sequence[str]) -> dict[str, Any]:
-    """Return what `request_of` makes a request of, as JSON values without the empty ones."""
+    """Return the arguments from which `request_of` makes a request, as non-empty JSON values."""
     files, auto = request.files, request.nvcc_flags
     named: list[Any] = [*files.cuda, *files.c, *files.cxx, *files.binaries]
     images: dict[str, Any] = {**request.images, **request.image_files}
@@ -156,7 +156,7 @@ def request_of(
     image_folder: str = "",
     **given: Any,
 ) -> Request:
-    """Return the request that has these `arguments`."""
+    """Return the request with these `arguments`."""
     return make_request(
         name,
         exports=None if functions is None else read_exports(functions),

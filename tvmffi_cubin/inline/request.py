@@ -1,4 +1,4 @@
-"""`Request`: the arguments of `load_inline` in one form, and their part of the key."""
+"""`Request`: the normalized arguments of `load_inline`, and their part of the key."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from .images import ImageFile
 
 DEVICE_IMAGE = "kernels"
-"""The name under which the image of the device sources is embedded."""
+"""The name of the embedded image of the device sources."""
 
 OBJECTS = (".o", ".obj")
-"""How the names of outputs end that are yet to be linked."""
+"""Suffixes of outputs that are yet to be linked."""
 
-# Without one of these a CUDA source is host code. What launches may include its kernels.
+# A CUDA source without any of these is host code. One that launches may include its kernels.
 _DEVICE_WORDS = ("__global__", "__device__", "__constant__", "<<<")
 _DEVICE_HEADERS = ('.cuh"', ".cuh>", '.cu"', ".cu>")
-# What a wrapper of CUDA includes, or links. Compiled where they are used, which most hits do not.
+# What a CUDA wrapper includes or links. The pattern is compiled on use: most hits do not need it.
 _CUDA_INCLUDE = r"(?m)^[ \t]*#[ \t]*include[ \t]*[<\"][^>\"\n]*cu(?:da|bin)"
 _CUDA_LIBRARIES = ("-lcuda", "-lcudart")
-# What makes a compiler or an assembler read a file, wherever it stands.
+# What makes a compiler or an assembler read a file, anywhere in a text.
 _READS = ("include", "embed", "incbin", "import ")
-# What is in a key as it is. Images are the same with precompiled headers and without, but for a
-# compiler's faults: who goes around those wants no entry that was built with them.
+# Fields that enter a key as they are. Precompiled headers change an image only through compiler
+# bugs: whoever works around one wants no entry that was built with them.
 LABELS = (
     *("name", "output", "name_expressions", "extra_cflags", "extra_cuda_cflags", "extra_ldflags"),
     *("extra_include_paths", "compiler", "use_pch", "lto", "ptx", "bound_params"),
@@ -44,28 +44,28 @@ class Source(NamedTuple):
     """One source."""
 
     text: str
-    path: str | None = None  # absolute; None for text that came as an argument
-    label: str = ""  # what messages call it without a path, such as "cuda_sources[1]"
+    path: str | None = None  # absolute; None for text passed as an argument
+    label: str = ""  # its name in messages without a path, such as "cuda_sources[1]"
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return self.path or self.label
 
     @property
     def file(self) -> str:
-        """What a build calls it, if it has no path."""
+        """Its file name in a build, if it has no path."""
         suffix = "cpp" if self.label.startswith("cpp") else "cu"
         return f"{self.label.replace('[', '_').rstrip(']')}.{suffix}"
 
     @property
     def folder(self) -> str | None:
-        """Where its quoted includes are searched first; None for text without a file."""
+        """The folder searched first for its quoted includes; None for text without a file."""
         return None if self.path is None else os.path.dirname(self.path)
 
     @property
     def may_be_device(self) -> bool:
-        """Whether it may be for NVRTC, going by its own text alone."""
+        """Whether it may be for NVRTC, judging by its own text alone."""
         return any(word in self.text for word in (*_DEVICE_WORDS, *_DEVICE_HEADERS))
 
 
@@ -77,12 +77,12 @@ class Binary(NamedTuple):
 
     @property
     def is_shared(self) -> bool:
-        """Whether it stays a file of its own, which is looked for at run time."""
+        """Whether it stays a separate file, which is searched for at run time."""
         return self.path.lower().endswith(".so")
 
 
 class SourceFiles(NamedTuple):
-    """Files by what becomes of them, in the order given; `images` are paths by name."""
+    """Files by how they are used, in the order given; `images` maps names to paths."""
 
     cuda: tuple[Source, ...] = ()
     c: tuple[Source, ...] = ()
@@ -96,10 +96,10 @@ class SourceFiles(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What is to be built. Sources are in the order given; `functions` None means by default.
+    """What to build. Sources are in the order given; None for `functions` means the default.
 
-    `arch` is as the caller gave it, and no part of the key; nor are `nvcc_flags`, `verbose` and,
-    but for the folder of image files, `target`, the path of a copy.
+    `arch` is as the caller gave it and not part of the key. Neither are `nvcc_flags`, `verbose`
+    and, except for the folder of image files, `target`, the path of a copy.
     """
 
     name: str
@@ -125,34 +125,34 @@ class Request(NamedTuple):
     verbose: bool
     arch: Any
     target: str = ""
-    # With compiler="auto": the flags for nvcc, should it be asked.
+    # With compiler="auto": the flags for nvcc, if it is used.
     nvcc_flags: tuple[str, ...] | None = None
 
     @property
     def is_by_nvcc(self) -> bool:
-        """Whether nvcc compiles the CUDA sources, device and host part."""
+        """Whether nvcc compiles the CUDA sources, both device and host code."""
         return self.compiler != "nvrtc"
 
     @property
     def for_nvcc(self) -> Request | None:
-        """The same for nvcc, with ``compiler="auto"`` and nothing that is for NVRTC alone."""
+        """The same for nvcc, if ``compiler="auto"`` and no option is for NVRTC alone."""
         if self.nvcc_flags is None or any(getattr(self, option) for option in OF_NVRTC):
             return None
         from ..cuda.nvcc import caller_flags
 
-        # Its key is another than that of compiler="nvcc": what somebody has built with that says
-        # nothing about whether NVRTC compiles the sources.
+        # Its key differs from that of compiler="nvcc": an entry built with that says nothing about
+        # whether NVRTC compiles the sources.
         flags = caller_flags(self.nvcc_flags)
         return self._replace(compiler="auto", cuda_cflags=flags, nvcc_flags=None)
 
     @property
     def is_object(self) -> bool:
-        """Whether an object is to be made, which is yet to be linked."""
+        """Whether the output is an object file, yet to be linked."""
         return self.output.endswith(OBJECTS)
 
     @property
     def texts(self) -> tuple[Source, ...]:
-        """The sources that came as arguments."""
+        """The sources passed as text."""
         return tuple(source for what in TEXTS for source in getattr(self, what))
 
     @property
@@ -168,12 +168,12 @@ class Request(NamedTuple):
 
     @property
     def names_images(self) -> bool:
-        """Whether host code may know images by their names, as far as its texts tell."""
+        """Whether host code may refer to images by name, judging by its texts."""
         return any("EMBED_CUBIN" in source.text for source in self.host_sources)
 
     @property
     def needs_cuda(self) -> bool:
-        """Whether anything of CUDA's wheels is needed: not by C++ that names nothing of it."""
+        """Whether CUDA's wheels are needed; C++ that refers to nothing of CUDA needs none."""
         files = self.files
         if self.is_by_nvcc:
             return self.assembles
@@ -185,7 +185,7 @@ class Request(NamedTuple):
 
     @property
     def is_compiled(self) -> bool:
-        """Whether there may be a source for NVRTC; given images are launched by wrappers."""
+        """Whether there may be a source for NVRTC; wrappers launch the images that are given."""
         if self.is_by_nvcc:
             return False
         if self.kernel_sources or self.files.cuda:
@@ -201,7 +201,7 @@ class Request(NamedTuple):
 
     @property
     def archs(self) -> tuple[str, ...]:
-        """The architectures; none where nothing needs one or none can be found out."""
+        """The architectures; empty if nothing needs one or none can be determined."""
         if self.arch is None and not self.needs_arch:
             return ()
         if self.arch is None and self.is_by_nvcc:
@@ -212,18 +212,18 @@ class Request(NamedTuple):
         try:
             return resolve_archs(self.arch, () if self.is_by_nvcc else self.cuda_cflags)
         except ToolchainError:
-            # Sources that are not parsed yet may need none: who compiles asks again.
+            # Sources that are not parsed yet may need none: the compilation asks again.
             return ()
 
     @property
     def image_folder(self) -> str:
-        """Where image files lie beside the shared object; empty where none does."""
+        """The folder of image files beside the shared object; empty if there are none."""
         is_beside = any(not os.path.isabs(x.file) for x in self.image_files.values())
         return os.path.dirname(self.target) if is_beside else ""
 
     @property
     def assembles(self) -> bool:
-        """Whether some image is PTX that is to be assembled."""
+        """Whether any image is PTX to assemble."""
         if self.ptx != "assemble" or not self.images:
             return False
         from ..kernels import ptx
@@ -232,20 +232,20 @@ class Request(NamedTuple):
 
     @property
     def may_read_files(self) -> bool:
-        """Whether the build may read files of the user's beside the sources themselves."""
+        """Whether the build may read user files other than the sources themselves."""
         if self.files or self.host_flags or self.cuda_cflags:
             return True
         return any(word in source.text for source in self.texts for word in _READS)
 
     def add_to(self, key: Key) -> None:
-        """Add everything here to a key, by the names that callers know."""
+        """Add all fields to a key, under the names that callers know."""
         for label in LABELS:
             key.add(label, getattr(self, label.removeprefix("extra_")))
         for what in TEXTS:
-            # With what __FILE__ says of them.
+            # With the labels, which __FILE__ expands to.
             key.add(what, [[source.text, source.label] for source in getattr(self, what)])
-        # With their paths: messages, __FILE__ and debug information have them, and headers are
-        # searched from there. Of what is linked in, the content alone matters.
+        # With their paths, which messages, __FILE__ and debug information contain, and from which
+        # headers are searched. For files that are linked in, only the content matters.
         for kind in ("cuda", "c", "cxx"):
             key.add(f"{kind}_files", [list(source) for source in getattr(self.files, kind)])
         binaries = [[x.path if x.is_shared else "", x.digest] for x in self.files.binaries]
@@ -255,7 +255,7 @@ class Request(NamedTuple):
         if self.cuda_cflags and not self.is_by_nvcc:
             from ..cuda.options import preprocessor_flags
 
-            # Relative paths in them are other paths in another current folder.
+            # Relative paths in them depend on the current folder.
             key.add("cuda_preprocessor", preprocessor_flags(self.cuda_cflags).words)
         images = self.images.items()
         key.add(
@@ -263,6 +263,6 @@ class Request(NamedTuple):
             [[name, x.image, x.arch, x.lowered_names, x.signatures] for name, x in images],
         )
         key.add("device_libraries", [[x.image, x.arch] for x in self.device_libraries])
-        # Of one shared object that is loaded, all such files lie in one folder.
+        # A loaded shared object has all such files in one folder.
         files = [[name, os.fspath(x.file)] for name, x in self.image_files.items()]
         key.add("image_files", [files, self.image_folder] if files else [])

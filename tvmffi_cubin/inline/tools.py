@@ -1,4 +1,4 @@
-"""`Toolset`: all that one build uses, found together; and the key that it makes with a request."""
+"""`Toolset`: all tools of one build, found together, and the key of a request built with them."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from .request import Request
 
 TOOLS = frozenset(("assembler", "cuda", "host_compiler", "linker", "nvcc", "nvfatbin"))
-"""The fields of a key that say by which tools something is built, and not what."""
+"""The fields of a key that identify the tools of a build, not what is built."""
 
 
 class Build(NamedTuple):
-    """A request that the cache has nothing of, for a reason, since it was looked for."""
+    """A request that missed the cache, with the reason, and when the lookup started."""
 
     request: Request
     archs: tuple[str, ...]
@@ -54,26 +54,26 @@ class Build(NamedTuple):
 
 
 class Toolset(NamedTuple):
-    """The tools of a build; what it does not need is None."""
+    """The tools of a build; None for those that it does not need."""
 
     compiler: HostCompiler
-    host: HostTools  # what the compiler, its assembler and its linker are
+    host: HostTools  # identities of the compiler, its assembler and its linker
     tvm_ffi: TvmFfiPaths
-    builds: Mapping[str, str]  # what else is used, by the label that it has in keys
+    builds: Mapping[str, str]  # identities of what else is used, by label in keys
     include: Path
     cuda: Cuda | None = None
-    nvfatbin: str = ""  # the build of nvFatbin where that is used, which torch does not bring
+    nvfatbin: str = ""  # the build of nvFatbin if used; torch does not install it
     nvcc: Nvcc | None = None
-    missing: ToolchainError | None = None  # why nothing can be built; the cache may be of use
+    missing: ToolchainError | None = None  # why nothing can be built; the cache may still help
 
     @property
     def lack(self) -> str:
-        """What is missing: what others have built is asked for before a build, which may fail."""
+        """What is missing; if anything, entries of other tools are tried before a build."""
         whole = "" if self.host.assembler and self.host.linker else "as or ld is missing"
         return str(self.missing or self.compiler.missing or whole)
 
     def product(self, so: str, inputs: Inputs | None = None, **more: Any) -> Product:
-        """Return what was made with these tools, and from which files beside their own."""
+        """Return the product of a build with these tools, and the files read besides their own."""
         from ..cache.entry import Product
 
         read, absent, unknown = inputs or ((), (), ())
@@ -85,13 +85,13 @@ class Toolset(NamedTuple):
                 f"a header is included by {unknown[0]}(...): which it is, only the compiler knows; "
                 "write its name, or a macro of one argument that gives it without ##"
             )
-        own = (f"{_ROOT}/", f"{self.include}/")  # which the key has
+        own = (f"{_ROOT}/", f"{self.include}/")  # part of the key
         files = tuple(path for path in read if not path.startswith(own))
         return Product(so, dependencies=files, absent=absent, unfit=unfit, **more)
 
     @property
     def roots(self) -> Mapping[str, str]:
-        """Tokens for the folders whose place on this machine must not matter to the cache."""
+        """Folders by token, for those whose location on this machine must not affect the cache."""
         roots = {"$TVM_FFI": self.tvm_ffi.include, "$TVMFFI_CUBIN": str(self.include)}
         if self.cuda is not None:
             roots.update(self.cuda.roots)
@@ -101,7 +101,7 @@ class Toolset(NamedTuple):
 
     @property
     def identities(self) -> dict[str, str]:
-        """What each of them is, by the label that it has in keys."""
+        """The identity of each tool, by its label in keys."""
         identities = {
             "host_compiler": self.host.compiler,
             "assembler": self.host.assembler,
@@ -115,24 +115,24 @@ class Toolset(NamedTuple):
 
     @property
     def versions(self) -> dict[str, str]:
-        """What of the tools changes what they make of any source."""
+        """Everything about the tools that affects their output."""
         cpu = native_cpu(self.compiler.options)
         return {**self.identities, "cpu": cpu, **compiler_environment()}
 
     @property
     def cuda_include_dirs(self) -> Sequence[str]:
-        """CUDA's header folders, none for a build without CUDA."""
+        """CUDA's include folders; empty for a build without CUDA."""
         if self.nvcc is not None:
             return self.nvcc.includes
         return () if self.cuda is None else tuple(map(str, self.cuda.include_dirs))
 
 
-# What decides which tools are found.
+# Variables that determine which tools are found.
 _VARIABLES = (
     *("CXX", "CUDA_HOME", "CUDA_PATH"),
     *("TVMFFI_CUBIN_CUDA", "TVMFFI_CUBIN_DRIVER", "TVMFFI_CUBIN_NVCC"),
 )
-# What was found, by all of that, and when; for so many seconds nothing is looked at again.
+# Tools by everything that determines them, and when they were found; valid for _RECENT seconds.
 _found: dict[tuple[Any, ...], tuple[Toolset, float]] = {}
 _RECENT = 1.0
 
@@ -140,10 +140,10 @@ _RECENT = 1.0
 def find_tools(
     *, needs_cuda: bool, needs_fatbin: bool = False, nvcc_flags: tuple[str, ...] | None = None
 ) -> Toolset:
-    """Find the tools; spawns a process only where a tool is new to this user.
+    """Find the tools; spawn a process only if a tool is new to this user.
 
-    `nvcc_flags` are those for nvcc where it is used. A ToolchainError where tvm-ffi or this
-    package's headers are missing, or ``CXX`` names no compiler.
+    `nvcc_flags` are nvcc's flags, if it is used. Raises ToolchainError if tvm-ffi or this package's
+    headers are missing, or if ``CXX`` names no compiler.
     """
     wanted = needs_cuda, needs_fatbin, nvcc_flags
     named = (*wanted, os.environ.get("PATH"), *sys.path, *map(config.get, _VARIABLES))
@@ -158,7 +158,7 @@ def find_tools(
 def _find(needs_cuda: bool, needs_fatbin: bool, nvcc_flags: tuple[str, ...] | None) -> Toolset:
     paths = tvm_ffi_paths()
     cuda, nvcc, missing = None, None, None
-    parts: list[str] = []  # of CUDA's, what makes something
+    parts: list[str] = []  # CUDA's libraries that produce output
     try:
         cuda = libraries.find_cuda() if needs_cuda else None
         if cuda is not None:
@@ -175,12 +175,12 @@ def _find(needs_cuda: bool, needs_fatbin: bool, nvcc_flags: tuple[str, ...] | No
     def describe() -> tuple[list[str], list[str]]:
         texts = [identity_of(paths.library), _package_digest()]
         if cuda is not None:
-            # Who has not asked before has built nothing: NVRTC starts meanwhile.
+            # The first use comes before any build: NVRTC starts meanwhile.
             from ..cuda import program
 
             program.prepare()
             texts += (f"{x} {cuda.major}, build {identity_of(cuda.parts[x])}" for x in parts)
-        # What may change and keep its stamp is not remembered.
+        # With the newest own file: nothing is remembered that may change and keep its stamp.
         return texts, [*files, max(_files(), key=lambda path: changed_ns(stamp(path)))]
 
     compiler, host, (tvm_ffi, package, *texts) = find_host("\n".join((*files, _state)), describe)
@@ -200,14 +200,14 @@ def _find(needs_cuda: bool, needs_fatbin: bool, nvcc_flags: tuple[str, ...] | No
 
 
 def _find_nvcc(flags: Sequence[str]) -> Nvcc:
-    """Return nvcc, with the identity of a host compiler that flags name."""
+    """Return nvcc, with the identity of the host compiler that flags name, if any."""
     from ..cuda.nvcc import find_nvcc
     from ..cuda.options import values
 
     found, named = find_nvcc(), values(flags).get("-ccbin")
     if named is None:
         return found
-    # A folder stands for the gcc in it. What is not there at all, nvcc complains of.
+    # A folder stands for the gcc in it. nvcc itself reports a missing one.
     path = on_path(f"{named}/gcc" if os.path.isdir(named) else named)
     if path is None:
         return found._replace(host=named)
@@ -217,7 +217,7 @@ def _find_nvcc(flags: Sequence[str]) -> Nvcc:
 
 
 def module_key(request: Request, archs: tuple[str, ...], tools: Toolset) -> Key:
-    """Return the key of a module: of everything but the content of the files that a build finds."""
+    """Return the key of a module: everything but the content of the files that a build finds."""
     key = Key("module").add("package", __version__).add("machine", os.uname().machine)
     request.add_to(key.add("archs", archs))
     for label, text in tools.identities.items():
@@ -237,7 +237,7 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def _files() -> list[str]:
-    """Return the paths of all files that text is generated from or compiled."""
+    """Return the paths of all files that generate code or are compiled."""
     found: set[str] = set()
     for root in (_ROOT, include_dir()):
         for folder, _, names in os.walk(root):
@@ -246,19 +246,19 @@ def _files() -> list[str]:
 
 
 def _look() -> list[str]:
-    """Return what changes with any of them: of an installed wheel the stamp of its list."""
+    """Return stamps that change with any of them: for an installed wheel, that of its RECORD."""
     record = f"{_ROOT}-{__version__}.dist-info/RECORD"
     return list(map(stamp, [record] if os.path.exists(record) else _files()))
 
 
-# When it is imported: the code in memory is what generates.
+# Taken at import: the code in memory is what generates.
 _imported = _look()
 _state = digest_of(_imported)
 
 
 @cache
 def _package_digest() -> str:
-    """Return the digest of the package's files; of none that changed before it; raises OSError."""
+    """Return the package files' digest, unique if one changed since import; raises OSError."""
     files = _files()
     names = [path.removeprefix(os.path.dirname(_ROOT)) for path in files]
     key = Key("package").add("names", names).add("files", list(map(file_digest, files)))
