@@ -1,7 +1,7 @@
 """`read_items`: the declarations of a text, read in one pass that never fails.
 
-What is not understood becomes an item of its own up to the next semicolon, and stays on the side
-that asks for its names.
+Code that is not understood becomes a separate item up to the next semicolon, and stays on the side
+that uses its names.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from .tokens import Tokens
 
 _CLASSES = ("class", "struct", "union", "enum")
 _ACCESS = ("public", "private", "protected")
-# Words whose parentheses are not parameters.
+# Words whose parentheses do not hold parameters.
 _WITH_PARENTHESES = frozenset(
     (
         *("__attribute__", "__declspec", "alignas", "_Alignas", "decltype", "noexcept", "explicit"),
@@ -74,7 +74,7 @@ class _Reader:
         return item
 
     def _templates(self, item: Item, end: int) -> int:
-        """Return what is behind ``template <...>``."""
+        """Record ``template <...>``, and return the number of the token after it."""
         at = item.first
         while at < end and self.texts[at] == "template":
             if self._at(at + 1) != "<":
@@ -91,14 +91,14 @@ class _Reader:
         item = Item("other", at, parent)
         at = item.head = self._templates(item, end)
         texts, tokens = self.texts, self.tokens
-        key: int | None = None  # the word `class` or its like
+        key: int | None = None  # the word `class` or the like
         own: list[int] = []  # tokens outside of brackets and attributes
         while at < end:
-            text, last = texts[at], tokens.last(at)  # and the last of what belongs to it
+            text, last = texts[at], tokens.last(at)  # the token, and the last that belongs to it
             is_open = item.params is None and item.equals is None
             if text == "}" or (text in _BEGINNINGS and self._is_behind_word(item, at)):
                 break
-            if text == "requires" == texts[at - 1]:  # what has to compile, with or without names
+            if text == "requires" == texts[at - 1]:  # a requires-expression, parameters or not
                 last = tokens.close(at + 1)
                 last = tokens.close(last + 1) if self._at(last + 1) == "{" else last
             elif text in _WITH_PARENTHESES and self._at(at + 1) == "(":
@@ -111,7 +111,7 @@ class _Reader:
             elif text == "=":
                 item.equals = at if item.equals is None else item.equals
             elif text == "(" and not self._is_pointer(at, last):
-                # Behind && or || it belongs to a constraint, if not to an operator of that name.
+                # After && or ||, it belongs to a constraint, unless to an operator of that name.
                 is_term = texts[at - 1] in ("&", "|") and not item.names
                 if (is_open or self._is_behind_macro(item, at)) and not is_term:
                     item.params = (at, last)
@@ -140,13 +140,13 @@ class _Reader:
         return self._at(close + 1) in ("(", "[") and self._at(at + 1) in ("*", "&")
 
     def _is_behind_word(self, item: Item, at: int) -> bool:
-        """Whether a declaration begins here, and what is before it is a macro without semicolon."""
+        """Whether a declaration begins here, after a macro without a semicolon."""
         if at == item.head or item.equals is not None or self.texts[at - 1] in _NO_MACROS:
             return False
         return self.texts[at] != "extern" or self._at(at + 2) == "{"
 
     def _is_behind_macro(self, item: Item, at: int) -> bool:
-        """Whether what seemed to be parameters is a macro's, since a name with others follows."""
+        """Whether apparent parameters belong to a macro, since a name with others follows."""
         if item.params is None or item.equals is not None or item.initialisers is not None:
             return False
         behind = item.params[1] + 1
@@ -154,7 +154,7 @@ class _Reader:
         return is_name and self.texts[behind] not in _WORDS_AFTER_PARAMETERS
 
     def _is_member_value(self, item: Item, brace: int) -> bool:
-        """Whether a brace behind a constructor's colon is the value of a member."""
+        """Whether a brace after a constructor's colon is the value of a member."""
         text = self.texts[brace - 1]
         is_name = self.kinds[brace - 1] == "word" or text == ">"
         return item.initialisers is not None and is_name and text not in _AFTER_PARAMETERS
@@ -212,7 +212,7 @@ class _Reader:
         item.names += [texts[i] for i in words if i > body[1]]
 
     def _name_function(self, item: Item, at: int) -> None:
-        """Name what has parameters behind a token."""
+        """Name an item whose parameters follow a token."""
         texts, partner = self.texts, self.tokens.partner
         if item.names:  # an operator
             while texts[at] != "operator":
@@ -233,7 +233,7 @@ class _Reader:
         item.scope = "::".join(scope)
 
     def _variables(self, own: list[int]) -> list[str]:
-        """Return the names that a declaration of variables gives."""
+        """Return the names of the variables that a declaration declares."""
         names: list[str] = []
         last, is_value = "", False
         for at in own:

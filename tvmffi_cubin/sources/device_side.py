@@ -1,4 +1,4 @@
-"""The device text of a mixed source: kernels, device variables, and what these reach by name."""
+"""The device text of a mixed source: kernels, device variables, and what they reach by name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _STD_INTEGER = r"\bstd\s*::\s*(?:size_t|ptrdiff_t|u?int\d+_t)\b"
 
 
 class DeviceCut(Text):
-    """A source as the device's preprocessor leaves it, read once and cut as often as wanted."""
+    """A source preprocessed for the device, read once and cut any number of times."""
 
     def __init__(self, source: str) -> None:
         super().__init__(source)
@@ -34,10 +34,10 @@ class DeviceCut(Text):
         return any(item.body or item.kind != "function" for item in self._roots)
 
     def classes(self, names: Iterable[str]) -> list[str]:
-        """Return `pointers` to classes of the last `code`, for its names, that may be handed over.
+        """Return `pointers` to those classes in the last `code`, for its names, that may be passed.
 
-        Those are what kernels and variables are declared with, but for mere scopes of names, and
-        what anything is cast to.
+        They are the classes in the declarations of kernels and variables, except for mere scopes of
+        names, and those that anything is cast to.
         """
         heads = [self.tokens.span(x.first, self.head_end(x)) for x in self._roots]
         words = {x for x, after in pairwise(self.tokens.texts) if after == "*"}
@@ -46,15 +46,15 @@ class DeviceCut(Text):
         return self.pointers(self._kept & found)
 
     def _type_end(self, item: Item) -> int:
-        """Return where an item's words end that say what a type of its name holds."""
+        """Return the end of the words of an item that define a type; its start if it is none."""
         is_type = item.kind not in ("function", "instance", "variable") or item.is_member
         return self.head_end(item) if is_type else item.first
 
     def code(self, names: Iterable[str], without: Container[tuple[str, int]]) -> str:
-        """Return the text of the device side, with the kernels and variables of some `names`, too.
+        """Return the text of the device side, including the kernels and variables in `names`.
 
-        What is no device code's own is left out at the files and lines `without`, where NVRTC has
-        found errors: a name may have led to it by accident.
+        At the files and lines `without`, where NVRTC found errors, code without a device qualifier
+        is left out: a name may have led to it by accident.
         """
         self._without = without
         asked = re.findall(_WORD, " ".join(names))
@@ -72,7 +72,7 @@ class DeviceCut(Text):
         return code if "thrust" in words else re.sub(r"(?m)^#include <thrust/.*", "", code)
 
     def _refused_words(self) -> None:
-        """Make ``x.f(y)`` of ``x.template f(y)``, and drop ``register``: NVRTC refuses them."""
+        """Turn ``x.template f(y)`` into ``x.f(y)`` and drop ``register``: NVRTC rejects both."""
         texts = self.tokens.texts
         for number, word in enumerate(texts):
             is_call = word == "template" and texts[number + 2 : number + 3] == ["("]
@@ -80,12 +80,12 @@ class DeviceCut(Text):
                 self.replace(number, number + 1)
 
     def _end(self, item: Item) -> int:
-        """Return where an item ends as far as device code has it."""
+        """Return the end of the part of an item that device code has."""
         is_host = self._is_host_member(item) if item.is_member else self._is_host(item)
         return item.first if is_host else item.end
 
     def _is_host(self, item: Item) -> bool:
-        """Whether what is in no class is not part of device code, whatever names it."""
+        """Whether an item outside of classes is not part of device code, whatever names it."""
         if item.kind in ("function", "instance"):
             return not (item.is_for_device or self._is_guide(item))
         constant = item.words & {"const", "constexpr", "__shared__", "static", "inline"}
@@ -94,12 +94,12 @@ class DeviceCut(Text):
 
     def _is_host_member(self, item: Item) -> bool:
         is_own = item.kind == "function" and not item.is_for_device
-        # The layout has a virtual one, and what is defaulted is of either side.
+        # Virtual functions are part of the layout, and defaulted ones belong to either side.
         value = self.tokens.words(item.equals or item.end, item.end)
         return is_own and "virtual" not in item.words and not value & {"default", "delete"}
 
     def _is_guide(self, item: Item) -> bool:
-        """Whether a function's declaration is a deduction guide of a class."""
+        """Whether a function's declaration is a class's deduction guide."""
         behind = item.params[1] + 1 if item.params and not item.body else item.end
         return item.kind == "function" and self.tokens.texts[behind : behind + 1] == ["->"]
 
@@ -109,14 +109,14 @@ class DeviceCut(Text):
         return item.kind == "using namespace" and is_known
 
     def _is_refused(self, item: Item) -> bool:
-        """Whether errors in an item, and not in its host functions, tell that it is the host's."""
+        """Whether errors in an item, outside of its host functions, show that it is the host's."""
         if item.is_device_variable or item.words & {"__global__", "__device__"}:
             return False
         members = (x for x in walk(item.children) if x.kind != "class" and not x.is_for_device)
         return bool(self._errors(item).difference(*map(self._errors, members)))
 
     def _errors(self, item: Item) -> set[tuple[str, int]]:
-        """Return the places of errors within an item."""
+        """Return the locations of errors within an item."""
         if not self._without:
             return set()
         file, first = self.line(item.first)
@@ -127,7 +127,7 @@ class DeviceCut(Text):
         own = [x for x in item.children if x.kind != "class" and not x.is_for_device]
         refused = [x for x in own if not self._is_host_member(x) and self._errors(x)]
         data = [x for x in own if x.kind == "variable" and "static" not in x.words]
-        # Where one has a type that only the host has, device code may use none.
+        # If one has a type that only the host has, device code may use none of them.
         refused += data if any(map(self._errors, data)) else ()
         for x in refused:
             self.replace(x.first, x.end)
@@ -138,7 +138,7 @@ class DeviceCut(Text):
                 self._leave_declaration(child)
 
     def _leave_declaration(self, item: Item) -> None:
-        """Leave of a host function in a class what device code can see of it."""
+        """Reduce a host function in a class to what device code can see of it."""
         end, texts = self.head_end(item), self.tokens.texts
         if not self._is_declarable(item):
             owner = item.parent.name if item.parent else ""
@@ -147,7 +147,7 @@ class DeviceCut(Text):
             left = f"{owner}(::tvmffi_cubin_host_only<{item.first}>);" if is_constructor else ""
             self.replace(item.first, item.end, left)
             return
-        # NVRTC refuses a function that is for the host by its own word.
+        # NVRTC rejects a function that is marked __host__.
         for number in range(item.first, end):
             if texts[number] == "__host__":
                 self.replace(number, number + 1)
@@ -155,7 +155,7 @@ class DeviceCut(Text):
             self.replace(end, item.body[1] + 1, ";")
 
     def _is_declarable(self, item: Item) -> bool:
-        """Whether device code has all that a host function's declaration names."""
+        """Whether device code has everything that a host function's declaration names."""
         head = self.tokens.span(item.first, self.head_end(item))
         words = {*re.findall(_WORD, re.sub(_STD_INTEGER, "", head))}
         # A class refers to the functions that override others.

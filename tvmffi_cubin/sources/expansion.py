@@ -1,11 +1,11 @@
-"""`expansion`: a source as the preprocessor of one side leaves it, libraries as includes again."""
+"""`expansion`: a source preprocessed for one side, with library headers as includes again."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
 
-# Of libraries that a user's folders may hold as well: they are included, not cut.
+# Libraries that a user's folders may also hold: they are included, not cut.
 _LIBRARY = re.compile(
     r"/(?:cutlass|cute|cub|thrust|nv|cooperative_groups|cuda/(?:std|__\w+))/|/cuda/\w+\Z"
 )
@@ -19,25 +19,25 @@ def expansion(
     library_folders: Iterable[str] = (),
     own_folders: Iterable[str] = (),
 ) -> tuple[str, list[str]]:
-    """Return the user's part of what a preprocessor has printed, and the files that it has read.
+    """Return the user's part of a preprocessor's output, and the files that it read.
 
-    It was run with ``-E -dI``. In the text `#line` says where each stretch comes from; what a
-    library's header holds is an `#include` of it.
+    The preprocessor ran with ``-E -dI``. In the text, `#line` tells where each stretch comes from,
+    and an `#include` replaces the content of a library's header.
 
-    `is_kept` says whether this side includes a library's header, of its name as written and its
-    path, which is empty where something before has included it. Headers in `library_folders` are
+    `is_kept` says whether this side includes a library's header, given its name as written and its
+    path, which is empty if the header was included before. Headers in `library_folders` are
     libraries', and those in `own_folders` the user's, whatever the preprocessor takes them for,
-    but for libraries that have a folder of their name there.
+    except for libraries that have a folder of their name there.
     """
     theirs = tuple(f"{folder}/" for folder in library_folders)
     own = tuple(f"{folder}/" for folder in own_folders)
     lines: list[str] = []
-    is_library: dict[str, bool] = {}  # by files
+    is_library: dict[str, bool] = {}  # by file
     is_user = False
-    name, place = "", 0  # of the header that the last line includes, and where that line is
+    name, place = "", 0  # of the header that the last line includes, and that line's index
 
     def include(path: str) -> None:
-        """Write the last directive again, where it was for a library's header."""
+        """Restore the last directive if it included a library's header."""
         end = "/" + name.replace("../", "").replace("./", "")
         same = (x for x in is_library if x.endswith(end) and not is_library[x])
         if name and (path or not any(same)) and is_kept(name, path):
@@ -61,11 +61,11 @@ def expansion(
                 name = ""
             is_user = not is_library[file]
             if is_user:
-                # gcc has a line of the includer's own between a directive and what it includes.
+                # gcc prints a line of the includer's own between a directive and what it includes.
                 quoted = file.replace("\\", "\\\\").replace('"', '\\"')
                 lines.append(f'#line {max(1, int(marker[1]))} "{quoted}"')
         elif is_user:
-            if line:  # a header that was read before is not entered
+            if line:  # a header read before is not entered again
                 include("")
                 directive = _INCLUDE.match(line)
                 name, place = (directive[1] or "")[1:-1] if directive else "", len(lines)
@@ -76,11 +76,11 @@ def expansion(
 
 
 def without_marks(text: str) -> str:
-    """Return a text without what only says where its lines come from."""
+    """Return a text without ``#line`` and blank lines, which only place its other lines."""
     return re.sub(r"(?m)^#line .*\n|^[ \t]*\n", "", text)
 
 
 def _plain(name: str) -> str:
-    """Return a file's name as it is, of the form with escapes and octal bytes."""
+    """Return a file's name, decoded from the form with escapes and octal bytes."""
     data = name.encode("utf-8", "surrogateescape").decode("unicode_escape").encode("latin-1")
     return data.decode("utf-8", "surrogateescape")

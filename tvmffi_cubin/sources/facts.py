@@ -24,7 +24,7 @@ _INLINE = {"inline", "__inline", "__inline__", "__forceinline", "__forceinline__
 class KernelFact(NamedTuple):
     """A ``__global__`` function that a source declares, defines or instantiates."""
 
-    name: str  # with template arguments where it is an explicit instance or specialisation
+    name: str  # with template arguments if it is an explicit instantiation or specialization
     qualified: str  # as code at global scope would write it
     extern_c: bool
     is_template: bool
@@ -49,20 +49,20 @@ class SourceFacts(NamedTuple):
     kind: str
     kernels: tuple[KernelFact, ...]
     functions: tuple[Declared, ...]  # without __global__ and __device__
-    launches: frozenset[str]  # the kernels that host functions launch by ``<<<...>>>``
-    uses_host: bool  # tvm-ffi, torch, pybind11 or Python, or CUDA's own calls to launch
+    launches: frozenset[str]  # the kernels that host functions launch with ``<<<...>>>``
+    uses_host: bool  # tvm-ffi, torch, pybind11 or Python, or CUDA's own launch calls
     definitions: tuple[Declared, ...]  # on either side, kernels aside
-    has_variables: bool  # of device memory
-    exports: tuple[str, ...]  # as far as it shows; a macro of a header may hide more
+    has_variables: bool  # in device memory
+    exports: tuple[str, ...]  # as far as the text shows; a header's macro may hide more
 
 
 @lru_cache(maxsize=16)
 def read(source: str) -> SourceFacts:
-    """Return what a CUDA source contains; what is wrong in it is a compiler's to say."""
+    """Return what a CUDA source contains; reporting errors is left to the compilers."""
     tokens, includes = read_raw(source)
     items = read_items(tokens)
     kernels, functions, definitions = [], [], []
-    known: dict[tuple[str, ...], tuple[Parameter, ...]] = {}  # many kernels take the very same
+    known: dict[tuple[str, ...], tuple[Parameter, ...]] = {}  # many kernels have the very same
     has_variables = False
     for item in top(items):
         if "__global__" in item.words and (item.params or item.name):
@@ -109,7 +109,7 @@ def read(source: str) -> SourceFacts:
 
 def _kernel(tokens: Tokens, item: Item, params: tuple[Parameter, ...]) -> KernelFact:
     name = item.name + item.arguments
-    # Without parameters it is a macro that has them.
+    # Without parameters, it is a macro that provides them.
     return KernelFact(
         name=name,
         qualified=item.qualify(name),

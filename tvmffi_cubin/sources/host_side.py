@@ -1,4 +1,4 @@
-"""The host text of a mixed source: what is not for the device alone, and stubs for kernels."""
+"""The host text of a mixed source: everything but device-only code, with stubs for kernels."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ _JOINTS = ("::", ".", "->", "template")
 
 
 class HostCut(Text):
-    """A source as the host's preprocessor leaves it, cut for the host."""
+    """A source preprocessed for the host, and cut for it."""
 
     def __init__(self, source: str, bound: Sequence[str] = ()) -> None:
         """Cut a source; `bound` are the last parameters of all kernels, which the module binds."""
         super().__init__(source)
         self._bound = bound
-        # Kernels that have stubs, and how many functions are called so: more than one where the
-        # arguments of a template do not tell its instances apart.
+        # Kernels with stubs, and how many functions have that name: more than one if a template's
+        # arguments do not tell its instances apart.
         self.kernels: dict[str, int] = {}
         self.bound_types: dict[str, tuple[str, ...]] = {}  # by kernel
-        self.variables: list[str] = []  # of the device, which host code names
+        self.variables: list[str] = []  # device variables that host code names
         self._has_templates = False
         self._types: dict[str, set[tuple[str, ...]]] = {}  # of kernels' parameters
         self.code = self._cut()
 
     @property
     def foreseen(self) -> tuple[str, ...]:
-        """What NVRTC is to be asked for, where the text alone tells; else nothing."""
+        """The name expressions for NVRTC, if the text alone tells them; else none."""
         if self._has_templates or any(count > 1 for count in self.kernels.values()):
             return ()
         return (*self.kernels, *(f"&{name}" for name in self.variables))
@@ -56,7 +56,7 @@ class HostCut(Text):
         return self.edited()
 
     def _bounds(self) -> None:
-        """Put comparisons as in ``T[n > 0 ? n : 1]`` in parentheses: to g++ they are angles."""
+        """Parenthesize comparisons as in ``T[n > 0 ? n : 1]``: g++ sees angle brackets there."""
         tokens, texts = self.tokens, self.tokens.texts
         for number, text in enumerate(texts):
             if text == "[" and tokens.kinds[number - 1] == "word" and texts[number - 1] != "return":
@@ -77,7 +77,7 @@ class HostCut(Text):
         return item.kind in ("using namespace", "other")
 
     def _end(self, item: Item) -> int:
-        """Return where an item ends as far as host code has it."""
+        """Return the end of the part of an item that host code has."""
         is_cut = item.params is not None and (item.is_kernel or item.is_device_only)
         return self.head_end(item) if is_cut else item.end
 
@@ -95,19 +95,19 @@ class HostCut(Text):
             self._launches(item)
 
     def _declaration(self, item: Item) -> None:
-        """Leave a device function without its body: host code may name it, and not call it."""
+        """Remove a device function's body: host code may name the function, but not call it."""
         if item.scope and item.body:
             self.replace(item.first, item.end)
             return
         if not (item.is_member or "friend" in item.words or "extern" in item.words):
-            at = self.tokens.texts.index("__device__", item.head)  # behind any constraint
+            at = self.tokens.texts.index("__device__", item.head)  # after any constraint
             self.insert(self.tokens.starts[at], _DEVICE_ONLY)
         if item.body is not None:
             body = "{ __builtin_trap(); }" if "virtual" in item.words else ";"
             self.replace(self.head_end(item), item.body[1] + 1, body)
 
     def _variable(self, item: Item) -> None:
-        """Leave a variable's shadow, without the value that only the device has."""
+        """Reduce a variable to its shadow, without the value that only the device has."""
         tokens = self.tokens
         if not (item.is_member or item.templates or "extern" in item.words):
             names = [item.qualify(x) for x in item.names]
@@ -115,7 +115,7 @@ class HostCut(Text):
             others = (x for name in item.names for x in self.by_name[name])
             is_shared = any("extern" in x.words for x in others)
             if not (is_shared or item.words & {"static", "inline"}):
-                # A shadow is the unit's own, as the variable is its image's own.
+                # A shadow is local to its unit, as the variable is to its image.
                 self.insert(tokens.starts[item.head], "static ")
         begin = item.equals
         if begin is None or item.words & {"const", "constexpr", "auto"} or len(item.names) > 1:
@@ -155,7 +155,7 @@ class HostCut(Text):
         count = len(self._bound)
         own, rest = params[:-count], params[-count:]
         names = [param.name for param in rest]
-        # One of another name may be meant: declarations need not name their parameters.
+        # A different name is not an error: declarations need not name their parameters.
         pairs = zip(names, self._bound, strict=False)
         if len(rest) < count or any(x != name and name in names for x, name in pairs):
             file, line = self.line(item.first)
@@ -187,29 +187,29 @@ class HostCut(Text):
         self.insert(tokens.ends[arguments], ")")
 
     def _place(self, number: int) -> str:
-        """Return what has the text behind it stand where a token does, as messages tell it."""
+        """Return a ``#line`` that gives the text after it a token's position in messages."""
         tokens = self.tokens
         file, line = self.line(number)
         start = tokens.starts[number]
         before = self.source[self.source.rfind("\n", 0, start) + 1 : start]
-        # Of a line that a macro has made no column means anything.
+        # In a line that a macro expands to, columns mean nothing.
         indent = re.sub(r"[^\t]", " ", before) if len(before) < 200 else ""
         return f'\n#line {line} "{file}"\n{indent}'
 
     def _check_callee(self, at: int, item: Item) -> None:
-        """Refuse the launch of a function that is not a kernel: it would run on the host."""
+        """Reject the launch of a function that is not a kernel: it would run on the host."""
         last, texts = self.tokens.launched(at), self.tokens.texts
         name, named = texts[last], self.by_name.get(texts[last], [])
         if not named or any(x.kind != "function" or x.is_kernel for x in named):
             return
-        # It may be of a class or a library, or a local name.
+        # It may belong to a class or a library, or be a local name.
         behind = {texts[i + 1] for i in range(item.first, item.end - 1) if texts[i] == name}
         if not item.is_member and texts[last - 1] != "::" and behind <= {"<<<", "<", "("}:
             file, line = self.line(at)
             raise ValueError(f"{file}:{line}: {name} is launched, and not declared __global__")
 
     def _configuration_end(self, at: int, end: int) -> int | None:
-        """Return the first of the three tokens of ``>>>``."""
+        """Return the number of the first token of ``>>>``, if there is one."""
         tokens, texts = self.tokens, self.tokens.texts
         while at + 3 < end and texts[at] not in (";", "<<<"):
             if texts[at : at + 4] == [">", ">", ">", "("]:
@@ -218,7 +218,7 @@ class HostCut(Text):
         return None
 
     def _callee(self, at: int) -> int:
-        """Return where what is launched begins: a name with arguments, or parentheses."""
+        """Return where the launched expression begins: a name with arguments, or parentheses."""
         tokens, texts = self.tokens, self.tokens.texts
         begin = at - 1
         while True:

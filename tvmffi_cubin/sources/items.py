@@ -1,4 +1,4 @@
-"""`Item`: a declaration of a text; `Parameter`: what a function or a template takes."""
+"""`Item`: a declaration of a text; `Parameter`: a parameter of a function or a template."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ _NO_TYPES = ("__restrict__", "__restrict", "__grid_constant__", "__extension__",
 class Item:
     """A declaration.
 
-    Its kind is ``"namespace"``, ``"class"`` (enumerations, too), ``"function"``, ``"variable"``,
+    Its kind is ``"namespace"``, ``"class"`` (or an enumeration), ``"function"``, ``"variable"``,
     ``"alias"``, ``"using"``, ``"using namespace"``, ``"instance"`` (an explicit instantiation) or
-    ``"other"``. Places are the numbers of tokens, pairs those of brackets.
+    ``"other"``. Positions are token numbers; pairs are those of brackets.
     """
 
     def __init__(self, kind: str, first: int, parent: Item | None) -> None:
         self.kind = kind
         self.first, self.end = first, first + 1
-        self.head = first  # behind `template <...>`
+        self.head = first  # after `template <...>`
         self.names: list[str] = []  # what it declares
-        self.words: set[str] = set()  # before its declarator, CUDA's qualifiers among them
+        self.words: set[str] = set()  # before its declarator, including CUDA's qualifiers
         self.templates: list[tuple[int, int]] = []
         self.params: tuple[int, int] | None = None
         self.body: tuple[int, int] | None = None  # of a function or a class
-        self.arguments = ""  # behind a specialised function's name
-        self.initialisers: int | None = None  # the colon of a constructor's
+        self.arguments = ""  # after a specialized function's name
+        self.initialisers: int | None = None  # the colon of a constructor's initializer list
         self.equals: int | None = None  # of a value, or of `= default`
         self.scope = ""  # before the name of a member that is defined outside its class
         self.children: list[Item] = []
@@ -42,7 +42,7 @@ class Item:
 
     @property
     def name(self) -> str:
-        """What it declares first; empty where it has no name."""
+        """The first name that it declares; empty if there is none."""
         return self.names[0] if self.names else ""
 
     @property
@@ -52,7 +52,7 @@ class Item:
 
     @property
     def is_template(self) -> bool:
-        """Whether it is a template; ``template <>`` begins a specialisation, which is none."""
+        """Whether it is a template; a specialization, which begins with ``template <>``, is not."""
         return any(close > opening + 1 for opening, close in self.templates)
 
     @property
@@ -67,7 +67,7 @@ class Item:
 
     @property
     def is_for_device(self) -> bool:
-        """Whether it is a function for device code, if not for it alone."""
+        """Whether it is a function for device code, though maybe not for it alone."""
         return bool(self.words & {"__device__", "__global__"}) or self.is_constexpr
 
     @property
@@ -77,14 +77,14 @@ class Item:
 
     @property
     def is_device_variable(self) -> bool:
-        """Whether it is a variable of device memory."""
+        """Whether it is a variable in device memory."""
         return self.kind == "variable" and bool(
             self.words & {"__device__", "__constant__", "__managed__"}
         )
 
     @property
     def namespaces(self) -> tuple[str, ...]:
-        """The names of what is around it, outermost first; "" for what has none."""
+        """The names of the enclosing scopes, outermost first; "" for unnamed ones."""
         if self.parent is None:
             return ()
         own = () if "extern" in self.parent.words else self.parent.names or ("",)
@@ -101,7 +101,7 @@ class Item:
 
 
 def walk(items: Iterable[Item]) -> Iterator[Item]:
-    """Iterate over items and all that is in them."""
+    """Iterate over items and everything in them."""
     for item in items:
         yield item
         yield from walk(item.children)
@@ -119,11 +119,11 @@ def top(items: Iterable[Item]) -> Iterator[Item]:
 class Parameter(NamedTuple):
     """A parameter of a function or a template."""
 
-    name: str  # empty where it has none
+    name: str  # empty if it has none
     type_text: str  # without the name, attributes and any default value
-    pack: bool  # it stands for any number of parameters
-    end: int  # of its tokens
-    place: int  # where in the text a name goes, if it has none
+    pack: bool  # whether it stands for any number of parameters
+    end: int  # the number of the token after it
+    place: int  # the position in the text for a name, if it has none
 
 
 def parameters(tokens: Tokens, brackets: tuple[int, int]) -> list[Parameter]:
@@ -142,7 +142,7 @@ def parameters(tokens: Tokens, brackets: tuple[int, int]) -> list[Parameter]:
 def _parameter(tokens: Tokens, group: list[int], is_template: bool) -> Parameter:
     texts, kinds = tokens.texts, tokens.kinds
     own: list[int] = []
-    bounds: int | None = None  # where those of an array begin
+    bounds: int | None = None  # where an array's bounds begin
     is_pack = False
     for at in group:
         text = texts[at]

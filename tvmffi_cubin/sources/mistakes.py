@@ -1,4 +1,4 @@
-"""`mistakes`: what a host compiler's or linker's messages say of a source, and what to do."""
+"""`mistakes`: remedies for mistakes in a source that host compilers and linkers report."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _REMEDIES = {
         "{0} in host code: declare a kernel __global__, and a function that it calls __device__; "
         "a source without a kernel goes to the C++ compiler"
     ),
-    # As the first error: another may be why the function is not known.
+    # Only as the first error: an earlier one may be why the function is unknown.
     rf"\A(?:(?!error: )[\s\S])*error: .*?{_QUOTE}(\w+){_QUOTE}.*"
     r"\n.*\bTVM_FFI_DLL_EXPORT_TYPED_FUNC\(\1, \1\)": (
         "{0} is to be exported, and the source has no such function"
@@ -40,7 +40,7 @@ _REMEDIES = {
 
 
 def mistakes(log: str) -> list[str]:
-    """Return what to do about the mistakes that a log tells of."""
+    """Return the remedies for the mistakes that a log shows."""
     found = (
         remedy.format(name)
         for pattern, remedy in _REMEDIES.items()

@@ -1,7 +1,7 @@
-"""`read_raw`: the tokens of a text that no preprocessor has seen.
+"""`read_raw`: the tokens of a text that is not preprocessed.
 
-Only a compiler could preprocess it, so branches are left out where their condition is plain, and
-macros are expanded that the text defines itself and that make a kernel, a launch or a qualifier.
+Only a compiler could preprocess it fully. This drops only branches whose condition is plain, and
+expands only the text's own macros that make a kernel, a launch or a qualifier.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import NamedTuple
 
 from .tokens import Token, Tokens, lex
 
-# Compiled where they are used, which is by few sources.
+# Compiled on use: few sources need them.
 _CONTINUED = r"\\\r?\n"
 _COMMENT = r'(?s)"(?:[^"\\]|\\.)*"|//.*|/\*.*?(?:\*/|\Z)'
 _DIRECTIVE = r"(?s)#\s*(\w*)\s*(.*)"
 _INCLUDE = r'[<"]([^>"]+)[>"]'
 _DEFINE = r"(?s)(\w+)(?:\(([^)]*)\))?\s*(.*)"
-# NVRTC defines it, so what is inside `#ifndef __CUDACC_RTC__` is not part of a device source.
+# NVRTC defines it, so code inside `#ifndef __CUDACC_RTC__` is not part of a device source.
 _CONDITION = r"(!?)\s*defined\s*\(?\s*__CUDACC_RTC__\s*\)?\Z"
 _BRACKETS = {"(": 1, "[": 1, "[[": 2, "{": 1, ")": -1, "]": -1, "}": -1}
 
-# A macro with one of these in its body changes what a declaration or a statement is.
+# A macro with one of these in its body changes the meaning of a declaration or statement.
 _TELLING = (
     r"__(?:global|device|host|launch_bounds|cluster_dims|block_size|maxnreg|constant|shared"
     r"|managed|grid_constant|forceinline|noinline|restrict|align)__|__restrict\b"
@@ -32,25 +32,25 @@ _IN_BODY = r'"(?:[^"\\]|\\.)*"|\s*##\s*|[A-Za-z_]\w*'
 
 
 class _Macro(NamedTuple):
-    names: tuple[str, ...] | None  # of parameters, where it takes any
+    names: tuple[str, ...] | None  # of parameters, if it takes any
     body: str
 
 
 class _Conditional:
-    """A conditional that is open, and the branch of it that is read."""
+    """An open conditional, and its current branch."""
 
     def __init__(self, *, is_around_live: bool) -> None:
         self.is_around_live = is_around_live
         self.is_chosen = False  # no further branch is compiled
         self.is_live = False
-        self.first = 0  # token of the branch
-        self.has_brackets = False  # a branch has opened or closed some
+        self.first = 0  # the branch's first token
+        self.has_brackets = False  # a branch left some unbalanced
 
 
 def read_raw(source: str) -> tuple[Tokens, list[str]]:
-    """Return the tokens of a text without directives, and the paths that it includes as written.
+    """Return the tokens of a text without directives, and its include paths as written.
 
-    Of the branches of a conditional that leave brackets open, the first counts.
+    Of the branches of a conditional that leave brackets unbalanced, only the first counts.
     """
     reader, is_live = _Reader(), True
     for token in lex(source):
@@ -91,7 +91,7 @@ class _Reader:
             self.includes.append(include[1])
         elif self.is_live and word == "define" and (define := re.match(_DEFINE, rest)):
             name, listed, body = define.groups()
-            # Of conditional variants the one with a qualifier counts, if any has one.
+            # Of conditional variants, the one with a qualifier counts, if there is one.
             if name not in self.macros or re.search(_TELLING, body):
                 names = None if listed is None else tuple(re.findall(r"[\w.]+", listed))
                 self.macros[name] = _Macro(names, body)
@@ -103,7 +103,7 @@ class _Reader:
         this.first = len(self.tokens)
 
     def end_branch(self, this: _Conditional) -> None:
-        """Leave out the last branch where another before it has opened or closed brackets."""
+        """Drop the last branch if it and an earlier one leave brackets unbalanced."""
         if sum(_BRACKETS.get(text, 0) for _, text, *_ in self.tokens[this.first :]):
             if this.has_brackets:
                 del self.tokens[this.first :]
@@ -111,7 +111,7 @@ class _Reader:
 
 
 def _evaluate(word: str, rest: str) -> bool | None:
-    """Return what a preprocessor condition comes to under NVRTC, None where that is not known."""
+    """Return the value of a preprocessor condition under NVRTC, None if it is unknown."""
     if rest in ("0", "false", "1", "true"):
         return rest in ("1", "true")
     match = re.match(_CONDITION, rest if word == "if" else f"defined({rest})")
@@ -119,7 +119,7 @@ def _evaluate(word: str, rest: str) -> bool | None:
 
 
 def _telling(macros: Mapping[str, _Macro]) -> dict[str, _Macro]:
-    """Return the macros that matter: with a telling body, or using another that matters."""
+    """Return the macros that matter: those with a telling body, or that use one that matters."""
     found: dict[str, _Macro] = {}
     pattern = _TELLING
     while new := {x: y for x, y in macros.items() if x not in found and re.search(pattern, y.body)}:
@@ -148,7 +148,7 @@ def _expanded(tokens: Sequence[Token], macros: Mapping[str, _Macro]) -> list[Tok
 
 
 def _arguments(tokens: Sequence[Token], at: int) -> tuple[list[str], int]:
-    """Return the arguments in parentheses, and the number of what follows; `at` without any."""
+    """Return the arguments in parentheses, and the next token's number; `at` if there are none."""
     values, depth = [""], 0
     for number in range(at, len(tokens)):
         text = tokens[number][1]
@@ -166,7 +166,7 @@ def _arguments(tokens: Sequence[Token], at: int) -> tuple[list[str], int]:
 
 def _substitute(macro: _Macro, values: list[str]) -> str:
     names = [x.replace("...", "__VA_ARGS__") for x in macro.names or ()]
-    rest = max(len(names) - 1, 0)  # all that is left is the last one's
+    rest = max(len(names) - 1, 0)  # the last parameter takes the rest
     values = [*map(str.strip, values[:rest]), ",".join(values[rest:]).strip()]
     given = dict(zip(names, values, strict=False))
     return re.sub(

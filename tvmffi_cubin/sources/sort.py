@@ -24,12 +24,12 @@ class Sources(NamedTuple):
 
     request: Request
     device: tuple[Source, ...]  # for NVRTC, in order
-    cuda_host: tuple[Source, ...]  # those of the CUDA sources for the host compiler
-    # Those with kernels and host functions, by units: the CUDA sources, where one of them is such;
-    # each file that is.
+    cuda_host: tuple[Source, ...]  # the CUDA sources for the host compiler
+    # Sources with both kernels and host functions, by unit: all CUDA sources together if one is
+    # such; and each such file.
     mixed: tuple[tuple[Source, ...], ...]
-    files: tuple[tuple[str, Source], ...]  # for a host compiler, with languages: c, c++ or cuda
-    # Qualified names of those that host sources declare, and names that these export.
+    files: tuple[tuple[str, Source], ...]  # for a host compiler, by language: c, c++ or cuda
+    # Qualified names of functions that host sources declare, and names that they export.
     host_functions: tuple[str, ...]
 
     @property
@@ -40,13 +40,13 @@ class Sources(NamedTuple):
 
     @property
     def are_for_nvcc(self) -> bool:
-        """Whether nvcc might build CUDA sources that are cut, or the host compiler's, here."""
+        """Whether nvcc might build CUDA sources that are mixed, or that the host compiler gets."""
         files = any(language == "cuda" for language, _ in self.files)
         return bool(self.mixed) or (not self.device and bool(self.cuda_host or files))
 
     @property
     def exported_by_files(self) -> tuple[str, ...] | None:
-        """What host files are seen to export; None where nothing exports by itself."""
+        """What host files visibly export; None if no file could export anything."""
         sources = [source for _, source in self.files]
         sources += [source for unit in self.mixed for source in unit if source.path is not None]
         if not (sources or self.request.files.binaries):
@@ -55,7 +55,7 @@ class Sources(NamedTuple):
 
 
 def sort_sources(request: Request) -> Sources:
-    """Sort a request's sources by what is in them; which compiler gets one is never a guess."""
+    """Sort a request's sources by content; the choice of a compiler is never a guess."""
     texts = _with_kinds(request.cuda_sources, request, has_kernels=bool(request.kernel_sources))
     is_mixed = any(kind == "mixed" for kind, _ in texts)
     has_kernels = is_mixed or bool(request.kernel_sources)
@@ -63,7 +63,7 @@ def sort_sources(request: Request) -> Sources:
     mixed = [request.cuda_sources] if is_mixed else []
     device, host = [*request.kernel_sources], []
     if not is_mixed:
-        # Includes, macros and types alone are given to both compilers, where there are both sides.
+        # Sources of only includes, macros and types go to both compilers, if there are both sides.
         has_device = bool(device) or any(kind == "device" for kind, _ in texts)
         own = ("device", "preamble") if has_device else ("device",)
         device += [x for kind, x in texts if kind in own]
@@ -78,7 +78,7 @@ def sort_sources(request: Request) -> Sources:
         )
     units = [("c", x) for x in request.files.c] + [("c++", x) for x in request.files.cxx]
     units += [("cuda", x) for kind, x in files if kind == "host"]
-    # A file of types and macros alone is nothing to compile, unless it is all that there is.
+    # A file of only types and macros is not compiled, unless there is nothing else.
     if units or not (device or mixed):
         units += [("cuda", x) for kind, x in files if kind == "preamble"]
     host_code = (*(request.cuda_sources if is_mixed else host), *request.cpp_sources)
@@ -98,19 +98,19 @@ def sort_sources(request: Request) -> Sources:
 def _with_kinds(
     sources: Sequence[Source], request: Request, *, has_kernels: bool
 ) -> list[tuple[str, Source]]:
-    """Return CUDA sources, each with what it is: "mixed", "device", "host", or "preamble".
+    """Return CUDA sources, each with its kind: "mixed", "device", "host", or "preamble".
 
-    The last holds what either side may need, includes, macros and types. `has_kernels` says that
+    A preamble holds what either side may need: includes, macros and types. `has_kernels` says that
     there are kernels elsewhere.
     """
-    if request.is_by_nvcc:  # which takes the kernels out of host code
+    if request.is_by_nvcc:  # nvcc itself separates kernels from host code
         return [("host", source) for source in sources]
     found = [read(source.text) for source in sources]
-    # Where something else brings kernels, launches tell: a wrapper may share a header with the
-    # kernels that it launches as `CubinKernel`, for NVRTC's sake.
+    # If kernels come from elsewhere, launches decide: for NVRTC's sake, a wrapper may share a
+    # header with the kernels that it launches as `CubinKernel`.
     is_all = not (has_kernels or request.images) and all(x.kind == "host" for x in found)
     wanted = {export.name for export in request.functions or () if export.instances is None}
-    # Kernels that a source launches and another defines need stubs there.
+    # Kernels that one source launches and another defines need stubs where they are defined.
     launched = {kernel for facts in found for kernel in facts.launches - _defined(facts)}
     kinds = []
     for source, facts in zip(sources, found, strict=True):
@@ -121,11 +121,11 @@ def _with_kinds(
         is_asked = kind == "host" or (kind == "device" and may_launch)
         headers = header_code(source, request) if is_asked else HeaderCode()
         if kind == "host" and not (facts.kernels or facts.functions or facts.uses_host):
-            # Of a file that includes kernels, these are all.
+            # The kernels of a file without code of its own are those it includes.
             has_own = headers.kernels and source.path is not None
             kind = "device" if has_own else "preamble"
         if facts.kind == "host":
-            # Its kernels are elsewhere, or nowhere; a host compiler knows no launch or variable.
+            # It defines no kernel, but host compilers know neither launches nor device variables.
             is_mixed = bool(facts.has_variables or facts.launches)
         else:
             is_mixed = facts.kind == "mixed" or headers.calls or not wanted.isdisjoint(functions)
@@ -146,7 +146,7 @@ def _defined(facts: SourceFacts) -> set[str]:
 
 
 def _is_for_others(source: Source, facts: SourceFacts, request: Request) -> bool:
-    """Whether an object of a source holds no kernel, as where other files include the source."""
+    """Whether a source's object would hold no kernel, as when other files include the source."""
     if facts.kind != "device" or not request.is_object or request.functions is not None:
         return False
     kernels = any(kernel.defined and not kernel.is_template for kernel in facts.kernels)
@@ -154,16 +154,16 @@ def _is_for_others(source: Source, facts: SourceFacts, request: Request) -> bool
 
 
 class HeaderCode(NamedTuple):
-    """What the user's headers that sources include have."""
+    """What the user's headers that a source includes contain."""
 
     kernels: bool = False
     launches: bool = False  # in host functions or macros
-    calls: bool = False  # CUDA's own functions to launch
-    threads: bool = False  # named by functions, which no host compiler takes
+    calls: bool = False  # of CUDA's own launch functions
+    threads: bool = False  # uses of threadIdx, which no host compiler accepts
 
 
 def header_code(source: Source, request: Request) -> HeaderCode:
-    """Return what is in the headers that a source includes, directly or not, in any branch."""
+    """Return what the headers contain that a source includes, directly or not, in any branch."""
     if not (request.cuda_cflags or "include" in source.text):
         return HeaderCode()
     from ..cuda.options import preprocessor_flags

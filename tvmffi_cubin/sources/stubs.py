@@ -1,8 +1,8 @@
-"""The kernels and device variables that a compiled host side uses: read off its object.
+"""The kernels and device variables that compiled host code uses, read from its object.
 
 The host compiler instantiates templates, so its object tells which instances are launched, or have
-their address taken, and how it lays out what they take. What is found becomes name expressions for
-NVRTC, and layouts (``mixed/unit.h``, ``mixed/layout.h``).
+their address taken, and how their parameters are laid out. These become name expressions for NVRTC,
+and layouts (``mixed/unit.h``, ``mixed/layout.h``).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..errors import CompileError
 from ..kernels.demangle import demangle, split_list, take_apart
 from ..kernels.elf import Elf
 
-# A static member of KernelStub<&kernel, 8ull>, or the name of that type: whichever is left.
+# A static member of KernelStub<&kernel, 8ull>, or the name of that type: whichever remains.
 _CLASS = r"N12tvmffi_cubin[0-9]\w*?(?:10KernelStub|14DeviceVariable)I\w+E"
 _STUB = re.compile(rf"_Z(?P<member>{_CLASS})4nodeE\Z|_ZTS(?P<type>{_CLASS}E)\Z")
 _SELF = re.compile(
@@ -27,7 +27,7 @@ _SELF = re.compile(
     re.DOTALL,
 )
 _ADDRESS = re.compile(r"KernelStubIXadL_(Z\w*)EE(?=J(?:Ly\d+E)*EEE\Z)")
-# How an image or an object is asked for other layouts, and how its symbols tell them.
+# Code that asks an image or an object for further layouts, and the symbols that hold them.
 _SPACE = "tvmffi_cubin_layout"
 _ASK = f"template __device__ char {_SPACE}::__told<{{}}, decltype({_SPACE}::_Layouts({{}}))>;\n"
 _TOLD = re.compile(rb"_ZN19tvmffi_cubin_layout6__toldILi(\d+)ENS_6_WordsIJ((?:Ly\d+E)*)E")
@@ -38,33 +38,33 @@ _LAYOUT = (
 # What a pointer or an array leads to (mixed/layout.h).
 _POINTEE = (1 << 40) - 1
 _UNNAMED = "(anonymous namespace)::"
-# In template arguments: what only its own function, or nobody, can name.
+# In template arguments: types that only their own function, or no code at all, can name.
 _NAMELESS = re.compile(r"\{lambda\(|'lambda|\{unnamed|'unnamed|\)(?:\s*(?:const|volatile|&&?))*::")
 
 
 class Instance(NamedTuple):
-    """A kernel that host code has a stub of, or a device variable that it names."""
+    """A kernel with a stub in host code, or a device variable that host code names."""
 
-    stub: str  # what it registers itself by: the name of its type, as `typeid` tells it
-    expression: str  # how NVRTC is asked for it, such as "ns::scale<float, 4>"
-    params: tuple[str, ...] | None  # types; None where it has C linkage
+    stub: str  # what it registers itself by: its type's name from `typeid`
+    expression: str  # its name expression for NVRTC, such as "ns::scale<float, 4>"
+    params: tuple[str, ...] | None  # types; None if it has C linkage
     layouts: tuple[int, ...] = ()  # how the host lays out each parameter, or the variable
 
 
 def stubs(data: bytes) -> list[str]:
-    """Return the stubs that an ELF object has, each once."""
+    """Return the stubs in an ELF object, each once."""
     symbols = Elf(data).symbols(having="12tvmffi_cubin")
     matches = filter(None, (_STUB.match(x.name) for x in symbols if x.is_placed))
     return list(dict.fromkeys(x["type"] or f"{x['member']}E" for x in matches))
 
 
 def named(stubs: Iterable[str]) -> tuple[Instance, ...]:
-    """Return the kernels that stubs stand for, by name."""
+    """Return the kernels and variables that stubs stand for, sorted by name."""
     return tuple(sorted(map(_instance, stubs), key=lambda x: (x.expression, x.stub)))
 
 
 def _instance(stub: str) -> Instance:
-    # As of a reference: of an address the demangler leaves some functions' parameters out.
+    # As a reference: for an address, the demangler leaves out some functions' parameters.
     mangled = _ADDRESS.sub(r"KernelStubIL_\1E", stub)
     match = _SELF.match(demangle(f"_Z{mangled}")) or _SELF.match(demangle(f"_Z{stub}"))
     if match is None:
@@ -88,12 +88,12 @@ def _instance(stub: str) -> Instance:
 
 
 def questions(names: Sequence[str], known: Container[str]) -> str:
-    """Return code that has `layouts` of the names that are known: kernels, or pointers."""
+    """Return code that has the `layouts` of those names that are known: kernels or pointers."""
     return "".join(_ASK.format(_number(name), name) for name in names if name in known)
 
 
 def layouts(data: bytes, names: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
-    """Iterate over how compiled code lays out parameters and pointees; of several images, each."""
+    """Iterate over the layouts of parameters and pointees in compiled code, in each image."""
     by_number = {_number(name): name for name in names}
     for number, words in dict.fromkeys(x.groups() for x in _TOLD.finditer(data)):
         yield by_number[int(number)], [*map(int, re.findall(rb"\d+", words))]
@@ -102,13 +102,13 @@ def layouts(data: bytes, names: Sequence[str]) -> Iterator[tuple[str, list[int]]
 def check_layouts(
     image: bytes, names: Sequence[str], host: Mapping[str, Sequence[int]], num_bound: int
 ) -> None:
-    """Refuse what the device lays out otherwise than the host that hands it over.
+    """Reject what the device lays out differently from the host that passes it.
 
-    The last `num_bound` parameters of kernels are the device's alone.
+    The last `num_bound` parameters of kernels exist only on the device.
     """
     for name, device in layouts(image, names):
         if name not in host:
-            continue  # the host has nothing of it
+            continue  # the host does not use it
         pointer = re.fullmatch(r"&(.*)|static_cast<(.*)\*>\(nullptr\)", name)
         own = device if pointer else device[: len(device) - num_bound]
         for number, (one, other) in enumerate(zip_longest(own, host[name], fillvalue=0), 1):
@@ -120,7 +120,7 @@ def check_layouts(
 
 
 def _number(name: str) -> int:
-    """Return a number for a name, which stays when others come before it."""
+    """Return a number for a name, whatever other names there are."""
     return zlib.crc32(name.encode()) >> 1
 
 

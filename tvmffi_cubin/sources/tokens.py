@@ -1,4 +1,4 @@
-"""`Tokens`: a CUDA text as words and marks, with the partner of every bracket."""
+"""`Tokens`: the tokens of a CUDA text, with the partner of every bracket."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-# Each takes all that it begins, closed or not, so that a text is read once.
+# Each matches everything that it begins, closed or not, so that a text is read once.
 _COMMENT = r"//(?:[^\n\\]+|\\\r?\n|\\)*|/\*(?s:.*?)(?:\*/|\Z)"
 _DIRECTIVE = rf'\#(?:[^\n\\/"]+|\\\r?\n|{_COMMENT}|"(?:[^"\\\n]|\\.)*"?|[/\\])*'
 _LITERAL = (
@@ -14,7 +14,7 @@ _LITERAL = (
     r'|(?:u8|[uUL])?"(?:[^"\\\n]|\\(?s:.))*"?'
     r"|(?:u8|[uUL])?'(?:[^'\\\n]|\\(?s:.))*'?"
 )
-# What begins no literal is not tried as one, which takes a fifth of the time.
+# Literals are tried only where one may begin: trying takes a fifth of the time.
 _PIECE = re.compile(
     rf"(^[ \t]*{_DIRECTIVE}|[^\S\n]+|\n+|\\\r?\n|{_COMMENT}|(?=[uULR\"'])(?:{_LITERAL})"
     r"|(?:[^\W\d]|\$)[\w$]*|\.?\d(?:[eEpP][+-]|'?[\w.])*|<<<|::|->|\[\[|[^\s\w])",
@@ -25,11 +25,11 @@ _OPENING = ("(", "[", "[[", "{")
 _BRACKETS = frozenset(("(", ")", "[", "]", "{", "}", "[[", "<", "<<<", ">", ";"))
 
 Token = tuple[str, str, int, int]
-"""Kind, text, and where it begins and ends in the source."""
+"""Kind, text, and start and end in the source."""
 
 
 def _kind(text: str) -> str:
-    """Return the kind of a piece of text; empty for what is no token."""
+    """Return the kind of a piece of text; empty if it is not a token."""
     first = text[0]
     if first.isspace():
         return "line" if text.lstrip(" \t")[:1] == "#" else ""
@@ -56,7 +56,7 @@ def lex(source: str) -> list[Token]:
 class Tokens:
     """The tokens of a text, by number.
 
-    One that a macro brings has no width, and the place of the macro.
+    A token that a macro expands to has no width, and the position of the macro.
     """
 
     def __init__(self, found: Sequence[Token]) -> None:
@@ -65,14 +65,14 @@ class Tokens:
         self.texts = [token[1] for token in found]
         self.starts = [token[2] for token in found]
         self.ends = [token[3] for token in found]
-        # Of brackets, `<` and `>` among them where they are such.
+        # Partners of brackets, including `<` and `>` where they are brackets.
         self.partner: dict[int, int] = {}
         self._match()
 
     def _match(self) -> None:
         opened: list[tuple[str, int]] = []
         waiting = {")": 0, "]": 0, "}": 0}
-        angles: list[list[int]] = [[]]  # that are open, in each bracket that is
+        angles: list[list[int]] = [[]]  # the open ones, within each open bracket
         brackets = [pair for pair in enumerate(self.texts) if pair[1] in _BRACKETS]
         for number, text in brackets:
             if text in ("<", "<<<"):
@@ -97,23 +97,23 @@ class Tokens:
                     self.partner[begin], self.partner[number] = number, begin
 
     def close(self, number: int) -> int:
-        """Return the number of the bracket that closes one; the last token's where none does."""
+        """Return the number of the bracket that closes one; the last token's if none does."""
         return self.partner.get(number, len(self.texts) - 1)
 
     def last(self, number: int) -> int:
-        """Return the number of the token that ends what one begins: a bracket's partner, or it."""
+        """Return the last token of what one begins: an opening bracket's partner, else itself."""
         text = self.texts[number]
         if text == "<" and self.kinds[number - 1] == "word":
             return max(self.partner.get(number, -1), number)
         return self.close(number) if text in _OPENING else number
 
     def launched(self, number: int) -> int:
-        """Return the number of the name that a ``<<<`` launches; -1 where there is none."""
+        """Return the number of the name that a ``<<<`` launches; -1 if there is none."""
         last = number - 1
         return self.partner.get(last, 0) - 1 if self.texts[last] == ">" else last
 
     def outside(self, first: int, end: int) -> Iterator[int]:
-        """Iterate over the tokens that are in no bracket, those that open one among them."""
+        """Iterate over the tokens outside of brackets, including those that open one."""
         while first < end:
             yield first
             first = self.last(first) + 1
@@ -124,7 +124,7 @@ class Tokens:
         return {texts[i] for i in range(first, end) if kinds[i] == "word"}
 
     def joined(self, numbers: Sequence[int]) -> str:
-        """Return the text of some tokens, each gap one space."""
+        """Return the text of some tokens, with one space for each gap."""
         pieces = []
         for before, number in zip([-1, *numbers], numbers, strict=False):
             is_gap = self.starts[number] > self.ends[number - 1]
@@ -134,5 +134,5 @@ class Tokens:
         return "".join(pieces)
 
     def span(self, first: int, end: int) -> str:
-        """Return the text from one token up to another, each gap one space."""
+        """Return the text from one token up to another, with one space for each gap."""
         return self.joined(range(first, end))
