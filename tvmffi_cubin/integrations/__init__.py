@@ -1,7 +1,7 @@
-"""Serving stacks that build through this package, each by the import of one module.
+"""Serving stacks that build through this package, each enabled by importing one module.
 
-Takes the requests that SGLang and FlashInfer make of nvcc, and gives them the modules that
-`inline/` builds of them. It never changes their sources, and imports them in its modules alone.
+Takes the builds that SGLang and FlashInfer request of nvcc, and gives them the modules that
+`inline/` builds instead. It never changes their sources, and only its modules import them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def part_of(package: str, tried: str, module: str, names: str) -> Any:
-    """Return a module of another package; an ImportError tells a version without these names."""
+    """Return a module of another package; raise ImportError if a version lacks these names."""
     importlib.import_module(package)
     try:
         found = importlib.import_module(f"{package}.{module}")

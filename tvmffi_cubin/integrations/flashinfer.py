@@ -1,7 +1,7 @@
-"""Its import makes FlashInfer's `JitSpec`s build through this package.
+"""Import this module to build FlashInfer's `JitSpec`s through this package.
 
-What FlashInfer ships built is taken first, as ever. What asks for more than one compilation of
-each file (device code linked across files, flags of single files, cubins in objects) stays with
+Prebuilt modules that FlashInfer ships still come first. Builds that need more than one compilation
+of each file (device code linked across files, per-file flags, cubins in objects) stay with
 FlashInfer's own nvcc.
 """
 
@@ -34,7 +34,7 @@ _OF_NVCC = ("needs_device_linking", "extra_cuda_cflags_by_source", "embedded_cub
 
 
 def _options(spec: Any) -> dict[str, Any]:
-    """Return the flags that FlashInfer's build file would have, but CUDA's own folders."""
+    """Return the flags of FlashInfer's build file, except for CUDA's own folders."""
     folders = _flags.build_common_cflags("", spec.extra_include_dirs)
     common = [flag for flag in folders if "$cuda_home" not in flag]
 
@@ -42,7 +42,7 @@ def _options(spec: Any) -> dict[str, Any]:
         return shlex.split(" ".join(given).replace("$common_cflags", " ".join(common)))
 
     cuda = words(_flags.build_cuda_cflags(common, spec.extra_cuda_cflags))
-    if cuda[0] == "-ccbin":  # CC, which is nvcc's host compiler there; here it is CXX
+    if cuda[0] == "-ccbin":  # nvcc's host compiler is CC there, and CXX here
         del cuda[:2]
     return {
         "extra_cflags": words(_flags.build_cflags(common, spec.extra_cflags)),
@@ -54,7 +54,7 @@ def _options(spec: Any) -> dict[str, Any]:
 
 
 def _of_nvcc(spec: Any) -> str:
-    """Return what of a build is for FlashInfer's own nvcc alone."""
+    """Return the properties of a build that only FlashInfer's own nvcc supports."""
     return ", ".join(name for name in _OF_NVCC if getattr(spec, name))
 
 
@@ -74,7 +74,7 @@ def _try_load(spec: Any) -> Any:
     if found is None and not _of_nvcc(spec):
         try:
             spec.build()
-        except CacheError as error:  # nothing may be built, which what comes next says, but not why
+        except CacheError as error:  # builds are off; what comes next reports that, but not why
             _logger.warning("%s", error)
             return None
         found = spec.load()
@@ -85,7 +85,7 @@ def _path(spec: Any) -> Any:
     return getattr(spec, "tvmffi_cubin_path", None) or _their_path.fget(spec)
 
 
-# FlashInfer's word for what TVMFFI_CUBIN_CACHE says.
+# FlashInfer's equivalent of TVMFFI_CUBIN_CACHE.
 if os.environ.get("FLASHINFER_DISABLE_JIT"):
     os.environ["TVMFFI_CUBIN_CACHE"] = "require"
 

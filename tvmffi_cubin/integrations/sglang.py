@@ -1,7 +1,7 @@
-"""Its import makes SGLang's `load_jit` build through this package.
+"""Import this module to make SGLang's `load_jit` build through this package.
 
-SGLang's modules import `load_jit` by name, so what it calls is replaced: its look-up builds and
-loads, and what it would do before for its own cache, and after for ninja, does nothing.
+SGLang's modules import `load_jit` by name, so the functions it calls are replaced: its lookup
+builds and loads, and its earlier steps for its own cache and later ones for ninja do nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _load = _loader._load
 
 
 def _built(*, spec: Any, scope: object) -> Any:
-    """Return the module of one build of SGLang's."""
+    """Build and load the module of an SGLang spec."""
     options: dict[str, Any] = {
         "extra_cflags": spec.cflags,
         "extra_cuda_cflags": (*_toolchain.target_flags(), *spec.cuda_cflags),
@@ -41,7 +41,7 @@ def _built(*, spec: Any, scope: object) -> Any:
     return _load(Path(path))
 
 
-# SGLang's words for what TVMFFI_CUBIN_CACHE says.
+# SGLang's equivalents of TVMFFI_CUBIN_CACHE.
 if _loader.envs.SGLANG_JIT_FORCE_RECOMPILE.get():
     os.environ["TVMFFI_CUBIN_CACHE"] = "off"
 if _loader.envs.SGLANG_CRASH_ON_JIT_COMPILE.get():
