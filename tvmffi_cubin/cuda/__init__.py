@@ -1,5 +1,5 @@
-"""NVIDIA's libraries: where they are, and device code through them.
+"""NVIDIA's libraries: locating them, and compiling and linking device code with them.
 
-Takes sources, options and architectures; gives images. It never looks into the cache, and runs
-nothing on a GPU. A cache hit needs `arch`, `driver`, `libraries` and no compiler.
+Takes sources, options and architectures; returns images. Never looks into the cache or runs
+anything on a GPU. A cache hit needs `arch`, `driver` and `libraries`, but no compiler.
 """

@@ -1,4 +1,4 @@
-"""Architectures: those to compile for, from what the caller said or from the current device."""
+"""Target architectures, from the caller's arguments or from the current device."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from .. import config
 from ..errors import ToolchainError
 
 Archs = Sequence[str] | str | None
-"""One architecture, or several; None for that of the current device."""
+"""One architecture, or several; None for the current device's."""
 
 _VARIABLE = "TVMFFI_CUBIN_ARCH"
 
 
 def check_archs(archs: object, *, what: str = "arch") -> tuple[str, ...]:
-    """Return the architectures that a caller named, each once: cubins, oldest first, then PTX."""
+    """Return the caller's architectures without duplicates: cubins, oldest first, then PTX."""
     if isinstance(archs, str | bytes) or not isinstance(archs, Iterable):
         archs = [archs]
     named = set(map(str, archs))
     for arch in named or {str(archs)}:
-        # Without a regular expression, whose compilation would be a twentieth of a hit's time.
+        # No regular expression: compiling one would take a twentieth of a cache hit's time.
         kind, _, number = arch.partition("_")
         digits = number[:-1] if kind == "sm" and number.endswith(("a", "f")) else number
         if kind not in ("sm", "compute") or not (digits.isdecimal() and len(digits) in (2, 3)):
@@ -32,7 +32,7 @@ def check_archs(archs: object, *, what: str = "arch") -> tuple[str, ...]:
 
 
 def split(text: str) -> list[str]:
-    """Return the architectures of a text that separates them by commas, unchecked."""
+    """Split a comma-separated list of architectures, without checking them."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
@@ -42,20 +42,20 @@ def resolve_archs(arch: Archs = None, options: Sequence[str] = ()) -> tuple[str,
     Parameters
     ----------
     arch : str or sequence of str, optional
-        Such as ``"sm_90"``, ``"sm_90a"`` (with the features of this architecture alone),
-        ``"sm_100f"`` (with those of its family) or ``"compute_90"`` (PTX, which the driver of that
-        or of a newer device compiles further). None: what the options name, else what
-        ``TVMFFI_CUBIN_ARCH`` does, else the current device's (device 0's where the thread has no
-        context), with the ``a`` suffix where the architecture has one.
+        Such as ``"sm_90"``, ``"sm_90a"`` (with architecture-specific features), ``"sm_100f"``
+        (with family-specific features) or ``"compute_90"`` (PTX, which the driver compiles for that
+        or a newer device). Default: the architectures in `options`, else ``TVMFFI_CUBIN_ARCH``,
+        else the current device's (device 0's if the thread has no context), with the ``a`` suffix
+        if the architecture has one.
     options : sequence of str
-        Options for NVRTC, as `nvrtc.compile` takes them; nvcc's ``-gencode`` counts, too.
+        Options for NVRTC, as in `nvrtc.compile`; nvcc's ``-gencode`` counts, too.
 
     Raises
     ------
     TypeError, ValueError
-        One is not an architecture, or `arch` and the options name different ones.
+        A name is not an architecture, or `arch` and `options` name different ones.
     ToolchainError
-        Nothing names one and there is no device.
+        No architecture is given, and there is no device.
     """
     if options:
         from .options import named_archs
@@ -86,10 +86,10 @@ def resolve_arch(arch: str | None = None, options: Sequence[str] = ()) -> str:
 
 
 def number_of(arch: str) -> int:
-    """Return the number in an architecture's name, 90 for ``"sm_90a"`` and ``"compute_90"``."""
+    """Return the number in an architecture's name: 90 for ``"sm_90a"`` and ``"compute_90"``."""
     return int(arch.partition("_")[2].rstrip("af"))
 
 
 def is_ptx(arch: str) -> bool:
-    """Return whether an architecture's name asks for PTX."""
+    """Return whether an architecture's name stands for PTX."""
     return arch.startswith("compute_")

@@ -1,4 +1,4 @@
-"""The CUDA driver from Python, through the seam `TVMFFI_CUBIN_DRIVER`; it never makes a context."""
+"""The CUDA driver API from Python, loaded from `TVMFFI_CUBIN_DRIVER`; never creates a context."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _opened = cache(ctypes.CDLL)
 
 
 def load() -> ctypes.CDLL:
-    """Return the driver that the seam names now; raises ToolchainError where there is none."""
+    """Load the driver that the variable currently names; raise ToolchainError if it is missing."""
     try:
         return _opened(config.get("TVMFFI_CUBIN_DRIVER") or "")
     except OSError as error:
@@ -21,7 +21,7 @@ def load() -> ctypes.CDLL:
 
 
 def call(function: str, *arguments: object) -> None:
-    """Call an entry point; raises ToolchainError where it fails."""
+    """Call an entry point; raise ToolchainError if it fails."""
     driver = load()
     result = getattr(driver, function)(*arguments)
     if result == 0:
@@ -29,7 +29,7 @@ def call(function: str, *arguments: object) -> None:
     name = ctypes.c_char_p()
     driver.cuGetErrorName(result, ctypes.byref(name))
     error = (name.value or b"error").decode()
-    if error == "CUDA_ERROR_NOT_INITIALIZED":  # as cuInit says in a forked child
+    if error == "CUDA_ERROR_NOT_INITIALIZED":  # cuInit's result in a forked child
         error += (
             ". This process was forked from one that had already used CUDA: start it with the "
             "multiprocessing method 'spawn' (or 'forkserver')"
@@ -38,22 +38,22 @@ def call(function: str, *arguments: object) -> None:
 
 
 def number(function: str, *arguments: object) -> int:
-    """Return the number that an entry point tells first; raises as `call` does."""
+    """Call an entry point and return its first output, an int; raise as `call` does."""
     value = ctypes.c_int()
     call(function, ctypes.byref(value), *arguments)
     return value.value
 
 
 def current_device() -> int:
-    """Return the ordinal of the calling thread's current context, 0 where it has none."""
+    """Return the ordinal of the calling thread's current device, 0 if it has no context."""
     device = ctypes.c_int()
-    # Not remembered: a forked child must see the driver's refusal, not its parent's success.
+    # Not cached: a forked child must see the driver's error, not its parent's success.
     call("cuInit", 0)
     return device.value if load().cuCtxGetDevice(ctypes.byref(device)) == 0 else 0
 
 
 def stream_device(handle: int) -> int:
-    """Return the ordinal of a stream's device; of the current one where it does not say."""
+    """Return the ordinal of a stream's device, or the current device's if the query fails."""
     context = ctypes.c_void_p()
     if load().cuStreamGetCtx(ctypes.c_void_p(handle), ctypes.byref(context)) != 0:
         return current_device()
@@ -64,8 +64,8 @@ def stream_device(handle: int) -> int:
 
 
 def device_arch(ordinal: int) -> str:
-    """Return a device's architecture without suffix, such as ``"sm_90"``."""
-    # The attributes of the compute capability's major and minor number.
+    """Return a device's architecture without a suffix, such as ``"sm_90"``."""
+    # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR.
     major, minor = (number("cuDeviceGetAttribute", x, ordinal) for x in (75, 76))
     return f"sm_{major}{minor}"
 
@@ -78,7 +78,7 @@ def device_name(ordinal: int) -> str:
 
 
 def version() -> int | None:
-    """Return the newest CUDA version of the driver, 12040 for 12.4; None without one; no cuInit."""
+    """Return the driver's newest CUDA version (12040: 12.4), None without one; needs no cuInit."""
     try:
         return number("cuDriverGetVersion")
     except ToolchainError:
@@ -86,7 +86,7 @@ def version() -> int | None:
 
 
 def device_count() -> int:
-    """Return how many devices this process can use, 0 without a driver."""
+    """Return the number of devices this process can use, 0 without a driver."""
     try:
         call("cuInit", 0)
         return number("cuDeviceGetCount")

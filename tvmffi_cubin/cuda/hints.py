@@ -1,4 +1,4 @@
-"""What the messages of NVIDIA's compilers and linkers suggest to do."""
+"""Hints for the messages of NVIDIA's compilers and linkers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..errors import ToolchainError, shortened
 from .libraries import find_cuda
 
 NVCC = "compiler=\"nvcc\" (pip install 'tvmffi-cubin[nvcc]')"
-"""What has nvcc compile a source, and where nvcc comes from."""
+"""How to compile a source with nvcc, and how to install nvcc."""
 
 _HINTS = {
     r'identifier "(?:__)?(?:half|nv_bfloat16)2?" is undefined': (
@@ -18,7 +18,7 @@ _HINTS = {
     r"not supported on \.target '(sm_(?:9|1\d)\d)'": (
         r'an instruction needs more than \1 has: compile for arch="\1a"'
     ),
-    # What NVRTC says of <<<...>>> in device code, and what it makes of it otherwise.
+    # NVRTC's error for <<<...>>> in device code, and the symbols that it generates otherwise.
     "device-side kernel launch could not be processed|__cudaCDP2": (
         "kernels that launch kernels are linked with CUDA's device runtime: pass "
         'device_libraries=["cudadevrt"] to load_inline or load'
@@ -32,7 +32,7 @@ _HINTS = {
         "move what needs it to cpp_sources"
     ),
 }
-# Of what NVRTC and the preprocessors of gcc and clang say.
+# A missing header, as NVRTC and the preprocessors of gcc and clang report it.
 _MISSING = r"(?:source file \"|error: '?)([^\s\"':]+)(?:\"|: No such file|' file not found)"
 _WHEELS = {
     "cccl": ("cub/", "cuda/", "thrust/", "nv/"),
@@ -43,18 +43,18 @@ _WHEELS = {
 
 
 def hints(log: str) -> Iterator[str]:
-    """Yield what to do about what a log says, whoever wrote it."""
+    """Yield hints for the errors in a log of any tool."""
     for pattern, hint in _HINTS.items():
         if found := re.search(pattern, log):
             yield found.expand(hint)
     for header in re.findall(_MISSING, log):
         for part in (x for x, starts in _WHEELS.items() if header.startswith(starts)):
             try:
-                find_cuda().require(part)  # the user's own may be called cuda_..., too
+                find_cuda().require(part)  # a user's own header may be named cuda_..., too
             except ToolchainError as error:
                 yield f"{header} is missing. {error}"
 
 
 def explained(log: str) -> str:
-    """Return a log, and behind it its hints."""
+    """Return a log, shortened, followed by its hints."""
     return "\n".join((shortened(log), *(f"Hint: {hint}" for hint in hints(log))))

@@ -1,4 +1,4 @@
-"""CUDA's libraries and headers, of NVIDIA's wheels or a toolkit: where they are; calls into one."""
+"""CUDA's libraries and headers in NVIDIA's wheels or a toolkit: their paths; calls into one."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from ..errors import CubinError, ToolchainError
 from ..host.tools import on_path
 
 TOOLKIT = "/usr/local/cuda"
-_HEADERS = ("runtime", "cccl", "crt", "curand")  # in the order of the search
-# The families that can be used, oldest first, and what each is complete with; all but NVRTC is only
-# asked for when it is used.
+_HEADERS = ("runtime", "cccl", "crt", "curand")  # in search order
+# The supported families, oldest first, and the parts that make each complete. Only NVRTC is always
+# required; other parts are required when they are used.
 _WANTED = {12: ("nvrtc", "runtime"), 13: ("nvrtc", "runtime", "crt")}
 
 
 class Cuda(NamedTuple):
-    """One CUDA family, all parts of the same major version."""
+    """A CUDA family: parts that share a major version."""
 
     major: int
-    parts: Mapping[str, str]  # those that are there: a library's file, or a folder of headers
+    parts: Mapping[str, str]  # the installed ones: a library's path, or a header folder
 
     def require(self, part: str) -> Path:
-        """Return the path of a part; where it is missing, a ToolchainError says what to install."""
+        """Return a part's path; if it is missing, a ToolchainError says what to install."""
         if part not in self.parts:
-            _find.cache_clear()  # a notebook goes on once it is installed
+            _find.cache_clear()  # so that a notebook can continue once it is installed
             wheel, *_ = _places(self.major)[part]
             raise ToolchainError(f"CUDA {self.major}: {part} is missing; run: pip install {wheel}")
         return Path(self.parts[part])
 
     @property
     def roots(self) -> dict[str, str]:
-        """The header folders, in the order of the search, by a token such as ``"$CURAND"``."""
+        """The header folders in search order, by a token such as ``"$CURAND"``."""
         return {f"${part.upper()}": self.parts[part] for part in _HEADERS if part in self.parts}
 
     @property
@@ -47,7 +47,7 @@ class Cuda(NamedTuple):
 
 
 def _places(major: int) -> dict[str, tuple[str, str, str, str]]:
-    """Return the wheel of each part, its folder under ``nvidia/``, what is used, a file of it."""
+    """Return each part's wheel, its folder under ``nvidia/``, the path to use, and a file in it."""
     old, new = ("-cu12", "") if major == 12 else ("", f"cu{major}")
     crt, cccl = ("nvcc", "include") if major == 12 else ("crt", "include/cccl")
 
@@ -67,10 +67,10 @@ def _places(major: int) -> dict[str, tuple[str, str, str, str]]:
 
 
 def find_cuda() -> Cuda:
-    """Return ``TVMFFI_CUBIN_CUDA``'s family, else the newest complete one for the driver.
+    """Return the family in ``TVMFFI_CUBIN_CUDA``, else the newest complete one for the driver.
 
-    Without a driver it is the oldest; without a complete one, the oldest with an NVRTC: a kernel
-    that includes nothing needs no more.
+    Without a driver, this is the oldest complete one. If none is complete, it is the oldest with
+    NVRTC, which is all that a kernel without includes needs.
     """
     names = ("TVMFFI_CUBIN_CUDA", "TVMFFI_CUBIN_DRIVER", "CUDA_HOME", "CUDA_PATH")
     return _find(tuple(sys.path), *map(config.get, names), TOOLKIT)
@@ -85,7 +85,7 @@ def _find(
         raise ValueError(
             f"TVMFFI_CUBIN_CUDA={override!r} is not a CUDA version: set it to 12 or 13, or unset it"
         )
-    # A relative path may start at a folder that is deleted.
+    # Relative paths are skipped: the current folder may have been deleted.
     sites = [x for x in paths if x[:1] == "/" and os.access(f"{x}/nvidia", os.F_OK)]
     families = [Cuda(major, _parts(major, sites, homes)) for major in majors]
     usable = [x for x in families if "nvrtc" in x.parts]
@@ -105,15 +105,15 @@ def _find(
 
 
 def _parts(major: int, sites: list[str], homes: tuple[str | None, ...]) -> dict[str, str]:
-    """Return the parts of a family that are there, wheels before toolkits."""
+    """Return the installed parts of a family; wheels take precedence over toolkits."""
     targets = f"/targets/{os.uname().machine.replace('aarch64', 'sbsa')}-linux"
     roots = [f"{home}{inner}" for home in homes if home for inner in ("", targets)]
-    # The name of the runtime library tells the version.
+    # The name of the runtime library gives the version.
     toolkits = [x for x in roots if os.access(f"{x}/lib/libcudart.so.{major}", os.F_OK)]
     found = {}
     for part, (_, folder, used, file) in _places(major).items():
         places = (*(f"{site}/nvidia/{folder}" for site in sites), *toolkits)
-        # Where there is nothing, os.path.exists takes twice as long.
+        # os.path.exists takes twice as long for a missing file.
         root = next((x for x in places if os.access(f"{x}/{file}", os.F_OK)), None)
         if root is not None:
             found[part] = f"{root}/{used}"
@@ -121,7 +121,7 @@ def _parts(major: int, sites: list[str], homes: tuple[str | None, ...]) -> dict[
 
 
 def find_program(name: str) -> Path | None:
-    """Return a program of CUDA's: of a named toolkit, on PATH, of a wheel, of the usual toolkit."""
+    """Find a CUDA program: in a named toolkit, on PATH, in a wheel, in the default toolkit."""
     named = (f"{home}/bin/{name}" for x in ("CUDA_HOME", "CUDA_PATH") if (home := config.get(x)))
     wheels = (f"{path}/nvidia/cu13/bin/{name}" for path in sys.path if path)
     places = (*named, name, *wheels, f"{TOOLKIT}/bin/{name}")
@@ -129,12 +129,12 @@ def find_program(name: str) -> Path | None:
 
 
 class Library:
-    """NVRTC, nvJitLink or nvFatbin; its functions begin with its title."""
+    """NVRTC, nvJitLink or nvFatbin; `title` is the prefix of its functions."""
 
     def __init__(self, title: str, path: Path) -> None:
         self.title = title
         self.path = path
-        # To map 100 MB takes 20 ms, for which ctypes.CDLL would keep Python's lock.
+        # Mapping 100 MB takes 20 ms, during which ctypes.CDLL would hold the GIL.
         ctypes.CDLL(None).dlopen(os.fsencode(path), os.RTLD_NOW)
         self.calls = ctypes.CDLL(str(path))
 
@@ -146,7 +146,7 @@ class Library:
 
     @property
     def release(self) -> str:
-        """The version as people write it, such as ``"12.9"``."""
+        """The version as text, such as ``"12.9"``."""
         return ".".join(map(str, self.version()))
 
     def call(self, function: str, *arguments: object) -> None:
@@ -160,7 +160,7 @@ class Library:
         return int(getattr(self.calls, f"{self.title}{function}")(*arguments))
 
     def read(self, function: str, handle: object, size: str = "") -> bytes:
-        """Return what a function gives, of which another tells the size."""
+        """Return the output of a function, whose size another function gives."""
         length = ctypes.c_size_t()
         self.call(size or f"{function}Size", handle, ctypes.byref(length))
         data = ctypes.create_string_buffer(length.value)
@@ -174,4 +174,4 @@ class Library:
 
 
 library = cache(Library)
-"""A library, loaded once a process."""
+"""Load a library, once per process."""

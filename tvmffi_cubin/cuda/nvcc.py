@@ -1,4 +1,4 @@
-"""NVIDIA's own compiler, of ``compiler="nvcc"``: where it is, what it is, the flags for it."""
+"""nvcc, for ``compiler="nvcc"``: its path, its identity and the flags for it."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _RUNTIME = "libcudart_static.a"
 
 
 class Nvcc(NamedTuple):
-    """An nvcc, and what it says of itself."""
+    """An nvcc and what it reports about itself."""
 
     path: str
     identity: str  # its build, the same text on every machine
     version: str
-    root: str  # where it is installed, empty for a folder of the system's
+    root: str  # where it is installed; empty for a system folder
     includes: Sequence[str]  # cuda.h's folder comes first
     libraries: str  # the folder of its runtime library
-    host: str = ""  # what its host compiler is, where that is not the build's own
+    host: str = ""  # the identity of its host compiler, if that is not the build's
 
 
 def locate() -> Path:
-    """Return the path of nvcc: the variable's, else the first in the places below."""
+    """Return the path of nvcc: from the variable, else the first in the places below."""
     named = config.get("TVMFFI_CUBIN_NVCC")
     path = on_path(named) if named else find_program("nvcc")
     if path is None:
@@ -50,7 +50,7 @@ def locate() -> Path:
 
 
 def find_nvcc() -> Nvcc:
-    """Return the nvcc to use, and what it said of itself while its files were as they are."""
+    """Return the nvcc to use; what it reports is cached until its file changes."""
     path = locate()
     return Nvcc(*remember(f"nvcc at {path}", lambda: (_ask(path), [path])))
 
@@ -60,7 +60,7 @@ def _ask(path: Path) -> Nvcc:
     about = said((str(path), "--version"), remedy)
     version = "".join(re.findall(r"release (\d+\.\d+)", about))
     build = [x for x in about.splitlines() if x.startswith(("Cuda compilation", "Build "))]
-    # It says where it finds everything without compiling anything.
+    # A dry run prints all paths and compiles nothing.
     dry = said((str(path), "--dryrun", "-E", "-x", "cu", os.devnull), remedy)
     settings = dict(re.findall(r"^#\$ (\w+)=(.*)$", dry, re.MULTILINE))
     top = os.path.realpath(settings.get("TOP") or path.resolve().parents[1])
@@ -74,7 +74,7 @@ def _ask(path: Path) -> Nvcc:
 
 
 def caller_flags(flags: Iterable[str]) -> tuple[str, ...]:
-    """Return a caller's flags and those of nvcc's own variables, for nvcc in a build's folder."""
+    """Return the flags of the caller and of nvcc's variables, for nvcc in a build's folder."""
     variables = (f"NVCC_{name}" for name in ("CCBIN", "PREPEND_FLAGS", "APPEND_FLAGS"))
     host, *around = (os.environ.get(name, "") for name in variables)
     before, behind = map(shlex.split, around)
@@ -84,29 +84,29 @@ def caller_flags(flags: Iterable[str]) -> tuple[str, ...]:
             found.append("-rdc=true")
         elif name in ("-I", "-isystem", "-include", "-L", "-ccbin") and os.path.exists(value):
             found += (name, os.path.abspath(value))
-        elif (name, value) != ("-arch", "native"):  # which is the default anyway
+        elif (name, value) != ("-arch", "native"):  # the default
             found += items
     return tuple(found)
 
 
 def names_archs(flags: Sequence[str]) -> bool:
-    """Whether a caller's flags name architectures, for which nothing is added then."""
+    """Return whether the caller's flags name architectures; if so, none are added."""
     return not values(flags).keys().isdisjoint(("-arch", "-gencode"))
 
 
 def is_separate(flags: Sequence[str]) -> bool:
-    """Whether device code is yet to be linked when it is compiled."""
+    """Return whether the flags ask for relocatable device code, which needs a device link."""
     return values(flags).get("-rdc") == "true"
 
 
 def command(
     tools: Toolset, flags: Sequence[str], archs: Sequence[str], *, is_link: bool = False
 ) -> tuple[str, ...]:
-    """Return nvcc and all flags of a compilation, or of the link of separate device code."""
+    """Return the nvcc command that compiles a unit, or links relocatable device code."""
     assert tools.nvcc is not None
     names = values(flags).keys()
     ours, host = [], own_statics(tools.nvcc.host or tools.host.compiler)
-    if "-ccbin" not in names:  # ccache cannot be named with what it starts
+    if "-ccbin" not in names:  # -ccbin takes one program: omit ccache
         ours, host = ["-ccbin", tools.compiler.programs[-1]], (*host, *tools.compiler.options)
     escaped = (option.replace(",", r"\,") for option in (*host, "-fPIC"))
     ours += (f"-Xcompiler={option}" for option in escaped)
@@ -117,7 +117,7 @@ def command(
     if not archs and not names_archs(flags):
         archs = resolve_archs()
     kind = "sm"
-    if "-dlto" in names and archs and not is_link:  # beside -gencode nvcc takes no -dlto
+    if "-dlto" in names and archs and not is_link:  # nvcc rejects -dlto with -gencode
         flags = [item for option in read(flags) if option.name != "-dlto" for item in option.items]
         kind = "lto"
     for arch in archs:
@@ -130,8 +130,8 @@ def command(
 
 
 def runtime(nvcc: Nvcc, flags: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the libraries and the linker's flags that what nvcc compiles is linked with."""
-    # The static runtime, as nvcc itself links it: no other version gets in the module's way.
+    """Return the libraries and the linker flags to link what nvcc compiles."""
+    # The static runtime, which nvcc also links by default: no other version can interfere.
     names = ("libcudadevrt.a", _RUNTIME) if is_separate(flags) else (_RUNTIME,)
     found = filter(os.path.isfile, (f"{nvcc.libraries}/{name}" for name in names))
     return tuple(found), (f"-L{nvcc.libraries}", "-ldl", "-lpthread", "-lrt")

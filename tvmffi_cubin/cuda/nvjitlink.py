@@ -1,4 +1,4 @@
-"""Device code that was compiled separately to one image, through nvJitLink."""
+"""Links separately compiled device code into one image with nvJitLink."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .options import items
 
 __all__ = ["link", "version"]
 
-# nvJitLinkInputType, by our name of the kind.
+# nvJitLinkInputType by `Cubin.kind`.
 _TYPES = {"relocatable": 1, "ptx": 2, "ltoir": 3, "fatbin": 4, "object": 5, "library": 6}
 
 
@@ -42,16 +42,16 @@ def link(
     inputs : iterable of Cubin, bytes or path
         Relocatable cubins and LTO-IR (``nvrtc.compile(..., target_type="relocatable")`` or
         ``"ltoir"``, nvcc's ``-rdc=true``), PTX, fatbins, static libraries and host objects with
-        device code, told apart by content. nvJitLink trusts them: only link files that you
+        device code, recognized by content. nvJitLink trusts its inputs: link only files that you
         would load.
     arch : str, optional
-        What the image is for, such as ``"sm_90a"``. Default: what the inputs were compiled for, if
-        they agree, else the current device's. ``"compute_90"`` and the like make PTX from LTO-IR.
+        The image's architecture, such as ``"sm_90a"``. Default: the inputs' architecture, if they
+        agree, else the current device's. ``"compute_90"`` and the like make PTX from LTO-IR.
     lto : bool
-        Optimize across units. LTO-IR among the inputs turns it on, but not LTO-IR inside fatbins or
-        libraries.
+        Optimize across translation units. LTO-IR inputs turn it on; LTO-IR inside fatbins or
+        libraries does not.
     options : sequence of str
-        Further options for nvJitLink, such as ``"-lineinfo"``.
+        Additional options for nvJitLink, such as ``"-lineinfo"``.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def link(
     Raises
     ------
     CompileError
-        They do not fit together: a symbol is defined nowhere, or twice; or an option is unknown.
+        The inputs do not link: a symbol is undefined or multiply defined; or an option is unknown.
     ToolchainError
         nvJitLink is missing or does not know the architecture.
     TypeError, ValueError, OSError
@@ -69,7 +69,7 @@ def link(
     """
     given, options = items("inputs", inputs), items("options", options)
     for option in options:
-        # nvJitLink refuses an input beside a second architecture, and then blocks the next link.
+        # With a second architecture, nvJitLink rejects an input and then blocks the next link.
         if re.match(r"--?(arch|gpu-architecture|gencode|generate-code|lto|dlto|ptx)\b", option):
             raise ValueError(f"the option {option!r} is set by an argument: arch or lto")
     read = [linkable(take_image(f"inputs[{i}]", value)) for i, value in enumerate(given)]
@@ -86,8 +86,8 @@ def version() -> tuple[int, int]:
 
 
 def linkable(given: Cubin) -> Cubin:
-    """Return what a caller gave as something to link; an ImageError says what else it is."""
-    # nvJitLink takes what is linked already, and shared objects, and links nothing of them.
+    """Return the caller's image as a link input; raise an ImageError if it cannot be one."""
+    # nvJitLink accepts linked images and shared objects, but links nothing from them.
     wanted = 'wanted is code to link: compile with target_type="relocatable", or nvcc -rdc=true'
     return read_image(given, wanted=_TYPES, or_else=wanted)
 
@@ -95,7 +95,7 @@ def linkable(given: Cubin) -> Cubin:
 def _fits(item: Cubin, target: str) -> bool:
     number, wanted = number_of(item.arch), number_of(target)
     same_family = number // 10 == wanted // 10
-    # nvJitLink takes code with an architecture's own features into an image that claims less.
+    # nvJitLink itself links architecture-specific code into images marked as less specific.
     if item.arch.endswith("a"):
         return number == wanted and target.endswith("a")
     if item.arch.endswith("f"):
@@ -104,8 +104,8 @@ def _fits(item: Cubin, target: str) -> bool:
 
 
 def _clashes(inputs: Sequence[Cubin]) -> Iterator[str]:
-    """Yield what relocatable cubins and PTX define twice, or cubins declare as something else."""
-    # nvJitLink says so on the process's error stream alone, and links nevertheless, or crashes.
+    """Yield what relocatable cubins and PTX define twice, or cubins declare inconsistently."""
+    # nvJitLink reports these only on stderr, and links anyway or crashes.
     cubins = [x for x in inputs if x.kind == "relocatable"]
     symbols = [(x.name, symbol) for x in cubins for symbol in shared_symbols(x.image)]
     known = {x.name: x for _, x in symbols if not x.is_undefined}
@@ -127,9 +127,9 @@ def _clashes(inputs: Sequence[Cubin]) -> Iterator[str]:
 def link_inputs(
     inputs: Sequence[Cubin], *, arch: str, lto: bool = False, options: Sequence[str] = ()
 ) -> Cubin:
-    """Link inputs to an image; raises what `link` does."""
+    """Link inputs into an image; raise as `link` does."""
     nvjitlink = library("nvJitLink", find_cuda().require("nvjitlink"))
-    # Newer releases end the process where they do not know the architecture.
+    # Newer releases terminate the process if they do not know the architecture.
     program.prepare().result().check_known(arch)
     for item in inputs:
         if item.kind in ("relocatable", "ltoir", "ptx") and item.arch and not _fits(item, arch):
@@ -143,9 +143,9 @@ def link_inputs(
     image, log = b"", "\n".join(_clashes(inputs))
     if not log:
         image, log = program.called(lambda: _linked(nvjitlink, command, inputs))
-        # Not the names themselves were given: they may hold anything, and the log is to be read.
+        # nvJitLink got placeholders, since names may contain anything; put the names into the log.
         log = re.sub(r"tvmffi_cubin_(\d+)\b", lambda match: inputs[int(match[1])].name, log)
-    # Where LTO-IR is linked these are not errors to it: the image has a variable of its own.
+    # With LTO-IR, nvJitLink does not treat these as errors: the image gets a variable of its own.
     if not image or re.search("Unresolved extern|Multiple definition of", log):
         shown = re.sub(r"'(_Z\w+)'", lambda match: f"'{demangle(match[1])}'", log)
         message = f"device code does not link for {arch}:\n{explained(shown)}"
@@ -162,17 +162,17 @@ def link_inputs(
 def _linked(
     nvjitlink: Library, command: tuple[str, ...], inputs: Sequence[Cubin]
 ) -> tuple[bytes, str]:
-    """Return the image, empty where there is none, and the log."""
+    """Return the image, empty if the link fails, and the log."""
     handle = ctypes.c_void_p()
     words = (ctypes.c_char_p * len(command))(*map(str.encode, command))
-    # Its messages read the names where they lie: it takes no copies.
+    # Keep the names alive: nvJitLink's messages read them without a copy.
     names = [b"tvmffi_cubin_%d" % index for index in range(len(inputs))]
     failed = nvjitlink.result("Create", ctypes.byref(handle), len(words), words)
     for item, name in zip(inputs, names, strict=True):
         given = (_TYPES[item.kind], item.image, ctypes.c_size_t(len(item.image)), name)
         failed = failed or nvjitlink.result("AddData", handle, *given)
     failed = failed or nvjitlink.result("Complete", handle)
-    # A link that could not begin has a handle, too: it holds the log.
+    # A link that failed to start also has a handle, which holds the log.
     logs = (nvjitlink.text(what, handle) for what in ("GetErrorLog", "GetInfoLog"))
     log = "\n".join(filter(None, logs))
     getter = "GetLinkedPtx" if "-ptx" in command else "GetLinkedCubin"
@@ -182,12 +182,12 @@ def _linked(
 
 
 def assembled(given: Cubin, archs: tuple[str, ...]) -> Cubin:
-    """Return PTX as a cubin, or for several architectures, its own by default, as a fatbin."""
+    """Assemble PTX to a cubin or, for several architectures (default: its own), to a fatbin."""
     text = linkable(given)
     own = f"sm_{text.arch.removeprefix('compute_')}"
     archs = archs or (own, *([text.arch] if own[-1].isdigit() else ()))
     images = [link_inputs([text], arch=arch) for arch in archs if not is_ptx(arch)]
-    if not images:  # to see whether it can be assembled
+    if not images:  # to check that it assembles
         link_inputs([text], arch=f"sm_{number_of(archs[0])}")
     if any(map(is_ptx, archs)):
         images.append(text)

@@ -1,4 +1,4 @@
-"""CUDA source to a device image through NVRTC, without a toolkit and without a GPU."""
+"""Compiles CUDA source to a device image with NVRTC, without a toolkit or a GPU."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from .program import Nvrtc, Program
 
 __all__ = ["compile", "nvrtc_compile", "resolve_arch", "resolve_archs", "shim_dir", "version"]
 
-# NVRTC searches quoted headers in the folder of the source's name, and the current folder must not
-# decide what a source means. -no-source-include would stop headers from finding each other, too.
+# NVRTC searches the folder of the source's name for quoted headers, and the current folder must not
+# change what a source means. -no-source-include would also keep headers from finding each other.
 _NOWHERE = "/dev/null/kernel.cu"
-# What -minimal leaves out, a sixth of a small kernel's time. A header may need any of it.
+# What -minimal omits, a sixth of a small kernel's compile time. A header may need any of it.
 _NOT_MINIMAL = r"<<<|\b(?:include|cuda|CU|tex|surf|minimal)"
-# Headers of C++ that CCCL's stand for, which take their time to compile, and the names of theirs
-# that device code may use.
+# C++ headers that CCCL's stand in for, and the names in CCCL's that device code may use. CCCL's are
+# slow to compile.
 BY_CCCL = {
     "bit": "bit_cast bit_ceil bit_floor bit_width countl_one countl_zero countr_one countr_zero "
     "has_single_bit popcount rotl rotr",
@@ -63,11 +63,11 @@ HEADERS = {
     **{f"c{name}": f"#include <{name}.h>\n" for name in _OF_C},
     **{name: f"{_INTEGERS}#include <./{name}>\n{_INTEGERS}" for name in _OF_CUDA},
     **{name: _OF_CCCL.format(name) for name in BY_CCCL},
-    # Beside those of types of our own.
+    # In addition to the overloads for our own types.
     "variant": _OF_CCCL.format("variant") + "namespace std {\nusing ::cuda::std::get;\n}\n",
 }
-"""Headers of which NVRTC, our prelude or a file has all. NVRTC takes them before any file, also one
-that lies beside the file that includes it: none has a name that others give their files."""
+"""Headers whose content NVRTC, our prelude or a file has. NVRTC prefers them to any file, even one
+next to the including file, so none has a name that others use for their files."""
 _KIND_OPTIONS = {"relocatable": ["--relocatable-device-code=true"], "ltoir": ["-dlto"]}
 
 
@@ -88,46 +88,46 @@ def compile(  # noqa: A001
 
     CUDA's headers (``cuda_fp16.h``, ``cooperative_groups.h``, ``cuda/std/...``, ``cub/...``),
     fixed-width integers and the intrinsics of programmatic dependent launch are available.
-    Functions without an execution space are device functions. Threads may compile at the same time,
-    and Ctrl-C ends a compilation.
+    Functions without an execution space specifier are device functions. Threads may compile
+    concurrently, and Ctrl-C interrupts a compilation.
 
     Parameters
     ----------
     source, name : str
         The source, and its name in diagnostics.
     arch : str or sequence of str, optional
-        Such as ``"sm_90a"``, or ``"compute_90"`` for PTX; see `resolve_archs`. Several give one
+        Such as ``"sm_90a"``, or ``"compute_90"`` for PTX; see `resolve_archs`. Several produce one
         fatbin.
     options : sequence of str
-        Options for NVRTC. nvcc options that change nothing here (``-O3``,
+        Options for NVRTC. nvcc options that have no effect here (``-O3``,
         ``--expt-relaxed-constexpr``, ``-Xcompiler ...``) are ignored.
     name_expressions : sequence of str
-        Names of kernels, such as ``"scale<float, 4>"``: each is instantiated, and its symbol is
-        in `Cubin.lowered_names`.
+        Kernel names, such as ``"scale<float, 4>"``: each is instantiated, and its symbol is in
+        `Cubin.lowered_names`.
     include_paths : sequence of path
-        Folders searched for headers, before CUDA's own.
+        Folders to search for headers, before CUDA's own.
     source_include : bool
-        Whether headers are also searched in the folder of `name`, or in the current folder if it
-        has none.
+        Whether to also search the folder of `name` for headers, or the current folder if `name` has
+        none.
     target_type : str
-        ``"cubin"``; ``"relocatable"`` or ``"ltoir"``, to be linked, the latter also optimized then;
-        ``"ptx"`` for text that the driver compiles. Several architectures take cubins.
+        ``"cubin"``; ``"relocatable"`` or ``"ltoir"``, to link later, the latter with LTO;
+        ``"ptx"``, text that the driver compiles. Several architectures require ``"cubin"``.
     use_pch : bool, optional
-        False: make and use no precompiled headers. Default: ``TVMFFI_CUBIN_PCH``.
+        False: create and use no precompiled headers. Default: ``TVMFFI_CUBIN_PCH``.
 
     Returns
     -------
     Cubin
-        The image; its ``log`` holds the warnings, which go to the logger ``tvmffi_cubin``, too.
+        The image; its ``log`` holds the warnings, which also go to the logger ``tvmffi_cubin``.
 
     Raises
     ------
     CompileError
         The source does not compile.
     ToolchainError
-        NVRTC is missing or does not know the architecture, or there is neither GPU nor `arch`.
+        NVRTC is missing or does not know the architecture, or there is neither a GPU nor `arch`.
     TypeError, ValueError
-        An argument has the wrong type or value; an option that NVRTC does not know.
+        An argument has the wrong type or value, or NVRTC does not know an option.
     """
     if not isinstance(source, str):
         raise TypeError(f"source is a string, got {type(source).__name__}")
@@ -143,7 +143,7 @@ def compile(  # noqa: A001
     if target_type != "cubin" and (len(archs) != 1 or is_ptx(archs[0]) != (target_type == "ptx")):
         raise ValueError(f"target_type={target_type!r} wants one architecture such as sm_90a")
     file = name if source_include else _NOWHERE
-    # No name of a file needs to be UTF-8, as those in #line must be.
+    # A file name need not be UTF-8, but the name in #line must be.
     text = source if source_include else line_directive(name) + source
     shared = Program(file, text, options, target_type, names, HEADERS)
     of_cuda = tuple(map(str, cuda.include_dirs))
@@ -151,10 +151,10 @@ def compile(  # noqa: A001
     packages = (include_dir(), *cuda.include_dirs) if config.wants_pch(use_pch) else ()
 
     def image(arch: str) -> Cubin:
-        """Compile for one architecture; of ``"compute_90"`` and the like PTX is made."""
+        """Compile for one architecture; ``"compute_90"`` and the like produce PTX."""
         nvrtc.check_known(arch)
         kind = "ptx" if is_ptx(arch) else target_type
-        # PTX is assembled along the way: mistakes come to light now and not on a newer device.
+        # PTX is also assembled, so that errors show up now and not on a newer device.
         target = f"sm_{number_of(arch)}" if is_ptx(arch) else arch
         command = (f"-arch={target}", *_KIND_OPTIONS.get(kind, ()), *words)
         one = shared._replace(options=command, kind=kind)
@@ -185,18 +185,18 @@ def nvrtc_compile(
 ) -> bytes:
     """Compile CUDA C++ source to the bytes of an image, as tvm-ffi's function of this name does.
 
-    Arguments and errors are those of `compile`, `extra_opts` its options. Headers are also searched
-    in the folder of `name`.
+    Takes the arguments and raises the errors of `compile`; `extra_opts` are its `options`. The
+    folder of `name` is also searched for headers.
     """
     options = [os.fsdecode(option) for option in items("extra_opts", extra_opts or ())]
     return compile(source, name=name, arch=arch, options=options, source_include=True).image
 
 
 def join(cubins: Sequence[Cubin]) -> Cubin:
-    """Return a fatbin of cubins and PTX, each for an architecture of its own, through nvFatbin."""
+    """Combine cubins and PTX, each for its own architecture, into a fatbin with nvFatbin."""
     nvfatbin = library("nvFatbin", find_cuda().require("nvfatbin"))
     handle = ctypes.c_void_p()
-    # What is compressed can neither be inspected everywhere nor loaded without the time it takes.
+    # Compressed images cannot be inspected everywhere, and decompression would slow down loading.
     options = (ctypes.c_char_p * 1)(b"-compress=false")
     nvfatbin.call("Create", ctypes.byref(handle), options, ctypes.c_size_t(1))
     for cubin in cubins:
@@ -226,32 +226,32 @@ def shim_dir() -> Path:
 
 
 def line_directive(name: str) -> str:
-    """Return the directive after which the compiler takes lines for those of a source."""
+    """Return the #line directive that attributes the lines after it to a source."""
     escaped = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
     return f'#line 1 "{escaped}"\n'
 
 
 def _options(nvrtc: Nvrtc, source: Program, folders: Sequence[str]) -> Iterator[str]:
-    """Yield all options for a source that has the caller's, but those for an architecture."""
+    """Yield all options except the architecture's, for a source with the caller's options."""
     given, names = nvrtc_options(source.options), source.name_expressions
     everything = "\n".join((source.name, source.text, *given, *names))
     if nvrtc.version() >= (12, 9):
-        # NVRTC calls hidden kernels after a seed, else after the time and the process. Before 12.9
-        # precompiled headers are for one seed.
+        # NVRTC derives hidden kernels' names from a seed, else from the time and the process.
+        # Before 12.9, a precompiled header works with only one seed.
         yield f"-frandom-seed={zlib.crc32(everything.encode('utf-8', 'surrogateescape')):08x}"
-        # A kernel that is alone would wait for a thread, and gain nothing.
+        # A single kernel would wait for a thread and gain nothing.
         if source.text.count("__global__") > 1 or len(names) > 2:
             yield program.SIDE_BY_SIDE
     if not any(x.startswith("-std=") for x in given):
         yield "-std=c++17"
     shims = shim_dir()
     yield from ("-default-device", f"-I{shims}", f"--pre-include={shims}/tvmffi_cubin_prelude.h")
-    # Two thirds of the time that cuda/std takes are lists of types of up to this length: 16 for
-    # NVRTC, 10 for nvcc. It makes no difference to what they mean.
+    # Type lists of up to this length take two thirds of cuda/std's compile time. The default is 16
+    # for NVRTC and 10 for nvcc; the value does not change what they mean.
     yield "-D_CCCL_META_UNROLL_LIMIT=10"
     yield from (x for x in given if not x.startswith("-isystem="))
     yield from (f"-I{folder}" for folder in folders)
-    # As for nvcc, this is not for another toolkit's headers.
+    # After CUDA's own, as with nvcc: not a way to use another toolkit's headers.
     yield from (x.replace("-isystem=", "-I", 1) for x in given if x.startswith("-isystem="))
     if _cmath_words().isdisjoint(re.findall(r"\w+", everything)):
         yield "-DTVMFFI_CUBIN_NO_CMATH"
@@ -261,7 +261,7 @@ def _options(nvrtc: Nvrtc, source: Program, folders: Sequence[str]) -> Iterator[
 
 @functools.cache
 def _cmath_words() -> frozenset[str]:
-    """Return the words where <cmath> may be used, which takes a tenth of a small kernel's time."""
+    """Return words that may need <cmath>, which takes a tenth of a small kernel's compile time."""
     header = (shim_dir() / "cmath").read_text(encoding="utf-8")
     names = re.findall(r"TVMFFI_CUBIN_MATH\((\w+)", header)
     return frozenset((*names, "fma", "std", "include"))

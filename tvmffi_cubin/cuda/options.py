@@ -1,4 +1,4 @@
-"""A caller's options of NVRTC, nvcc or gcc, read in one place whichever way they are spelled."""
+"""Reads a caller's options for NVRTC, nvcc or gcc in all their spellings."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _SHORT = {
     "-device-debug": "-G",
     "-generate-line-info": "-lineinfo",
 }
-_FOLDERS = ("-iquote", "-I", "-isystem", "-idirafter")  # in the order of the search
+_FOLDERS = ("-iquote", "-I", "-isystem", "-idirafter")  # in search order
 _PREPROCESSOR = ("-include", *_FOLDERS, "-D", "-U")
-# They concern nvcc or the host compiler, or are said by other arguments.
+# These are for nvcc or the host compiler, or other arguments replace them.
 _OF_NVCC = (
     *("-arch", "-gencode", "-Xcompiler", "-Xfatbin", "-compress-mode", "-threads", "-t"),
     *("-static-global-template-stub", "-optimize", "-machine"),
 )
 _NOT_FOR_NVRTC = (
     *(*_OF_NVCC, "-O", "-m", "-expt-relaxed-constexpr", "-expt-extended-lambda"),
-    # The last two it is told anyway, and before 12.9 refuses to hear twice.
+    # The last two are always passed, and before 12.9 NVRTC rejects them if repeated.
     *("-extended-lambda", "-default-device", "-device-as-default-execution-space"),
 )
-# Their value may be the next item.
+# The value of these may be the next item.
 _VALUED = (
     *(*_PREPROCESSOR, *_OF_NVCC, "-ccbin", "-Xptxas", "-Xlinker", "-Xnvlink", "-L", "-rdc", "-std"),
     *("-maxrregcount", "-ftz", "-prec-div", "-prec-sqrt", "-fmad"),
@@ -49,7 +49,7 @@ _JOINED = re.compile(r"(-(?:[DUIL]|isystem|iquote|idirafter)(?![=\s])|-[Omt](?=\
 
 
 class Option(NamedTuple):
-    """One option: its short spelling and its value; and the items that it was given as."""
+    """An option: its short spelling, its value, and the items that spelled it."""
 
     name: str
     value: str
@@ -57,7 +57,7 @@ class Option(NamedTuple):
 
 
 def items(what: str, given: object) -> tuple[Any, ...]:
-    """Return what a caller gave in a list or the like."""
+    """Return the items of a caller's list or other iterable."""
     if isinstance(given, str | bytes | os.PathLike) or not isinstance(given, Iterable):
         raise TypeError(f"{what} must be a sequence, got {type(given).__name__}; pass a list")
     return tuple(given)
@@ -78,21 +78,21 @@ def read(options: object) -> Iterator[Option]:
             value = value or next(rest, "")
             given = (spelled, value)
         if name in _VALUED and not value.strip(","):
-            # NVRTC would take the option after it, or end the process.
+            # NVRTC would take the next option as the value, or terminate the process.
             raise ValueError(f"the option {spelled!r} has no value: give it one, or leave it out")
         yield Option(name, value, given)
 
 
 def values(options: object) -> dict[str, str]:
-    """Return the values of options by their short spellings; the last of a name counts."""
+    """Return the values of options by short spelling; the last one of a name wins."""
     return {option.name: option.value for option in read(options)}
 
 
 def named_archs(options: object, archs: object = None) -> tuple[str, ...]:
-    """Return the architectures that options or an argument name, none where neither does."""
+    """Return the architectures that the options or an argument name; empty if neither does."""
     found: list[str] = []
     for name, value, _ in read(options):
-        if name == "-arch" and value != "native":  # which is the default anyway
+        if name == "-arch" and value != "native":  # the default
             found.append(value)
         elif name == "-gencode":
             found += re.findall(r"\w+_\w+", value.partition(",code=")[2] or value)
@@ -105,7 +105,7 @@ def named_archs(options: object, archs: object = None) -> tuple[str, ...]:
 
 
 def nvrtc_options(options: object) -> tuple[str, ...]:
-    """Return a caller's options in NVRTC's words, ``-isystem``, which it lacks, among them."""
+    """Return a caller's options in NVRTC's spelling, plus ``-isystem``, which NVRTC lacks."""
     kept: list[str] = []
     for name, value, given in _read_by_both(options):
         if name == "-Xptxas":  # NVRTC takes one at a time
@@ -118,14 +118,14 @@ def nvrtc_options(options: object) -> tuple[str, ...]:
 
 
 def without_separation(options: object) -> tuple[tuple[str, ...], bool]:
-    """Return options without those that ask for separate compilation, and whether for LTO."""
-    # nvcc has to be told; here it follows from the sources.
+    """Return options without those for separate compilation, and whether they ask for LTO."""
+    # nvcc needs these options; here they follow from the sources.
     kept = (x.items for x in read(options) if x.name not in ("-rdc", "-dc", "-dlto"))
     return tuple(item for given in kept for item in given), "-dlto" in values(options)
 
 
 def link_options(options: object) -> tuple[str, ...]:
-    """Return, as nvJitLink takes them, the options for NVRTC that matter to a link."""
+    """Return the NVRTC options that affect a link, in nvJitLink's spelling."""
     kept: list[str] = []
     for name, value, _ in read(options):
         if name == "-use_fast_math":
@@ -140,7 +140,7 @@ def link_options(options: object) -> tuple[str, ...]:
 
 
 def _read_by_both(options: object) -> Iterator[Option]:
-    """Iterate over options; `-Xcompiler`'s for the preprocessor concern device code, too."""
+    """Iterate over options, then over `-Xcompiler`'s preprocessor options, for device code too."""
     of_host: list[str] = []
     for option in read(options):
         yield option
@@ -150,18 +150,18 @@ def _read_by_both(options: object) -> Iterator[Option]:
 
 
 class PreprocessorFlags(NamedTuple):
-    """What the preprocessor is told; paths are absolute."""
+    """The preprocessor's flags; paths are absolute."""
 
     words: tuple[str, ...]  # as gcc and clang take them
-    folders: tuple[str, ...]  # of headers, in the order of the search
-    first_lines: str  # the macros, and the headers that come before the source
+    folders: tuple[str, ...]  # header folders, in search order
+    first_lines: str  # the macros, and the headers to include before the source
 
 
 def preprocessor_flags(flags: Iterable[str]) -> PreprocessorFlags:
     """Return the preprocessor flags among `flags`, as nvcc, NVRTC or gcc spell them."""
     pairs: list[tuple[str, str]] = []
     for name, value, _ in _read_by_both(flags):
-        # A header that comes first is looked for in the current folder first.
+        # A pre-included header is searched in the current folder first.
         if name in _FOLDERS or (name == "-include" and os.path.isfile(value)):
             value = os.path.abspath(value)
         if name in _PREPROCESSOR:

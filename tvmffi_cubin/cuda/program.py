@@ -1,4 +1,4 @@
-"""`Nvrtc`: NVRTC, in calls that have a large stack and that Ctrl-C leaves."""
+"""`Nvrtc`: calls to NVRTC, on a large stack, that Ctrl-C can interrupt."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .arch import number_of
 from .libraries import Library, find_cuda
 
 SIDE_BY_SIDE = "--ptxas-options=--split-compile=8"
-"""Has kernels assembled in threads; a number of no machine's, because images have their options."""
+"""Assembles kernels in threads, the same number everywhere, because images record their options."""
 
 _Input = TypeVar("_Input")
 _T = TypeVar("_T")
 
-# Bytes of address space: deeply nested source overflows a thread's usual 8 MB.
+# Bytes of address space: deeply nested source overflows a thread's default 8 MB.
 _STACK = 256 << 20
 # Bytes: more than any libc's struct sigaction, whose first member is the handler.
 _ACTION = 256
@@ -34,9 +34,9 @@ _prepared = cache(lambda path: Call(lambda: Nvrtc(path)))
 
 
 class Call(threading.Thread, Generic[_T]):
-    """Some work under way in a thread with a large stack."""
+    """Work that runs in a thread with a large stack."""
 
-    stop: ctypes.Array[ctypes.c_char]  # C's string; not empty once nobody wants what it makes
+    stop: ctypes.Array[ctypes.c_char]  # a C string; not empty once nobody needs the result
 
     def __init__(self, work: Callable[[], _T]) -> None:
         if _is_broken:
@@ -46,7 +46,7 @@ class Call(threading.Thread, Generic[_T]):
         super().__init__(target=self._run, args=(work,), daemon=True)
         self._made: _T
         self._error: BaseException | None = None
-        # Not `join`: before Python 3.13 a thread whose join Ctrl-C has left counts as ended.
+        # Not `join`: before Python 3.13, a thread whose join Ctrl-C interrupts counts as ended.
         self.ended = threading.Event()
         parent = threading.current_thread()
         self.stop = parent.stop if isinstance(parent, Call) else ctypes.create_string_buffer(2)
@@ -68,27 +68,27 @@ class Call(threading.Thread, Generic[_T]):
             self.ended.set()
 
     def result(self) -> _T:
-        """Wait for the result; an error or Ctrl-C ends what else is under way for it."""
+        """Wait for the result; an error or Ctrl-C cancels all other work for it."""
         try:
-            # A signal that comes just before a wait begins does not end it.
+            # A signal that arrives just before a wait starts does not interrupt it.
             while not self.ended.wait(0.5):
                 pass
             if self._error is not None:
                 raise self._error
         except BaseException:
-            if not isinstance(threading.current_thread(), Call):  # which may try again
+            if not isinstance(threading.current_thread(), Call):  # a Call may try again
                 self.stop[0] = b"\1"
             raise
         return self._made
 
 
 def called(work: Callable[[], _T]) -> _T:
-    """Return what a call makes of some work; in a thread that is one, that does it."""
+    """Run work in a `Call` and return its result; in a `Call`'s thread, run it right there."""
     return work() if isinstance(threading.current_thread(), Call) else Call(work).result()
 
 
 def in_parallel(work: Callable[[_Input], _T], inputs: Sequence[_Input]) -> list[_T]:
-    """Return `work` of each input, in order, from threads; raises what the first input's does."""
+    """Run `work` on each input in threads; return results, or raise the first error, in order."""
     if len(inputs) == 1:
         return [work(inputs[0])]
     free, failed = threading.Semaphore(os.cpu_count() or 1), list[Exception]()
@@ -111,7 +111,7 @@ def in_parallel(work: Callable[[_Input], _T], inputs: Sequence[_Input]) -> list[
 
 
 def _settle() -> None:
-    # C's exit would tear NVRTC down under it: the process ends before, with the status that it has.
+    # C's exit would tear down NVRTC while it runs: end the process first, with the same status.
     if _running:
         libc = ctypes.CDLL(None)
         libc.on_exit(libc._exit, None)
@@ -123,7 +123,7 @@ def _after_fork() -> None:
         _is_broken = True
         _running.clear()
         _prepared.cache_clear()
-    _guard = threading.RLock()  # a thread that the child does not have may hold the old one
+    _guard = threading.RLock()  # a thread that does not exist in the child may hold the old one
 
 
 atexit.register(_settle)
@@ -131,25 +131,25 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def prepare() -> Call[Nvrtc]:
-    """Return the call that loads the NVRTC in use, beside imports; the first begins it."""
+    """Return the call that loads the NVRTC in use while imports run; start it if needed."""
     path = find_cuda().require("nvrtc")
     with _guard:
         return _prepared(path)
 
 
 class Program(NamedTuple):
-    """What NVRTC is given."""
+    """An input for NVRTC."""
 
     name: str
     text: str
     options: tuple[str, ...] = ()
-    kind: str = "cubin"  # of the image, see `kernels.cubin.KINDS`
+    kind: str = "cubin"  # the image's, see `kernels.cubin.KINDS`
     name_expressions: tuple[str, ...] = ()
-    headers: Mapping[str, str] = {}  # texts by name, which NVRTC takes before any file
+    headers: Mapping[str, str] = {}  # texts by name, which NVRTC prefers to any file
 
 
 class Compiled(NamedTuple):
-    """What came out of one compilation; no image where it failed."""
+    """The result of one compilation; the image is empty if it failed."""
 
     log: str
     image: bytes = b""
@@ -162,15 +162,15 @@ class Nvrtc(Library):
     def __init__(self, path: Path) -> None:
         super().__init__("nvrtc", path)
         self._compile = self.calls.nvrtcCompileProgram
-        # Everything else takes microseconds, and keeps Python's lock: among imports, who has given
-        # it away waits 5 ms for it.
+        # All other calls take microseconds and hold the GIL: during imports, a thread that releases
+        # it waits 5 ms to get it back.
         self.calls = ctypes.PyDLL(str(path))
-        # Some wheels' (13.0) does not look beside itself for what it opens by name.
+        # In some wheels (13.0), NVRTC does not search its own folder for the library it opens.
         builtins = path.with_name(f"libnvrtc-builtins.so.{self.release}")
         if builtins.is_file():
             ctypes.CDLL(str(builtins))
-        # Ctrl-C amid the first compilation makes NVRTC before 13.2 call exit, unless it is ignored:
-        # so the first is one that fails at once.
+        # Unless it is ignored, Ctrl-C during the first compilation makes NVRTC before 13.2 call
+        # exit: ignore it during a first one that fails at once.
         libc, before = ctypes.CDLL(None), ctypes.create_string_buffer(_ACTION)
         ignored = ctypes.create_string_buffer(int(signal.SIG_IGN).to_bytes(8, "little"), _ACTION)
         libc.sigaction(signal.SIGINT, ignored, before)
@@ -178,10 +178,10 @@ class Nvrtc(Library):
             self.compile(Program("error.cu", "#error\n", ("-minimal",)))
         finally:
             libc.sigaction(signal.SIGINT, before, None)
-        signal.siginterrupt(signal.SIGTERM, True)  # NVRTC has had it restart system calls
+        signal.siginterrupt(signal.SIGTERM, True)  # NVRTC makes it restart system calls
 
     def check_known(self, arch: str) -> None:
-        """Raise a ToolchainError where this release compiles for no such architecture."""
+        """Raise a ToolchainError if this release does not support an architecture."""
         count = ctypes.c_int()
         self.call("GetNumSupportedArchs", ctypes.byref(count))
         known = (ctypes.c_int * count.value)()
@@ -197,7 +197,7 @@ class Nvrtc(Library):
         """Compile a program."""
         handle, call = ctypes.c_void_p(), threading.current_thread()
         assert isinstance(call, Call)
-        # The name of a file may be no UTF-8.
+        # A file name need not be UTF-8.
         text, name = program.text.encode("utf-8", "surrogateescape"), os.fsencode(program.name)
         count = len(program.headers)
         named = (ctypes.c_char_p * count)(*map(str.encode, program.headers))
@@ -205,8 +205,8 @@ class Nvrtc(Library):
         self.call("CreateProgram", ctypes.byref(handle), text, name, count, texts, named)
         try:
             if self.version() >= (12, 8):
-                # Between its phases NVRTC asks a function of the caller's whether to go on. The
-                # length of `stop` says it, and strlen needs no lock of Python's to tell.
+                # Between its phases, NVRTC asks a callback whether to cancel: strlen of `stop`,
+                # which needs no GIL.
                 strlen = ctypes.cast(ctypes.CDLL(None).strlen, ctypes.c_void_p)
                 self.call("SetFlowCallback", handle, strlen, call.stop)
             for expression in program.name_expressions:
