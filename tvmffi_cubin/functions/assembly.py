@@ -18,7 +18,7 @@ _CALLS = {
 }
 _STRINGS = '    .section .rodata,"a",%progbits\n'
 _CONSTANTS = _STRINGS + "    .balign 16\n"
-# As the ABI has it for arrays of 16 bytes and more: clang reads two addresses at once.
+# The ABI's alignment for arrays of 16 bytes or more: clang loads two addresses at once.
 _TABLES = '    .section .data.rel.ro,"aw"\n    .balign 16\n'
 _FATBINS = '    .section .nvFatBinSegment,"aw",%progbits\n    .balign 8\n'
 _WRITABLE = "    .data\n    .balign 16\n"
@@ -26,11 +26,11 @@ _DIRECTIVES = {1: ".byte", 2: ".short", 4: ".long", 8: ".quad"}
 
 
 class Layout:
-    """A C struct: its members' codes as in `struct`, where ``P`` is an address."""
+    """A C struct, described by its members' `struct` codes; ``P`` is an address."""
 
     def __init__(self, codes: str) -> None:
         self.size, parts = 0, []
-        for code in (*codes.split(), "0q"):  # which makes the size a multiple of 8
+        for code in (*codes.split(), "0q"):  # pads the size to a multiple of 8
             width = struct.calcsize(code[-1])
             if gap := -self.size % width:
                 parts.append(f".zero {gap}")
@@ -45,39 +45,39 @@ class Layout:
 
 
 class Text:
-    """The text of one unit, as it grows: tables, what they point at, and exported stubs."""
+    """Builder of one unit's text: tables, the data they point to, and exported stubs."""
 
     def __init__(self, machine: str | None = None) -> None:
-        self._labels: dict[str, str] = {}  # by content: what is equal is written once
+        self._labels: dict[str, str] = {}  # by content: equal data is written once
         self._parts, self._call = [_HEAD], _CALLS[machine or os.uname().machine]
 
     def string(self, text: str) -> str:
-        """Return the label of a string that ends with a zero byte."""
+        """Return the label of a null-terminated string."""
         return self._pooled(_STRINGS, f"    .asciz {quoted(text)}")
 
     def data(self, data: bytes) -> str:
-        """Return the label of constant bytes, which are aligned for anything."""
+        """Return the label of constant bytes, aligned for any type."""
         return self._pooled(_CONSTANTS, f"    .byte {','.join(map(str, data))}")
 
     def table(self, rows: Iterable[str], section: str = _TABLES) -> str | None:
-        """Return the label of an array of structs; None where it is empty."""
+        """Return the label of an array of structs; None if it is empty."""
         text = "\n".join(rows)
         return self._pooled(section, text) if text else None
 
     def named(self, label: str, rows: Iterable[str], *, is_writable: bool = False) -> None:
-        """Put an array of structs at a label of its own; other units know a symbol."""
+        """Write an array of structs at a label; other units see it unless it starts with ``.L``."""
         known = f"    .globl {label}\n    .hidden {label}\n    .type {label},%object\n"
         text = "\n".join((f"{'' if label.startswith('.L') else known}{label}:", *rows, ""))
         self._parts.append((_WRITABLE if is_writable else _TABLES) + text)
 
     def stub(self, name: str, entry: str, table: str) -> None:
-        """Export a tvm-ffi function that calls an entry of the launcher's body with a table."""
+        """Export a tvm-ffi function that calls an entry point of the launcher's body on a table."""
         symbol, call = f"__tvm_ffi_{name}", self._call.format(entry=entry, table=table)
         head = f"    .text\n    .globl {symbol}\n    .type {symbol},%function\n"
         self._parts.append(f"{head}{symbol}:\n    {call}\n")
 
     def finished(self, *further: str) -> str:
-        """Return the whole text, with further sections at its end."""
+        """Return the complete text, with further sections appended."""
         return "".join([*self._parts, *further, _FOOT])
 
     def _pooled(self, section: str, content: str) -> str:
@@ -89,7 +89,7 @@ class Text:
 
 
 def image_text(name: str, file: str, image: Cubin, *, is_shared: bool = True) -> str:
-    """Return the sections that embed an image's file, as EMBED_CUBIN expects it."""
+    """Return the sections that embed an image's file, as EMBED_CUBIN expects them."""
     data, table = f"__tvm_ffi__cubin_{name}", f"__tvmffi_cubin_image_{name}"
     known, names = ".globl" if is_shared else ".weak", (data, f"{data}_end", table)
     symbols = (f"    {known} {x}\n    .hidden {x}\n    .type {x},%object\n" for x in names)
@@ -117,20 +117,20 @@ def image_text(name: str, file: str, image: Cubin, *, is_shared: bool = True) ->
 
 
 def manifest_text(file: str, content: str) -> str:
-    """Return the section that embeds a manifest, which can be read there without loading it."""
+    """Return the section that embeds a manifest, readable without loading the file."""
     crc32 = f"    .long {zlib.crc32(content.encode())}"
     return _note(0x101, crc32, f".Lmanifest:\n    .incbin {quoted(file)}\n.Lmanifest_end:")
 
 
 def registration(tag: str, image: str | None, symbols: Mapping[str, str]) -> str:
-    """Return the text of a mixed unit's table; that of its image, `image_text`, goes behind it.
+    """Return the text of a mixed unit's table; the `image_text` of its image follows it.
 
-    `tag` is in the unit's ``TVMFFI_CUBIN_MIXED_TABLE``, `image` the name of the fatbin that has the
-    kernels, if there is any; `symbols` are those in it, by the stubs of kernels and variables.
+    `tag` appears in the unit's ``TVMFFI_CUBIN_MIXED_TABLE``. `image` is the name of the fatbin with
+    the kernels, if any; `symbols` are its symbols, by the stubs of kernels and variables.
     """
     text, row, fatbin = Text(), Layout("P P"), Layout("i i P P")
     rows = text.table(row.row(text.string(x), text.string(y)) for x, y in symbols.items())
-    # As nvcc writes it: what __cudaRegisterFatBinary takes.
+    # The argument of __cudaRegisterFatBinary, as nvcc writes it.
     wrapper = [] if image is None else [fatbin.row(0x466243B1, 1, f".Lcubin_{image}", None)]
     table = Layout("P P q").row(text.table(wrapper, _FATBINS), rows, len(symbols))
     text.named(f"tvmffi_cubin_mixed_table_{tag}", [table])  # `Table` in mixed/launch.h
@@ -138,16 +138,16 @@ def registration(tag: str, image: str | None, symbols: Mapping[str, str]) -> str
 
 
 def quoted(text: str) -> str:
-    """Return `text` as the assembler, and C, read strings: what is not plain ASCII is escaped."""
+    """Quote `text` for the assembler and C; everything but plain ASCII is escaped."""
     return f'"{text.encode().decode("latin-1").translate(_ESCAPED)}"'
 
 
-# Three digits, which no following character can extend.
+# Three digits, so that a following character cannot extend the escape.
 _ESCAPED = {x: f"\\{x:03o}" for x in range(256) if not 32 <= x < 127 or x in b'"\\?'}
 
 
 def _note(kind: int, *lines: str) -> str:
-    """Return a note of ours, whose content begins at the label ``1``."""
+    """Return one of our ELF notes; its content starts at the label ``1``."""
     content = "\n".join(lines)
     return f"""\
     .section .note.tvmffi_cubin,"a",%note

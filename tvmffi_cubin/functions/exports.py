@@ -1,4 +1,4 @@
-"""Which exports are kernels and which are C++ functions; kernels bound to their launches."""
+"""Tells kernels from C++ functions among the exports, and binds kernels to their launches."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 _INSTANCE = Layout("P P P P P i i i i i i ?")
 Launches = Sequence[tuple[Launch, KernelSignature]]
-# Names and types of its parameters, the further columns of its row; each launch's, and JSON values.
+# Its parameters' names and types, the other columns of its row, and each launch's row and JSON.
 _Instance = tuple[list[tuple[str, str]], tuple[Any, ...], list[tuple[Any, Any]]]
-_AS_CALLED = Launch()  # grid, block and all parameters are the caller's
+_AS_CALLED = Launch()  # callers give the grid, the block and all arguments
 
 
 def resolve(
@@ -56,7 +56,7 @@ def resolve(
             ]
         bind(plan, name, found, doc=doc)
     if sources.has_host:
-        # What may be bound for kernels that C++ launches is of a type that does for all.
+        # For kernels that C++ launches, a bound parameter's type must fit all of them.
         for number, param in enumerate(bound):
             for type_ in [x.bound[number].type for x in kernels.every] or [param.type]:
                 with told("bound_params"):
@@ -67,7 +67,7 @@ def resolve(
 
 
 def bind(plan: Plan, name: str, instances: Sequence[Launches], *, doc: str = "") -> None:
-    """Bind a function of one instance or several, each the launches of a call, and write it."""
+    """Bind and write a function; each of its instances is the launches of one call."""
     is_one = len(instances) == 1
     rows, facts = list[str](), list[dict[str, Any]]()
     for launches in instances:
@@ -98,8 +98,8 @@ def bind(plan: Plan, name: str, instances: Sequence[Launches], *, doc: str = "")
 
 
 def _instance(plan: Plan, name: str, launches: Launches) -> _Instance:
-    """Return what does not depend on kernels' names; instances that are alike are bound once."""
-    # All that it depends on; the texts of 1 and True differ.
+    """Return what does not depend on the kernels' names; equal instances are bound once."""
+    # Everything that it depends on; repr tells 1 from True.
     key = tuple((repr(x), y.params, y.bound, y.is_own, y.place is None) for x, y in launches)
     known: _Instance | None = plan.instances.get(key)
     if known is not None:
@@ -107,8 +107,8 @@ def _instance(plan: Plan, name: str, launches: Launches) -> _Instance:
     exported: dict[str, Exported] = {}
     binders, rows, targets = [], [], set()
     places = [f"function {name!r}, kernel {x.name.display!r}" for _, x in launches]
-    # All launches say what they export before any expression is read: one may use what another's
-    # kernel takes.
+    # Collect what all launches export before reading any expression, which may use a parameter of
+    # another launch's kernel.
     for (launch, kernel), place in zip(launches, places, strict=True):
         with told(place):
             binders.append(LaunchBinder(plan, name, launch, kernel, exported))
@@ -127,6 +127,6 @@ def _instance(plan: Plan, name: str, launches: Launches) -> _Instance:
         any(launch.when is not None for launch, _ in launches),
     )
     made = [(x.name, x.type.text) for x in exported.values()], columns, rows
-    if not kinds[Bound]:  # slots are a function's own
+    if not kinds[Bound]:  # slots belong to one function
         plan.instances[key] = made
     return made

@@ -1,4 +1,4 @@
-"""`Kernels`: those of all images, as launches name them and declare what they take."""
+"""`Kernels`: finds the kernels that launches name, with the parameters that launches declare."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _MOST_LISTED = 20
 
 
 class Kernels:
-    """The kernels of all images, some of which lie in `files`, by every way of naming them."""
+    """The kernels of all images, some of which are kept in `files`, by every name they go by."""
 
     def __init__(self, images: Sequence[Image], files: Collection[str], bound: list[Param]) -> None:
-        # `bound` are the last parameters of every kernel, which the module binds.
+        # `bound` are the trailing parameters of every kernel, which the module binds.
         self._images, self._files = [x.name for x in images], files
         problems = (f"; image {x.name!r}: {x.problem}" for x in images if x.problem)
         self._problems = "".join(problems)  # why there may be more kernels, for messages
         self.every: list[KernelSignature] = []
-        # By symbol and whole name; by these without namespaces and arguments.
+        # By symbol and full name; by name without namespaces or template arguments.
         self._whole: dict[str, list[KernelSignature]] = {}
         self._ends: dict[str, list[KernelSignature]] = {}
         for image in images:
@@ -46,7 +46,7 @@ class Kernels:
                     self._ends.setdefault(key, []).append(kernel)
 
     def exported(self) -> list[KernelSignature]:
-        """Return every kernel of the device sources or, where there are none, of all images."""
+        """Return all kernels of the device sources or, if there are none, of all images."""
         found = [x for x in self.every if x.is_own] or self.every
         if not found:
             raise ValueError(
@@ -60,15 +60,15 @@ class Kernels:
                     f"{name!r} cannot name these kernels; name each, as in functions="
                     f'{{"one": Launch(kernel="...", image="...")}}:\n  {these}'
                 )
-        # The image has them in an order of its own; those of headers and macros come last.
+        # In source order, not the image's; kernels from headers and macros come last.
         return sorted(found, key=lambda x: (x.place is None, x.place or 0))
 
     def find(self, function: str, launch: Launch) -> KernelSignature:
-        """Return the kernel that a launch of a function stands for."""
+        """Return the kernel that a launch of a function refers to."""
         wanted = (launch.kernel or function).strip()
         declared = _declared(launch)
         alone = next(iter(self._files)) if len(self._files) == 1 and not self._images else ""
-        if (image := launch.image or alone) in self._files:  # it has what its launch declares
+        if (image := launch.image or alone) in self._files:  # not read: the launch declares it
             sizes = tuple(param.type.size or 0 for param in declared)
             return KernelSignature(Kernel(wanted, sizes, 0, 0, 0, 1024), declared, image=image)
         if launch.image not in (None, *self._images):
@@ -99,7 +99,7 @@ class Kernels:
 
 
 def listed(names: Iterable[object], separator: str = ", ") -> str:
-    """Return names as a list that ends early where it is long."""
+    """Join names into a list, which is cut short if it is long."""
     texts = [*map(str, names)]
     if len(texts) > _MOST_LISTED:
         texts[_MOST_LISTED:] = [f"... and {len(texts) - _MOST_LISTED} more"]
@@ -107,11 +107,11 @@ def listed(names: Iterable[object], separator: str = ", ") -> str:
 
 
 def _with_bound(signature: KernelSignature, bound: Sequence[Param]) -> KernelSignature:
-    """Return a kernel whose last parameters are those that `bound_params` declares."""
+    """Return a kernel whose trailing parameters are bound, as `bound_params` declares them."""
     own, every = len(signature.params) - len(bound), [x.name for x in signature.params]
     last = signature.params[max(own, 0) :]
     pairs = [*zip(bound, last, strict=False)]
-    # Of one type, those in another order would be mixed up.
+    # Parameters of one type in another order would be swapped.
     if own < 0 or any(x.name in every and x.name != real.name for x, real in pairs):
         names = listed(x.name for x in bound)
         raise ValueError(f"{signature} does not end with bound_params: {names}")
@@ -122,23 +122,23 @@ def _with_bound(signature: KernelSignature, bound: Sequence[Param]) -> KernelSig
 
 
 def _by_part(kernels: Sequence[KernelSignature], part: str) -> list[KernelSignature]:
-    """Return the kernels that a part of their name stands for."""
+    """Return the kernels that a part of their name refers to."""
     found = [x for x in kernels if part in squeeze(x.name.display)]
-    # Compilers number further kernels behind the name, ``main_kernel_1``: the first is meant.
+    # Compilers append a number to further kernels, ``main_kernel_1``: prefer the first.
     numbered = re.compile(re.escape(part) + r"\w*?_[1-9]")
     plain = [x for x in found if not numbered.search(squeeze(x.name.display))]
     return plain if len(plain) == 1 else found
 
 
 def _fits(signature: KernelSignature, declared: Sequence[Param]) -> bool:
-    """Whether declared parameters, which may be more, go with a kernel's."""
+    """Return whether declared parameters match a kernel's; there may be more of them."""
     pairs = zip(declared, signature.params, strict=False)
     is_all = len(declared) >= len(signature.params)
     return is_all and all(agrees(x.type, y.type) for x, y in pairs)
 
 
 def _declared(launch: Launch) -> tuple[Param, ...]:
-    """Return what a launch declares; the tensor of a map may stand in its place."""
+    """Return a launch's declared parameters; a tensor may be declared in place of its map."""
     args, map_type = launch.args or {}, parse_type("CUtensorMap")
     return tuple(
         x._replace(type=map_type) if isinstance(args.get(x.name), TensorMap) else x
@@ -147,9 +147,9 @@ def _declared(launch: Launch) -> tuple[Param, ...]:
 
 
 def params_of(kernel: KernelSignature, launch: Launch) -> tuple[Param, ...]:
-    """Return a kernel's parameters with the names and types that hold in a launch."""
+    """Return a kernel's parameters with the names and types that a launch declares."""
     if launch.params is None:
-        # A number would be passed as bits of another type.
+        # A number would be passed with the bits of another type.
         if kernel.place is not None and any(param.type.kind == "raw" for param in kernel.params):
             raise ValueError(f"NVRTC does not tell the types of {kernel}: declare them by params=")
         return kernel.params
@@ -159,7 +159,7 @@ def params_of(kernel: KernelSignature, launch: Launch) -> tuple[Param, ...]:
     if needed <= by_name.keys():
         params = [by_name.get(param.name, param) for param in kernel.params]
     else:
-        # Those who declare what callers pass need not know of what is bound, but may.
+        # A declaration may include the bound parameters, but need not.
         bound = [param.name for param in kernel.bound]
         params = [param for param in declared if param.name not in bound][: len(kernel.params)]
     return check(params, kernel, "params")

@@ -18,7 +18,7 @@ from .kernels import listed, params_of
 from .plan import NO_OPTION, STEP, Exported, Plan, fits, is_integer, kind_of
 from .postfix import EVERYWHERE, ONCE_SHAPED, Expression, Names
 
-# As structs of launcher/plan.h, and its enumerations.
+# The structs and enumerations of launcher/plan.h.
 LAUNCH = Layout("P P P i i i i i")
 _SOURCE = Layout("B i P")
 _SCRATCH = Layout("P  P P q  P P q  I")
@@ -31,7 +31,7 @@ _ATTRIBUTES = {"dimensions": 2, "integer": 3, "flag": 4, "event": 5}
 
 
 class LaunchBinder:
-    """One launch of a function: first what it adds to `exported`, then all that reads of it."""
+    """One launch of a function: the constructor extends `exported`, which the methods read."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class LaunchBinder:
         self.plan, self.function, self.launch, self.exported = plan, function, launch, exported
         self.num_attributes = 0
         self._computed: list[str] = []
-        self.params = (*params_of(kernel, launch), *kernel.bound)  # all of the kernel's
+        self.params = (*params_of(kernel, launch), *kernel.bound)  # all kernel parameters
         self.args = {**{x.name: Bound() for x in kernel.bound}, **(launch.args or {})}
         self.types = {param.name: param.type for param in self.params}
         if unknown := self.args.keys() - self.types.keys():
@@ -52,16 +52,16 @@ class LaunchBinder:
         self._export(kernel.params if launch.params is None else parse_params(launch.params))
 
     def _export(self, params: Sequence[Param]) -> None:
-        """Add to what the function takes what callers pass for parameters."""
+        """Add what callers pass for the parameters to the function's parameters."""
         names = {param.name for param in params}
         tensors = {x.tensor for x in self.args.values() if isinstance(x, TensorMap)}
         for name, declared, ndim in params:
-            # A tensor may have any strides that the kernel knows by its maps alone.
+            # A tensor that the kernel accesses only through maps may have any strides.
             is_strided = name in tensors - self.types.keys()
             new = Exported(name, self.types.get(name, declared), ndim, is_strided)
             value = self.args.get(name)
             if isinstance(value, TensorMap) and value.tensor not in names - {name}:
-                # Of a tensor that kernels take by its map alone, another launch may say more.
+                # If this kernel takes only the map, another launch may say more about the tensor.
                 type_ = declared if declared.kind == "pointer" else CxxType("void*", "raw", 8)
                 new = Exported(value.tensor or name, type_, ndim, strided=True)
             elif name in self.args:
@@ -71,7 +71,7 @@ class LaunchBinder:
             self.exported[new.name] = self.exported.get(new.name, new).merged(new)
 
     def number(self, name: str) -> int:
-        """Return the number of one of the function's parameters."""
+        """Return the index of one of the function's parameters."""
         return [*self.exported].index(name)
 
     def figure(
@@ -86,14 +86,14 @@ class LaunchBinder:
         return self.plan.data(expression.code()), self.plan.string(value), 0
 
     def row(self) -> tuple[Any, ...]:
-        """Return the row of the launch, but for its kernel."""
+        """Return the launch's row, without its kernel."""
         launch, plan = self.launch, self.plan
         sources = [_SOURCE.row(*self._source(param)) for param in self.params]
         steps = []
         for what, value, target, number, attribute in self._steps():
             is_grid = target == _FIGURE and number < _BLOCK
             figure = self.figure(what, value, ONCE_SHAPED if is_grid else EVERYWHERE)
-            # By the bits of `CallOptions::given`.
+            # The bit in `CallOptions::given`.
             option = number if target == _FIGURE else 8 + attribute if attribute else NO_OPTION
             steps.append(STEP.row(*figure, target, 0, number, attribute, option))
             self.num_attributes += attribute != 0 and number == 0
@@ -104,7 +104,7 @@ class LaunchBinder:
         return plan.table(sources), plan.table(steps), *counts, missing
 
     def _source(self, param: Param) -> tuple[int, int, str | None]:
-        """Return where a parameter of the kernel comes from."""
+        """Return where the value of a kernel parameter comes from."""
         name, type_, ndim = param
         if name not in self.args:
             return _FROM_ARGUMENT, self.number(name), None
@@ -126,7 +126,7 @@ class LaunchBinder:
             return _FROM_CONSTANT, 0, self.plan.data(constant(value, type_, what))
         other = lone_name(value)
         if other in self.exported and fits(self.exported[other].type, type_):
-            if other not in self.types:  # the kernel knows it by more than a map
+            if other not in self.types:  # the kernel gets more than its map
                 self.exported[other] = self.exported[other]._replace(strided=False)
             return _FROM_ARGUMENT, self.number(other), None
         if type_.kind not in ("float", "bfloat") and not is_integer(type_):
@@ -138,7 +138,7 @@ class LaunchBinder:
         return _FROM_COMPUTED, number, None
 
     def _map(self, map_: TensorMap, param: Param) -> str | None:
-        """Return the label of a parameter's map, and note what it asks of its tensor."""
+        """Return the label of a parameter's map; record what it requires of its tensor."""
         tensor, what = map_.tensor or param.name, f"args[{param.name!r}]"
         if param.type.size != 128:
             raise ValueError(f"{what}: a TensorMap is for a CUtensorMap, got '{param.type.text}'")
@@ -147,7 +147,7 @@ class LaunchBinder:
         exported = self.exported[tensor].as_tensor()
         if map_.global_dim is None:
             exported = exported.merged(exported._replace(ndim=map_.rank))
-        # None and bare addresses have no shape, and no dtype.
+        # None and bare addresses have no shape or dtype.
         if map_.global_dim is None or map_.dtype is None:
             exported = exported._replace(in_expression=True)
         self.exported[tensor] = exported
@@ -172,7 +172,7 @@ class LaunchBinder:
         return self.plan.table([row])
 
     def _steps(self) -> Iterator[tuple[str, int | str | bytes, int, int, int]]:
-        """Yield what is evaluated: its name, value, target and number, and an attribute's id."""
+        """Yield the steps to evaluate: name, value, target and number, and an attribute's ID."""
         launch = self.launch
         if launch.when:
             yield "when", launch.when, _WHEN, 0, 0
@@ -196,7 +196,7 @@ class LaunchBinder:
             yield f"grid.{'xyz'[axis]}", x, _FIGURE, _GRID + axis, 0
 
     def _assume(self) -> None:
-        """Note with the function's parameters, as expressions left them, what the launch says."""
+        """Record the launch's assumptions in the parameters, once expressions have updated them."""
         launch = self.launch
         strided = {x: True for x in launch.strided if not isinstance(self.args.get(x), Bound)}
         for field, given, kinds in (
@@ -209,19 +209,19 @@ class LaunchBinder:
                 if name not in fitting:
                     raise ValueError(f"{field} names {name!r}, wanted one of {listed(fitting)}")
                 known = self.exported[name]
-                # Of two powers of two the larger is a multiple of the smaller.
+                # The larger of two powers of two is a multiple of the smaller.
                 value = max(value, known.multiple_of) if field == "multiple_of" else value
                 new: dict[str, Any] = {field: value}
                 self.exported[name] = known._replace(**new)
 
     def target(self) -> str | None:
-        """Return where the launch goes, where it says so."""
+        """Return the label of the launch's stream and device; None if it names neither."""
         stream, device = self.launch.stream, self.launch.device
         if stream is None and device is None:
             return None
         name, pointer = lone_name(stream), -1
         if name in self.exported and self.exported[name].type.kind == "pointer":
-            # An object of a stream arrives as an address.
+            # A stream object arrives as an address.
             stream, pointer = f"{name}.data_ptr", self.number(name)
         row = _TARGET.row(
             *self.figure("device", device or 0, of_device=()),
@@ -232,7 +232,7 @@ class LaunchBinder:
 
 
 def constant(value: object, type_: CxxType, what: str) -> bytes:
-    """Return a constant for a parameter of a type whose size is known."""
+    """Return the bytes of a constant for a parameter whose type has a known size."""
     kind, size = type_.kind, type_.size or 0
     is_raw, is_bool = kind == "raw", isinstance(value, bool)
     if isinstance(value, bytes) and kind in ("raw", "struct") and len(value) == size:
@@ -257,7 +257,7 @@ def constant(value: object, type_: CxxType, what: str) -> bytes:
 
 def _bfloat16(value: float) -> bytes:
     if math.isfinite(value):
-        # It has 8 bits of mantissa and fp32's exponents. By way of fp32 it could be rounded twice.
+        # bfloat16 has an 8-bit significand and fp32's exponents; going via fp32 could round twice.
         bits = 8 - max(math.frexp(value)[1], -125)
         value = math.copysign(math.ldexp(round(math.ldexp(value, bits)), -bits), value)
     return struct.pack("<f", value)[2:]

@@ -11,7 +11,7 @@ from ..kernels.types import CxxType
 from ..launches.expression import Read
 from .assembly import Layout, Text
 
-# As structs of launcher/plan.h, in its order. What the body fills in begins as zeros.
+# The structs of launcher/plan.h, in its order. Members that the body fills in start as zeros.
 STEP = Layout("P P q B B H H B")
 NO_OPTION = 63
 _PARAM = Layout("P P q  B B H B B H B B H B B H  I I i i B B B ? ?")
@@ -23,28 +23,28 @@ _SLOT = Layout("P P P ? P")
 _BOUND_TABLE = Layout("P i i P")
 
 _KINDS = ("pointer", "int", "uint", "float", "bfloat", "bool", "struct", "raw", "map")
-_VALUE = 2  # of Param::Assumed, which is 1 for a multiple
+_VALUE = 2  # in Param::Assumed, where 1 is a multiple
 
 _MODULE_NAME = "__tvmffi_cubin_module"
-BOUND_TABLE = "__tvmffi_cubin_bound"  # of what may be bound
+BOUND_TABLE = "__tvmffi_cubin_bound"  # the table of bindable parameters
 _ENTRIES = ("configure", "preload", "unload", "occupancy", "manifest")
 
 
 class Exported(NamedTuple):
-    """What an exported function takes, or what may be bound for it."""
+    """A parameter of an exported function, passed by callers or bound."""
 
     name: str
     type: CxxType  # of a known size
-    ndim: int | None = None  # the rank of its tensor, where it was declared
+    ndim: int | None = None  # its tensor's rank, if declared
     strided: bool = False  # whether its tensor may have any strides
     in_expression: bool = False
     min_rank: int = 0  # from the dimensions that expressions read
-    multiple_of: int = 1  # what kernels assume that an integer, or an address, is a multiple of
-    equal_to: int | None = None  # the one value that they assume of an integer
-    required: bool = False  # of one that is bound and not passed, whether something has to be
+    multiple_of: int = 1  # kernels assume that an integer or address is a multiple of it
+    equal_to: int | None = None  # the value that they assume an integer to have
+    required: bool = False  # for a bound parameter: whether something must be bound
 
     def merged(self, other: Exported) -> Exported:
-        """Return what is valid as another launch's parameter of this name too."""
+        """Return a parameter that also suits another launch's parameter of this name."""
         ranks = {self.ndim, other.ndim} - {None}
         if len(ranks) > 1:
             raise ValueError(f"{self.name!r} has rank {other.ndim} here and {self.ndim} before")
@@ -65,13 +65,13 @@ class Exported(NamedTuple):
         )
 
     def as_tensor(self) -> Exported:
-        """Return a parameter for tensors, which one that is known by a pointer's size may be."""
+        """Return it as a tensor parameter, which a raw parameter of a pointer's size may be."""
         if self.type.kind != "pointer" and (self.type.kind, self.type.size) != ("raw", 8):
             raise ValueError(f"{self.name!r} is '{self.type.text}', not a tensor")
         return self._replace(type=self.type._replace(kind="pointer"))
 
     def with_read(self, read: Read) -> Exported:
-        """Return it with what an expression needs of it; a ValueError says why that cannot be."""
+        """Return it with what an expression needs; raise a ValueError if it cannot be read."""
         if not read.field:
             if not is_integer(self.type):
                 known = "integers, and .shape[i], .stride[i], .numel, .data_ptr of tensors"
@@ -79,7 +79,7 @@ class Exported(NamedTuple):
             return self._replace(in_expression=True)
         tensor = self.as_tensor()
         if read.field == "data_ptr":
-            return tensor  # which None and addresses have too
+            return tensor  # None and addresses have one, too
         needed = 0 if read.dim is None else max(-read.dim, read.dim + 1)
         return tensor._replace(
             in_expression=True,
@@ -89,13 +89,13 @@ class Exported(NamedTuple):
 
 
 def is_integer(type_: CxxType) -> bool:
-    """Whether an expression may read it: an integer, a bool, or what has the size of one."""
+    """Return whether expressions may read a type: an integer, a bool, or raw of integer size."""
     is_raw = type_.kind == "raw" and type_.size in (1, 2, 4, 8)
     return is_raw or type_.kind in ("int", "uint", "bool")
 
 
 def fits(type_: CxxType, wanted: CxxType) -> bool:
-    """Whether any argument of one type is, as it is, a valid value of another."""
+    """Return whether any argument of one type is a valid value of another without conversion."""
     if type_.size != wanted.size or wanted.kind == "raw":
         return type_.size == wanted.size
     if type_.kind != wanted.kind or (type_.kind == "struct" and type_.text != wanted.text):
@@ -106,20 +106,20 @@ def fits(type_: CxxType, wanted: CxxType) -> bool:
 
 
 class Plan(Text):
-    """The text of a module's unit: its tables and stubs, beside images and the manifest."""
+    """The text of a module's unit: its tables and stubs, next to images and the manifest."""
 
     def __init__(self, files: Mapping[str, str], machine: str | None = None) -> None:
         super().__init__(machine)
-        self.files = files  # the paths of images that lie in files
-        self.functions: dict[str, dict[str, Any]] = {}  # what a manifest says of each
-        self.kernels: dict[KernelSignature, int] = {}  # those that are launched, numbered
-        # What may be bound, by function (None: kernels that C++ launches) and name.
+        self.files = files  # the paths of images kept in files
+        self.functions: dict[str, dict[str, Any]] = {}  # each one's entry in the manifest
+        self.kernels: dict[KernelSignature, int] = {}  # the launched ones, numbered
+        # Bindable parameters, by function (None: kernels that C++ launches) and name.
         self.slots: dict[tuple[str | None, str], Exported] = {}
         self.instances: dict[Any, Any] = {}  # see `exports`
         self._functions: list[str] = []  # rows
 
     def bound(self, function: str | None) -> list[list[str | bool]]:
-        """Return what may be bound: name, type and whether it is required, as JSON values."""
+        """Return the bindable parameters as JSON values: name, type and whether it is required."""
         found = [slot for (owner, _), slot in self.slots.items() if owner == function]
         return [[x.name, x.type.text, x.required] for x in found]
 
@@ -134,13 +134,13 @@ class Plan(Text):
         return f".Lkernels+{number * _KERNEL.size}"
 
     def slot(self, function: str | None, param: Exported) -> int:
-        """Return the number of what may be bound by a name, for all launches of a function."""
+        """Return the number of a bindable parameter's slot, shared by a function's launches."""
         key = function, param.name
         self.slots[key] = self.slots.get(key, param).merged(param)
         return [*self.slots].index(key)
 
     def function(self, name: str, facts: dict[str, Any], rows: Sequence[str]) -> None:
-        """Write a function of some instances; `facts` is what a manifest says of it."""
+        """Write a function with its instances' rows; `facts` is its entry in the manifest."""
         label = f".Lfunctions+{len(self._functions) * _FUNCTION.size}"
         text = "\n\n".join(filter(None, [facts["signature"], facts["doc"]]))
         counts = len(rows), len(facts["params"])
@@ -164,7 +164,7 @@ class Plan(Text):
                 zeros = self.data(bytes(slot.type.size or 0))
                 slots.append(_SLOT.row(owner, param, zeros, slot.required, None))
             self.named(".Lslots", slots, is_writable=True)
-            # Those of kernels that C++ launches come last.
+            # The slots of kernels that C++ launches come last.
             bound = _BOUND_TABLE.row(".Lslots", len(slots), len(self.bound(None)), None)
             self.named(BOUND_TABLE, [bound], is_writable=True)
         row = _MODULE.row(
@@ -195,7 +195,7 @@ class Plan(Text):
         )
 
     def param(self, exported: Exported) -> str:
-        """Return the row of what a function takes."""
+        """Return the row of a function's parameter."""
         type_, dtypes = exported.type, exported.type.dtypes
         cells = [x for code, bits in dtypes for x in (code, bits, 1)] + [0] * 3 * (4 - len(dtypes))
         assumed = _VALUE if exported.equal_to is not None else exported.multiple_of > 1
@@ -209,6 +209,6 @@ class Plan(Text):
 
 
 def kind_of(type_: CxxType) -> int:
-    """Return a type's `Kind`, as launcher/plan.h has it."""
+    """Return a type's `Kind` in launcher/plan.h."""
     is_map = type_.text in ("CUtensorMap", "CUtensorMap_st")
     return _KINDS.index("map" if is_map else type_.kind)

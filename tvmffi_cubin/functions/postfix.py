@@ -1,4 +1,4 @@
-"""`Expression`: one of a launch, as the postfix code that the launcher evaluates."""
+"""`Expression`: an expression of a launch, as postfix code that the launcher evaluates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .plan import is_integer
 if TYPE_CHECKING:
     from .launch import LaunchBinder
 
-# In the order of `Op` in launcher/plan.h; what is before the operators adds a value to the stack.
+# In the order of `Op` in launcher/plan.h; everything before the operators pushes a value.
 _OPS = (
     "end push word numel shape stride num_sms max_cooperative_blocks "
     "+ - * // % ceil_div min max == != < <= > >= not and or"
@@ -22,8 +22,8 @@ _MAX_STACK = 32
 
 Names = tuple[str, ...]
 
-# What a launch's expressions may read of the device. How many blocks can be resident depends on the
-# block, its shared memory and the cluster; where a launch goes says which device it is.
+# The device properties that a launch's expressions may read. The number of resident blocks depends
+# on the block, its shared memory and the cluster, and the device on the launch's target.
 EVERYWHERE = ("num_sms",)
 ONCE_SHAPED = ("num_sms", "max_cooperative_blocks")
 
@@ -31,16 +31,16 @@ _Pieces = list[tuple[str, bytes]]  # operations, each with its operand
 
 
 class Expression(NamedTuple):
-    """An expression, where it stands, and what it may read."""
+    """An expression, its place in the launch, and what it may read."""
 
-    binder: LaunchBinder  # what the function takes, with what it needs of that; the launch's args
+    binder: LaunchBinder  # has the function's parameters, which reads update, and the launch's args
     what: str
     text: str
-    of_device: Names  # what is known of the device by then
-    reading: Names  # the args whose expressions lead here, which may not be read again
+    of_device: Names  # the device properties known at that point
+    reading: Names  # the args whose expressions lead here, which must not be read again
 
     def code(self) -> bytes:
-        """Return the launcher's code."""
+        """Return the postfix code for the launcher."""
         pieces = self._all()
         growth = [1 if _OPCODES[x] < _OPCODES["+"] else -(x != "not") for x, _ in pieces]
         if max(accumulate(growth)) > _MAX_STACK:
@@ -49,7 +49,7 @@ class Expression(NamedTuple):
 
     def _all(self) -> _Pieces:
         pieces = self._pieces(parse(self.text))
-        # A bool is 0 or 1.
+        # Normalize a bool to 0 or 1.
         is_bool = self.reading and self.binder.types[self.reading[-1]].kind == "bool"
         return [*pieces, ("not", b""), ("not", b"")] if is_bool else pieces
 

@@ -1,5 +1,5 @@
-"""What is in an image: a cubin, PTX or a fatbin to its kernels, their parameters and resources.
+"""Contents of an image (cubin, PTX or fatbin): its kernels, their parameters and resources.
 
-Takes bytes, gives plain records; also the one reader of ELF files, C++ types and symbols. Needs no
-GPU and no CUDA tool. Damaged bytes are an `ImageError`. A hit imports only the modules it uses.
+Takes bytes, returns plain records; also the only reader of ELF files, C++ types and symbols. Needs
+no GPU or CUDA tool. Damaged bytes raise `ImageError`. A hit imports only the modules it uses.
 """

@@ -1,4 +1,4 @@
-"""A device image: what its content tells that it is, and what is in it: `Cubin`, `Kernel`."""
+"""`Cubin`: a device image, recognized by its content; `Kernel`: one of its kernels."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 from ..errors import ImageError
 
 KINDS = ("cubin", "relocatable", "ltoir", "ptx")
-"""What a compiler can make of a source for one architecture."""
+"""The kinds of image that a compiler can make from a source for one architecture."""
 
 FACTS = ("arch", "lowered_names", "log", "kind", "cuda_version", "signatures")
-"""What is known of an image beside its bytes."""
+"""What is known about an image besides its bytes."""
 
 UNLINKED = "wanted is a cubin, fatbin or PTX; nvjitlink.link and device_libraries= link other code"
-"""What is said of anything that a module cannot launch."""
+"""The message for an image that a module cannot launch."""
 
 
 class Kernel(NamedTuple):
@@ -30,19 +30,19 @@ class Kernel(NamedTuple):
     name : str
         Symbol in the image (mangled, unless the kernel is ``extern "C"``).
     param_sizes : tuple of int
-        Bytes of each parameter, in order.
+        Size of each parameter in bytes, in order.
     registers, local_bytes : int
         Registers, and bytes of local memory (stack frame and spills), per thread. These and the
         shared memory are 0 for PTX, which the driver compiles.
     static_smem_bytes : int
-        Statically declared shared memory per block, without what the system reserves.
+        Static shared memory per block, without what the system reserves.
     max_threads : int
-        The most threads per block that the image allows (``__launch_bounds__``), else 1024.
+        Maximum threads per block that the image allows (``__launch_bounds__``), else 1024.
     required_block, cluster : tuple of int or None
         Dimensions that the kernel fixes (``.reqntid``, ``__cluster_dims__``).
     grid_in_clusters : bool
-        Whether the driver counts this kernel's grid in its clusters (``__block_size__`` from CUDA
-        13 on). Launches here count blocks all the same.
+        Whether the driver counts this kernel's grid in clusters (``__block_size__`` since CUDA 13).
+        Launches here count blocks in either case.
     """
 
     name: str
@@ -65,22 +65,22 @@ class Cubin:
     image : bytes
         The image: ELF, PTX text, or a fatbin.
     arch : str
-        Architecture, such as ``"sm_90a"``; ``"compute_90"`` for PTX; for a fatbin all of them, as
+        Architecture, such as ``"sm_90a"``; ``"compute_90"`` for PTX; for a fatbin, all of them, as
         in ``"sm_80, sm_90a, compute_90"``.
     lowered_names : mapping of str to str
-        Name expressions to symbols.
+        Symbols by name expression.
     log : str
         The compiler's warnings.
     kind : str
-        ``"cubin"``, ready to launch; ``"relocatable"`` or ``"ltoir"``, to be linked; ``"ptx"``,
-        text that the driver compiles; ``"fatbin"``, several of these.
+        ``"cubin"``, ready to launch; ``"relocatable"`` or ``"ltoir"``, to link; ``"ptx"``, text
+        that the driver compiles; ``"fatbin"``, several of these.
     cuda_version : str
         Version of the CUDA compiler that made it, such as ``"12.9"``; empty if unknown.
     signatures : mapping of str to str
-        Parameters of kernels by symbol, as C++ declares them: ``"const float* x, int64_t n"``. Such
+        Kernel parameters by symbol, as declared in C++: ``"const float* x, int64_t n"``. These
         kernels need no ``Launch(params=...)``. Checked against the image when it is embedded.
     name : str
-        Its name in messages, such as the path of its file.
+        Name in messages, such as the file's path.
     """
 
     image: bytes = field(repr=False)
@@ -103,12 +103,12 @@ class Cubin:
 
     @property
     def members(self) -> tuple[Cubin, ...]:
-        """A fatbin's images that can be read here, in order; empty for other images."""
+        """A fatbin's readable images, in order; empty for other images."""
         return tuple(x for x in self._members if isinstance(x, Cubin))
 
     @property
     def unreadable(self) -> tuple[str, ...]:
-        """Why members of a fatbin cannot be read here, one text for each."""
+        """Why members of a fatbin cannot be read, one message for each."""
         return tuple(x for x in self._members if isinstance(x, str))
 
     @cached_property
@@ -119,7 +119,7 @@ class Cubin:
 
     @cached_property
     def kernels(self) -> tuple[Kernel, ...]:
-        """The image's kernels, in symbol order; of a fatbin each as the first image has it."""
+        """The image's kernels, in symbol order; in a fatbin, each from the first image with it."""
         if self.kind == "fatbin":
             from .fatbin import merged_kernels
 
@@ -136,7 +136,7 @@ class Cubin:
 
 
 def take_image(what: str, value: Any) -> Cubin:
-    """Return what a caller gave as bytes, a `Cubin` or the path of a file, not looked into yet."""
+    """Return an image given as bytes, a `Cubin` or a file's path, without inspecting it yet."""
     if isinstance(value, Cubin):
         return replace(value, name=what, kind="cubin", log="", cuda_version="")
     if isinstance(value, bytes | bytearray | memoryview):
@@ -149,7 +149,7 @@ def take_image(what: str, value: Any) -> Cubin:
 
 
 def regular(path: str | os.PathLike[str]) -> Path:
-    """Return a file's path; a pipe or a device, which may never end, is an OSError."""
+    """Return a file's path; raise OSError for a pipe or a device, which may never end."""
     found = Path(path)
     if found.exists() and not (found.is_file() or found.is_dir()):
         problem = "it is not a regular file: write its content to one, and name that"
@@ -160,7 +160,7 @@ def regular(path: str | os.PathLike[str]) -> Path:
 def read_image(
     given: Cubin, *, wanted: Collection[str] = ("cubin", "ptx", "fatbin"), or_else: str = UNLINKED
 ) -> Cubin:
-    """Return an image with the kind and the architecture that its content tells."""
+    """Return an image with the kind and the architecture that its content shows."""
     try:
         kind, arch = _kind_and_arch(given.image)
         if kind not in wanted:

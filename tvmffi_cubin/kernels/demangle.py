@@ -1,4 +1,4 @@
-"""C++ symbols as readable text, by the C++ runtime's own demangler, and that text taken apart."""
+"""Demangles C++ symbols with the C++ runtime's demangler, and splits the result into parts."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-# tvm-ffi is linked against it, so it is there.
+# tvm-ffi links against it, so it is always there.
 _demangler = ctypes.CDLL("libstdc++.so.6").__cxa_demangle
-# Not c_char_p: ctypes would turn it to bytes and the buffer could no longer be freed.
+# Not c_char_p: ctypes would convert it to bytes, and the buffer could no longer be freed.
 _demangler.restype = ctypes.c_void_p
 
 
 def demangle(name: str) -> str:
-    """Return the readable form of a symbol, the name itself where it is not a mangled one."""
+    """Demangle a symbol; return a name that is not mangled unchanged."""
     # Type names are mangled too: without this test, `f` would come back as `float`.
     if not name.startswith("_Z"):
         return name
@@ -28,11 +28,11 @@ def demangle(name: str) -> str:
 
 
 class FunctionName(NamedTuple):
-    """A demangled function, taken apart; unnamed namespaces are left out, as code has to."""
+    """The parts of a demangled function, without unnamed namespaces, which code cannot spell."""
 
-    display: str  # its name as code could write it
+    display: str  # its name as code would write it
     qualified: str  # the same without template arguments
-    params: tuple[str, ...] | None  # types; None where the symbol does not tell, as with C linkage
+    params: tuple[str, ...] | None  # types; None if the symbol does not tell, as with C linkage
 
     @property
     def short(self) -> str:
@@ -42,24 +42,24 @@ class FunctionName(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def function_name(symbol: str) -> FunctionName:
-    """Return the name of a symbol's function and its parameters' types."""
+    """Return the name and the parameter types of a symbol's function."""
     return take_apart(demangle(symbol))
 
 
 def take_apart(demangled: str) -> FunctionName:
-    """Split the demangled form of a function into its name and its parameters' types."""
+    """Split a demangled function into its name and its parameter types."""
     display, params = demangled.replace("(anonymous namespace)::", "").strip(), None
     if display.endswith(")") and (heads := _outermost(display, "(")):
         params = tuple(split_list(display[heads[-1] + 1 : -1]))
-        # Of templates the result comes first; conditions on arguments may make it long.
+        # Templates start with the return type, which constraints on arguments may make long.
         display = "".join(split_list(display[: heads[-1]], " ")[-1:])
     heads = _outermost(display, "<") if display.endswith(">") else []
     return FunctionName(display, display[: heads[-1]] if heads else display, params)
 
 
 def spelled_types(name: FunctionName) -> tuple[str, ...] | None:
-    """Return the types that a mangled name spells out, None where it leaves any open."""
-    # In the name of a template instance these stand for types that its arguments decide.
+    """Return the types that a mangled name spells out, None if it leaves any open."""
+    # In the name of a template instance, these stand for types that depend on its arguments.
     dependent = r"\bdecltype\b|>::|\bauto\b"
     if name.display != name.qualified and re.search(dependent, " ".join(name.params or ())):
         return None
@@ -67,7 +67,7 @@ def spelled_types(name: FunctionName) -> tuple[str, ...] | None:
 
 
 def squeeze(text: str) -> str:
-    """Return text without spaces, for comparing names however they were written."""
+    """Return text without white space, to compare names regardless of their spacing."""
     return "".join(text.split())
 
 
@@ -78,7 +78,7 @@ def split_list(text: str, at: str = ",") -> list[str]:
 
 
 def _outermost(text: str, char: str) -> list[int]:
-    """Return where a character is outside of all brackets; an opening one is outside of itself."""
+    """Return where a character is outside all brackets; an opening bracket is outside itself."""
     closing = {"(": ")", "[": "]", "{": "}", "<": ">"}
     stack: list[str] = []
     found = []
@@ -88,7 +88,7 @@ def _outermost(text: str, char: str) -> list[int]:
             found.append(index)
         if token in closing:
             stack.append(closing[token])
-        # Inside parentheses > is an operator, and so is that of ->.
+        # Inside parentheses, > is an operator; the > of -> always is.
         elif token in stack and (token != ">" or (stack[-1] == ">" and text[index - 1] != "-")):
             while stack.pop() != token:
                 pass

@@ -1,4 +1,4 @@
-"""`Elf`: sections, symbols and notes of a 64-bit little-endian ELF file, device image or host's."""
+"""`Elf`: sections, symbols and notes of a 64-bit little-endian ELF file, for device or host."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from ..errors import ImageError
 
-ELF = b"\x7fELF"  # how every ELF file begins
+ELF = b"\x7fELF"  # the magic number
 _EM_CUDA = b"\xbe\0"  # the machine of a cubin
-SYMTAB, _NOTE, _NOBITS, DYNSYM = 2, 7, 8, 11  # types of sections
-GLOBAL = 1  # the binding of symbols that one file alone may define
+SYMTAB, _NOTE, _NOBITS, DYNSYM = 2, 7, 8, 11  # section types
+GLOBAL = 1  # the binding of symbols that only one file may define
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -23,7 +23,7 @@ _NOTE_HEAD = struct.Struct("<III")
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """Make what a reader stumbles over in damaged bytes an `ImageError`; also a decorator."""
+    """Turn a reader's errors on damaged bytes into an `ImageError`; also a decorator."""
     try:
         yield
     except (struct.error, LookupError, ArithmeticError, MemoryError) as error:
@@ -31,7 +31,7 @@ def reading() -> Iterator[None]:
 
 
 def is_host_elf(head: bytes) -> bool:
-    """Whether what begins so is an ELF file, and no device image."""
+    """Return whether `head` starts an ELF file that is not a device image."""
     return head.startswith(ELF) and head[18:20] != _EM_CUDA
 
 
@@ -60,17 +60,17 @@ class Symbol(NamedTuple):
 
     @property
     def is_undefined(self) -> bool:
-        """Whether another file is to define it."""
+        """Whether another file must define it."""
         return self.section == 0
 
     @property
     def is_placed(self) -> bool:
-        """Whether it is defined in a section of this file, and not in a special one."""
+        """Whether it is defined in a section of this file, not in a reserved one."""
         return 0 < self.section < 0xFF00
 
 
 class Elf:
-    """An ELF file; one that is cut off is refused, since a driver would read beyond its end."""
+    """An ELF file; a truncated one is rejected, since a driver would read past its end."""
 
     @reading()
     def __init__(self, data: bytes | mmap) -> None:
@@ -79,9 +79,9 @@ class Elf:
         self.ident, kind, self.machine, _, _, segments, table, self.flags = header[:8]
         if not self.ident.startswith(ELF + b"\2\1"):
             raise ImageError("it is not a 64-bit ELF object or shared object")
-        self.is_object = kind == 1  # yet to be linked
+        self.is_object = kind == 1  # not linked yet
         end = table + header[12] * _SECTION.size
-        # The tables come last, so what they lead to is there if they are.
+        # The tables come last: if they are complete, so is everything they refer to.
         if max(end, segments + header[9] * header[10]) > len(data):
             raise ImageError(f"it is truncated or damaged: it has {len(data)} bytes")
         rows = list(_SECTION.iter_unpack(data[table:end]))
@@ -90,14 +90,14 @@ class Elf:
         self.named = {section.name: section for section in reversed(self.sections)}
 
     def body(self, section: Section | None) -> bytes:
-        """Return a section's bytes, none where it takes no room in the file or is not there."""
+        """Return a section's bytes; empty if it is missing or takes no space in the file."""
         if section is None or section.type == _NOBITS:
             return b""
         return self.data[section.offset : section.offset + section.size]
 
     @reading()
     def symbols(self, kind: int = SYMTAB, *, having: str = "") -> list[Symbol]:
-        """Return the symbols of a table whose names have a text in them."""
+        """Return the symbols of a table whose names contain `having`."""
         found = []
         for table in (section for section in self.sections if section.type == kind):
             names = self.sections[table.link].offset
@@ -108,7 +108,7 @@ class Elf:
         return found
 
     def notes(self, owner: bytes) -> Iterator[tuple[int, int, bytes]]:
-        """Yield type, address and content of an owner's notes; an object's are not relocated."""
+        """Yield type, address and content of an owner's notes, unrelocated in an object file."""
         for section in (section for section in self.sections if section.type == _NOTE):
             body, at = self.body(section), 0
             while at + _NOTE_HEAD.size <= len(body):
@@ -120,7 +120,7 @@ class Elf:
                 at = start + (size + 3 & ~3)
 
     def place_of_address(self, address: int, size: int) -> int:
-        """Return where in the file of a shared object the bytes at an address lie."""
+        """Return the file offset of the bytes at an address of a shared object."""
         for section in self.sections:
             start = address - section.address
             if section.address and section.type != _NOBITS and 0 <= start <= section.size - size:
@@ -128,7 +128,7 @@ class Elf:
         raise ImageError("it is truncated or damaged: an image lies in no section")
 
     def place_between(self, first: Symbol, end: Symbol) -> tuple[int, int]:
-        """Return where in the file the bytes between two symbols lie, and how many there are."""
+        """Return the file offset and the number of the bytes between two symbols."""
         section = self.sections[first.section]
         # An object's sections have no addresses yet.
         return section.offset + first.value - section.address, end.value - first.value

@@ -25,14 +25,14 @@ _LZ4, _ZSTD = 0x2000, 0x8000
 
 @reading()
 def _entries(data: bytes) -> list[tuple[Cubin, str, int]]:
-    """Return members as they are stored, what unpacks them, and the size that they then have."""
+    """Return the members as stored, the package that unpacks each, and its unpacked size."""
     at, size = _HEADER.unpack_from(data)
     end, entries = at + size, []
     while at < end:
         number, header, padded, compressed, arch, flags, full = _ENTRY.unpack_from(data, at)
         start = at + header
         at = start + padded
-        # Of a size 0 the next member would be this one again.
+        # With a size of 0, the next member would be this one again.
         if header < _ENTRY.size or at > end or end > len(data):
             raise ImageError(f"it is truncated or damaged: it has {len(data)} bytes")
         kind, prefix = _KINDS.get(number, (f"kind {number}", "sm"))
@@ -44,12 +44,12 @@ def _entries(data: bytes) -> list[tuple[Cubin, str, int]]:
 
 
 def archs(data: bytes) -> str:
-    """Return the architectures that a fatbin has images for, in its order."""
+    """Return the architectures that a fatbin has images for, in order."""
     return ", ".join(dict.fromkeys(stored.arch for stored, *_ in _entries(data)))
 
 
 def members(data: bytes) -> Iterator[Cubin | str]:
-    """Yield a fatbin's cubins and PTX; of others, why they cannot be read."""
+    """Yield a fatbin's cubins and PTX; for other members, why they cannot be read."""
     for stored, package, size in _entries(data):
         found = _unpacked(stored, package, size)
         yield f"the member for {stored.arch}: {found}" if isinstance(found, str) else found
@@ -69,19 +69,19 @@ def _unpacked(stored: Cubin, package: str, size: int) -> Cubin | str:
             image = zstd.ZstdDecompressor().decompress(image, size + 1)
     except ImportError:
         return f"it is compressed; run: pip install {package}"
-    except Exception as error:  # each has a class of its own
+    except Exception as error:  # each package has its own classes
         return f"damaged data: {error}"
     if kind == "ptx":
         image = image.rstrip(b"\0")
-    elif image[16:17] == b"\1":  # an ELF file's type follows its identification; 1 is an object
+    elif image[16:17] == b"\1":  # e_type follows e_ident; 1 is a relocatable file
         kind = "relocatable"
     return replace(stored, image=image, kind=kind)
 
 
 def in_host_file(content: bytes | mmap) -> Iterator[tuple[str, bytes]]:
-    """Yield the fatbins that nvcc put into a host file, each with the name of its section."""
+    """Yield the fatbins that nvcc embedded in a host file, each with its section's name."""
     file = Elf(content)
-    # Those that are yet to be linked (-rdc=true) stay in shared objects, unused.
+    # Unlinked ones (-rdc=true) remain in shared objects, unused.
     for name in (".nv_fatbin", "__nv_relfatbin") if file.is_object else (".nv_fatbin",):
         section = file.body(file.named.get(name))
         at = section.find(MAGIC)
@@ -92,7 +92,7 @@ def in_host_file(content: bytes | mmap) -> Iterator[tuple[str, bytes]]:
 
 
 def merged_kernels(members: Iterable[Cubin]) -> tuple[Kernel, ...]:
-    """Return the kernels of several images, each as the first that has it."""
+    """Return the kernels of several images, each from the first image that has it."""
     found: dict[str, Kernel] = {}
     for member in members:
         for kernel in member.kernels:

@@ -10,10 +10,10 @@ from math import prod
 from .cubin import Kernel
 from .elf import GLOBAL, Elf, Symbol, reading
 
-# Types of symbols: functions, variables, and NVIDIA's own for those of an image yet to be linked.
+# Symbol types: functions, variables, and NVIDIA's own for the variables of an unlinked image.
 _FUNCTION, _SHARED = 2, (2, 1, 13)
 _ENTRY = 0x10
-SPACE = 0xE0  # what of `Symbol.other` tells global, shared and constant memory
+SPACE = 0xE0  # bits of `Symbol.other` that tell global, shared and constant memory apart
 _OSABI_CUDA13 = 0x41
 
 # EIATTR_*: the attributes of .nv.info and .nv.info.<kernel>.
@@ -42,8 +42,8 @@ def kernels(data: bytes) -> tuple[Kernel, ...]:
 
 
 def shared_symbols(data: bytes) -> list[Symbol]:
-    """Return the functions and variables of a relocatable cubin that one unit alone may define."""
-    # Weak ones, of templates and inline functions, may be in several.
+    """Return the functions and variables of a relocatable cubin that only one unit may define."""
+    # Weak ones, from templates and inline functions, may be in several.
     return [x for x in Elf(data).symbols() if x.binding == GLOBAL and x.type in _SHARED]
 
 
@@ -52,10 +52,10 @@ def arch(elf: Elf) -> str:
     """Return the architecture that a cubin is for."""
     number = _number(elf)
     accelerated = elf.flags & (0x8 if elf.ident[7] >= _OSABI_CUDA13 else 0x800)
-    # CUDA 13 moved the `a` of sm_90a from the flags into a section of its own.
+    # CUDA 13 moved the `a` of sm_90a from the flags to its own section.
     if accelerated or (_ACCELERATOR_TARGET, b"\1\0") in _attributes(elf, ".nv.compat"):
         return f"sm_{number}a"
-    # The `f` of sm_100f is recorded nowhere but in the assembler's own command line.
+    # The `f` of sm_100f is recorded only in the assembler's command line.
     family = re.search(rb"\bsm_%df\b" % number, elf.body(elf.named.get(".note.nv.tkinfo")))
     return f"sm_{number}{'f' if family else ''}"
 
@@ -76,10 +76,10 @@ def _kernel(elf: Elf, symbol: Symbol, usage: Mapping[tuple[int, int], int]) -> K
         struct.unpack_from("<III", found[attribute]) if attribute in found else None
         for attribute in (_REQNTID, _MAX_THREADS, _CTA_PER_CLUSTER)
     )
-    if cluster == (1, 1, 1) and _EXPLICIT_CLUSTER not in found:  # of __block_size__ alone
+    if cluster == (1, 1, 1) and _EXPLICIT_CLUSTER not in found:  # from __block_size__ alone
         cluster = None
     shared = elf.named.get(f".nv.shared.{symbol.name}")
-    # From sm_90 on each block's first bytes are the system's, and count.
+    # From sm_90 on, the size includes each block's first bytes, which the system reserves.
     reserved = 1024 if _number(elf) >= 90 else 0
     return Kernel(
         name=symbol.name,
@@ -99,7 +99,7 @@ def _attributes(elf: Elf, name: str) -> Iterator[tuple[int, bytes]]:
     while at < len(data):
         layout, attribute, value = struct.unpack_from("<BBH", data, at)
         at += 4
-        # A value of two bytes itself, or the size of what follows.
+        # Either the value itself, of two bytes, or the size of the value that follows.
         size = value if layout == _FORMAT_SIZED else 0
         yield attribute, data[at : at + size] if size else struct.pack("<H", value)
         at += size

@@ -10,7 +10,7 @@ from .cubin import Kernel
 
 
 def arch(data: bytes) -> str:
-    """Return the oldest architecture of PTX, such as ``"compute_90"``; "" for anything else."""
+    """Return the minimum architecture of PTX, such as ``"compute_90"``; "" for anything else."""
     start = r"\s*\.version\s+\d+\.\d+\s+\.target\s+sm_(\d+[af]?)"
     match = re.match(start, _uncommented(data[:8192]))  # after the banner
     return f"compute_{match[1]}" if match else ""
@@ -18,7 +18,7 @@ def arch(data: bytes) -> str:
 
 def kernels(data: bytes) -> tuple[Kernel, ...]:
     """Return the kernels of PTX."""
-    # Without a body it is a declaration.
+    # An entry without a body is a declaration.
     entries = r"\.entry\s+([\w$%.@]+)\s*(?:\(([^)]*)\))?([^{};]*)\{"
     return tuple(_kernel(*match.groups()) for match in re.finditer(entries, _uncommented(data)))
 
@@ -54,13 +54,13 @@ def _kernel(name: str, params: str | None, directives: str) -> Kernel:
 
 
 def _size(param: str) -> int:
-    # What follows .ptr is about what a pointer points to.
+    # The words after .ptr describe what the pointer points to.
     pattern = (
         r"\s*\.param\s+(?:\.align\s+\d+\s+)?\.(?:[busf]|bf)(\d+)(x2)?\s+(?:\.ptr\s[.\w\s]*\s)?"
         r"[\w$%]+\s*(?:\[\s*(\d+)\s*\]\s*)?"
     )
     declared = re.fullmatch(pattern, param)
-    # A size that is read otherwise than the driver reads it would be memory that is not there.
+    # If the driver read a different size, a launch would access memory out of bounds.
     if declared is None:
         raise ImageError(f"corrupt PTX: {param.strip()[:60]!r} declares no known parameter")
     return int(declared[1]) // 8 * (2 if declared[2] else 1) * int(declared[3] or 1)

@@ -10,22 +10,22 @@ from .demangle import split_list
 
 
 class CxxType(NamedTuple):
-    """A C++ type of a kernel parameter, spelled one way however it is written.
+    """A C++ type of a kernel parameter, in one canonical spelling.
 
     Its kind is ``"pointer"``, ``"int"``, ``"uint"``, ``"float"``, ``"bfloat"``, ``"bool"``,
-    ``"struct"`` or ``"raw"``. A name that is not known is a ``"struct"``: passed by value, as bytes
-    (it may be an enumeration). Of what is raw the size is known alone.
+    ``"struct"`` or ``"raw"``. An unknown name is a ``"struct"``: passed by value, as bytes (it may
+    be an enumeration). Of a ``"raw"`` type, only the size is known.
     """
 
     text: str  # const first, no top-level qualifiers, no __restrict__
     kind: str
-    size: int | None  # in bytes; None where it is unknown
-    dtypes: tuple[tuple[int, int], ...] = ()  # of a pointer's tensors, as in DLPack; empty for any
+    size: int | None  # in bytes; None if unknown
+    dtypes: tuple[tuple[int, int], ...] = ()  # of a pointer's tensors, as in DLPack; empty: any
     align: int = 1  # of a pointer's tensors, in bytes
 
 
 class Param(NamedTuple):
-    """A named, typed parameter; `ndim` is the rank that its tensor must have, None: any."""
+    """A named, typed parameter; `ndim` is the rank that its tensor must have, None for any."""
 
     name: str
     type: CxxType
@@ -66,13 +66,13 @@ _IGNORED = {
 
 @lru_cache(maxsize=1024)
 def _declaration(text: str) -> tuple[CxxType, str]:
-    """Parse one declaration; return its type and its name, "" where it has none."""
+    """Parse one declaration; return its type and its name, "" if it has none."""
     plain = " ".join(text.replace("(anonymous namespace)::", "").split())
     if match := re.search(r"\(\s*\*\s*(\w*)\s*\)\s*[\[(]", plain):  # to an array, or a function
         return CxxType("void*", "pointer", 8), match[1]
     if plain.endswith("]"):  # an array parameter is a pointer to its element
         plain = plain.partition("[")[0] + "*"
-    # Spaced the same however it is written.
+    # Normalize the spacing.
     plain = re.sub(r"\s*(::|<|\*|&)\s*|\s+(?=>)", lambda x: x[1] or "", plain)
     plain = re.sub(r"\s*,\s*", ", ", plain)
     head, *pointers = split_list(plain, "*") or [""]
@@ -100,7 +100,7 @@ def _builtin_name(words: list[str]) -> str:
 
 
 def _type(base: str, const: str, stars: int) -> CxxType:
-    # The std namespaces, inline ones among them, are looked through.
+    # Ignore the std namespaces, including inline ones.
     name = re.sub(r"^(?:::)?(?:(?:cuda::)?std::(?:__\w+::)?)?", "", base)
     known = _known_types().get(name, CxxType(base, "struct", None))
     if not stars:
@@ -115,9 +115,9 @@ _CODES = {
     "e4m3_": 10, "e5m2_": 12, "e8m0_": 14, "e2m1_": 17,
 }  # fmt: skip
 
-# Kind, bytes, and the dtypes of tensors behind a pointer. Plain char is bytes: numpy and torch have
-# both spellings and users mean neither sign. Streams are what `Launch(stream=...)` takes. Few
-# frameworks have 4-bit dtypes, so their users keep such data in uint8 tensors.
+# Kind, bytes, and the dtypes of tensors behind a pointer. Plain char stands for bytes: NumPy and
+# torch have both int8 and uint8, and users mean neither sign. Streams are what `Launch(stream=...)`
+# takes. Few frameworks have 4-bit dtypes, so their users keep such data in uint8 tensors.
 _TYPES = """
 int 1 int8: signed char, int8_t
 int 1 int8 uint8: char
