@@ -1,7 +1,7 @@
-"""The expressions of launches: integer arithmetic and conditions over a call's arguments.
+"""Launch expressions: integer arithmetic and conditions over a call's arguments.
 
-``ceil_div(n, 256)``, ``x.shape[0] * 2``, ``n % 4 == 0 and x.data_ptr % 16 == 0``: Python's own
-syntax and meaning, over 64-bit integers. A comparison is 1 or 0, and whatever is not 0 is true.
+``ceil_div(n, 256)``, ``x.shape[0] * 2``, ``n % 4 == 0 and x.data_ptr % 16 == 0``: Python's syntax
+and semantics, over 64-bit integers. A comparison is 1 or 0, and any nonzero value is true.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _OPERATORS = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%",
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
 }  # fmt: skip
-_FIELDS = ("numel", "data_ptr")  # with or without parentheses, as torch has them
+_FIELDS = ("numel", "data_ptr")  # with or without parentheses, as in torch
 _INDEXED = {"shape": "shape", "size": "shape", "stride": "stride"}
 _LANGUAGE = (
     "an expression has integers, parameters, x.shape[i], x.stride[i], x.numel, x.data_ptr, "
@@ -26,9 +26,9 @@ _LANGUAGE = (
 
 
 class Read(NamedTuple):
-    """What is read: a parameter, a figure of the device, or a `field` of a tensor.
+    """A value to read: a parameter, a device property, or a `field` of a tensor.
 
-    ``shape`` and ``stride`` have a `dim`; `column` is where the name stands, from 0.
+    ``shape`` and ``stride`` have a `dim`; `column` is the position of the name, from 0.
     """
 
     name: str
@@ -38,16 +38,16 @@ class Read(NamedTuple):
 
 
 Code = tuple["int | Read | str | tuple[str, Code]", ...]
-"""An expression in postfix order: integers, what is read, and operations on what came before.
+"""An expression in postfix order: integers, reads, and operations on the preceding values.
 
-These are ``+ - * // %``, ``ceil_div``, ``min``, ``max``, ``== != < <= > >=`` and ``not``, and
-``("and", code)`` and ``("or", code)`` with the code of their second part.
+Operations are ``+ - * // %``, ``ceil_div``, ``min``, ``max``, ``== != < <= > >=`` and ``not``, and
+``("and", code)`` and ``("or", code)`` with the code of their second operand.
 """
 
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Code:
-    """Parse an expression; each text once."""
+    """Parse an expression; results are cached."""
     if not isinstance(text, str):
         raise TypeError(f"an expression is a str, got {type(text).__name__}")
     try:
@@ -60,18 +60,18 @@ def parse(text: str) -> Code:
 
 
 def lone_name(value: object) -> str:
-    """Return the name that an expression is, "" where it is anything else."""
+    """Return the name if an expression is just a name, else ""."""
     first, *rest = parse(value) if isinstance(value, str) else ("",)
     return first.name if isinstance(first, Read) and not first.field and not rest else ""
 
 
 def failure(text: str, column: int, what: str) -> ValueError:
-    """Return the error that points at a character of an expression."""
+    """Return an error that points at a character of an expression."""
     return ValueError(f"{what}\n  {text.strip()}\n  {' ' * column}^")
 
 
 def _code(node: ast.expr, text: str) -> Code:
-    """Turn Python's tree into postfix order, refusing what the language lacks."""
+    """Convert a Python AST node to postfix order, rejecting what the language lacks."""
     match node:
         case ast.Constant(value=int() as value) if value < 2**63:
             return (int(value),)
@@ -113,7 +113,7 @@ def _code(node: ast.expr, text: str) -> Code:
 
 
 def _chained(op: str, parts: list[Code]) -> Code:
-    """Join parts of which the first that decides is the value: it skips all that follow."""
+    """Join parts that short-circuit: the first that decides is the value and skips the rest."""
     code = parts.pop()
     for part in reversed(parts):
         code = (*part, (op, code))

@@ -1,9 +1,9 @@
-"""Functions and their launches as JSON values: in keys, in manifests and in descriptions.
+"""Functions and their launches as JSON values, for keys, manifests and descriptions.
 
 A function is ``{"launches": [...]}`` or ``{"instances": [{"launches": [...]}, ...]}``; a launch has
-the fields of `Launch` that are not as by default. What JSON has no word for is an object with one
-key: ``{"TensorMap": {...}}``, ``{"Scratch": {...}}``, ``{"Bound": {...}}``, ``{"Bytes": "00ff"}``,
-``{"Float": "nan"}``.
+the fields of `Launch` that differ from their defaults. A value that JSON lacks is an object with
+one key: ``{"TensorMap": {...}}``, ``{"Scratch": {...}}``, ``{"Bound": {...}}``,
+``{"Bytes": "00ff"}``, ``{"Float": "nan"}``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .values import Bound, Record, Scratch, told
 
 
 def to_json(value: Any) -> Any:
-    """Return a launch, several, or a value of ``Launch(args=...)`` as JSON values."""
+    """Return one launch or several, or a value of ``Launch(args=...)``, as JSON values."""
     if value is None or isinstance(value, str | int):
         return value
     if isinstance(value, Record):
@@ -36,7 +36,7 @@ def to_json(value: Any) -> Any:
 
 
 def read_function(value: Any, *, where: str) -> Dispatch:
-    """Return a function of JSON values; `where` is what messages call its place."""
+    """Read a function from JSON values; `where` is its place in messages."""
     if isinstance(value, Mapping) and [*value] == ["instances"]:
         given = enumerate(value["instances"])
         return Dispatch([_launches(x, f"{where}.instances[{i}]") for i, x in given])
@@ -44,7 +44,7 @@ def read_function(value: Any, *, where: str) -> Dispatch:
 
 
 def _argument(value: Any, where: str) -> Any:
-    """Return a value of ``Launch(args=...)`` of a JSON value."""
+    """Read a value of ``Launch(args=...)`` from a JSON value."""
     if not isinstance(value, Mapping):
         return value
     from .tensor_map import TensorMap
@@ -76,14 +76,14 @@ def _launch(value: Any, where: str) -> Launch:
         raise TypeError(f"{where}: wanted an object of a Launch's fields, got {value!r}")
     fields = dict(value)
     for name, x in value.items():
-        if isinstance(x, Mapping):  # by names of the user's
+        if isinstance(x, Mapping):  # keyed by the user's names
             fields[name] = {key: _argument(y, f"{where}.{name}.{key}") for key, y in x.items()}
     with told(where):
         return Launch(**fields)
 
 
 class Export(NamedTuple):
-    """A function to export; `instances` as of a `Dispatch`, None where the sources decide."""
+    """A function to export; `instances` as in a `Dispatch`, None if the sources decide."""
 
     name: str
     doc: str = ""
@@ -96,15 +96,15 @@ class Export(NamedTuple):
 
 
 def key_text(exports: Sequence[Export]) -> str:
-    """Return everything of exports as one text for a key."""
-    # Many functions have the very same launch.
+    """Return exports in full, as one text for a key."""
+    # Many functions share one launch.
     launches = {id(launch): launch for x in exports for launch in x.launches}
     values = {key: to_json(launch) for key, launch in launches.items()}
     return json.dumps(exports, sort_keys=True, default=lambda launch: values[id(launch)])
 
 
 def read_exports(values: Iterable[Any]) -> tuple[Export, ...]:
-    """Return the exports of what JSON makes of a `key_text`."""
+    """Read exports from the parsed JSON of a `key_text`."""
     return tuple(
         Export(name, doc, ways and tuple(_launches(way, f"functions.{name}") for way in ways))
         for name, doc, ways in values
@@ -112,7 +112,7 @@ def read_exports(values: Iterable[Any]) -> tuple[Export, ...]:
 
 
 def read_functions(value: Any) -> tuple[Export, ...] | None:
-    """Return the argument `functions` in one form; None where it is left out."""
+    """Return the argument `functions` in one form; None if it is omitted."""
     if value is None:
         return None
     if not isinstance(value, Iterable):
@@ -120,7 +120,7 @@ def read_functions(value: Any) -> tuple[Export, ...] | None:
     if not isinstance(value, Mapping):
         names = (value,) if isinstance(value, str) else value
         value = {identifier("functions", name): None for name in names}
-    docs = getattr(value, "docs", {})  # a description's
+    docs = getattr(value, "docs", {})  # from a description
     exports = []
     for name, given in value.items():
         doc, instances = docs.get(identifier("functions", name), ""), None
@@ -133,7 +133,7 @@ def read_functions(value: Any) -> tuple[Export, ...] | None:
 
 
 def identifier(what: str, name: object) -> str:
-    """Return a C identifier; raises TypeError, ValueError."""
+    """Return a name that is a C identifier; raise TypeError or ValueError for others."""
     if not isinstance(name, str):
         raise TypeError(f"{what}: a name is a str, got {type(name).__name__}")
     if not (name.isascii() and name.isidentifier()):

@@ -1,4 +1,4 @@
-"""`Launch`: how one kernel is launched; `Dispatch`: several ways, of which a call takes one."""
+"""`Launch`: how one kernel is launched; `Dispatch`: several ways, one of which a call uses."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from .values import Figure, Record, expression, figure, figures, integer, plain,
 
 
 class Attribute(NamedTuple):
-    """What a launch can carry beyond its shape, a ``CUlaunchAttribute``."""
+    """An attribute of a launch beyond its shape, a ``CUlaunchAttribute``."""
 
-    id: int  # its number in CUDA's enumeration ``CUlaunchAttributeID``
+    id: int  # the value in CUDA's enumeration ``CUlaunchAttributeID``
     kind: str  # "dimensions" (blocks in x, y, z), "flag", "integer" or "event"
     choices: tuple[str, ...] = ()  # names of an integer's values, from 0
 
 
 ATTRIBUTES = {
-    # In this order expressions are evaluated; the cluster comes first, because what can be
-    # resident depends on it.
+    # Expressions are evaluated in this order. The cluster comes first, because the number of
+    # resident blocks depends on it.
     "cluster": Attribute(4, "dimensions"),
     "preferred_cluster": Attribute(11, "dimensions"),
     "cluster_scheduling_policy": Attribute(5, "integer", ("default", "spread", "load_balancing")),
@@ -31,11 +31,11 @@ ATTRIBUTES = {
     "priority": Attribute(8, "integer"),
     "mem_sync_domain": Attribute(10, "integer", ("default", "remote")),
 }
-"""The attributes that have a field of their own, by its name."""
+"""The attributes that have their own field, by the field's name."""
 
 
 def checked(attribute: Attribute, value: Any) -> Any:
-    """Return a value as `Launch` keeps it: dimensions as a tuple, choices as numbers."""
+    """Return a value as `Launch` stores it: dimensions as a tuple, choices as numbers."""
     if attribute.kind == "dimensions":
         return figures(value)
     value = plain(value)
@@ -95,76 +95,76 @@ _CHECKS: dict[str, Any] = {
 class Launch(Record, checks=_CHECKS):
     """How an exported function launches a kernel.
 
-    A figure is an int, or a str that is an expression over the arguments: ``"ceil_div(n, 256)"``.
-    The fields are, in order, the shape, the arguments, CUDA's attributes, when it fits, and where.
+    A number is an int, or a str with an expression over the arguments: ``"ceil_div(n, 256)"``. The
+    fields are, in order: shape, arguments, CUDA's attributes, when it applies, and where it runs.
 
     Parameters
     ----------
     grid, block : int, str or a sequence of up to three, optional
-        Blocks of the grid and threads of a block in x, y, z. If both are left out, callers give
-        them, ``mod.k[grid, block](...)``; if only the grid is, ``mod.k[grid](...)``.
+        Grid dimensions in blocks and block dimensions in threads (x, y, z). If both are omitted,
+        callers pass them, ``mod.k[grid, block](...)``; if only the grid is, ``mod.k[grid](...)``.
     dynamic_smem_bytes : int or str
-        Dynamic shared memory per block, in bytes, with opt-in above 48 KB.
+        Dynamic shared memory per block, in bytes, with automatic opt-in above 48 KB.
     args : mapping of str to str, int, float, bool, bytes, None, TensorMap, Scratch, Bound, optional
         Kernel parameters that callers do not pass: expressions, names of other parameters,
-        constants, maps of tensors, memory for the launch alone, or what `Module.bind` gives.
-        Expressions may read those that are integers.
+        constants, tensor maps, scratch memory for the launch, or values from `Module.bind`.
+        Expressions may read the integers among them.
     params : str, optional
-        The parameters as C++ declares them, ``"const float* x, int64_t n"``: if the source does not
+        The parameters as declared in C++, ``"const float* x, int64_t n"``: if the source does not
         tell, or to choose an overload. May add parameters that only expressions use.
     strided : str or sequence of str
-        Tensors that need not be contiguous, beside those whose strides an expression reads.
+        Tensors that need not be contiguous, besides those whose strides an expression reads.
     kernel : str, optional
-        The kernel, if its name is not the function's: ``"fill<float>"``, ``"ns::add"``. Of an
-        image that came ready, a part of a name will do: ``"main"`` for ``main_kernel``.
+        The kernel, if its name is not the function's: ``"fill<float>"``, ``"ns::add"``. For a
+        prebuilt image, part of a name is enough: ``"main"`` for ``main_kernel``.
     cluster : int, str or a sequence of up to three, optional
-        Blocks of a cluster in x, y, z; each divides the grid's. Above 8 with opt-in.
+        Cluster dimensions in blocks (x, y, z); each divides the grid's. Automatic opt-in above 8.
     preferred_cluster : int, str or a sequence of up to three, optional
         A larger cluster, a multiple of `cluster`, that the device uses where it fits.
     cluster_scheduling_policy : str or int, optional
         ``"default"``, ``"spread"``, ``"load_balancing"``, or CUDA's number for one of them.
     programmatic_dependent_launch : bool or str
-        Whether the kernel may begin before its predecessor in the stream has ended, once that
+        Whether the kernel may start before the previous kernel in the stream ends, once that one
         calls ``cudaTriggerProgrammaticLaunchCompletion``. The kernel waits for its results with
         ``cudaGridDependencySynchronize``. A str is a condition, as in `when`.
     programmatic_event, launch_completion_event : str or int, optional
-        The handle of a ``CUevent`` that the blocks trigger, or that is recorded when all of them
-        have begun, such as the name of an int64 parameter (0: none).
+        The handle of a ``CUevent`` that the blocks trigger, or that is recorded once all blocks
+        have started, such as the name of an int64 parameter (0: none).
     cooperative : bool or str
-        Whether all blocks are resident at once, so that they can wait for each other
+        Whether all blocks are resident at once, so that they can synchronize with each other
         (``cooperative_groups::this_grid().sync()``). A str is a condition.
     priority : int or str, optional
-        The launch's priority; the lower the number, the higher. Default: the stream's.
+        The launch's priority; a lower number means a higher priority. Default: the stream's.
     mem_sync_domain : str or int, optional
         ``"default"`` or ``"remote"``, or 0 or 1.
     attributes : mapping of int to bytes, optional
-        Further attributes: CUDA's number (``CUlaunchAttributeID``) and up to 64 bytes of a value.
+        Other attributes: CUDA's number (``CUlaunchAttributeID``) and a value of up to 64 bytes.
     when : str, optional
         A condition on the arguments, ``"n % 4 == 0 and x.data_ptr % 16 == 0"``. If it does not
-        hold, a `Dispatch` tries its next instance; elsewhere the call is a ValueError.
+        hold, the call raises ValueError or, in a `Dispatch`, tries the next instance.
     multiple_of : mapping of str to int, optional
         The integers, and the addresses of pointers, that the kernel assumes to be multiples of a
-        power of two: ``{"x": 16, "n": 16}``. Another argument is a ValueError, or in a `Dispatch`
-        leads to the next instance.
+        power of two: ``{"x": 16, "n": 16}``. For other arguments, the call raises ValueError or, in
+        a `Dispatch`, tries the next instance.
     equal_to : mapping of str to int, optional
-        The integers that the kernel assumes to have one value: ``{"stride": 1}``.
+        The integers that the kernel assumes to have a fixed value: ``{"stride": 1}``.
     meta : mapping of str to int, float, bool, str or None, optional
-        What a grid function, ``mod.k[lambda meta: ...](...)``, gets beside the arguments.
+        What a grid function, ``mod.k[lambda meta: ...](...)``, gets besides the arguments.
     image : str, bytes, Cubin or pathlib.Path, optional
-        The image that has the kernel: the name of one in `embed_cubin`, or ``"kernels"`` for that
-        of the device sources; or an image, or its file, which is then embedded.
+        The image with the kernel: the name of one in `embed_cubin`, or ``"kernels"`` for the device
+        sources' image; or an image or its file, which is then embedded.
     stream : str or int, optional
         The handle of the ``CUstream`` to launch on, such as the name of an int64 or ``void*``
         parameter; 0 is CUDA's legacy default stream. ``k.on(stream)`` overrides it. Default: the
-        caller's current stream. The same for all launches of a function.
+        caller's current stream. Must be the same for all launches of a function.
     device : str or int, optional
-        The ordinal of the device to launch on, which must be the tensors'. Default: the tensors'
-        device, or the current one without tensors. The same for all launches of a function.
+        The ordinal of the device to launch on, which must be the tensors' device. Default: that
+        device, or the current one without tensors. Must be the same for all launches of a function.
 
     Raises
     ------
     TypeError, ValueError
-        A value is of the wrong type or not an expression; the message names field and character.
+        A value has the wrong type or is not an expression; the message gives field and position.
     """
 
     grid: Any = None
@@ -220,18 +220,18 @@ class Dispatch(Record, checks={"instances": _all_instances}):
     """Several instances of a function: a call launches the first that its arguments fit.
 
     An instance fits if every argument fits its parameter (type, dtype, rank, range, contiguity,
-    alignment) and every `Launch.when` holds. Each has its own kernels and parameters.
+    alignment) and every `Launch.when` holds. Each instance has its own kernels and parameters.
 
     Parameters
     ----------
     instances : Launch, or iterable of Launch, sequence of Launch or Dispatch
-        In the order in which they are tried. A sequence of launches is one instance that runs them
-        all; another `Dispatch` stands for its instances.
+        The instances, in the order to try them. A sequence of launches is one instance that runs
+        them all; another `Dispatch` stands for its instances.
 
     Raises
     ------
     TypeError, ValueError
-        An instance is something else, or there is none.
+        An instance has another type, or there is none.
     """
 
     instances: Any

@@ -1,4 +1,4 @@
-"""`TensorMap`: a kernel's tensor map, and the tensor that it is made of."""
+"""`TensorMap`: a kernel's tensor map, and the tensor that it describes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from .values import Figure, Record, figure, figures
 
-# The words of each mode, in the order of the driver's numbers.
+# The names of each mode's values, in the order of the driver's enumeration.
 MODES = {
     "dtype": (
         *("uint8", "uint16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64"),
@@ -23,7 +23,7 @@ MODES = {
     "l2_promotion": ("none", "64B", "128B", "256B"),
     "oob_fill": ("zeros", "nan"),
 }
-# How many figures each field has at most, in the order of `TensorMapOptions` in core/tensor_map.h.
+# The most values that each field can have, in the order of `TensorMapOptions` in core/tensor_map.h.
 FIGURES = {
     "box_dim": 5, "element_strides": 5, "lower_corner": 3, "upper_corner": 3,
     "channels_per_pixel": 1, "pixels_per_column": 1, "global_dim": 5, "global_strides": 4,
@@ -48,17 +48,17 @@ _CHECKS: dict[str, Any] = {
 class TensorMap(Record, checks=_CHECKS):
     """How to make a ``const __grid_constant__ CUtensorMap`` parameter, in ``Launch(args=...)``.
 
-    Each call makes the map from the tensor's address, shape and strides. Dimensions are in the
+    Each call encodes the map from the tensor's address, shape and strides. Dimensions are in the
     tensor's order (``x.shape``), outermost first; only the coordinates in a kernel's instructions
-    are innermost first. Figures are constants or expressions.
+    are innermost first. Numbers are constants or expressions.
 
     Parameters
     ----------
     tensor : str, optional
-        The parameter of the function that the map describes; if the kernel has no such parameter,
-        the function takes the tensor in the map's place. Default: the map's own name.
+        The function's parameter that the map describes; if the kernel has no such parameter, the
+        function takes the tensor in the map's place. Default: the map's own name.
     box_dim : int, str or a sequence of up to five
-        Elements of a box in each dimension, 1 to 256.
+        Box size in elements in each dimension, 1 to 256.
     element_strides : int, str or a sequence of up to five, optional
         The step from one element of the box to the next in each dimension, 1 to 8. Default: 1.
     swizzle : str
@@ -69,29 +69,29 @@ class TensorMap(Record, checks=_CHECKS):
     l2_promotion : str
         ``"none"``, ``"64B"``, ``"128B"`` or ``"256B"``.
     oob_fill : str
-        What is read outside the tensor: ``"zeros"`` or, for floating types, ``"nan"``.
+        What out-of-bounds reads return: ``"zeros"`` or, for floating-point types, ``"nan"``.
     dtype : str, optional
         Such as ``"float16"``, ``"tfloat32"`` or ``"16u4_align8b"``; default: the tensor's own.
-        Elements have the size of the tensor's, or are 4- or 6-bit values in a tensor of bytes, in
-        which case figures of the innermost dimension count values.
+        Elements have the size of the tensor's, or are 4- or 6-bit values in a tensor of bytes; then
+        numbers for the innermost dimension count values.
     lower_corner, upper_corner : int, str or a sequence of up to three
-        For an im2col map, which reads an image, channels last, as a convolution does: where the box
-        of filter positions begins, from the tensor's beginning, and where it ends, from its end, in
-        each dimension but the first (N) and the last (C). Usually minus the padding; and the
-        padding minus (the filter's size - 1) times its dilation.
+        For an im2col map, which reads a channels-last image as a convolution does: the start of the
+        box of filter positions, relative to the tensor's start, and its end, relative to the
+        tensor's end, in each dimension except the first (N) and the last (C). Usually -padding, and
+        padding - (filter size - 1) * dilation.
     channels_per_pixel, pixels_per_column : int or str
-        Elements along C of one load, 1 to 256, and its pixels, 1 to 1024.
+        Elements along C per load, 1 to 256, and pixels per load, 1 to 1024.
     global_dim : int, str or a sequence of up to five, optional
         The shape of the memory, in elements of the map's data type, instead of the tensor's own.
-        Then only the tensor's address counts, and with `dtype` a bare address will do. Nothing
+        Then only the tensor's address matters, and with `dtype` a bare address is enough. Nothing
         checks that the memory is that large.
     global_strides : int, str or a sequence of up to four, optional
-        In bytes, for all dimensions of `global_dim` but the innermost. Default: without gaps.
+        Strides in bytes of all dimensions of `global_dim` except the innermost. Default: no gaps.
 
     Raises
     ------
     TypeError, ValueError
-        A value is of the wrong type, or dimensions differ in number. What the driver takes is
+        A value has the wrong type, or the numbers of dimensions differ. What the driver accepts is
         checked at each call.
     """
 

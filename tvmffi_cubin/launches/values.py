@@ -1,4 +1,4 @@
-"""Values of launches, and their checks: `Record`, figures, `Scratch`, bound parameters."""
+"""Values in launches, and their checks: `Record`, figures, `Scratch`, bound parameters."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from ..kernels.types import Param
 
 Figure = int | str
-"""A dimension, a size, a switch: a constant or an expression. Its range is checked at calls."""
+"""A dimension, size or switch: a constant or an expression. Its range is checked at each call."""
 
 
 class Record:
-    """A value of named fields that are checked when it is made and never change after.
+    """An immutable value with named fields, which are checked on construction.
 
-    A dataclass that generates ``__init__`` alone: all methods of five take 5 ms of an import.
+    A dataclass that only generates ``__init__``: all methods of five add 5 ms to the import.
     """
 
-    # By field: each checks a value that is not as by default, and returns the one to keep.
+    # By field: each checks a value that is not the default, and returns the one to store.
     _checks: ClassVar[Mapping[str, Callable[[Any], Any]]]
 
     def __init_subclass__(cls, checks: Mapping[str, Any]) -> None:
@@ -32,7 +32,7 @@ class Record:
 
     def __post_init__(self) -> None:
         for name, check in self._checks.items():
-            # Defaults are the class's attributes.
+            # Defaults are class attributes.
             value, default = self.__dict__[name], getattr(type(self), name, None)
             if value is not default:
                 try:
@@ -41,7 +41,7 @@ class Record:
                     raise argument_error(error, f"{type(self).__name__}: {name}: {error}") from None
 
     def changed(self) -> dict[str, Any]:
-        """Return the fields that are not as by default."""
+        """Return the fields that differ from their defaults."""
         return {x: y for x, y in self.__dict__.items() if y != getattr(type(self), x, None)}
 
     def __repr__(self) -> str:
@@ -59,7 +59,7 @@ class Record:
 
 @contextmanager
 def told(where: str) -> Iterator[None]:
-    """Say in errors where they come from."""
+    """Prefix errors with where they come from."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -67,7 +67,7 @@ def told(where: str) -> Iterator[None]:
 
 
 def plain(value: Any) -> Any:
-    """Return a number of another class (NumPy's, an enumeration's) as Python's own."""
+    """Return an integer of another class (NumPy's, an enum's) as an int, all else as it is."""
     if type(value) in (bool, int, str):
         return value
     try:
@@ -93,7 +93,7 @@ def integer(value: Any) -> int:
 
 
 def power_of_two(value: Any) -> int:
-    """Check an alignment, or what a number is a multiple of."""
+    """Check an alignment, or the power of two that a number is a multiple of."""
     number = integer(value)
     if not 1 <= number <= 2**30 or number & (number - 1):
         raise ValueError(f"wanted a power of two up to 2^30, got {number}")
@@ -109,7 +109,7 @@ def figures(value: Any, most: int = 3, *, least: int = 1) -> tuple[Figure, ...]:
     """Check one figure, or a sequence of them, and return a tuple."""
     value = plain(value)
     given = (value,) if isinstance(value, int | str) else value
-    # Sets have no order, and an iterator may have no end.
+    # Sets have no order, and an iterator may be endless.
     if not isinstance(given, list | tuple):
         got = type(value).__name__
         raise TypeError(f"wanted an int, an expression or up to {most} of them, got {got}")
@@ -124,22 +124,22 @@ class Scratch(Record, checks={"bytes": figure, "bytes_per_block": figure, "align
 
     It has ``bytes + bytes_per_block * (blocks of the grid)`` bytes, uninitialized; for 0 the kernel
     gets a null pointer. It comes from the allocator of the call's tensors, such as torch's, or from
-    ``cuMemAllocAsync`` if they have none, if the launch goes to another stream than their current
-    one, or if it may overlap with the launch before it (programmatic dependent launch).
+    ``cuMemAllocAsync`` if they have none, if the launch uses a stream other than their current one,
+    or if it may overlap the previous launch (programmatic dependent launch).
 
     Parameters
     ----------
     bytes : int or str
-        Size in bytes, or an expression that gives it.
+        Size in bytes, or an expression for it.
     bytes_per_block : int or str
-        Size in bytes for each block of the grid, or an expression.
+        Size in bytes per block of the grid, or an expression for it.
     align : int
-        The alignment of its address in bytes, a power of two.
+        Alignment of its address in bytes, a power of two.
 
     Raises
     ------
     TypeError, ValueError
-        A figure is of the wrong type or not an expression, or `align` is not a power of two.
+        A value has the wrong type or is not an expression, or `align` is not a power of two.
     """
 
     bytes: Figure = 0
@@ -151,8 +151,8 @@ class Scratch(Record, checks={"bytes": figure, "bytes_per_block": figure, "align
 class Bound(Record, checks={}):
     """A kernel parameter that callers do not pass: ``Launch(args={"counters": Bound()})``.
 
-    ``mod.bind("k", counters=tensor)`` sets it until something else is bound. Before that, a null
-    pointer or zero is passed.
+    ``mod.bind("k", counters=tensor)`` sets it until something else is bound. Until then, the kernel
+    gets a null pointer or zero.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ class Bound(Record, checks={}):
 
 
 def bound_param(text: str) -> Param:
-    """Return one of a module's `bound_params`; the type of one that is only named has no text."""
+    """Parse one of a module's `bound_params`; if it is only a name, its type has no text."""
     from ..kernels.types import CxxType, Param, parse_params
 
     if text.isidentifier():
