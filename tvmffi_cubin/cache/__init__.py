@@ -1,19 +1,19 @@
-"""The cache: what was built, found again by its key and by the files that its build read.
+"""The cache: finished builds, found again by their keys and by the files that they read.
 
-Takes keys and finished build folders, gives published ones. Never builds anything itself. A look-up
-imports `store` and what that needs; the rest is imported where it is used.
+Takes keys and finished build folders; returns published folders. Never builds anything itself. A
+lookup imports `store` and its dependencies; everything else is imported on use.
 
 Layout of a cache folder::
 
-    records/<base key>.json     which files builds of this key read → entry keys; also by the key
-                                without the tools, for machines that lack them
-    entries/<2 hex>/<key>/      what was published: the .so, manifest.json, images, sources
-    history/<name>.json         the key fields of what was built last under a module's name
-    identity/<hash>.json        what compilers and libraries said about themselves
-    locks/<base key>.lock       held while a key is built
-    looked                      when somebody last looked whether there is too much
-    tmp/<random>/               where a build runs, or failed within the last day
+    records/<base key>.json     files that builds of this key read → entry keys; also stored under
+                                the key without the tools, for machines that lack them
+    entries/<2 hex>/<key>/      published builds: the .so, manifest.json, images, sources
+    history/<name>.json         key fields of the latest builds under a module's name
+    identity/<hash>.json        what compilers and libraries report about themselves
+    locks/<base key>.lock       held while a key is being built
+    looked                      when the size limit was last checked
+    tmp/<random>/               builds that are running, or failed within the last day
 
-The base key covers all but the contents of the files that a build finds by itself (headers), which
-are known only afterwards; together with it they make the entry key.
+The base key covers everything except the contents of the files that a build discovers itself
+(headers), which are known only afterwards. The entry key covers both.
 """

@@ -1,4 +1,4 @@
-"""What was published: entries, keys, manifests, and records of what entries were built from."""
+"""Published builds: entries, keys, manifests, and records of what entries were built from."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 
-# Part of every key: a change of the encoding must change it.
+# Part of every key; change it whenever the encoding changes.
 _ENCODING = b"tvmffi_cubin 4"
-# How many characters of a field people are shown.
+# Maximum number of characters of a field to display.
 _LONGEST_TEXT = 80
 
 
 class Key:
-    """A set of labelled fields; no two different sets have the same digest.
+    """A set of labeled fields; different sets have different digests.
 
-    The order of fields does not count. An empty sequence or mapping is the same as no field. Keys
-    of different purposes never meet.
+    The order of fields does not matter. An empty sequence or mapping is the same as no field. Keys
+    with different purposes never collide.
     """
 
     def __init__(self, purpose: str) -> None:
@@ -54,11 +54,11 @@ class Key:
         return self
 
     def fields(self) -> dict[str, tuple[str, str]]:
-        """Return each field's digest, and the beginning of what it is, for people."""
+        """Return each field's digest and the beginning of its value, for display."""
         return {label: (sha256(data), _shown(data)) for label, data in self._encoded.items()}
 
     def hexdigest(self, *, without: Collection[str] = ()) -> str:
-        """Return the digest of the fields, but for some: 64 hexadecimal digits."""
+        """Return the digest of all fields except some, as 64 hexadecimal digits."""
         parts = [_ENCODING, self._purpose.encode()]
         for label, data in sorted(self._encoded.items()):
             if label not in without:
@@ -73,23 +73,23 @@ def _shown(data: bytes) -> str:
 
 
 class Product(NamedTuple):
-    """What a build made in its private folder, and from which files."""
+    """What a build produced in its private folder, and the files that it read."""
 
     so: str  # the shared object
-    keep: tuple[str, ...] = ()  # what is published with it: images, generated sources
-    used: tuple[str, ...] = ()  # so is what users read, which look-ups check
-    dependencies: tuple[str, ...] = ()  # the files that were read; those of the folder count not
+    keep: tuple[str, ...] = ()  # published with it: images, generated sources
+    used: tuple[str, ...] = ()  # published, read by users, and checked by lookups
+    dependencies: tuple[str, ...] = ()  # files that were read; those in the folder are ignored
     absent: tuple[str, ...] = ()  # absolute paths that would have been read instead
-    unfit: str = ""  # why it may not be found again
-    facts: Mapping[str, Any] = {}  # JSON values for those who find the entry
-    history: tuple[str, Built] | None = None  # the module's name, the fields of its key
+    unfit: str = ""  # why it must not be found again
+    facts: Mapping[str, Any] = {}  # JSON values for users of the entry
+    history: tuple[str, Built] | None = None  # the module's name and the fields of its key
 
 
 class Entry(NamedTuple):
-    """One published folder of the cache, and the shared object in it; nothing in it ever changes.
+    """A published folder of the cache and its shared object; its contents never change.
 
-    `level` is where it comes from: ``"cache"``, ``"layer"``, ``"remote"``, ``"private"`` to this
-    process; or ``"built"``, just now.
+    `level` says where it comes from: ``"cache"``, ``"layer"``, ``"remote"``, ``"private"`` (to this
+    process) or ``"built"`` (just now).
     """
 
     so: Path
@@ -102,7 +102,7 @@ class Entry(NamedTuple):
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """What the builder wrote down; read each time."""
+        """The builder's manifest, read from disk on each access."""
         return read_sealed(f"{self.path}/{MANIFEST}")
 
     @property
@@ -112,14 +112,14 @@ class Entry(NamedTuple):
 
 
 def entry_path(root: str, key: str) -> str:
-    """Return the path of the folder that is published under a key."""
+    """Return the path of the folder published under a key."""
     return f"{root}/entries/{key[:2]}/{key}"
 
 
 def check_entry(path: str, names: Iterable[str] = ()) -> dict[str, Any]:
-    """Compare files of an entry, by default all, with its manifest; return that.
+    """Check files of an entry, by default all, against its manifest; return the manifest.
 
-    An OSError or a ValueError says what is wrong.
+    Raises an OSError or a ValueError that says what is wrong.
     """
     manifest = read_sealed(f"{path}/{MANIFEST}")
     for name in names or {*os.listdir(path), *manifest["files"]} - {MANIFEST}:
@@ -131,11 +131,11 @@ def check_entry(path: str, names: Iterable[str] = ()) -> dict[str, Any]:
 def verify(
     path: str, names: Sequence[str], known: Sequence[str] = (), *, is_copy: bool = False
 ) -> list[str]:
-    """Return the stamps of an entry's files, which are compared where they are not those `known`.
+    """Return the stamps of an entry's files; check the contents if they differ from `known`.
 
-    Of a copy, size and time tell. Raises as `check_entry`.
+    For a copy, matching sizes and times are enough. Raises as `check_entry` does.
     """
-    # Before the content: a change in between then makes the stamp old, not the digest.
+    # Stamps before contents: a change in between then outdates the stamp, not the digest.
     stamps = stamps_of(path, names)
     is_copy = is_copy and len(known) == len(stamps) and ABSENT not in stamps
     if stamps != known and not (is_copy and all(map(_is_copied, stamps, known))):
@@ -144,7 +144,7 @@ def verify(
 
 
 def _is_copied(stamp: str, known: str) -> bool:
-    """Whether a copy has what a container's image keeps: the size and the time, or its seconds."""
+    """Whether size and mtime match; a container image may keep only the seconds of the mtime."""
     size, changed, *_ = stamp.split()
     old_size, old, *_ = known.split()
     return size == old_size and int(changed) in (int(old), int(old) // 10**9 * 10**9)
@@ -155,22 +155,22 @@ def stamps_of(path: str, names: Sequence[str]) -> list[str]:
     return [stamp(f"{path}/{name}") for name in (MANIFEST, *names)]
 
 
-# Records: by base key, the files that its builds read, and the entries that were made of them
+# Records: by base key, the files that its builds read and the entries built from them
 
 MOST = 16
-"""How many builds of one key are remembered: a record must not grow for ever."""
+"""Maximum number of builds remembered per key, so that a record cannot grow forever."""
 
-# By path the stamp and the digest: what a build publishes has mostly been read for the last one.
+# Stamp and digest by path: most files that a build reads were already hashed for the last one.
 _digests: dict[str, tuple[str, str]] = {}
 
 Roots = Callable[[], Mapping[str, str]]
 
 
 class Files:
-    """What the file system says of files now; each is asked about once.
+    """The current state of files in the file system; each is looked at only once.
 
-    They are named by absolute paths, or as ``$TOKEN/rest`` below a root that may lie elsewhere on
-    another machine; `roots` gives those by token.
+    A file's name is its absolute path, or ``$TOKEN/rest`` below a root whose location may differ
+    between machines; `roots` returns those roots by token.
     """
 
     def __init__(self, roots: Roots, look: Callable[[str], str] = stamp) -> None:
@@ -181,16 +181,16 @@ class Files:
     def portable(self, path: str) -> str:
         """Return the portable name of an absolute path."""
         if "/.." in path:
-            # Only the file system knows what ".." after a symbolic link is.
+            # Only the file system can resolve ".." after a symbolic link.
             path = os.path.realpath(path)
         if not self._prefixes:
-            # gcc names a system header by its real path where that is shorter.
+            # gcc reports a system header by its real path if that is shorter.
             pairs = {
                 (x.rstrip("/") + "/", token)
                 for token, root in self._roots().items()
                 for x in (root, os.path.realpath(root))
             }
-            # Of two nested roots the inner one names a file.
+            # Of nested roots, the innermost one wins.
             self._prefixes = sorted(pairs, key=lambda pair: (-len(pair[0]), pair))
         for prefix, token in self._prefixes:
             if path.startswith(prefix):
@@ -198,21 +198,21 @@ class Files:
         return path
 
     def path(self, name: str) -> str:
-        """Return where a file of a portable name lies here."""
+        """Return the path on this machine of a file with a portable name."""
         if name[:1] != "$":
             return name
         token, _, rest = name.partition("/")
         return f"{self._roots().get(token, os.devnull)}/{rest}"
 
     def stamp(self, name: str) -> str:
-        """Return a file's stamp, `ABSENT` where there is nothing."""
+        """Return a file's stamp, or `ABSENT` if it does not exist."""
         found = self._stamps.get(name)
         if found is None:
             found = self._stamps[name] = self._look(self.path(name))
         return found
 
     def digest(self, name: str) -> str:
-        """Return the digest of a file's content, `ABSENT` where there is none."""
+        """Return the digest of a file's content, or `ABSENT` if it cannot be read."""
         path, now = self.path(name), self.stamp(name)
         known = _digests.get(path)
         if known is not None and known[0] == now:
@@ -227,22 +227,22 @@ class Files:
 
 
 class Reads(NamedTuple):
-    """The files that a build read, and the entry that was made of them."""
+    """The files that a build read and the entry built from them."""
 
     entry: str
     loaded: Sequence[str]  # the entry's files that its users load, the shared object first
-    read: Mapping[str, str]  # digests by name, `ABSENT` of what would be read if it appeared
+    read: Mapping[str, str]  # digests by name; `ABSENT` for what would be read if it appeared
     stamps: list[str]  # in the same order
-    verified: Sequence[str] = ()  # those of the entry's files when they were found to be whole
+    verified: Sequence[str] = ()  # stamps of the entry's files when last verified
 
     @classmethod
     def of(cls, base_key: str, read: Mapping[str, str], loaded: Sequence[str]) -> Reads:
-        """Return files with the key of their entry; what is here is known by no stamp yet."""
+        """Return the files with the key of their entry; no stamps are known yet."""
         entry = Key("entry").add("base", base_key).add("read", read).hexdigest()
         return cls(entry, loaded, read, [UNSETTLED] * len(read))
 
     def check(self, files: Files, *, may_lack: bool = False) -> Reads | str:
-        """Return the same with today's stamps, or which file changed; some `may_lack` here."""
+        """Return this with current stamps, or what changed; `may_lack` allows missing files."""
         now = [*map(files.stamp, self.read)]
         if now == self.stamps:
             return self
@@ -260,10 +260,10 @@ class Reads(NamedTuple):
 
 
 def read_record(root: str, base_key: str) -> list[Reads]:
-    """Return what a cache folder's record holds, newest first."""
+    """Return the rows of a cache folder's record, newest first."""
     return [Reads(*row) for row in read_rows(f"{root}/records/{base_key}.json")]
 
 
 def write_record(root: str, base_key: str, newest: Reads) -> None:
-    """Put one more into a record, in the place of an older one of its entry; raises OSError."""
+    """Add a row to a record, replacing an older one for the same entry; raises OSError."""
     put_row(f"{root}/records/{base_key}.json", newest, most=MOST)

@@ -1,4 +1,4 @@
-"""`cache_info`: the cache's folders, and what this process looked up in them."""
+"""`cache_info`: the cache's folders and what this process has looked up in them."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from .store import counts, default, events
 
 
 class CacheEvent(NamedTuple):
-    """One look-up.
+    """One look-up of a module.
 
     Attributes
     ----------
     name : str
-        The module's.
+        The module's name.
     outcome : str
-        ``"hit"``, from the cache folder; ``"layer"``, from a read-only one; ``"private"``, from
-        this process's own; ``"remote"``; ``"built"``; or ``"failed"``, where that did not work.
+        ``"hit"``, from the cache folder; ``"layer"``, from a read-only layer; ``"private"``, from
+        this process's own folder; ``"remote"``; ``"built"``; or ``"failed"``, if it was not built.
     reason : str
-        Why there was nothing, where there was not; what stands in for the tools that are missing.
+        On a miss, why nothing was found; on a hit matched without the tools, a note saying so.
     seconds : float
-        How long all of it took: looking, waiting, building.
+        Total time spent looking, waiting and building.
     """
 
     name: str
@@ -32,24 +32,24 @@ class CacheEvent(NamedTuple):
 class CacheInfo(NamedTuple):
     """The cache of this process and its look-ups so far.
 
-    Modules are counted, not what a build looks up for itself, such as precompiled headers.
+    Only modules count, not what a build looks up for itself, such as precompiled headers.
 
     Attributes
     ----------
     folder : str
         The cache folder.
     layers : tuple of str
-        The folders that are searched before it.
+        The folders searched before it.
     remote : str or None
         The URL of the remote.
     mode : str
         ``"on"``, ``"read"``, ``"require"`` or ``"off"``.
     hits, misses : int
-        Look-ups that found an entry at once, and those that did not.
+        Look-ups that found an entry right away, and those that did not.
     builds, remote_hits : int
-        Misses that built something, and those that the remote answered.
+        Misses that led to a build, and those served by the remote.
     events : tuple of CacheEvent
-        The last hundred look-ups, the oldest first.
+        The last hundred look-ups, oldest first.
     """
 
     folder: str
@@ -63,7 +63,7 @@ class CacheInfo(NamedTuple):
     events: tuple[CacheEvent, ...]
 
     def __str__(self) -> str:
-        """Several lines for people: folders, counts, and the last misses with their reasons."""
+        """Return a readable summary: folders, counts, and the last misses with their reasons."""
         lines = [
             f"cache folder {self.folder} ({self.mode})",
             *(f"layer {folder}" for folder in self.layers),

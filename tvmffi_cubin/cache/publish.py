@@ -1,4 +1,4 @@
-"""What is built: by one at a time, in a folder of its own, moved into place, noted by name."""
+"""Publishing: one builder at a time, in a private folder, moved into place, recorded by name."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ from .files import (
 from .store import stand_ins
 
 _logger = logging.getLogger("tvmffi_cubin")
-# Where others remove, or cannot be kept from damaging, what is published.
+# Attempts to publish: others may remove or damage an entry in the meantime.
 _TRIES = 5
-# How many builds of one name are remembered, and how many differing fields one sentence shows.
+# How many builds per name are remembered, and how many differing fields a message shows.
 _MOST, _MOST_SHOWN = 8, 3
 _NONE = ("", "not given")
-# How often those who wait look again, and after how long they are told for what; in seconds.
+# How often a waiting process polls, and when it logs what it is waiting for, in seconds.
 _PAUSE, _TOLD = 0.02, 5.0
 
 
 @contextlib.contextmanager
 def private_folder(root: str) -> Iterator[Path]:
-    """Make a folder for one build in a cache folder; it goes with all errors but a `BuildError`."""
+    """Create a folder for one build in a cache folder; all errors but a `BuildError` remove it."""
     make_folder(f"{root}/tmp")
     folder = Path(root, "tmp", temporary_name())
     folder.mkdir(0o700)
@@ -67,7 +67,7 @@ def private_folder(root: str) -> Iterator[Path]:
 
 
 def stand_in(root: str, mode: str, error: OSError | None = None) -> str:
-    """Return the folder that stands in for a cache folder in this process, and goes with it."""
+    """Return the folder that stands in for a cache folder until this process exits."""
     folder = stand_ins.get((root, mode))
     if folder is None:
         if error is not None:
@@ -88,17 +88,17 @@ def _remove_stand_ins() -> None:
 
 
 def build(root: str, base_key: str, make: Callable[[Path], Product], roots: Roots) -> str:
-    """Build in a folder of a cache folder, move it into place; return the shared object's path.
+    """Build in a private folder and move it into place; return the shared object's path.
 
-    A file that changed while it was read may not be what the build read: the entry then serves this
-    call and is not found again.
+    If a file changed while it was read, the build may have read something else: the entry then
+    serves only this call and is not found again.
     """
     with private_folder(root) as folder:
         started_ns = time.time_ns()
         product, files = make(folder), Files(roots)
         paths = outside((*product.dependencies, *product.absent), os.fspath(folder))
         names = sorted({*map(files.portable, paths)})
-        # Stamps before digests: a change in between then makes the stamp old, not the digest.
+        # Stamps before digests: a change in between then outdates the stamp, not the digest.
         stamps = [trusted(files.stamp(name)) for name in names]
         read = {name: files.digest(name) for name in names}
         made = Reads.of(base_key, read, (product.so, *product.used))._replace(stamps=stamps)
@@ -126,14 +126,14 @@ def build(root: str, base_key: str, make: Callable[[Path], Product], roots: Root
 
 
 def adopt(root: str, folder: Path, base_key: str | None = None) -> str:
-    """Publish a folder that was built elsewhere, from files that may be others here.
+    """Publish a folder that was built elsewhere, from files that may differ here.
 
-    Returns the shared object's path. A ValueError where the folder is not what was published, or
-    not of that base key.
+    Returns the shared object's path. Raises ValueError if the folder is not what was published, or
+    belongs to another base key.
     """
     manifest = check_entry(os.fspath(folder))
     made = Reads.of(manifest["base_key"], manifest["read"], manifest["loaded"])
-    # The key follows from the files: no entry can claim to be another.
+    # The key is derived from the files, so no entry can pose as another.
     if manifest["key"] != made.entry or base_key not in (None, manifest["base_key"]):
         raise ValueError("it is not found by its key: a file changed while it was built")
     return _place(root, folder, made, manifest, is_found=True)
@@ -142,7 +142,7 @@ def adopt(root: str, folder: Path, base_key: str | None = None) -> str:
 def _place(
     root: str, folder: Path, made: Reads, manifest: Mapping[str, Any], *, is_found: bool
 ) -> str:
-    """Move a folder into place; what is there already is used, never replaced."""
+    """Move a folder into place; an intact entry that is already there is used, never replaced."""
     target = entry_path(root, made.entry)
     verified = stamps_of(os.fspath(folder), made.loaded)
     make_folder(os.path.dirname(target))
@@ -165,26 +165,26 @@ def _place(
         if history := manifest["history"]:
             name, built = history[0], Built(*history[1])
             write_record(root, built.purpose, found)
-            # A disk that takes no more is fine.
+            # A full disk does no harm here.
             with contextlib.suppress(OSError):
                 put_row(_history(root, name), built, most=_MOST)
     return f"{target}/{made.loaded[0]}"
 
 
 def outside(paths: Sequence[str], directory: str) -> list[str]:
-    """Return the paths, made absolute, that do not lie in a folder."""
+    """Return the paths outside a directory, as absolute paths."""
     own = (directory.rstrip("/") + "/", os.path.realpath(directory) + "/")
     absolute = (os.path.join(directory, path) for path in paths)
     return [path for path in absolute if not path.startswith(own)]
 
 
-# What was built under a module's name: tells on a miss which fields of the key differ
+# Builds under a module's name: on a miss, they tell which fields of the key differ
 
 
 class Built(NamedTuple):
-    """The fields of a key that something was built with: each one's digest and a text for people.
+    """The fields of a build's key: each field's digest and a readable text.
 
-    `purpose` is the digest of those fields that say what is built, and not by which tools.
+    `purpose` is the digest of the fields that say what is built, without those that name tools.
     """
 
     base_key: str
@@ -193,11 +193,11 @@ class Built(NamedTuple):
 
     @classmethod
     def of(cls, key: Key, tools: Collection[str]) -> Built:
-        """Return those of a key; `tools` are the labels that say by which tools."""
+        """Return the fields of a key; `tools` are the labels of the fields that name tools."""
         return cls(key.hexdigest(), key.hexdigest(without=tools), key.fields())
 
     def explain(self, others: Iterable[Built], *, without: Collection[str] = ()) -> str:
-        """Return how this differs from the nearest of others, for people."""
+        """Return a readable description of how this differs from the nearest of the others."""
         differences = [self._differences(other, without) for other in others]
         if not differences:
             return "nothing was built under this name"
@@ -220,7 +220,7 @@ class Built(NamedTuple):
 
 
 def known(roots: Iterable[str], name: str) -> list[Built]:
-    """Return what was built under a name in some cache folders, the newest first."""
+    """Return the builds under a name in some cache folders, newest first."""
     return [Built(*row) for root in roots for row in read_rows(_history(root, name))]
 
 
@@ -231,8 +231,8 @@ def _history(root: str, name: str) -> str:
 # One builder
 
 
-# The locked files of this process. A forked child has them, too, and would keep what they lock for
-# as long as it lives, where its parent is killed.
+# This process's locked files. A forked child inherits them and, if its parent is killed, would hold
+# the locks for as long as it lives.
 _held: WeakSet[IO[str]] = WeakSet()
 
 
@@ -246,34 +246,34 @@ os.register_at_fork(after_in_child=_close_inherited)
 
 @contextlib.contextmanager
 def builder_lock(path: str, *, patience: float, name: str = "a file") -> Iterator[bool]:
-    """Hold the lock file at `path`, or after `patience` seconds go on without; yields which.
+    """Hold the lock file at `path`, or proceed without it after `patience` seconds; yields which.
 
-    The lock saves work and guards nothing: what two builders publish is the same. It is a `flock`,
-    which the kernel drops with the process that holds it. `name` says what is built.
+    The lock only saves work: two builders would publish the same thing. It is a `flock`, which the
+    kernel releases when the holding process ends. `name` says what is being built.
     """
     file = _acquire(path, patience, name)
     try:
         yield file is not None
     finally:
-        if file is not None and not file.closed:  # as in a child
+        if file is not None and not file.closed:  # closed in a forked child
             with contextlib.suppress(OSError), file:
-                # Before it is unlocked: after that it may be another's.
+                # Before unlocking: afterwards the file may belong to another process.
                 os.unlink(path)
-                # Children that Python did not fork have it open as well.
+                # Explicitly, since children that Python did not fork also have the file open.
                 fcntl.flock(file, fcntl.LOCK_UN)
 
 
 def _acquire(path: str, patience: float, name: str) -> IO[str] | None:
-    """Return the locked file; None where it is not to be had."""
+    """Return the locked file, or None if the lock cannot be acquired."""
     began, is_told = time.monotonic(), False
-    # None: it cannot be written, or its file system has no locks.
+    # On an OSError: the file cannot be written, or its file system has no locks.
     with contextlib.suppress(OSError):
         make_folder(os.path.dirname(path))
         while True:
             file = open(path, "w")  # noqa: SIM115
             with contextlib.suppress(BlockingIOError):
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                # Who held it before has removed it: to lock what nobody finds excludes nobody.
+                # The previous holder unlinks the file: locking an unlinked file excludes nobody.
                 if os.fstat(file.fileno()).st_nlink:
                     _held.add(file)
                     return file

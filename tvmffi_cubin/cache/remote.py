@@ -1,14 +1,14 @@
-"""The second level of the cache that machines share; all in it is signed.
+"""The remote: the second level of the cache, shared between machines; all in it is signed.
 
-Below the remote's URL::
+Layout below the remote's URL::
 
-    v2/records/<base key>       what builds of this key read → entry keys
+    v2/records/<base key>       files that builds of this key read → entry keys
     v2/entries/<key>            an entry, as a tar file
 
-All is compressed and begins with a tag (HMAC-SHA256) over the rest and its name, so that none
-serves as another; nothing is unpacked before that is right. The last writer of a record wins: what
-is lost so costs one build. Whatever the remote does, a build goes on without it: a call waits for
-`budget` seconds at most, and after a failure the remote is left alone for a minute.
+Each object is compressed and begins with a tag (HMAC-SHA256) over its name and content, so that no
+object can pose as another; nothing is unpacked before its tag is verified. The last writer of a
+record wins; a lost row costs one build. No build depends on the remote: a call waits at most
+`budget` seconds, and after a failure the remote is left alone for a minute.
 """
 
 from __future__ import annotations
@@ -39,26 +39,26 @@ from .publish import adopt, private_folder
 _URL = "TVMFFI_CUBIN_CACHE_REMOTE"
 _KEY_FILE, _MODE, _BUDGET = f"{_URL}_KEY_FILE", f"{_URL}_MODE", f"{_URL}_BUDGET"
 _MAKE_KEY = f"make one with: (umask 077; openssl rand -hex 32 > FILE), and set {_KEY_FILE}=FILE"
-# How many bytes a key has at least, and how many the tag before what is signed has.
+# Minimum size of a key, and size of the tag that precedes signed content, in bytes.
 _LEAST_KEY, _TAG = 16, 32
-# Seconds for which a remote that failed is left alone.
+# How long a failed remote is left alone, in seconds.
 _PAUSE = 60.0
 
 
-# What the environment names
+# Configuration
 
 
 class Remote(NamedTuple):
     """Where entries are shared, and with whom."""
 
-    url: str  # one of fsspec's, or the path of a folder
-    key: bytes  # the secret that what is there is signed with
+    url: str  # an fsspec URL, or the path of a folder
+    key: bytes  # the secret that signs everything there
     budget: float  # how many seconds one call may wait
-    writes: bool  # whether what is built is put there
+    writes: bool  # whether builds are uploaded
 
 
 def configured() -> Remote | None:
-    """Return the remote that the environment names, if any; a CacheError where it is impossible."""
+    """Return the remote that the environment names, if any; raises CacheError if it is invalid."""
     url = config.get(_URL)
     if url is None:
         return None
@@ -92,25 +92,25 @@ def configured() -> Remote | None:
 
 
 def without_secrets(url: str) -> str:
-    """Return a URL, for people, without the name and the password that may be in it."""
-    return re.sub(r"(?<=//).*@", "", url)  # a password may have an @ in it, or a slash
+    """Return a URL for display, without any user name and password in it."""
+    return re.sub(r"(?<=//).*@", "", url)  # a password may contain an @ or a slash
 
 
-# What it gives and takes
+# Downloads and uploads
 
 
 class Sharing:
-    """The remote of this process, and what is being put there."""
+    """The remote of this process, and its pending uploads."""
 
     def __init__(self, remote: Remote) -> None:
         self.remote = remote
-        # Until when it is left alone, by `time.monotonic`.
+        # When to contact it again, by `time.monotonic`.
         self._reads_after = self._writes_after = 0.0
         self._has_warned = False
         self._uploads: list[Future[Any]] = []
 
     def take(self, base_key: str, root: str, roots: Roots) -> Entry | None:
-        """Return an entry that was built elsewhere from files as they are here; else None."""
+        """Return an entry built elsewhere from the same files as here, else None."""
         if time.monotonic() < self._reads_after:
             return None
         try:
@@ -124,7 +124,7 @@ class Sharing:
                 return Entry(Path(adopt(root, folder, base_key)), "remote")
         except ValueError as error:
             self._tell("holds what cannot be verified", error)
-        # Whatever libraries raise: the call goes on without.
+        # Whatever the libraries raise, the call continues without the remote.
         except Exception as error:
             self._reads_after = self._writes_after = time.monotonic() + _PAUSE
             self._tell("did not answer as it should", error)
@@ -137,12 +137,12 @@ class Sharing:
         return made and self._get(f"entries/{made.entry}")
 
     def offer(self, base_key: str, entry: Entry) -> None:
-        """Have an entry that was built here uploaded in the background."""
+        """Upload an entry that was built here, in the background."""
         if self.remote.writes and time.monotonic() >= self._writes_after:
             self._uploads.append(_begun(lambda: self._upload(base_key, entry)))
 
     def finish(self, seconds: float) -> None:
-        """Wait for uploads for at most so many seconds."""
+        """Wait for uploads, at most `seconds`."""
         wait(self._uploads, seconds)
 
     def _upload(self, base_key: str, entry: Entry) -> None:
@@ -157,10 +157,10 @@ class Sharing:
             try:
                 there = self._reads(base_key)
             except ValueError:
-                there = []  # it is written anew
+                there = []  # replace it
             self._put(f"entries/{made.entry}", packed.getvalue())
             rows = [made, *(x for x in there if x.entry != made.entry)][:MOST]
-            # After the entry: who reads the record finds that.
+            # After the entry, so that whoever reads the record finds the entry.
             record = json.dumps([(x.read, x.loaded) for x in rows]).encode()
             self._put(f"records/{base_key}", record)
         except Exception as error:
@@ -174,7 +174,7 @@ class Sharing:
     # Files; each access blocks
 
     def _get(self, name: str) -> bytes | None:
-        """Return what was signed under a name; a ValueError says why it is not taken."""
+        """Return the content signed under a name; a ValueError says why it is rejected."""
         fs, root = self._place
         try:
             path = f"{root}/v2/{name}"
@@ -200,14 +200,14 @@ class Sharing:
 
     @functools.cached_property
     def _place(self) -> tuple[Any, str]:
-        """Fsspec's file system, None where it is a folder; and the path there."""
+        """The fsspec file system, None for a folder, and the path in it."""
         url = self.remote.url
         if "://" not in url:
             return None, url
         import fsspec
 
         kind = fsspec.get_filesystem_class(url.partition("://")[0])
-        # Not by `url_to_fs`, to which "::" separates file systems: addresses have it, too.
+        # Not `url_to_fs`, which splits at "::" to chain file systems: URLs may contain it, too.
         options = kind._get_kwargs_from_urls(url)
         return kind(**options, skip_instance_cache=True), kind._strip_protocol(url)
 
@@ -220,7 +220,7 @@ class Sharing:
 
 
 def _begun(work: Callable[[], object]) -> Future[Any]:
-    """Return what some work will return, in a thread that no process waits for."""
+    """Start some work in a daemon thread and return its future."""
     future: Future[Any] = Future()
 
     def run() -> None:
@@ -234,17 +234,17 @@ def _begun(work: Callable[[], object]) -> Future[Any]:
 
 
 def sharing() -> Sharing | None:
-    """Return the remote that the environment names, None where it names none."""
+    """Return the remote that the environment names, or None if it names none."""
     remote = configured()
-    # A forked child has neither the threads of its parent nor its connections.
+    # A forked child has neither its parent's threads nor its connections.
     return None if remote is None else _sharing(remote, os.getpid())
 
 
 @functools.cache
 def _sharing(remote: Remote, _owner: int) -> Sharing:
     made = Sharing(remote)
-    # Not by `atexit`: by then the threads in which fsspec looks up names are shut down. It was
-    # imported before, so that it is called after this.
+    # Not `atexit`: by then the threads in which fsspec resolves names are shut down. Their module
+    # was imported earlier, so its handler runs after this one.
     assert threads
     threading._register_atexit(made.finish, remote.budget)  # type: ignore[attr-defined]
     return made

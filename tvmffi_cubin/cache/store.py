@@ -1,4 +1,4 @@
-"""`Cache`: key → published folder; look-up, one builder at a time, atomic publishing."""
+"""`Cache`: key → published folder; lookup, one builder at a time, atomic publishing."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from .entry import Product
 
 NOTHING = "nothing was built with these inputs"
-"""The reason of a look-up that met no record."""
+"""The reason that a lookup gives when it finds no record."""
 
 # How long to wait for another builder of the same key before building too, in seconds.
 _PATIENCE = 120.0
-# In seconds: how exactly an entry's last use is known. To write it down costs more than a look.
+# Resolution of an entry's last use, in seconds: recording it costs more than checking it.
 _RARELY = 3600.0
 
 _once_a_process = functools.cache(stamp)
@@ -35,15 +35,15 @@ _logger = logging.getLogger("tvmffi_cubin")
 _warn_once = functools.lru_cache(maxsize=256)(_logger.warning)
 
 counts: Counter[str] = Counter()
-"""How many look-ups of modules hit and missed, and what they came to, in this process."""
+"""Module lookups of this process: how many hit and missed, and how many had each outcome."""
 events: deque[tuple[str, str, str, float]] = deque(maxlen=100)
-"""The last of them: see `info.CacheEvent`."""
+"""The most recent lookups: see `info.CacheEvent`."""
 os.register_at_fork(after_in_child=counts.clear)
 os.register_at_fork(after_in_child=events.clear)
 
 
 def note(name: str, outcome: str, seconds: float, reason: str, *, is_hit: bool = False) -> None:
-    """Note a look-up of a module."""
+    """Record a lookup of a module."""
     outcome = "hit" if outcome == "cache" else outcome
     counts.update(("hits" if is_hit else "misses", outcome))
     events.append((name, outcome, reason, seconds))
@@ -51,14 +51,14 @@ def note(name: str, outcome: str, seconds: float, reason: str, *, is_hit: bool =
 
 MODES = ("on", "read", "require", "off")
 
-# By cache folder and mode, the folder that takes what this process builds in its place.
+# By cache folder and mode: the folder that takes this process's builds in its place.
 stand_ins: dict[tuple[str, str], str] = {}
 # A forked child must not rely on a folder that its parent removes.
 os.register_at_fork(after_in_child=stand_ins.clear)
 
 
 def default(roots: Roots = dict) -> Cache:
-    """Return the user's cache, by the environment; raises CacheError and ValueError."""
+    """Return the user's cache, configured by the environment; raises CacheError and ValueError."""
     mode, root = config.get("TVMFFI_CUBIN_CACHE") or "on", cache_folder()
     if mode not in MODES:
         wanted = ", ".join(map(repr, MODES))
@@ -74,11 +74,11 @@ def default(roots: Roots = dict) -> Cache:
 
 
 def _check(folder: str, *, is_layer: bool) -> None:
-    """Raise CacheError where others may write to a folder; a layer may be another user's."""
+    """Raise CacheError if others can write to a folder; a layer may belong to another user."""
     try:
         info = os.stat(folder)
     except OSError:
-        return  # the cache folder is made, or something stands in for it
+        return  # the cache folder is created later, or a stand-in is
     is_ours = is_layer or info.st_uid in (os.geteuid(), 0)
     if not is_ours or info.st_mode & (stat.S_IWOTH | stat.S_IWGRP):
         raise CacheError(
@@ -89,12 +89,12 @@ def _check(folder: str, *, is_layer: bool) -> None:
 
 
 class Cache:
-    """A cache folder, `root`, with others that are looked through before it.
+    """A cache folder, `root`, and the layers that are searched before it.
 
-    Folders are made when something is published. Files under `roots`, which gives folders by token
-    such as ``"$CUDA"``, are known by token, so that the same header elsewhere gives the same entry.
-    `mode` is ``"on"``; ``"read"``: nothing is written there; ``"require"``: nor is anything built;
-    or ``"off"``: nothing is looked up.
+    Folders are created when something is published. Files under `roots`, which returns folders by
+    token such as ``"$CUDA"``, are recorded by token, so the same header elsewhere gives the same
+    entry. `mode` is ``"on"``; ``"read"``, which writes nothing there; ``"require"``, which builds
+    nothing either; or ``"off"``, which looks up nothing.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Cache:
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """The folders that are looked through, the first first."""
+        """The folders to search, in order."""
         own = stand_ins.get((self._root, self.mode))
         lasting = () if self.mode == "off" else (*self.layers, self._root)
         return (*lasting, own) if own else lasting
@@ -121,14 +121,14 @@ class Cache:
     # Looking up
 
     def find(self, base_key: str, *, may_lack: bool = False) -> Entry | str:
-        """Return the entry built from this key and from files as they are now, or why none is.
+        """Return the entry built from this key and the files as they are now, or why there is none.
 
-        With `may_lack`, files that are not on this machine do not matter.
+        With `may_lack`, files that are missing on this machine are ignored.
         """
-        # A server's many modules have read the same headers, and nothing it could build of others.
+        # With "require", nothing can be built from changed headers, which many modules share.
         files = Files(self.roots, _once_a_process if self.mode == "require" else stamp)
         change = problem = ""
-        # What was written last knows the stamps as they are; the folders' order is for entries.
+        # In reverse, as the last folder has the latest stamps; the folders' order is for entries.
         for folder in reversed(self.folders):
             for known in read_record(folder, base_key):
                 current = known.check(files, may_lack=may_lack)
@@ -143,7 +143,7 @@ class Cache:
         return problem or change or nothing
 
     def _entry(self, base_key: str, known: Reads, current: Reads) -> Entry | str:
-        """Return the entry that a record's row leads to, or why there is none."""
+        """Return the entry that a record's row points to, or why there is none."""
         problem = "its entry was removed"
         for folder in self.folders:
             path = entry_path(folder, current.entry)
@@ -160,7 +160,7 @@ class Cache:
         return problem
 
     def _note_use(self, base_key: str, path: str, known: Reads, now: Reads) -> None:
-        """Keep stamps that were found anew, and when an entry was last used, to an hour."""
+        """Save new stamps and the time of an entry's last use, to the hour."""
         if self.mode != "on":
             return
         with contextlib.suppress(OSError):
@@ -182,11 +182,11 @@ class Cache:
         is_shared: bool = False,
         reason: str = "",
     ) -> Entry:
-        """Return the entry of a key, building and publishing it where there is none.
+        """Return the entry of a key, building and publishing it if there is none.
 
-        `make` builds in the empty folder that it is given. Of several processes one does, and the
-        others wait for `patience` seconds; `name` tells them for what. With `is_shared` it may come
-        from, and goes to, the remote. `reason` says why the caller has just found nothing.
+        `make` builds in the empty folder it is given. Of several processes, one builds and the
+        others wait up to `patience` seconds; `name` tells them for what. With `is_shared`, the
+        entry may come from the remote and goes to it. `reason` is why the caller found nothing.
         """
         from .publish import builder_lock
 
@@ -197,7 +197,7 @@ class Cache:
             reason = found
         root = self.writable()
         with builder_lock(f"{root}/locks/{base_key}.lock", patience=patience, name=name):
-            # Another may have built it meanwhile.
+            # Another process may have built it meanwhile.
             found = self.find(base_key)
             if isinstance(found, Entry):
                 return found
@@ -223,7 +223,7 @@ class Cache:
             limit = capacity()
             with contextlib.suppress(OSError):
                 (self.root / "looked").touch()
-                prune(self._root, limit, least_age=_RARELY)  # a process may be about to load others
+                prune(self._root, limit, least_age=_RARELY)  # processes may be about to load some
         return entry
 
     def _build(self, root: str, base_key: str, make: Callable[[Path], Product]) -> Entry:
@@ -235,11 +235,11 @@ class Cache:
             if root != self._root or error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
             root = stand_in(self._root, self.mode, error)
-        # Without the error as the context of what is raised now.
+        # Outside the handler: the first error must not become the context of another.
         return self._entry_of(build(root, base_key, make, self.roots))
 
     def writable(self) -> str:
-        """Return the folder that takes what is built: this one, or what stands in for it."""
+        """Return the folder that takes builds: this one, or its stand-in."""
         from .publish import private_folder, stand_in
 
         if self.mode == "on" and (self._root, self.mode) not in stand_ins:
@@ -252,7 +252,7 @@ class Cache:
         return stand_in(self._root, self.mode)
 
     def _entry_of(self, so: str) -> Entry:
-        """Return the entry that has a shared object."""
+        """Return the entry that contains a shared object."""
         root = so.rsplit("/", 4)[0]
         level = "layer" if root in self.layers else "private"
         return Entry(Path(so), "cache" if root == self._root else level)

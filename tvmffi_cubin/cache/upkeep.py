@@ -1,4 +1,4 @@
-"""What a cache folder holds: its size limit, `prune`, `clear`, `verify`; and copies of entries."""
+"""The contents of a cache folder: size limit, `prune`, `clear`, `verify`, copies of entries."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .entry import MANIFEST, check_entry, entry_path, read_record
 from .files import make_folder, read_sealed, remove, temporary_name
 from .publish import adopt, private_folder
 
-# In seconds: what is younger may be a build that runs.
+# In seconds: anything younger may be a running build.
 _RECENT = 3600.0
-# In seconds: how long what failed or killed builds left in `tmp` stays. No build takes as long.
+# In seconds: how long leftovers of failed or killed builds stay in `tmp`. No build takes that long.
 _OLD = 86_400.0
 
 _HEX = "[0-9a-f]"
-# TVMFFI_CUBIN_CACHE_DIR may name a folder with other things in it by mistake: these names decide
-# what is the cache's own, by kind.
+# TVMFFI_CUBIN_CACHE_DIR may mistakenly name a folder with other things in it: these patterns, by
+# kind, identify what belongs to the cache.
 _PLACES = {
     "entry": f"entries/{_HEX * 2}/{_HEX * 64}",
     "build": f"tmp/[0-9]*-{_HEX * 16}",
@@ -37,16 +37,16 @@ _PLACES = {
 
 
 class Item(NamedTuple):
-    """What the cache made and removes as a whole."""
+    """Something that the cache creates and removes as a whole."""
 
     kind: str  # one of `_PLACES`
     path: str
     size: int  # in bytes
-    used: float  # for the last time, to an hour, in seconds since the epoch
+    used: float  # last, to the hour, in seconds since the epoch
 
 
 def contents(root: str, *kinds: str) -> list[Item]:
-    """Return what a cache folder holds of some kinds, by default of all, least recent use first."""
+    """Return a cache folder's items of some kinds, by default all, least recently used first."""
     found = []
     for kind in kinds or _PLACES:
         for path in glob.iglob(f"{glob.escape(root)}/{_PLACES[kind]}"):
@@ -65,13 +65,13 @@ def _size_of(path: str) -> int:
 
 
 def capacity() -> int | None:
-    """Return how many bytes the cache folder may take, None where there is no limit."""
+    """Return the size limit of the cache folder in bytes, or None if there is none."""
     size = "TVMFFI_CUBIN_CACHE_SIZE"
     return read_size(config.get(size) or "", what=size)
 
 
 def read_size(text: str, *, what: str) -> int | None:
-    """Return the bytes that the value of `what` says, such as ``2GiB``; None of ``unlimited``."""
+    """Parse the value of `what`, such as ``2GiB``, to bytes; ``unlimited`` gives None."""
     if text.strip().lower() == "unlimited":
         return None
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", text.lower())
@@ -82,7 +82,7 @@ def read_size(text: str, *, what: str) -> int | None:
 
 
 def size_text(size: float) -> str:
-    """Return a number of bytes for people, in units of 1000."""
+    """Format a number of bytes for display, in units of 1000."""
     for unit in ("B", "kB", "MB", "GB"):
         if size < 999.95:
             return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
@@ -90,13 +90,13 @@ def size_text(size: float) -> str:
     return f"{size:.1f} TB"
 
 
-# What people ask for
+# What users ask for
 
 
 def prune(root: str, limit: int | None, *, least_age: float = 0.0) -> tuple[int, int]:
-    """Remove what was used least recently, and `least_age` seconds ago, down to `limit` bytes.
+    """Remove least recently used entries, unused for `least_age` seconds, down to `limit` bytes.
 
-    What builds left, and records that lead nowhere, go, too. Raises OSError.
+    Leftovers of builds and records without entries are removed, too. Raises OSError.
     """
     found, moment = contents(root), time.time()
     left = ("build", "lock", "leftover")
@@ -121,16 +121,16 @@ def _leads_nowhere(root: str, record: Item) -> bool:
 
 
 def clear(root: str) -> tuple[int, int]:
-    """Remove all that the cache has made in a folder, but for builds that run; raises OSError."""
+    """Remove everything that the cache made in a folder except running builds; raises OSError."""
     recent = time.time() - _RECENT
     return _remove(root, (x for x in contents(root) if x.kind != "build" or x.used < recent))
 
 
 def _remove(root: str, items: Iterable[Item]) -> tuple[int, int]:
-    """Remove items; return how many entries that were, and how many bytes in all."""
+    """Remove items; return how many of them were entries, and the total bytes."""
     entries = size = 0
     for item in items:
-        # So that nobody sees it half gone; whoever has mapped it keeps what is mapped.
+        # Rename it first, so that nobody sees it half removed; existing mappings stay valid.
         grave = f"{root}/tmp/{temporary_name()}"
         make_folder(f"{root}/tmp")
         with contextlib.suppress(FileNotFoundError):
@@ -142,7 +142,7 @@ def _remove(root: str, items: Iterable[Item]) -> tuple[int, int]:
 
 
 def verify(root: str) -> Iterator[tuple[str, str]]:
-    """Remove entries that are not what was published; yield each one's path, and what is wrong."""
+    """Remove damaged entries; yield each entry's path and what is wrong with it, if anything."""
     for item in contents(root, "entry"):
         problem = ""
         try:
@@ -154,20 +154,20 @@ def verify(root: str) -> Iterator[tuple[str, str]]:
 
 
 class Listed(NamedTuple):
-    """An entry as people see it."""
+    """An entry as users see it."""
 
     key: str
-    name: str  # the module's, empty for what modules share
+    name: str  # the module's; empty for what modules share
     file: str  # what the entry is for
     archs: tuple[str, ...]
     size: int
-    built: float  # in seconds since the epoch, as the next
+    built: float  # in seconds since the epoch, like `used`
     used: float
     path: str
 
 
 def listed(root: str, names: Collection[str] = ()) -> list[Listed]:
-    """Return the entries of some names or all, the least recently used first."""
+    """Return the entries with some names, or all, least recently used first."""
     found = []
     for item in contents(root, "entry"):
         try:
@@ -184,17 +184,17 @@ def listed(root: str, names: Collection[str] = ()) -> list[Listed]:
     return [x for x in found if not names or x.name in names]
 
 
-# Elsewhere
+# Copies
 
 
 def copy(entries: Sequence[str], root: str) -> Iterator[tuple[str, str]]:
-    """Copy entries to a cache folder; yield each one's key, and why it did not arrive."""
+    """Copy entries to a cache folder; yield each one's key and, if it failed, why."""
     for path in entries:
         problem = ""
         try:
             with private_folder(root) as folder:
                 shutil.copytree(path, folder, dirs_exist_ok=True)
-                folder.chmod(0o700)  # a folder that is read alone cannot be moved
+                folder.chmod(0o700)  # a read-only folder cannot be moved
                 adopt(root, folder)
         except (shutil.Error, ValueError) as error:
             problem = str(error)
@@ -202,9 +202,9 @@ def copy(entries: Sequence[str], root: str) -> Iterator[tuple[str, str]]:
 
 
 def let_all_read(layer: Path) -> None:
-    """Make a folder of copies one for ``TVMFFI_CUBIN_CACHE_PATH``, which everybody may read."""
+    """Make a folder of copies readable by everyone, for ``TVMFFI_CUBIN_CACHE_PATH``."""
     with contextlib.suppress(OSError):
-        (layer / "tmp").rmdir()  # what is in it is not ours
+        (layer / "tmp").rmdir()  # if it is empty: its contents are not ours
     layer.chmod(0o755)
     for name in ("entries", "history", "records"):
         for parent, _, files in os.walk(layer / name):
