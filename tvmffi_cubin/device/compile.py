@@ -1,4 +1,4 @@
-"""`compile_device`: from device sources to the image that is embedded."""
+"""`compile_device`: from device sources to the image to embed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def compile_device(request: Request, sources: tuple[Source, ...], archs: tuple[str, ...]) -> Image:
     """Compile a request's sources for NVRTC, in order; several architectures give a fatbin.
 
-    `archs` is empty where they could not be found out before.
+    `archs` is empty if the architectures could not be determined before.
     """
     archs = archs or nvrtc.resolve_archs(options=request.cuda_cflags)
     units = make_units(sources, request)
@@ -33,30 +33,30 @@ def compile_device(request: Request, sources: tuple[Source, ...], archs: tuple[s
 
 
 def joined(images: Sequence[Image]) -> Image:
-    """Return the fatbin of images, each of which may have kernels of its own."""
+    """Join images, each of which may have its own kernels, into a fatbin."""
     cubin = nvrtc.join([image.cubin for image in images])
     found = {x.kernel.name: x for image in reversed(images) for x in image.signatures}
     return images[0]._replace(cubin=cubin, signatures=tuple(found[x.name] for x in cubin.kernels))
 
 
 class _Compiler:
-    """Makes the image of the units of a request for one architecture."""
+    """Compiler of a request's units to an image for one architecture."""
 
     def __init__(self, request: Request, units: tuple[Unit, ...], arch: str) -> None:
         self._request, self._units, self._arch = request, units, arch
-        # What units are compiled to, and for what.
+        # What units are compiled to, and for which architecture.
         self._target_type, self._unit_arch = "cubin", arch
         if len(units) > 1 or request.device_libraries:
             from ..cuda.nvjitlink import linkable
 
-            # Of PTX nothing else is linked; what LTO-IR defines is only there for LTO-IR.
+            # Only LTO-IR links to PTX, and only LTO-IR can refer to what LTO-IR defines.
             kinds = [linkable(given).kind for given in request.device_libraries]
             is_lto = request.lto or is_ptx(arch) or "ltoir" in kinds
             self._target_type = "ltoir" if is_lto else "relocatable"
             self._unit_arch = f"sm_{number_of(arch)}" if is_ptx(arch) else arch
 
     def image(self) -> Image:
-        """Compile all units, several at a time; link them where there is more than one."""
+        """Compile all units in parallel; link them if there are several, or device libraries."""
         homes = {x: self._home(x) for x in dict.fromkeys(wanted_instances(self._request))}
 
         def build(unit: Unit) -> tuple[Cubin, Types]:
@@ -69,13 +69,13 @@ class _Compiler:
         cubin = cubins[0] if self._target_type == "cubin" else self._link(cubins)
         names = {x: symbol for x, symbol in cubin.lowered_names.items() if x in homes}
         cubin = dataclasses.replace(cubin, lowered_names=names)
-        # NVRTC has worked meanwhile without what only its result needs.
+        # Imported this late so that NVRTC does not wait for what only its result needs.
         from .image import Image
 
         return Image("", cubin, self._signatures(cubin, types))
 
     def _build(self, unit: Unit, probe: Probe, wanted: Sequence[str] = ()) -> tuple[Cubin, Types]:
-        """Compile with a probe, else with what of it compiles, else without."""
+        """Compile with a probe, else with the part of it that compiles, else without it."""
         whole = probe
         while True:
             names = tuple(dict.fromkeys((*wanted, *probe.name_expressions)))
@@ -88,7 +88,7 @@ class _Compiler:
                 probe = probe.surviving(error.log) if probe is whole else Probe()
 
     def _hints(self, log: str) -> list[str]:
-        if "nv_mangled_name" in log:  # so NVRTC marks a name expression
+        if "nv_mangled_name" in log:  # how NVRTC marks a name expression
             kernels = dict.fromkeys(x.qualified for unit in self._units for x in unit.facts.kernels)
             return [f"the source's kernels are: {', '.join(kernels) or 'none'}"]
         return [SEPARATE] if len(self._units) > 1 and "is undefined" in log else []
@@ -108,13 +108,13 @@ class _Compiler:
         return dataclasses.replace(cubin, name=unit.name)
 
     def _home(self, expression: str) -> Unit:
-        """Return the unit that has what an expression names."""
+        """Return the unit that contains what an expression names."""
         name = squeeze(expression).lstrip("&:").partition("<")[0]
         for unit in self._units:
             defined = [kernel.qualified for kernel in unit.facts.kernels if kernel.defined]
             if name in (*defined, *(found.qualified for found in unit.facts.definitions)):
                 return unit
-        # A header or a macro has it: there is nothing but to try.
+        # It is in a header or a macro: the only way to find out is to try.
         for unit in self._units[:-1]:
             with contextlib.suppress(CompileError):
                 self._compile(unit, (expression,))
@@ -135,12 +135,12 @@ class _Compiler:
         return dataclasses.replace(linked, log=log)
 
     def _signatures(self, cubin: Cubin, types: Types) -> tuple[KernelSignature, ...]:
-        """Return the kernels of an image; NVRTC is asked once more where types are not known."""
+        """Return the kernels of an image; ask NVRTC once more if types are unknown."""
         from .image import signatures
 
         facts = [x for unit in self._units for x in unit.facts.kernels]
         if self._request.device_libraries:
-            # Kernels that came with a library are not exported unless they are named.
+            # Kernels from a library are not exported unless they are named.
             named = cubin.lowered_names.values()
             return tuple(
                 x._replace(is_own=x.place is not None or x.kernel.name in named)

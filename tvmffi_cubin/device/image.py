@@ -1,7 +1,7 @@
 """`Image`: what is embedded under a name; `KernelSignature`: one of its kernels with parameters.
 
-Types are those that NVRTC tells, that a symbol spells, or that somebody declares; names are the
-source's or declared ones. Of what nobody tells, the size is known.
+Types come from NVRTC, from a symbol or from a declaration; names come from the source or from a
+declaration. If the type of a parameter is unknown, its size is still known.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
 
 class KernelSignature(NamedTuple):
-    """A kernel of an image, with what is known of its parameters."""
+    """A kernel of an image, with what is known about its parameters."""
 
-    kernel: Kernel  # the image's own account of it, with its symbol
-    params: tuple[Param, ...]  # in order; ``arg0``, ``arg1``, ... where the name is not known
-    place: int | None = None  # among the kernels that the source declares, where it is known
-    is_own: bool = False  # the sources' own; of others, who declares other types is believed
+    kernel: Kernel  # what the image says about it, with its symbol
+    params: tuple[Param, ...]  # in order; ``arg0``, ``arg1``, ... if the name is unknown
+    place: int | None = None  # its index among the kernels that the source declares, if known
+    is_own: bool = False  # the sources' own; for other kernels, declared types are trusted
     image: str = ""  # the name of its image, in a module
-    archs: tuple[str, ...] = ()  # those of the image that have it, empty where all do
+    archs: tuple[str, ...] = ()  # the image's architectures that have it; empty if all do
     bound: tuple[Param, ...] = ()  # parameters after `params`, which the module binds
 
     @property
     def name(self) -> FunctionName:
-        """What its symbol says."""
+        """The name that its symbol spells."""
         return function_name(self.kernel.name)
 
     def __str__(self) -> str:
@@ -47,7 +47,7 @@ class KernelSignature(NamedTuple):
 
 
 class Image(NamedTuple):
-    """An image that is embedded under a name, with the signatures of its kernels."""
+    """An image embedded under a name, with the signatures of its kernels."""
 
     name: str
     cubin: Cubin
@@ -56,12 +56,12 @@ class Image(NamedTuple):
 
     @property
     def file(self) -> str:
-        """Name of the file that holds them, in a module's folder."""
+        """Name of the file that holds the image, in a module's folder."""
         return f"{self.name}.{self.cubin.kind}"
 
     @property
     def facts(self) -> dict[str, object]:
-        """What the manifest says of it, as JSON values."""
+        """What the manifest says about it, as JSON values."""
         signatures = {
             x.kernel.name: _texts(x.params)
             for x in self.signatures
@@ -70,7 +70,7 @@ class Image(NamedTuple):
         return {**self.cubin.facts, "crc32": zlib.crc32(self.cubin.image), "signatures": signatures}
 
     def archs(self) -> dict[str, tuple[str, ...]]:
-        """Return a fatbin's architectures by the kernels that not all of them have."""
+        """Return the architectures of each kernel that only some of a fatbin's images have."""
         members, found = () if self.problem else self.cubin.members, defaultdict(list)
         for member in members:
             for kernel in member.kernels:
@@ -79,7 +79,7 @@ class Image(NamedTuple):
 
 
 def given_images(request: Request, archs: tuple[str, ...]) -> tuple[Image, ...]:
-    """Return the images that were given; PTX is assembled, unless it is to be kept."""
+    """Return the images that the request gives; PTX is assembled unless it is to be kept."""
     images = []
     for name, given in request.images.items():
         if request.assembles and ptx.arch(given.image):
@@ -98,14 +98,14 @@ def given_image(name: str, given: Cubin) -> Image:
             raise ImageError(f"its code for {', '.join(unlinked)} is yet to be linked; {UNLINKED}")
         if unknown := cubin.signatures.keys() - {kernel.name for kernel in cubin.kernels}:
             raise ValueError(f"Cubin.signatures has {min(unknown)!r}, no kernel of the image")
-        # What of a fatbin cannot be read, a wrapper can still launch.
+        # A wrapper can still launch parts of a fatbin that cannot be read.
         return Image(name, cubin, signatures(cubin), "; ".join(cubin.unreadable))
 
 
 def signatures(
     cubin: Cubin, facts: Sequence[KernelFact] = (), types: Types | None = None
 ) -> tuple[KernelSignature, ...]:
-    """Return an image's kernels; of its sources `facts`, and the `types` that NVRTC tells."""
+    """Return an image's kernels from the `facts` of its sources and the `types` from NVRTC."""
     declared: dict[str, list[KernelFact]] = defaultdict(list)
     places = {id(fact): number for number, fact in enumerate(facts)}
     for fact in facts:
@@ -141,13 +141,13 @@ def _types(kernel: Kernel, known: Types) -> list[CxxType]:
 def _fact(
     kernel: Kernel, types: Sequence[CxxType], declared: Mapping[str, Sequence[KernelFact]]
 ) -> KernelFact | None:
-    """Return the declaration of a kernel of the image that names its parameters best."""
+    """Return the declaration that best names the parameters of an image's kernel."""
     name = function_name(kernel.name)
     found = [
         fact
         for spelling in dict.fromkeys((squeeze(name.display), name.qualified))
         for fact in declared.get(spelling, ())
-        # Only the symbols of functions without C linkage have parameters.
+        # Only the symbols of functions without C linkage spell parameters.
         if fact.extern_c == (name.params is None)
         and len(fact.params) == len(types)
         and not any(param.pack for param in fact.params)
@@ -155,7 +155,7 @@ def _fact(
 
     def fit(fact: KernelFact) -> tuple[bool, ...]:
         takes = False
-        # Overloads may differ only in types that are spelled in a way that we cannot follow.
+        # Overloads may differ only in types whose spelling we cannot follow.
         with suppress(ValueError):
             written = [parse_type(param.type_text).text for param in fact.params]
             takes = written == [type_.text for type_ in types]
@@ -169,7 +169,7 @@ def _fact(
 
 
 def check(params: Sequence[Param], kernel: KernelSignature, title: str) -> tuple[Param, ...]:
-    """Check parameters against what is known of a kernel; return them with the image's sizes."""
+    """Check parameters against what is known about a kernel; return them with the image's sizes."""
     if len(params) != len(kernel.params):
         known = _texts(kernel.params)
         raise ValueError(f"{title} declares ({_texts(params)}), the kernel takes ({known})")
@@ -182,10 +182,10 @@ def check(params: Sequence[Param], kernel: KernelSignature, title: str) -> tuple
 
 
 def agrees(declared: CxxType, real: CxxType, *, by_size: bool = False) -> bool:
-    """Whether a declaration says nothing else than what a kernel is known to take.
+    """Whether a declaration is consistent with what a kernel is known to take.
 
-    A struct's name tells nothing but its size, nor does a pointer to a type without dtypes, such as
-    ``void*``.
+    Of a struct, only the size is compared. A pointer to a type without dtypes, such as ``void*``,
+    agrees with any pointer.
     """
     if declared.size not in (None, real.size):
         return False

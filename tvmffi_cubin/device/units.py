@@ -1,4 +1,4 @@
-"""`Unit`: what is compiled separately; the instances a request wants of it; its `Probe`."""
+"""`Unit`: what is compiled separately; the instances that a request wants; its `Probe`."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ SEPARATE = (
     "a source of its own before both (types, macros, inline functions and templates are seen by "
     'all that follow); or join the sources with "\\n".join(...)'
 )
-"""What to do about a name that another unit has."""
+"""What to do about a name that is in another unit."""
 
 # A probe is a variable template over the kernel's function type: its mangled name spells the type
-# out. Every name here is long because a macro of the source may have any short one. Enumerations
-# are mapped to the integers that hold them, since nothing else tells them from structs.
+# out. Names here are long because the source may define any short name as a macro. Enumerations
+# are mapped to their underlying integers, since nothing else distinguishes them from structs.
 _EPILOGUE = """
 template <class tvmffi_cubin_t, bool = __is_enum(tvmffi_cubin_t)>
 struct tvmffi_cubin_value { using tvmffi_cubin_type = tvmffi_cubin_t; };
@@ -40,11 +40,11 @@ template <class tvmffi_cubin_f> __device__ char tvmffi_cubin_probe;
 _EXPRESSION = "&tvmffi_cubin_probe<decltype(tvmffi_cubin_function({}))>"
 _LOWERED = "tvmffi_cubin_probe<void (*)("
 
-Types = dict[str, tuple[str, ...]]  # what kernels take, by symbol
+Types = dict[str, tuple[str, ...]]  # parameter types of kernels, by symbol
 
 
 class Probe(NamedTuple):
-    """Kernels to ask NVRTC about, as code at the end of the source names them."""
+    """Kernels to ask NVRTC about, named as in code at the end of the source."""
 
     kernels: tuple[str, ...] = ()
 
@@ -55,11 +55,11 @@ class Probe(NamedTuple):
 
     @property
     def name_expressions(self) -> tuple[str, ...]:
-        """What is to be lowered: kernels, which NVRTC may drop otherwise, and their types."""
+        """The expressions to lower: kernels, which NVRTC may otherwise drop, and their types."""
         return (*self.kernels, *map(_EXPRESSION.format, self.kernels))
 
     def types(self, lowered_names: Mapping[str, str]) -> Types:
-        """Return what NVRTC told."""
+        """Return the types that NVRTC reports."""
         found: Types = {}
         for kernel in self.kernels:
             text = demangle(lowered_names.get(_EXPRESSION.format(kernel), ""))
@@ -68,7 +68,7 @@ class Probe(NamedTuple):
         return found
 
     def surviving(self, log: str) -> Probe:
-        """Return the probe without what fails, which NVRTC quotes; without all if it does not."""
+        """Return the probe without the kernels that fail; without any if NVRTC quotes none."""
 
         def has_failed(kernel: str) -> bool:
             return _EXPRESSION.format(kernel) in log or f"nv_mangled_name {kernel}\n" in log
@@ -78,18 +78,18 @@ class Probe(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """One source with those that belong to every unit, as NVRTC takes them."""
+    """One source, preceded by those that belong to every unit, as passed to NVRTC."""
 
     name: str  # what messages call it
-    text: str  # behind those of which every unit has a copy: macros, types, inline functions
+    text: str  # preceded by copies of shared sources: macros, types, inline functions
     is_file: bool  # headers are searched beside it first
     facts: SourceFacts
 
     def probe(self, wanted: Iterable[str]) -> Probe:
-        """Return the probe for its kernels and for the template instances that are wanted."""
+        """Return the probe for its kernels and the template instances that are wanted."""
         defined = [kernel for kernel in self.facts.kernels if kernel.defined]
-        # A name that others have too stands for no single type. Inside a namespace the arguments of
-        # an instance may be names that only mean something there.
+        # An overloaded name has no single type. In a namespace, the arguments of an instance may be
+        # names that are valid only there.
         counts = Counter(kernel.qualified for kernel in defined)
         named = [
             kernel.qualified
@@ -98,16 +98,16 @@ class Unit(NamedTuple):
             and (kernel.extern_c or counts[kernel.qualified] == 1)
             and not ("<" in kernel.name and kernel.qualified != kernel.name)
         ]
-        # `&x` and casts are of variables or overloads.
+        # `&x` and casts name variables or overloads.
         asked = [name for name in wanted if name.strip()[:1] not in ("&", "(")]
         return Probe(tuple(dict.fromkeys((*asked, *named))))
 
 
 def make_units(sources: Sequence[Source], request: Request) -> tuple[Unit, ...]:
-    """Return what is to be compiled separately; `sources` are at least one, in order.
+    """Return the units to compile separately; `sources` are one or more, in order.
 
-    A text that defines nothing that others could refer to is not a unit: it is for those after
-    it, as a header is. Files include each other as they want it, and are units.
+    A text that defines nothing that others could refer to is not a unit: like a header, it is for
+    those after it. Files are always units, since they include what they need themselves.
     """
     units: list[Unit] = []
     headers: list[Source] = []
@@ -131,8 +131,8 @@ def _is_header(source: Source, request: Request) -> bool:
 
 
 def wanted_instances(request: Request) -> tuple[str, ...]:
-    """Return the template instances that are asked for, as written; they exist only then."""
-    # What is in another image is not an instance of the sources' own.
+    """Return the template instances that are requested, as written; no others exist."""
+    # What is in another image is not an instance of the sources.
     given = {*request.images, *request.image_files}
     launches = (x for export in request.functions or () for x in export.launches)
     kernels = (x.kernel or "" for x in launches if x.image not in given)
@@ -140,13 +140,13 @@ def wanted_instances(request: Request) -> tuple[str, ...]:
 
 
 def of_names(request: Request, names: Collection[str]) -> Request:
-    """Return a request that asks for the instances of some templates alone, by their names."""
+    """Return a request for only the instances of some templates, by their names."""
     short = {x: take_apart(f"{squeeze(x)}()").short for x in wanted_instances(request)}
     wanted = tuple(x for x, name in short.items() if name.lstrip("&") in names)
     return request._replace(functions=None, name_expressions=wanted)
 
 
 def with_hints(error: CompileError, hints: Iterable[str]) -> CompileError:
-    """Return an error that also says what to do about it."""
+    """Return an error that also says how to fix it."""
     text = "\n".join((str(error), *(f"Hint: {hint}" for hint in hints)))
     return CompileError(text, log=error.log, source=error.source, options=error.options)

@@ -1,4 +1,4 @@
-"""`run`: steps and files → a shared object or an object, in a folder of its own."""
+"""`run`: steps and files → a shared object or an object, in its own folder."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from .steps import LOCAL_SYMBOLS, VERSION_SCRIPT, Step, ninja_text
 from .tools import find_ninja
 
 _NINJA_FILE = "build.ninja"
-# What a linker calls undefined or wants defined, and what it takes. The first is what
-# `forwarders.refusing_flags` makes of a name.
+# Symbols that a linker reports as undefined or required, and the remedy for each. The first form is
+# what `forwarders.refusing_flags` turns a name into.
 _UNDEFINED = {
     r"__wrap_(\w+)": "{0} would pass kernels less than they take, since the module has "
     "bound_params: launch by CubinKernel",
@@ -33,9 +33,9 @@ _UNDEFINED = {
 
 
 def run(steps: Sequence[Step], directory: Path, files: Mapping[str, bytes | str]) -> Path:
-    """Write the files to a folder, go the steps, and return the path of what the last one makes.
+    """Write the files to a folder, run the steps, and return the path of the last step's output.
 
-    Raises BuildError, and ToolchainError where there is no ninja.
+    Raises BuildError, and ToolchainError if there is no ninja.
     """
     jobs = config.get("MAX_JOBS")
     options = [*(["-j", jobs] if jobs else []), *(["-v"] if process.is_shown() else [])]
@@ -48,16 +48,16 @@ def run(steps: Sequence[Step], directory: Path, files: Mapping[str, bytes | str]
 
 
 class Assembling(process.Program):
-    """A text that is assembled and linked by programs that start before it is known.
+    """Assembly and linking of a text by programs that start before the text is known.
 
-    To start them takes as long as their work. With ninja the build takes half as long again.
+    Starting them takes as long as their work. With ninja, the build takes half as long again.
     """
 
     def __init__(self, steps: Sequence[Step], directory: Path) -> None:
         self._steps, self._directory = steps, directory
-        # Without the name of a file the assembler reads what it is given. GNU's linker reads a
-        # version script before all else, so it waits for one, which changes nothing; others see
-        # that there is no object yet, and are asked again.
+        # Without a file name, the assembler reads its standard input. GNU ld reads a version script
+        # before anything else, so it waits for one, which has no effect; other linkers find that
+        # there is no object yet, and are run again.
         unit, link = steps[0]._replace(inputs=()).line, steps[-1].line
         waiting = f"{link} --version-script=/dev/stdin"
         line = f"{{ {unit} && echo '{{ local: none; }};'; }} | {waiting} || {link}"
@@ -65,14 +65,14 @@ class Assembling(process.Program):
         super().__init__(command, build_environment(), directory, shown=command)
 
     def assemble(self, files: Mapping[str, bytes | str]) -> None:
-        """Write the files, and give the assembler its text, one of them."""
+        """Write the files, and feed the assembler its text, which is one of them."""
         write_files(self._directory, files)
         text = str(files[self._steps[0].inputs[0]])
-        # In a thread: one that complains of every line waits until it is read.
+        # In a thread: an assembler that complains about every line blocks until its output is read.
         Later(partial(self.give, text.encode()))
 
     def finish(self) -> None:
-        """Wait for what is made; raises as `run`."""
+        """Wait for the result; raises as `run` does."""
         lines = [" && ".join(step.line for step in self._steps)]
         _check(self._steps, self._directory, lines, *self.result())
 
@@ -80,7 +80,7 @@ class Assembling(process.Program):
 def _check(
     steps: Sequence[Step], directory: Path, command: Sequence[str], status: int, output: str
 ) -> None:
-    """Raise BuildError where a command failed, OSError where the disk is full."""
+    """Raise BuildError if a command failed, or OSError if the disk is full."""
     if status == 0:
         return
     if full := re.search(r"No space left on device|Disk quota exceeded", output):

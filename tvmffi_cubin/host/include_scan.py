@@ -1,6 +1,6 @@
-"""Which files a build reads: of device code by its text, of host code by what its compiler says.
+"""Find the files that a build reads: for device code by its text, for host code via its compiler.
 
-NVRTC has no list of them to give.
+NVRTC cannot list them.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ def scan(
     system_dirs: Sequence[str] = (),
     texts: Mapping[str, str] | None = None,
 ) -> Inputs:
-    """Find what source texts include, directly or not: too much, since conditions are ignored.
+    """Find what sources include, directly or indirectly: a superset, as conditions are ignored.
 
-    Each source comes with the folder where its ``#include "x"`` looks first. `system_dirs` are
-    searched after the user's `include_dirs`; what is absent there is not watched. `texts` are
-    headers that come before any file.
+    Each source comes with the folder that its ``#include "x"`` searches first. `system_dirs` are
+    searched after the user's `include_dirs`; files absent from them are not watched. `texts` are
+    headers that take precedence over files.
     """
     places = [_Place(folder, watched=True) for folder in include_dirs]
     places += [_Place(folder, watched=False) for folder in system_dirs]
     scanner = _Scanner(places, texts or {})
     for text, folder in sources:
-        # Without a folder, only an absolute path is found beside it.
+        # Without a folder, this place finds only absolute paths.
         scanner.read(_parse(text), _Place(folder or os.devnull, watched=bool(folder)))
     return scanner.finish()
 
@@ -43,11 +43,11 @@ def looked_for(
     *,
     libraries: tuple[str, ...] = ("/",),
 ) -> Inputs:
-    """Return what a compiler has `read`, with what it does not list.
+    """Return the files that a compiler has `read`, and those that it does not list.
 
-    That is what would be read in place of another if it appeared, and what `__has_include` found.
-    `folders` are searched before those of the headers; `sources` come with the folder that is
-    searched first. Headers of `libraries` ask for nothing outside of the `folders`.
+    The latter are files that would be read instead of others if they appeared, and what
+    `__has_include` found. `folders` are searched before those of the headers; `sources` come with
+    the folder searched first. Headers of `libraries` look for nothing outside the `folders`.
     """
     found, absent = dict.fromkeys(read), dict[str, None]()
     parts = [(_parse(text), folder) for text, folder in sources]
@@ -57,7 +57,7 @@ def looked_for(
         for operand in filter(_Operand.is_header, directives.operands):
             name = operand.name
             first = (beside,) if beside and operand.text[:1] == b'"' else ()
-            # What goes up from its includer is found beside that, and nowhere else.
+            # A path that goes up from its includer is found beside it and nowhere else.
             for folder in first if ".." in name else (*first, *folders):
                 if missing := first_missing(folder, name):
                     absent[missing] = None
@@ -67,21 +67,21 @@ def looked_for(
 
 
 def first_missing(folder: str, relative: str) -> str | None:
-    """Return the first part of a path that does not exist, None if all of it does."""
-    # A missing folder stands for all in it: one path to watch for a library of hundreds of headers.
+    """Return the first part of a path that does not exist, or None if all of it does."""
+    # A missing folder stands for all in it: one path to watch for a library's hundreds of headers.
     if not os.path.isdir(folder):
         return folder
     path = folder
     for part in relative.split("/"):
         path = os.path.join(path, part)
-        # A link to nothing is awaited as well: what it leads to may appear.
+        # A dangling link counts as missing, too: its target may appear.
         if not os.path.exists(path):
             return path
     return None
 
 
 class _Operand(NamedTuple):
-    """What follows ``#include``: a header's name, or what macros make one of."""
+    """The operand of ``#include``: a header's name, or a text that macros turn into one."""
 
     text: bytes  # with its quotes or brackets
     every_folder: bool = False
@@ -95,7 +95,7 @@ class _Operand(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """The folder of an including file, and whether it is one that the user may add files to."""
+    """The folder of an including file, and whether the user may add files to it."""
 
     folder: str
     watched: bool
@@ -103,20 +103,20 @@ class _Place(NamedTuple):
 
 class _Directives(NamedTuple):
     operands: tuple[_Operand, ...] = ()
-    probes: frozenset[_Operand] = frozenset()  # of those, what `__has_include` asks for
+    probes: frozenset[_Operand] = frozenset()  # those that `__has_include` asks for
     defines: tuple[tuple[bytes, bytes, bytes], ...] = ()  # name, parameter, text
 
 
-# A directive, and what is in it, may have comments on either side. The pattern begins with one
-# plain character: the search for it skips the rest of a header at the speed of memchr.
-# (Written so that a comment has one end: with .*? the search would try every later one, too.)
+# A directive and its parts may have comments on either side. The pattern begins with one plain
+# character, so that the search skips the rest of a header at the speed of memchr.
+# (A comment has only one possible end: with .*? the search would try every later one, too.)
 _BLANK = rb"(?:[ \t\f\v]|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)"
 _GAP = _BLANK + rb"*"
 _HEADER = rb"\"[^\"\n]+\"|<[^>\n]+>"
 _CALL = rb"[A-Za-z_]\w*" + _GAP + rb"\(.*"
 _DIRECTIVE = re.compile(
     rb"#%(gap)s(?:include(_next)?%(gap)s(%(header)s|%(call)s|[A-Za-z_]\w*)"
-    # What may be a header, or a part of its path: the text of most macros ends the attempt here.
+    # Only what may be a header or part of its path: the text of most macros fails to match here.
     rb"|define%(blank)s+([A-Za-z_]\w*)(?:\([ \t]*(\w+)[ \t]*\))?%(blank)s+"
     rb"((?:%(header)s|\#[ \t]*\w+|[A-Za-z_][\w./-]*)(?=%(gap)s(?://.*)?$)|%(call)s))"
     % {b"gap": _GAP, b"blank": _BLANK, b"header": _HEADER, b"call": _CALL},
@@ -125,17 +125,17 @@ _DIRECTIVE = re.compile(
 _HAS_INCLUDE = re.compile(
     rb"__has_include(_next)?" + _GAP + rb"\(" + _GAP + rb"(" + _HEADER + rb"|[A-Za-z_]\w*)"
 )
-# A macro's name, and its argument where that is plain; there may be names in that as well.
+# A macro's name, and its argument if that is plain; the argument may contain names, too.
 _USE = re.compile(rb"\b([A-Za-z_]\w*)(?=(" + _GAP + rb"\(\s*([^(),\n]*?)\s*\))?)")
 
-# By path: the stamp that the directives were read at, and the directives.
+# By path: the file's stamp when its directives were read, and the directives.
 _known: dict[str, tuple[str, _Directives]] = {}
 
 
 def _parse(text: bytes | str) -> _Directives:
     if isinstance(text, str):
         text = text.encode("utf-8", "surrogateescape")
-    # A directive may be continued anywhere, in the middle of its name too.
+    # A directive may be continued anywhere, even in the middle of its name.
     if b"\\\n" in text or b"\r" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\\\n", b"")
     found = _DIRECTIVE.findall(text)
@@ -179,7 +179,7 @@ class _Scanner:
         while self._work:
             while self._work:
                 self._include(*self._work.pop())
-            # Each macro may have several meanings, and what these include may define others.
+            # Each macro may have several meanings, and the headers they name may define more.
             unknown.clear()
             for (text, every_folder), place in self._computed:
                 for meaning in self._meanings(text, frozenset()):
@@ -191,15 +191,15 @@ class _Scanner:
         return Inputs(tuple(self._files), tuple(self._absent), tuple(unknown))
 
     def _meanings(self, text: bytes, hidden: frozenset[bytes]) -> Iterator[bytes]:
-        """Iterate over what macros may make of a text; those that are `hidden` stay."""
+        """Iterate over the possible expansions of a text; `hidden` macros are not expanded."""
         named = () if text[:1] == b'"' else _USE.finditer(text)
         uses = [x for x in named if x[1] in self._macros and x[1] not in hidden]
-        # A call whose argument is not plain yet waits for that.
+        # A call whose argument is not plain yet waits until it is.
         uses = [x for x in uses if x[2] or not text[x.end() :].lstrip().startswith(b"(")]
         if not uses:
             yield text
             return
-        use = uses[-1]  # what is in an argument comes before the call
+        use = uses[-1]  # macros in an argument come before the call
         name, given = use[1], use[3]
 
         def argument(match: re.Match[bytes]) -> bytes:
@@ -212,7 +212,7 @@ class _Scanner:
             yield from self._meanings(text[: use.start()] + value + rest, hidden | {name})
 
     def _push(self, operand: _Operand, place: _Place) -> None:
-        # Where an angled include stands makes no difference to what it finds.
+        # What an angled include finds does not depend on where it is.
         mark = operand, None if operand.text[:1] == b"<" else place
         if mark not in self._seen:
             self._seen.add(mark)
@@ -228,7 +228,7 @@ class _Scanner:
             return
         for folder, watched in (*first, *self._places):
             path = os.path.join(folder, name)
-            # Without this, a header that includes itself through ".." has endlessly many paths.
+            # Otherwise a header that includes itself through ".." has infinitely many paths.
             if "./" in name:
                 path = os.path.realpath(path)
             if path not in self._files and os.path.isfile(path):

@@ -1,4 +1,4 @@
-"""`Inputs`: the files that a build read; and those that a caller's flags and sources name."""
+"""`Inputs`: the files that a build reads, including those named by a caller's flags and sources."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from ..cache.files import ABSENT
 
 _FOLDERS = ("-I", "-L", "-iquote", "-isystem", "-idirafter")
 _PATH = re.compile(rf"({'|'.join(_FOLDERS)}|-include)?(.*)", re.DOTALL)
-# After these comes a name, though there may be a file that is called so.
+# A name follows these, even if a file happens to be called that.
 _NAMES = ("-D", "-U", "-l", "-o", "-u", "-x", "-Xlinker")
-# What a linker is to write.
+# Files that a linker writes.
 _WRITTEN = r"(?m)^(?:-o|-MF|--?Map)[=\n].*$"
 
 
 class Inputs(NamedTuple):
-    """Files that a build read, or may have read, and those that it would have read instead."""
+    """Files that a build read or may have read, and those that it would have read instead."""
 
     read: tuple[str, ...] = ()
-    absent: tuple[str, ...] = ()  # a missing folder stands for all that could be in it
-    unknown: tuple[str, ...] = ()  # macros that name headers which the preprocessor alone knows
+    absent: tuple[str, ...] = ()  # a missing folder stands for anything it could contain
+    unknown: tuple[str, ...] = ()  # macros whose headers only the preprocessor can determine
 
     @classmethod
     def of(cls, entry: Entry, roots: Mapping[str, str]) -> Inputs:
-        """Return those that an entry of the cache was built from."""
+        """Return the files that a cache entry was built from."""
         files, manifest = Files(lambda: roots), entry.manifest
         read = {files.path(name): digest for name, digest in manifest["read"].items()}
         absent = tuple(path for path, digest in read.items() if digest == ABSENT)
@@ -37,32 +37,32 @@ class Inputs(NamedTuple):
 
 
 def joined(several: Iterable[Inputs]) -> Inputs:
-    """Return several as one, each path once."""
+    """Merge several into one, each path once."""
     return Inputs(
         *(tuple(dict.fromkeys(chain(*parts))) for parts in zip(Inputs(), *several, strict=True))
     )
 
 
 def parse_depfile(content: str) -> list[str]:
-    """Return the files that a compiler has read, by the make rules that it wrote, each once."""
+    """Return the files that a compiler has read, from the make rules it wrote, each once."""
     found: dict[str, None] = {}
     for rule in content.replace("\\\n", " ").splitlines():
         words = re.findall(r"(?:\\[ #]|\S)+", rule)
-        # Before the colon is what was made; a path may have a colon, too.
+        # Targets precede the colon; a path may contain a colon, too.
         start = next((i for i, word in enumerate(words, 1) if word.endswith(":")), len(words))
         for word in words[start:]:
             found[re.sub(r"\\([ #])", r"\1", word).replace("$$", "$")] = None
     return list(found)
 
 
-# By flags and sources
+# From flags and sources
 
 
 def absolute(flags: Iterable[str]) -> tuple[str, ...]:
-    """Return flags of gcc, clang or a linker, the relative paths in them made absolute.
+    """Return flags of gcc, clang or a linker with relative paths made absolute.
 
-    Those are header and library folders; and, where they exist, headers that come first, objects
-    and libraries. What ``-Wl,`` passes on and what is in an ``@file`` stays.
+    This covers header and library folders and, if they exist, ``-include`` headers, objects and
+    libraries. Arguments of ``-Wl,`` and the content of an ``@file`` stay as they are.
     """
     made, before = [], ""
     for flag in flags:
@@ -71,8 +71,8 @@ def absolute(flags: Iterable[str]) -> tuple[str, ...]:
         option, value = match.groups()
         is_path = (option or before) in _FOLDERS or (before not in _NAMES and os.path.isfile(value))
         before = flag
-        # A leading "=" or "$SYSROOT" stands for a folder of the compiler's; with "-" begins an
-        # option, or the rest of one that is longer than ours.
+        # A leading "=" or "$SYSROOT" stands for a folder of the compiler's; a "-" begins an option
+        # or the rest of one that is longer than ours.
         if is_path and value and value[0] not in "=$-/":
             flag = flag.removesuffix(value) + os.path.abspath(value)
         made.append(flag)
@@ -82,11 +82,11 @@ def absolute(flags: Iterable[str]) -> tuple[str, ...]:
 def find_for(flags: Iterable[str]) -> Inputs:
     """Find the files that flags name by absolute paths, and libraries in the user's folders.
 
-    Those are the folders of flags and of ``LIBRARY_PATH``; a library counts in each of them.
+    The folders come from flags and ``LIBRARY_PATH``; each library is looked for in all of them.
     """
     words = [x[4:].replace(",", "\n") if x.startswith("-Wl,") else x for x in flags]
     text = re.sub(_WRITTEN, "", "\n".join(x for x in words if x != "-Xlinker"))
-    # Whatever the option is, a compiler that is told of a file may read it.
+    # Whatever the option, a compiler may read any file that it is given.
     named = re.findall(r"(?m)^[^/\n]*(/.*)$", text)
     files = dict.fromkeys(filter(os.path.isfile, named))
     absent: dict[str, None] = {}
@@ -103,9 +103,9 @@ def find_for(flags: Iterable[str]) -> Inputs:
 
 
 def incbin_files(texts: Iterable[str]) -> Inputs:
-    """Return the files that sources may embed by ``.incbin``.
+    """Return the files that sources may embed with ``.incbin``.
 
-    Macros may make that: in a text that speaks of it, every absolute path between quotes is one.
+    Macros may generate it, so in a text that mentions it, every quoted absolute path counts.
     """
     texts = [text for text in texts if "incbin" in text.lower()]
     found = [path for text in texts for path in re.findall(r'"(/[^"\\\n]+)\\?"', text)]

@@ -1,6 +1,6 @@
 """The launcher's body: the object that every generated launcher links.
 
-Wheels bring it. Other installations compile it once, and keep a copy beside the package as Python
+Wheels contain it. Other installations compile it once and keep a copy beside the package, as Python
 keeps bytecode, so that a new cache folder does not mean compiling it again.
 """
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 _PACKAGE = Path(__file__).parents[1]
 SHIPPED = (_PACKAGE / "launcher", _PACKAGE / "__pycache__" / "launcher")
-"""Where the object may be, by the machine's name, beside the digest of it and its headers."""
+"""Folders that may hold the object, named by machine, and the digest of it and its headers."""
 
 OBJECT = "launcher.o"
 _HEADERS = ("tvmffi_cubin", "tvmffi_cubin/core", "tvmffi_cubin/launcher")
 
 
 def obtain(cache: Cache, tools: Toolset) -> str:
-    """Return the path of the body's object: the package's own, else one that is compiled once."""
+    """Return the path of the body's object: the package's own, or else one compiled once."""
     if (path := shipped(tools.include)) is not None:
         return path
     tools.compiler.require()
     headers = headers_digest(tools.include)
-    # What generates text has no part in the object.
+    # The code that generates text does not affect the object.
     made_with = {name: x for name, x in tools.versions.items() if name != "own_files"}
     key = Key("launcher's body").add("tools", made_with).add("headers", headers)
     entry = cache.obtain(key.hexdigest(), lambda folder: _make(folder, tools), name=OBJECT)
@@ -47,7 +47,7 @@ def obtain(cache: Cache, tools: Toolset) -> str:
 
 
 def shipped(include: Path) -> str | None:
-    """Return the path of the package's object; None where it is damaged, or of other headers."""
+    """Return the path of the package's object, or None if damaged or for other headers."""
     for folder in SHIPPED:
         path = folder / f"{os.uname().machine}.o"
         with contextlib.suppress(OSError):
@@ -57,7 +57,7 @@ def shipped(include: Path) -> str | None:
 
 
 def headers_digest(include: Path, *made: Path) -> str:
-    """Return the digest of the headers that the body is made of, and of what was made of them."""
+    """Return the digest of the body's headers, and of files built from them."""
     paths = [path for folder in _HEADERS for path in sorted((include / folder).glob("*.*"))]
     paths += made
     question = "\n".join(map(str, ("launcher's headers", *paths)))
@@ -70,9 +70,9 @@ def compilation(
     cuda: str,
     machine: str = os.uname().machine,
 ) -> Step:
-    """Return how the body is compiled; neither exceptions nor a C++ library are in it."""
+    """Return the step that compiles the body, without exceptions and without a C++ library."""
     flags = ["-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti"]
-    if machine == "aarch64":  # else they are functions of libgcc's, which ld does not link
+    if machine == "aarch64":  # else they call libgcc, which ld does not link
         flags.append("-mno-outline-atomics")
     folders = (*(f"-I{folder}" for folder in includes), f"-isystem{cuda}")
     command = (*compiler, *flags, "-w", *folders, "-c")
@@ -80,7 +80,7 @@ def compilation(
 
 
 def merge_command(compiler: tuple[str, ...], include: Path) -> list[str]:
-    """Return the command that makes ``merged.o`` of the object, which links in half the time."""
+    """Return the command that turns the object into ``merged.o``, which links in half the time."""
     script = f"-Wl,-T,{include}/tvmffi_cubin/launcher/launcher.ld"
     flags = ("-r", "-nostdlib", "-Wl,--force-group-allocation", script)
     return [*compiler, *flags, "-o", "merged.o", OBJECT]
@@ -91,7 +91,7 @@ def _make(folder: Path, tools: Toolset) -> Product:
 
     compiler, includes = tools.compiler.command, (tools.include, tools.tvm_ffi.include)
     build.run([compilation(compiler, includes, tools.cuda_include_dirs[0])], folder, {})
-    # A linker that cannot do this leaves the object as it is.
+    # If the linker cannot do this, the object stays as it is.
     command = merge_command(compiler, tools.include)
     process.run(command, folder=folder)
     with contextlib.suppress(FileNotFoundError):

@@ -1,9 +1,9 @@
-"""The headers that wrappers begin with, precompiled: once a compiler, its flags and the headers.
+"""Precompiled headers for wrappers, made once per compiler, flags and headers.
 
-tvm-ffi's headers take half of a wrapper's compile time. The first build has them precompiled in the
-background; builds that follow use the result, an entry of the cache. It is only ever a shortcut: a
-process that ends neither waits for it nor leaves a compiler behind, and where it cannot be made or
-used, a unit is compiled from the headers themselves.
+tvm-ffi's headers take half of a wrapper's compile time. The first build precompiles them in the
+background; later builds use the result, a cache entry. It is only a shortcut: a process that exits
+neither waits for it nor leaves a compiler behind, and if it cannot be made or used, a unit is
+compiled from the headers themselves.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _MADE = f"{PRECOMPILED}.gch"
 
 _logger = logging.getLogger("tvmffi_cubin")
-# What this process is making, by key, and what failed, which is not tried again.
+# What this process is making, by key, and what it failed to make, which it does not retry.
 _begun: dict[str, threading.Thread] = {}
 
 
@@ -46,9 +46,9 @@ def run(
     cache: Cache,
     tools: Toolset,
 ) -> Inputs:
-    """Build as `build.run` does, faster; return the headers that no depfile there lists.
+    """Build as `build.run` does, but faster; return the headers that its depfiles do not list.
 
-    Prefixes that are not there precompiled are made when the build is done.
+    Prefixes that are not precompiled yet are precompiled when the build is done.
     """
     found: list[Entry] = []
     missing: list[partial[None]] = []
@@ -57,14 +57,14 @@ def run(
         entry = _find(cache, tools, step) if step.prefix else None
         if isinstance(entry, Entry):
             found.append(entry)
-            # Where gcc cannot use what lies beside the header, it reads that itself.
+            # If gcc cannot use the precompiled file beside the header, it reads the header itself.
             tried[at] = step._replace(command=(*step.command, "-include", os.fspath(entry.so)))
         elif entry is not None:
             missing.append(entry)
     try:
         build.run(tried, directory, files)
     except BuildError as error:
-        # What gcc does not pass over, it dies of. The name of the file is in other messages, too.
+        # What gcc does not ignore makes it fail. Other messages may name the file, too.
         if not found or not re.search(r"precompiled header|\bPCH\b|internal comp", error.output):
             raise
         _logger.warning("precompiled headers failed and were removed: %s", error)
@@ -79,13 +79,13 @@ def run(
 
 
 def settle() -> None:
-    """Wait for all that this process has begun to make."""
+    """Wait for everything that this process has begun to make."""
     for thread in list(_begun.values()):
         thread.join()
 
 
 def _find(cache: Cache, tools: Toolset, step: Step) -> Entry | partial[None] | None:
-    """Return the precompiled headers of a step; where there are none, what begins to make them."""
+    """Return a step's precompiled headers or, if there are none, a call that starts making them."""
     if "gcc version " not in tools.host.compiler:
         return None
     key = compilation_key("precompiled headers", step.command, tools)
@@ -102,7 +102,7 @@ def _begin(cache: Cache, name: str, make: partial[Product]) -> None:
         try:
             cache.obtain(name, make, name="precompiled headers")
             _begun.pop(name, None)
-        # Whatever it is: builds go on without.
+        # Whatever the error, builds go on without them.
         except Exception as error:
             _logger.debug("headers are not precompiled: %s", error)
 
@@ -114,12 +114,12 @@ def _begin(cache: Cache, name: str, make: partial[Product]) -> None:
 def _make(tools: Toolset, step: Step, environment: Mapping[str, str], folder: Path) -> Product:
     """Precompile the headers of a step in an empty folder."""
     (folder / PRECOMPILED).write_text(step.prefix)
-    # Builds that somebody waits for come first.
+    # Niced, since builds that someone is waiting for come first.
     command = ["nice", "-n", "10", *step.command, "-x", "c++-header", "-MD", "-MF", "headers.d"]
     command += ["-o", _MADE, PRECOMPILED]
     status, output = process.run(command, environment=environment, folder=folder, is_long=True)
     if status != 0:
-        # No BuildError: nobody wants to look into its folder.
+        # Not a BuildError: nobody needs to look into its folder.
         raise RuntimeError(f"exit status {status}: {' '.join(command)}\n{output}")
     listed = filter(os.path.isabs, parse_depfile((folder / "headers.d").read_text()))
     folders = [value for flag, value in pairwise(step.command) if flag == "-I"]

@@ -1,4 +1,4 @@
-"""What a build does beside: programs, which end with their process, and work in threads."""
+"""Background work of a build: programs, which end with this process, and threads."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .. import config
 from ..config import build_environment
 from .tools import on_path
 
-# How long what is stopped may take to end by itself, in seconds.
+# How long a program that is being stopped may take to exit by itself, in seconds.
 _GRACE = 0.7
 
-# A shell that waits for a line, and passes its end on to all of its group: gcc leaves its own
-# children running. Where Ctrl-C comes before Popen returns, there is no line, and no compilation.
+# A shell that waits for a line, and when terminated terminates its whole group: gcc would leave its
+# children running. If Ctrl-C comes before Popen returns, there is no line, and no compilation.
 _GROUP = 'read line || exit; trap "trap - TERM; kill 0" TERM; "$@" & wait $!'
 
 _T = TypeVar("_T")
@@ -32,7 +32,7 @@ _started: WeakSet[subprocess.Popen[bytes]] = WeakSet()
 
 
 def _close_inherited() -> None:
-    # As long as a forked child has them open, too, the programs wait for more input.
+    # As long as a forked child has the pipes open, too, the programs wait for more input.
     for started in _started:
         if started.stdin is not None and not started.stdin.closed:
             os.close(started.stdin.fileno())
@@ -44,9 +44,9 @@ os.register_at_fork(after_in_child=_close_inherited)
 
 @contextlib.contextmanager
 def building(*, is_shown: bool, meanwhile: Callable[[], object] | None) -> Iterator[None]:
-    """Print the commands of builds as they run, those of all threads, where that `is_shown`.
+    """Print build commands of all threads as they run, if `is_shown`.
 
-    What is to be done `meanwhile` is done while the first program of this thread runs, if any.
+    `meanwhile` is called while the first program of this thread runs, if there is one.
     """
     global _shown
     _shown += is_shown
@@ -70,14 +70,14 @@ def run(
     folder: Path | None = None,
     is_long: bool = False,
 ) -> tuple[int, str]:
-    """Run a program to its end, as in a build; return its exit status, and what it printed.
+    """Run a program to completion, as in a build; return its exit status and its output.
 
-    What `is_long` is a compilation: it is shown, and stopped when this process is killed (1.5 ms).
+    With `is_long`, it is a compilation: shown, and stopped if this process is killed (1.5 ms more).
     """
     words = [*command]
     if is_long:
         words = ["/bin/sh", "-c", _GROUP, "sh", *words]
-        # prctl in the child would take a preexec_fn, for which Python copies this whole process.
+        # prctl in the child would need a preexec_fn, for which Python copies this whole process.
         if setpriv := on_path("setpriv"):
             words = [str(setpriv), "--pdeathsig", "TERM", *words]
     shown = command if is_long else ()
@@ -87,9 +87,9 @@ def run(
 
 
 class Program:
-    """A program that has been started and waits for its input; an error in the block ends it.
+    """A started program that waits for its input; an error in the ``with`` block ends it.
 
-    With `shown`, what to call it, that and all that it prints are printed where people want that.
+    `shown` is the command to print, along with the program's output, if commands are shown.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Program:
         self._is_shown = bool(shown) and is_shown()
         if self._is_shown:
             print(shlex.join(shown), file=sys.stderr, flush=True)
-        # In a session of its own: a terminal's Ctrl-C is for this process, which then stops it.
+        # In its own session: a terminal's Ctrl-C reaches only this process, which then stops it.
         self._process = subprocess.Popen(
             command,
             cwd=folder,
@@ -120,7 +120,7 @@ class Program:
     def __exit__(self, error: object, *_: object) -> None:
         if error is None or self._process.returncode is not None:
             return
-        # ninja ends its compilers, which have groups of their own.
+        # ninja ends its compilers, which have their own process groups.
         for number, seconds in ((signal.SIGTERM, _GRACE), (signal.SIGKILL, None)):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, number)
@@ -129,14 +129,14 @@ class Program:
                 return
 
     def give(self, text: bytes) -> None:
-        """Give it all that it reads."""
+        """Write all of the program's input, and close it."""
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError), self._process.stdin as pipe:
             pipe.write(text)
         self._process.stdin = None
 
     def result(self) -> tuple[int, str]:
-        """Wait for its end; return its exit status, and what it printed to either stream."""
+        """Wait for the program to exit; return its exit status and the output of both streams."""
         assert self._process.stdout is not None
         if (work := getattr(_reserved, "work", None)) is not None:
             _reserved.work = None
@@ -154,7 +154,7 @@ class Program:
 
 
 class Later(Generic[_T]):
-    """Work that begins at once, in a thread of its own, which no process waits for."""
+    """Work that starts at once in its own daemon thread."""
 
     def __init__(self, work: Callable[[], _T]) -> None:
         self._value: _T

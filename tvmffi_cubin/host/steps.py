@@ -1,4 +1,4 @@
-"""`Step`: a command of a build; the last of several makes what is wanted; and ninja's text."""
+"""`Step`: a command of a build, whose last step makes the result; and the ninja file."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import NamedTuple
 from .tools import find_binutil
 
 PRECOMPILED = "tvmffi_cubin_precompiled.h"
-"""What a precompiled header is called; compilers list it among what they read."""
+"""The name of a precompiled header; compilers list it among the files that they read."""
 
 VERSION_SCRIPT = "exports.map"
-"""The file of the build folder that says which symbols stay inside."""
+"""The file in the build folder that says which symbols stay local."""
 
-# Two shared objects must not interpose each other's images, nor the process's own driver and
-# runtime entry points, nor share our classes: under RTLD_GLOBAL a global symbol would.
+# Shared objects must not interpose each other's images or the process's own driver and runtime
+# entry points, or share our classes, which global symbols would do under RTLD_GLOBAL.
 LOCAL_SYMBOLS = """\
 {
   local:
@@ -30,18 +30,18 @@ LOCAL_SYMBOLS = """\
 
 
 class Step(NamedTuple):
-    """A command that makes a file of others; paths are absolute, or of the build folder."""
+    """A command that makes a file from others; paths are absolute or within the build folder."""
 
     made: str
     command: tuple[str, ...]
     inputs: tuple[str, ...]
     after: tuple[str, ...] = ()  # words that come after the inputs
-    depfile: str = ""  # where a compiler of C or C++ writes what it has read
-    prefix: str = ""  # what a source begins with that stays the same from build to build
+    depfile: str = ""  # where a C or C++ compiler lists what it has read
+    prefix: str = ""  # the beginning of a source that stays the same from build to build
 
     @property
     def line(self) -> str:
-        """The command as a shell takes it."""
+        """The command as a line for a shell."""
         # Not ninja's `deps = gcc`, which deletes the depfile that the cache reads.
         depfile = ("-MD", "-MF", self.depfile) if self.depfile else ()
         words = (*self.command, *depfile, "-o", self.made, *self.inputs, *self.after)
@@ -56,7 +56,7 @@ def compilation(
     name: str = "",
     prefix: str = "",
 ) -> Step:
-    """Return how C or C++ is compiled; the object is called `name`, by default as the source."""
+    """Return the step that compiles C or C++; the object is named `name`, or after the source."""
     stem = name or os.path.basename(source)
     folders = (word for folder in include_dirs for word in ("-I", folder))
     words = (*command, *folders, "-c")
@@ -64,12 +64,12 @@ def compilation(
 
 
 def assembly(source: str) -> Step:
-    """Return how assembly text becomes an object, called as the source."""
+    """Return the step that assembles a text to an object named after the source."""
     return Step(f"{source}.o", (find_binutil("as"),), (source,))
 
 
 def merge(made: str, objects: Sequence[str]) -> Step:
-    """Return how objects become one."""
+    """Return the step that merges objects into one."""
     return Step(made, (find_binutil("ld"), "-r"), tuple(objects))
 
 
@@ -81,13 +81,13 @@ def link(
     flags: Sequence[str],
     required: Sequence[str] = (),
 ) -> Step:
-    """Return how the compiler driver links objects and libraries to a shared object.
+    """Return the step in which the compiler driver links objects and libraries to a shared object.
 
-    `flags` are the user's, and what host code needs; `required` are symbols that must be defined.
-    Our symbols stay inside (`LOCAL_SYMBOLS`).
+    `flags` are the user's and those that host code needs; `required` are symbols that must be
+    defined. Our symbols stay local (`LOCAL_SYMBOLS`).
     """
-    # Lazy binding would end the process at the first call of a symbol that is missing; "now" makes
-    # it an error at load.
+    # With lazy binding, the first call of a missing symbol would end the process; "now" makes it an
+    # error at load time.
     options = ["-z,now", "-z,defs", f"--version-script={VERSION_SCRIPT}"]
     options += (f"--require-defined={symbol}" for symbol in required)
     words = (*command, "-shared", *(f"-Wl,{option}" for option in options))
@@ -95,7 +95,7 @@ def link(
 
 
 def bare_link(made: str, objects: Sequence[str]) -> Step:
-    """Return how ``ld`` links generated launchers, in a third of the time: without C's runtime."""
+    """Return the step that links launchers with ``ld``, in a third of the time: no C runtime."""
     return Step(made, (find_binutil("ld"), "-shared", "-z", "now"), tuple(objects))
 
 
@@ -103,7 +103,7 @@ def ninja_text(steps: Sequence[Step]) -> str:
     """Return the ninja file of a build; paths in it are relative to the build folder.
 
     Commands are written out whole rather than with ninja's ``$in``: ninja rewrites paths there
-    (``a/../b`` becomes ``b``, which is another file where ``a`` is a symbolic link).
+    (``a/../b`` becomes ``b``, which is another file if ``a`` is a symbolic link).
     """
     parts = ["rule make\n  command = $run\n"]
     for step in steps:

@@ -1,4 +1,4 @@
-"""The host's tools: where compilers, ninja, tvm-ffi and headers lie, and what the tools are."""
+"""The host's tools: locations of compilers, ninja, tvm-ffi and headers; identities of the tools."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from ..config import compiler_environment
 from ..errors import ToolchainError
 
 _CPU_INFO = "/proc/cpuinfo"
-# The kernel writes this file as it is read, a page for some processors: the first is enough.
+# The kernel generates this file as it is read, one page per few processors: the first is enough.
 _FIRST_PROCESSOR = 16_384
-# What of it code depends on, on x86 and Arm; the rest differs between equal ones.
+# Lines that code depends on, on x86 and Arm; the others differ even between equal processors.
 _PROCESSOR = (b"model", b"flags", b"CPU ", b"Features")
 
 
-# Where they lie
+# Locations
 
 
 class HostCompiler(NamedTuple):
     """The host compiler."""
 
-    programs: tuple[str, ...]  # what to run by its path, and behind a launcher the compiler
+    programs: tuple[str, ...]  # the program's path; if it is a launcher, then the compiler
     options: tuple[str, ...] = ()  # what follows, before any other argument
-    missing: str = ""  # where there is none, how to install one
+    missing: str = ""  # how to install a compiler if there is none
 
     def require(self) -> None:
-        """Raise ToolchainError where there is no compiler."""
+        """Raise ToolchainError if there is no compiler."""
         if self.missing:
             raise ToolchainError(self.missing)
 
@@ -44,13 +44,13 @@ class HostCompiler(NamedTuple):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """Every program of the command: stat them all to see whether the compiler changed."""
+        """All programs of the command: stat them to see whether the compiler changed."""
         words = () if self.missing else self.command
         return tuple(x for word in words if word[:1] != "-" and (x := on_path(word)))
 
 
 class TvmFfiPaths(NamedTuple):
-    """Where tvm-ffi's C++ parts lie."""
+    """Locations of tvm-ffi's C++ parts."""
 
     include: str
     library: str
@@ -59,7 +59,7 @@ class TvmFfiPaths(NamedTuple):
 def find_host_compiler() -> HostCompiler:
     """Return the C++ compiler: ``$CXX`` with its arguments, else the first on PATH, if any.
 
-    Raises ToolchainError where there is no such program as ``$CXX`` names.
+    Raises ToolchainError if ``$CXX`` names a program that does not exist.
     """
     text = config.get("CXX")
     if text is None:
@@ -82,11 +82,11 @@ def find_host_compiler() -> HostCompiler:
 
 
 def find_binutil(name: str) -> str:
-    """Return the path of one of binutils; raises ToolchainError where PATH has none."""
+    """Return the path of a binutils tool; raises ToolchainError if it is not on PATH."""
     found = on_path(name)
     if found is None:
         install = "binutils (or: conda install -c conda-forge binutils)"
-        if machine := name.rpartition("-")[0]:  # another processor's, as in aarch64-linux-gnu-ld
+        if machine := name.rpartition("-")[0]:  # for another processor, as in aarch64-linux-gnu-ld
             install = f"binutils-{machine.replace('_', '-')}"
         raise ToolchainError(f"{name!r} is not on PATH; run: apt install {install}")
     return str(found)
@@ -108,7 +108,7 @@ def tvm_ffi_paths() -> TvmFfiPaths:
     package = os.path.dirname(spec.origin or "")
     if os.path.isdir(f"{package}/include/tvm"):
         return TvmFfiPaths(f"{package}/include", f"{package}/lib/libtvm_ffi.so")
-    # An editable checkout of tvm-ffi keeps both elsewhere, and knows where.
+    # An editable checkout of tvm-ffi has both elsewhere, and knows where.
     from tvm_ffi import libinfo
 
     return TvmFfiPaths(libinfo.find_include_path(), libinfo.find_libtvm_ffi())
@@ -122,7 +122,7 @@ def include_dir() -> Path:
 
 
 def on_path(name: str) -> Path | None:
-    """Return the program that a name or a path of one leads to, None where there is none."""
+    """Return the path of a program given by name or by path, or None if there is none."""
     # Not shutil.which: importing shutil costs more than the search.
     if os.sep in name:
         return Path(os.path.abspath(name)) if _is_program(name) else None
@@ -138,32 +138,32 @@ def search_path() -> list[str]:
 
 
 def _is_program(path: str | Path) -> bool:
-    # In this order: access says that there is nothing without raising an error inside.
+    # In this order: access reports a missing file without raising an error internally.
     return os.access(path, os.X_OK) and os.path.isfile(path)
 
 
-# What they are
+# Identities
 
 
 class HostTools(NamedTuple):
-    """What the tools of the host are; the same texts on every machine that has them."""
+    """Identities of the host's tools; the same texts on every machine that has these tools."""
 
     compiler: str  # target, version, the names that it is called by, digests of scripts before it
-    assembler: str  # the builds of those on PATH
+    assembler: str  # the build IDs or digests of those on PATH
     linker: str
 
 
 def find_host(
     state: str, describe: Callable[[], tuple[Iterable[str], Iterable[str]]]
 ) -> tuple[HostCompiler, HostTools, list[str]]:
-    """Return the compiler, what the tools are, and what else is described.
+    """Return the compiler, the identities of the tools, and the texts that `describe` returns.
 
-    It is asked once, while they and the folders of PATH are unchanged; as are the texts, and the
-    files behind them, that `describe` gives while the compiler answers. `state` says which these
-    are, and what else they depend on. Raises as `find_host_compiler`.
+    The result is cached while the tools, the folders of PATH and the files behind those texts are
+    unchanged. `describe` returns the texts and the files, and runs while the compiler answers.
+    `state` says which these are, and what else they depend on. Raises as `find_host_compiler` does.
     """
     command, folders = config.get("CXX") or "", search_path()
-    # Relative paths in it are others in another folder.
+    # In another folder, a relative path would name another program.
     command = os.path.abspath(command) if os.sep in command else command
 
     def ask() -> tuple[list[Any], list[str | Path]]:
@@ -175,7 +175,7 @@ def find_host(
         texts, files = describe()
         known = ["" if program is None else identity_of(program) for program in named]
         answer = [*compiler, identity.result(), *known, [*texts]]
-        # Where another may appear that comes first, and what is there.
+        # Folders where a tool that comes first may appear, and the files that are there.
         return answer, [*folders, *compiler.files, *filter(None, named), *files]
 
     question = "\n".join(("host tools", state, command, *folders))
@@ -185,7 +185,7 @@ def find_host(
 
 
 def identity_of(path: str | Path) -> str:
-    """Return the build of a program or a library: its ID, else the digest of its content."""
+    """Return the identity of a program or library: its build ID, else its content's digest."""
     return build_id(path) or file_digest(path)
 
 
@@ -193,13 +193,13 @@ def compiler_identity(compiler: HostCompiler) -> str:
     """Return target, version, names and scripts of a compiler: see `HostTools`."""
     scripts = (str(path) for path in compiler.files if _is_script(path))
     version = "" if compiler.missing else compiler_version(compiler)
-    # g++ and gcc are one program to all that it says, and link differently.
+    # g++ and gcc report the same identity, but link differently.
     names = (os.path.basename(x) if on_path(x) else x for x in compiler.programs)
     return "\n".join((version, *names, *map(file_digest, scripts)))
 
 
 def said(command: Sequence[str], remedy: str) -> str:
-    """Return what a command prints, in English; raises ToolchainError where it fails."""
+    """Return what a command prints, in English; raises ToolchainError if it fails."""
     from . import process
 
     status, text = process.run(command)
@@ -213,7 +213,7 @@ def said(command: Sequence[str], remedy: str) -> str:
 
 def compiler_version(compiler: HostCompiler) -> str:
     """Return the compiler's target and version; raises ToolchainError."""
-    # Not with its options: given -static-libstdc++, g++ tries to link.
+    # Without its options: given -static-libstdc++, g++ tries to link.
     lines = said([*compiler.programs, "-v"], "set CXX to a compiler").splitlines()
     kept = [line for line in lines if line.startswith("Target:") or " version " in line]
     return "\n".join(kept or lines)
@@ -225,10 +225,10 @@ def _is_script(path: Path) -> bool:
 
 
 def native_cpu(flags: Iterable[str], environment: Mapping[str, str] | None = None) -> str:
-    """Return what this machine's processor is where flags or variables ask for code for it."""
+    """Return this machine's processor if flags or variables ask for native code, else nothing."""
     environment = compiler_environment() if environment is None else environment
     said = " ".join(environment.values()).split()
-    # What is in a file of flags is not looked at. On Arm features may follow: -mcpu=native+crypto.
+    # Contents of flag files are not examined. On Arm, features may follow: -mcpu=native+crypto.
     if any("=native" in flag or flag.startswith("@") for flag in (*flags, *said)):
         return _processor()
     return ""
