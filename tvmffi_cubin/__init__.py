@@ -1,6 +1,6 @@
-"""tvmffi_cubin: CUDA source, or any cubin, to typed, cached, shippable functions, no toolkit.
+"""tvmffi_cubin: typed, cached, shippable functions from CUDA source or any cubin, no toolkit.
 
-Importing it starts nothing: no CUDA, no probing, no folders. What a name needs is imported with it.
+Importing it starts nothing: no CUDA, no probing, no folders. Each name imports what it needs.
 """
 
 from __future__ import annotations
@@ -55,17 +55,17 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 importing = threading.RLock()
-"""Held while something is imported late, and by forks.
+"""Held during late imports, and by forks.
 
-In a child, what another thread of its parent was importing would stay locked for ever.
+Otherwise a module that another thread of the parent was importing would stay locked in the child.
 """
-# Its own lock, which what is imported asks for, is taken by forks after this: it registered before.
+# Forks take logging's lock, which imported modules may need, after this one: it registered earlier.
 assert logging
 os.register_at_fork(
     before=importing.acquire, after_in_parent=importing.release, after_in_child=importing.release
 )
 
-# What has each public name, and is imported when that is first asked for; some are modules.
+# The module that defines each public name, imported on first access; some names are modules.
 _HOMES = {
     **dict.fromkeys(("BuildError", "CacheError", "CompileError", "CubinError"), "errors"),
     **dict.fromkeys(("ImageError", "LaunchError", "LaunchLimitError", "ToolchainError"), "errors"),
@@ -93,22 +93,22 @@ _HOMES["load_ipython_extension"] = "cli.notebook"
 
 def __getattr__(name: str) -> Any:
     """Import a public name."""
-    # Before the lock: `from .. import config` asks here first, and whoever holds the lock may wait
-    # for the module that says so.
+    # Before taking the lock: `from .. import config` asks here first, and the lock's holder may be
+    # waiting for the module that contains that statement.
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = _HOMES[name]
     with importing:
         module = importlib.import_module(f".{home}", __name__)
         if home in ("inline.calls", "launches.launch"):
-            # Nothing is left for the first call, but for what needs tvm-ffi where that is not yet
-            # there, and whole: torch may come with it.
+            # Leave no imports to the first call, except those that need tvm-ffi if it is not yet
+            # fully imported: it may import torch.
             importlib.import_module(".inline.calls", __name__)
             if hasattr(sys.modules.get("tvm_ffi"), "load_module"):
                 importlib.import_module(".module", __name__)
     value = globals()[name] = getattr(module, name, module)
     if value is module:
-        module.__dir__ = lambda: module.__all__  # what Tab offers
+        module.__dir__ = lambda: module.__all__  # for tab completion
     return value
 
 

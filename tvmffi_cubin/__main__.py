@@ -34,12 +34,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status: int = options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader went away, as `head` does; Python must not complain once more at exit.
+        # The reader closed the pipe, as `head` does; keep Python from complaining again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
         print(f"{parser.prog}: interrupted", file=sys.stderr)
-        return 130  # what shells report of a program that SIGINT has ended
+        return 130  # what shells report for a program killed by SIGINT
     except (CubinError, ValueError, TypeError, OSError) as error:
         print(f"{parser.prog}: error: {error}", file=sys.stderr)
         return 1
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
-    """Return the parser; of the commands it knows the arguments of the one that is named alone."""
+    """Return the parser, with the arguments of only the command that is named."""
     from . import __version__
 
     parser = argparse.ArgumentParser(

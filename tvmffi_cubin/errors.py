@@ -1,4 +1,4 @@
-"""The exceptions of this package; wrong argument types and values are TypeError, ValueError."""
+"""Exceptions of this package; wrong argument types and values raise TypeError or ValueError."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PACKAGE = __file__.removesuffix("errors.py")
 
 
 class _Shown:
-    """What IPython shows: first what is wrong, then where, without this package's frames."""
+    """Mixin for IPython: shows what is wrong, then where, without this package's frames."""
 
     __traceback__: TracebackType | None
 
@@ -20,7 +20,7 @@ class _Shown:
         import traceback
 
         frames = traceback.extract_tb(self.__traceback__)[1:]  # the first is IPython's
-        own = (_PACKAGE, "<string>")  # where a dataclass has its code
+        own = (_PACKAGE, "<string>")  # the file name of generated dataclass code
         users = [frame for frame in frames if not frame.filename.startswith(own)]
         return [f"{type(self).__name__}: {self}", *traceback.format_list(users)]
 
@@ -28,8 +28,8 @@ class _Shown:
 class CubinError(_Shown, RuntimeError):
     """Base class of this package's errors.
 
-    Every subclass can be made from its message alone, as tvm-ffi does when an error comes from C++,
-    and pickles with all its attributes, so that worker pools can pass it on.
+    Every subclass can be constructed from its message alone, as tvm-ffi does for errors from C++,
+    and pickles with all its attributes, so worker pools can pass it on.
     """
 
     def __init__(self, message: str = "", **attributes: Any) -> None:
@@ -48,7 +48,7 @@ class CompileError(CubinError):
     log : str
         The compiler's own log.
     source : str
-        The source, with those compiled before it as part of it.
+        The source, including those that are compiled before it as part of it.
     options : tuple of str
         The options, in the compiler's order.
     """
@@ -97,7 +97,7 @@ class LaunchLimitError(LaunchError, ValueError):
 
 
 def _shown(kind: type[Exception]) -> type[Exception]:
-    """Return a kind of Python's own errors with that; elsewhere it looks, and pickles, as it is."""
+    """Return a built-in error type with `_Shown`; elsewhere it looks and pickles as before."""
     members = {"__module__": "builtins", "__reduce__": lambda error: (kind, error.args)}
     return type(kind.__name__, (_Shown, kind), members)
 
@@ -107,14 +107,14 @@ _SHOWN: dict[type, type[Exception]] = {kind: _shown(kind) for kind in _KINDS}
 
 
 def argument_error(error: Exception, message: str) -> Exception:
-    """Return a TypeError or a ValueError, as an error is, with a message of its own."""
+    """Return a TypeError or a ValueError, whichever `error` is, with a new message."""
     return _SHOWN[TypeError if isinstance(error, TypeError) else ValueError](message)
 
 
 def bare(function: _Function) -> _Function:
-    """Return a public function whose errors leave without the frames of this package.
+    """Wrap a public function so that its errors have no frames of this package.
 
-    The message says all, and in a notebook the frames would bury it.
+    The message says everything, and in a notebook the frames would bury it.
     """
 
     @functools.wraps(function)
@@ -128,9 +128,9 @@ def bare(function: _Function) -> _Function:
 
 
 def without_frames(error: Exception) -> Exception:
-    """Return an error without its frames if a ``raise`` of this package is where it comes from.
+    """Return an error, without its frames if a ``raise`` statement of this package raised it.
 
-    Those of a mistake of ours, or in a callable of the user's, tell where it is.
+    For a bug of ours or an error in a user's callable, the frames stay and tell where it is.
     """
     from opcode import opmap
 
@@ -148,7 +148,7 @@ def without_frames(error: Exception) -> Exception:
 
 
 def shortened(output: str) -> str:
-    """Return a tool's output as an error's text shows it: of a very long one, both ends."""
+    """Return a tool's output as shown in an error; if it is very long, only both ends."""
     half = 8_000
     left_out = len(output) - 2 * half
     if left_out <= 0:

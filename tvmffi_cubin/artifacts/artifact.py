@@ -1,4 +1,4 @@
-"""`Artifact`: what an object or a shared object carries of this package's: manifest and images."""
+"""`Artifact`: what an object or a shared object carries from this package: manifest and images."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _MANIFEST, _IMAGE_PLACE = 0x101, 0x102
 _PLACE = struct.Struct("<qQ")
 _IMAGE = "__tvm_ffi__cubin_"
 _FUNCTION = "__tvm_ffi_"
-# How the names of functions begin that tell of others, or of the module.
+# Prefixes of the names of functions that describe other functions or the module.
 _APART = ("_tvmffi_cubin_", "_cubin_", "_doc_", "_library_", "_metadata_")
 
 
 class Artifact(NamedTuple):
     """What a file carries.
 
-    The manifest is what it says of itself, see `Module.manifest`; of several that were linked,
-    together; empty where nothing of it was built here. `images` come with their names. `exports`
-    are the functions that tvm-ffi finds in it, as far as its symbols tell; an object is yet to be
-    linked.
+    `manifest` is its description of itself, see `Module.manifest`; those of several linked objects
+    are merged; it is empty if this package built no part of it. `images` come with their names.
+    `exports` are the functions that tvm-ffi finds in it, as far as its symbols tell. An object is
+    yet to be linked.
     """
 
     manifest: Mapping[str, Any]
@@ -42,8 +42,8 @@ class Artifact(NamedTuple):
     def cubins(self, expected: Mapping[str, Any]) -> dict[str, Cubin]:
         """Return the images by name.
 
-        `expected` is what the manifest of a loaded module says of its images. A ValueError where
-        one is not an image, or not the one that was loaded.
+        `expected` is what the manifest of a loaded module says about its images. Raises ValueError
+        if one is not an image, or not the one that was loaded.
         """
         facts = {**self.manifest.get("images", {}), **expected}
         found = {}
@@ -60,19 +60,19 @@ class Artifact(NamedTuple):
 
 @contextmanager
 def open_artifact(path: str | os.PathLike[str]) -> Iterator[Artifact]:
-    """Read a file without loading it; the errors of the block name it, too."""
+    """Read a file without loading it; errors in the ``with`` block name the file, too."""
     with told(os.fspath(path)), regular(path).open("rb") as file:
         yield read_artifact(mmap(file.fileno(), 0, access=ACCESS_READ))
 
 
 def manifest_of(path: str | os.PathLike[str]) -> Mapping[str, Any]:
-    """Return what a file says of itself; raises OSError and ValueError as `open_artifact`."""
+    """Return a file's manifest; raises OSError and ValueError as `open_artifact` does."""
     with open_artifact(path) as artifact:
         return artifact.manifest
 
 
 def exported_names(path: str | os.PathLike[str]) -> frozenset[str]:
-    """Return the functions that tvm-ffi finds in a file; none where it cannot be read."""
+    """Return the functions that tvm-ffi finds in a file; none if it cannot be read."""
     try:
         with open_artifact(path) as artifact:
             return frozenset(artifact.exports)
@@ -82,9 +82,9 @@ def exported_names(path: str | os.PathLike[str]) -> frozenset[str]:
 
 @reading()
 def read_artifact(content: bytes | mmap) -> Artifact:
-    """Read the bytes of a file; a ValueError where it is not an object or library, or damaged."""
+    """Read a file's bytes; raises ValueError if it is damaged, or not an object or library."""
     file = Elf(content)
-    manifests, places = [], {}  # of images by offset: the size and the name
+    manifests, places = [], {}  # size and name of images, by offset
     for kind, address, data in file.notes(_OWNER):
         if kind == _MANIFEST:
             manifests.append(_manifest(data))
@@ -92,10 +92,10 @@ def read_artifact(content: bytes | mmap) -> Artifact:
             distance, size = _PLACE.unpack_from(data)
             name = data[_PLACE.size :].rstrip(b"\0").decode()
             places[file.place_of_address(address + distance, size)] = size, name
-    # Of an object the notes are not relocated; and images may have been embedded by other tools.
+    # An object's notes are not relocated, and other tools may have embedded images.
     for offset, size, name in _symbol_images(file):
         places.setdefault(offset, (size, name))
-    view = memoryview(content)  # an image may be large, and most ask for other things
+    view = memoryview(content)  # an image may be large, and most callers want other things
     images = tuple((name, view[x : x + size]) for x, (size, name) in places.items())
     return Artifact(_joined(manifests), images, tuple(_exports(file)), file.is_object)
 
@@ -110,10 +110,10 @@ def _manifest(data: bytes) -> dict[str, Any]:
 
 
 def _joined(manifests: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return one manifest; the first is the module's own, the others those of objects in it."""
+    """Merge manifests into one; the first is the module's own, the others of objects in it."""
     if not manifests:
         return {}
-    # Only one of them can have a generated launcher, and with it what is bound.
+    # Only one of them can have a generated launcher, and with it bound parameters.
     said = {k: v for one in reversed(manifests) for k, v in one.items() if v}
     joined = {**manifests[0], **said}
     for key in ("functions", "images"):

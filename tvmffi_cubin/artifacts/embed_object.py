@@ -1,4 +1,4 @@
-"""`embed_object`: an image into an object file, for the code in it that declares it."""
+"""`embed_object`: put an image into an object file, for the code in it that declares the image."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _MACHINES = {62: "x86_64", 183: "aarch64"}
 def embed_object(
     *, image: Path, name: str, output: Path, source: Path | None = None, machine: str | None = None
 ) -> Cubin:
-    """Write an object that has an image in it; return the image.
+    """Write an object that contains an image; return the image.
 
-    An image that the code of `source` declares is seen by that code alone; two objects of one
-    library may each have their own. Another can be used by all that the object is linked with.
-    Without `source` the object, for `machine`, has nothing but the image.
+    If the code of `source` declares the image, only that code sees it: two objects of one library
+    may each have their own. Otherwise everything linked with the object can use it. Without
+    `source`, the object, for `machine`, contains only the image.
     """
     identifier("--name", name)
     cubin = read_image(take_image("--cubin", image))
@@ -68,7 +68,7 @@ def _look(source: Path, name: str, symbols: tuple[str, ...]) -> tuple[str, bool]
 
 
 def _run(folder: Path, machine: str, tool: str, *arguments: str) -> None:
-    """Run one of binutils, that of another processor where the object is for one."""
+    """Run a binutils tool, the one for another processor if the object is for that."""
     name = tool if machine == platform.machine() else f"{machine}-linux-gnu-{tool}"
     status, said = process.run([find_binutil(name), *arguments], folder=folder)
     if status:

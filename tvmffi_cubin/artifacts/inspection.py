@@ -1,4 +1,4 @@
-"""`inspect`: what a module, an object or an image consists of, read without loading it; `sass`."""
+"""`inspect`: the contents of a module, an object or an image, read without loading it; `sass`."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Inspection(NamedTuple):
     source : str
         The file's path, or a description of bytes.
     kind : str
-        ``"module"``, a shared object; ``"object"``, to be linked; else that of an image, see
-        `Cubin.kind`.
+        ``"module"``, a shared object; ``"object"``, to be linked; otherwise the kind of an image,
+        see `Cubin.kind`.
     size : int
         Its size in bytes.
     images : tuple of Cubin
         The embedded images, nvcc's as ``.nv_fatbin``; for an image, the image itself.
     manifest : mapping
-        What a module says of itself, see `Module.manifest`; empty if another tool built it.
+        A module's description of itself, see `Module.manifest`; empty if another tool built it.
     exports : tuple of str
         The functions that a module exports.
     """
@@ -51,7 +51,7 @@ class Inspection(NamedTuple):
 
     @property
     def functions(self) -> dict[str, Mapping[str, Any]]:
-        """What the manifest says of each function by name, except those written in C++."""
+        """What the manifest says about each function, by name; empty for those written in C++."""
         known = self.manifest.get("functions", {})
         return {**known, **{name: {} for name in self.exports if name not in known}}
 
@@ -78,7 +78,7 @@ class Inspection(NamedTuple):
         return "\n\n".join(("\n  ".join(lines), *(f"image {_image_text(x)}" for x in self.images)))
 
     def values(self) -> dict[str, Any]:
-        """Return it as JSON values, by the names of its attributes."""
+        """Return the attributes as JSON values, by name."""
         return {**self._asdict(), "images": [_image_values(x) for x in self.images]}
 
     def __str__(self) -> str:
@@ -97,7 +97,7 @@ def inspect(source: str | os.PathLike[str] | bytes | Cubin) -> Inspection:
     Raises
     ------
     OSError, TypeError, ValueError
-        The source cannot be read, is none of these, or damaged; the message says what.
+        The source cannot be read, is none of these, or is damaged; the message says which.
     """
     if isinstance(source, str | os.PathLike):
         name, data = os.fspath(source), regular(source).read_bytes()
@@ -121,7 +121,7 @@ def inspect(source: str | os.PathLike[str] | bytes | Cubin) -> Inspection:
 
 
 def sass(cubin: Cubin) -> dict[str, str]:
-    """Return the machine code of an image's kernels, by symbol; of a fatbin's newest cubin."""
+    """Return the machine code of an image's kernels by symbol; for a fatbin, its newest cubin's."""
     nvdisasm = find_program("nvdisasm")
     if nvdisasm is None:
         raise ToolchainError(
@@ -146,7 +146,7 @@ def _image(name: str, data: bytes) -> Cubin:
 
 
 def _kernels(image: Cubin) -> tuple[tuple[Kernel, ...], str]:
-    """Return the kernels of an image, and why there are none."""
+    """Return the kernels of an image and, if there are none, why."""
     try:
         kernels = () if image.kind == "ltoir" else image.kernels
     except ImageError as error:
@@ -191,7 +191,7 @@ def _bound_text(facts: Mapping[str, Any]) -> list[str]:
 
 
 def _table(kernels: Iterable[Kernel]) -> str:
-    """Return kernels and what they use, a line each."""
+    """Return a table of kernels and what they use, one per line."""
     rows = [_HEAD, *map(_row, kernels)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
@@ -205,7 +205,7 @@ def _row(kernel: Kernel) -> tuple[str, ...]:
     uses = (str(kernel.registers), f"{kernel.static_smem_bytes} B", f"{kernel.local_bytes} B")
     return (
         name.display,
-        # Of PTX it is not known: the driver decides when it compiles.
+        # Unknown for PTX: the driver decides when it compiles.
         *(uses if kernel.registers else ("-", "-", "-")),
         str(kernel.max_threads) if block is None else "x".join(map(str, block)) + " exactly",
         params or "none",

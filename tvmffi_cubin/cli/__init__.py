@@ -1,5 +1,5 @@
-"""The commands of ``tvmffi-cubin``, a module each: `run`, and `add_arguments` where it takes some.
+"""The commands of ``tvmffi-cubin``, a module each: `run`, and `add_arguments` if it takes any.
 
-Takes words of a command line, gives printed lines and an exit status. Holds no logic of its own. Of
-these modules only the one that runs is imported, so that each works where the others cannot.
+Takes the words of a command line; prints lines and returns an exit status. Holds no logic of its
+own. Only the module of the command that runs is imported, so each works where others cannot.
 """

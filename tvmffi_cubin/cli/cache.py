@@ -1,4 +1,4 @@
-"""``tvmffi-cubin cache``: what is in the cache, less of it, and carrying it elsewhere."""
+"""``tvmffi-cubin cache``: show what is in the cache, remove some, and carry it elsewhere."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _import(options: argparse.Namespace) -> int:
 
 
 def _watch(entries: Iterable[tuple[str, str]], what: str) -> list[bool]:
-    """Return for each entry whether it is fine, and print what is the matter with the others."""
+    """Return whether each entry is fine, and print what is wrong with the others."""
     done = []
     for name, problem in entries:
         done.append(not problem)
@@ -155,7 +155,7 @@ def _watch(entries: Iterable[tuple[str, str]], what: str) -> list[bool]:
 
 
 def show_progress(text: str) -> None:
-    """Put a text into the last line of a terminal, in place of the one before."""
+    """Show a text in a terminal's last line, in place of the previous one."""
     if sys.stderr is not None and sys.stderr.isatty():
         print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 

@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _source(file: Path) -> Source:
     source = read_source(os.path.abspath(file), "cuda")
-    # As a file of the current folder, where its headers are.
+    # As a file in the current folder, where its headers are.
     return source._replace(path=os.path.abspath("stdin")) if file == _STDIN else source
 
 
@@ -106,7 +106,7 @@ def _compiled(request: Request, options: argparse.Namespace, kind: str) -> Cubin
 
 
 def _rule(target: str, prerequisites: Sequence[str]) -> str:
-    """Return a rule as compilers write it into a depfile, for make and ninja."""
+    """Return a rule for make and ninja, as compilers write it to a depfile."""
     first, *rest = (
         re.sub(r"([ #])", r"\\\1", x).replace("$", "$$") for x in (target, *prerequisites)
     )

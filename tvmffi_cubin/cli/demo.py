@@ -1,4 +1,4 @@
-"""``tvmffi-cubin demo``: a kernel from source to a loaded module, launched where a GPU is."""
+"""``tvmffi-cubin demo``: a kernel from source to a loaded module, launched if there is a GPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tvmffi-cubin doctor``: what was found to build and launch with, what is missing, the remedy."""
+"""``tvmffi-cubin doctor``: what was found to build and launch with, what is missing, and fixes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..cuda.libraries import Cuda, library
 from ..errors import CubinError
 from ..host import tools
 
-# What it is where something is missing: a problem keeps something from working, a note does not.
+# How to mark a missing item: a problem keeps something from working, a note does not.
 _PROBLEM, _NOTE = "problem", "note"
 
 
@@ -41,7 +41,7 @@ def run(_: argparse.Namespace) -> int:
 
 
 def _questions() -> Iterator[tuple[str, Callable[[], object], str]]:
-    """Yield what is looked for, what finds it, and what it is where that fails."""
+    """Yield what to look for, what finds it, and how to mark it if that fails."""
     package = f"{__version__}, {os.path.dirname(os.path.dirname(__file__))}"
     yield "tvmffi_cubin", lambda: package, _PROBLEM
     yield "python", lambda: f"{sys.version.split()[0]}, {sys.executable}", _PROBLEM
@@ -71,7 +71,7 @@ def _questions() -> Iterator[tuple[str, Callable[[], object], str]]:
 
 def _tvm_ffi() -> str:
     paths = tools.tvm_ffi_paths()
-    # Its import is part of the question: a wheel for another Python or glibc fails there.
+    # Importing it is part of the check: a wheel for another Python or glibc fails there.
     import tvm_ffi
 
     from ..module.module import check_tvm_ffi
@@ -141,7 +141,7 @@ def _remote() -> str:
 
 
 def _environment() -> str:
-    """Return the variables that are set; a ValueError where builds would refuse one."""
+    """Return the variables that are set; raises ValueError if builds would refuse one."""
     if archs := config.get("TVMFFI_CUBIN_ARCH"):
         check_archs(split(archs), what="TVMFFI_CUBIN_ARCH")
     capacity()

@@ -1,4 +1,4 @@
-"""``tvmffi-cubin embed``: images to a module of typed functions, or one into an object file."""
+"""``tvmffi-cubin embed``: put images into a module of typed functions, or one in an object file."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _object(options: argparse.Namespace) -> int:
 
 
 def _named(images: Sequence[str]) -> dict[str, Path]:
-    """Return images by name: given as ``name=path``, or called by their stems as C can have it."""
+    """Return images by name: given as ``name=path``, else named by their stems as C identifiers."""
     named: dict[str, Path] = {}
     for text in images:
         match = None if Path(text).exists() else re.fullmatch(r"([A-Za-z_]\w*)=(.+)", text)

@@ -1,4 +1,4 @@
-"""``tvmffi-cubin inspect``: what a module or an image consists of, without running it."""
+"""``tvmffi-cubin inspect``: show what a module or an image contains, without running it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``%%cuda``: a notebook's cell as CUDA source, after ``%load_ext tvmffi_cubin``."""
+"""``%%cuda``: a notebook cell as CUDA source, after ``%load_ext tvmffi_cubin``."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from ..inline.calls import load_inline
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Give IPython the magic ``%%cuda``.
+    """Register the IPython magic ``%%cuda``.
 
-    The cell is the source. Its first line has further arguments of `load_inline`, as Python writes
-    them: ``%%cuda arch="sm_90a", functions={"k": tc.Launch(grid=1, block=32)}``. The module's
-    functions become variables in the notebook. What is built is shown as a table of what the
-    kernels use; nothing, where the cache has it. An error shows the compiler's message alone, with
-    lines as the cell counts them.
+    The cell is the source. Its first line holds further arguments of `load_inline`, in Python
+    syntax: ``%%cuda arch="sm_90a", functions={"k": tc.Launch(grid=1, block=32)}``. The module's
+    functions become variables in the notebook. A build displays a table of what the kernels use; a
+    cache hit displays nothing. An error shows only the compiler's message, with the cell's line
+    numbers.
     """
     shell.register_magic_function(lambda line, cell: _cuda(shell, line, cell), "cell", "cuda")
 
 
 def _cuda(shell: Any, line: str, cell: str) -> None:
     builds = cache_info().builds
-    try:  # as the notebook's own code
+    try:  # like the notebook's own code
         options = eval(f"dict({line})", {"tc": tvmffi_cubin, **shell.user_ns})
     except (NameError, SyntaxError) as error:
         from IPython.core.error import UsageError
@@ -34,7 +34,7 @@ def _cuda(shell: Any, line: str, cell: str) -> None:
             f'%%cuda {line}: {error}; it takes arguments of load_inline, as %%cuda arch="sm_90a"'
         ) from None
     try:
-        # The magic is the cell's first line.
+        # The newline stands for the magic, which is the cell's first line.
         module = load_inline(options.pop("name", "cell"), f"\n{cell}", **options)
     except (CubinError, TypeError, ValueError) as error:
         message = [type(error).__name__, str(error)]

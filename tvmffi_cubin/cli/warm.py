@@ -1,4 +1,4 @@
-"""``tvmffi-cubin warm``: what a recorded run asked for, built ahead for other machines."""
+"""``tvmffi-cubin warm``: build what a recorded run asked for, ahead of time, for other machines."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     jobs = options.jobs or len(os.sched_getaffinity(0))
     entries: dict[str, None] = {}
     failed = 0
-    # In processes, with an NVRTC and an architecture for each. Ctrl-C is for this one.
+    # In processes, each with its own NVRTC and architecture. Only this process handles Ctrl-C.
     ignored = (signal.SIGINT, signal.SIG_IGN)
     pool = ProcessPoolExecutor(jobs, initializer=signal.signal, initargs=ignored)
     try:
