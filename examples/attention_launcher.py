@@ -57,7 +57,7 @@ void Attention(TensorView q, TensorView k, TensorView v, TensorView out) {
 // [docs:end]
 """
 
-cubin = tc.nvrtc.compile(KERNEL, arch=arch())  # or bytes, or a file, compiled long ago
+cubin = tc.nvrtc.compile(KERNEL, arch=arch())  # or bytes or a file of a prebuilt image
 mod = tc.load_inline("attention", LAUNCHER, functions="Attention", embed_cubin={"attention": cubin})
 
 

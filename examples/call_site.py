@@ -1,4 +1,4 @@
-"""Grid and block given at the call; arguments by keyword; streams."""
+"""Set grid and block at the call; pass arguments by keyword; choose streams."""
 
 from gpu import arch, no_launch
 

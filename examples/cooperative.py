@@ -1,4 +1,4 @@
-"""A cooperative launch: all blocks of a grid wait for each other, in a grid as large as fits."""
+"""A cooperative launch: all blocks of the largest grid that fits synchronize with each other."""
 
 from gpu import arch, no_launch
 
@@ -46,7 +46,7 @@ def main() -> None:
     try:
         mod.normalize[most + 1, 256](x, y, total)
     except tc.LaunchLimitError as error:
-        print(error)  # how many blocks the device can hold; nothing was launched
+        print(error)  # the most blocks that the device can hold; nothing was launched
     torch.testing.assert_close(y, x / x.double().sum().float(), rtol=1e-4, atol=0)
     print("launched: the numbers are torch's")
 

@@ -1,4 +1,4 @@
-"""Arrays of NumPy and CuPy, on CuPy's own stream; with torch where there is no CuPy."""
+"""NumPy and CuPy arrays on CuPy's own stream, or with torch if CuPy is not installed."""
 
 import importlib.util
 
@@ -54,7 +54,7 @@ def main() -> None:
     try:
         mod.hypotenuse(a, b, np.empty_like(a))
     except ValueError as error:
-        print(error)  # what NumPy holds is not on a device
+        print(error)  # NumPy arrays are not on a device
     else:
         raise AssertionError("arrays in host memory were accepted")
     if reason := no_launch("cupy", "torch"):

@@ -1,4 +1,4 @@
-"""Programmatic dependent launch: a kernel that begins while the one before it still runs."""
+"""Programmatic dependent launch: a kernel begins while the previous one still runs."""
 
 from gpu import arch, no_launch
 
@@ -50,7 +50,7 @@ def main() -> None:
     squares, y = torch.empty_like(x), torch.empty_like(x)
     mod.square_scale(x, squares, table, y)
 
-    graph = torch.cuda.CUDAGraph()  # in a graph the dependency stays a programmatic one
+    graph = torch.cuda.CUDAGraph()  # the dependency stays programmatic in a graph
     with torch.cuda.graph(graph):
         mod.square_scale(x, squares, table, y)
     y.zero_()

@@ -1,4 +1,4 @@
-"""What every example asks first: for which GPU to compile, and whether it can launch."""
+"""Helpers of every example: which architecture to compile for, and whether it can launch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tvmffi_cubin.cuda import driver
 
 
 def arch() -> str | tuple[str, ...]:
-    """Return what is compiled for by default, or an architecture where there is no GPU."""
+    """Return the default architectures to compile for, or a fixed one without a GPU."""
     try:
         archs = tc.nvrtc.resolve_archs()
     except tc.ToolchainError:
@@ -18,9 +18,9 @@ def arch() -> str | tuple[str, ...]:
 
 
 def no_launch(*libraries: str) -> str | None:
-    """Return why an example cannot launch here; None where it can.
+    """Return why an example cannot launch here, or None if it can.
 
-    It launches on arrays of one of the `libraries`, of torch by default.
+    It launches on arrays from one of the `libraries`, by default torch.
     """
     if driver.device_count() == 0:
         return "there is no GPU here"

@@ -1,4 +1,4 @@
-"""Instrumentation: three more parameters of every kernel count its work; no caller passes them."""
+"""Instrumentation: three extra parameters count the work of every kernel; no caller passes them."""
 
 import re
 
@@ -35,7 +35,7 @@ COUNT = """
 
 
 def instrument(source: str) -> str:
-    """Append the parameters to every kernel of a source, and count in each body."""
+    """Append the parameters to every kernel in a source, and count in each body."""
     kernel = r"(__global__ void \w+\([^)]*)\) \{"
     return re.sub(kernel, rf"\1, {PARAMETERS}) {{{COUNT}", source)
 
@@ -64,7 +64,7 @@ def main() -> None:
     mod.saxpy(2.0, x, y)  # 4 blocks of 256 threads
     mod.halve_in_place(y)  # 16 blocks of 64, launched in C++
     mod.bind(counters=None)
-    mod.saxpy(0.0, x, y)  # null is passed: nothing is counted
+    mod.saxpy(0.0, x, y)  # passes null: nothing is counted
     assert counters.view(torch.int64).tolist() == [256 + 64] * 4 + [64] * 12
     torch.testing.assert_close(y, expected)
     print("launched, and the threads of all blocks counted: the numbers are torch's")

@@ -1,4 +1,4 @@
-"""A launch description: the JSON that a compiler writes beside its cubin, a module in one call."""
+"""A launch description: JSON that a compiler writes with its cubin, a module in one call."""
 
 import tempfile
 from pathlib import Path
@@ -23,7 +23,7 @@ extern "C" __global__ void divide(const float* x, const float* sums, float* y, i
 }
 """
 
-# What a compiler leaves in a folder: an image, and how its kernels are launched.
+# What a compiler writes to a folder: an image, and how to launch its kernels.
 folder = Path(tempfile.mkdtemp())
 folder.joinpath("k.cubin").write_bytes(tc.nvrtc.nvrtc_compile(KERNELS, arch=arch()))
 # [docs:json]

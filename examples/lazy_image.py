@@ -1,4 +1,4 @@
-"""Lazy images: your own compiler makes them on first use, once for all processes."""
+"""Lazy images: your own compiler generates them on first use, once for all processes."""
 
 import tempfile
 from pathlib import Path
@@ -27,7 +27,7 @@ def generate():
 
 # [docs:end]
 SCALE = tc.Launch(
-    kernel="main_kernel",  # a part of the name will do
+    kernel="main_kernel",  # part of the name is enough
     params="float* x, float by, int n",
     grid="ceil_div(n, 256)",
     block=256,
@@ -66,7 +66,7 @@ def main() -> None:
     mod.scale(x, 2.0)
     beside.scale(x, 3.0)
     assert (folder / "tiles.cubin").exists()
-    elsewhere = tc.load_module(folder / "tiles.so")  # needs generate= where there is no file yet
+    elsewhere = tc.load_module(folder / "tiles.so")  # needs generate= if the file is missing
     elsewhere.scale(x, 0.5)
     torch.testing.assert_close(x, torch.full_like(x, 3.0))
     print("launched: the numbers are torch's")

@@ -1,4 +1,4 @@
-"""A prebuilt cache: what one machine builds, another without a compiler loads."""
+"""A prebuilt cache: one machine builds modules, another loads them without a compiler."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""A kernel, a line that says how it launches, a call."""
+"""A kernel, a line that says how to launch it, and a call."""
 
 from gpu import arch, no_launch
 

@@ -1,4 +1,4 @@
-"""A fused softmax: a block per row, the row in dynamic shared memory, sizes read from tensors."""
+"""A fused softmax: one block per row, the row in dynamic shared memory, sizes read from tensors."""
 
 from gpu import arch, no_launch
 

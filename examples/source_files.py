@@ -28,10 +28,10 @@ def main() -> None:
     x = torch.rand(1000, device="cuda")
     y = torch.empty_like(x)
 
-    mod.squares(x, y)  # as functions says
+    mod.squares(x, y)  # as `functions` declares it
     torch.testing.assert_close(y, x**2)
 
-    mod.fourth_powers(x, y)  # as the .cc file exports it
+    mod.fourth_powers(x, y)  # exported by the .cc file
     torch.testing.assert_close(y, x**4)
     print("launched: the numbers are torch's")
 

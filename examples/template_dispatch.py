@@ -1,4 +1,4 @@
-"""One function over a template kernel's dtypes and vector widths: the first that fits."""
+"""One function for a template kernel's dtypes and vector widths: the first that fits runs."""
 
 from gpu import arch, no_launch
 
@@ -49,7 +49,7 @@ def main() -> None:
 
     for dtype in (torch.float32, torch.float16, torch.float64):
         whole = torch.randn(1024, device="cuda", dtype=dtype)
-        for x in (whole, whole[:1023], whole[1:1021]):  # four at a time; one, twice
+        for x in (whole, whole[:1023], whole[1:1021]):  # vectors of four; of one, twice
             y = torch.empty_like(x)
             mod.scale(x, y, 1.5)
             torch.testing.assert_close(y, x * 1.5)

@@ -1,4 +1,4 @@
-"""TMA: boxes of a matrix into shared memory and back, by tensor maps made at each call."""
+"""TMA: boxes of a matrix to shared memory and back, with tensor maps encoded at each call."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ extern "C" __global__ void twice(MAP x, MAP y) {
 
 
 def main() -> None:
-    """Build, and where there is a GPU launch and compare with torch."""
+    """Build; with a GPU, launch and compare with torch."""
     # [docs:launch]
     box = {"box_dim": (64, 64), "swizzle": "128B"}
     launch = tc.Launch(

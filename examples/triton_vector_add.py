@@ -28,7 +28,7 @@ def add(x, y, out, n, BLOCK: tl.constexpr):
 
 
 def main() -> None:
-    """Build, and where there is a GPU launch and compare with torch."""
+    """Build; with a GPU, launch and compare with torch."""
     architecture = gpu.arch()  # [docs:skip]
     # [docs:build]
     instances = [

@@ -8,7 +8,7 @@ from gpu import arch, no_launch
 
 import tvmffi_cubin as tc
 
-# What TVM writes with module.save("sums.cubin"): the code, and beside it a table.
+# What TVM writes with module.save("sums.cubin"): the code, and a table next to it.
 CODE = r"""
 #include <cooperative_groups.h>
 
