@@ -1,4 +1,4 @@
-"""What the sections are made of: peers, jobs, and how to say that a peer cannot run here."""
+"""Building blocks of the sections: peers, jobs, and `Skip` if a peer cannot run here."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-# What is compiled for where there is no device to ask.
+# The architecture to compile for without a device.
 ARCH = "sm_90a"
 
 
 class Skip(Exception):
-    """A peer cannot run here; the text says why."""
+    """A peer cannot run here; the message says why."""
 
 
 class Settings(NamedTuple):
-    """What a run was asked for, and whether there is a GPU to launch on."""
+    """The options of a run, and whether there is a GPU to launch on."""
 
     repeat: int = 3
     quick: bool = False
     gpu: bool = False
-    # Other checkouts of this project: what they are called, and their folders.
+    # Other checkouts of this project: names and folders.
     also: tuple[tuple[str, str], ...] = ()
 
 
 class Job(NamedTuple):
-    """What one fresh process measures; one that is `rare` takes part in a third of the rounds."""
+    """What one fresh process measures; a `rare` job runs in a third of the rounds."""
 
     peer: str
     argument: str = ""
@@ -61,7 +61,7 @@ class Sample(NamedTuple):
 
 
 class Peer(NamedTuple):
-    """Who is measured, what is timed in a line, and how; `path` has another checkout of ours."""
+    """A tool to measure: what is timed, in one line, and how; `path` is another checkout's."""
 
     title: str
     what: str
@@ -71,10 +71,10 @@ class Peer(NamedTuple):
 
 @dataclass(frozen=True)
 class Section:
-    """Tables with their units and the peers that the others are compared with; and what fills them.
+    """Tables with their units and reference peers, and what fills them.
 
-    `measure` runs a task in a process of its own, and yields samples as it has them. Other
-    checkouts are measured as the peers that `also` names.
+    `measure` runs a task in its own process and yields samples as they arrive. Other checkouts
+    are measured as the peers that `also` names.
     """
 
     name: str
@@ -105,13 +105,13 @@ class Section:
 
 
 def failure(peer: str, error: Exception) -> Sample:
-    """Return an error as a sample, in one line."""
+    """Return a sample that describes an error in one line."""
     first = (str(error).strip().splitlines() or [""])[0]
     return Sample(peer, reason=f"{type(error).__name__}: {first}"[:200], failed=True)
 
 
 def need(*names: str) -> ModuleType:
-    """Import modules and return the last; skip the peer where one is not installed."""
+    """Import modules and return the last; skip the peer if one is not installed."""
     for name in names:
         try:
             found = importlib.util.find_spec(name)
@@ -131,13 +131,13 @@ def need_gpu(gpu: bool) -> None:
 
 
 def cuda_core() -> ModuleType:
-    """Return cuda.core, or its namespace of versions before 0.4."""
+    """Return cuda.core, or its namespace before version 0.4."""
     core = need("cuda.core")
     return core if hasattr(core, "Program") else need("cuda.core.experimental")
 
 
 def nvrtc() -> Callable[[str, str], bytes]:
-    """Return what compiles a source for an architecture by NVRTC's own calls and no others."""
+    """Return a function that compiles a source for an architecture with NVRTC's calls alone."""
     binding = need("cuda.bindings.nvrtc")
 
     def compile_(source: str, arch: str) -> bytes:
@@ -155,7 +155,7 @@ def nvrtc() -> Callable[[str, str], bytes]:
 
 
 def device_arch() -> str:
-    """Return the architecture of torch's device, with its own features."""
+    """Return the architecture of torch's device, with its architecture-specific features."""
     major, minor = need("torch").cuda.get_device_capability()
     return f"sm_{major}{minor}" + ("a" if major >= 9 else "")
 
@@ -171,14 +171,14 @@ def toolkit() -> Path:
 
 
 def settle() -> None:
-    """Wait for headers that are precompiled beside: who edits a source takes longer than that."""
+    """Wait for headers precompiled in the background: editing a source takes longer than that."""
     for thread in threading.enumerate():
         if thread is not threading.current_thread():
             thread.join(60)
 
 
 def module_of(text: str, name: str) -> Any:
-    """Import a text as a module: Triton reads the source of its kernels from their file."""
+    """Import a text as a module, because Triton reads the source of its kernels from a file."""
     path = Path(tempfile.gettempdir()) / f"{name}.py"
     path.write_text(text, encoding="utf-8")
     spec = importlib.util.spec_from_file_location(path.stem, path)

@@ -1,6 +1,6 @@
-"""What builds and cache hits take: by number of kernels, by header, by what is edited.
+"""Time of builds and cache hits: by number of kernels, by header, by what is edited.
 
-Each peer works in a process of its own, and launches nothing.
+Each peer runs in its own process and launches nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ OURS = "tvmffi_cubin"
 
 
 def milliseconds(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Return how long some work takes, and what it gives."""
+    """Return how long some work takes, and its result."""
     start = time.perf_counter()
     made = work()
     return (time.perf_counter() - start) * 1e3, made
@@ -44,7 +44,7 @@ def hit_jobs(settings: Settings) -> Iterator[Job]:
 
 
 def hits(task: Task) -> Iterator[Sample]:
-    """Build in another process, hit for the first time in this one, and again."""
+    """Build in another process; time the first hit in this one, and later hits."""
     need("tvm_ffi")
     build = f"import builds; builds.hit({task.salt})('load_inline'); print(builds.imported())"
     command, folder = [sys.executable, "-c", build], Path(__file__).parent
@@ -96,7 +96,7 @@ def module_jobs(settings: Settings) -> Iterator[Job]:
 
 
 def modules(task: Task) -> Iterator[Sample]:
-    """Build one module, of kernels with axpy's parameters, no two of them alike."""
+    """Build one module of kernels with axpy's parameters, all different."""
     names = [f"kernel_{number}" for number in range(int(task.argument))]
     axpy = sources.salted(sources.AXPY, task.salt)
     text = "".join(
@@ -146,7 +146,7 @@ def nvrtc(names: list[str], text: str) -> Callable[[], bytes]:
     return lambda: compile_(text, ARCH)
 
 
-# Sources that include much, and edits of them
+# Sources with large headers, and edits of them
 
 MIXED = "kernels and host functions in one source"
 HEADER_TABLES = {f"#include <{header}>": header for header in sources.HEADERS}
@@ -162,8 +162,8 @@ def header_jobs(settings: Settings) -> Iterator[Job]:
 
 
 def headers(task: Task) -> Iterator[Sample]:
-    """Compile a source and its edits in this process, with caches of its own."""
-    # By case, the salts of the device part and of the host part.
+    """Compile a source and its edits in this process, with its own caches."""
+    # For each case, the salts of the device part and the host part.
     salts = {"first": (0, 0), "edited": (1, 0)}
     text, names = sources.AXPY_MIXED, ["axpy_host"]
     if task.argument == MIXED:
@@ -220,7 +220,7 @@ def tvmffi_cubin_mixed() -> Callable[[str], str]:
 def tvm_ffi_mixed() -> Callable[[str], str]:
     cpp = need("tvm_ffi.cpp")
     bench.toolkit()
-    os.environ["TVM_FFI_CUDA_ARCH_LIST"] = "9.0a"  # as ARCH
+    os.environ["TVM_FFI_CUDA_ARCH_LIST"] = "9.0a"  # same as ARCH
     return lambda text: cpp.build_inline(
         "mixed", cuda_sources=text, functions=["axpy_host"], backend="cuda"
     )

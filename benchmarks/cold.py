@@ -1,9 +1,9 @@
-"""From a source to its first result: a text that no cache has seen, again, and after a restart.
+"""Time from a source to its first result: new to all caches, again, and after a restart.
 
-Timed: from the source text as a str to the result being in device memory and waited for. Counted:
-lazy imports, loading of compilers, disk caches. Not counted: starting Python, importing the tool,
-making the arrays (so there is a CUDA context before the clock runs). Where there is no GPU nothing
-is launched, and what cannot do without is left out.
+The clock runs from the source text as a str until the result is in device memory, synchronized.
+This includes lazy imports, loading compilers and disk caches, but not starting Python, importing
+the tool or creating the arrays (so there is a CUDA context before the clock starts). Without a GPU,
+nothing is launched, and peers that need one are left out.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ ANOTHER = "another new source, same process"
 ANOTHER_SALT = 1_000_000_000
 OURS, WRAPPER, INSTALLED = "tvmffi_cubin", "tvmffi_cubin_wrapper", "tvmffi_cubin_installed"
 BESIDE = "nvrtc_beside"
-# Several seconds a time.
+# Peers that take several seconds each time.
 RARE = ("tvm_ffi_gxx", "tvm_ffi_nvcc", INSTALLED)
-# What keeps nothing from one process to the next, or is as if it did not.
+# Peers that keep nothing between processes, or behave that way.
 NO_RESTART = (INSTALLED, "nvrtc", "gxx")
 ROOT = Path(__file__).resolve().parents[1]
 N = 1000
@@ -39,14 +39,14 @@ BLOCKS = (N + 255) // 256
 
 
 class Trial(NamedTuple):
-    """`run` goes from the source to the result; `check` takes that and what y[-1] has to be."""
+    """`run` goes from the source to the result; `check` takes the result and the wanted y[-1]."""
 
     run: Callable[[], Any]
     check: Callable[[Any, float], None]
 
 
 def jobs(settings: Settings) -> Iterator[Job]:
-    """Yield for each peer a job with new sources, and one with the first after a restart."""
+    """Yield for each peer a job with new sources, and one with the first source after a restart."""
     for name in COLD.peers:
         if name == BESIDE:
             continue
@@ -70,7 +70,7 @@ def measure(task: Task) -> Iterable[Sample]:
         another = make(task.salt + ANOTHER_SALT, gpu)
         yield Sample(task.peer, table, ANOTHER, (timed(another, 1),))
         if task.peer == OURS:
-            # From process to process NVRTC's own time for one source varies by half.
+            # NVRTC's own time for one source varies by half between processes.
             beside = nvrtc(task.salt + 2 * ANOTHER_SALT, gpu)
             beside.run()
             beside = nvrtc(task.salt + 3 * ANOTHER_SALT, gpu)
@@ -78,7 +78,7 @@ def measure(task: Task) -> Iterable[Sample]:
 
 
 def timed(trial: Trial, count: int) -> float:
-    """Return the milliseconds of the `count`-th way from source to result, which is checked."""
+    """Return the milliseconds of the `count`-th run from source to result; check the result."""
     start = time.perf_counter()
     made = trial.run()
     seconds = time.perf_counter() - start
@@ -113,7 +113,7 @@ def holds(found: float, wanted: float) -> None:
 
 
 def arrays(gpu: bool) -> tuple[Any, Any, Callable[[], None], Callable[[Any, float], None]]:
-    """Return x = 1 and y = 0 as torch's tensors, how to wait, and how to check y."""
+    """Return x = 1 and y = 0 as torch tensors, and functions that wait and that check y."""
     if not gpu:
         return None, None, lambda: None, lambda *_: None
     torch = need("torch")
@@ -126,7 +126,7 @@ def ours(source: str | list[str], function: str, gpu: bool, **options: Any) -> T
     need("tvm_ffi")
     load_inline = need("tvmffi_cubin").load_inline
     x, y, wait, check = arrays(gpu)
-    # With a GPU its architecture is asked for, as for a user who names none.
+    # With a GPU, its architecture is looked up, as for a user who gives none.
     arch = None if gpu else ARCH
 
     def run() -> Any:
@@ -212,7 +212,7 @@ COLD.peer(
 def cupy(salt: int, gpu: bool) -> Trial:
     need_gpu(gpu)
     numpy, cupy = need("numpy"), need("cupy")
-    # Copies, where cupy.ones would compile a kernel and so load the compiler before the clock runs.
+    # Copies: cupy.ones would compile a kernel and so load the compiler before the clock starts.
     x = cupy.asarray(numpy.ones(N, dtype=numpy.float32))
     y = cupy.asarray(numpy.zeros(N, dtype=numpy.float32))
     cupy.cuda.Device().synchronize()
@@ -265,7 +265,7 @@ def triton(salt: int, gpu: bool) -> Trial:
 
 
 def tvm_ffi(build: Callable[[Any], Any], gpu: bool) -> Trial:
-    """Return a trial of tvm_ffi.cpp, from which `build` makes a module."""
+    """Return a trial of tvm_ffi.cpp, with which `build` makes a module."""
     need_gpu(gpu)
     need("cuda.bindings")
     cpp = need("tvm_ffi.cpp")

@@ -3,14 +3,14 @@
     python benchmarks/corpus.py PATH... [--json FILE] [--run] [--jobs N] [--alone N] [...]
     python benchmarks/corpus.py --tables FILE
 
-A path is a file, a folder, or a ``compile_commands.json``, whose commands' flags count. Each file
-becomes an object by either compiler; their kernels, parameters' sizes and device variables are
-compared. With ``--run``, the sources of a folder are linked to a program by either, once for each
-that defines ``main`` with those that define none, and both programs' exit status and output are
-compared; lines in which two runs of nvcc's program differ do not count.
+A path is a file, a folder, or a ``compile_commands.json``, whose flags are used. Both compilers
+build an object from each file; kernels, parameter sizes and device variables are compared. With
+``--run``, both link the sources of a folder into a program, once for each source that defines
+``main`` with those that define none, and the programs' exit status and output are compared; lines
+that differ between two runs of nvcc's program are ignored.
 
-Files are built ``--jobs`` at a time; the first ``--alone`` files of each path with a kernel are
-built again alone, and with a line added to that kernel. Nothing of the folders is kept or changed.
+``--jobs`` files are built at a time; the first ``--alone`` files of each path with a kernel are
+rebuilt alone, and with a line added to that kernel. The folders stay unchanged; nothing is kept.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ import machine
 _MAIN = re.compile(r"^\s*(?:extern\s+\"C\"\s+)?int\s+main\s*\(", re.MULTILINE)
 _SOURCES = (".cu", ".cpp", ".cc", ".c")
 _TIMEOUT = 300  # seconds that a compiler may take; a program gets a fifth
-# nvcc's prefix of what is static, and the namespace of what is internal to a file, hold hashes.
+# nvcc's prefix for static names and its namespace for file-internal names contain hashes.
 _STATIC = re.compile(r"^__nv_static_\d+__\w+?_(?=_Z)")
 _INTERNAL = re.compile(r"(\d+)_(?:INTERNAL|GLOBAL__N_)_")
 _OF_CUDA = "cuda_device_runtime"
 _OF_CCCL = ("_ZN4cuda", "_ZN6thrust", "_ZN3cub")
-_LITERALS = ("$str", "__unnamed_")  # numbered as each compiler comes by them
+_LITERALS = ("$str", "__unnamed_")  # numbered in each compiler's own order
 _FOR_NVCC = re.compile(r"compiler=\\?[\"']nvcc")
 _BY_NVCC = ' [compiler="nvcc"]'
 
@@ -54,9 +54,9 @@ class Unit(NamedTuple):
 
     @property
     def parts(self) -> list[Path]:
-        """The sources of the program that it belongs to, its own first; none if there is none.
+        """The sources of the program that this file belongs to, this file first; none without one.
 
-        A program whose ``main`` is in a C++ file belongs to the first CUDA file beside it.
+        A program whose ``main`` is in a C++ file belongs to the first CUDA file next to it.
         """
         beside = sorted(x for x in self.file.parent.iterdir() if x.suffix in _SOURCES)
         mains = [x for x in beside if _MAIN.search(x.read_text(errors="replace"))]
@@ -69,7 +69,7 @@ class Unit(NamedTuple):
         return []
 
 
-# ---- What is to be built ----
+# ---- What to build ----
 
 
 def read_units(path: Path, flags: Sequence[str]) -> Iterator[Unit]:
@@ -86,7 +86,7 @@ def read_units(path: Path, flags: Sequence[str]) -> Iterator[Unit]:
 
 
 def _flags(words: Sequence[str], file: Path) -> Iterator[str]:
-    """Leave out of a command what is not for every build of the file."""
+    """Yield the words of a command that apply to every build of the file."""
     rest = iter(words)
     for word in rest:
         if word in ("-o", "-x"):
@@ -95,11 +95,11 @@ def _flags(words: Sequence[str], file: Path) -> Iterator[str]:
             yield word
 
 
-# ---- One build, in a process of its own ----
+# ---- One build, in its own process ----
 
 
 def build(compiler: str, file: str, output: str, arch: str, flags: list[str]) -> dict[str, Any]:
-    """Build an object; return how long it took, and what is in it or why there is none."""
+    """Build an object; return how long it took, and its contents or the error."""
     maker = by_nvcc if compiler == "nvcc" else by_us
     start = time.perf_counter()
     error = maker(file, output, arch, flags)
@@ -108,12 +108,12 @@ def build(compiler: str, file: str, output: str, arch: str, flags: list[str]) ->
 
 
 def by_nvcc(file: str, output: str, arch: str, flags: list[str]) -> str:
-    """Compile a file by nvcc; return its first error, empty where there is none."""
+    """Compile a file with nvcc; return its first error, empty if there is none."""
     from tvm_ffi.libinfo import find_dlpack_include_path, find_include_path
 
     from tvmffi_cubin.cuda.nvcc import locate
 
-    # What comes with every build here.
+    # The include folders that every build here has.
     folders = dict.fromkeys((find_include_path(), find_dlpack_include_path()))
     includes = [f"-isystem={folder}" for folder in folders]
     command = [str(locate()), "-c", "--no-compress", f"-arch={arch}", *flags, *includes]
@@ -123,7 +123,7 @@ def by_nvcc(file: str, output: str, arch: str, flags: list[str]) -> str:
 
 
 def by_us(file: str, output: str, arch: str, flags: list[str]) -> str:
-    """Build a file by this package; return its first error, empty where there is none."""
+    """Build a file with this package; return its first error, empty if there is none."""
     import tvmffi_cubin as tc
 
     try:
@@ -147,13 +147,13 @@ def _first_error(text: str) -> str:
 
 
 def contents(path: Path) -> dict[str, Any]:
-    """Return the kernels of an object, with their parameters' sizes, and its device variables."""
+    """Return an object's kernels with their parameter sizes, and its device variables."""
     import tvmffi_cubin as tc
     from tvmffi_cubin.kernels.elf import Elf
 
     try:
         images = tc.inspect(path).images
-    except tc.ImageError:  # of a file without device code
+    except tc.ImageError:  # a file without device code
         images = ()
     kernels, variables = {}, {}
     members = [member for image in images for member in image.members or (image,)]
@@ -176,7 +176,7 @@ def _plain(name: str) -> str:
     return name
 
 
-# ---- Both builds of a file, and of what they are part ----
+# ---- Both builds of a file and its program ----
 
 
 class Corpus(NamedTuple):
@@ -188,7 +188,7 @@ class Corpus(NamedTuple):
     links: tuple[str, ...]
 
     def row(self, number: int, unit: Unit) -> dict[str, Any]:
-        """Build a file by either compiler and compare; run both, if it is a program."""
+        """Build a file with both compilers and compare; run both if it is a program."""
         folder = self.folder / str(number)
         folder.mkdir()
         row = {"corpus": unit.corpus, "file": str(unit.file)}
@@ -205,7 +205,7 @@ class Corpus(NamedTuple):
     def built(
         self, compiler: str, unit: Unit, output: Path, file: Path | None = None, cache: str = "on"
     ) -> Any:
-        """Build an object in a process of its own."""
+        """Build an object in its own process."""
         flags = [f"-I{unit.file.parent}", *unit.flags] if file else list(unit.flags)
         given = json.dumps([compiler, str(file or unit.file), str(output), self.arch, flags])
         command = [sys.executable, __file__, "--build", given]
@@ -222,7 +222,7 @@ class Corpus(NamedTuple):
             return {"seconds": 0, "error": f"error: status {done.returncode}: {done.stderr[-300:]}"}
 
     def alone(self, number: int, unit: Unit) -> dict[str, Any]:
-        """Return how long each compiler takes alone, and once more where a kernel was edited."""
+        """Return how long each compiler takes alone, and again after a kernel is edited."""
         folder = self.folder / f"alone_{number}"
         folder.mkdir()
         text = unit.file.read_text(errors="replace")
@@ -242,12 +242,12 @@ class Corpus(NamedTuple):
     def program(
         self, unit: Unit, parts: Sequence[Path], folder: Path, objects: dict[str, Path]
     ) -> dict[str, Any]:
-        """Link and run what either compiler made, with the other parts of the program."""
+        """Link and run what each compiler built, with the other parts of the program."""
         ran: dict[str, dict[str, Any]] = {}
         for compiler, first in objects.items():
             files, error = [str(first)], "" if first.exists() else "error: not built"
             for number, part in enumerate(parts):
-                # What is not CUDA is the host compiler's in both, which nvcc finds the headers for.
+                # In both, the host compiler builds other parts through nvcc, which has the headers.
                 maker = compiler if part.suffix == ".cu" else "nvcc"
                 path = folder / f"{maker}_{number}.o"
                 files.append(str(path))
@@ -260,7 +260,7 @@ class Corpus(NamedTuple):
         return _same_runs(ran["nvcc"], ran["here"])
 
     def ran(self, compiler: str, path: Path, files: list[str], unit: Unit) -> dict[str, Any]:
-        """Link a program by nvcc or by the host compiler, and run it where its files lie."""
+        """Link a program with nvcc or the host compiler, and run it in its source folder."""
         from tvm_ffi.libinfo import find_libtvm_ffi
 
         from tvmffi_cubin.cuda import nvcc
@@ -298,7 +298,7 @@ class Corpus(NamedTuple):
 
 
 def _edited(text: str) -> str | None:
-    """Return a text with a line more in its first kernel, None where no kernel is seen."""
+    """Return a text with a line added to its first kernel, None if no kernel is found."""
     edited, count = re.subn(
         r"__global__[^;{}]*\{", r'\g<0> asm volatile("// edited");', text, count=1
     )
@@ -306,12 +306,12 @@ def _edited(text: str) -> str | None:
 
 
 def _compared(nvcc: dict[str, Any], here: dict[str, Any]) -> dict[str, Any]:
-    """Return both results with what differs, empty where all is the same."""
+    """Return both results with their differences, empty if there are none."""
     differences = []
     if not nvcc["error"] and not here["error"]:
         for kind in ("kernels", "variables"):
             one, other = nvcc[kind], here[kind]
-            # NVRTC also makes variables of constants, and either has some of CCCL's of its own.
+            # NVRTC also turns constants into variables, and each has its own of CCCL's.
             names = sorted({*one, *(other if kind == "kernels" else ())})
             if kind == "variables":
                 names = [x for x in names if not x.startswith((*_OF_CCCL, *_LITERALS))]
@@ -326,7 +326,7 @@ def _compared(nvcc: dict[str, Any], here: dict[str, Any]) -> dict[str, Any]:
 
 
 def _same_runs(nvcc: dict[str, Any], here: dict[str, Any]) -> dict[str, Any]:
-    """Return the statuses of two programs, and what nvcc's always prints and ours does not."""
+    """Return the statuses of two programs, and the lines of output that ours lacks or adds."""
     row: dict[str, Any] = {
         x: y["error"] or y["status"] for x, y in (("nvcc", nvcc), ("here", here))
     }
@@ -387,7 +387,7 @@ def _built(rows: Sequence[dict[str, Any]]) -> Iterator[object]:
 
 
 def _table(*columns: str, rows: Iterable[Sequence[object]]) -> str:
-    """Return a table, nothing of one without rows."""
+    """Return a table as Markdown, empty without rows."""
     lines = [[*map(str, row)] for row in rows]
     if not lines:
         return ""
@@ -442,7 +442,7 @@ def main() -> int:
 
 
 def measured(given: argparse.Namespace) -> dict[str, Any]:
-    """Build and compare all files, and time some alone; the results are also in ``--json``."""
+    """Build and compare all files, and time some alone; also write the results to ``--json``."""
     units = [unit for path in given.paths for unit in read_units(path.resolve(), given.flag)]
     end = time.monotonic() + (given.seconds or 1e9)
     found = {"date": time.strftime("%Y-%m-%d"), "machine": machine.facts(), "arch": given.arch}

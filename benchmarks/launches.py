@@ -1,9 +1,9 @@
-"""CPU time to issue a kernel, all peers of a section in one process.
+"""CPU time to issue a kernel, with all peers of a section in one process.
 
-One process, so that all have the same CUDA context and clocks; the peers take turns in rounds of
-launches, between which the device is waited for. Each is checked before it is timed: with n = -1
-the empty kernel writes. A peer `(a, b, c)` returns what makes a call for n, and how many launches
-a call is.
+In one process, all peers have the same CUDA context and clocks; they take turns in rounds of
+launches, with a device synchronization in between. Each is checked before it is timed: with n = -1,
+the empty kernel writes. A peer `(a, b, c)` returns a function that makes a call for n, and how many
+launches a call does.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import sources
 from bench import Job, Sample, Section, Settings, Skip, Task, failure, need, need_gpu
 
 ROUNDS, QUICK_ROUNDS = 60, 5
-# Launches of one turn: fewer than the driver queues (1024), so that none waits for the device.
+# Launches per turn: fewer than the driver queues (1024), so none waits for the device.
 CALLS = 500
 N, WRITES = 7, -1
 
@@ -28,12 +28,12 @@ Made = Callable[[int], Callable[[], None]]
 
 
 def once(settings: Settings) -> list[Job]:
-    """One process for all."""
+    """Return one job, so that one process runs all peers."""
     return [Job("", rare=True)]
 
 
 def arrays() -> tuple[Any, Any, Any]:
-    """Return a = 1, b = 2 and c = 0 as torch's tensors."""
+    """Return a = 1, b = 2 and c = 0 as torch tensors."""
     torch = need("torch")
     a, b, c = (torch.full((16,), value, device="cuda") for value in (1.0, 2.0, 0.0))
     return a, b, c
@@ -44,7 +44,7 @@ def wait() -> None:
 
 
 def check(call: Callable[[], None], c: Any) -> None:
-    """Launch so that the kernel writes c = a + b, and look."""
+    """Launch so that the kernel writes c = a + b, and check it."""
     c.zero_()
     call()
     wait()
@@ -67,7 +67,7 @@ def issued(section: Section, table: str, writes: int, task: Task) -> Iterator[Sa
             yield Sample(name, reason=str(skip))
         except Exception as error:
             traceback.print_exc()
-            wait()  # where the context is broken, it is so for all
+            wait()  # a broken context is broken for all
             yield failure(name, error)
     rounds = QUICK_ROUNDS if task.settings.quick else ROUNDS
     for name, values in timed(ready, rounds, wait).items():
@@ -77,9 +77,9 @@ def issued(section: Section, table: str, writes: int, task: Task) -> Iterator[Sa
 def timed(
     ready: dict[str, tuple[Callable[[], None], int]], rounds: int, wait: Callable[[], None]
 ) -> dict[str, list[float]]:
-    """Return microseconds a launch, by round; each peer has what to call, and launches a call."""
+    """Return microseconds per launch, by round; each peer has a call and its launches per call."""
     found: dict[str, list[float]] = {peer: [] for peer in ready}
-    # As timeit does: a collection would fall on whoever's turn it is.
+    # As timeit does: a collection would count against whichever peer is running.
     gc.disable()
     for number in range(rounds + 1):
         for peer, (call, each) in ready.items():
@@ -89,7 +89,7 @@ def timed(
             for _ in repeat:
                 call()
             seconds = time.perf_counter() - start
-            # The first round warms up: allocators, lazily made driver state.
+            # The first round warms up: allocators, lazily created driver state.
             if number > 0:
                 found[peer].append(seconds / CALLS * 1e6)
     wait()
@@ -193,7 +193,7 @@ def tvm_ffi(*arrays: Any) -> Made:
 def cupy(a: Any, b: Any, c: Any) -> Made:
     numpy, cupy = need("numpy"), need("cupy")
     kernel = cupy.RawKernel(sources.EMPTY, "empty")
-    # The tensors' memory as CuPy's arrays, so that the check sees what the kernel writes.
+    # CuPy arrays of the tensors' memory, so the check sees what the kernel writes.
     x, y, z = (cupy.from_dlpack(array) for array in (a, b, c))
     grid, block = (1,), (32,)
 
@@ -256,7 +256,7 @@ def kernel_of_triton() -> Any:
 
 
 def launched(given: Any) -> Any:
-    """Return the kernel as a function of ours, with a grid or none."""
+    """Return the kernel as one of our functions, with or without a grid."""
     tc = need("tvmffi_cubin")
     types = "*fp32:16, *fp32:16, *fp32:16, i32:16"
     launch = tc.triton.compile(kernel_of_triton(), types, constexprs={"BLOCK": BLOCK}, grid=given)

@@ -1,4 +1,4 @@
-"""What this machine is, and which versions of the peers it has: facts to file with the figures."""
+"""Facts about this machine and its versions of the peers, to record with the figures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PACKAGES = (
 
 
 def facts() -> dict[str, Any]:
-    """Return the machine's facts as JSON values; what is not there is None."""
+    """Return the machine's facts as JSON values; missing ones are None."""
     gpus = gpu_names()
     cores = len(os.sched_getaffinity(0))
     kind = f"{cores}-core CPU machine without a GPU"
@@ -30,7 +30,7 @@ def facts() -> dict[str, Any]:
         "gpu": gpus,
         "driver": driver_version() if gpus else None,
         "cpu": model[1] if model else platform.machine(),
-        # What else ran: figures of a busy machine are to be told from those of an idle one.
+        # What else ran, to distinguish figures of a busy machine from those of an idle one.
         "load": round(os.getloadavg()[0], 2),
         "system": platform.platform(),
         "python": platform.python_version(),
@@ -41,7 +41,7 @@ def facts() -> dict[str, Any]:
 
 
 def gpu_names() -> list[str]:
-    """Return the names of the devices that the driver sees; no context is made."""
+    """Return the names of the devices that the driver sees, without creating a context."""
     from tvmffi_cubin.cuda import driver
 
     return [driver.device_name(ordinal) for ordinal in range(driver.device_count())]
@@ -59,7 +59,7 @@ def driver_version() -> str:
 
 
 def said(pattern: str, *command: str) -> str | None:
-    """Return the first match in what a command prints, None where it does not run."""
+    """Return the first match in the output of a command, None if it does not run."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError:
@@ -69,7 +69,7 @@ def said(pattern: str, *command: str) -> str | None:
 
 
 def versions() -> dict[str, str]:
-    """Return the installed versions of the peers and of what they stand on."""
+    """Return the installed versions of the peers and their dependencies."""
     found = {}
     for name in PACKAGES:
         try:

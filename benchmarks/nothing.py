@@ -1,7 +1,7 @@
-"""A process in which packages are imported whose own needs, torch above all, are not there.
+"""Imports of packages without their dependencies, above all torch.
 
-What is not installed, and torch in any case, is nothing: modules, classes, functions and values
-that may be imported, named and called, and do nothing.
+What is not installed, and torch in any case, is `Nothing`: modules, classes, functions and values
+that can be imported, named and called, and do nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 
 class Nothing(ModuleType):
-    """A module, class, function or value of a package that is not there; a decorator, too."""
+    """A module, class, function, value or decorator of a package that is missing."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         super().__init__("nothing")
@@ -50,13 +50,13 @@ class Nothing(ModuleType):
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds nothing where a package is not installed, or may not be imported."""
+    """Finds `Nothing` for a package that is not installed or must not be imported."""
 
     def __init__(self, *only: str) -> None:
         self.only = only
 
     def find_spec(self, name: str, *_: Any) -> importlib.machinery.ModuleSpec | None:
-        # What the packages themselves lack is an error, and nothing of them is there built.
+        # What the packages themselves lack is an error, and so their prebuilt parts are missing.
         is_ours = not name.startswith(("sglang", "flashinfer"))
         if self.only:
             is_ours = any(f"{name}.".startswith(f"{x}.") for x in self.only)
@@ -66,12 +66,12 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return Nothing()
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing is to be done."""
+        """Do nothing."""
 
 
 def stand_in(arch: str, packages: list[str]) -> Any:
-    """Have what is imported from now on find a torch without a GPU that has one of `arch`."""
-    importlib.import_module("tvm_ffi")  # which finds out itself what is not there
+    """Make later imports find a torch that has no GPU but reports the capability of `arch`."""
+    importlib.import_module("tvm_ffi")  # which detects missing packages itself
     sys.path[:0] = packages
     sys.meta_path.insert(0, Finder("torch", "triton", "sglang.srt"))
     sys.meta_path.append(Finder())
@@ -96,7 +96,7 @@ def stand_in(arch: str, packages: list[str]) -> Any:
 
 
 def without_init(*packages: str) -> None:
-    """Have packages be there without what they import for themselves."""
+    """Make packages importable without running their ``__init__``."""
     for package in packages:
         spec = importlib.util.find_spec(package)
         if spec is not None and spec.submodule_search_locations:

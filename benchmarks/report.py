@@ -52,7 +52,7 @@ def part(report: Report, section: dict[str, Any]) -> str:
 
 
 def summary(report: Report) -> str:
-    """Return in one line where, when and with what the report was made."""
+    """Return one line that says where, when and with what the report was made."""
     facts = report["machine"]
     made_with = [facts["driver"] and f"driver {facts['driver']}", facts["compiler"]]
     made_with += [facts["nvcc"] and f"nvcc {facts['nvcc']}", f"Python {facts['python']}"]
@@ -66,7 +66,7 @@ def _table(title: str, table: dict[str, Any]) -> str:
     peers = table["peers"]
     cases = list(dict.fromkeys(case for row in peers.values() for case in row["cases"]))
     base = peers.get(table["reference"], {"cases": {}})["cases"]
-    # A table with one case without a name has its unit there.
+    # A case without a name, alone in its table, has no heading of its own.
     heads = [case or "median (min)" for case in cases]
     lines = [[f"{title}, {table['unit']}", *heads, "what is measured"]]
     lines.append(["---"] * len(lines[0]))
@@ -77,7 +77,7 @@ def _table(title: str, table: dict[str, Any]) -> str:
 
 
 def cell(values: list[float] | None, base: list[float] | None) -> str:
-    """Return median, minimum, and ratio to the reference's median as one text."""
+    """Return median, minimum, and ratio to the reference's median as text."""
     if not values:
         return "-"
     median = statistics.median(values)
@@ -86,14 +86,14 @@ def cell(values: list[float] | None, base: list[float] | None) -> str:
 
 
 def number(value: float) -> str:
-    """Return a figure with three digits or, where it is larger, as a whole number."""
+    """Return a figure with three digits or, if it is larger, as a whole number."""
     if value >= 100:
         return f"{value:.0f}"
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
 def _escape(text: str) -> str:
-    text = text.replace("](", "&#93;(")  # which would make a link of it
+    text = text.replace("](", "&#93;(")  # which would become a link
     return text.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
 
 
@@ -105,7 +105,7 @@ def place_of(report: Report) -> str:
 
 
 def updated(page: str, report: Report) -> str:
-    """Return a page whose place for this machine has the report's sections; others stay."""
+    """Return a page with the report's sections in this machine's place; others stay."""
     begin, end = (f"<!-- {place_of(report)}:{word} -->" for word in ("begin", "end"))
     if page.count(begin) != 1 or page.count(end) != 1:
         there = re.findall(r"<!-- (\S+):begin -->", page)

@@ -42,7 +42,7 @@ SECTIONS = {section.name: section for section in _ALL}
 OURS = "tvmffi_cubin"
 MARK = "RESULT "
 TIMEOUT = 400.0
-# Everything that a peer keeps on disk, so that nothing from an earlier run is found.
+# Everything that a peer keeps on disk, so that no run finds an earlier one's files.
 CACHES = (
     "TVMFFI_CUBIN_CACHE_DIR",
     "TVM_FFI_CACHE_DIR",
@@ -58,7 +58,7 @@ TOOLKIT = Path("/usr/local/cuda")
 
 
 def environment(folder: Path, path: str) -> dict[str, str]:
-    """Return the environment of a child whose caches lie in `folder`, and modules in `path`."""
+    """Return the environment of a child with caches in `folder` and modules in `path`."""
     values = dict(os.environ)
     if path:
         values["PYTHONPATH"] = os.pathsep.join(filter(None, (path, values.get("PYTHONPATH"))))
@@ -66,16 +66,16 @@ def environment(folder: Path, path: str) -> dict[str, str]:
         values[name] = str(folder / name.lower())
         (folder / name.lower()).mkdir(parents=True, exist_ok=True)
     values.pop("TVMFFI_CUBIN_CACHE_PATH", None)
-    # Packages that pip has installed have their bytecode.
+    # Packages installed by pip have bytecode.
     values.pop("PYTHONDONTWRITEBYTECODE", None)
     if "CUDA_HOME" not in values and (TOOLKIT / "bin" / "nvcc").exists():
-        # Tools derive it from where nvcc is on PATH, which may be a link or a script elsewhere.
+        # Tools derive it from nvcc on PATH, which may be a link or a script elsewhere.
         values["CUDA_HOME"] = str(TOOLKIT)
     return values
 
 
 def child(name: str, task: Task) -> None:
-    """Run a task in this process; print a line for each sample, or why there is none."""
+    """Run a task in this process; print a line for each sample, or the reason for none."""
     try:
         for sample in SECTIONS[name].measure(task):
             print(MARK + json.dumps(sample), flush=True)
@@ -87,7 +87,7 @@ def child(name: str, task: Task) -> None:
 
 
 def run(name: str, task: Task, folder: Path, path: str = "") -> Iterator[Sample]:
-    """Run a task in a fresh process; one that dies has samples up to there."""
+    """Run a task in a fresh process; if it dies, yield its samples so far."""
     process = subprocess.Popen(
         [sys.executable, __file__, "--child", json.dumps([name, *task])],
         env=environment(folder, path),
@@ -96,7 +96,7 @@ def run(name: str, task: Task, folder: Path, path: str = "") -> Iterator[Sample]
         stderr=subprocess.PIPE,
         text=True,
         errors="replace",
-        # It starts compilers, which have to end with it.
+        # It starts compilers, which must end with it.
         start_new_session=True,
     )
     problem = ""
@@ -124,8 +124,8 @@ def run(name: str, task: Task, folder: Path, path: str = "") -> Iterator[Sample]
 def turns(jobs: list[Job], number: int) -> list[Job]:
     """Return the jobs in the order of a round.
 
-    Peers take turns back and forth: none always runs after the same other one. A peer's own jobs
-    keep their order: one may find what another has left on disk.
+    The order of peers alternates, so none always runs after the same other one. A peer's own jobs
+    keep their order: one may find what another left on disk.
     """
     if number % 2 == 0:
         return jobs
@@ -137,10 +137,10 @@ def measure(name: str, settings: Settings, folder: Path) -> list[Sample]:
     """Run all jobs of a section in rounds, each in a fresh process."""
     found: list[Sample] = []
     given_up: set[Job] = set()
-    # Sources differ from run to run too: the driver has a disk cache that is not in the folder.
+    # Sources also differ between runs: the driver has a disk cache outside the folder.
     salt = int(time.time()) % 100_000 * 1000
     jobs = list(SECTIONS[name].jobs(settings))
-    # And from peer to peer: NVRTC's own disk cache would give one what another has compiled.
+    # And between peers: NVRTC's own disk cache would give one what another has compiled.
     peers = list(dict.fromkeys(job.peer for job in jobs))
     paths = {peer: about.path for peer, about in SECTIONS[name].peers.items()}
     for number in range(settings.repeat):
@@ -164,13 +164,13 @@ def measure(name: str, settings: Settings, folder: Path) -> list[Sample]:
 
 
 def run_all(options: argparse.Namespace) -> dict[str, Any]:
-    """Measure what was asked for and return the report as JSON values."""
+    """Measure what was requested and return the report as JSON values."""
     start = time.monotonic()
     facts = machine.facts()
     repeat = options.repeat or (1 if options.quick else 3)
     settings = Settings(repeat, options.quick, bool(facts["gpu"]), tuple(options.also))
     add_checkouts(settings)
-    # As pip does when it installs a package; the peers have theirs.
+    # As pip does when it installs a package; the peers have their bytecode.
     found = importlib.util.find_spec(OURS)
     folders = (found and found.submodule_search_locations) or []
     for folder in (*folders, *(Path(path, OURS) for _, path in options.also)):
@@ -190,14 +190,14 @@ def run_all(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def add_checkouts(settings: Settings) -> None:
-    """Give the sections other checkouts' peers."""
+    """Add the peers of other checkouts to the sections."""
     for section in SECTIONS.values():
         for name, path in settings.also:
             section.add_checkout(name, path)
 
 
 def checkout(text: str) -> tuple[str, str]:
-    """Return the name of another checkout, and its folder."""
+    """Return the name and folder of another checkout."""
     name, path = text.split("=", 1)
     return name, str(Path(path).resolve())
 
@@ -235,7 +235,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 def main() -> int:
-    """Measure, write, print; 1 where this package failed."""
+    """Measure, write and print; return 1 if this package failed."""
     options = parse()
     if options.child:
         name, peer, argument, salt, values = options.child

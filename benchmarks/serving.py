@@ -2,15 +2,15 @@
 
     python benchmarks/serving.py [--packages FOLDER]... [--only WORD]... [--json FILE] [...]
 
-SGLang and FlashInfer are those of the folders (of unpacked wheels), else the installed ones; they
-need msgspec and packaging beside them. Neither a GPU nor torch is needed: something that is called
-like torch stands in its place, and what is not installed is nothing.
+SGLang and FlashInfer come from the folders (of unpacked wheels), else the installed ones are used;
+they also need msgspec and packaging. Neither a GPU nor torch is needed: a stand-in replaces torch,
+and what is not installed is `Nothing`.
 
-Of SGLang, every function that calls ``load_jit`` and whose parameters are numbers, dtypes and bools
-is called with the values of `VALUES`; of FlashInfer, the generators of `GENERATORS`. What they ask
-of nvcc is written down as ``compile_commands.json``, one for each module, and `corpus` builds and
-compares that. A file counts where nvcc builds it. Again is from the cache, in mode ``require`` and
-a process of its own, whose import of the package is in it.
+For SGLang, this calls every function that calls ``load_jit`` and whose parameters are numbers,
+dtypes and bools, with the values in `VALUES`; for FlashInfer, the generators in `GENERATORS`. What
+they ask nvcc to build is recorded in one ``compile_commands.json`` per module, which `corpus`
+builds and compares. Only files that nvcc builds count. "Again" builds from the cache, in mode
+``require`` and in its own process, and includes importing the package.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from typing import Any
 
 from nothing import Nothing, stand_in
 
-# What parameters of SGLang's functions are given, by name, else by type.
+# Arguments for SGLang's functions, by parameter name, else by type.
 VALUES: dict[str, Any] = {
     "head_dim": 128, "rope_dim": 64, "page_size": 64, "world_size": 8, "hidden_size": 4096,
     "hidden_dim": 4096, "topk": 8, "top_k": 8, "block_size": 1024, "quant_group_size": 128,
@@ -59,15 +59,15 @@ GENERATORS: tuple[tuple[Any, ...], ...] = (
     ("attention.gen_batch_decode_module", _B, _B, _B, "int32", 64, 64, 0, False, False),
     ("attention.gen_single_prefill_module", "fa2", _B, _B, _B, 128, 128, 0, False, False, False),
 )
-# They are said by corpus.py, and the same for both.
+# corpus.py sets these, the same for both compilers.
 _LEFT_OUT = re.compile(r"-gencode=.*|-Xfatbin=.*|--compress-mode=.*|--threads=.*")
 
 
-# ---- Recording, in a process of its own ----
+# ---- Recording, in its own process ----
 
 
 def record_sglang(torch: Any, folder: Path) -> Iterator[str]:
-    """Write down what SGLang's sites ask for; iterate over the sites that were not recorded."""
+    """Record what SGLang's call sites build; iterate over the sites that were not recorded."""
     for name in ("sglang.srt.utils", "sglang.srt.utils.common"):
         importlib.import_module(name).is_cuda = lambda: True
     loader = importlib.import_module("sglang.kernels.jit.utils.compile.loader")
@@ -122,14 +122,14 @@ def _units(spec: Any, folder: Path) -> Iterator[tuple[Path, list[str]]]:
         if unit.is_cuda:
             file = Path(unit.filename)
             if unit.source is not None:
-                # A folder of its own: corpus.py has that of the file searched for headers.
+                # A separate folder: corpus.py has the file's folder searched for headers.
                 file = Path(tempfile.mkdtemp(dir=folder), unit.filename)
                 file.write_text(unit.source)
             yield file, [*spec.cuda_cflags, *includes]
 
 
 def record_flashinfer(torch: Any, folder: Path) -> Iterator[str]:
-    """Write down what FlashInfer's generators ask for; iterate over those that failed."""
+    """Record what FlashInfer's generators build; iterate over those that failed."""
     for name, *given in GENERATORS:
         module, _, function = name.rpartition(".")
         values = [vars(torch).get(x, x) if isinstance(x, str) else x for x in given]
@@ -161,7 +161,7 @@ def _write(folder: Path, module: str, units: Iterator[tuple[Path, list[str]]]) -
 
 
 def record(folder: Path, arch: str, packages: list[str]) -> None:
-    """Write down what both ask for, and print what they do not."""
+    """Record what both packages build, and print what was not recorded."""
     torch = stand_in(arch, packages)
     for name, ask in (("sglang", record_sglang), ("flashinfer", record_flashinfer)):
         if name in sys.modules:
@@ -172,7 +172,7 @@ def record(folder: Path, arch: str, packages: list[str]) -> None:
 
 
 def table(found: dict[str, Any]) -> str:
-    """Return the table of a run: of each module's files that nvcc builds, what ours makes."""
+    """Return the table of a run: what we build of each module's files that nvcc builds."""
     import corpus
 
     built = [row for row in found["rows"] if not row["nvcc"]["error"]]

@@ -2,11 +2,11 @@
 
     python benchmarks/serving_gpu.py [--packages FOLDER]... [--only WORD]... [--json FILE] [...]
 
-Needs a GPU, torch, Triton and nvcc; the packages are those of the folders (of unpacked wheels), or
-installed ones. `SGLANG` and `FLASHINFER` call their Python functions. Each row runs by either build
-in a process of its own with empty caches, twice and from the same seed, so that the first run
-builds. What it makes and what it returns is compared bit by bit. Then it runs from what was built
-here, in mode `require`.
+This needs a GPU, torch, Triton and nvcc; the packages come from the folders (of unpacked wheels) or
+are installed. `SGLANG` and `FLASHINFER` call their Python functions. Each row runs with each
+build in its own process with empty caches, twice from the same seed, so the first run builds. The
+tensors that it creates and returns are compared bit by bit. It then runs from what was built here,
+in mode `require`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import torch
 from corpus import _table
 from nothing import Finder, without_init
 
-# What the packages import and the calls do not use.
+# Imports of the packages that the calls do not use.
 UNUSED = "PIL orjson psutil pybase64 pydantic_core pynvml requests starlette torchcodec tqdm zmq"
 MADE: list[torch.Tensor] = []
 
@@ -38,7 +38,7 @@ MADE: list[torch.Tensor] = []
 
 
 def kept(made: torch.Tensor) -> torch.Tensor:
-    """Return a tensor on the GPU, compared after the calls, which may write to it."""
+    """Return a tensor on the GPU that is compared after the calls, which may write to it."""
     MADE.append(made.cuda())
     return MADE[-1]
 
@@ -68,7 +68,7 @@ def below(high: int, *shape: int) -> torch.Tensor:
 
 
 def some(count: int, of: int) -> torch.Tensor:
-    """Return so many different numbers."""
+    """Return `count` different numbers below `of`."""
     return kept(torch.randperm(of)[:count])
 
 
@@ -80,7 +80,7 @@ def experts(tokens: int, top: int, of: int) -> torch.Tensor:
     return kept(torch.randn(tokens, of).topk(top).indices.int())
 
 
-# ---- Calls, of modules ----
+# ---- Calls, by module ----
 
 F8, F32, U8 = torch.float8_e4m3fn, torch.float32, torch.uint8
 # fmt: off
@@ -100,7 +100,7 @@ SGLANG: dict[str, Callable[[Any], Any]] = {
         m.fused_k_indexer_norm_rope_store(
             b(16, 192)[:, :128], z(4, 64 * 132, of=U8), some(16, 256), f(128), f(128), 1e-6,
             f(4096, 64), below(4096, 16).long(), 64)],
-    "attention.fast_topk": lambda m: (  # in no order
+    "attention.fast_topk": lambda m: (  # unordered
         m.fast_topk(f(8, 8192), i(*range(9, 8192, 1024)), 512).sort().values),
     "attention.fixup_zero_kv": lambda m: (
         m.fixup_zero_kv_rows(b(16, 8, 128), f(16, 8), i(9, 0, 4), i(0, 4, 12, 16), 8)),
@@ -202,7 +202,7 @@ SGLANG: dict[str, Callable[[Any], Any]] = {
     "layernorm.rmsnorm_hf": lambda m: m.rmsnorm_hf(b(64, 4096), b(4096)),
     "lora.moe.trtllm_lora_temp.kimi_k2_moe_fused_gate": lambda m: [
         m.kimi_k2_moe_fused_gate(b(64, 384), f(384), 8, True, 2.5, True),
-        m.kimi_k2_moe_fused_gate(f(520, 256), h(256), 8, True)],  # by another kernel from 513 on
+        m.kimi_k2_moe_fused_gate(f(520, 256), h(256), 8, True)],  # another kernel, from 513 on
     "lora.moe.trtllm_lora_temp.topk_softmax_pack": lambda m: [
         m.topk_softmax_pack(z(64, 8, of=F32), z(64, 8), z(64, 8), b(64, 128), True, i(60)),
         m.topk_softmax_pack(z(64, 4, of=F32), z(64, 4), z(64, 4), f(64, 512), False)],
@@ -322,7 +322,7 @@ def batch_decode(module: Any, dim: int) -> Any:
 
 
 def all_reduce(module: Any) -> Any:
-    """Reduce as the first of two ranks; what the second sends and signals is there already."""
+    """Reduce as the first of two ranks; the data and signals of the second are already there."""
     sent, sums, signals = z(2, 4, 1 << 15, of=torch.bfloat16), z(2, 4, 256, of=F32), z(2, 16, 32)
     sent[0, 1::2] = b(2, 1 << 15)
     sums[0, 0].view(-1, 2, 2)[:8, 1] = f(8, 2).square() + 500
@@ -340,17 +340,17 @@ def all_reduce(module: Any) -> Any:
 
 
 def ipc(module: Any) -> torch.Tensor:
-    """Open what this process itself exports, which gives the same address."""
+    """Open what this process itself exports, which yields the same address."""
     manager, address = module.IPCManager(), f(64, 64).data_ptr()
     [opened] = manager.batch_open_handles(manager.batch_get_handles([address]))
     return torch.tensor(opened - address)
 
 
 def inkling_all_reduce(module: Any) -> None:
-    """Reduce as the first of two ranks, whose second has signalled already."""
+    """Reduce as the first of two ranks; the second has already signaled."""
     data, flags = b(2, 1 << 15), z(2, module.flags_numel(2))
     flags[0, 1] = 2  # at the start and at the end
-    # Addresses, which are not to be compared.
+    # Addresses, which must not be compared.
     to_data, to_flags = (torch.tensor([y.data_ptr() for y in x]).cuda() for x in (data, flags))
     pointers = to_data.data_ptr(), to_flags.data_ptr(), z(module.STATE_SIZE).data_ptr()
     reduce = module.inkling_two_shot_all_reduce_fused
@@ -358,7 +358,7 @@ def inkling_all_reduce(module: Any) -> None:
 
 
 def canary_write(module: Any) -> torch.Tensor:
-    """Write three requests' tokens; return the violations, which are in no order."""
+    """Write three requests' tokens; return the violations, which are unordered."""
     verify = importlib.import_module(f"{module.__package__}.verify")
     violations, slots = torch.zeros(64, 8, dtype=torch.int64).cuda(), some(12, 60)
     slots[3] = -1
@@ -393,13 +393,13 @@ def canary_write(module: Any) -> torch.Tensor:
 
 
 def mxfp4(slots: int, blocks: int) -> torch.Tensor:
-    """Return blocks of 32 numbers: a byte for the exponent, then two digits in each of 16."""
+    """Return blocks of 32 numbers: an exponent byte, then 16 bytes of two digits each."""
     exponents, digits = below(8, slots, blocks, 1) + 120, below(256, slots, blocks, 16)
     return torch.cat([exponents, digits], -1).to(U8).view(slots, -1)
 
 
 def trees(module: Any) -> None:
-    """Build two trees of six drafts each, by three kinds of masks; find them again; verify them."""
+    """Build two trees of six drafts each with three kinds of masks; reconstruct and verify them."""
     parents = i(-1, 0, 1, 2, 5, -1, 0, 1, 2, 3).long().view(2, 5)
     selected = i(0, 1, 2, 5, 6, 9, 0, 1, 2, 3, 7, 8).long().view(2, 6)
     lengths, long = i(3, 5).long(), torch.int64
@@ -415,20 +415,20 @@ def trees(module: Any) -> None:
     module.verify_tree_greedy(z(14), z(2, 4), z(2), drafts, *links, targets)
 
 
-# ---- A row by one build, in a process of its own ----
+# ---- A row by one build, in its own process ----
 
 
 def run(row: str, side: str, packages: list[str], to: Path) -> None:
-    """Write down what the calls made, and who built the modules that were loaded for it."""
+    """Save the outputs of the calls, and which compiler built the modules that were loaded."""
     sys.path[:0] = packages
     sys.meta_path.append(Finder(*UNUSED.split()))
     without_init("sglang", "flashinfer")
-    torch.use_deterministic_algorithms(True, warn_only=True)  # fills what is not initialized
+    torch.use_deterministic_algorithms(True, warn_only=True)  # fills uninitialized memory
     paths, warnings = watched()
     if side != "nvcc":
         importlib.import_module(f"tvmffi_cubin.integrations.{row.partition('.')[0]}")
     module = importlib.import_module(row.split()[0])
-    torch.zeros(1).cuda()  # makes the context
+    torch.zeros(1).cuda()  # creates the context
     (made, first), (again, second) = (outputs(module, ROWS[row]) for _ in range(2))
     of_nvcc = sum("built by nvcc" in x for x in warnings)
     here = sum(x.startswith(os.environ["TVMFFI_CUBIN_CACHE_DIR"]) for x in paths) - of_nvcc
@@ -438,7 +438,7 @@ def run(row: str, side: str, packages: list[str], to: Path) -> None:
 
 
 def watched() -> tuple[list[str], list[str]]:
-    """Return lists of the modules that tvm-ffi loads and of our warnings from now on."""
+    """Return lists that collect the modules that tvm-ffi loads and our warnings from now on."""
     tvm_ffi = importlib.import_module("tvm_ffi")
     load, handler = tvm_ffi.load_module, logging.Handler()
     paths: list[str] = []
@@ -450,7 +450,7 @@ def watched() -> tuple[list[str], list[str]]:
 
 
 def outputs(module: Any, calls: Callable[[Any], Any]) -> tuple[list[torch.Tensor], float]:
-    """Return the tensors of a run, and its seconds."""
+    """Return the tensors of a run, and its time in seconds."""
     MADE.clear()
     torch.manual_seed(0)
     start = time.perf_counter()
@@ -486,7 +486,7 @@ def differences(one: list[torch.Tensor], other: list[torch.Tensor]) -> list[str]
 
 
 def compared(row: str, given: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """Return what is to be told of a row by both builds."""
+    """Return the results of a row by both builds."""
     own = {side: Path(tempfile.mkdtemp(dir=folder)) for side in ("nvcc", "here")}
     own["layer"] = own["here"]
     sides = {side: process(row, side, given, caches) for side, caches in own.items()}
@@ -508,13 +508,13 @@ def process(row: str, side: str, given: argparse.Namespace, folder: Path) -> dic
     )
     env = {name: value for name, value in os.environ.items() if name != "CC"}
     env |= {name: f"{folder}/{name}" for name in caches.split()}
-    env |= {"MAX_JOBS": "2", "TVMFFI_CUBIN_PCH": "off"}  # precompiled for the next build
+    env |= {"MAX_JOBS": "2", "TVMFFI_CUBIN_PCH": "off"}  # they help only later builds
     env |= {"TVMFFI_CUBIN_CACHE": "require"} if side == "layer" else {}
     words = [sys.executable, __file__, "--row", row, "--side", side, "--to", f"{to}/made"]
     words += [f"--packages={os.path.abspath(x)}" for x in given.packages]
     left = max(min(given.timeout, given.until - time.monotonic()), 0)
     with (to / "log").open("w") as log:
-        # It starts compilers, which have to end with it.
+        # It starts compilers, which must end with it.
         started = subprocess.Popen(words, env=env, stdout=log, stderr=log, start_new_session=True)
         try:
             started.wait(left)

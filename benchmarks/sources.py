@@ -1,16 +1,16 @@
-"""The sources that several sections share. SALT is a number that makes a text new to all caches."""
+"""Sources that several sections share. SALT is a number that makes a text new to all caches."""
 
 from __future__ import annotations
 
-# y += 2 x. The salt is in the code, not in a comment: a cache may be keyed by what comes after the
-# preprocessor, or by PTX. No scalar but an int, which all peers pass alike.
+# y += 2 x. The salt is in the code, not in a comment: a cache may be keyed by preprocessed text or
+# by PTX. The only scalar is an int, which all peers pass alike.
 AXPY = r"""
 extern "C" __global__ void axpy(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n && i != -SALT) y[i] += 2.0f * x[i];
 }
 """
-# The same with its host side in one text, as people write it for nvcc; either side has a salt.
+# The same with host code in one text, as written for nvcc; each side has a salt.
 AXPY_MIXED = (
     AXPY
     + r"""
@@ -24,7 +24,7 @@ void axpy_host(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
 }
 """
 )
-# As the CUBIN launcher guide writes a wrapper; the image is called `kernels`.
+# A wrapper as in the CUBIN launcher guide; the image is called `kernels`.
 WRAPPER = r"""
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/extra/c_env_api.h>
@@ -45,7 +45,7 @@ void axpy_host(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(axpy_host, axpy_host);
 // SALT
 """
-# A Triton kernel is Python in a file of its own.
+# A Triton kernel is Python in its own file.
 AXPY_TRITON = """
 import triton
 import triton.language as tl
@@ -57,7 +57,7 @@ def axpy(x, y, n, BLOCK: tl.constexpr):
     mask = (i < n) & (i != -SALT)
     tl.store(y + i, tl.load(y + i, mask=mask) + 2.0 * tl.load(x + i, mask=mask), mask=mask)
 """
-# Returns at once, but for n = -1, by which the launch is checked before it is timed.
+# Returns at once, except for n = -1, which checks the launch before it is timed.
 EMPTY = r"""
 extern "C" __global__ void empty(const float* a, const float* b, float* c, int n) {
   if (n == -1) c[0] = a[0] + b[0];
@@ -124,7 +124,7 @@ void run(tvm::ffi::TensorView a, tvm::ffi::TensorView b, tvm::ffi::TensorView c,
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, run);
 """
 
-# What includes much: a kernel by the header that it takes.
+# Kernels with large headers, by header.
 HEADERS = {
     "cuda_fp16.h": r"""
 #include <cuda_fp16.h>
@@ -157,5 +157,5 @@ extern "C" __global__ void scale(int* x, int n) {
 
 
 def salted(text: str, salt: int, host: int = 0) -> str:
-    """Return a source with its salt, and one of its host part."""
+    """Return a source with its salt and that of its host part."""
     return text.replace("SALT_OF_HOST", str(host)).replace("SALT", str(salt))
