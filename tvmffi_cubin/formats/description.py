@@ -1,4 +1,4 @@
-"""Descriptions: how functions launch, and their images, as a JSON document; modules of one."""
+"""JSON descriptions of functions, their launches and images; and the modules built from them."""
 
 from __future__ import annotations
 
@@ -29,36 +29,36 @@ if TYPE_CHECKING:
 Source = str | os.PathLike[str] | bytes | Mapping[str, Any]
 
 OPTIONS = ("name", "arch", "ptx", "bound_params")
-"""Fields that `load_inline` takes as they are."""
+"""Fields passed to `load_inline` unchanged."""
 FACTS = ("signatures", "lowered_names")
 """Fields that say what an image's kernels take."""
 
 
 class Functions(dict[str, Any]):
-    """Functions as `load_inline` takes them, with docstrings by name."""
+    """Functions in the form that `load_inline` takes, with docstrings by name."""
 
     docs: Mapping[str, str] = {}
 
 
 class Description(NamedTuple):
-    """What a description says."""
+    """The contents of a description."""
 
     functions: Functions
     images: Mapping[str, Mapping[str, Any]]
-    values: Mapping[str, Any]  # all of this as JSON values
-    path: str  # of the file, from whose folder the images' paths start
+    values: Mapping[str, Any]  # the whole document as JSON values
+    path: str  # of the file; image paths are relative to its folder
 
 
 @bare
 def describe(source: Module | str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the description of a module, from which it can be built again.
+    """Return the description of a module, from which it can be rebuilt.
 
     ``load_description(describe(mod), embed_cubin=mod.cubins)`` has the same functions.
 
     Parameters
     ----------
     source : Module or path
-        A loaded module, or a shared object or object file of one.
+        A loaded module, or the shared object or object file of one.
     """
     path = getattr(source, "path", source)
     if not (manifest := manifest_of(path)):
@@ -81,7 +81,7 @@ def describe(source: Module | str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def read_description(source: Source) -> Description:
-    """Read a description, or a table of TVM's; the message of an error names the place in it."""
+    """Read a description or a TVM table; error messages name the place in it."""
     values, path = read_source(source)
     with told(path or "description"):
         values = _fields("the document", values)
@@ -106,9 +106,9 @@ def read_description(source: Source) -> Description:
 
 
 def read_source(source: Any) -> tuple[Any, str]:
-    """Return a document's values, and its path.
+    """Return a document's values and its path.
 
-    The bytes of a binary table, whose first number has zeros where no text has any, stay bytes.
+    A binary table stays bytes; its first number contains zero bytes, which text does not.
     """
     data, path = source, ""
     is_text = isinstance(source, str) and source.lstrip().startswith("{")
@@ -122,7 +122,7 @@ def read_source(source: Any) -> tuple[Any, str]:
 
 
 def _fields(where: str, value: Any, known: Sequence[str] = ()) -> dict[str, Any]:
-    """Return an object's fields; where they are `known`, without the author's own."""
+    """Return an object's fields; with `known`, check them and drop the ``x_`` fields."""
     if not isinstance(value, Mapping):
         raise TypeError(f"{where}: wanted an object, got {type(value).__name__}")
     if not known:
@@ -147,13 +147,13 @@ def load_description(
     Parameters
     ----------
     description : path, str, bytes or mapping
-        A JSON file, JSON text (a str that begins with ``{``), or its values; or a table of TVM's.
+        A JSON file, JSON text (a str that begins with ``{``), or its values; or a TVM table.
     name : str, optional
-        The module's name. Default: the description's, else its file's without suffix.
+        The module's name. Default: the description's, else its file name without suffix.
     cuda_sources, keep_module_alive, **options
-        As in `load_inline`, as is what it raises; they override the description. An image in
-        `embed_cubin` replaces that of its name, one without a name the only one. Sources become the
-        image ``kernels``.
+        As in `load_inline`, including the errors raised; they override the description. An image in
+        `embed_cubin` replaces the one of its name, or, without a name, the only one. Sources become
+        the image ``kernels``.
     """
     arguments = _arguments(description, name=name, cuda_sources=cuda_sources, **options)
     return load_inline(keep_module_alive=keep_module_alive, **arguments)
@@ -174,7 +174,7 @@ def build_description(
 
 
 def _arguments(source: Source, **options: Any) -> dict[str, Any]:
-    """Return the arguments of `load_inline`."""
+    """Return the arguments for `load_inline`."""
     description = read_description(source)
     return {
         "name": os.path.basename(description.path).partition(".")[0],
@@ -201,12 +201,12 @@ def described_images(description: Description, given: Any = None) -> Any:
         elif "path" in said:
             found[name] = os.path.join(os.path.dirname(description.path), said["path"])
         elif "base64" in said:
-            found[name] = base64.b64decode(said["base64"])  # tools break lines where they please
+            found[name] = base64.b64decode(said["base64"])  # ignores line breaks, which tools add
         elif "file" in said:
             found[name] = ImageFile(said["file"])
         else:
             raise ValueError(f"images.{name}: give it path or base64, or the image in embed_cubin")
-        # Of a file that is yet to be made, the launches declare what its kernels take.
+        # For a file that does not exist yet, the launches declare what its kernels take.
         if not isinstance(found[name], ImageFile):
             image = take_image(f"embed_cubin[{name!r}]", found[name])
             known = {key: getattr(image, key) or said.get(key, {}) for key in FACTS}
@@ -215,7 +215,7 @@ def described_images(description: Description, given: Any = None) -> Any:
 
 
 def describe_module(path: Path, output: Path) -> tuple[Path, ...]:
-    """Write a module's description, ``k.json``, and its images beside it; return the files."""
+    """Write a module's description, ``k.json``, and its images next to it; return the files."""
     if output.exists() and output.samefile(path):
         raise ValueError(f"{output}: this is the module itself: name another file, such as k.json")
     values = describe(path)

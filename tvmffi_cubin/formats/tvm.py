@@ -1,7 +1,7 @@
-"""Modules of TVM's as functions: its tables of kernels, JSON and binary, read and launched.
+"""TVM modules as functions, from TVM's kernel tables, JSON and binary.
 
 `load` takes a cubin with its ``.tvm_meta.json``, or a whole module that TVM has saved; `read_table`
-a table alone, whose launches go with any image. TVM itself is never imported.
+takes a table alone, whose launches work with any image. TVM itself is never imported.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ __all__ = ["load", "read_table"]
 
 @bare
 def read_table(source: Source) -> dict[str, Launch]:
-    """Return the launches of a table of TVM's, for ``load_inline(functions=..., embed_cubin=...)``.
+    """Return the launches of a TVM table, for ``load_inline(functions=..., embed_cubin=...)``.
 
-    A function takes the kernel's arguments and then the values of its launch, in the order of the
-    tags or fields; flags take none. Values of tags that are 0 count as 1, as in TVM.
+    A function takes the kernel's arguments, then the values of its launch in the order of the tags
+    or fields; flags take none. As in TVM, tag values of 0 count as 1.
 
     Parameters
     ----------
     source : path, str, bytes or mapping
-        A file (``k.tvm_meta.json``), JSON text, JSON values or their ``"func_info"`` alone, or the
+        A file (``k.tvm_meta.json``), JSON text, JSON values or just their ``"func_info"``, or the
         bytes of a binary table.
 
     Raises
     ------
     OSError, ValueError
-        It cannot be read, is not a table, or a `Launch` has no counterpart of a tag, field or type;
-        the message names it.
+        The source cannot be read, is not a table, or has a tag, field or type with no counterpart
+        in a `Launch`; the message names it.
     """
     return _read(source)[1]
 
 
 def _read(source: Source) -> tuple[bytes, dict[str, Launch]]:
-    """Return the image, if it is a module and no table, and the launches."""
+    """Return the image, empty for a table, and the launches."""
     data, path = read_source(source)
     with told(path or "table"):
         return read_binary(data) if isinstance(data, bytes) else (b"", json_launches(data))
@@ -63,19 +63,19 @@ def load(
     keep_module_alive: bool = True,
     **options: Unpack[TextOptions],
 ) -> Module:
-    """Load the functions of a CUDA module that TVM saved, without TVM.
+    """Load the functions of a CUDA module saved by TVM, without TVM.
 
-    Each function takes what TVM's does: the kernel's arguments, then the values of its launch.
+    Each function takes what it takes in TVM: the kernel's arguments, then its launch values.
 
     Parameters
     ----------
     source : path or bytes
-        The file of an image (``k.cubin``, or ``.ptx``, ``.fatbin``), beside which its table lies,
-        ``k.tvm_meta.json``; or a module as TVM saves it to bytes, or a file of such.
+        An image file (``k.cubin``, or ``.ptx``, ``.fatbin``) with its table, ``k.tvm_meta.json``,
+        next to it; or a module serialized by TVM, as bytes or a file.
     name : str, optional
-        The module's name. Default: the file's, without its suffix.
+        The module's name. Default: the file name without its suffix.
     keep_module_alive, **options
-        As in `tvmffi_cubin.load_inline`, as is what it raises.
+        As in `tvmffi_cubin.load_inline`, including the errors raised.
     """
     path = Path("tvm_module" if isinstance(source, bytes) else os.fsdecode(source))
     if path.suffix in (".cubin", ".ptx", ".fatbin"):

@@ -1,4 +1,4 @@
-"""The rows of TVM's tables, JSON and binary, and the launches that they stand for."""
+"""The rows of TVM's tables, JSON and binary, and the launches they describe."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ..launches.launch import Launch
 
-# By what TVM writes for the type of an argument.
+# C++ types by TVM's names for argument types.
 _C_TYPES: Final = {
     **{f"{sign}int{bits}": f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)},
     "handle": "void*",
@@ -20,15 +20,15 @@ _C_TYPES: Final = {
     "bfloat16": "__nv_bfloat16",
     "float32": "float",
     "float64": "double",
-    "grid_constant": "CUtensorMap",  # TileLang's mark of a tensor map, in the binary form alone
+    "grid_constant": "CUtensorMap",  # TileLang's mark of a tensor map, binary only
 }
-# What tags stand for, with TVM's own spelling of the second.
+# The fields that flags set; "programtic" is TVM's own spelling.
 _FLAGS: Final = {
     "use_programmatic_dependent_launch": "programmatic_dependent_launch",
     "use_programtic_dependent_launch": "programmatic_dependent_launch",
     "use_cooperative_launch": "cooperative",
 }
-# Others are called as a `Launch` calls them.
+# Other names are those of a `Launch`.
 _FIELDS: Final = {
     "blockIdx": "grid",
     "threadIdx": "block",
@@ -40,12 +40,12 @@ _FIELDS: Final = {
 }
 
 
-# What `make_launch` takes of a JSON table's row.
+# The fields of a JSON table's row that `make_launch` takes.
 _ROW = ("arg_types", "launch_param_tags", "arg_extra_tags", "cuda_launch_fields")
 
 
 def json_launches(values: Any) -> dict[str, Launch]:
-    """Return the launches of a JSON table, or of its ``func_info`` alone, by function."""
+    """Return the launches of a JSON table, or of just its ``func_info``, by function."""
     try:
         return {
             name: make_launch(name, **{x: row[x] for x in _ROW if x in row})
@@ -56,15 +56,15 @@ def json_launches(values: Any) -> dict[str, Launch]:
 
 
 def make_launch(
-    name: str,  # of the kernel, and of the function that is exported for it
+    name: str,  # of the kernel, and of its exported function
     arg_types: Sequence[str],  # "handle", "int32", "float32", ...
-    # What a call passes after the kernel's arguments, in order: "blockIdx.x", "threadIdx.x", at
-    # the end "tir.use_dyn_shared_memory"; and flags that it does not: "tir.use_cooperative_launch".
+    # What a call passes after the kernel's arguments, in order: "blockIdx.x", "threadIdx.x",
+    # finally "tir.use_dyn_shared_memory"; and flags, not passed: "tir.use_cooperative_launch".
     launch_param_tags: Sequence[str] = (),
     arg_extra_tags: Sequence[int] = (),  # 1 for a tensor map, else 0; may be shorter
     cuda_launch_fields: Sequence[str] = (),  # the newest tables' tags: "grid.x", "cooperative"
 ) -> Launch:
-    """Return how a function launches; a ValueError names what a `Launch` has no counterpart of."""
+    """Return a function's launch; a ValueError names what has no counterpart in a `Launch`."""
     params, conditions = [], []
     fields: dict[str, Any] = {}
     sizes: dict[str, dict[str, str]] = {"grid": {}, "block": {}}
@@ -79,19 +79,19 @@ def make_launch(
         if word in _FLAGS:
             fields[_FLAGS[word]] = True
             continue
-        if word == "use_required_block_dimension":  # the image says it, and is asked
+        if word == "use_required_block_dimension":  # it is read from the image
             continue
         param = word.removeprefix("use_").replace(".", "_")
         params.append(f"{'void*' if word == 'stream' else 'int64_t'} {param}")
         field, _, part = word.replace("cluster_dim_", "cluster_dim.").partition(".")
         field = _FIELDS.get(field, field)
         if field in ("grid", "block", "cluster", "preferred_cluster") and part in ("x", "y", "z"):
-            # As a tag 0, of an empty tensor, is 1.
+            # In a tag, 0 (of an empty tensor) counts as 1.
             size = param if cuda_launch_fields else f"max({param}, 1)"
             sizes.setdefault(field, {})[part] = size
         elif field in Launch.__dataclass_fields__ and part in ("", "event"):
             fields[field] = param
-        elif field in ("programmatic_event", "launch_completion_event"):  # their flags
+        elif field in ("programmatic_event", "launch_completion_event"):  # the events' flags
             conditions.append(f"{param} == 0")
         else:
             raise ValueError(f"function {name!r}: a Launch has no {text!r}")
@@ -100,31 +100,31 @@ def make_launch(
     return Launch(params=", ".join(params), when=" and ".join(conditions) or None, **fields)
 
 
-# Layouts are texts, `struct`'s formats, tuples of layouts, and lists: a count and as many of one.
+# Layouts are texts, `struct` formats, tuples of layouts, and lists: a count, then that many items.
 _DTYPE, _SIZE = ("<B", "<B", "<H"), "<Q"
-# A function in the newest tables and in older ones.
+# Layouts of a function, in the newest tables and in older ones.
 _FUNCTIONS: tuple[tuple[Any, ...], ...] = (
     # name, marker, name, types, tags, tags of types, fields, how it was compiled
     ("text", "text", "text", [_DTYPE], ["text"], ["<i"], ["text"], [("text", "<q")]),
     ("text", "text", [_DTYPE], ["text"], ["<i"]),
     ("text", "text", [_DTYPE], ["text"]),
 )
-# What is before a table and behind it: a module has a format, then the code.
+# What comes before and after a table: in a module, a format, and the code.
 _WHOLES: tuple[tuple[Any, Any], ...] = (
     ((), ("0s",)),  # a table alone
-    (("text", "text"), ("bytes", [("text", "text")])),  # marked, with what it was made from
+    (("text", "text"), ("bytes", [("text", "text")])),  # marked, and with what it was made from
     (("text",), ("bytes", "text")),
     (("text",), ("bytes",)),
 )
 
-# By DLPack's code of a kind.
+# Kinds by DLPack's type codes.
 _KINDS = {0: "int", 1: "uint", 2: "float", 3: "handle", 4: "bfloat", 6: "bool", 30: "grid_constant"}
 
 
 def read_binary(data: bytes) -> tuple[bytes, dict[str, Launch]]:
-    """Return a module's image, empty of a table alone, and the launches by function.
+    """Return a module's image, empty for a table alone, and the launches by function.
 
-    The layout is the one that uses every byte.
+    The right layout is the one that consumes every byte.
     """
     for function, (before, after) in product(_FUNCTIONS, _WHOLES):
         rest = BytesIO(data)

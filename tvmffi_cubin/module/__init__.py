@@ -1,7 +1,7 @@
-"""A built shared object as Python objects: modules, functions, streams, occupancy.
+"""Python objects for a built shared object: modules, functions, streams, occupancy.
 
-Takes the path of a shared object; gives a `Module` and its `Function`s, subclasses of tvm-ffi's.
-Never compiles anything, nor imports what does.
+Takes the path of a shared object; returns a `Module` and its `Function`s, subclasses of tvm-ffi's.
+Never compiles anything or imports code that does.
 """
 
 from .function import Function

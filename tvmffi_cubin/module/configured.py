@@ -17,20 +17,20 @@ from .function import Function, Options
 from .stream import stream_handle
 
 _ATTRIBUTE = struct.Struct("<I4x64s")  # a CUlaunchAttribute
-# By an attribute's kind: how its value is packed, the least and the most of its numbers. A cluster
-# of 0 would be divided by; the driver reads an event at any address, also in the first page.
+# For each kind of attribute: its struct format, and the range of its numbers. A cluster of 0 would
+# be a divisor; the driver dereferences any event address, even one in the first page.
 _VALUES = {
     "dimensions": ("<3I", 1, 2**32 - 1),
     "event": ("<Q8x", 4096, 2**63 - 1),
     "flag": ("<i", 0, 1),
     "integer": ("<i", -(2**31), 2**31 - 1),
 }
-_MOST_KEPT = 512  # of a kilobyte each
+_MOST_KEPT = 512  # entries, a kilobyte each
 
 
 @bare
 def shaped(function: Function, shape: Any) -> Callable[..., Any]:
-    """Return ``function[shape]``, and keep it for next time."""
+    """Return ``function[shape]`` and cache it."""
     if function._takes_grid and callable(shape):
         return partial(call_by_grid, function, shape)
     if function._takes_grid:
@@ -41,14 +41,14 @@ def shaped(function: Function, shape: Any) -> Callable[..., Any]:
         wanted = "[grid, block] or [grid, block, dynamic_smem_bytes], and .on(stream) for a stream"
         raise TypeError(f"{function.name}[...]: wanted {wanted}; got {shape!r}")
     made = configured(function, given)
-    with suppress(TypeError):  # it has a list
+    with suppress(TypeError):  # unhashable: it contains a list
         function._kept[shape] = made
     return made
 
 
 @bare
 def configured(function: Function, given: Mapping[str, Any]) -> Function:
-    """Return a function with further options, by name."""
+    """Return the function with additional options, given by name."""
     if given.keys() - {"stream"} and any(len(x["launches"]) != 1 for x in function._instances):
         raise TypeError(f"{function.name} has several launches, each with its own shape")
     options = dict(function._options)
@@ -63,7 +63,7 @@ def _option(name: str, value: Any) -> Options:
         return {name: stream_handle(value)}
     if name in ("grid", "block"):
         values = value if isinstance(value, tuple | list) else (value,)
-        # Not a tensor, which may hold another number when its shape is looked up again.
+        # Not a tensor, whose value may have changed by the time its shape is looked up again.
         if not 1 <= len(values) <= 3 or not all(isinstance(x, Integral) for x in values):
             raise TypeError(f"wanted one to three integers (divide with //), got {value!r}")
         return {name: (*map(int, values), 1, 1)[:3]}
@@ -84,11 +84,11 @@ def _option(name: str, value: Any) -> Options:
 
 
 def with_options(function: Function, options: Options) -> Function:
-    """Return a function with these options, made before or now."""
+    """Return the function with these options, from the cache if possible."""
     key = tuple(options.items())
     made = function._kept.get(key)
     if made is None:
-        # Of a function written in C++ this is a TypeError; the launcher knows none.
+        # For a C++ function this raises TypeError: the launcher does not know it.
         kind = WithKeywords if function._takes_grid else Function
         none = (None, None, None)
         shape = (*options.get("grid", none), *options.get("block", none))
@@ -104,22 +104,22 @@ def with_options(function: Function, options: Options) -> Function:
 
 
 class WithKeywords(Function):
-    """A function whose grid alone was given, called with keywords as Triton's are."""
+    """A function given only its grid; calls take keywords, as Triton's do."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
-        """Call with arguments by position or by name."""
+        """Call with positional or keyword arguments."""
         super().__call__(*(self._ordered(args, kwargs) if kwargs else args))
 
 
 def call_by_grid(
     function: Function, grid: Callable[[Mapping[str, Any]], Any], /, *args: Any, **kwargs: Any
 ) -> None:
-    """Call with the grid that the caller's function computes of the arguments."""
+    """Call with the grid that the caller's function computes from the arguments."""
     args = function._ordered(args, kwargs)
     names = function._common_names
     meta, *others = (x.get("meta", {}) for x in function._launches)
     if len(names) < len(function.params) or any(x != meta for x in others):
         raise TypeError(f"{function.name}: its instances differ in what the grid would read")
-    # The call says what is missing.
+    # The call itself reports missing arguments.
     shape = grid({**meta, **dict(zip(names, args, strict=False))}) if len(args) >= len(names) else 1
     function[shape](*args)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .occupancy import Occupancy
 
 Options = Mapping[Any, Any]
-"""What a caller sets, by name; of attributes the bytes of values, by number."""
+"""Options that a caller sets, by name; for attributes, the bytes of the value, by number."""
 
 
 class Function(tvm_ffi.Function):
@@ -28,10 +28,10 @@ class Function(tvm_ffi.Function):
 
     A call with positional arguments runs no Python code of this package. For functions that launch
     kernels, ``k[grid, block](...)`` and ``k[grid, block, dynamic_smem_bytes](...)`` set the shape,
-    ``k.on(stream)(...)`` the stream, ``k.configure(cluster=2)(...)`` these and any other launch
-    attribute; ``k.call(x=..., n=...)`` takes keywords. They combine, as in
-    ``k[grid, block].on(stream).call(x=x)``; keep what they return to call it again. A grid function
-    comes last: ``k.on(stream)[lambda meta: ...](x, n)``.
+    ``k.on(stream)(...)`` the stream, and ``k.configure(cluster=2)(...)`` these and any other launch
+    attribute; ``k.call(x=..., n=...)`` takes keyword arguments. They combine, as in
+    ``k[grid, block].on(stream).call(x=x)``; keep the result to call it again. A grid function comes
+    last: ``k.on(stream)[lambda meta: ...](x, n)``.
     """
 
     __slots__ = ("_kept",)
@@ -39,7 +39,7 @@ class Function(tvm_ffi.Function):
     name: str
     _module: Module
     _options: Options
-    # What was made of it, by shape or options.
+    # Variants of this function, by shape or options.
     _kept: dict[Any, Function]
 
     @classmethod
@@ -51,29 +51,29 @@ class Function(tvm_ffi.Function):
         return function
 
     def __getitem__(self, shape: Any) -> Callable[..., Any]:
-        """Set grid, block and, optionally, the dynamic shared memory in bytes.
+        """Set the grid, the block and, optionally, the dynamic shared memory in bytes.
 
-        A launch with a block and no grid takes the grid alone: one to three numbers, or a function
-        of a mapping from names to arguments and to the launch's `meta`.
+        A launch with a block but no grid takes only the grid: one to three numbers, or a function
+        of a mapping of the arguments by name and the launch's `meta`.
         """
         try:
-            # A call may come by here, so this is all: 2.0 finds what 2 has left, which is as good.
+            # Fast path, since calls go through here: 2.0 finds the entry for 2, which is as good.
             return self._kept[shape]
-        except (KeyError, TypeError):  # it is new, or has a list
+        except (KeyError, TypeError):  # new, or unhashable (a list)
             pass
         from .configured import shaped
 
         return shaped(self, shape)
 
     def on(self, stream: Any) -> Function:
-        """Set the stream: an int, a torch or CuPy stream, anything with ``__cuda_stream__``."""
+        """Set the stream: an int, a torch or CuPy stream, or an object with ``__cuda_stream__``."""
         from .configured import with_options
         from .stream import stream_handle
 
         return with_options(self, {**self._options, "stream": stream_handle(stream)})
 
     def configure(self, **options: Any) -> Function:
-        """Set launch options by name; None keeps what was set before.
+        """Set launch options by name; None keeps the previous setting.
 
         `stream`, `grid` (in blocks), `block`, `dynamic_smem_bytes`, and the attributes of a
         `Launch` (``cluster``, ``programmatic_dependent_launch``, ``priority``, ...), as values.
@@ -83,13 +83,13 @@ class Function(tvm_ffi.Function):
         return configured(self, {x: y for x, y in options.items() if y is not None})
 
     def call(self, *args: Any, **kwargs: Any) -> None:
-        """Call with arguments by position or by name."""
+        """Call with positional or keyword arguments."""
         self(*self._ordered(args, kwargs))
 
     def occupancy(self, device: Any = None) -> Occupancy:
-        """Return how much of its one kernel fits on a device at once, the current one by default.
+        """Return the occupancy of the one kernel on a device, by default the current one.
 
-        What of block, shared memory and cluster the launch computes is set as for a call:
+        If the launch computes the block, shared memory or cluster, set it as for a call:
         ``k[1, 256].configure(cluster=2).occupancy()``.
         """
         from .occupancy import occupancy
@@ -103,12 +103,12 @@ class Function(tvm_ffi.Function):
 
     @property
     def signature(self) -> str:
-        """The function as C++ would declare it, one line per instance."""
+        """The C++ declaration of the function, one line per instance."""
         return str(self._facts["signature"])
 
     @property
     def sass(self) -> str:
-        """The machine code of its embedded kernels, by a toolkit's or NVIDIA's wheel's nvdisasm."""
+        """The SASS of the embedded kernels, from nvdisasm of a toolkit or of NVIDIA's wheel."""
         from ..artifacts.inspection import sass
 
         found = {name: sass(cubin) for name, cubin in self._cubins.items()}
@@ -116,7 +116,7 @@ class Function(tvm_ffi.Function):
 
     @property
     def ptx(self) -> str:
-        """The PTX of its embedded images; an AttributeError if they have none."""
+        """The PTX of the embedded images; raises AttributeError if they have none."""
         images = [x for cubin in self._cubins.values() for x in (*cubin.members, cubin)]
         texts = [x.image.decode() for x in images if x.kind == "ptx"]
         if not texts:
@@ -160,7 +160,7 @@ class Function(tvm_ffi.Function):
 
     @property
     def _instances(self) -> list[Mapping[str, Any]]:
-        """What is known of each instance; of a function without any, of itself."""
+        """The facts about each instance, or about the function itself if it has none."""
         return list(self._facts.get("instances", [self._facts]))
 
     @property
@@ -174,24 +174,24 @@ class Function(tvm_ffi.Function):
 
     @property
     def _cubins(self) -> dict[str, Cubin]:
-        """The embedded images that have its kernels."""
+        """The embedded images that contain its kernels."""
         cubins = self._module.cubins
         return {image: cubins[image] for image, _ in self._kernels if image in cubins}
 
     @cached_property
     def _common_names(self) -> list[str]:
-        """The parameters' names; none where instances differ in them."""
+        """The parameters' names; empty if instances differ in them."""
         known = [[name for name, _ in x["params"]] for x in self._instances]
         return known[0] if all(names == known[0] for names in known) else []
 
     @cached_property
     def _takes_grid(self) -> bool:
-        """Whether callers give it a grid alone."""
+        """Whether callers set only the grid."""
         return all("grid" not in x and "block" in x for x in self._launches)
 
     @bare
     def _ordered(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """Return arguments by position; keywords in their places."""
+        """Return all arguments in positional order."""
         if not kwargs:
             return args
         rest = self._common_names[len(args) :]

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from ..kernels.cubin import Cubin
 
 for _class in (LaunchError, LaunchLimitError, KeyboardInterrupt):
-    # C++ raises them, or lets them pass; without this tvm-ffi would make them RuntimeErrors.
+    # C++ raises or propagates these; unregistered, tvm-ffi would turn them into RuntimeErrors.
     tvm_ffi.register_error(_class.__name__, _class)
 
 
-# The files that were loaded by a path, numbered.
+# For each path, the files loaded from it, numbered.
 _spellings: dict[str, dict[tuple[int, int], int]] = {}
 
 
@@ -32,11 +32,11 @@ class Module(tvm_ffi.Module):
     """A loaded shared object; ``mod.k`` and ``mod["k"]`` are its functions."""
 
     path: str
-    """Where it was loaded from. Pickles of the module, or of a function, hold it, not the file."""
+    """Where it was loaded from. A pickled module or function holds this path, not the file."""
 
     @bare
     def get_function(self, name: str, query_imports: bool = False) -> Function:
-        """Return a function by name; raises AttributeError where there is none."""
+        """Return a function by name; raise AttributeError if there is none."""
         known: dict[str, Function] = self.__dict__.setdefault("_functions", {})
         if name not in known:
             try:
@@ -62,14 +62,14 @@ class Module(tvm_ffi.Module):
 
     @cached_property
     def manifest(self) -> Mapping[str, Any]:
-        """Functions, parameters, kernels and architectures, as the shared object lists them.
+        """The functions, parameters, kernels and architectures listed in the shared object.
 
-        Empty if this package built nothing in it; a ValueError if an incompatible version did.
+        Empty if this package built nothing in it; raises ValueError if an incompatible version did.
         """
         try:
             text = self._entry("manifest")()
         except AttributeError:
-            # It has only functions written in C++, which do not return it.
+            # It has only C++ functions, and none that returns the manifest.
             from ..artifacts.artifact import manifest_of
 
             return manifest_of(self.path)
@@ -84,7 +84,7 @@ class Module(tvm_ffi.Module):
 
     @cached_property
     def cubins(self) -> Mapping[str, Cubin]:
-        """The embedded images by name, read from the file; a ValueError if it has changed."""
+        """The embedded images by name, read from the file; raises ValueError if it has changed."""
         from ..artifacts.artifact import open_artifact
 
         with open_artifact(self.path) as artifact:
@@ -93,7 +93,7 @@ class Module(tvm_ffi.Module):
     def preload(self, device: Any = None) -> None:
         """Load images and kernels ahead of the first launch or graph capture.
 
-        `device` is an int, a torch.device or the like; by default the current one, 0 in a thread
+        `device` is an int, a torch.device or the like. Default: the current device, 0 in a thread
         that has none.
         """
         from .stream import device_ordinal
@@ -101,10 +101,10 @@ class Module(tvm_ffi.Module):
         self._entry("preload")(device_ordinal(device))
 
     def unload(self) -> None:
-        """Unload the images and release the devices' contexts; the next launch loads them again.
+        """Unload the images and release the primary contexts; the next launch reloads them.
 
-        Waits for calls in progress, not for running kernels. Graphs with the kernels cannot be
-        replayed afterwards. What C++ functions have loaded stays.
+        Waits for calls in progress, not for running kernels. CUDA graphs that contain the kernels
+        cannot be replayed afterwards. Whatever C++ functions have loaded stays loaded.
         """
         if self.functions:
             self._entry("unload")()
@@ -114,16 +114,16 @@ class Module(tvm_ffi.Module):
         """Set kernel parameters that callers do not pass (see `Bound`).
 
         The change is atomic: a launch sees either all old values or all new ones, and if one is
-        wrong nothing is changed.
+        invalid, nothing changes.
 
         Parameters
         ----------
         function : str, optional
-            The function whose parameters to set. Default: every function that has the names.
+            The function whose parameters to set. Default: all functions with these parameters.
         device : int, torch.device or the like, optional
             The device whose launches get the values. Default: a tensor's own; for other values all.
         **values : tensor, int, float, bool, bytes or None
-            By parameter name, what a call could pass; None unbinds. Tensors are kept alive.
+            By parameter name, values that a call could pass; None unbinds. Tensors are kept alive.
         """
         from .stream import device_ordinal
 
@@ -137,16 +137,16 @@ class Module(tvm_ffi.Module):
                 there = dict.fromkeys(slot for owner, slot in slots if function in (None, owner))
                 what = f"bind: {function or 'the module'} has no bound parameter {name!r}"
                 raise ValueError(f"{what}; there are {', '.join(there) or 'none (see Bound)'}")
-            # The tensor itself may let go of its memory, as torch's do that are resized.
+            # The tensor object may release its memory, as a torch tensor does when resized.
             memory = tvm_ffi.from_dlpack(value) if hasattr(value, "__dlpack__") else value
-            # In an object that tvm-ffi passes on as it is.
+            # Wrapped in an object that tvm-ffi passes through unchanged.
             kept = None if value is None else SimpleNamespace(value=value, memory=memory)
             for number in found:
                 args += [number, memory, kept]
         self._entry("bind")(*args)
 
     def _entry(self, name: str) -> tvm_ffi.Function:
-        """Return one of the launcher's own entries; raises AttributeError where there is none."""
+        """Return one of the launcher's own entry points; raise AttributeError if there is none."""
         return super().get_function(f"_tvmffi_cubin_{name}")
 
     def __iter__(self) -> Iterator[str]:
@@ -170,7 +170,7 @@ class Module(tvm_ffi.Module):
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
-        """Names of all functions: of the generated ones, then of those written in C++."""
+        """Names of all functions: the generated ones, then those written in C++."""
         from ..artifacts.artifact import exported_names
 
         return (*self.functions, *sorted(exported_names(self.path).difference(self.functions)))
@@ -190,33 +190,33 @@ def load_module(
     path : path
         The file.
     generate : mapping of str to callable, optional
-        For images in files (see `ImageFile`): what makes a missing one, by its name.
+        For images in files (see `ImageFile`): functions that make missing ones, by image name.
     torch_library : str, optional
         As in `load_inline`.
     keep_module_alive : bool
-        Keep it loaded until the process ends, even where no reference is left.
+        Keep it loaded until the process exits, even if no reference is left.
 
     Raises
     ------
     BuildError, ToolchainError
-        It is not a shared object, or lacks a symbol or a library; tvm-ffi is too old.
+        It is not a shared object, needs a missing symbol or library, or tvm-ffi is too old.
     """
     check_tvm_ffi()
     name = os.path.abspath(path)
     folder, base = os.path.split(name)
     with open(name, "rb", buffering=0) as file:
         header, info = file.read(64).ljust(64, b"\0"), os.fstat(file.fileno())
-    # Of the table of sections, which linkers put last.
+    # The section header table, which linkers put last.
     start, row, rows = struct.unpack_from("<40xQ10xHH", header)
-    # The dynamic loader knows a library by its path, and would return the code of a file that this
-    # one has replaced. So each file has a spelling of its own.
+    # The dynamic loader identifies a library by its path, and would return the code of a file that
+    # this one has replaced. So each file gets its own spelling of the path.
     known = _spellings.setdefault(name, {})
     number = known.setdefault((info.st_dev, info.st_ino), len(known))
     spelled = os.path.join(folder, "./" * number + base)
     try:
         if not name.endswith(".so"):
             raise RuntimeError("it is not a shared object whose name ends in .so")
-        # The dynamic loader takes a file that was cut, and the process dies of SIGBUS.
+        # The dynamic loader accepts a truncated file, and the process then dies with SIGBUS.
         if header.startswith(b"\x7fELF") and start + row * rows > info.st_size:
             raise RuntimeError(f"it was cut off after {info.st_size} bytes: copy it again")
         raw = tvm_ffi.load_module(spelled, keep_module_alive=keep_module_alive)
@@ -241,7 +241,7 @@ def load_module(
 
 
 def check_tvm_ffi() -> None:
-    """Raise ToolchainError where tvm-ffi is too old; other packages pin old ones."""
+    """Raise ToolchainError if tvm-ffi is too old; other packages pin old versions."""
     if tvm_ffi.__version_tuple__ < (0, 1, 11):
         old = f"tvm-ffi {tvm_ffi.__version__} is too old"
         raise ToolchainError(f"{old}: pip install --upgrade 'apache-tvm-ffi>=0.1.11'")

@@ -1,4 +1,4 @@
-"""`Occupancy`: how much of a kernel fits a device at once; and the table that notebooks show."""
+"""`Occupancy`: how much of a kernel fits on a device at once; and the table shown in notebooks."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _HEADINGS = ("function", "kernel", "registers", "shared memory", "local memory",
 
 
 class Occupancy(NamedTuple):
-    """How much of a kernel fits on a device at once, for one shape of block and cluster.
+    """How much of a kernel fits on a device at once, for one block and cluster shape.
 
     Attributes
     ----------
     device, threads : int
         The device, and the threads per block.
     blocks_per_sm, threads_per_sm : int
-        Blocks of this shape that fit on a multiprocessor, and threads of any kernel that do.
+        Blocks of this shape that fit on a multiprocessor, and the most threads it can hold.
     max_cooperative_blocks : int
         Blocks in the largest cooperative grid; 0 if the device has none.
     max_cluster_blocks, max_active_clusters : int
         Blocks in the largest cluster, also beyond the portable 8 (1 if the device has no clusters,
         0 if no block fits); clusters of the given size that fit on the device (0 without one).
     max_dynamic_smem_bytes : int
-        The most dynamic shared memory that a block can have.
+        The maximum dynamic shared memory per block.
     """
 
     device: int
@@ -49,13 +49,13 @@ class Occupancy(NamedTuple):
 
     @property
     def fraction(self) -> float:
-        """The part of a multiprocessor's threads that this kernel can use."""
+        """The fraction of a multiprocessor's threads that this kernel can use."""
         return self.blocks_per_sm * self.threads / self.threads_per_sm
 
 
 @bare
 def occupancy(function: Function, device: Any) -> Occupancy:
-    """Return what `Function.occupancy` documents."""
+    """Implement `Function.occupancy`."""
     kernels = function._kernels
     if len(kernels) != 1:
         raise ValueError(f"{function.name}.occupancy: the function launches {len(kernels)} kernels")
@@ -78,13 +78,13 @@ def occupancy(function: Function, device: Any) -> Occupancy:
 
 
 def table(functions: Iterable[Function]) -> str:
-    """Return a row for each kernel that some functions launch, as HTML."""
+    """Return an HTML table with a row for each kernel that the functions launch."""
     lines = [_line("th", _HEADINGS)]
     for function in functions:
         try:
             found = function.occupancy()
             fits = f"{found.fraction:.0%} of {found.threads} threads a block"
-        except (CubinError, TypeError, ValueError):  # no GPU, or the shape is the caller's
+        except (CubinError, TypeError, ValueError):  # no GPU, or the caller sets the shape
             fits = ""
         kernels = {(image, x.name): x for image, y in function._cubins.items() for x in y.kernels}
         for kernel in (kernels[x] for x in function._kernels if x in kernels):

@@ -1,4 +1,4 @@
-"""A module's functions as operators of torch's: ``torch.ops.<namespace>.<function>``."""
+"""A module's functions as torch operators: ``torch.ops.<namespace>.<function>``."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 _SCALARS = {"int": "SymInt", "uint": "SymInt", "bool": "bool", "float": "float", "bfloat": "float"}
 
-# What keeps each operator registered.
+# Keeps each operator registered.
 _libraries: dict[str, Any] = {}
 
 
 def register(module: Module, namespace: str) -> None:
-    """Register the generated functions; one of a name that was registered takes its place."""
+    """Register the generated functions, replacing operators of the same name."""
     import torch
 
     for name in module.functions:
@@ -33,7 +33,7 @@ def register(module: Module, namespace: str) -> None:
 
 
 def schema(function: Function) -> str:
-    """Return a function's parameters in torch's schema language."""
+    """Return a function's signature in torch's schema language."""
     if any("grid" not in x for x in function._launches):
         raise TypeError(f"torch_library: {function.name} has no grid of its own: give it a Launch")
     parameters = []

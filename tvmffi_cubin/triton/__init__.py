@@ -1,8 +1,8 @@
 """Triton functions and compiled kernels as launches.
 
 Takes a ``@triton.jit`` function (`compile`) or a kernel that Triton has compiled (`from_compiled`);
-gives a `tvmffi_cubin.Launch` with its cubin, for ``load_inline(..., functions={"add": launch})``.
-Never touches a GPU, and imports Triton in `compile` alone.
+returns a `tvmffi_cubin.Launch` with its cubin, for ``load_inline(..., functions={"add": launch})``.
+Never touches a GPU, and imports Triton only in `compile`.
 """
 
 from __future__ import annotations

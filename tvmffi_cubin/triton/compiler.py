@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..launches.launch import Launch
 
 
-def compile(  # noqa: A001 - as Triton's own is called
+def compile(  # noqa: A001 - Triton's own name
     fn: Any,
     signature: Any = (),
     *,
@@ -29,43 +29,43 @@ def compile(  # noqa: A001 - as Triton's own is called
 ) -> Launch:
     """Compile a Triton function for one specialization, without a GPU.
 
-    The exported function takes the Triton function's arguments, in order, without the constexprs.
-    What Triton specialized on (multiples of 16, arguments that are 1 or None) is checked at each
-    call: an argument that does not fit is a ValueError, or goes to the next instance of a
+    The exported function takes the Triton function's arguments in order, without the constexprs.
+    Each call checks what Triton specialized on (multiples of 16, arguments that are 1 or None): an
+    argument that does not fit raises ValueError, or falls through to the next instance of a
     `tvmffi_cubin.Dispatch`.
 
     Parameters
     ----------
     fn : triton.JITFunction
-        What ``@triton.jit`` made, with or without ``@triton.autotune`` and ``@triton.heuristics``.
+        A ``@triton.jit`` function, with or without ``@triton.autotune`` and ``@triton.heuristics``.
     signature : mapping, str or sequence, optional
         The arguments that are not constexprs, by name or in order. Each is a type with an optional
-        hint, as Triton's ahead-of-time tool writes it (``"*fp32:16"``, an address that is a
-        multiple of 16; ``"i32:1"``; ``"tensordesc<fp16[64,64]>"``), or an example that is
-        specialized as at a launch: a tensor on any device, also ``"meta"``, a number, None, a
-        ``TensorDescriptor``, a tuple. A str is a comma-separated list of types, and of values for
-        constexprs.
+        hint, in the syntax of Triton's ahead-of-time compiler (``"*fp32:16"``, an address that is a
+        multiple of 16; ``"i32:1"``; ``"tensordesc<fp16[64,64]>"``), or an example, specialized as
+        at a launch: a tensor on any device, including ``"meta"``, a number, None, a
+        ``TensorDescriptor``, or a tuple. A str is a comma-separated list of types, and of values
+        for constexprs.
     constexprs : mapping of str to object, optional
-        Values of constexprs without a default, and of other arguments to fix.
+        Values for constexprs without a default, and for other arguments to fix.
     grid : int, str, or a sequence of up to three, optional
         Number of programs in x, y, z, as in Triton: expressions over arguments and constexprs,
-        ``"cdiv(n, BLOCK)"``. Without it callers give numbers or a function: ``mod.k[grid](...)``.
+        ``"cdiv(n, BLOCK)"``. Without it, callers pass numbers or a function: ``mod.k[grid](...)``.
     arch : str, optional
-        As in `tvmffi_cubin.load_inline`. Triton compiles for the ``a`` variant where there is one.
+        As in `tvmffi_cubin.load_inline`. Triton compiles for the ``a`` variant if there is one.
     config : triton.Config, optional
-        Which configuration of an autotuned function.
+        The configuration to use for an autotuned function.
     num_warps, num_stages, num_ctas, options : optional
-        Triton's options of these names, and a mapping of others: ``maxnreg``, ``launch_pdl``, ...
+        Triton's options of these names, and a mapping for others: ``maxnreg``, ``launch_pdl``, ...
 
     Returns
     -------
     Launch
-        With its image; for ``functions={"k": launch}`` or a `tvmffi_cubin.Dispatch`.
+        The launch with its image, for ``functions={"k": launch}`` or a `tvmffi_cubin.Dispatch`.
 
     Raises
     ------
     CompileError
-        Triton does not compile it; the message has Triton's text.
+        Triton cannot compile it; the message includes Triton's error.
     ToolchainError
         Triton is missing or too old, or there is no GPU and no `arch`.
     """
@@ -92,7 +92,7 @@ def compile(  # noqa: A001 - as Triton's own is called
         )
     settings["debug"] = bool(settings.get("debug", fn.debug) or triton.knobs.runtime.debug)
     backend = triton.compiler.make_backend(target)
-    # Triton passes over those that it does not know.
+    # Triton itself ignores unknown options.
     if unknown := settings.keys() - vars(backend.parse_options({})):
         raise TypeError(f"options: Triton {triton.__version__} has no option {min(unknown)!r}")
     source, constants, descriptors = specialise(triton, fn, backend, signature, fixed)
@@ -111,10 +111,10 @@ def from_compiled(kernel: Any, *, grid: Any = None) -> Launch:
     Parameters
     ----------
     kernel : triton.compiler.CompiledKernel
-        What ``fn[grid](...)``, ``fn.warmup(...)`` or ``triton.compile(...)`` returned. Its tensor
+        The result of ``fn[grid](...)``, ``fn.warmup(...)`` or ``triton.compile(...)``. Its tensor
         descriptors are padded with zeros.
     grid
-        As in `compile`, as are what it returns and raises.
+        As in `compile`, including the result and the errors.
     """
     return make_launch(kernel, grid, frozenset(), {})
 

@@ -1,4 +1,4 @@
-"""A compiled kernel of Triton's as a `Launch`: parameters, hidden ones too, and attributes."""
+"""A compiled Triton kernel as a `Launch`: parameters, including hidden ones, and attributes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ..launches.values import Scratch, plain
 def make_launch(kernel: Any, grid: Any, fixed: Set[str], descriptors: Mapping[str, Any]) -> Launch:
     """Return a launch that passes what Triton's own launcher passes, without touching a GPU.
 
-    `fixed` are the constants that were asked for; others Triton made. What tensor descriptors are
-    padded with, and whether they are read as tf32, is as `descriptors` have it, by name.
+    `fixed` names the constants that the caller set; others come from Triton. `descriptors` gives,
+    by name, each tensor descriptor's padding and whether it is read as tf32.
     """
     metadata, symbol, ctas = kernel.metadata, kernel.metadata.name, int(kernel.metadata.num_ctas)
     version = supported_version(str(metadata.triton_version))
@@ -47,7 +47,7 @@ def make_launch(kernel: Any, grid: Any, fixed: Set[str], descriptors: Mapping[st
         args["global_scratch"] = Scratch(bytes_per_block=scratch, align=align)
     if grid is None and ctas > 1:
         raise ValueError("with num_ctas a program is several blocks: give grid=")
-    # What a function that computes the grid is told.
+    # The constants that a grid function receives.
     told = {x: y for x, y in constants.items() if isinstance(y, bool | int | float | str | None)}
     signature = ", ".join([*slots, "void* global_scratch", "void* profile_scratch"])
     image = Cubin(bytes(kernel.asm["cubin"]), "", signatures={symbol: signature}, name=symbol)
@@ -72,7 +72,7 @@ def make_launch(kernel: Any, grid: Any, fixed: Set[str], descriptors: Mapping[st
 
 
 def supported_version(text: str) -> tuple[int, int]:
-    """Return major and minor version of Triton's."""
+    """Return Triton's major and minor version; raise ToolchainError if it is too old."""
     major, minor = map(int, text.split(".")[:2])
     if (major, minor) < (3, 6):
         raise ToolchainError(f"Triton {text} is too old; run: pip install --upgrade 'triton>=3.6'")
@@ -84,7 +84,7 @@ def _arguments(
 ) -> tuple[dict[str, str], dict[str, int], dict[str, Any]]:
     """Return what callers pass, and the constexprs, which they do not.
 
-    That is types in order, Triton's, or "one" and "none" where it is always 1 or None; what they,
+    By name: Triton's types in order, or "one" and "none" for what is always 1 or None; what values,
     or their addresses, are multiples of; constants. Items of a tuple `t` are t_0, t_1.
     """
     fixed = fixed | {param.name for param in source.fn.params if param.is_constexpr}
@@ -104,7 +104,7 @@ def _arguments(
                 return
             type_ = "none" if value is None else "one"
         types[name] = type_
-        if told := source.attrs.get(path):  # it is all that Triton relies on for NVIDIA's devices
+        if told := source.attrs.get(path):  # the only one Triton uses on NVIDIA devices
             multiples[name] = int(dict(told)["tt.divisibility"])
 
     for index, (name, type_) in enumerate(source.signature.items()):
@@ -120,7 +120,7 @@ def unwrapped(value: Any) -> Any:
 
 
 def _blocks(grid: Any, constants: Mapping[str, Any], ctas: int) -> Any:
-    """Return a grid in blocks, as `Launch` takes it; constexprs in it are their values."""
+    """Return a grid in blocks, as `Launch` takes it, with constexprs replaced by their values."""
     grid = unwrapped(grid)
     if callable(grid):
         raise TypeError(
@@ -133,7 +133,7 @@ def _blocks(grid: Any, constants: Mapping[str, Any], ctas: int) -> Any:
         return str(int(found)) if isinstance(found, int) else name[0]
 
     items = grid if isinstance(grid, tuple | list) else (grid,)
-    # What follows a dot is not a name of its own: x.shape.
+    # A word after a dot is not a variable: x.shape.
     figures = [
         re.sub(r"(?<![\w.])[^\W\d]\w*", value, x) if isinstance(x, str) else unwrapped(x)
         for x in items
@@ -159,15 +159,15 @@ def _of_descriptor(
     )
     yield name, "CUtensorMap", map_
     shape = [f"{name}.shape[{i}]" for i in range(rank)]
-    # Before 3.7 the shape that a kernel got was the map's, which counts values and not bytes.
+    # Before Triton 3.7, a kernel got the map's shape, which counts values, not bytes.
     shape[-1] += " * 2" if meta["fp4_padded"] and version < (3, 7) else ""
     yield from ((f"{name}_shape_{i}", "int32_t", x) for i, x in enumerate(shape))
     yield from ((f"{name}_stride_{i}", "int64_t", f"{name}.stride[{i}]") for i in range(rank))
 
 
-# Triton's numbers of element types in kernels are the driver's, but for these.
+# In kernels, Triton numbers element types as the driver does, except for these.
 _TO_DRIVER = {8: 10, 9: 8, 10: 9}
-# An i1 is a byte that is 0 or 1, whatever sign Triton gives it.
+# An i1 is a byte that is 0 or 1, whatever its signedness in Triton.
 SCALARS: Final = {
     **dict.fromkeys(("i1", "u1"), "bool"),
     **{f"i{bits}": f"int{bits}_t" for bits in (8, 16, 32, 64)},
@@ -177,7 +177,7 @@ SCALARS: Final = {
     **dict.fromkeys(("fp32", "f32"), "float"),
     "fp64": "double",
 }
-# Those that point to void have no C++ type, or none with a dtype that tensors have.
+# Those mapped to void have no C++ type, or none with a dtype that tensors have.
 POINTEES: Final = {
     **SCALARS,
     "fp8e4nv": "__nv_fp8_e4m3",
@@ -187,11 +187,11 @@ POINTEES: Final = {
 
 
 def descriptor(type_: str) -> tuple[str, int] | None:
-    """Return pointer and rank of a tensor whose descriptor this is, ``tensordesc<fp16[64,64]>``."""
+    """Return pointer type and rank of the tensor that ``tensordesc<fp16[64,64]>`` describes."""
     if not type_.startswith("tensordesc"):
         return None
     match = re.match(r"tensordesc<\s*(\w+)\s*\[(\s*\d+\s*(?:,\s*\d+\s*){0,4})\]", type_)
-    # Triton's passes end the process for others.
+    # Triton's passes abort the process for others.
     if match is None or match[1] in ("i1", "u1", "void") or match[1] not in POINTEES:
         raise ValueError(f"{type_!r} is not a tensor descriptor such as tensordesc<fp16[64,64]>")
     return f"{POINTEES[match[1]]}*", match[2].count(",") + 1

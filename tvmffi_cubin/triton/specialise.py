@@ -1,4 +1,4 @@
-"""How a function is specialised: types with hints, examples and constexprs."""
+"""Specialization of a Triton function: types with hints, examples and constexprs."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from .launch import descriptor, kernel_type
 def specialise(
     triton: Any, fn: Any, backend: Any, given: Any, constexprs: Mapping[str, Any]
 ) -> tuple[Any, Set[str], dict[str, Any]]:
-    """Return what Triton's compiler takes of a signature and constexprs.
+    """Return the source for Triton's compiler, from a signature and constexprs.
 
-    With it the arguments that have a fixed value, and the examples of tensor descriptors by name.
+    Also return the arguments with a fixed value, and examples of tensor descriptors by name.
     """
     where = f"{fn.__name__}({', '.join(fn.arg_names)})"
     entries, constexprs = _entries(where, fn, given, constexprs), dict(constexprs)
     for name, entry in entries.items():
         if isinstance(entry, str):
-            with suppress(ValueError, SyntaxError):  # it is a type, and no value
+            with suppress(ValueError, SyntaxError):  # a type, not a value
                 constexprs.setdefault(name, ast.literal_eval(entry.strip()))
     if unknown := {*entries, *constexprs}.difference(fn.arg_names):
         raise TypeError(f"{where} has no argument {min(unknown)!r}")
     defaults = {param.name: param.default for param in fn.params if param.has_default}
     values = {**defaults, **entries, **constexprs}
-    # As Triton's binder returns them: a type with the key of what may be relied on.
+    # As Triton's binder returns them: a type, with the key of what may be assumed.
     types: dict[str, tuple[Any, Any]] = {}
     texts = {x: y for x, y in entries.items() if isinstance(y, str) and x not in constexprs}
     for param in fn.params:
@@ -43,7 +43,7 @@ def specialise(
             types[name] = "constexpr", None
         elif name in texts:
             types[name] = _typed(texts[name], f"{where}: argument {name!r}")
-            values[name] = 1  # of which only ":1" makes something
+            values[name] = 1  # used only for ":1"
     bound = {x: values[x] if x in types else _example(triton, values[x]) for x in fn.arg_names}
     binder = triton.runtime.jit.create_function_from_signature(fn.signature, fn.params, backend)
     _, found, _ = binder(**bound | dict.fromkeys(types))
@@ -65,7 +65,7 @@ def _entries(where: str, fn: Any, given: Any, constexprs: Mapping[str, Any]) -> 
     if isinstance(given, Mapping):
         return given
     if isinstance(given, str):
-        # Brackets may have commas, too: tensordesc<fp16[64,64]>.
+        # Brackets may contain commas: tensordesc<fp16[64,64]>.
         given = re.findall(r"(?:[^,<]|<[^>]*>)+", given)
     names = [x.name for x in fn.params if not x.is_constexpr and x.name not in constexprs]
     names = fn.arg_names if len(given) == len(fn.params) else names
@@ -75,7 +75,7 @@ def _entries(where: str, fn: Any, given: Any, constexprs: Mapping[str, Any]) -> 
 
 
 def _typed(text: str, what: str) -> tuple[str, str | None]:
-    """Read a type with a hint, as Triton's ahead-of-time tool writes it."""
+    """Parse a type with a hint, in the syntax of Triton's ahead-of-time compiler."""
     type_, colon, hint = (part.strip() for part in text.partition(":"))
     with told(what):
         if not descriptor(type_):
@@ -87,7 +87,7 @@ def _typed(text: str, what: str) -> tuple[str, str | None]:
 
 
 def _example(triton: Any, value: Any) -> Any:
-    """Return an example in a form that Triton takes."""
+    """Return an example in a form that Triton accepts."""
     if isinstance(value, tuple):
         items = [_example(triton, item) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
