@@ -1,14 +1,14 @@
-// Driver functions that a wrapper calls by their names, found at their first call.
+// Driver functions that a wrapper calls by name, looked up on the first call.
 //
-// A generated unit says which: `__asm__("tvmffi_cubin_forward cuMemAlloc_v2\n")`. Each becomes a
-// hidden function that jumps to the driver's, so arguments of any kind pass through.
-// Functions are found by exact name, as linking libcuda would: cuGetProcAddress picks by CUDA
-// version instead, and for some names (cuCtxCreate) a form with other parameters.
+// A generated unit lists them: `__asm__("tvmffi_cubin_forward cuMemAlloc_v2\n")`. Each becomes a
+// hidden function that jumps to the driver's, so arguments of any kind pass through. Functions are
+// looked up by exact name, as linking against libcuda would: cuGetProcAddress selects by CUDA
+// version instead, and for some names (cuCtxCreate) a form with different parameters.
 #pragma once
 
 #include "core/driver.h"
 
-/// The function to jump to; kept in `slot` where it is the driver's own.
+/// Returns the function to jump to; caches it in `slot` if it is the driver's own.
 extern "C" __attribute__((visibility("hidden"), used)) void* tvmffi_cubin_find_forwarded(
     const char* name, void** slot) {
   using namespace tvmffi_cubin;  // NOLINT
@@ -18,7 +18,7 @@ extern "C" __attribute__((visibility("hidden"), used)) void* tvmffi_cubin_find_f
     return found;
   }
   const auto missing = [] { return IsDriverOpen() ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_NO_DEVICE; };
-  // Callers print an error's name and text whatever comes back, so both are told without a driver.
+  // Callers print an error's name and text unconditionally, so both work without a driver.
   const auto tell = [](CUresult, const char** text) {
     *text = driver_state.problem;
     return CUDA_SUCCESS;
@@ -29,9 +29,9 @@ extern "C" __attribute__((visibility("hidden"), used)) void* tvmffi_cubin_find_f
 
 // clang-format off
 
-// What follows has the function's arguments to keep, six or eight registers: only functions for
-// texture references take floating-point numbers. The slot's address and the name's travel in
-// registers that no argument uses.
+// The code below must preserve the function's arguments, in six or eight registers: only functions
+// for texture references take floating-point numbers. The addresses of the slot and the name travel
+// in registers that no argument uses.
 #if defined(__x86_64__)
 
 __asm__(R"(
@@ -100,7 +100,7 @@ tvmffi_cubin_forward_first:
 #error "tvmffi_cubin forwards driver calls on x86_64 and aarch64 only"
 #endif
 
-// A section each, so that the linker drops those that nothing calls.
+// One section per function, so that the linker drops those that nothing calls.
 __asm__(R"(
 .macro tvmffi_cubin_forward name
 .pushsection .bss.tvmffi_cubin_slot_\name,"aw",%nobits

@@ -1,5 +1,5 @@
-// CubinModule: an image, loaded when first needed and unloaded with its last user; and CubinKernel:
-// one kernel of it, launched on any device.
+// CubinModule: an image, loaded on first use and unloaded with its last user. CubinKernel: one of
+// its kernels, launched on any device.
 #pragma once
 
 #include <tvm/ffi/string.h>
@@ -10,8 +10,8 @@
 
 #include "launch_config.h"
 
-// Defined for all units of a build with bound_params: the table of what is bound is linked. Without
-// it, nothing of that costs a launch anything.
+// Defined for all units of a build with bound_params, which links the table of bound values.
+// Without it, binding costs launches nothing.
 #ifdef TVMFFI_CUBIN_BOUND_PARAMS
 #include "launcher/plan.h"
 extern "C" __attribute__((visibility("hidden"))) tvmffi_cubin::BoundTable __tvmffi_cubin_bound;
@@ -19,12 +19,12 @@ extern "C" __attribute__((visibility("hidden"))) tvmffi_cubin::BoundTable __tvmf
 
 TVMFFI_CUBIN_BEGIN
 
-/// Sizes of typed arguments, at an address of their own.
+/// Sizes of typed arguments; each list has a unique address.
 template <size_t... kEach>
 inline constexpr size_t kSizes[] = {kEach..., 0};
 
-/// Compares arguments' own sizes with the kernel's; a driver before CUDA 12.4 tells none.
-/// \throws TypeError Their number or a size is another.
+/// Checks argument sizes against the kernel's; drivers before CUDA 12.4 do not report these.
+/// \throws TypeError The number of arguments or a size differs.
 TVMFFI_CUBIN_COLD void CheckParameters(CUkernel kernel, const size_t* sizes, size_t count) {
   int own = CountParameters(kernel);
   if (own < 0) return;
@@ -43,12 +43,12 @@ TVMFFI_CUBIN_COLD void CheckParameters(CUkernel kernel, const size_t* sizes, siz
   }
 }
 
-/// Launches on the current device, with what is bound behind the caller's own arguments.
-/// \throws LaunchError What is bound is not the kernel's last parameters.
+/// Launches on the current device, with bound values after the caller's own arguments.
+/// \throws LaunchError The bound parameters are not the kernel's last parameters.
 inline Status LaunchHere(CUkernel kernel, const CUlaunchConfig& config, void** args) {
 #ifdef TVMFFI_CUBIN_BOUND_PARAMS
   BoundTable* table = &__tvmffi_cubin_bound;
-  // The caller's array does not say how long it is, so the kernel's own count is what is read.
+  // The caller's array does not carry its length, so the kernel's own count says what to read.
   const int count = CountParameters(kernel), own = count - table->num_trailing;
   bool fits = own >= 0;
   for (int i = own; fits && i < count; ++i) {
@@ -73,13 +73,13 @@ inline Status LaunchHere(CUkernel kernel, const CUlaunchConfig& config, void** a
   return LaunchKernel(kernel, config, args);
 }
 
-/// What a module and its kernels share.
+/// State shared by a module and its kernels.
 struct __attribute__((visibility("default"))) LoadedImage : Library {
-  tvm::ffi::Bytes bytes;  // owns an image that was handed over
+  tvm::ffi::Bytes bytes;  // owns an image passed as Bytes
 
   ~LoadedImage() { Unload(); }
 
-  /// Throws what is wrong with the image, or that it has no such kernel.
+  /// Throws an error: what is wrong with the image, or that it has no such kernel.
   [[noreturn]] TVMFFI_CUBIN_COLD void ThrowError(const Status& status,
                                                  const char* kernel = "") const {
     Text text;
@@ -90,17 +90,17 @@ struct __attribute__((visibility("default"))) LoadedImage : Library {
 
 /// One kernel; movable. It keeps its image loaded, so it may outlive the CubinModule.
 ///
-/// Any thread may launch it, at the same time as others. The kernel is opted in to all the
-/// dynamic shared memory that the launch's device has, and to clusters of more than 8 blocks.
+/// Threads may launch it concurrently. The kernel is opted in to all the dynamic shared memory of
+/// the launch's device, and to clusters of more than 8 blocks.
 ///
-/// Every Launch returns at once, with the driver's own answer for CheckDriver; of a refused launch
-/// that says which limit it goes over.
+/// Every Launch returns immediately, with the driver's result for CheckDriver, which reports the
+/// limit that a rejected launch exceeds.
 class __attribute__((visibility("default"))) CubinKernel {
  public:
-  /// No kernel; to be assigned to.
+  /// An empty kernel, to be assigned to.
   CubinKernel() = default;
 
-  /// A kernel of an image that is loaded; see CubinModule::GetKernel.
+  /// A kernel of a loaded image; see CubinModule::GetKernel.
   CubinKernel(std::shared_ptr<const LoadedImage> image, const char* name)
       : state_(std::make_unique<State>()) {
     CaptureScope relaxed;
@@ -113,9 +113,9 @@ class __attribute__((visibility("default"))) CubinKernel {
 
   /// Launches with typed arguments: `Launch(config, x_ptr, y_ptr, n)`.
   /// \param config Shape, dynamic shared memory, stream, attributes, device.
-  /// \param args The kernel's arguments, each of its parameter's own type (a CUtensorMap, a
-  /// struct): the bytes are passed as they are, a 1 is not a 1.0f.
-  /// \throws TypeError Their number or sizes are not the image's. (Not checked before CUDA 12.4.)
+  /// \param args The kernel's arguments, each of exactly its parameter's type (a CUtensorMap, a
+  /// struct): the bytes are passed unchanged, so a 1 is not a 1.0f.
+  /// \throws TypeError Their number or sizes do not match. (Not checked before CUDA 12.4.)
   template <typename... Args>
   [[nodiscard]] Status Launch(const LaunchConfig& config, const Args&... args) {
     static_assert((std::is_trivially_copyable_v<Args> && ...),
@@ -134,7 +134,7 @@ class __attribute__((visibility("default"))) CubinKernel {
     return Run(args, config.Get(), config.GetDevice());
   }
 
-  /// The same with everything given singly; attributes with their number, or neither.
+  /// The same with separate arguments; attributes come with their count, or neither is given.
   [[nodiscard]] Status Launch(void** args, Dim3 grid, Dim3 block, CUstream stream,
                               uint32_t dynamic_smem_bytes = 0) {
     return Launch(args, grid, block, stream, dynamic_smem_bytes, nullptr, 0);
@@ -142,7 +142,7 @@ class __attribute__((visibility("default"))) CubinKernel {
   [[nodiscard]] Status Launch(void** args, Dim3 grid, Dim3 block, CUstream stream,
                               uint32_t dynamic_smem_bytes, const CUlaunchAttribute* attributes,
                               unsigned num_attributes) {
-    // The driver only reads a launch's attributes, though its type says otherwise.
+    // The driver only reads a launch's attributes, although their type is not const.
     auto* attrs = const_cast<CUlaunchAttribute*>(attributes);
     const CUlaunchConfig config{
         grid.x, grid.y, grid.z,        block.x, block.y, block.z, dynamic_smem_bytes,
@@ -150,15 +150,15 @@ class __attribute__((visibility("default"))) CubinKernel {
     return LaunchEx(&config, args);
   }
 
-  /// The same with the driver's own configuration, in the order of cuLaunchKernelEx.
+  /// The same with the driver's own configuration, in the argument order of cuLaunchKernelEx.
   [[nodiscard]] Status LaunchEx(const CUlaunchConfig* config, void** args) {
     return Run(args, *config, -1);
   }
 
-  /// How much of a launch fits a device at once: blocks on a multiprocessor, the largest
+  /// Returns how much of a launch fits on a device at once: blocks per multiprocessor, the largest
   /// cooperative grid, the largest cluster.
-  /// \param config Of which device, block, dynamic shared memory and cluster count.
-  /// \throws LaunchError The driver does not say.
+  /// \param config Its device, block, dynamic shared memory and cluster are used.
+  /// \throws LaunchError The driver reports an error.
   Occupancy GetOccupancy(const LaunchConfig& config) {
     if (state_ == nullptr) CheckDriver(CUDA_ERROR_INVALID_HANDLE, "the occupancy of no kernel");
     DeviceScope scope;
@@ -170,19 +170,19 @@ class __attribute__((visibility("default"))) CubinKernel {
     return occupancy;
   }
 
-  /// The driver's handle; null where there is no kernel.
+  /// The driver's handle; null for an empty kernel.
   CUkernel GetHandle() const { return state_ == nullptr ? nullptr : state_->handle; }
 
  private:
-  /// A kernel, and what launches from several threads know of it.
+  /// A kernel, and the state that launches from several threads share.
   struct State {
     CUkernel handle = nullptr;
     std::shared_ptr<const LoadedImage> image;
     OptedIn opted_in;
-    const size_t* checked = nullptr;  // the sizes of typed arguments that fit
+    const size_t* checked = nullptr;  // sizes of typed arguments known to fit
   };
 
-  /// Launches; the sizes of typed arguments are compared with the kernel's.
+  /// Launches, after checking sizes of typed arguments against the kernel's.
   Status Run(void** args, const CUlaunchConfig& config, int device, const size_t* sizes = nullptr,
              size_t count = 0) {
     if (state_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuLaunchKernelEx"};
@@ -202,31 +202,31 @@ class __attribute__((visibility("default"))) CubinKernel {
   std::unique_ptr<State> state_;
 };
 
-/// An image. Making one calls nothing, so a static one needs no driver; the first GetKernel loads
-/// it, once for all devices, from whichever thread comes first.
+/// An image. Constructing one makes no driver calls, so a static one needs no driver; the first
+/// GetKernel, from any thread, loads it once for all devices.
 class __attribute__((visibility("default"))) CubinModule {
  public:
-  /// No image; to be assigned to.
+  /// An empty module, to be assigned to.
   CubinModule() = default;
 
   /// \param image A cubin, fatbin or PTX text; kept as long as the module.
   explicit CubinModule(tvm::ffi::Bytes image) : CubinModule(static_cast<const void*>(nullptr)) {
     image_->bytes = std::move(image);
-    // Only now: a few bytes are stored in the Bytes object itself, whose address has just changed.
+    // Only now: short contents are stored in the Bytes object itself, whose address just changed.
     image_->image = image_->bytes.data();
   }
 
   /// \param image The same, in memory that stays valid until the image is loaded.
-  /// \param table What EMBED_CUBIN declares, or null where nothing embeds the image.
+  /// \param table The table that EMBED_CUBIN declares, or null if the image is not embedded.
   explicit CubinModule(const void* image, const void* const* table = nullptr)
       : image_(std::make_shared<LoadedImage>()) {
     image_->image = image;
     image_->table = table;
   }
 
-  /// Loads the image now, unless it is loaded.
-  /// \throws LaunchError There is no driver, or it refuses the image, which it may put off until a
-  /// kernel of it is asked for.
+  /// Loads the image now, unless it is already loaded.
+  /// \throws LaunchError There is no driver, or it rejects the image, which it may do only when a
+  /// kernel is requested.
   TVMFFI_CUBIN_COLD void Load() const {
     if (image_ == nullptr || image_->image == nullptr) {
       Throw("LaunchError", "the CubinModule has no image: it was moved from, or never set");
@@ -235,7 +235,7 @@ class __attribute__((visibility("default"))) CubinModule {
     if (!status.ok()) image_->ThrowError(status);
   }
 
-  /// \param name The kernel's symbol: its name where it is `extern "C"`, else the mangled one.
+  /// \param name The kernel's symbol: its name if it is `extern "C"`, else its mangled name.
   /// \throws LaunchError As Load, or the image has no such kernel; the message lists those it has.
   CubinKernel GetKernel(const char* name) const {
     Load();
@@ -243,7 +243,7 @@ class __attribute__((visibility("default"))) CubinModule {
   }
   CubinKernel operator[](const char* name) const { return GetKernel(name); }
 
-  /// The driver's handle; loads the image, so it throws as Load does.
+  /// The driver's handle; loads the image, so it throws what Load throws.
   CUlibrary GetHandle() const {
     Load();
     return image_->handle;
@@ -253,8 +253,8 @@ class __attribute__((visibility("default"))) CubinModule {
   std::shared_ptr<LoadedImage> image_;
 };
 
-/// The module of an image that EMBED_CUBIN declared, one in a shared object. It is never destroyed:
-/// kernels kept in static variables use it to the process's end.
+/// The module of an image that EMBED_CUBIN declared, one per shared object. It is never destroyed:
+/// kernels in static variables use it until the process exits.
 template <const void* const (&kImage)[4]>
 CubinModule& EmbeddedModule() {
   static CubinModule* const module = new CubinModule(kImage[0], kImage);

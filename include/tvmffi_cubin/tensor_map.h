@@ -1,5 +1,5 @@
-// TensorMap: what the Tensor Memory Accelerator (TMA) needs to know of a tensor, as the argument of
-// a kernel's `const __grid_constant__ CUtensorMap` parameter.
+// TensorMap: describes a tensor to the Tensor Memory Accelerator (TMA), as the argument for a
+// kernel's `const __grid_constant__ CUtensorMap` parameter.
 //
 //   using namespace tvmffi_cubin;
 //   // x is a TensorView of shape (m, k): boxes of 64 rows and 64 columns.
@@ -14,19 +14,19 @@
 
 TVMFFI_CUBIN_BEGIN
 
-/// A tensor map. It is a value of 128 bytes to be made anew for each launch: it holds the tensor's
-/// address, and keeps nothing alive.
+/// A tensor map: a 128-byte value, to be made anew for each launch. It holds the tensor's address
+/// and keeps nothing alive.
 class __attribute__((visibility("default"))) TensorMap {
  public:
-  /// No map; to be assigned to.
+  /// An empty map, to be assigned to.
   TensorMap() = default;
 
   /// Makes the map of a tensor.
-  /// \param tensor The tensor; its strides are the map's, the innermost has to be 1. It is on a
-  /// CUDA device or in pinned or managed memory.
-  /// \throws ValueError, TypeError The driver does not take such a map; the message has the value
-  /// and the limit.
-  /// \throws LaunchError The driver refuses it all the same.
+  /// \param tensor The tensor, on a CUDA device or in pinned or managed memory. The map takes its
+  /// strides, of which the innermost must be 1.
+  /// \throws ValueError, TypeError The driver does not support such a map; the message has the
+  /// value and the limit.
+  /// \throws LaunchError The driver rejects it for another reason.
   TensorMap(const DLTensor& tensor, const TensorMapOptions& options) {
     const bool on_cuda = tensor.device.device_type == kDLCUDA;
     if (!on_cuda && !IsHostMemoryForKernels(tensor)) {
@@ -41,7 +41,7 @@ class __attribute__((visibility("default"))) TensorMap {
     Make(options, memory, on_cuda ? tensor.device.device_id : -1);
   }
 
-  /// The same of a tvm::ffi::TensorView or Tensor.
+  /// The same for a tvm::ffi::TensorView or Tensor.
   template <typename Tensor, typename = decltype(std::declval<const Tensor&>().byte_offset())>
   TensorMap(const Tensor& tensor, const TensorMapOptions& options)
       : TensorMap(DLTensor{tensor.data_ptr(), tensor.device(),
@@ -51,9 +51,9 @@ class __attribute__((visibility("default"))) TensorMap {
                            static_cast<uint64_t>(tensor.byte_offset())},
                   options) {}
 
-  /// Makes a map of memory without a tensor.
-  /// \param memory Type, address, rank, shape in elements and strides in bytes. The options' data
-  /// type is not looked at.
+  /// Makes a map of memory, without a tensor.
+  /// \param memory Type, address, rank, shape in elements and strides in bytes. The data type in
+  /// the options is ignored.
   /// \param device The device it is for; -1: the current one.
   static TensorMap OfMemory(const TensorMapMemory& memory, const TensorMapOptions& options,
                             int device = -1) {
@@ -63,7 +63,7 @@ class __attribute__((visibility("default"))) TensorMap {
     return map;
   }
 
-  /// What the driver made.
+  /// The map as encoded by the driver.
   const CUtensorMap& Get() const { return map_; }
 
  private:
@@ -76,8 +76,8 @@ class __attribute__((visibility("default"))) TensorMap {
     Text text;
     DeviceScope scope;
     if (device >= 0) CheckDriver(scope.Enter(device));
-    // Not straight into this object: gcc 12 puts the value that `map = TensorMap(...)` assigns from
-    // at addresses that are multiples of 16 alone, and the driver takes multiples of 64.
+    // Not directly into this object: gcc 12 aligns the temporary of `map = TensorMap(...)` to only
+    // 16 bytes, and the driver requires 64.
     CUtensorMap made;
     if (const char* kind = EncodeTensorMap(options, memory, &made, &text)) {
       Throw(kind, "TensorMap: %s", text.chars);

@@ -1,4 +1,4 @@
-// All that a wrapper of one's own needs: embedded images, modules, kernels, launches.
+// Everything a hand-written wrapper needs: embedded images, modules, kernels, launches.
 //
 //   EMBED_CUBIN(kernels);
 //
@@ -11,7 +11,7 @@
 //     tvmffi_cubin::CheckDriver(kernel.Launch(config, x.data_ptr(), y.data_ptr(), x.size(0)));
 //   }
 #pragma once
-// The user's flags ask for warnings about the user's own text.
+// The user's warning flags are for the user's own code.
 #pragma GCC system_header
 
 #include <tvm/ffi/extra/c_env_api.h>
@@ -19,12 +19,12 @@
 #include "kernel.h"
 #include "tensor_map.h"
 
-/// Declares the image `name`; used at namespace scope.
+/// Declares the image `name`; use at namespace scope.
 ///
 /// A generated assembly unit holds the bytes and a table of addresses: of the first byte, of the
-/// one past the last, of a text with the architectures, of one with the CUDA version that made it.
-/// Code goes through the table, because an image of several GiB may lie further away than a
-/// relative reference reaches.
+/// byte past the last, of a string with the architectures, and of one with the CUDA version that
+/// made it. Code goes through the table because an image of several GiB may be out of reach of a
+/// relative reference.
 #define EMBED_CUBIN(name)                                                                         \
   extern "C" const unsigned char __tvm_ffi__cubin_##name[] __attribute__((visibility("hidden"))); \
   extern "C" __attribute__((visibility("hidden"))) const void* const __tvmffi_cubin_image_##name[4]
@@ -32,11 +32,11 @@
 /// The first byte of an image that EMBED_CUBIN declared.
 #define EMBEDDED_CUBIN_DATA(name) (__tvmffi_cubin_image_##name[0])
 
-/// The byte past the last.
+/// The byte past the image's last.
 #define EMBEDDED_CUBIN_END(name) (__tvmffi_cubin_image_##name[1])
 
 /// The CubinModule of an image that EMBED_CUBIN declared.
 #define EMBED_CUBIN_MODULE(name) (::tvmffi_cubin::EmbeddedModule<__tvmffi_cubin_image_##name>())
 
-/// A CubinKernel of it, best kept in a function-local `static auto`.
+/// A CubinKernel of that module; keep it in a function-local `static auto`.
 #define EMBED_CUBIN_GET_KERNEL(name, kernel) (EMBED_CUBIN_MODULE(name).GetKernel(kernel))

@@ -1,8 +1,8 @@
-// CUDA's own header as a host compiler sees it, in a text that sees itself as CUDA's.
+// CUDA's own header as a host compiler sees it, in code that sees a CUDA compiler.
 #pragma GCC system_header
 #pragma push_macro("__CUDACC__")
 #undef __CUDACC__
 #include_next <cooperative_groups.h>
 #pragma pop_macro("__CUDACC__")
-// It declares nothing then, and host code has names for it.
+// The header then declares nothing, but host code names the namespace.
 namespace cooperative_groups {}

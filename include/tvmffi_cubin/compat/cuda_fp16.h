@@ -1,4 +1,4 @@
-// CUDA's own header as a host compiler sees it, in a text that sees itself as CUDA's.
+// CUDA's own header as a host compiler sees it, in code that sees a CUDA compiler.
 #pragma GCC system_header
 #pragma push_macro("__CUDACC__")
 #undef __CUDACC__

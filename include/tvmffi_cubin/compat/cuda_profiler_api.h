@@ -1,4 +1,4 @@
-// The profiler's two calls, whose header not every wheel of CUDA has.
+// The profiler's two calls, whose header some CUDA wheels lack.
 #ifndef TVMFFI_CUBIN_COMPAT_CUDA_PROFILER_API_H_
 #define TVMFFI_CUBIN_COMPAT_CUDA_PROFILER_API_H_
 #pragma GCC system_header

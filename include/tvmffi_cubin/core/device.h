@@ -1,6 +1,6 @@
-// Devices: the capture mode, primary contexts, the scope that enters one, attributes.
+// Devices: capture mode, primary contexts, the scope that enters one, attributes.
 //
-// A CUdevice is the device's ordinal: all that the driver tells of contexts relies on it.
+// A CUdevice is the device's ordinal: all code that queries contexts relies on this.
 #pragma once
 
 #include <tvm/ffi/c_api.h>
@@ -20,8 +20,8 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuStreamGetCtx, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuPointerGetAttribute, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuThreadExchangeStreamCaptureMode, 12000)
 
-// The thread's relaxed capture mode: what loads or frees would otherwise be refused in a capture,
-// and end it, though no graph lacks it. For slow paths: it takes two driver calls.
+// Sets the thread's capture mode to relaxed: loads and frees would otherwise be rejected in a
+// capture, and end it, though no graph needs them. For slow paths: it takes two driver calls.
 struct CaptureScope {
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 
@@ -29,10 +29,10 @@ struct CaptureScope {
   ~CaptureScope() { entry::cuThreadExchangeStreamCaptureMode(&mode); }
 };
 
-// Primary contexts retained so far; unloading releases them, it is too late to call at exit.
+// Primary contexts retained so far; unloading releases them: at exit, a call comes too late.
 inline CUcontext primary_contexts[kMaxDevices];
 
-// The primary context of a device, retained at first use.
+// The primary context of a device, retained on first use.
 TVMFFI_CUBIN_COLD Status PrimaryContext(int device, CUcontext* context) {
   if (device < 0 || device >= kMaxDevices) return {CUDA_ERROR_INVALID_DEVICE, "cuDeviceGet"};
   *context = __atomic_load_n(&primary_contexts[device], __ATOMIC_ACQUIRE);
@@ -41,7 +41,7 @@ TVMFFI_CUBIN_COLD Status PrimaryContext(int device, CUcontext* context) {
   const CUresult result = entry::cuDevicePrimaryCtxRetain(context, device);
   if (result != CUDA_SUCCESS) return {result, "cuDevicePrimaryCtxRetain"};
   CUcontext none = nullptr;
-  // Two threads may retain at once: one reference is enough, the loser's goes back.
+  // Two threads may retain at once: one reference is enough, so the loser releases its own.
   if (!__atomic_compare_exchange_n(&primary_contexts[device], &none, *context, false,
                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
     entry::cuDevicePrimaryCtxRelease(device);
@@ -49,13 +49,13 @@ TVMFFI_CUBIN_COLD Status PrimaryContext(int device, CUcontext* context) {
   return {};
 }
 
-// The device of the calling thread's context; 0 where it has none.
+// The device of the calling thread's context; 0 if it has none.
 inline int CurrentDevice() {
   CUdevice device = 0;
   return entry::cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : 0;
 }
 
-// Enters a device. A context on it that is current stays: the caller's stream may belong to it.
+// Enters a device. A current context on it stays: the caller's stream may belong to it.
 struct DeviceScope {
   bool has_pushed = false;
 
@@ -76,8 +76,8 @@ struct DeviceScope {
   }
 };
 
-// The device of a stream; -1 of CUDA's default streams, 0, 1 and 2, and where the driver does not
-// tell, as of a stream that is being captured.
+// The device of a stream; -1 for CUDA's default streams, 0, 1 and 2, and if the driver does not
+// report it, as for a stream being captured.
 inline int StreamDevice(CUstream stream) {
   CUcontext context = nullptr;
   CUdevice device = -1;
@@ -91,28 +91,28 @@ inline int StreamDevice(CUstream stream) {
   return device;
 }
 
-// Enters a launch's device and says which it is; where none is chosen (-1) the stream's, on a
-// default stream the current one, 0 in a thread that has none.
+// Enters a launch's device and returns it; if none is chosen (-1) the stream's, for a default
+// stream the current one, 0 in a thread that has none.
 inline Status EnterLaunch(CUstream stream, int* device, DeviceScope* scope) {
   if (*device < 0) *device = StreamDevice(stream);
   if (*device < 0) *device = CurrentDevice();
   return scope->Enter(*device);
 }
 
-// A device attribute; -1 where the driver does not say.
+// A device attribute; -1 if the driver does not report it.
 inline int DeviceAttribute(int device, CUdevice_attribute attribute) {
   int value = -1;
   const CUresult result = entry::cuDeviceGetAttribute(&value, attribute, device);
   return result == CUDA_SUCCESS ? value : -1;
 }
 
-// A device's architecture, 90 of sm_90.
+// A device's architecture: 90 for sm_90.
 inline int DeviceArch(int device) {
   return 10 * DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
          DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 }
 
-// Where memory lies, as far as the driver knows it; of the host's other memory 0.
+// The type of memory at an address, if the driver knows it; 0 for other host memory.
 TVMFFI_CUBIN_COLD int MemoryTypeOf(const void* address) {
   int type = 0;
   entry::cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
@@ -120,7 +120,7 @@ TVMFFI_CUBIN_COLD int MemoryTypeOf(const void* address) {
   return type;
 }
 
-// Whether a tensor that is not a device's lies in page-locked or managed memory.
+// Whether a tensor that is not on a device is in page-locked or managed memory.
 inline bool IsHostMemoryForKernels(const DLTensor& tensor) {
   const DLDeviceType where = tensor.device.device_type;
   if (where == kDLCUDAHost || where == kDLCUDAManaged) return true;

@@ -1,4 +1,4 @@
-// The CUDA driver's functions, `entry::cuX`: opened at the first call, nothing to link. And gates,
+// The CUDA driver's functions, `entry::cuX`: loaded on the first call, nothing to link. And gates,
 // between those who use something and those who change it.
 #pragma once
 
@@ -13,22 +13,22 @@
 
 TVMFFI_CUBIN_BEGIN
 
-// Most devices that one process can address here.
+// Maximum number of devices that one process can address here.
 constexpr int kMaxDevices = 64;
 
-// The outcome of a driver call: its result and, where it failed, the call's name.
+// The outcome of a driver call: its result and, if it failed, the call's name.
 struct Status {
   CUresult result = CUDA_SUCCESS;
   const char* call = "";
   bool ok() const { return result == CUDA_SUCCESS; }
 };
 
-// Lets many use something until somebody closes it to change that.
+// Lets many threads use something until one closes the gate to change it.
 struct Gate {
   int32_t users = 0;
-  int32_t closed = 0;  // users then wait before they begin
+  int32_t closed = 0;  // new users then wait
 
-  // Closes the gate, behind which the last users have gone.
+  // Closes the gate and waits for the last users to leave.
   void Close() {
     while (__atomic_exchange_n(&closed, 1, __ATOMIC_SEQ_CST) != 0) usleep(20);
     while (__atomic_load_n(&users, __ATOMIC_SEQ_CST) != 0) usleep(20);
@@ -37,12 +37,12 @@ struct Gate {
   void Open() { __atomic_store_n(&closed, 0, __ATOMIC_SEQ_CST); }
 };
 
-// Uses what a gate guards for as long as it lives.
+// Uses what a gate guards, during its lifetime.
 struct GateUse {
   Gate* const gate;
 
   explicit GateUse(Gate* gate_) : gate(gate_) {
-    // Both sides announce themselves first and look at the other second: one of them always sees.
+    // Both sides announce themselves first and check the other second: one of them always sees.
     __atomic_fetch_add(&gate->users, 1, __ATOMIC_SEQ_CST);
     while (__builtin_expect(__atomic_load_n(&gate->closed, __ATOMIC_SEQ_CST) != 0, 0)) {
       __atomic_fetch_sub(&gate->users, 1, __ATOMIC_SEQ_CST);
@@ -53,7 +53,7 @@ struct GateUse {
   ~GateUse() { __atomic_fetch_sub(&gate->users, 1, __ATOMIC_SEQ_CST); }
 };
 
-// Keeps all others out for as long as it lives.
+// Keeps all others out, during its lifetime.
 struct GateClosed {
   Gate* const gate;
 
@@ -61,7 +61,7 @@ struct GateClosed {
   ~GateClosed() { gate->Open(); }
 };
 
-// What one shared object knows of the driver; constant-initialised, never destroyed.
+// The driver state of one shared object; constant-initialized, never destroyed.
 struct DriverState {
   Gate gate;
   bool is_open = false;
@@ -71,16 +71,16 @@ struct DriverState {
 };
 inline DriverState driver_state;
 
-// Whether the driver has been opened; opens nothing.
+// Whether the driver has been opened; does not open it.
 inline bool IsDriverOpen() { return __atomic_load_n(&driver_state.is_open, __ATOMIC_ACQUIRE); }
 
-// What ends the message of a result.
+// The end of a result's message.
 inline const char* RemedyOf(CUresult result) {
   const bool is_forked = result == CUDA_ERROR_NOT_INITIALIZED;
   return is_forked ? ". CUDA does not outlive a fork: start processes by the method 'spawn'" : "";
 }
 
-// Looks a function up in the shared object, which may still be about to be initialised.
+// Looks up a function in the shared object, which may not be initialized yet.
 TVMFFI_CUBIN_COLD void* FindDriverSymbol(const char* name, int version) {
   using GetProcAddress = CUresult (*)(const char*, void**, int, cuuint64_t, void*);
   const auto get =
@@ -90,7 +90,7 @@ TVMFFI_CUBIN_COLD void* FindDriverSymbol(const char* name, int version) {
   return symbol;
 }
 
-// Opens and initialises the driver; false with its problem told.
+// Opens and initializes the driver; on failure, sets `problem` and returns false.
 TVMFFI_CUBIN_COLD bool OpenDriverNow() {
   DriverState* const state = &driver_state;
   const GateClosed alone(&state->gate);
@@ -125,17 +125,17 @@ TVMFFI_CUBIN_COLD bool OpenDriverNow() {
   return true;
 }
 
-// Opens the driver unless it is open. A failure is not kept: a later call tries again.
+// Opens the driver unless it is open. A failure is not cached: a later call tries again.
 inline bool OpenDriver() { return __builtin_expect(IsDriverOpen(), 1) || OpenDriverNow(); }
 
-// A function of the driver, called by its CUDA name; constant-initialised.
+// A driver function, called by its CUDA name; constant-initialized.
 template <typename Function>
 struct DriverEntry {
   const char* name;  // CUDA's base name, without a version suffix
-  int version;       // of CUDA, whose form of the function is wanted
+  int version;       // the CUDA version whose form of the function is wanted
   Function function = nullptr;
 
-  // The function; null where there is no driver or it has no such function.
+  // The function; null if there is no driver or it has no such function.
   __attribute__((noinline, cold)) Function Find() {
     const auto found =
         reinterpret_cast<Function>(OpenDriver() ? FindDriverSymbol(name, version) : nullptr);
@@ -152,7 +152,7 @@ struct DriverEntry {
   }
 };
 
-// Defines `entry::name`; cuda.h's own renaming (cuMemAlloc_v2) applies at both ends.
+// Defines `entry::name`; cuda.h's renaming (cuMemAlloc_v2) applies to both definition and use.
 #define TVMFFI_CUBIN_DRIVER_ENTRY(name, version)                          \
   namespace entry {                                                       \
   inline DriverEntry<decltype(&::name)> name = {#name, version, nullptr}; \

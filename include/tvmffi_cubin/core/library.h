@@ -1,4 +1,4 @@
-// Images and kernels: loading, unloading, what the driver tells of them and why it refuses one.
+// Images and kernels: loading, unloading, what the driver reports, and why it rejects one.
 #pragma once
 
 #include "device.h"
@@ -16,28 +16,28 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetName, 12030)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetParamInfo, 12040)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuLaunchKernelEx, 12000)
 
-// A kernel's attribute on a device; -1 where the driver does not say.
+// A kernel's attribute on a device; -1 if the driver does not report it.
 inline int KernelAttribute(CUkernel kernel, int device, CUfunction_attribute attribute) {
   int value = -1;
   const CUresult result = entry::cuKernelGetAttribute(&value, attribute, kernel, device);
   return result == CUDA_SUCCESS ? value : -1;
 }
 
-// A kernel's name in its image; "a kernel" where the driver is too old to say.
+// A kernel's name in its image; "a kernel" if the driver is too old to report it.
 inline const char* KernelName(CUkernel kernel) {
   const char* name = nullptr;
   const bool known = entry::cuKernelGetName(&name, kernel) == CUDA_SUCCESS && name != nullptr;
   return known ? name : "a kernel";
 }
 
-// The size of a parameter in bytes; 0 where there is none, or the driver does not tell.
+// The size of a parameter in bytes; 0 if there is none, or the driver does not report it.
 inline size_t ParameterSize(CUkernel kernel, int number) {
   size_t offset = 0, size = 0;
   entry::cuKernelGetParamInfo(kernel, static_cast<size_t>(number), &offset, &size);
   return size;
 }
 
-// How many parameters a kernel has; -1 where the driver does not tell, as before CUDA 12.4.
+// The number of a kernel's parameters; -1 if the driver does not report it, as before CUDA 12.4.
 TVMFFI_CUBIN_COLD int CountParameters(CUkernel kernel) {
   CaptureScope relaxed;
   size_t count = 0, offset = 0, size = 0;
@@ -45,31 +45,31 @@ TVMFFI_CUBIN_COLD int CountParameters(CUkernel kernel) {
   while ((result = entry::cuKernelGetParamInfo(kernel, count, &offset, &size)) == CUDA_SUCCESS) {
     ++count;
   }
-  // What it says of the one past the last.
+  // The driver's result for the index past the last.
   return result == CUDA_ERROR_INVALID_VALUE ? static_cast<int>(count) : -1;
 }
 
 inline constexpr char kLaunchCall[] = "cuLaunchKernelEx";
 
-// Launches on the current device, or the stream's. A CUkernel may stand for a CUfunction (CUDA
+// Launches on the current device, or the stream's. A CUkernel may be passed as a CUfunction (CUDA
 // driver API, cuLaunchKernelEx).
 inline Status LaunchKernel(CUkernel kernel, const CUlaunchConfig& config, void** args) {
   const auto function = reinterpret_cast<CUfunction>(kernel);
   return {entry::cuLaunchKernelEx(&config, function, args, nullptr), kLaunchCall};
 }
 
-// Most kernels of an image that are looked through.
+// Maximum number of an image's kernels that are searched.
 constexpr unsigned kMostKernels = 1024;
 
-// One image. A CUlibrary belongs to no context: it is loaded once a process, for all devices. Never
-// unloads by itself.
+// One image. A CUlibrary belongs to no context: it is loaded once per process, for all devices.
+// Never unloads automatically.
 struct Library {
-  const void* const* table = nullptr;  // EMBED_CUBIN's; null where nothing embeds the image
-  const void* image = nullptr;         // where there is no table
+  const void* const* table = nullptr;  // EMBED_CUBIN's; null if the image is not embedded
+  const void* image = nullptr;         // if there is no table
   CUlibrary handle = nullptr;
-  Gate gate;  // one at a time loads or unloads
+  Gate gate;  // one thread at a time loads or unloads
 
-  // Loads the image, or that in a file, unless it is loaded.
+  // Loads the image, or the one in a file, unless it is loaded.
   TVMFFI_CUBIN_COLD Status Load(const char* path = nullptr) {
     if (__atomic_load_n(&handle, __ATOMIC_ACQUIRE) != nullptr) return {};
     const GateClosed alone(&gate);
@@ -85,7 +85,7 @@ struct Library {
     return {result, path != nullptr ? "cuLibraryLoadFromFile" : "cuLibraryLoadData"};
   }
 
-  // Unloads the image, of which no launch is under way.
+  // Unloads the image; no launch of it may be in progress.
   TVMFFI_CUBIN_COLD Status Unload() {
     const GateClosed alone(&gate);
     if (handle == nullptr) return {};
@@ -95,7 +95,7 @@ struct Library {
     return {result, "cuLibraryUnload"};
   }
 
-  // The image's kernels, as far as the driver tells and there is room; returns how many.
+  // Gets the image's kernels, as far as the driver reports them and they fit; returns how many.
   TVMFFI_CUBIN_COLD unsigned GetKernels(CUkernel (&kernels)[kMostKernels]) const {
     unsigned count = 0;
     entry::cuLibraryGetKernelCount(&count, handle);
@@ -113,7 +113,7 @@ struct Library {
   }
 
   // Adds what is wrong with the image, to follow "the image ": "is for sm_80, device 0 is sm_90".
-  // False where the driver's answer is about something else.
+  // False if the driver's result is about something else.
   TVMFFI_CUBIN_COLD bool AddRefusal(CUresult result, int device, Text* text) const {
     const char* arches = table != nullptr ? static_cast<const char*>(table[2]) : "";
     const char* made_with = table != nullptr ? static_cast<const char*>(table[3]) : "";
@@ -125,7 +125,7 @@ struct Library {
     const char* dot = strchr(made_with, '.');
     const int made_by = 1000 * atoi(made_with) + 10 * (dot != nullptr ? atoi(dot + 1) : 0);
     const int version = driver_state.version;
-    // What a driver that is too old for an image answers, or for its PTX.
+    // The results of a driver that is too old for an image or its PTX.
     const bool is_refused = result == CUDA_ERROR_INVALID_IMAGE || result == CUDA_ERROR_INVALID_PTX;
     return ((is_refused && made_by > version) || result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION) &&
            text->Add(
@@ -136,7 +136,7 @@ struct Library {
   }
 };
 
-// Adds what is wrong with an image that the driver refuses to load, or that has no kernel `name`.
+// Adds what is wrong with an image that the driver rejects, or that has no kernel `name`.
 TVMFFI_CUBIN_COLD void AddImageError(const Library& library, const Status& status, const char* name,
                                      Text* text) {
   text->Add("the image ");

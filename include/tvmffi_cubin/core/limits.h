@@ -1,5 +1,5 @@
-// What a kernel may have on a device: more than the defaults, once it is opted in; how much of a
-// launch fits at once; which limit a launch goes over.
+// Limits of a kernel on a device: more than the defaults, once it is opted in; how much of a launch
+// fits at once; which limit a launch exceeds.
 #pragma once
 
 #include "library.h"
@@ -11,9 +11,9 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuOccupancyMaxPotentialClusterSize, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuOccupancyMaxActiveClusters, 12000)
 
-// Loads a kernel on a device, as setting an attribute does, and lets its launches there have all
-// the dynamic shared memory that there is, so that threads never lower each other's limit, and
-// clusters of more than 8 blocks.
+// Loads a kernel on a device, as setting an attribute does, and opts its launches there in to all
+// the dynamic shared memory, so that threads never lower each other's limit, and to clusters of
+// more than 8 blocks.
 TVMFFI_CUBIN_COLD Status OptIn(CUkernel kernel, int device) {
   CaptureScope relaxed;
   int own = 0;
@@ -30,8 +30,8 @@ TVMFFI_CUBIN_COLD Status OptIn(CUkernel kernel, int device) {
   return {result, "cuKernelSetAttribute"};
 }
 
-// The devices on which a kernel has been opted in, a bit each; before the first launch there, since
-// a refusal would end a graph's capture. It takes 2 us and slows no launch (H200, driver 580).
+// One bit per device on which a kernel is opted in, which precedes its first launch there: a
+// rejected launch would end a graph capture. It takes 2 us and slows no launch (H200, driver 580).
 struct OptedIn {
   uint64_t devices = 0;
   static_assert(kMaxDevices <= 64);
@@ -47,7 +47,7 @@ struct OptedIn {
 
 inline uint64_t Volume(uint32_t x, uint32_t y, uint32_t z) { return uint64_t{x} * y * z; }
 
-// An attribute of a launch; null where it has none.
+// An attribute of a launch; null if it is not set.
 inline const CUlaunchAttributeValue* FindAttribute(const CUlaunchConfig& config,
                                                    CUlaunchAttributeID id) {
   for (unsigned i = config.attrs == nullptr ? 0 : config.numAttrs; i > 0; --i) {
@@ -56,14 +56,14 @@ inline const CUlaunchAttributeValue* FindAttribute(const CUlaunchConfig& config,
   return nullptr;
 }
 
-// Blocks of a cluster along each dimension; all 0: no cluster.
+// Blocks per cluster in each dimension; all 0: no cluster.
 struct ClusterShape {
   uint32_t size[3] = {};
   bool is_fixed = false;  // the kernel was compiled for it
   uint64_t Blocks() const { return Volume(size[0], size[1], size[2]); }
 };
 
-// The cluster that a launch asks for by an attribute; else the kernel's own.
+// The cluster that a launch sets by attribute, else the kernel's own.
 TVMFFI_CUBIN_COLD ClusterShape ClusterOf(CUkernel kernel, int device,
                                          const CUlaunchConfig& config) {
   const auto* value = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
@@ -78,16 +78,16 @@ TVMFFI_CUBIN_COLD ClusterShape ClusterOf(CUkernel kernel, int device,
   return shape;
 }
 
-// What fits a device at once, of one kernel in one shape.
+// How much of one kernel in one shape fits on a device at once.
 struct Occupancy {
-  int blocks_per_sm = 0;           // blocks that one multiprocessor holds
-  int64_t cooperative_blocks = 0;  // largest cooperative grid; 0 where the device has none
-  int cluster_blocks = 1;  // of the largest cluster; 1 where the device has none, 0 where none fits
-  int clusters = 0;        // clusters of the launch's size; 0 where it has no cluster
+  int blocks_per_sm = 0;           // blocks that fit on one multiprocessor
+  int64_t cooperative_blocks = 0;  // largest cooperative grid; 0 if the device has none
+  int cluster_blocks = 1;  // of the largest cluster; 1 if the device has none, 0 if none fits
+  int clusters = 0;        // clusters of the launch's size; 0 if it has no cluster
 };
 
-// Finds how much of a launch fits a device at once, which is current, of a kernel that is opted in;
-// the configuration's grid and stream do not count.
+// Finds how much of a launch fits on the current device at once, for a kernel that is opted in; the
+// configuration's grid and stream are ignored.
 TVMFFI_CUBIN_COLD Status FindOccupancy(CUkernel kernel, int device, const CUlaunchConfig& asked,
                                        Occupancy* found) {
   CaptureScope relaxed;
@@ -101,18 +101,18 @@ TVMFFI_CUBIN_COLD Status FindOccupancy(CUkernel kernel, int device, const CUlaun
     CUlaunchAttribute attribute{};
     attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
     attribute.value.clusterDim = {cluster.size[0], cluster.size[1], cluster.size[2]};
-    // One cluster, since the driver refuses a grid that is open or not of whole clusters, and no
-    // stream, whose device it would take.
+    // One cluster, since the driver rejects a grid that is unset or not of whole clusters, and no
+    // stream, since the driver would use its device.
     CUlaunchConfig config = asked;
     unsigned* const grid = &config.gridDimX;
     for (int i = 0; i < 3; ++i) grid[i] = cluster.size[i] == 0 ? 1 : cluster.size[i];
     config.hStream = nullptr;
     config.attrs = &attribute;
     config.numAttrs = 0;
-    // What the device cannot have is refused and leaves the 0: none fits.
+    // If the device cannot have it, this fails and leaves the 0: none fits.
     found->cluster_blocks = 0;
     entry::cuOccupancyMaxPotentialClusterSize(&found->cluster_blocks, function, &config);
-    // Of a kernel with a cluster of its own it tells what would fit if its size were free.
+    // For a kernel with a fixed cluster, this is what would fit if its size were free.
     const auto own = static_cast<int>(cluster.Blocks());
     if (cluster.is_fixed && own < found->cluster_blocks) found->cluster_blocks = own;
     config.numAttrs = 1;
@@ -122,7 +122,7 @@ TVMFFI_CUBIN_COLD Status FindOccupancy(CUkernel kernel, int device, const CUlaun
   }
   if (DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH) > 0) {
     const int sms = DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-    // Of clusters of one block fewer fit than of blocks without clusters.
+    // Fewer clusters of one block fit than blocks without clusters.
     found->cooperative_blocks = cluster.Blocks() > 1 || found->clusters != 0
                                     ? static_cast<int64_t>(found->clusters * cluster.Blocks())
                                     : int64_t{found->blocks_per_sm} * sms;
@@ -135,12 +135,12 @@ inline constexpr const char* kFigures[] = {
     "grid.x", "grid.y", "grid.z", "block.x", "block.y", "block.z", "dynamic_smem_bytes"};
 
 // Adds what is wrong with a launch: a limit, "grid.y is 70000, device 0 allows 65535", or what the
-// driver's answer tells of. False where that is not known. The kernel is opted in.
+// driver's result implies. False if that is not known. The kernel is opted in.
 TVMFFI_CUBIN_COLD bool AddLimit(CUkernel kernel, int device, const CUlaunchConfig& config,
                                 CUresult answer, Text* text) {
-  const unsigned* const asked = &config.gridDimX;  // and the others behind it
+  const unsigned* const asked = &config.gridDimX;  // and the others after it
   for (int i = 0; i < 6; ++i) {
-    // CUDA has the limits of a block before those of a grid.
+    // CUDA numbers block limits before grid limits.
     const int limit = CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + (i + 3) % 6;
     const int most = DeviceAttribute(device, static_cast<CUdevice_attribute>(limit));
     if (asked[i] == 0) return text->Add("%s is 0, the least is 1", kFigures[i]);
@@ -189,9 +189,9 @@ TVMFFI_CUBIN_COLD bool AddLimit(CUkernel kernel, int device, const CUlaunchConfi
          text->Add("programmatic launches need sm_90, and events without timing");
 }
 
-// What a thread's last refused launch went over: "launch of k: grid.y is 70000, ...".
+// The limit that a thread's last rejected launch exceeded: "launch of k: grid.y is 70000, ...".
 struct LaunchProblem {
-  CUresult result = CUDA_SUCCESS;  // the driver's answer; CUDA_SUCCESS: there is none
+  CUresult result = CUDA_SUCCESS;  // the driver's result; CUDA_SUCCESS: there is none
   char text[1024] = "";
 
   void Set(CUresult answer, const Text& what) {
@@ -201,7 +201,7 @@ struct LaunchProblem {
 };
 inline thread_local LaunchProblem launch_problem;
 
-// Notes what a refused launch went over; its device is current.
+// Records which limit a rejected launch exceeded; its device is current.
 TVMFFI_CUBIN_COLD Status NoteRefusal(const Status& status, CUkernel kernel, int device,
                                      const CUlaunchConfig& config) {
   Text text;

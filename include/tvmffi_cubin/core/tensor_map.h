@@ -1,5 +1,5 @@
-// Tensor maps: what one is asked to be, the memory that it describes, and how the driver makes it.
-// A function returns null, or the kind of an error whose text it has added.
+// Tensor maps: the options of one, the memory that it describes, and how the driver encodes it. A
+// function returns null, or the kind of an error whose text it has added.
 #pragma once
 
 #include "device.h"
@@ -12,22 +12,22 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuTensorMapEncodeIm2col, 12000)
 constexpr int kMaxMapRank = 5;
 constexpr int kMaxMapCorners = kMaxMapRank - 2;
 
-/// What a tensor map is to be. Dimensions are as the tensor has them, outermost first; setters
-/// return it, so it can be composed. Modes are the driver's numbers.
+/// Options of a tensor map. Dimensions are in the tensor's order, outermost first; setters return
+/// the options, so they can be chained. Modes are the driver's numbers.
 struct __attribute__((visibility("default"))) TensorMapOptions {
-  bool is_im2col = false;  // pixels of an image as a convolution reads them, else boxes
+  bool is_im2col = false;  // pixels of an image, as a convolution reads them; else boxes
   int8_t type = -1;        // CUtensorMapDataType; -1: the tensor's
   uint8_t swizzle = CU_TENSOR_MAP_SWIZZLE_NONE;
   uint8_t interleave = CU_TENSOR_MAP_INTERLEAVE_NONE;
   uint8_t l2_promotion = CU_TENSOR_MAP_L2_PROMOTION_NONE;
   uint8_t oob_fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
   bool has_global_dim = false;      // else the tensor's own shape and strides
-  bool has_global_strides = false;  // else without gaps
+  bool has_global_strides = false;  // else compact
   int32_t rank = 0;                 // of the tensor that it is for
-  // The words from here on are known to generated launchers by their numbers.
+  // Generated launchers refer to the words from here on by number.
   int64_t box_dim[kMaxMapRank] = {};  // tiled
   int64_t element_strides[kMaxMapRank] = {1, 1, 1, 1, 1};
-  int64_t lower_corner[kMaxMapCorners] = {};  // im2col: of all dimensions but the first and last
+  int64_t lower_corner[kMaxMapCorners] = {};  // im2col: all dimensions but the first and last
   int64_t upper_corner[kMaxMapCorners] = {};
   int64_t channels_per_pixel = 0;
   int64_t pixels_per_column = 0;
@@ -46,11 +46,11 @@ struct __attribute__((visibility("default"))) TensorMapOptions {
   }
 
   /// Pixels of an image (N, W, C), (N, H, W, C) or (N, D, H, W, C), as a convolution reads them.
-  /// \param lower_corner Of W; of H and W; or of D, H and W: where the box of pixels begins, from
-  /// the tensor's beginning.
+  /// \param lower_corner Where the box of pixels begins, from the tensor's beginning: in W; in H
+  /// and W; or in D, H and W.
   /// \param upper_corner Where it ends, from the tensor's end.
-  /// \param channels_per_pixel Elements along C of one load, 1 to 256.
-  /// \param pixels_per_column Pixels of one load, 1 to 1024.
+  /// \param channels_per_pixel Elements along C per load, 1 to 256.
+  /// \param pixels_per_column Pixels per load, 1 to 1024.
   template <int kSpatial>
   static TensorMapOptions Im2col(const int64_t (&lower_corner)[kSpatial],
                                  const int64_t (&upper_corner)[kSpatial],
@@ -91,8 +91,8 @@ struct __attribute__((visibility("default"))) TensorMapOptions {
     return *this;
   }
 
-  /// Another type than the tensor's, of elements of the same size; or a packed one, whose 4- or
-  /// 6-bit values the tensor has in bytes: shape and box_dim then count values.
+  /// A type other than the tensor's, with elements of the same size; or a packed one, whose 4- or
+  /// 6-bit values the tensor stores in bytes: shape and box_dim then count values.
   TensorMapOptions& SetDataType(CUtensorMapDataType data_type) {
     type = static_cast<int8_t>(data_type);
     return *this;
@@ -105,16 +105,16 @@ struct TensorMapMemory {
   void* address;
   int32_t rank;
   int64_t shape[kMaxMapRank];    // in elements of `type`
-  int64_t strides[kMaxMapRank];  // in bytes; the innermost, one element, is not asked for
+  int64_t strides[kMaxMapRank];  // in bytes; the innermost, one element, is unused
 };
 
 struct TensorMapTypeFacts {
   const char* name;
-  uint8_t code;  // DLPack's, of the types that tensors have
+  uint8_t code;  // DLPack's, for types that tensors have
   uint8_t bits;
 };
 
-// What is known of a type, by CUDA's number: headers before 12.8 lack the packed ones.
+// Facts about a type, by CUDA's number: headers before 12.8 lack the packed ones.
 inline const TensorMapTypeFacts& FactsOf(int type) {
   static constexpr TensorMapTypeFacts kFacts[] = {
       {"uint8", kDLUInt, 8},          {"uint16", kDLUInt, 16},       {"uint32", kDLUInt, 32},
@@ -127,26 +127,26 @@ inline const TensorMapTypeFacts& FactsOf(int type) {
   return kFacts[type];
 }
 
-// The type of maps that goes with a tensor's; -1 where there is none.
+// The map type for a tensor's dtype; -1 if there is none.
 inline int MapTypeOf(DLDataType dtype) {
-  if (dtype.code == kDLFloat4_e2m1fn) return 13;  // 16U4_ALIGN8B: torch has two a byte
+  if (dtype.code == kDLFloat4_e2m1fn) return 13;  // 16U4_ALIGN8B: torch has two per byte
   if (dtype.code == kDLFloat6_e2m3fn || dtype.code == kDLFloat6_e3m2fn) return 15;  // 16U6_ALIGN16B
   if (dtype.lanes != 1) return -1;
-  if (dtype.bits == 8) return CU_TENSOR_MAP_DATA_TYPE_UINT8;  // a bool and each kind of float8, too
+  if (dtype.bits == 8) return CU_TENSOR_MAP_DATA_TYPE_UINT8;  // bool and every float8, too
   const int code = dtype.code == kDLInt && dtype.bits == 16 ? int{kDLUInt} : dtype.code;
   int type = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
   while (type >= 0 && (FactsOf(type).code != code || FactsOf(type).bits != dtype.bits)) --type;
   return type;
 }
 
-// What addresses and strides of a map are multiples of, in bytes.
+// The alignment of a map's address and strides, in bytes.
 inline int64_t MapAlignment(const TensorMapOptions& options, int type) {
   const bool is_packed = type >= 14;  // 16U4_ALIGN16B, 16U6_ALIGN16B
   return is_packed || options.interleave == CU_TENSOR_MAP_INTERLEAVE_32B ? 32 : 16;
 }
 
-// Works out the memory of a map: its own `global_dim`, with its type a tensor may then be missing,
-// else the shape and strides of a tensor of its rank.
+// Determines the memory of a map: its own `global_dim`, which together with its type needs no
+// tensor, else the shape and strides of a tensor of its rank.
 inline const char* DescribeMemory(const TensorMapOptions& options, const DLTensor* tensor,
                                   void* address, TensorMapMemory* out, Text* text) {
   const bool is_own = options.has_global_dim;
@@ -161,7 +161,7 @@ inline const char* DescribeMemory(const TensorMapOptions& options, const DLTenso
   *out = {static_cast<CUtensorMapDataType>(type), address, options.rank, {}, {}};
   const TensorMapTypeFacts& facts = FactsOf(type);
   const int64_t held = is_own ? facts.bits : tensor->dtype.bits * tensor->dtype.lanes;
-  // Values of 4 and 6 bits come in bytes, too, since few frameworks have such types.
+  // 4- and 6-bit values may come in bytes, too, since few frameworks have such types.
   if (held != facts.bits && (facts.bits >= 8 || held != 8)) {
     text->Add("data type %s has %d bits, the tensor's elements have %ld", facts.name, facts.bits,
               held);
@@ -172,7 +172,7 @@ inline const char* DescribeMemory(const TensorMapOptions& options, const DLTenso
     const int64_t size = is_own ? options.global_dim[i] : tensor->shape[i];
     const int64_t stride = is_own || tensor->strides == nullptr ? compact : tensor->strides[i];
     int64_t bits = 0;
-    // The driver refuses what overflows, or is not whole bytes.
+    // The driver rejects what overflows or is not whole bytes.
     if (__builtin_mul_overflow(compact, size, &compact)) compact = INT64_MAX;
     if (__builtin_mul_overflow(stride, held, &bits) || bits % 8 != 0) bits = INT64_MAX - 7;
     out->shape[i] = size;
@@ -183,7 +183,7 @@ inline const char* DescribeMemory(const TensorMapOptions& options, const DLTenso
     if (options.has_global_strides) {
       out->strides[i] = i == inner ? 0 : options.global_strides[i];
     } else if (size == 1) {
-      out->strides[i] = MapAlignment(options, type);  // of one element any that the driver takes
+      out->strides[i] = MapAlignment(options, type);  // for one element, any the driver accepts
     } else {
       out->strides[i] = bits / 8;
     }
@@ -192,7 +192,7 @@ inline const char* DescribeMemory(const TensorMapOptions& options, const DLTenso
   return nullptr;
 }
 
-// Says what a refused map was asked to be, and what the driver takes, which has one answer for all.
+// Adds a rejected map's options and what the driver accepts: it returns one error for everything.
 TVMFFI_CUBIN_COLD const char* AddMapRefusal(const TensorMapOptions& options,
                                             const TensorMapMemory& memory, const Status& status,
                                             Text* text) {
@@ -229,8 +229,8 @@ TVMFFI_CUBIN_COLD const char* AddMapRefusal(const TensorMapOptions& options,
   return status.result == CUDA_ERROR_INVALID_VALUE ? "ValueError" : "LaunchError";
 }
 
-// Makes a map of memory of its rank in the current context, dimensions in the driver's order. What
-// is checked before is what the driver takes without a word.
+// Encodes a map for memory of its rank in the current context, dimensions in the driver's order.
+// Checks first what the driver would accept silently.
 inline const char* EncodeTensorMap(const TensorMapOptions& options, const TensorMapMemory& memory,
                                    CUtensorMap* out, Text* text) {
   const int inner = memory.rank - 1;
@@ -243,7 +243,7 @@ inline const char* EncodeTensorMap(const TensorMapOptions& options, const Tensor
               options.element_strides[inner]);
     return "ValueError";
   }
-  // In 32 bits, one that the driver refuses where it does not fit.
+  // In 32 bits; a value that does not fit becomes one that the driver rejects.
   const auto number = [](int64_t value) {
     return value == static_cast<int>(value) ? static_cast<int>(value) : INT32_MAX;
   };
@@ -276,8 +276,8 @@ inline const char* EncodeTensorMap(const TensorMapOptions& options, const Tensor
     return AddMapRefusal(options, memory, {result, call}, text);
   }
   if (driver_state.version >= 13020) return nullptr;
-  // Before, the driver sets bit 85 in every map, and devices of compute capability 10.0 address
-  // memory beyond a small tensor's, which may be no one's; older ones do not read it.
+  // Older drivers set bit 85 in every map, and devices of compute capability 10.0 then address
+  // memory beyond a small tensor's, which may be unallocated; older devices do not read the bit.
   double bytes = static_cast<double>(memory.shape[inner] * FactsOf(memory.type).bits / 8);
   for (int i = 0; i < inner; ++i) {
     bytes += static_cast<double>(memory.shape[i] - 1) * static_cast<double>(memory.strides[i]);

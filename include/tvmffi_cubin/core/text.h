@@ -1,11 +1,11 @@
-// The namespace, how rare code is compiled, and texts.
+// The namespace, attributes for rare code, and texts.
 #pragma once
 
 #include <stdarg.h>
 #include <stdio.h>
 
-// Hidden, because an inline variable is otherwise one for the whole process (STB_GNU_UNIQUE), even
-// between objects loaded with RTLD_LOCAL and built from different versions of these headers.
+// Hidden, because an inline variable is otherwise unique in the process (STB_GNU_UNIQUE), even
+// across objects loaded with RTLD_LOCAL and built from different versions of these headers.
 #define TVMFFI_CUBIN_BEGIN \
   namespace tvmffi_cubin { \
   inline namespace v0_1 __attribute__((visibility("hidden"))) {
@@ -13,19 +13,19 @@
   }                      \
   }
 
-// What runs once a process, or after a failure, is compiled for size and never inlined.
+// Code that runs once per process, or after a failure, is optimized for size and never inlined.
 #define TVMFFI_CUBIN_SHARED __attribute__((noinline)) inline  // not rare, but long
 #define TVMFFI_CUBIN_COLD __attribute__((cold)) TVMFFI_CUBIN_SHARED
-// What each launch runs is in one function.
+// The code that each launch runs is inlined into one function.
 #define TVMFFI_CUBIN_HOT __attribute__((always_inline)) inline
 
-// Room for so many values, until the function that asks for it returns.
+// Room for `count` values, until the calling function returns.
 #define TVMFFI_CUBIN_ALLOCA(Type, count) \
   static_cast<Type*>(__builtin_alloca(sizeof(Type) * static_cast<size_t>(count)))
 
 TVMFFI_CUBIN_BEGIN
 
-// A text that grows up to a fixed size; the rest is cut off.
+// A text that grows up to a fixed size; the rest is truncated.
 struct Text {
   char chars[4096];
   size_t used = 0;
@@ -39,7 +39,7 @@ struct Text {
     if (used >= sizeof(chars)) used = sizeof(chars) - 1;
   }
 
-  // Returns true, for those that say whether they have found something.
+  // Returns true, for callers that return whether they found something.
   __attribute__((format(printf, 2, 3))) TVMFFI_CUBIN_COLD bool Add(const char* format, ...) {
     va_list values;
     va_start(values, format);

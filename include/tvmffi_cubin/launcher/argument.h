@@ -1,5 +1,5 @@
-// Arguments checked and stored as the kernel's own types. A check costs a few instructions and
-// gives a `Problem`; words are found only for an error.
+// Checks arguments and stores them as the kernel's own types. A check costs a few instructions and
+// returns a `Problem`; messages are composed only for an error.
 #pragma once
 
 #include <math.h>
@@ -9,13 +9,13 @@
 
 TVMFFI_CUBIN_BEGIN
 
-// One argument of a call, converted, or a value that an expression gives.
+// One converted argument of a call, or the value of an expression.
 struct Argument {
-  void* address;           // of the value, what the driver copies from
-  const DLTensor* tensor;  // where the argument is one
+  void* address;           // of the value that the driver copies
+  const DLTensor* tensor;  // if the argument is one
   union {
     void* pointer;
-    int64_t i64;  // what expressions see
+    int64_t i64;  // what expressions read
     uint64_t u64;
     double f64;
     float f32;
@@ -23,7 +23,7 @@ struct Argument {
   } storage;
 };
 
-// Whether an integer type of this size holds a value; a raw one is signed or unsigned.
+// Whether an integer type of this size can hold a value; a raw one may be signed or unsigned.
 inline bool IntegerFits(Kind kind, uint32_t size, int64_t value) {
   if (size >= 8) return kind != Kind::kUint || value >= 0;
   const int bits = static_cast<int>(size) * 8;
@@ -31,8 +31,8 @@ inline bool IntegerFits(Kind kind, uint32_t size, int64_t value) {
   return value >= least && value >> (kind == Kind::kInt ? bits - 1 : bits) <= 0;
 }
 
-// Rounds to nearest even into a 16-bit format: (5, 10) is fp16, (8, 7) bf16; false where a finite
-// value would become infinite. From double: by way of float a value could be rounded twice.
+// Rounds to nearest even in a 16-bit format, (5, 10) for fp16, (8, 7) for bf16; false if a finite
+// value would become infinite. Takes a double: going through float could round twice.
 inline bool RoundTo16(double value, int exponent_bits, int mantissa_bits, uint16_t* out) {
   const int least = 2 - (1 << (exponent_bits - 1));  // exponent of the smallest normal number
   const int infinity = ((1 << exponent_bits) - 1) << mantissa_bits;
@@ -40,9 +40,9 @@ inline bool RoundTo16(double value, int exponent_bits, int mantissa_bits, uint16
   if (__builtin_isfinite(value)) {
     frexp(value, &exponent);
     exponent = value == 0 || exponent - 1 < least ? least : exponent - 1;
-    // In units of the last bit: where 2**52 is added, doubles have no others.
+    // In units of the last bit: adding 2**52 rounds a double to an integer.
     const double units = ldexp(__builtin_fabs(value), mantissa_bits - exponent) + 0x1p52 - 0x1p52;
-    // A mantissa's first bit, and the carry of rounding, run on into the exponent.
+    // A mantissa's leading bit, and the carry from rounding, go into the exponent.
     bits = ((exponent - least) << mantissa_bits) + static_cast<int>(units);
     if (bits >= infinity) return false;
   }
@@ -50,7 +50,7 @@ inline bool RoundTo16(double value, int exponent_bits, int mantissa_bits, uint16
   return true;
 }
 
-// Stores a number into a floating parameter; false where a finite value becomes inf.
+// Stores a number in a floating-point parameter; false if a finite value becomes inf.
 inline bool StoreFloat(Kind kind, uint32_t size, double value, Argument* out) {
   if (size == 8) {
     out->storage.f64 = value;
@@ -64,17 +64,17 @@ inline bool StoreFloat(Kind kind, uint32_t size, double value, Argument* out) {
                                : RoundTo16(value, 5, 10, &out->storage.u16);
 }
 
-// Whether an integer is what the kernel was compiled to assume of it.
+// Checks an integer against what the kernel was compiled to assume about it.
 inline Problem CheckAssumed(const Param& param, int64_t value) {
   if (param.assumed == Param::kNothing) return Problem::kNone;
   if (param.assumed == Param::kValue) {
     return value == param.value ? Problem::kNone : Problem::kValue;
   }
-  // The low bits tell it of negative numbers too.
+  // The low bits decide for negative numbers, too.
   return (value & (param.align - 1)) == 0 ? Problem::kNone : Problem::kMultiple;
 }
 
-// An integer beyond int64, which a uint64 may hold and an expression does not.
+// An integer beyond int64, which may fit in a uint64 but not in an expression.
 TVMFFI_CUBIN_SHARED Problem ConvertBigInt(const Param& param, const TVMFFIAny& any, Argument* out) {
   const TVMFFIByteArray content = TVMFFIBigIntGetContentByteArray(&any);
   const bool is_unsigned = param.kind == Kind::kUint || param.kind == Kind::kRaw;
@@ -86,7 +86,7 @@ TVMFFI_CUBIN_SHARED Problem ConvertBigInt(const Param& param, const TVMFFIAny& a
   return CheckAssumed(param, out->storage.i64);
 }
 
-// A by-value struct: bytes of exactly its size; of a tensor map its address will do.
+// A by-value struct: bytes of exactly its size; for a tensor map also its address.
 TVMFFI_CUBIN_SHARED Problem ConvertBytes(const Param& param, const TVMFFIAny& any, Argument* out) {
   const TVMFFIByteArray content = BytesIn(any);
   if (content.data != nullptr) {
@@ -94,7 +94,7 @@ TVMFFI_CUBIN_SHARED Problem ConvertBytes(const Param& param, const TVMFFIAny& an
     return content.size == param.size ? Problem::kNone : Problem::kSize;
   }
   out->address = any.v_ptr;
-  // The driver reads a map as the host does.
+  // The driver reads a map from the host.
   const bool is_map = param.kind == Kind::kMap && any.type_index == kTVMFFIOpaquePtr &&
                       any.v_ptr != nullptr && MemoryTypeOf(any.v_ptr) != CU_MEMORYTYPE_DEVICE;
   return is_map ? Problem::kNone : Problem::kType;
@@ -131,10 +131,10 @@ inline bool IsEmpty(const DLTensor& tensor) {
 // Whether a tensor is row-major without gaps; dimensions of size 1 may have any stride.
 inline bool IsContiguous(const DLTensor& tensor) {
   if (tensor.strides == nullptr) return true;
-  uint64_t expected = 1;  // wraps around where a broadcast tensor is larger than any memory
+  uint64_t expected = 1;  // wraps around if a broadcast tensor is larger than any memory
   for (int i = tensor.ndim - 1; i >= 0; --i) {
     if (tensor.shape[i] != 1 && static_cast<uint64_t>(tensor.strides[i]) != expected) {
-      return IsEmpty(tensor);  // which has nothing out of place
+      return IsEmpty(tensor);  // an empty tensor is contiguous
     }
     expected *= static_cast<uint64_t>(tensor.shape[i]);
   }
@@ -171,12 +171,12 @@ inline Problem ConvertPointer(const Param& param, const TVMFFIAny& any, Argument
   return (out->storage.u64 & (param.align - 1)) == 0 ? Problem::kNone : Problem::kMultiple;
 }
 
-// Whatever has the parameter's size; an integer alone where an expression reads it.
+// Anything of the parameter's size; only an integer if an expression reads it.
 TVMFFI_CUBIN_SHARED Problem ConvertRaw(const Param& param, const TVMFFIAny& any, Argument* out) {
   const bool is_word = param.size - 1 < 8 && (param.size & (param.size - 1)) == 0;
   const Problem misfit = is_word ? ConvertInteger(param, any, out) : Problem::kType;
   if (misfit != Problem::kType || param.in_expression) return misfit;
-  // One of 2 bytes may be fp16 or bf16.
+  // A 2-byte parameter may be fp16 or bf16.
   if (any.type_index == kTVMFFIFloat && is_word && param.size >= 4) {
     const bool fits = StoreFloat(Kind::kFloat, param.size, any.v_float64, out);
     return fits ? Problem::kNone : Problem::kRange;
@@ -188,7 +188,7 @@ TVMFFI_CUBIN_SHARED Problem ConvertRaw(const Param& param, const TVMFFIAny& any,
   return ConvertBytes(param, any, out);
 }
 
-// Takes the device of a call's first tensor; false for a tensor elsewhere.
+// Takes the device from a call's first tensor; false for a tensor elsewhere.
 TVMFFI_CUBIN_SHARED bool TakeDevice(const DLTensor& tensor, int* device) {
   const int id = tensor.device.device_id;
   if (tensor.device.device_type != kDLCUDA) return IsHostMemoryForKernels(tensor);
@@ -197,14 +197,14 @@ TVMFFI_CUBIN_SHARED bool TakeDevice(const DLTensor& tensor, int* device) {
   return true;
 }
 
-// Whether a tensor lives where those before it do; -1: there are none.
+// Whether a tensor is on the same device as those before it; -1: there are none.
 inline bool IsOnDevice(const DLTensor& tensor, int* device) {
   const bool is_same =
       tensor.device.device_type == kDLCUDA && tensor.device.device_id == *device && *device >= 0;
   return __builtin_expect(is_same, 1) || TakeDevice(tensor, device);
 }
 
-// Converts one argument, or says why it does not fit the parameter.
+// Converts one argument, or returns why it does not fit the parameter.
 TVMFFI_CUBIN_HOT Problem Convert(const Param& param, const TVMFFIAny& any, int* device,
                                  Argument* out) {
   out->address = &out->storage;

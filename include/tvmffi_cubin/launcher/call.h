@@ -1,4 +1,4 @@
-// One call of an exported function: convert and check, evaluate everything, launch, in that order,
+// One call of an exported function: convert and check, evaluate everything, launch, in this order,
 // so that bad arguments leave nothing half done.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 TVMFFI_CUBIN_BEGIN
 
-// Takes the device that a function says; the call has that of the tensors, or -1.
+// Takes the device that a function sets; the call has that of the tensors, or -1.
 TVMFFI_CUBIN_SHARED int TakeTargetDevice(Call* call) {
   const int64_t wanted = Value(call, call->instance.target->device);
   if (call->failure != nullptr) return FailFigure(*call);
@@ -21,8 +21,8 @@ TVMFFI_CUBIN_SHARED int TakeTargetDevice(Call* call) {
   return 0;
 }
 
-// Takes the stream that the caller, or else the function, names. One of another device is refused:
-// the driver would launch there.
+// Takes the stream that the caller, or else the function, sets. A stream of another device is
+// rejected: the driver would launch there.
 TVMFFI_CUBIN_SHARED int TakeStream(Call* call) {
   if (!call->has_stream) {
     const TargetPlan& plan = *call->instance.target;
@@ -36,7 +36,7 @@ TVMFFI_CUBIN_SHARED int TakeStream(Call* call) {
     if (call->failure != nullptr) return FailFigure(*call);
   }
   const auto handle = reinterpret_cast<intptr_t>(call->stream);
-  // The driver reads whatever address it is given, and nothing lies in the first page.
+  // The driver dereferences any address, and nothing is mapped in the first page.
   if (handle < 0 || (handle > 2 && handle < 4096)) {
     return Fail("ValueError", "%s: the launch's stream is %ld, which is not a handle",
                 call->function.name, handle);
@@ -65,7 +65,7 @@ TVMFFI_CUBIN_HOT int FindStream(Call* call) {
   return 0;
 }
 
-// Converts the arguments of a call and checks where its tensors live; false where one does not fit.
+// Converts a call's arguments and checks where its tensors are; false if one does not fit.
 TVMFFI_CUBIN_HOT bool TakeArguments(Call* call, const TVMFFIAny* args, int num_args) {
   const Instance& instance = call->instance;
   if (__builtin_expect(num_args != instance.num_params, 0)) return false;
@@ -78,7 +78,7 @@ TVMFFI_CUBIN_HOT bool TakeArguments(Call* call, const TVMFFIAny* args, int num_a
   return true;
 }
 
-// Whether the conditions of an instance hold; the call notes why not.
+// Whether the conditions of an instance hold; records in the call why not.
 TVMFFI_CUBIN_SHARED bool HoldConditions(Call* call) {
   for (int i = 0; i < call->instance.num_launches; ++i) {
     const LaunchPlan& plan = call->instance.launches[i];
@@ -115,7 +115,7 @@ TVMFFI_CUBIN_HOT int Prepare(Call* call, Launch* launch) {
   if (DoSteps(call, plan.steps + first, plan.num_steps - first) != 0) return -1;
   config->attrs = call->attributes;
   config->numAttrs = call->num_attributes;
-  // Kept in registers: for all the compiler knows, each store may change the pointers.
+  // Kept in registers: as far as the compiler knows, any store may change the pointers.
   const Argument *const arguments = call->arguments, *const computed = call->computed;
   void** const params = launch->params;
   const Source* const sources = plan.sources;
@@ -128,11 +128,11 @@ TVMFFI_CUBIN_HOT int Prepare(Call* call, Launch* launch) {
   return 0;
 }
 
-// Launches in order, with maps, scratch memory and what is bound.
+// Launches in order, with maps, scratch memory and bound values.
 TVMFFI_CUBIN_SHARED int LaunchWithMemory(Call* call) {
   const Instance& instance = call->instance;
   Gate none;
-  // What is bound stays as it is until all is launched.
+  // Bound values do not change until everything is launched.
   const GateUse use(instance.bound != nullptr ? &instance.bound->gate : &none);
   auto* map = static_cast<CUtensorMap*>(
       __builtin_alloca_with_align(sizeof(CUtensorMap) * (instance.num_maps + 1), 512));
@@ -159,8 +159,8 @@ TVMFFI_CUBIN_SHARED int LaunchWithMemory(Call* call) {
 
 TVMFFI_CUBIN_HOT int LaunchAll(Call* call) {
   const Instance& instance = call->instance;
-  // One gate keeps all images of the module loaded, and contexts retained. It comes before the
-  // scope, because unloading releases contexts too.
+  // One gate keeps all images of the module loaded and the contexts retained. It precedes the scope
+  // because unloading releases contexts, too.
   GateUse use(&call->launches->plan->kernel->image->gate);
   DeviceScope scope;
   Status status = scope.Enter(call->device);
@@ -168,7 +168,7 @@ TVMFFI_CUBIN_HOT int LaunchAll(Call* call) {
   for (; call->number < call->num_launches; ++call->number) {
     status = LoadKernel(call->launches[call->number].plan->kernel, call->device);
     if (__builtin_expect(!status.ok(), 0)) return call->Fail(status);
-    // The driver checks a single launch; of several it would refuse one after others have run.
+    // The driver checks a single launch; of several, it would reject one after others have run.
     if (call->num_launches > 1 && call->CheckLimits() != 0) return -1;
   }
   const bool has_memory =
@@ -194,7 +194,7 @@ TVMFFI_CUBIN_HOT int RunInstance(Call* call) {
     launch->params = params;
     if (Prepare(call, launch) != 0) return -1;
     const CUlaunchConfig& config = launch->config;
-    // An empty tensor often makes grid and block zero alike: nothing is to be done.
+    // An empty tensor often makes both grid and block zero: there is nothing to do.
     if (config.gridDimX == 0 || config.gridDimY == 0 || config.gridDimZ == 0) continue;
     params += launch->plan->num_sources;
     call->computed += launch->plan->num_computed;
@@ -207,7 +207,7 @@ TVMFFI_CUBIN_HOT int RunInstance(Call* call) {
   return LaunchAll(call);
 }
 
-// Adds why an instance does not fit; returns which kind of error that is.
+// Adds why an instance does not fit; returns the kind of error.
 TVMFFI_CUBIN_COLD const char* AddMisfit(Call* call, const TVMFFIAny* args, int num_args,
                                         Text* text) {
   const Instance& instance = call->instance;
@@ -232,7 +232,7 @@ TVMFFI_CUBIN_COLD const char* AddMisfit(Call* call, const TVMFFIAny* args, int n
   return "ValueError";
 }
 
-// Raises why each instance does not fit: a ValueError where the types fit some instance.
+// Raises an error with why no instance fits: a ValueError if the types fit some instance.
 TVMFFI_CUBIN_COLD int FailToFit(const FunctionPlan& function, Argument* arguments,
                                 const TVMFFIAny* args, int num_args) {
   Text text;

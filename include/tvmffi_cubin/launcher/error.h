@@ -1,12 +1,12 @@
-// The values that tvm-ffi passes, and how a launcher raises what is wrong with one.
+// The values that tvm-ffi passes, and the errors that a launcher raises about them.
 #pragma once
 
 #include <string.h>
 
 #include "plan.h"
 
-// tvm-ffi before 0.1.15 has neither in its headers, nor the function in its library, nor such
-// values: it refuses an integer beyond 64 bits itself.
+// tvm-ffi before 0.1.15 has neither of these in its headers, no such function in its library, and
+// no such values: it rejects an integer beyond 64 bits itself.
 extern "C" __attribute__((weak)) TVMFFIByteArray
 TVMFFIBigIntGetContentByteArray(const TVMFFIAny* value);
 
@@ -14,14 +14,14 @@ TVMFFI_CUBIN_BEGIN
 
 constexpr int32_t kBigInt = 78;
 
-// The tensor in a value, however tvm-ffi carries it; null where it is none.
+// The tensor in a value, however tvm-ffi carries it; null if it is not one.
 inline const DLTensor* AsTensor(const TVMFFIAny& any) {
   if (any.type_index == kTVMFFIDLTensorPtr) return static_cast<const DLTensor*>(any.v_ptr);
   if (any.type_index == kTVMFFITensor) return TVMFFITensorGetDLTensorPtr(any.v_obj);
   return nullptr;
 }
 
-// The bytes of a value, in whichever form tvm-ffi carries them; null: it has none.
+// The bytes of a value, however tvm-ffi carries them; null data if it has none.
 inline TVMFFIByteArray BytesIn(const TVMFFIAny& any) {
   if (any.type_index == kTVMFFIBytes) return *TVMFFIBytesGetByteArrayPtr(any.v_obj);
   if (any.type_index == kTVMFFISmallBytes) return TVMFFISmallBytesGetContentByteArray(&any);
@@ -29,7 +29,7 @@ inline TVMFFIByteArray BytesIn(const TVMFFIAny& any) {
   return *static_cast<const TVMFFIByteArray*>(any.v_ptr);
 }
 
-// The text of a value; null data where it is none.
+// The string in a value; null data if it is not one.
 inline TVMFFIByteArray TextIn(const TVMFFIAny& any) {
   if (any.type_index == kTVMFFISmallStr) return TVMFFISmallBytesGetContentByteArray(&any);
   if (any.type_index == kTVMFFIStr) return *TVMFFIBytesGetByteArrayPtr(any.v_obj);
@@ -49,7 +49,7 @@ TVMFFI_CUBIN_COLD void AddDType(const DLDataType& dtype, Text* text) {
   if (name.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(name.v_obj);
 }
 
-// What a value is, for "got ...".
+// Describes a value, for "got ...".
 TVMFFI_CUBIN_COLD Text DescribeArgument(const TVMFFIAny& any) {
   Text text;
   if (const DLTensor* tensor = AsTensor(any)) {
@@ -88,7 +88,7 @@ TVMFFI_CUBIN_COLD Text DescribeArgument(const TVMFFIAny& any) {
   return text;
 }
 
-// Raises `kind` with a printf-formatted text; returns -1, as a tvm-ffi callee does.
+// Raises `kind` with a printf-style message; returns -1, as a tvm-ffi callee does.
 __attribute__((noinline, cold, format(printf, 2, 3))) inline int Fail(const char* kind,
                                                                       const char* format, ...) {
   Text text;
@@ -100,7 +100,7 @@ __attribute__((noinline, cold, format(printf, 2, 3))) inline int Fail(const char
   return -1;
 }
 
-// The reason of a failure whose error has already been raised.
+// The reason for a failure whose error has already been raised.
 inline constexpr char kRaised[] = "";
 
 // The status of such a failure; takes what Fail returns.

@@ -1,12 +1,12 @@
 // Evaluates the steps of a launch: postfix code over the arguments' integers and shapes. Arithmetic
-// has no early exits: the call keeps the first failure, and evaluation ends with its figure.
+// has no early exits: the call keeps the first failure, and evaluation stops after that figure.
 #pragma once
 
 #include "launch.h"
 
 TVMFFI_CUBIN_BEGIN
 
-// Notes what went wrong with an expression, unless something has before.
+// Records what went wrong with an expression, unless something already has.
 TVMFFI_CUBIN_COLD int64_t Note(Call* call, const char* failure) {
   if (call->failure == nullptr) call->failure = failure;
   return 0;
@@ -24,7 +24,7 @@ TVMFFI_CUBIN_COLD int FailRange(const Call& call, const char* name, int64_t valu
               least, most);
 }
 
-// Rounds towards minus infinity, as Python's `//`, or up.
+// Rounds toward minus infinity, like Python's `//`, or up.
 inline int64_t Divide(Call* call, int64_t a, int64_t b, bool is_up) {
   if (b == 0) return Note(call, "divides by zero");
   if (b == -1) return a == INT64_MIN ? Note(call, "overflows 64 bits") : -a;
@@ -33,21 +33,21 @@ inline int64_t Divide(Call* call, int64_t a, int64_t b, bool is_up) {
   return ((a < 0) == (b < 0)) ? quotient + is_up : quotient - !is_up;
 }
 
-// Takes the divisor's sign, as Python's `%`.
+// Takes the divisor's sign, like Python's `%`.
 inline int64_t Modulo(Call* call, int64_t a, int64_t b) {
   if (b == 0) return Note(call, "divides by zero");
   const int64_t rest = b == -1 ? 0 : a % b;
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
-// The product of a tensor's extents from a dimension on.
+// The product of a tensor's extents, starting at a dimension.
 inline int64_t Extent(const DLTensor& tensor, int from) {
   int64_t count = 1;
   for (int i = from; i < tensor.ndim; ++i) count *= tensor.shape[i];
   return count;
 }
 
-// Multiprocessors of each device; 0: not asked for yet.
+// Multiprocessors of each device; 0: not queried yet.
 inline int32_t device_sms[kMaxDevices];
 
 inline int64_t NumSms(int device) {
@@ -58,11 +58,11 @@ inline int64_t NumSms(int device) {
   return count;
 }
 
-// Blocks of the launch's shape that fit the device all at once.
+// Blocks of the launch's shape that fit on the device at once.
 TVMFFI_CUBIN_COLD int64_t MaxCooperativeBlocks(Call* call) {
   EmbeddedKernel* const kernel = call->launches[call->number].plan->kernel;
   CUlaunchConfig config = call->launches[call->number].config;
-  // An empty block is the launch's to refuse.
+  // The launch itself rejects an empty block.
   if (config.blockDimX == 0 || config.blockDimY == 0 || config.blockDimZ == 0) return 1;
   config.attrs = call->attributes;
   config.numAttrs = call->num_attributes;
@@ -79,7 +79,7 @@ TVMFFI_CUBIN_COLD int64_t MaxCooperativeBlocks(Call* call) {
   return Note(call, kRaised);
 }
 
-// Reads an opcode's operand, which is unaligned, and moves past it.
+// Reads an opcode's unaligned operand and moves past it.
 template <typename Number>
 inline Number Operand(const uint8_t** code) {
   Number number;
@@ -139,7 +139,7 @@ TVMFFI_CUBIN_SHARED int64_t Run(Call* call, const uint8_t* code) {
         int dimension = Operand<int8_t>(&code);
         // The rank was checked with the argument.
         if (dimension < 0) dimension += tensor.ndim;
-        // DLPack leaves out the strides of a compact tensor.
+        // DLPack may omit the strides of a compact tensor.
         *++top = op == Op::kShape            ? tensor.shape[dimension]
                  : tensor.strides != nullptr ? tensor.strides[dimension]
                                              : Extent(tensor, dimension + 1);
@@ -170,7 +170,7 @@ TVMFFI_CUBIN_SHARED int64_t Run(Call* call, const uint8_t* code) {
   }
 }
 
-// The value of a figure; the call notes a failure.
+// The value of a figure; the call records a failure.
 inline int64_t Value(Call* call, const Figure& figure) {
   if (figure.code == nullptr) return figure.value;
   const int64_t value = Run(call, figure.code);
@@ -178,7 +178,7 @@ inline int64_t Value(Call* call, const Figure& figure) {
   return value;
 }
 
-// Stores an expression's value as kernel argument `number` of its type.
+// Stores an expression's value as kernel argument `number`, in its type.
 inline int SetComputed(Call* call, const Step& step, int64_t value) {
   Argument* out = &call->computed[step.number];
   out->address = &out->storage;
@@ -209,28 +209,28 @@ TVMFFI_CUBIN_SHARED int SetAttribute(Call* call, const Step& step, int64_t value
   if (step.target == Step::kFlag) value = 1;
   // Little-endian: the low bytes of the word are the value in every width.
   memcpy(bytes + 4 * (has_axes ? step.number : 0), &value, is_event ? 8 : 4);
-  // Values that fit are checked with the other limits. But the driver reads whatever address it is
-  // given as an event, and nothing lies in the first page.
+  // Values in range are checked with the other limits. But the driver dereferences any event
+  // address, and nothing is mapped in the first page.
   const int64_t least = is_event ? 4096 : has_axes ? 1 : INT32_MIN;
   const int64_t most = is_event ? INT64_MAX : has_axes ? UINT32_MAX : INT32_MAX;
   const bool is_within = value >= least && value <= most;
   return is_within ? 0 : FailRange(*call, step.figure.text, value, least, most);
 }
 
-// Sets a figure of the launch's shape; a zero may go with an empty grid.
+// Sets a figure of the launch's shape; a zero may come with an empty grid.
 inline int SetFigure(Call* call, int index, int64_t value) {
-  unsigned* const figures = &call->launches[call->number].config.gridDimX;  // and those behind it
+  unsigned* const figures = &call->launches[call->number].config.gridDimX;  // and those after it
   figures[index] = static_cast<unsigned>(value);
   const bool is_within = value >= 0 && value <= UINT32_MAX;
   if (__builtin_expect(is_within, 1)) return 0;
   return FailRange(*call, kFigures[index], value, index / 3 == 1, UINT32_MAX);
 }
 
-// Does steps of the call's launch, or of a map; -1, and raises, where one fails.
+// Runs steps of the call's launch, or of a map; raises and returns -1 if one fails.
 inline int DoSteps(Call* call, const Step* steps, int count) {
   const uint64_t given = call->options.given;  // in a register, for every step
   for (const Step* step = steps; step != steps + count; ++step) {
-    // What the caller gives in its place may have no value for these arguments.
+    // The caller overrides this figure, which may have no value for these arguments.
     if (__builtin_expect((given >> step->option & 1) != 0, 0)) continue;
     const int64_t value = Value(call, step->figure);
     if (__builtin_expect(call->failure != nullptr, 0)) return FailFigure(*call);

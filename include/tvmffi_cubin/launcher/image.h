@@ -1,5 +1,5 @@
-// Images and kernels of a module, loaded at their first use: embedded, or in a file, which may have
-// to be made first.
+// Images and kernels of a module, loaded on first use: embedded, or in a file, which may have to be
+// made first.
 #pragma once
 
 #include "error.h"
@@ -23,7 +23,7 @@ TVMFFI_CUBIN_COLD Text PathOf(const EmbeddedImage& image) {
   return path;
 }
 
-// Calls the maker of an image's file, if it has one; -1 with an error raised.
+// Calls the maker of an image's file; raises and returns -1 if there is none or it fails.
 TVMFFI_CUBIN_COLD int MakeFile(const EmbeddedImage& image, const char* path) {
   TVMFFIObject* const maker = __atomic_load_n(&image.maker, __ATOMIC_ACQUIRE);
   if (maker == nullptr) {
@@ -39,14 +39,14 @@ TVMFFI_CUBIN_COLD int MakeFile(const EmbeddedImage& image, const char* path) {
   CUcontext context = nullptr;
   entry::cuCtxGetCurrent(&context);
   const int code = TVMFFIFunctionCall(maker, args, 2, &result);
-  // The maker may have made another device current.
+  // The maker may have changed the current device.
   entry::cuCtxSetCurrent(context);
   if (code == 0 && result.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(result.v_obj);
   return code;
 }
 
-// Loads an image unless it is loaded: embedded, or from a file, which is made first where it is
-// missing. No lock is held meanwhile: that may be Python, and run for minutes.
+// Loads an image unless it is loaded: embedded, or from a file, which is made first if it is
+// missing. No lock is held meanwhile: making it may run Python, for minutes.
 TVMFFI_CUBIN_COLD Status LoadImage(EmbeddedImage* image) {
   if (__atomic_load_n(&image->library.handle, __ATOMIC_ACQUIRE) != nullptr) return {};
   if (image->path == nullptr) return image->library.Load();
@@ -55,8 +55,8 @@ TVMFFI_CUBIN_COLD Status LoadImage(EmbeddedImage* image) {
   return image->library.Load(path.chars);
 }
 
-// Finds the one kernel that a part of its name stands for, as the build does in an image that it
-// sees: those that a compiler has numbered behind it, such as `k_1`, count where there are no
+// Finds the one kernel whose name contains `kernel.symbol`, as the build does for an image that it
+// sees: names that a compiler has numbered after that, such as `k_1`, count only if there are no
 // others.
 TVMFFI_CUBIN_COLD Status FindByPart(const EmbeddedKernel& kernel, CUkernel* out) {
   CUkernel kernels[kMostKernels];
@@ -79,7 +79,7 @@ TVMFFI_CUBIN_COLD Status FindByPart(const EmbeddedKernel& kernel, CUkernel* out)
                      kernel.symbol, all.chars));
 }
 
-// Checks that what a kernel in a file takes is what was declared and is passed.
+// Checks that a kernel in a file takes what was declared and is passed.
 TVMFFI_CUBIN_COLD Status CheckParams(const EmbeddedKernel& kernel, CUkernel handle) {
   const int count = CountParameters(handle);
   if (count < 0) return {CUDA_ERROR_NOT_FOUND, "cuKernelGetParamInfo"};
@@ -94,14 +94,14 @@ TVMFFI_CUBIN_COLD Status CheckParams(const EmbeddedKernel& kernel, CUkernel hand
   return {};
 }
 
-// Whether a refusal means that the image lacks the kernel for this architecture.
+// Whether an error means that the image lacks the kernel for this architecture.
 TVMFFI_CUBIN_COLD bool LacksKernel(const EmbeddedKernel& kernel, CUresult result) {
   return kernel.arches != nullptr &&
          (result == CUDA_ERROR_NOT_FOUND || result == CUDA_ERROR_INVALID_HANDLE);
 }
 
-// Raises that a kernel's load or launch failed, and what that means. `label` begins the message:
-// "f", "f: launch 2 of 3".
+// Raises an error for a kernel whose load or launch failed, with what that means. `label` starts
+// the message: "f", "f: launch 2 of 3".
 TVMFFI_CUBIN_COLD int FailKernel(const char* label, const EmbeddedKernel& kernel, int device,
                                  const Status& status) {
   if (status.call == kRaised) return -1;
@@ -135,15 +135,15 @@ TVMFFI_CUBIN_COLD Status LoadKernelNow(EmbeddedKernel* kernel) {
   return status;
 }
 
-// Loads a kernel and its image unless they are, and opts in; the device is current, and the image's
-// gate is used.
+// Loads a kernel and its image if needed, and opts in. The device must be current and the image's
+// gate in use.
 inline Status LoadKernel(EmbeddedKernel* kernel, int device) {
   const bool is_loaded = __atomic_load_n(&kernel->handle, __ATOMIC_SEQ_CST) != nullptr;
   const Status status = __builtin_expect(is_loaded, 1) ? Status() : LoadKernelNow(kernel);
   return status.ok() ? kernel->opted_in.Ensure(kernel->handle, device) : status;
 }
 
-// How much of a kernel fits a device at once; loads it. The image's gate is used.
+// Finds how much of a kernel fits on a device at once; loads it. The image's gate is in use.
 TVMFFI_CUBIN_COLD Status OccupancyOf(EmbeddedKernel* kernel, int device,
                                      const CUlaunchConfig& config, Occupancy* found) {
   DeviceScope scope;

@@ -1,4 +1,4 @@
-// One call of a function: what it knows while it is evaluated, and its launches.
+// One call of a function: its state during evaluation, and its launches.
 #pragma once
 
 #include "argument.h"
@@ -6,15 +6,15 @@
 
 TVMFFI_CUBIN_BEGIN
 
-// What a caller sets for its calls, in place of what the function says.
+// What a caller sets for its calls, overriding the function's own.
 struct CallOptions {
-  uint64_t given = 0;  // a bit for each figure, from 0, the stream, 7, each attribute, from 8
+  uint64_t given = 0;  // a bit for each figure (from 0), the stream (7), each attribute (from 8)
   CUlaunchConfig config = {1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, 0};
 };
 
 inline constexpr CallOptions kNoOptions;
 
-// One launch of a call, evaluated.
+// One evaluated launch of a call.
 struct Launch {
   CUlaunchConfig config;
   const LaunchPlan* plan;
@@ -28,21 +28,21 @@ struct Call {
   const CallOptions& options;
   Argument* const arguments;
   int device = -1;                                  // -1: not known yet
-  bool has_stream = (options.given >> 7 & 1) != 0;  // the caller or the function names the stream
+  bool has_stream = (options.given >> 7 & 1) != 0;  // the caller or the function sets the stream
   CUstream stream = options.config.hStream;
   Launch* launches = nullptr;  // those that have blocks
   int num_launches = 0;
 
-  // Of the launch that is being evaluated, or launched.
+  // For the launch being evaluated or launched.
   int number = 0;
-  Argument* computed = nullptr;             // kernel arguments that expressions give
-  int64_t* map_words = nullptr;             // of the map that is being evaluated
-  CUlaunchAttribute* attributes = nullptr;  // room for all that the launch may carry
+  Argument* computed = nullptr;             // kernel arguments from expressions
+  int64_t* map_words = nullptr;             // of the map being evaluated
+  CUlaunchAttribute* attributes = nullptr;  // room for all that the launch may have
   unsigned num_attributes = 0;              // so far
-  const char* failure = nullptr;            // what went wrong first; kRaised: and is raised
-  const char* where = nullptr;              // in which expression, as the user wrote it
+  const char* failure = nullptr;            // what went wrong first; kRaised: already raised
+  const char* where = nullptr;              // the expression, as the user wrote it
 
-  // "f", and of several launches "f: launch 2 of 3".
+  // "f", or for one of several launches "f: launch 2 of 3".
   TVMFFI_CUBIN_COLD Text Site() const {
     Text text;
     text.Add("%s", function.name);
@@ -53,13 +53,13 @@ struct Call {
     return text;
   }
 
-  // Raises that the launch's kernel cannot be loaded, or is refused.
+  // Raises an error: the launch's kernel cannot be loaded, or its launch is rejected.
   TVMFFI_CUBIN_COLD int Fail(const Status& status) const {
     return FailKernel(Site().chars, *launches[number].plan->kernel, device, status);
   }
 
-  // Raises which limit the launch goes over, if one is known; `answer` is the driver's, if it has
-  // refused the launch.
+  // Raises an error for the limit that the launch exceeds, if one is known; `answer` is the
+  // driver's result, if it has rejected the launch.
   TVMFFI_CUBIN_COLD int CheckLimits(CUresult answer = CUDA_SUCCESS) const {
     const Launch& launch = launches[number];
     const EmbeddedKernel& kernel = *launch.plan->kernel;
@@ -70,11 +70,11 @@ struct Call {
   }
 };
 
-// Launches a kernel whose grid the driver counts in clusters. It is checked here, since a part of a
-// cluster would be lost in silence.
+// Launches a kernel whose grid the driver counts in clusters. It is checked here, because a partial
+// cluster would be dropped silently.
 TVMFFI_CUBIN_SHARED Status LaunchInClusters(const EmbeddedKernel& kernel, CUlaunchConfig config,
                                             void** params) {
-  unsigned* const grid = &config.gridDimX;  // and the others behind it
+  unsigned* const grid = &config.gridDimX;  // and the others after it
   for (int i = 0; i < 3; ++i) {
     if (grid[i] % kernel.cluster[i] != 0) {
       return {CUDA_ERROR_INVALID_CLUSTER_SIZE, "cuLaunchKernelEx"};
@@ -84,7 +84,7 @@ TVMFFI_CUBIN_SHARED Status LaunchInClusters(const EmbeddedKernel& kernel, CUlaun
   return LaunchKernel(kernel.handle, config, params);
 }
 
-// Launches in order what has all its memory; the device is current.
+// Launches in order, with all memory in place; the device is current.
 TVMFFI_CUBIN_HOT int LaunchInOrder(Call* call) {
   for (int i = 0; i < call->num_launches; ++i) {
     const Launch& launch = call->launches[i];

@@ -1,9 +1,9 @@
-// The body of generated launchers: what works on the tables of plan.h. It is compiled once a
+// The body of generated launchers, which interprets the tables of plan.h. It is compiled once per
 // toolchain and linked into every module; nothing in it throws or needs a C++ library.
 //
-// Each function that a module exports is a stub in its assembly that puts its table in the place
-// of the first argument and jumps to one of these entries. Those of a module are called by the
-// package's own Python alone (module/), which has checked what it passes.
+// Each function that a module exports is an assembly stub that replaces the first argument with its
+// table and jumps to one of these entry points. Those of a module are called only by the package's
+// own Python code (module/), which has checked the arguments.
 #include <stdlib.h>
 
 #include "call.h"
@@ -28,7 +28,7 @@ int DeviceIn(const TVMFFIAny& any) {
   return any.v_int64 < 0 ? CurrentDevice() : static_cast<int>(any.v_int64);
 }
 
-// A function and the options of its calls; the attributes lie behind it.
+// A function and the options of its calls; the attributes follow it.
 struct ConfiguredFunction {
   const FunctionPlan* function;
   CallOptions options;
@@ -40,11 +40,11 @@ int CallConfigured(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAn
   return CallFunction(*configured.function, configured.options, args, num_args);
 }
 
-// A value that is to be bound for a device.
+// A value to bind for a device.
 struct Binding {
   BoundSlot* slot;
-  int device;          // -1: for each
-  TVMFFIObject* keep;  // what keeps the value alive; null: nothing is bound any more
+  int device;          // -1: all
+  TVMFFIObject* keep;  // what keeps the value alive; null: unbind
   Argument value;
 
   BoundCell MakeCell() const {
@@ -67,9 +67,9 @@ TVMFFI_CUBIN_ENTRY(manifest, ModulePlan) {
   return ReturnText(table.manifest, size, result);
 }
 
-// Makes a tvm-ffi function that calls a function with options. The arguments: its name, stream,
-// grid x y z, block x y z, dynamic_smem_bytes, attributes (bytes: an array of CUlaunchAttribute);
-// None leaves each as the function says.
+// Makes a tvm-ffi function that calls a function with options. Arguments: its name, stream, grid x
+// y z, block x y z, dynamic_smem_bytes, attributes (bytes: an array of CUlaunchAttribute); None
+// keeps the function's own.
 TVMFFI_CUBIN_ENTRY(configure, ModulePlan) {
   const FunctionPlan* function = table.functions;
   const TVMFFIByteArray name = TextIn(args[0]), bytes = BytesIn(args[9]);
@@ -103,7 +103,7 @@ TVMFFI_CUBIN_ENTRY(configure, ModulePlan) {
   return 0;
 }
 
-// Loads all kernels on the device that the one argument names; -1: the current one.
+// Loads all kernels on the device that the argument names; -1: the current one.
 TVMFFI_CUBIN_ENTRY(preload, ModulePlan) {
   const int device = DeviceIn(args[0]);
   for (int i = 0; i < table.num_kernels; ++i) {
@@ -118,13 +118,13 @@ TVMFFI_CUBIN_ENTRY(preload, ModulePlan) {
   return 0;
 }
 
-// Unloads images and releases contexts once no launch is under way, and raises what was refused
-// first; a later call loads and retains them again.
+// Unloads images and releases contexts once no launch is in progress, and raises the first error; a
+// later call loads and retains them again.
 TVMFFI_CUBIN_ENTRY(unload, ModulePlan) {
   if (!IsDriverOpen()) return 0;
   CaptureScope relaxed;
   Status first;
-  // All of them: a launch of any image may have any context current.
+  // Close all of them: a launch of any image may have any context current.
   for (int i = 0; i < table.num_images; ++i) table.images[i].gate.Close();
   for (int i = 0; i < table.num_kernels; ++i) {
     __atomic_store_n(&table.kernels[i].handle, nullptr, __ATOMIC_SEQ_CST);
@@ -135,7 +135,7 @@ TVMFFI_CUBIN_ENTRY(unload, ModulePlan) {
     if (first.ok()) first = status;
   }
   for (int i = 0; i < kMaxDevices; ++i) {
-    // Refused where another has reset the device, or the driver is going away.
+    // Fails if someone has reset the device, or the driver is shutting down.
     if (primary_contexts[i] != nullptr) entry::cuDevicePrimaryCtxRelease(i);
     __atomic_store_n(&primary_contexts[i], nullptr, __ATOMIC_RELEASE);
   }
@@ -143,9 +143,9 @@ TVMFFI_CUBIN_ENTRY(unload, ModulePlan) {
   return first.ok() ? 0 : Fail("LaunchError", "unload: %s", DescribeStatus(first).chars);
 }
 
-// What a kernel can have resident. The arguments: its row, device (-1: the current one), block x y
-// z, dynamic_smem_bytes, cluster x y z; the result: a JSON list of FindOccupancy's figures and of
-// what the driver says of the kernel there, in the order of `Occupancy` in Python.
+// A kernel's occupancy. Arguments: its row, device (-1: the current one), block x y z,
+// dynamic_smem_bytes, cluster x y z. Result: a JSON list of FindOccupancy's figures and of what the
+// driver reports for the kernel there, in the order of `Occupancy` in Python.
 TVMFFI_CUBIN_ENTRY(occupancy, ModulePlan) {
   unsigned given[9];
   for (int i = 0; i < 9; ++i) given[i] = static_cast<unsigned>(args[i].v_int64);
@@ -169,10 +169,9 @@ TVMFFI_CUBIN_ENTRY(occupancy, ModulePlan) {
   return ReturnText(text.chars, text.used, result);
 }
 
-// Binds all values at once, or none where one is wrong: a launch sees either the old values or the
-// new. The arguments: the device, -1 for the current one, None for all; for each value the slot's
-// number, the value, which is converted as for a call (None: nothing is bound any more), and the
-// object that keeps it alive.
+// Binds all values at once, or none if one is invalid: a launch sees either the old values or the
+// new. Arguments: the device, -1 for the current one, None for all; for each value the slot's
+// number, the value, converted as in a call (None unbinds), and the object that keeps it alive.
 TVMFFI_CUBIN_ENTRY(bind, ModulePlan) {
   const auto count = static_cast<size_t>(num_args / 3);
   const bool for_all = args[0].type_index == kTVMFFINone;
@@ -186,7 +185,7 @@ TVMFFI_CUBIN_ENTRY(bind, ModulePlan) {
     if (value.type_index == kTVMFFINone) continue;
     binding->keep = given[2].v_obj;
     const Param& param = *binding->slot->param;
-    // Of a tensor the device becomes its own.
+    // For a tensor, the device becomes its own.
     const Problem problem = Convert(param, value, &binding->device, &binding->value);
     if (problem == Problem::kNone) continue;
     Text reason;
@@ -206,7 +205,7 @@ TVMFFI_CUBIN_ENTRY(bind, ModulePlan) {
     }
   }
   table.bound->gate.Open();
-  // That may run Python code.
+  // Outside the gate, since this may run Python code.
   for (BoundCell* cell = before; cell != end; ++cell) {
     if (cell->keep != nullptr) TVMFFIObjectDecRef(cell->keep);
     free(cell->value);
@@ -215,9 +214,9 @@ TVMFFI_CUBIN_ENTRY(bind, ModulePlan) {
   return 0;
 }
 
-// Says where the file of an image lies, and what makes it. The arguments: the image's name; the
-// folder, None for the shared object's; a function that is called with the image's name and the
-// path where it is missing, or None: what was told before stays.
+// Sets where an image's file is, and what makes it. Arguments: the image's name; the folder, None
+// for the shared object's; a function, called with the image's name and the path if the file is
+// missing, or None to keep the previous one.
 TVMFFI_CUBIN_ENTRY(set_image_file, ModulePlan) {
   const TVMFFIByteArray name = TextIn(args[0]), folder = TextIn(args[1]);
   for (int i = 0; i < table.num_images; ++i) {

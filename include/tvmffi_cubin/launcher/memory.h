@@ -1,4 +1,4 @@
-// What each call makes for its launches: tensor maps, scratch memory, addresses of what is bound.
+// What each call makes for its launches: tensor maps, scratch memory, addresses of bound values.
 #pragma once
 
 #include <tvm/ffi/extra/c_env_api.h>
@@ -10,7 +10,7 @@ TVMFFI_CUBIN_BEGIN
 TVMFFI_CUBIN_DRIVER_ENTRY(cuMemAllocAsync, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuMemFreeAsync, 12000)
 
-// Points a parameter at what is bound on the call's device, while the gate is used.
+// Points a parameter at the value bound on the call's device; the gate is in use.
 inline int FillBound(const Call& call, int slot_number, void** param) {
   const BoundSlot& slot = call.instance.bound->slots[slot_number];
   *param = const_cast<void*>(slot.Find(call.device));
@@ -26,7 +26,7 @@ inline int EncodeMap(Call* call, const TensorMapPlan& plan, CUtensorMap* map) {
   TensorMapOptions options = plan.options;
   TensorMapMemory memory;
   Text text;
-  // Words are numbered from box_dim on.
+  // Words are numbered starting at box_dim.
   call->map_words = options.box_dim;
   if (DoSteps(call, plan.steps, plan.num_steps) != 0) return -1;
   const Argument& given = call->arguments[plan.argument];
@@ -43,7 +43,7 @@ struct ScratchBlock {
   TVMFFIObjectHandle allocation;  // by the tensors' allocator, else null
 };
 
-// All scratch memory of a call; given back, in stream order, when the call ends.
+// All scratch memory of a call; freed in stream order when the call ends.
 struct Scratch {
   Call* call;
   ScratchBlock* blocks;
@@ -52,7 +52,7 @@ struct Scratch {
   ~Scratch() {
     for (int i = 0; i < count; ++i) {
       if (blocks[i].allocation != nullptr) TVMFFIObjectDecRef(blocks[i].allocation);
-      // An error here is the stream's own, and its next call reports it.
+      // An error here belongs to the stream, whose next call reports it.
       if (blocks[i].allocated != 0) entry::cuMemFreeAsync(blocks[i].allocated, call->stream);
     }
   }
@@ -75,10 +75,10 @@ struct Scratch {
                   call->Site().chars, plan.name, fixed, per_block);
     }
     if (size == 0) return 0;
-    constexpr uint32_t kAlwaysAligned = 256;  // by every allocator of device memory
+    constexpr uint32_t kAlwaysAligned = 256;  // by every device memory allocator
     if (plan.align > kAlwaysAligned) size += plan.align - kAlwaysAligned;
     // The tensors' allocator reuses memory for the next work on its current stream; a launch on
-    // another, or one that the next need not wait for, might still use it.
+    // another stream, or one that the next need not wait for, might still be using it.
     const bool may_overlap =
         FindAttribute(config, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) != nullptr;
     const bool is_current =

@@ -1,7 +1,7 @@
-// The tables that a generated launcher consists of: assembly text, on which the body works.
+// The tables of a generated launcher: assembly text, which the body interprets.
 //
-// Both sides know the layout from here: rows are little-endian, in the order of their members, with
-// C's padding. The assertions at the end are what the generator relies on.
+// This file defines the layout for both sides: rows are little-endian, in member order, with C's
+// padding. The generator relies on the assertions at the end.
 #pragma once
 
 #include <tvm/ffi/c_api.h>
@@ -11,27 +11,27 @@
 
 TVMFFI_CUBIN_BEGIN
 
-// What a parameter takes; of a raw one only the size is known; a map is a CUtensorMap.
+// What a parameter takes; for a raw one only the size is known; a map is a CUtensorMap.
 enum class Kind : uint8_t { kPointer, kInt, kUint, kFloat, kBfloat, kBool, kBytes, kRaw, kMap };
 
 struct Param {
   const char* name;
   const char* type;  // C++ spelling, for messages
-  int64_t value;     // the only one that the kernel takes (kValue)
+  int64_t value;     // the only value that the kernel takes (kValue)
   DLDataType dtypes[4];
   uint32_t size;     // bytes of the kernel parameter
-  uint32_t align;    // what an address, or an integer (kMultiple), is a multiple of; a power of two
+  uint32_t align;    // of an address; or factor of an integer (kMultiple); a power of two
   int32_t min_rank;  // dimensions that expressions read
-  int32_t rank;      // exact rank where it was declared, else -1
+  int32_t rank;      // exact rank if declared, else -1
   Kind kind;
   enum Assumed : uint8_t { kNothing, kMultiple, kValue } assumed;
   uint8_t num_dtypes;  // 0: any
-  bool strided;        // any strides will do
-  bool in_expression;  // its integer, shape or strides are read by an expression
+  bool strided;        // any strides are accepted
+  bool in_expression;  // an expression reads its integer, shape or strides
 };
 
 // Opcodes of postfix expressions over int64. Operands follow the opcode, little-endian, unaligned.
-// Arithmetic notes overflow and division by zero; comparisons give 0 or 1.
+// Arithmetic records overflow and division by zero; comparisons give 0 or 1.
 struct Op {
   enum Code : uint8_t {
     kEnd,                   // the top of the stack is the value
@@ -40,7 +40,7 @@ struct Op {
     kNumel,                 // u16 parameter
     kShape,                 // u16 parameter, i8 dimension (negative: from the end)
     kStride,                // u16 parameter, i8 dimension
-    kNumSms,                // multiprocessors of the launch's device, asked when first read
+    kNumSms,                // multiprocessors of the launch's device, queried on first use
     kMaxCooperativeBlocks,  // see MaxCooperativeBlocks
     kAdd,
     kSub,
@@ -56,13 +56,13 @@ struct Op {
     kLe,
     kGt,
     kGe,
-    kNot,          // 0 becomes 1, all else 0
-    kBranchFalse,  // u16; a zero on top stays and so many bytes are skipped; else it is popped
-    kBranchTrue,   // u16; the same of what is not zero
+    kNot,          // 0 becomes 1, anything else 0
+    kBranchFalse,  // u16 bytes to skip if the top is zero, which stays; else pops it
+    kBranchTrue,   // u16; the same if the top is not zero
   };
 };
 
-// The deepest stack that an expression may need; the generator refuses deeper ones.
+// The deepest stack that an expression may need; the generator rejects deeper ones.
 constexpr int kMaxStack = 32;
 
 // A figure: a constant, or an expression.
@@ -72,17 +72,17 @@ struct Figure {
   int64_t value;
 };
 
-// One step of evaluating a launch; a launch's are done in order.
+// One step of evaluating a launch; steps run in order.
 struct Step {
   Figure figure;
   enum Target : uint8_t {
-    kWhen,        // a condition, which must hold; it comes first and is no step to do
+    kWhen,        // a condition that must hold; it comes first and is not run as a step
     kFigure,      // grid.x y z, block.x y z, dynamic_smem_bytes: by `number`, from 0
-    kDimensions,  // an attribute of three dimensions, `number` of them; all three, 0 first
-    kInteger,     // an attribute that is an integer
-    kFlag,        // an attribute that is on or off; off leaves it out
-    kEvent,       // an attribute that is an event's handle; 0 leaves it out
-    kRaw,         // an attribute by its bytes: `text` points at them, `value` says how many
+    kDimensions,  // dimension `number` of a three-dimensional attribute; all three, 0 first
+    kInteger,     // an integer attribute
+    kFlag,        // an on/off attribute; off omits it
+    kEvent,       // an attribute that is an event handle; 0 omits it
+    kRaw,         // an attribute as raw bytes: `text` points to them, `value` is their number
     kComputed,    // kernel argument computed[number], of `id` bytes
     kMapWord,     // word `number` of a tensor map's options (see TensorMapPlan)
   } target;
@@ -92,27 +92,27 @@ struct Step {
   uint8_t option;  // see CallOptions::given; 63: none
 };
 
-// An image that is embedded in this shared object, or lies in a file. Writable.
+// An image embedded in this shared object, or in a file. Writable.
 struct EmbeddedImage {
   Library library;
   const char* name;
-  const char* path;  // of one in a file, from the shared object's folder on; else null
+  const char* path;  // for one in a file, relative to the shared object's folder; else null
   Gate gate;         // launches use it, unloading closes it
-  // Of one in a file. Never freed, as they may be in use.
-  const char* folder;   // in the place of the shared object's, or null
+  // For one in a file. Never freed, because they may be in use.
+  const char* folder;   // replaces the shared object's, or null
   TVMFFIObject* maker;  // a tvm-ffi function that makes a missing file, or null
 };
 
 // One kernel. Writable.
 struct EmbeddedKernel {
   EmbeddedImage* image;
-  const char* symbol;      // of one in a file that or a part of it
-  const char* display;     // as people write it
-  const char* arches;      // those of the image's that have it; null: all
-  const uint32_t* params;  // of one in a file: the bytes of each parameter that is passed
+  const char* symbol;      // for one in a file, that or a part of it
+  const char* display;     // human-readable name
+  const char* arches;      // the image's architectures that have it; null: all
+  const uint32_t* params;  // for one in a file: the size of each parameter passed, in bytes
   CUkern_st* handle;
   OptedIn opted_in;
-  uint32_t cluster[3];  // in which the driver counts its grid (.blocksareclusters in PTX), or zeros
+  uint32_t cluster[3];  // the driver's unit for its grid (.blocksareclusters in PTX), or zeros
   uint32_t num_params;  // in `params`
 };
 
@@ -129,53 +129,53 @@ struct LaunchPlan {
   const Step* steps;
   int32_t num_sources;
   int32_t num_steps;
-  int32_t num_conditions;  // of the steps: the first, or none
+  int32_t num_conditions;  // 1 if the first step is a condition, else 0
   int32_t num_computed;
-  int32_t from_caller;  // 1: the grid, 8: the block, which the launch lacks (CallOptions::given)
+  int32_t from_caller;  // what the launch lacks: 1: the grid, 8: the block (CallOptions::given)
 };
 
-// A kernel parameter that is a tensor's map.
+// A kernel parameter that is a tensor map.
 struct TensorMapPlan {
   const char* name;   // of the kernel's parameter
-  const Step* steps;  // kMapWord: the words that expressions give
+  const Step* steps;  // kMapWord: the words computed by expressions
   int32_t num_steps;
   int32_t argument;          // the tensor
-  TensorMapOptions options;  // with zeros where expressions give the figures
+  TensorMapOptions options;  // with zeros for figures from expressions
 };
 
-// A kernel parameter that is memory for the launch alone.
+// A kernel parameter that is scratch memory of the launch.
 struct ScratchPlan {
   const char* name;  // of the kernel's parameter
   Figure bytes;
   Figure bytes_per_block;
-  uint32_t align;  // what the address is a multiple of; a power of two
+  uint32_t align;  // of the address; a power of two
 };
 
-// Where a function's launches go, where its author says it.
+// Where a function's launches go, if its author sets it.
 struct TargetPlan {
   Figure device;    // an ordinal
   Figure stream;    // a handle
-  int32_t pointer;  // the argument that is the stream, where it is an address; else -1
+  int32_t pointer;  // the argument that is the stream, if it is an address; else -1
   bool has_device;
   bool has_stream;
 };
 
-// What is bound on one device.
+// The value bound on one device.
 struct BoundCell {
-  void* keep;   // TVMFFIObjectHandle of what the value was made of; null: nothing is bound
+  void* keep;   // TVMFFIObjectHandle of what the value was made from; null: unbound
   void* value;  // from malloc
 };
 
-// A kernel parameter that no caller passes, and its values; a row of a generated table. All is read
-// and written by those alone who use or have closed the table's gate.
+// A kernel parameter that no caller passes, and its values; a row of a generated table. Access it
+// only while using the table's gate or holding it closed.
 struct BoundSlot {
-  const char* function;  // null: of all kernels that C++ functions launch
+  const char* function;  // null: all kernels that C++ functions launch
   const Param* param;
-  const void* zeros;           // what is passed while it is not bound
-  bool required;               // which then is an error
-  BoundCell* cells = nullptr;  // from calloc: one a device
+  const void* zeros;           // passed while nothing is bound
+  bool required;               // if so, nothing bound is an error
+  BoundCell* cells = nullptr;  // from calloc: one per device
 
-  // What is passed on a device; null where a required value is missing.
+  // The value to pass on a device; null if a required one is missing.
   const void* Find(int device) const {
     const bool has_cell = cells != nullptr && device >= 0 && device < kMaxDevices;
     if (!has_cell || cells[device].keep == nullptr) return required ? nullptr : zeros;
@@ -187,26 +187,26 @@ struct BoundSlot {
 struct BoundTable {
   BoundSlot* slots;
   int32_t num_slots;
-  int32_t num_trailing;  // of these, the last: of all kernels that C++ functions launch
+  int32_t num_trailing;  // the last of these, for all kernels that C++ functions launch
   Gate gate{};
 
-  // The slots of the last parameters of all kernels that C++ functions launch.
+  // The slots for the last parameters of all kernels that C++ functions launch.
   const BoundSlot* Trailing() const { return slots + (num_slots - num_trailing); }
 };
 
-// One way to launch under a name: the only one, or one of several, tried in order.
+// One way to launch a function: the only one, or one of several, tried in order.
 struct Instance {
   const char* signature;  // "scale<float, 4>(const float* x, int n) when n % 4 == 0"
   const LaunchPlan* launches;
   const Param* params;
-  const TargetPlan* target;  // null where its author does not say
-  BoundTable* bound;         // null where no kernel parameter is bound
+  const TargetPlan* target;  // null if its author does not set it
+  BoundTable* bound;         // null if no kernel parameter is bound
   int32_t num_params;
   int32_t num_launches;
-  int32_t num_slots;  // of all launches, kernel parameters and computed values: room for either
-  int32_t num_maps;   // tensor maps of all launches
-  int32_t num_attributes;  // the most that all launches can have
-  int32_t num_scratch;     // kernel parameters that are memory for the call alone
+  int32_t num_slots;       // room for the kernel parameters, or computed values, of all launches
+  int32_t num_maps;        // tensor maps of all launches
+  int32_t num_attributes;  // the most that all launches together can have
+  int32_t num_scratch;     // kernel parameters that are scratch memory
   bool has_conditions;
 };
 
@@ -222,7 +222,7 @@ struct ModulePlan {
   EmbeddedImage* images;
   EmbeddedKernel* kernels;
   const FunctionPlan* functions;
-  BoundTable* bound;     // null where nothing can be bound
+  BoundTable* bound;     // null if nothing can be bound
   const char* manifest;  // and where it ends
   const char* manifest_end;
   int32_t num_images;

@@ -1,4 +1,4 @@
-// CUB for host code, which asks for the sizes of its types; included before unit.h.
+// CUB for host code that needs the sizes of its types; included before unit.h.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -6,11 +6,11 @@
 
 #include "host.h"
 
-// Names of types are NVRTC's as well, whose CUB has its architecture in them.
+// Type names go to NVRTC as well, whose CUB has its own architecture in them.
 #define CUB_DISABLE_NAMESPACE_MAGIC
 #define CUB_IGNORE_NAMESPACE_MAGIC_ERROR
 
-// CCCL has these for compilers of CUDA alone.
+// CCCL declares these only for CUDA compilers.
 namespace cuda::ptx {
 uint32_t get_sreg_laneid(), get_sreg_lanemask_le(), get_sreg_lanemask_lt();
 uint32_t get_sreg_lanemask_gt(), get_sreg_lanemask_ge();
@@ -21,7 +21,7 @@ T warp_shuffle_idx(T, ...);
 template <int, typename T>
 T warp_shuffle_up(T, ...);
 }  // namespace cuda::device
-// Of a template's number, which g++ before 14 refuses.
+// Its argument may be a template parameter, which g++ before 14 rejects.
 #undef _CCCL_PRAGMA_UNROLL
 #define _CCCL_PRAGMA_UNROLL(n)
 

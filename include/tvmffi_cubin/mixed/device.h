@@ -1,6 +1,6 @@
-// What the device side of a mixed source is compiled behind: words of the host's headers.
+// Precedes the device side of a mixed source: names from the host's headers.
 //
-// Macros of the C library are expanded by the host compiler's preprocessor, and name its builtins.
+// The host compiler's preprocessor expands C library macros, which name its builtins.
 #pragma once
 
 #include <cuda.h>
@@ -18,7 +18,7 @@
 #define __builtin_memset memset
 #define __builtin_offsetof(type, member) (::size_t)__INTADDR__(&((type*)0)->member)
 
-// NVRTC 13.0 has library_types.h built in, without these, which cublas_v2.h names.
+// NVRTC 13.0 has library_types.h built in without these types, which cublas_v2.h names.
 #if __CUDACC_VER_MAJOR__ == 13 && __CUDACC_VER_MINOR__ == 0
 typedef enum cudaEmulationMantissaControl_t {} cudaEmulationMantissaControl;
 typedef enum cudaEmulationSpecialValuesSupport_t {} cudaEmulationSpecialValuesSupport;
@@ -26,7 +26,7 @@ typedef enum cudaEmulationSpecialValuesSupport_t {} cudaEmulationSpecialValuesSu
 
 extern "C" __device__ void __assert_fail(const char*, const char*, unsigned, const char*) throw();
 
-// What a host's constructor takes, where it takes types of the host's.
+// The parameter that replaces those of a host constructor with host-only types.
 template <int>
 struct tvmffi_cubin_host_only;
 

@@ -1,5 +1,5 @@
-// What the host text of a mixed source has before host.h where it names anything of tvm-ffi's:
-// tvm-ffi's exports and throws, with what they come to compiled once, in runtime.cc.
+// Precedes host.h in the host code of a mixed source that uses tvm-ffi: tvm-ffi's exports and
+// throws, with the code behind them compiled once, in runtime.cc.
 #pragma once
 #pragma GCC system_header
 

@@ -1,7 +1,7 @@
-// What the host side of a mixed source is compiled against: CUDA's own runtime header with
-// what it has for nvcc, and what nvcc adds of its own. unit.h comes after all headers.
+// What the host side of a mixed source compiles against: CUDA's own runtime header with its parts
+// for nvcc, and what nvcc itself adds. unit.h comes after all headers.
 #pragma once
-// The user's flags ask for warnings about the user's own text.
+// The user's warning flags are for the user's own code.
 #pragma GCC system_header
 
 #include <assert.h>
@@ -19,7 +19,7 @@
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
 #else
-// Device functions are for the other side: what declares them does nothing here.
+// Device functions belong to the other side: headers that declare them do nothing here.
 #define __COMMON_FUNCTIONS_H__
 #define __DEVICE_FUNCTIONS_H__
 #define __MATH_FUNCTIONS_H__
@@ -28,9 +28,9 @@
 #undef __CUDACC__
 #endif
 
-// ---- Functions that nvcc gives host code beside the C library's ----
+// ---- Functions that nvcc gives host code besides the C library's ----
 
-// Not templates: arguments of two types are converted, and std's own do not compete.
+// Not templates: arguments of mixed types convert, and std's own do not compete.
 #define TVMFFI_CUBIN_MIN_MAX(T, A, B)                        \
   inline constexpr T min(A a, B b) { return b < a ? b : a; } \
   inline constexpr T max(A a, B b) { return a < b ? b : a; }
@@ -58,7 +58,7 @@ using namespace tvmffi_cubin_math;
 #undef TVMFFI_CUBIN_MIN_MAX_INTEGERS
 #undef TVMFFI_CUBIN_MIN_MAX
 
-// ---- Names of device code in headers; who calls one is told by the linker ----
+// ---- Device functions that headers name; calling one is a linker error ----
 
 void __syncthreads();
 void __syncwarp(unsigned mask = 0xffffffffu);

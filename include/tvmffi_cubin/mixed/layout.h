@@ -1,5 +1,5 @@
-// How a type is laid out, in one number: both sides of a mixed source compare theirs. And
-// namespaces whose headers either side may lack.
+// The layout of a type as one number, which both sides of a mixed source compare. Also namespaces
+// whose headers either side may lack.
 #pragma once
 
 namespace std {}
@@ -12,7 +12,7 @@ namespace tvmffi_cubin_layout {
 
 using _Word = unsigned long long;  // NOLINT
 
-// Size and alignment of an object type that is complete; else 0.
+// Size and alignment of a complete object type, else 0.
 template <typename _Tp, typename = void>
 struct _Object {
   enum : _Word { __word };
@@ -22,7 +22,7 @@ struct _Object<_Tp, decltype(void(sizeof(_Tp)))> {
   enum : _Word { __word = static_cast<_Word>(sizeof(_Tp)) << 8 | alignof(_Tp) };
 };
 
-// The same of what pointers and arrays lead to in the end.
+// The same for the type that nested pointers and arrays end in.
 template <typename _Tp>
 struct _Innermost : _Object<_Tp> {};
 template <typename _Tp>
@@ -32,8 +32,8 @@ struct _Innermost<_Tp* const> : _Innermost<_Tp> {};
 template <typename _Tp, decltype(sizeof(0)) __count>
 struct _Innermost<_Tp[__count]> : _Innermost<_Tp> {};
 
-// 24 bits of what a value is, 40 of what it points at or is an array of, 0 where that is not known.
-// Sizes of parameters are below the prime number, which has those of variables fit as well.
+// 24 bits for the value's type, 40 for what it points to or is an array of, 0 if unknown. Sizes of
+// parameters are below the prime, which makes sizes of variables fit as well.
 template <typename _Tp>
 constexpr _Word _Of() {
   constexpr _Word __own = _Object<_Tp>::__word;
@@ -41,8 +41,8 @@ constexpr _Word _Of() {
          (_Innermost<_Tp>::__word & 0xffffffffffull);
 }
 
-// The symbol of an instance of `__told`, which either side has, tells how a kernel's parameters, or
-// what is at an address, are laid out.
+// The symbol of an instance of `__told`, which either side has, encodes the layouts of a kernel's
+// parameters, or of what is at an address.
 template <_Word...>
 struct _Words;
 template <typename... _Params>

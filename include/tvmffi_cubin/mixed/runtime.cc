@@ -1,5 +1,5 @@
-// What mixed/launch.h declares: launches of mixed sources over CUDA's runtime. A refused launch is
-// thrown by the exported function that made it, unless somebody has asked for the error.
+// Implements mixed/launch.h: launches of mixed sources through CUDA's runtime. The exported
+// function that made a rejected launch throws its error, unless someone has queried that error.
 #include "launch.h"
 
 #include <cuda_runtime_api.h>
@@ -10,13 +10,13 @@
 #ifdef TVMFFI_CUBIN_BOUND_PARAMS
 #include "../launcher/plan.h"
 extern "C" __attribute__((visibility("hidden"))) tvmffi_cubin::BoundTable __tvmffi_cubin_bound;
-// A link with bound parameters wraps these calls, so that code that does not come here is refused.
+// With bound parameters, --wrap on these calls makes the link reject code that bypasses this file.
 #define TVMFFI_CUBIN_REAL "__real_"
 #else
 #define TVMFFI_CUBIN_REAL
 #endif
 
-// Weak: objects of mixed sources that are linked with each other have one each.
+// Weak: mixed-source objects that are linked together have one copy each.
 #define TVMFFI_CUBIN_ONCE __attribute__((weak, visibility("hidden")))
 
 extern "C" {
@@ -56,10 +56,10 @@ TVMFFI_CUBIN_ONCE Registration::~Registration() {
   if (handle != nullptr) __cudaUnregisterFatBinary(handle);
 }
 
-// The thread's first refused launch since an exported function has told one.
+// The thread's first rejected launch since an exported function reported one.
 struct Refusal {
   bool is_limit = false;
-  cudaError_t error = cudaSuccess;  // what the runtime has noted of it, if anything
+  cudaError_t error = cudaSuccess;  // what the runtime recorded for it, if anything
   Text text;
 };
 inline thread_local Refusal refusal;
@@ -70,7 +70,7 @@ static const MixedNode* FindNode(const void* kernel) {
   return node;
 }
 
-// Notes a launch that the runtime has refused.
+// Notes a launch that the runtime has rejected.
 __attribute__((noinline, cold)) static void NoteRefusal(cudaError_t error, const void* kernel,
                                                         dim3 grid, dim3 block, size_t smem) {
   refusal.error = error;
@@ -106,7 +106,7 @@ __attribute__((noinline, cold)) static void NoteRefusal(cudaError_t error, const
   }
 }
 
-// Makes a call of the runtime's with the parameters and what is bound behind them.
+// Calls the runtime with the parameters, followed by the bound values.
 template <typename Call>
 TVMFFI_CUBIN_HOT cudaError_t Launch(const void* kernel, void** args, dim3 grid, dim3 block,
                                     size_t smem, Call call) {
@@ -116,7 +116,7 @@ TVMFFI_CUBIN_HOT cudaError_t Launch(const void* kernel, void** args, dim3 grid, 
   const int own = node == nullptr ? 0 : node->num_params;
   int device = -1;
   cudaGetDevice(&device);
-  void* all[1024];  // of at most 32764 bytes
+  void* all[1024];  // at most 32764 bytes in total
   for (int i = 0; i < own; ++i) all[i] = args[i];
   for (int i = 0; i < __tvmffi_cubin_bound.num_trailing; ++i) {
     all[own + i] = const_cast<void*>(__tvmffi_cubin_bound.Trailing()[i].Find(device));
@@ -134,7 +134,7 @@ TVMFFI_CUBIN_ONCE void LaunchConfigured(const void* kernel, void** args) {
   cudaStream_t stream = nullptr;
   if (__builtin_expect(__cudaPopCallConfiguration(&grid, &block, &smem, &stream) != 0, 0)) {
     NoteRefusal(cudaErrorMissingConfiguration, kernel, grid, block, smem);
-    refusal.error = cudaSuccess;  // which no call has returned
+    refusal.error = cudaSuccess;  // no call has returned this one
     return;
   }
   cudaLaunchKernel(kernel, grid, block, args, smem, stream);
@@ -144,7 +144,7 @@ TVMFFI_CUBIN_ONCE void LaunchConfigured(const void* kernel, void** args) {
 #ifdef TVMFFI_CUBIN_EXPORTS
 TVMFFI_CUBIN_ONCE int EndRefused(TVMFFIAny* result) {
   has_refusal = false;
-  // Whoever has asked for the runtime's error knows of it.
+  // Whoever has queried the runtime's error knows about it.
   if (refusal.error != cudaSuccess && cudaGetLastError() != refusal.error) return 0;
   if (result->type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(result->v_obj);
   *result = {};  // None
@@ -154,7 +154,7 @@ TVMFFI_CUBIN_ONCE int EndRefused(TVMFFIAny* result) {
 }
 
 TVMFFI_CUBIN_ONCE int EndThrown() {
-  // An exception of the function's own goes before.
+  // The function's own exception takes precedence.
   if (has_refusal) cudaGetLastError();
   has_refusal = false;
   try {
@@ -171,13 +171,13 @@ TVMFFI_CUBIN_ONCE Thrower::Thrower(const char* kind, const TVMFFIByteArray* back
                                    bool is_logged)
     : ErrorBuilder(kind, backtrace, is_logged) {}
 
-TVMFFI_CUBIN_ONCE Thrower::~Thrower() noexcept(false) {}  // the builder's throws
+TVMFFI_CUBIN_ONCE Thrower::~Thrower() noexcept(false) {}  // the builder's destructor throws
 
 #endif
 TVMFFI_CUBIN_END
 
 extern "C" {
-// The runtime's own functions; their names may be macros of CUDA's header.
+// The runtime's own functions; their names may be macros in CUDA's header.
 #define TVMFFI_CUBIN_TEXT(name) #name
 #define TVMFFI_CUBIN_ORIGINAL(name, ...) \
   cudaError_t original_##name(__VA_ARGS__) __asm__(TVMFFI_CUBIN_REAL TVMFFI_CUBIN_TEXT(name));

@@ -5,7 +5,7 @@
 #define CUDA_VERSION (__CUDACC_VER_MAJOR__ * 1000 + __CUDACC_VER_MINOR__ * 10)
 #endif
 
-// Named as in the real header, so that a kernel's mangled name is the one that host code forms.
+// Named as in the real header, so that a kernel's mangled name is the same as in host code.
 typedef struct CUtensorMap_st {
   alignas(__CUDACC_VER_MAJOR__ < 13 ? 64 : 128) unsigned long long opaque[16];
 } CUtensorMap;

@@ -1,4 +1,4 @@
-// The device runtime's header without the warning that CUDA 13's gives about its own inner header.
+// The device runtime's header without CUDA 13's warning about its own internal header.
 #pragma once
 
 #ifndef __CUDA_INCLUDE_COMPILER_INTERNAL_HEADERS__

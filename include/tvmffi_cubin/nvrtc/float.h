@@ -1,4 +1,4 @@
-// Limits of the floating types, token by token as in CCCL, which may define them again.
+// Limits of the floating-point types, token for token as in CCCL, which may redefine them.
 #pragma once
 
 #define FLT_RADIX 2

@@ -1,4 +1,4 @@
-// Limits of the integer types, token by token as in CCCL, which defines them again without asking.
+// Limits of the integer types, token for token as in CCCL, which redefines them unconditionally.
 #pragma once
 
 #define CHAR_BIT 8

@@ -1,4 +1,4 @@
-// Constants of mathematics; the functions are NVRTC's own.
+// Math constants; the functions are NVRTC's own.
 #pragma once
 
 #ifndef INFINITY

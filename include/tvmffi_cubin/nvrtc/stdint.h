@@ -28,7 +28,7 @@ typedef int16_t int_fast16_t;
 typedef int32_t int_fast32_t;
 typedef uint16_t uint_fast16_t;
 typedef uint32_t uint_fast32_t;
-// Token by token as in CCCL, as those below, for it defines them again without asking.
+// Token for token as in CCCL, like those below, since it redefines them unconditionally.
 #define INT64_MIN LLONG_MIN
 #define INT64_MAX LLONG_MAX
 #define UINT64_MAX ULLONG_MAX

@@ -1,8 +1,8 @@
-// Before and behind a header of CUDA's that makes integers of 64 bits of its own for NVRTC, and
-// includes stdint.h elsewhere: where the integers are the host compiler's, it has to do the latter.
-// NVRTC has no push_macro.
+// Included before and after a CUDA header that defines its own 64-bit integers for NVRTC, and
+// includes stdint.h otherwise: with the host compiler's integers, it has to do the latter. NVRTC
+// has no push_macro.
 #if defined(TVMFFI_CUBIN_HOST_INTEGERS) && defined(__CUDACC_RTC__)
-// What it then includes, too: with the word defined.
+// What that header then includes, included here with the macro defined.
 #include <nv/target>
 
 #include "stdint.h"

@@ -1,4 +1,4 @@
-// Comes before every source that NVRTC compiles: what nvcc offers without an include.
+// Precedes every source that NVRTC compiles: what nvcc provides without an include.
 #pragma once
 #ifdef TVMFFI_CUBIN_NO_CMATH
 #include "math.h"
@@ -13,7 +13,7 @@ typedef unsigned char uint8_t;
 typedef unsigned short uint16_t;
 typedef unsigned int uint32_t;
 #ifdef TVMFFI_CUBIN_HOST_INTEGERS
-// As the host compiler's are: both sides of a mixed source speak of the same types.
+// As in the host compiler: both sides of a mixed source use the same types.
 typedef long int64_t;
 typedef unsigned long uint64_t;
 #else
@@ -31,10 +31,10 @@ typedef unsigned short ushort;
 typedef unsigned int uint;
 typedef unsigned long ulong;
 
-// The host compiler's word for what it would warn about, which NVRTC does not know.
+// The host compiler's keyword that suppresses warnings, which NVRTC does not know.
 #define __extension__
 
-// Its other spellings of words, which NVRTC has but for these.
+// The host compiler's alternate keywords that NVRTC lacks.
 #define __asm asm
 #define __asm__ asm
 #define __const const
@@ -57,7 +57,7 @@ using ::printf;
 }  // namespace std
 
 // Templates, so that the ordinary functions of cuda_device_runtime_api.h, which a source may
-// include itself, neither redefine them nor make a call ambiguous.
+// include, neither redefine them nor make a call ambiguous.
 
 // Waits until the grids that this one depends on have finished and their writes are visible.
 template <class = void>
@@ -67,7 +67,7 @@ __device__ __forceinline__ void cudaGridDependencySynchronize() {
 #endif
 }
 
-// Lets the grids that depend on this one start, once every block has come here or ended.
+// Lets the grids that depend on this one start, once every block has called it or ended.
 template <class = void>
 __device__ __forceinline__ void cudaTriggerProgrammaticLaunchCompletion() {
 #if __CUDA_ARCH__ >= 900
@@ -75,9 +75,9 @@ __device__ __forceinline__ void cudaTriggerProgrammaticLaunchCompletion() {
 #endif
 }
 
-// The host compiler's functions of bits, which nvcc knows in device code and NVRTC does not.
+// The host compiler's bit builtins, which nvcc knows in device code and NVRTC does not.
 #if __cplusplus >= 201402L
-// CUDA's own functions are none of constants.
+// CUDA's own functions are not constexpr.
 #define TVMFFI_CUBIN_BITS(TYPE, SUFFIX, CUDA_SUFFIX, SIGNED)                        \
   __host__ __device__ constexpr int __builtin_popcount##SUFFIX(unsigned TYPE __x) { \
     if (!__builtin_is_constant_evaluated()) return __popc##CUDA_SUFFIX(__x);        \

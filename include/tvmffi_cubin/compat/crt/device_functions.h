@@ -1,2 +1,2 @@
-// Device functions are not part of host code; CUDA 12's runtime wheel leaves this file out.
+// Device functions are not part of host code; CUDA 12's runtime wheel lacks this file.
 #pragma GCC system_header

@@ -6,7 +6,7 @@
 #if __has_include_next(<crt/host_config.h>)
 #include_next <crt/host_config.h>
 #else
-// In angle brackets: #include_next starts over in a file that was found beside its includer.
+// In angle brackets: #include_next starts over in a file found next to its includer.
 #include <crt/host_defines.h>
 #endif
 

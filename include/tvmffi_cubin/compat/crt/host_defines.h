@@ -1,11 +1,11 @@
-// What CUDA's headers want of this file in host code; CUDA 12's runtime wheel leaves it out.
+// What CUDA's headers need from this file in host code; CUDA 12's runtime wheel lacks it.
 #ifndef TVMFFI_CUBIN_COMPAT_CRT_HOST_DEFINES_H_
 #define TVMFFI_CUBIN_COMPAT_CRT_HOST_DEFINES_H_
 #pragma GCC system_header
 
 #if __has_include_next(<crt/host_defines.h>)
 #include_next <crt/host_defines.h>
-#elif !defined(__HOST_DEFINES_H__)  // NVIDIA's own guard: who defines it wants none of the words
+#elif !defined(__HOST_DEFINES_H__)  // NVIDIA's own guard: whoever defines it wants no macros
 
 // Never __noinline__: libstdc++ spells the compiler's own attribute that way.
 #define CUDARTAPI

@@ -1,4 +1,4 @@
-// <cub/cub.cuh> without the algorithms for the whole device, which are host code.
+// <cub/cub.cuh> without the device-wide algorithms, which are host code.
 #pragma once
 #if !__has_include(<cub/block/block_reduce.cuh>)
 #error "<cub/cub.cuh> comes from CCCL here, and there is none installed"

@@ -1,5 +1,5 @@
-// Thrust's version, after which CUB's iterators of CUDA 12.6 take headers of Thrust that NVRTC
-// refuses: they come before it.
+// Thrust's version. After it, CUB's iterators in CUDA 12.6 include Thrust headers that NVRTC
+// rejects, so they are included before it.
 #pragma once
 
 #if __CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ < 8

@@ -1,4 +1,4 @@
-// CCCL's own, in which it decides whose text this is: one of a host compiler.
+// CCCL's own header, which detects the compiler: here, a host compiler.
 #pragma GCC system_header
 #pragma push_macro("__CUDACC__")
 #undef __CUDACC__

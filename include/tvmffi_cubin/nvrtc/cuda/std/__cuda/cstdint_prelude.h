@@ -1,5 +1,5 @@
-// CCCL's before CUDA 13, which defines integers. Those of device text of a mixed source are the
-// host compiler's.
+// CCCL's header before CUDA 13, which defines integers. In the device code of a mixed source, they
+// are the host compiler's.
 #ifdef TVMFFI_CUBIN_HOST_INTEGERS
 #include "../../../stdint.h"
 #else

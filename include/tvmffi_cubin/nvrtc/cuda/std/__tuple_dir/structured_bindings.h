@@ -1,4 +1,4 @@
-// CuTe includes it for NVRTC; from CCCL 3.5 on, others have what it had.
+// CuTe includes it for NVRTC; since CCCL 3.5, other headers have its contents.
 #pragma once
 
 #include <cuda/std/__cccl/version.h>

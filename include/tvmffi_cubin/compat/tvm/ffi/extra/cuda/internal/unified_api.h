@@ -1,8 +1,8 @@
-// tvm-ffi's own, which calls these functions in place of libcuda's and libcudart's, and a check
-// macro that throws a LaunchError and tells what a refused launch went over.
+// tvm-ffi's own header, which calls these functions instead of libcuda's and libcudart's, and a
+// check macro that throws a LaunchError with the limit that a rejected launch exceeded.
 //
-// It calls them by unqualified names inside cuda_api, where these are found first. Launches opt
-// into large shared memory and clusters, go to the stream's device and append bound parameters.
+// It calls them by unqualified names inside cuda_api, where these are found first. Launches opt in
+// to large shared memory and clusters, go to the stream's device and append bound parameters.
 #pragma once
 #pragma GCC system_header
 
@@ -19,7 +19,7 @@ TVMFFI_CUBIN_BEGIN
 TVMFFI_CUBIN_DRIVER_ENTRY(cuDeviceGet, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuDeviceGetCount, 12000)
 
-// A code of the driver's and the runtime's at once: the two share their numbers.
+// A result code of both the driver and the runtime, which share their numbers.
 struct GuideResult {
   int code = 0;
 
@@ -40,7 +40,7 @@ struct GuideResult {
   }
 };
 
-// Notes what a failure means, for the check macro.
+// Records what a failure means, for the check macro.
 TVMFFI_CUBIN_COLD GuideResult NoteGuideError(const Library& library, const Status& status,
                                              const char* name = "") {
   Text text;
@@ -58,11 +58,11 @@ TVMFFI_CUBIN_COLD GuideResult LoadGuideLibrary(CUlibrary* library, const void* i
   return status.ok() ? GuideResult{} : NoteGuideError(loaded, status);
 }
 
-// Kernels that are opted in, each with its device, at places that their handles give.
+// Kernels that are opted in, each with its device, at places given by a hash of both.
 inline uintptr_t guide_opted_in[256];
 
 TVMFFI_CUBIN_COLD GuideResult UnloadGuideLibrary(CUlibrary library) {
-  // The driver may hand out the same handles again, for kernels of another library.
+  // The driver may reuse the same handles for kernels of another library.
   for (uintptr_t& known : guide_opted_in) __atomic_store_n(&known, 0, __ATOMIC_RELAXED);
   Library loaded;
   loaded.handle = library;
@@ -78,7 +78,7 @@ TVMFFI_CUBIN_COLD GuideResult FindGuideKernel(CUkernel* kernel, CUlibrary librar
   return status.ok() ? GuideResult{} : NoteGuideError(loaded, status, name);
 }
 
-// Opts a kernel in, once a device, unless another has taken its place in between.
+// Opts a kernel in, once per device unless another has taken its place in between.
 TVMFFI_CUBIN_SHARED GuideResult OptInGuideKernel(CUkernel kernel, int device) {
   const uintptr_t known = reinterpret_cast<uintptr_t>(kernel) * kMaxDevices + unsigned(device);
   uintptr_t* const place = &guide_opted_in[known * UINT64_C(0x9E3779B97F4A7C15) >> 56];
@@ -88,13 +88,13 @@ TVMFFI_CUBIN_SHARED GuideResult OptInGuideKernel(CUkernel kernel, int device) {
   return {};
 }
 
-// Launches; `kernel` is a CUkernel, whatever its type is called.
+// Launches; `kernel` is a CUkernel, whatever its declared type.
 TVMFFI_CUBIN_SHARED GuideResult LaunchGuideKernel(const void* kernel, const CUlaunchConfig& config,
                                                   void** args) {
   const auto handle = static_cast<CUkernel>(const_cast<void*>(kernel));
   DeviceScope scope;
   int device = -1;
-  // What an earlier refusal was about would else be told of another call's failure.
+  // Otherwise an earlier rejection would be reported for another call's failure.
   launch_problem.result = CUDA_SUCCESS;
   Status status = EnterLaunch(config.hStream, &device, &scope);
   if (!status.ok()) return status.result;
@@ -104,7 +104,7 @@ TVMFFI_CUBIN_SHARED GuideResult LaunchGuideKernel(const void* kernel, const CUla
   return status.result;
 }
 
-// Throws a LaunchError with what is known of the thread's last refusal, told once.
+// Throws a LaunchError with what is known about the thread's last failure, reported once.
 [[noreturn]] TVMFFI_CUBIN_COLD void ThrowGuideError(int code) {
   const Status status{static_cast<CUresult>(code), "CUDA Error: the call"};
   const bool is_known = launch_problem.result == status.result;
@@ -188,7 +188,7 @@ inline constexpr auto cudaFuncGetAttributes = [](cudaFuncAttributes* out, CUkern
 
 }  // namespace tvm::ffi::cuda_api
 
-// Where no dialect is picked, a result is of both.
+// If no API is selected, results belong to both.
 #ifndef TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API
 #define CUresult ::tvmffi_cubin::GuideResult
 #define cudaError_t ::tvmffi_cubin::GuideResult
