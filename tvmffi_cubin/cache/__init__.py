@@ -8,7 +8,7 @@ Layout of a cache folder::
     records/<base key>.json     files that builds of this key read → entry keys; also stored under
                                 the key without the tools, for machines that lack them
     entries/<2 hex>/<key>/      published builds: the .so, manifest.json, images, sources
-    history/<name>.json         key fields of the latest builds under a module's name
+    history/<hash>.json         key fields of the latest builds under a module's name
     identity/<hash>.json        what compilers and libraries report about themselves
     locks/<base key>.lock       held while a key is being built
     looked                      when the size limit was last checked

@@ -8,7 +8,7 @@ from .. import config
 from ..errors import ToolchainError
 
 Archs = Sequence[str] | str | None
-"""One architecture, or several; None for the current device's."""
+"""One architecture, or several; None for the default, see `resolve_archs`."""
 
 _VARIABLE = "TVMFFI_CUBIN_ARCH"
 

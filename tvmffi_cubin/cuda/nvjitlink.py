@@ -46,7 +46,7 @@ def link(
         would load.
     arch : str, optional
         The image's architecture, such as ``"sm_90a"``. Default: the inputs' architecture, if they
-        agree, else the current device's. ``"compute_90"`` and the like make PTX from LTO-IR.
+        agree, else as for `resolve_archs`. ``"compute_90"`` and the like make PTX from LTO-IR.
     lto : bool
         Optimize across translation units. LTO-IR inputs turn it on; LTO-IR inside fatbins or
         libraries does not.

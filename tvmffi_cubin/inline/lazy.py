@@ -60,8 +60,8 @@ class LazyModule:
     def prepare(self) -> None:
         """Build and load the module now, with images from the cache if it has them.
 
-        If `generate` or `load_inline` fails, nothing is kept, and the next use tries again. A
-        TypeError or ValueError describes what is wrong with the result of `generate`.
+        If `generate` fails, nothing is kept, and the next use tries again. A TypeError or
+        ValueError describes what is wrong with its result, which is not kept either.
         """
         self._load()
 

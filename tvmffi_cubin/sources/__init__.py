@@ -2,5 +2,5 @@
 
 Takes texts; gives their kernels with parameters, functions, definitions, launches and includes
 (`facts.read`), a request's sources sorted (`sort.sort_sources`), and the two sides of a mixed
-source. It compiles nothing and never rejects a text: reporting errors is the compiler's job.
+source. It compiles nothing, and leaves errors to the compilers, except where the sides disagree.
 """

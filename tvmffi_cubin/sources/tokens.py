@@ -14,9 +14,8 @@ _LITERAL = (
     r'|(?:u8|[uUL])?"(?:[^"\\\n]|\\(?s:.))*"?'
     r"|(?:u8|[uUL])?'(?:[^'\\\n]|\\(?s:.))*'?"
 )
-# Literals are tried only where one may begin: trying takes a fifth of the time.
 _PIECE = re.compile(
-    rf"(^[ \t]*{_DIRECTIVE}|[^\S\n]+|\n+|\\\r?\n|{_COMMENT}|(?=[uULR\"'])(?:{_LITERAL})"
+    rf"(^[ \t]*{_DIRECTIVE}|[^\S\n]+|\n+|\\\r?\n|{_COMMENT}|{_LITERAL}"
     r"|(?:[^\W\d]|\$)[\w$]*|\.?\d(?:[eEpP][+-]|'?[\w.])*|<<<|::|->|\[\[|[^\s\w])",
     re.MULTILINE,
 )
