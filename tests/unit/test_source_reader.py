@@ -114,7 +114,7 @@ def test_what_a_macro_of_any_number_of_arguments_is_given_is_read():
         "#define KERNEL(name, ...) __global__ void name(__VA_ARGS__)\n"
         "#define DISPATCH(T, ...) { TVM_FFI_ICHECK(true); using t = T; __VA_ARGS__; }\n"
         "KERNEL(scale, float* x, int n) {}\n"
-        "void f() { DISPATCH(float, k<t><<<1, 1>>>(x, n)) }\n"
+        "void f() { DISPATCH(float, k<t> << <1, 1>> >(x, n)) }\n"
     )
     assert params(kernels(source)["scale"]) == ["float*|x", "int|n"]
     assert read(source).launches == {"k"}

@@ -28,7 +28,7 @@ __all__ = ["compile", "nvrtc_compile", "resolve_arch", "resolve_archs", "shim_di
 # change what a source means. -no-source-include would also keep headers from finding each other.
 _NOWHERE = "/dev/null/kernel.cu"
 # What -minimal omits, a sixth of a small kernel's compile time. A header may need any of it.
-_NOT_MINIMAL = r"<<<|\b(?:include|cuda|CU|tex|surf|minimal)"
+_NOT_MINIMAL = r"<<\s*<|\b(?:include|cuda|CU|tex|surf|minimal)"
 # C++ headers that CCCL's stand in for, and the names in CCCL's that device code may use. CCCL's are
 # slow to compile.
 BY_CCCL = {

@@ -38,7 +38,7 @@ _OF_CUB = "#include <tvmffi_cubin/mixed/cub.h>"
 _OF_MMA = ("#include <cuda_fp16.h>", "#include <cuda_bf16.h>")
 _OF_FFI = re.compile(r"^(?!#line ).*(?:\btvm|TVM|\bk?DL[A-Z])", re.MULTILINE)
 # Code that needs CUDA's device runtime: launches, and setting a graph's conditional nodes.
-_OF_DEVICE_RUNTIME = re.compile(r"<<<|\bcudaGraphSetConditional\b")
+_OF_DEVICE_RUNTIME = re.compile(r"<<\s*<|\bcudaGraphSetConditional\b")
 _NO_CODE = (
     "{} has no device code: define it as a __device__ function, in a header if several files call "
     f"it; or link device code with extra_cuda_cflags=['-rdc=true'] and {NVCC}"

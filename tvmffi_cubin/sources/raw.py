@@ -26,7 +26,7 @@ _BRACKETS = {"(": 1, "[": 1, "[[": 2, "{": 1, ")": -1, "]": -1, "}": -1}
 _TELLING = (
     r"__(?:global|device|host|launch_bounds|cluster_dims|block_size|maxnreg|constant|shared"
     r"|managed|grid_constant|forceinline|noinline|restrict|align)__|__restrict\b"
-    r'|<<<|\bextern\s*"C|\bTVM_FFI_|\btvm\s*::\s*ffi\b'
+    r'|<<\s*<|\bextern\s*"C|\bTVM_FFI_|\btvm\s*::\s*ffi\b'
 )
 _IN_BODY = r'"(?:[^"\\]|\\.)*"|\s*##\s*|[A-Za-z_]\w*'
 

@@ -13,9 +13,11 @@ from .facts import SourceFacts, read
 if TYPE_CHECKING:
     from ..inline.request import Request, Source
 
+_LAUNCH = r"<<\s*<"
 # A macro that launches; lines may be continued.
-_LAUNCHING = (
-    r"(?m)^[ \t]*#[ \t]*define\b(?:[^\n\\]|\\.|\\\n)*?(?:<<<|\bcudaLaunch(?:Cooperative)?Kernel)"
+_MACRO = (
+    r"(?m)^[ \t]*#[ \t]*define\b(?:[^\n\\]|\\.|\\\n)*?"
+    rf"(?:{_LAUNCH}|\bcudaLaunch(?:Cooperative)?Kernel)"
 )
 
 
@@ -178,7 +180,7 @@ def header_code(source: Source, request: Request) -> HeaderCode:
     texts = [Path(x).read_text("utf-8", "surrogateescape") for x in found.read]
     return HeaderCode(
         any("__global__" in x and read(x).kernels for x in texts),
-        any(re.search(_LAUNCHING, x) or ("<<<" in x and read(x).launches) for x in texts),
+        any(re.search(_MACRO, x) or (re.search(_LAUNCH, x) and read(x).launches) for x in texts),
         any("cudaLaunch" in x and read(x).uses_host for x in texts),
         any("threadIdx" in x for x in texts),
     )

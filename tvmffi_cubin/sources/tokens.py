@@ -16,7 +16,7 @@ _LITERAL = (
 )
 _PIECE = re.compile(
     rf"(^[ \t]*{_DIRECTIVE}|[^\S\n]+|\n+|\\\r?\n|{_COMMENT}|{_LITERAL}"
-    r"|(?:[^\W\d]|\$)[\w$]*|\.?\d(?:[eEpP][+-]|'?[\w.])*|<<<|::|->|\[\[|[^\s\w])",
+    r"|(?:[^\W\d]|\$)[\w$]*|\.?\d(?:[eEpP][+-]|'?[\w.])*|<<\s*<|::|->|\[\[|[^\s\w])",
     re.MULTILINE,
 )
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
@@ -47,9 +47,14 @@ def lex(source: str) -> list[Token]:
     """Return the tokens of a text."""
     texts = [text for text, _ in _PIECE.findall(source)]
     kinds = {text: _kind(text) for text in {*texts}}
+    # CUDA's compilers allow "<< <", as Visual Studio formats it.
+    names = {text: "<<<" if text.startswith("<<") else text for text in kinds}
     places = [*accumulate(map(len, texts), initial=0)]
-    found = zip(map(kinds.__getitem__, texts), texts, places, places[1:], strict=False)
-    return [token for token in found if token[0]]
+    return [
+        (kinds[text], names[text], start, end)
+        for text, start, end in zip(texts, places, places[1:], strict=False)
+        if kinds[text]
+    ]
 
 
 class Tokens:

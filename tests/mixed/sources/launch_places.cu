@@ -13,7 +13,7 @@ __global__ void add_to(T* x, T by, int n) {
 class Runner {
  public:
   Runner(cudaStream_t stream, float* x, int n) : stream_(stream), x_(x), n_(n) {
-    add_to<<<1, n_, 0, stream_>>>(x_, 1.f, n_);
+    add_to << <1, n_, 0, stream_ >> > (x_, 1.f, n_);  // as Visual Studio formats it
   }
   virtual ~Runner() { add_to<<<1, n_, 0, stream_>>>(x_, 2.f, n_); }
   void method(float by) const { add_to<float><<<1, n_, 0, stream_>>>(x_, by, n_); }
