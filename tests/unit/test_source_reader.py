@@ -136,7 +136,8 @@ KERNEL = 'extern "C" __global__ void k(int n) {}\n'
         (KERNEL + "struct S { void f() { k<<<1, 1>>>(2); } };", "mixed"),
         (KERNEL + "#include <tvm/ffi/container/tensor.h>", "mixed"),
         (KERNEL + "void f() { tvm::ffi::TensorView x; }", "mixed"),
-        (KERNEL + "void f() { cudaGraphAddNode(n, g, nullptr, 0, &params); }", "mixed"),
+        (KERNEL + "int f(float* x) { return cudaMemcpyToSymbol(c, x, 16); }", "mixed"),
+        (KERNEL + "void f() { cudaGridDependencySynchronize(); }", "device"),
         # An error in a body is NVRTC's to tell.
         ('extern "C" __global__ void k(int n) { if (a[0] { }\nint f() { return 1; }', "device"),
     ],

@@ -14,9 +14,11 @@ from .tokens import Tokens
 
 _HOST_INCLUDE = r"(?:tvm/ffi|torch|ATen|c10|pybind11)/|Python\.h\Z|dlpack/"
 _USES_HOST = (
-    r"\b(?:TVM_FFI_|TVMFFI|TORCH_LIBRARY|TORCH_EXTENSION_NAME|PYBIND11_MODULE|EMBED_CUBIN\b|cudaGraphAdd"
-    r"|cudaLaunchKernel|cudaLaunchCooperativeKernel|torch ::|tvm :: ffi\b|at :: Tensor\b)"
+    r"\b(?:TVM_FFI_|TVMFFI|TORCH_LIBRARY|TORCH_EXTENSION_NAME|PYBIND11_MODULE|EMBED_CUBIN\b"
+    r"|torch ::|tvm :: ffi\b|at :: Tensor\b)"
 )
+# Calls of CUDA's runtime, but for what only device code calls.
+_RUNTIME_CALL = r"\bcuda(?!Grid|Trigger)[A-Z]\w* ?\("
 _EXPORT = r"\b(?:TVM_FFI_DLL_EXPORT_TYPED_FUNC \( |__tvm_ffi_)(\w+)"
 _INLINE = {"inline", "__inline", "__inline__", "__forceinline", "__forceinline__"}
 
@@ -50,7 +52,7 @@ class SourceFacts(NamedTuple):
     kernels: tuple[KernelFact, ...]
     functions: tuple[Declared, ...]  # without __global__ and __device__
     launches: frozenset[str]  # the kernels that host functions launch with ``<<<...>>>``
-    uses_host: bool  # tvm-ffi, torch, pybind11 or Python, or CUDA's own launch calls
+    uses_host: bool  # tvm-ffi, torch, pybind11 or Python, or CUDA's runtime in host functions
     definitions: tuple[Declared, ...]  # on either side, kernels aside
     has_variables: bool  # in device memory
     exports: tuple[str, ...]  # as far as the text shows; a header's macro may hide more
@@ -83,11 +85,21 @@ def read(source: str) -> SourceFacts:
             has_variables = True
             definitions += [_declared(item, name) for name in item.names]
     words = {*tokens.texts}
-    launches = frozenset(_launches(tokens, items) if "<<<" in words else ())
     pieces = zip(tokens.texts, tokens.kinds, strict=True)
     code = " ".join(text for text, kind in pieces if kind != "text")
-    uses_host = any(re.match(_HOST_INCLUDE, x) for x in includes)
-    uses_host = uses_host or re.search(_USES_HOST, code) is not None
+    has_calls = re.search(_RUNTIME_CALL, code) is not None
+    own = [*_host_spans(items)] if has_calls or "<<<" in words else []
+    launches = frozenset(
+        tokens.texts[tokens.launched(number)]
+        for first, end in own
+        for number in range(first, end)
+        if tokens.texts[number] == "<<<"
+    )
+    uses_host = (
+        any(re.match(_HOST_INCLUDE, x) for x in includes)
+        or re.search(_USES_HOST, code) is not None
+        or (has_calls and any(re.search(_RUNTIME_CALL, tokens.span(*x)) for x in own))
+    )
     is_host = uses_host or bool(launches)
     if any(kernel.defined for kernel in kernels):
         kind = "mixed" if is_host else "device"
@@ -141,9 +153,8 @@ def _declared(item: Item, name: str) -> Declared:
     )
 
 
-def _launches(tokens: Tokens, items: Iterable[Item]) -> Iterator[str]:
-    functions = (x for x in walk(items) if not x.children)
-    for item in (x for x in functions if not x.words & {"__global__", "__device__"}):
-        for number in range(item.first, item.end):
-            if tokens.texts[number] == "<<<":
-                yield tokens.texts[tokens.launched(number)]
+def _host_spans(items: Iterable[Item]) -> Iterator[tuple[int, int]]:
+    """Yield the first token of every host function, and the token after its last."""
+    for item in walk(items):
+        if not item.children and not item.words & {"__global__", "__device__"}:
+            yield item.first, item.end
