@@ -35,7 +35,7 @@ from .tools import Build
 _NVCC = f"nvcc takes some code that NVRTC refuses: if it takes this, {NVCC} builds it"
 # CUB for host code, which asks for the sizes of its types.
 _OF_CUB = "#include <tvmffi_cubin/mixed/cub.h>"
-_OF_MMA = ("#include <cuda_fp16.h>", "#include <cuda_bf16.h>")
+_FLOATS = ("#include <cuda_fp16.h>", "#include <cuda_bf16.h>")
 _OF_FFI = re.compile(r"^(?!#line ).*(?:\btvm|TVM|\bk?DL[A-Z])", re.MULTILINE)
 # Code that needs CUDA's device runtime: launches, and setting a graph's conditional nodes.
 _OF_DEVICE_RUNTIME = re.compile(r"<<\s*<|\bcudaGraphSetConditional\b")
@@ -179,8 +179,8 @@ class MixedUnit(NamedTuple):
         is_text = self.sources[0].path is None
         has_cub = any(path.endswith("/cub/config.cuh") for path in files)
         headers = [_OF_CUB] if has_cub and re.search(r"\bcub\b", host.code) else []
-        if any(path.endswith("/crt/mma.h") for path in files):
-            headers += _OF_MMA  # mma.h, left out for the host, includes them
+        if has_cub or any(path.endswith("/crt/mma.h") for path in files):
+            headers += _FLOATS  # CUB and mma.h, left out for the host, include them
         return HostCode(
             host=host,
             uses_ffi=is_text or _OF_FFI.search(host.source) is not None,

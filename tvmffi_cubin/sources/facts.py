@@ -18,7 +18,7 @@ _USES_HOST = (
     r"|torch ::|tvm :: ffi\b|at :: Tensor\b)"
 )
 # Calls of CUDA's runtime, but for what only device code calls.
-_RUNTIME_CALL = r"\bcuda(?!Grid|Trigger)[A-Z]\w* ?\("
+_RUNTIME_CALL = r"\bcuda(?!Grid|Trigger)[A-Z]\w* \("
 _EXPORT = r"\b(?:TVM_FFI_DLL_EXPORT_TYPED_FUNC \( |__tvm_ffi_)(\w+)"
 _INLINE = {"inline", "__inline", "__inline__", "__forceinline", "__forceinline__"}
 
@@ -87,18 +87,15 @@ def read(source: str) -> SourceFacts:
     words = {*tokens.texts}
     pieces = zip(tokens.texts, tokens.kinds, strict=True)
     code = " ".join(text for text, kind in pieces if kind != "text")
-    has_calls = re.search(_RUNTIME_CALL, code) is not None
-    own = [*_host_spans(items)] if has_calls or "<<<" in words else []
+    is_asked = "<<<" in words or re.search(_RUNTIME_CALL, code)
+    in_host = [*_in_host_functions(items)] if is_asked else []
     launches = frozenset(
-        tokens.texts[tokens.launched(number)]
-        for first, end in own
-        for number in range(first, end)
-        if tokens.texts[number] == "<<<"
+        tokens.texts[tokens.launched(i)] for i in in_host if tokens.texts[i] == "<<<"
     )
     uses_host = (
         any(re.match(_HOST_INCLUDE, x) for x in includes)
         or re.search(_USES_HOST, code) is not None
-        or (has_calls and any(re.search(_RUNTIME_CALL, tokens.span(*x)) for x in own))
+        or re.search(_RUNTIME_CALL, " ".join(tokens.texts[i] for i in in_host)) is not None
     )
     is_host = uses_host or bool(launches)
     if any(kernel.defined for kernel in kernels):
@@ -153,8 +150,8 @@ def _declared(item: Item, name: str) -> Declared:
     )
 
 
-def _host_spans(items: Iterable[Item]) -> Iterator[tuple[int, int]]:
-    """Yield the first token of every host function, and the token after its last."""
+def _in_host_functions(items: Iterable[Item]) -> Iterator[int]:
+    """Yield the numbers of the tokens of host functions."""
     for item in walk(items):
         if not item.children and not item.words & {"__global__", "__device__"}:
-            yield item.first, item.end
+            yield from range(item.first, item.end)

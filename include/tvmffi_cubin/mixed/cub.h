@@ -1,7 +1,7 @@
 // CUB for host code that needs the sizes of its types; included before unit.h.
 #pragma once
 
-#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda/std/version>
 
 #include "host.h"

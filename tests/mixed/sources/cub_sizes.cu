@@ -24,8 +24,7 @@ struct Larger {
   __host__ __device__ float operator()(float a, float b) const { return a < b ? b : a; }
 };
 
-template <>
-struct ScanTraits<nv_bfloat16, 128, kHow>;  // CUB's headers have the type
+template <> struct ScanTraits<nv_bfloat16, 128, kHow>;  // CUB's headers have the type
 
 int running_max(tvm::ffi::TensorView x) {
   auto s = (cudaStream_t)TVMFFIEnvGetStream(x.device().device_type, x.device().device_id);
