@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 _COMMANDS = {
     "demo": "build and load two kernels, and launch them if there is a GPU",
-    "doctor": "show which tools and libraries were found; status 1 if one is missing",
+    "doctor": "show which tools and libraries were found; exit status 1 if one is missing",
     "compile": "compile CUDA sources to a cubin, PTX or a fatbin with NVRTC",
-    "embed": "make a module (.so) from images; or put an image into an object file",
+    "embed": "build a module (.so) from images, or embed an image into an object file",
     "inspect": "show what a module or image contains: functions, kernels, resources",
-    "describe": "print how a module's functions launch, as JSON for embed --functions",
-    "warm": "build what a recorded run asked for, for any architectures, into the cache or a layer",
+    "describe": "print how a module's functions are launched, as JSON for embed --functions",
+    "warm": "build what a recorded run requested, for any architectures, into the cache or a layer",
     "cache": "show, check, prune, clear, export and import the cache",
 }
 
@@ -52,7 +52,7 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
 
     parser = argparse.ArgumentParser(
         prog="tvmffi-cubin",
-        description="CUDA source, or any cubin, to typed, cached functions, with no CUDA toolkit.",
+        description="Typed, cached functions from CUDA source or any cubin, with no CUDA toolkit.",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     help_ = "print the folder of the CMake package: cmake -Dtvmffi_cubin_DIR=..."

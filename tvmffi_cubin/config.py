@@ -41,7 +41,7 @@ def wants_pch(use_pch: bool | None) -> bool:
     """Return whether the caller and ``TVMFFI_CUBIN_PCH`` allow precompiled headers."""
     value = get("TVMFFI_CUBIN_PCH")
     if value not in ("on", "off"):
-        raise ValueError(f"TVMFFI_CUBIN_PCH={value!r}: wanted 'on' or 'off'; or unset it")
+        raise ValueError(f"TVMFFI_CUBIN_PCH must be unset, 'on' or 'off', got {value!r}")
     return use_pch is not False and value != "off"
 
 

@@ -153,4 +153,4 @@ def shortened(output: str) -> str:
     left_out = len(output) - 2 * half
     if left_out <= 0:
         return output
-    return f"{output[:half]}\n... ({left_out} characters left out) ...\n{output[-half:]}"
+    return f"{output[:half]}\n... ({left_out} characters omitted) ...\n{output[-half:]}"

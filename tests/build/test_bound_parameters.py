@@ -134,11 +134,11 @@ class TestBinding:
             tc.build_inline("wrong", SOURCE, functions={"f": launch}, arch="sm_90")
 
     def test_of_a_name_that_there_is_not_lists_those_that_there_are(self, mod, ops):
-        with pytest.raises(ValueError, match="bare has no .* 'limit'; there are none"):
+        with pytest.raises(ValueError, match="bare has no .* 'limit'; available: none"):
             mod.bind("bare", limit=1)
-        with pytest.raises(ValueError, match="no bound parameter 'cnt'; there are counters, "):
+        with pytest.raises(ValueError, match="no bound parameter 'cnt'; available: counters, "):
             mod.bind(cnt=1)
-        with pytest.raises(ValueError, match="the module has no bound .*; there are none"):
+        with pytest.raises(ValueError, match="the module has no bound .*; available: none"):
             ops.bind(limit=1)
 
 

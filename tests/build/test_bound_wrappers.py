@@ -176,7 +176,7 @@ class TestABuild:
         with pytest.raises(tc.BuildError) as error:
             tc.build_inline("raw", [KERNELS, wrapper], **options)
         for name in ("cuLaunchKernel", "cudaGraphKernelNodeSetParams"):
-            told = f"{name} would pass kernels less than they take, since the module has bound_"
+            told = f"{name} would pass kernels too few parameters, since the module has bound_"
             assert told in str(error.value)
 
     def test_beside_an_object_that_may_launch_without_them_is_refused(self, here):

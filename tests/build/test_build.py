@@ -68,7 +68,7 @@ def test_a_failed_build_says_why_and_is_repeated_by_hand_as_its_error_says(tmp_p
     assert "a.cc:1" in str(error)
     assert error.command.split()[0] == GXX
     assert error.directory == str(tmp_path)
-    command = str(error).splitlines()[-1].removeprefix("again, by hand: ")
+    command = str(error).splitlines()[-1].removeprefix("to rerun: ")
     again = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert again.returncode != 0
     assert "unknown_thing" in again.stdout
@@ -117,5 +117,5 @@ def test_without_a_compiler_kernels_are_built_with_the_object_that_wheels_bring(
     mod = tvmffi_cubin.load_inline("plain", source, functions={"k": launch}, arch="sm_90")
     mod.k(cuda_array(driver_stub, 4), 100)
     assert driver_stub.launches()[-1].grid == (4, 1, 1)
-    with pytest.raises(ToolchainError, match=r"no C\+\+ compiler; run: apt install g\+\+"):
+    with pytest.raises(ToolchainError, match=r"no C\+\+ compiler is on PATH; run: .* g\+\+"):
         tvmffi_cubin.load_inline("host", cpp_sources="int f() { return 1; }", functions="f")

@@ -93,6 +93,6 @@ def test_a_cache_that_is_mounted_noexec_is_told_with_the_remedy(tmp_path, monkey
     def load():
         tc.load_inline("noexec", source, arch="sm_90")
 
-    told = r"(?s)noexec\.so does not load: .*mounted noexec.*TVMFFI_CUBIN_CACHE_DIR"
+    told = r"(?s)cannot load .*noexec\.so: .*mounted noexec.*TVMFFI_CUBIN_CACHE_DIR"
     with pytest.raises(tc.BuildError, match=told):
         with_mount(load, folder, flags=NOEXEC)

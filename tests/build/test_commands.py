@@ -49,13 +49,13 @@ def test_demo_says_why_it_did_not_launch_or_checks_the_numbers(
     driver_stub: DriverStub, monkeypatch, capsys
 ):
     assert main(["demo"]) == 1
-    assert "its numbers are wrong" in capsys.readouterr().out
+    assert "its results are wrong" in capsys.readouterr().out
     monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", "/nonexistent/libcuda.so.1")
     monkeypatch.setenv("TVMFFI_CUBIN_ARCH", "sm_75")
     assert main(["demo"]) == 0
     output = capsys.readouterr().out
     assert "kernels: cubin for sm_75, " in output
-    assert "Not launched: the CUDA driver shows no GPU here" in output
+    assert "Not launched: the CUDA driver found no GPU" in output
 
 
 def test_compile_writes_an_image_and_says_what_is_in_it(source: Path, capsys):
@@ -112,7 +112,7 @@ def test_compile_passes_options_and_include_folders(here: Path, capsys):
         ("none.cu", "No such file or directory: '"),
         ("latin.cu", "latin.cu:1: 'utf-8' codec can't decode byte 0xe9"),
         ("add.cu --arch nonsense", 'is not an architecture: write "sm_80"'),
-        ("add.cu -o add.cu", "add.cu is the source itself; name another file"),
+        ("add.cu -o add.cu", "add.cu is the source itself; pass another file"),
         ("bad.cu", "bad.cu does not compile for sm_90"),
         ("add.cu add.cu", "device code does not link for sm_90"),
     ],
@@ -138,7 +138,7 @@ def doctor(capsys, *, status: int = 0) -> str:
 def test_doctor_without_a_gpu_finds_all_that_builds_need(monkeypatch, capsys):
     monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", "/nonexistent/libcuda.so.1")
     output = doctor(capsys)
-    assert "Everything needed to build is here." in output
+    assert "Everything needed to build was found." in output
     for what in ("tvm-ffi", "ninja", "C++ compiler", "linker", "NVRTC", "nvJitLink", "cache"):
         assert f"ok       {what} " in output
     assert "note     driver " in output
@@ -163,7 +163,7 @@ def test_doctor_lists_devices_and_what_is_too_old(driver_stub: DriverStub, capsy
 def test_doctor_looks_at_the_cache_folder(monkeypatch, tmp_path: Path, capsys):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path))
     tmp_path.chmod(0o777)
-    assert f"cache folder {tmp_path} is not used" in doctor(capsys, status=1)
+    assert f"cache folder {tmp_path} is unsafe" in doctor(capsys, status=1)
     (tmp_path / "file").touch()
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "file" / "cache"))
     assert "set TVMFFI_CUBIN_CACHE_DIR to another folder" in doctor(capsys, status=1)
@@ -177,7 +177,7 @@ def test_doctor_looks_at_the_cache_folder(monkeypatch, tmp_path: Path, capsys):
     ("variable", "value", "message"),
     [
         ("TVMFFI_CUBIN_ARCH", "sm_80,nonsense", "ARCH: 'nonsense' is not an architecture"),
-        ("CXX", "false", "it printed nothing; set CXX to a compiler"),
+        ("CXX", "false", "no output; set CXX to a compiler"),
         ("TVMFFI_CUBIN_CACHE_REMOTE", "nosuch://me:hush@host/x", "CACHE_REMOTE=nosuch://host/x"),
     ],
 )

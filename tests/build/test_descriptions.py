@@ -153,7 +153,7 @@ def test_images_that_are_not_there_are_told(here: Path):
     for images, text in (
         ({"images": {"k": {}}}, "images.k: give it path or base64, or the im"),
         ({"images": {"k": {"path": "no.cubin"}}}, "no.cubin"),
-        ({}, "there is no source: give cuda_sources"),
+        ({}, "no source: pass cuda_sources"),
     ):
         with pytest.raises((ValueError, OSError), match=text):
             tc.load_description({**DESCRIPTION, **images})

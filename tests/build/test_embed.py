@@ -88,7 +88,7 @@ def test_an_image_that_is_there_already_is_not_hidden_behind_another(capsys):
     compiled("k")
     assert embed("k") == 0
     assert embed("k", source="b.o", output="c.o") == 1
-    assert "b.o: it has an image 'k' already" in capsys.readouterr().err
+    assert "b.o: it already has an image 'k'" in capsys.readouterr().err
     assert not Path("c.o").exists()
 
 
@@ -121,7 +121,7 @@ def test_the_macros_code_launches_what_was_embedded(driver_stub: DriverStub):
         ("embed --cubin k.cubin --output-obj b.o --name 2k", "--name: '2k' is not a valid C"),
         ("embed --cubin k.cubin --output-obj k.cubin --name k", "k.cubin is the image itself"),
         ("embed none.cubin -o libk.so", "No such file"),
-        ("embed k.cubin k.cubin -o libk.so", "are both 'k': write other=k.cubin"),
+        ("embed k.cubin k.cubin -o libk.so", "are both named 'k': pass other=k.cubin"),
         ("embed k.cubin -o libk.so --functions bad.json", "bad.json: Expecting property name"),
         ("embed k.cubin -o libk.so --functions odd.json", "functions.saxpy: Launch: block: not an"),
         ("describe bad.json", "bad.json: "),

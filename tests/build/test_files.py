@@ -112,9 +112,9 @@ def test_headers_are_searched_beside_a_file_first(here):
 @pytest.mark.parametrize(
     ("sources", "error", "text"),
     [
-        ([], ValueError, r"there is no source: .* load_module"),
+        ([], ValueError, r"no source: .* load_module"),
         ("none.cu", FileNotFoundError, "none.cu"),
-        ("notes.txt", ValueError, "notes.txt cannot be built; supported suffixes: .cu .c .cpp"),
+        ("notes.txt", ValueError, "cannot build .*notes.txt; supported suffixes: .cu .c .cpp"),
         ("latin.cu", ValueError, r"latin.cu:2: .* byte 0xe9 .*: convert the file"),
     ],
     ids=str,
@@ -141,8 +141,8 @@ def test_a_copy_goes_where_the_arguments_say(here):
 def test_an_output_that_cannot_be_is_refused(here):
     sources = [write("add.cc", ADD), compiled("cc", write("x.c", "int x;\n"))]
     for output, text in (
-        ("", "output '' cannot be a file's name"),
-        ("libk.dll", "a shared object ends in .so, an object in .o"),
+        ("", "output '' is not a valid file name"),
+        ("libk.dll", "or .o, got 'libk.dll'"),
         ("x.o", "is one of the sources"),
     ):
         with pytest.raises(ValueError, match=text):

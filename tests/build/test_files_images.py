@@ -57,7 +57,7 @@ def test_a_wrapper_embeds_an_image_by_its_file_s_name(here, driver_stub, image):
     mod = tc.load("embedded", sources=["wrapper.cc", "kernels.cubin"], arch="sm_90")
     mod.add_one(*arrays(driver_stub))
     assert len(driver_stub.launches()) == 1
-    with pytest.raises(ValueError, match=r"'kernels'\] and the file .* have one name"):
+    with pytest.raises(ValueError, match=r"'kernels'\] and the file .* share a name"):
         tc.load("two", sources=["wrapper.cc", "kernels.cubin"], embed_cubin={"kernels": image})
 
 
@@ -87,7 +87,7 @@ def test_signatures_that_do_not_fit_the_image_are_refused(saxpy):
             {"saxpy": "float a"},
             "declares .float a., the kernel takes .4 bytes arg0, 8 bytes arg1, 8",
         ),
-        ({"nope": PARAMS}, "has 'nope', no kernel of the image"),
+        ({"nope": PARAMS}, "names 'nope', not a kernel of the image"),
     ):
         image = tc.Cubin(saxpy, "sm_90", signatures=signatures)
         with pytest.raises(ValueError, match=rf"the image of functions\['f'\].*{problem}"):

@@ -56,10 +56,10 @@ def test_a_module_tells_its_functions_and_launches(module_so: Path):
 def test_its_views_are_text_and_json(module_so: Path, capsys):
     assert main(["inspect", str(module_so)]) == 0
     text = capsys.readouterr().out
-    assert f"made by tvmffi_cubin {tc.__version__}, host_compiler " in text
+    assert f"built with tvmffi_cubin {tc.__version__}, host_compiler " in text
     assert "\n  saxpy(float a, const float* x, float* y)\n" in text
     assert 'launches saxpy {"grid": ["ceil_div(n, 256)"], "block": [256], "args": {"n"' in text
-    assert "launches fill in the shape that the caller gives\n" in text
+    assert "launches fill with the shape that the caller passes\n" in text
     assert "\n\nimage kernels: fatbin for sm_80, sm_90, " in text
     assert main(["inspect", "--json", str(module_so)]) == 0
     values = json.loads(capsys.readouterr().out)
@@ -101,12 +101,12 @@ def test_an_image_is_inspected_from_bytes_and_as_a_cubin():
     unlinked = tc.nvrtc.compile(SOURCE, arch="sm_90", target_type="relocatable")
     assert tc.inspect(unlinked).kind == "relocatable"
     lto = tc.nvrtc.compile(SOURCE, arch="sm_90", target_type="ltoir")
-    assert "It is yet to be linked." in tc.inspect(lto).text()
+    assert "It is not linked yet." in tc.inspect(lto).text()
 
 
 def test_what_is_none_of_these_is_refused():
     for source, error, text in (
-        (3, TypeError, "what inspect takes is bytes, a Cubin or a path, got int"),
+        (3, TypeError, "the argument of inspect .* bytes, a Cubin or a path, got int"),
         (b"__global__ void k() {}", ValueError, "bytes: it is not an image: it begins with b'__g"),
         (b"\x7fELF", ValueError, "truncated"),
     ):
@@ -119,7 +119,7 @@ def test_another_library_is_not_loaded(here, capsys):
     subprocess.run(["cc", "-shared", "-fPIC", "-o", "loud.so", "loud.c"], check=True)
     assert main(["inspect", "loud.so"]) == 1
     error = capsys.readouterr().err
-    assert error.startswith("tvmffi-cubin: error: loud.so: no image, no manifest and no fun")
+    assert error.startswith("tvmffi-cubin: error: loud.so: it has no image, manifest or fun")
 
 
 def test_a_damaged_manifest_is_told(module_so: Path):

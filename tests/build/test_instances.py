@@ -160,7 +160,7 @@ def test_keywords_go_by_the_names_that_all_instances_have(instances, driver_stub
     values = [launch.values("PPdi") for launch in driver_stub.launches()]
     assert values == [(x.data_ptr, y.data_ptr, 2.0, 8), (x.data_ptr, y.data_ptr, 0.5, 7)]
     assert launched() == ["scale<double, 4>", "scale<double, 1>"]
-    with pytest.raises(TypeError, match="^scale: wanted by, n by name, got n\nscale<float, 4>"):
+    with pytest.raises(TypeError, match="^scale: expected by, n by name, got n\nscale<float, 4>"):
         instances.scale.call(x, y, n=8)
 
 

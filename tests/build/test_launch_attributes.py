@@ -126,14 +126,14 @@ def test_a_cluster_that_the_kernel_fixes_needs_no_attribute(mod, driver_stub):
 
 def test_a_bad_option_is_an_error_that_names_it(mod):
     for options, message in (
-        ({"clusters": 2}, "plain: clusters: no such option; there are stream, grid, block"),
-        ({"cluster": 0}, "plain: cluster: got 0, wanted 1 to"),
+        ({"clusters": 2}, "plain: clusters: unknown option; available: stream, grid, block"),
+        ({"cluster": 0}, "plain: cluster: must be 1 to .*, got 0"),
         (
             {"priority": 2**31},
-            "priority: got 2147483648, wanted -2147483648 to 2147483647 at a call",
+            "priority: must be -2147483648 to 2147483647 at a call, got 2147483648",
         ),
         ({"attributes": {0: b"x"}}, "attributes: wanted 1 to 64 bytes for 1 to 54, got b'x' for 0"),
-        ({"launch_completion_event": 0}, "completion_event: got 0, wanted 4096 to"),
+        ({"launch_completion_event": 0}, "completion_event: must be 4096 to .*, got 0"),
     ):
         with pytest.raises((TypeError, ValueError), match=message):
             mod.plain.configure(**options)
@@ -200,7 +200,7 @@ def test_the_occupancy_of_a_kernel_is_told(mod, driver_stub):
     in_clusters = mod.plain[1, (64, 2), 1024].configure(cluster=2).occupancy()
     assert in_clusters.threads == 128
     assert in_clusters.max_active_clusters > 0
-    with pytest.raises(TypeError, match=r"k_free\.occupancy: block is not known before a call"):
+    with pytest.raises(TypeError, match=r"k_free\.occupancy: block is unknown before a call"):
         mod.k_free.occupancy()
     with pytest.raises(tc.LaunchError, match=r"occupancy: .*device 99.*cuDeviceGet"):
         mod.plain.occupancy(99)

@@ -72,7 +72,7 @@ def test_a_function_without_a_shape_asks_for_one(ops, driver_stub):
 def test_what_is_no_shape_is_refused(ops):
     for function, shape, text in (
         ("nothing", (1.0, 1), r"three integers \(divide with //\), got 1\.0"),
-        ("nothing", ((), 1), r"nothing: grid: wanted one to three integers .*, got \(\)"),
+        ("nothing", ((), 1), r"nothing: grid: expected one to three integers .*, got \(\)"),
         ("pipeline", (1, 1), "pipeline has several launches, each with its own shape"),
     ):
         with pytest.raises((TypeError, ValueError), match=text):
@@ -81,7 +81,7 @@ def test_what_is_no_shape_is_refused(ops):
 
 def test_wrong_keywords_are_named_with_the_signature(ops):
     for name in ("a", "y"):
-        told = rf"saxpy: wanted x, y by name, got {name}\nsaxpy\(float a, const"
+        told = rf"saxpy: expected x, y by name, got {name}\nsaxpy\(float a, const"
         with pytest.raises(TypeError, match=told):
             ops.saxpy.call(1, **{name: 2})
 

@@ -233,5 +233,5 @@ int run(bool launches) {
         assert mod.run(False) // 1000 == find_cuda().major
     # The oldest wheels have no other.
     has_static = find_cuda().require("cudart").with_name("libcudart_static.a").exists()
-    said = [x for x in caplog.messages if "no static runtime beside" in x]
+    said = [x for x in caplog.messages if "no static CUDA runtime beside" in x]
     assert len(said) == (0 if has_static else 1)

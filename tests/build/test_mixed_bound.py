@@ -78,8 +78,8 @@ def test_kernels_that_are_functions_of_the_module_have_it_too(driver_stub):
 @pytest.mark.parametrize(
     ("bound_params", "message"),
     [
-        (["limit", "counters"], r"mixed_bound.cu:4: .*limit, counters, .* scale are \(x, by"),
-        (["a", "b", "counters", "limit"], r"mixed_bound.cu:11: .*last .* over are \(x, c"),
+        (["limit", "counters"], r"mixed_bound.cu:4: .*limit, counters; .* scale are \(x, by"),
+        (["a", "b", "counters", "limit"], r"mixed_bound.cu:11: .*must end .* over are \(x, c"),
         (["double counters", "limit"], r"declares 'double counters'"),
     ],
 )

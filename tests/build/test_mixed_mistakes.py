@@ -16,7 +16,7 @@ import tvmffi_cubin as tc
         (", n);\n}", ");\n}", tc.BuildError, r"mixed\.cu:13:62: error: too few arguments"),
         (", 0, stream", ", stream", tc.BuildError, r"mixed\.cu:13:50: error: .*CUstream_st"),
         ("  add<<<", "\tadd_up<<<", tc.BuildError, r"mixed\.cu:13:9: error: 'add_up' was not"),
-        ("__global__ void add", "void add", ValueError, r"mixed\.cu:13: add is launched, and not"),
+        ("__global__ void add", "void add", ValueError, r"mixed\.cu:13: add is launched but not"),
     ],
 )
 def test_a_mistake_is_shown_where_the_user_made_it(old, new, kind, where):
@@ -83,7 +83,7 @@ def test_host_code_of_a_library_that_only_nvcc_compiles_is_told(tmp_path):
     source = """#include <cutlass/adapter.h>
 __global__ void k() {}
 int f() { k<<<1, 1>>>(); return adapt(); }"""
-    with pytest.raises(tc.BuildError, match=r"only nvcc compiles .* CUTLASS .*compiler=\"nvcc\""):
+    with pytest.raises(tc.BuildError, match=r"only nvcc compiles .* CUTLASS.*compiler=\"nvcc\""):
         load(source, ["f"], extra_include_paths=[str(tmp_path)])
 
 

@@ -57,7 +57,7 @@ def test_a_module_shows_and_completes_its_functions_of_both_sides(mod: tc.Module
     assert repr(mod).endswith("/mixed_module.so>\n  mark(int n)\n  asked\n  copied\n  run")
     assert {"mark", "asked", "copied", "run"} <= {*dir(mod)}
     assert (mod.functions, mod.run.__doc__) == (("mark",), "Marks and fills.")
-    with pytest.raises(AttributeError, match="'walk'; there are mark, asked, copied, run .a"):
+    with pytest.raises(AttributeError, match="'walk'; available: mark, asked, copied, run .a"):
         mod.walk  # noqa: B018
 
 

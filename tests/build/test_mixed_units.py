@@ -125,7 +125,7 @@ def test_a_file_that_names_nothing_of_tvm_ffi_needs_nothing_of_it(here, driver_s
 def test_a_program_is_no_module_but_an_object(here, of_main):
     kernel = "__global__ void k() {}\n" * ("k" in of_main)
     write("prog.cu", f"{kernel}int main() {{ {of_main}; }}\n")
-    with pytest.raises(ValueError, match=r"nothing would be exported.* main\(\) builds as an obj"):
+    with pytest.raises(ValueError, match=r"nothing to export.* main\(\), make an obj"):
         tc.load("prog", sources="prog.cu", arch="sm_90")
     made = tc.build("prog", sources="prog.cu", output="prog.o", arch="sm_90")
     assert "main" in [x.name for x in Elf(Path(made).read_bytes()).symbols()]

@@ -38,9 +38,7 @@ def test_options_are_not_for_functions_written_in_cpp():
         lambda: mod.one.configure(priority=1),
         lambda: mod.one[1, 2],
     ):
-        with pytest.raises(
-            TypeError, match=r"one is a C\+\+ function, which sets its launches its"
-        ):
+        with pytest.raises(TypeError, match=r"one is a C\+\+ function, which configures its own"):
             use()
 
 
@@ -49,7 +47,7 @@ def test_a_module_shows_its_functions(ops, driver_stub):
     assert title == f"<tvmffi_cubin.Module {ops.path}>"
     assert lines == [f"  {ops[name].signature}" for name in ops.functions]
     assert ops._repr_html_().count("<td>pipeline</td>") == 2  # a row for each kernel
-    with pytest.raises(ValueError, match="the function launches 2 kernels"):
+    with pytest.raises(ValueError, match="expected one kernel, got 2"):
         ops.pipeline.occupancy()
 
 
@@ -96,9 +94,9 @@ def test_where_there_is_no_gpu_to_compile_for_the_error_stands_alone(monkeypatch
 
 
 def test_an_unknown_function_lists_those_there_are(ops):
-    with pytest.raises(AttributeError, match="no function 'nope'; there are saxpy, free, pipeline"):
+    with pytest.raises(AttributeError, match="no function 'nope'; available: saxpy, free, pip"):
         _ = ops.nope
-    with pytest.raises(KeyError, match="no function 'nope'; there are saxpy, free, pipeline"):
+    with pytest.raises(KeyError, match="no function 'nope'; available: saxpy, free, pip"):
         ops["nope"]
     assert "saxpy" in dir(ops)
 
@@ -108,9 +106,9 @@ def test_a_file_that_cannot_be_loaded_says_why(tmp_path: Path):
     with pytest.raises(FileNotFoundError):
         tc.load_module(path)
     path.write_text("no shared object")
-    with pytest.raises(tc.BuildError, match=r"module\.so does not load: "):
+    with pytest.raises(tc.BuildError, match=r"cannot load .*module\.so: "):
         tc.load_module(path)
-    with pytest.raises(tc.BuildError, match=r"k\.cubin does not load: .* ends in \.so$"):
+    with pytest.raises(tc.BuildError, match=r"cannot load .*k\.cubin: .* end in \.so$"):
         tc.load_module(path.rename(tmp_path / "k.cubin"))
 
 

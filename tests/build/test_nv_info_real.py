@@ -89,7 +89,7 @@ def test_the_code_of_a_function_as_text_is_that_of_its_kernels_and_image():
     assert "EXIT ;" in mod.one.sass
     assert "_Z3twoPf" not in mod.one.sass
     with pytest.raises(
-        AttributeError, match=r"one: no embedded image of it has PTX; .*\"compute_90\"\]"
+        AttributeError, match=r"one: its embedded images have no PTX; .*\"compute_90\"\]"
     ):
         _ = mod.one.ptx
     mod = tc.load_inline("disassembly", TWO, arch=["sm_90a", "compute_90"])

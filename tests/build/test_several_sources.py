@@ -143,7 +143,7 @@ def test_what_is_no_library_is_named():
         ("/nowhere/libhelper.a", FileNotFoundError, "/nowhere/libhelper.a"),
     ):
         assert problem in refusal(CALLER, error=error, device_libraries=[given])
-    with pytest.raises(TypeError, match="device_libraries is a sequence"):
+    with pytest.raises(TypeError, match="device_libraries must be a sequence"):
         load(CALLER, device_libraries="libhelper.a")
     with pytest.raises(ValueError, match="there are none: link them with nvjitlink.link"):
         tc.load_inline("m", cpp_sources="int one() { return 1; }", device_libraries=[library()])

@@ -152,4 +152,4 @@ def test_of_many_instances_those_that_fail_are_named():
         signatures(template, *wanted)
     message = str(caught.value)
     assert all(f"nv_mangled_name {x}\n" in message for x in wanted[-2:])
-    assert message.endswith("Hint: the source's kernels are: fill")
+    assert message.endswith("Hint: kernels in the source: fill")

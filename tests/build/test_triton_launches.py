@@ -160,7 +160,7 @@ def test_without_a_grid_callers_give_it_as_they_do_to_triton(driver_stub):
     assert [launch.grid[:2] for launch in driver_stub.launches()] == [
         *((4, 1), (4, 2), (4, 3), (2, 3), (1, 3), (4, 1)),
     ]
-    with pytest.raises(TypeError, match="wanted stride, n by name, got m"):
+    with pytest.raises(TypeError, match="expected stride, n by name, got m"):
         mod.strided[4](x, x, m=1)
     with pytest.raises(TypeError, match=r"strided: the launch has no grid: call strided\[grid\]"):
         mod.strided(x, x, 1, 200)

@@ -141,4 +141,4 @@ def test_a_request_is_the_same_in_a_record(case):
 def test_no_line_of_a_record_is_told_with_its_place(here, capsys):
     write("run", "{}\n")
     assert main(["warm", "run"]) == 1
-    assert "run:1: this is no line of a record" in capsys.readouterr().err
+    assert "run:1: not a line of a record" in capsys.readouterr().err

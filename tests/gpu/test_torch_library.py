@@ -83,9 +83,9 @@ def test_what_is_loaded_again_takes_the_place_of_the_old_one(ops):
 
 
 def test_what_torch_has_no_type_or_no_grid_for_is_refused():
-    with pytest.raises(TypeError, match=r"torch_library: saxpy has no grid of its own"):
+    with pytest.raises(TypeError, match=r"torch_library: saxpy has no grid: pass a Launch"):
         tc.load_inline("gpu_torch_library", SOURCE, functions=["saxpy"], torch_library="tc_none")
     source = "struct P { int a; }; __global__ void f(P p) {}"
     functions = {"f": tc.Launch(grid=1, block=1)}
-    with pytest.raises(TypeError, match=r"f takes P p, for which torch's operators have no type"):
+    with pytest.raises(TypeError, match=r"f takes P p, a type that torch operators do not have"):
         tc.load_inline("gpu_torch_library", source, functions=functions, torch_library="tc_none")

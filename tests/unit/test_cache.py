@@ -61,9 +61,7 @@ def test_what_was_built_is_found_and_lies_as_documented(cache):
 def test_a_miss_says_what_is_the_matter_with_the_entry(cache):
     made = cache.obtain(BASE, Builder(b"whole"))
     made.so.write_bytes(b"other")
-    assert cache.find(BASE) == (
-        "its entry is damaged: the content of vec.so is not what was published"
-    )
+    assert cache.find(BASE) == ("its entry is damaged: vec.so does not match its checksum")
     made.so.unlink()
     assert "No such file or directory: '" in cache.find(BASE)
     shutil.rmtree(made.path)
@@ -82,7 +80,7 @@ def test_a_copy_that_is_a_layer_is_known_by_sizes_and_seconds(cache, tmp_path, m
         patch.setattr("tvmffi_cubin.cache.entry.file_digest", lambda path: pytest.fail("hashed"))
         assert look_up(found).so == copy
     copy.write_bytes(b"no")
-    assert "vec.so is not what was published" in found.find(BASE)
+    assert "vec.so does not match its checksum" in found.find(BASE)
 
 
 # Files that builds read
@@ -122,11 +120,11 @@ def test_a_miss_names_the_file_that_changed_went_or_appeared(cache, tmp_path):
     Path(names[0]).unlink()
     Path(names[1]).write_text("two")
     Path(names[3]).mkdir()
-    assert cache.find(BASE) == f"{names[0]} is gone"
+    assert cache.find(BASE) == f"{names[0]} no longer exists"
     Path(names[0]).write_text("one")
     assert cache.find(BASE) == f"{names[1]} changed"
     Path(names[1]).write_text("one")
-    assert cache.find(BASE) == f"{names[3]} is there now"
+    assert cache.find(BASE) == f"{names[3]} now exists"
 
 
 def test_links_lead_to_the_file_that_was_read(tmp_path):

@@ -77,7 +77,7 @@ def test_of_a_folder_that_does_not_exist_all_are_none_and_none_is_made(cache, ru
     assert run("path") == f"{cache.root}\n"
     assert "limit 5.0 GB" in run("stats")
     assert (run("list"), json.loads(run("list", "--json"))) == ("", [])
-    assert "0 entries compared, 0 damaged" in run("verify")
+    assert "0 entries checked, 0 damaged" in run("verify")
     assert "0 entries removed, 0 B freed" in run("prune")
     assert "0 entries removed, 0 B freed" in run("clear")
     assert not cache.root.exists()
@@ -96,13 +96,13 @@ def test_list_has_a_line_for_each_entry_the_last_used_first(cache, run):
 
 def test_verify_removes_what_has_a_changed_byte_in_any_file(cache, run):
     paths = [build(cache, number) for number in (1, 2)]
-    assert "2 entries compared, 0 damaged" in run("verify")
+    assert "2 entries checked, 0 damaged" in run("verify")
     (paths[0] / "vec.cc").write_text("?")  # a source, which no look-up reads
     text = run("verify", status=1)
-    assert f"{paths[0]} was removed: the content of vec.cc is not what was published\n" in text
-    assert text.endswith("2 entries compared, 1 damaged\n")
+    assert f"{paths[0]} was removed: vec.cc does not match its checksum\n" in text
+    assert text.endswith("2 entries checked, 1 damaged\n")
     assert there(*paths) == [False, True]
-    assert "1 entry compared, 0 damaged" in run("verify")
+    assert "1 entry checked, 0 damaged" in run("verify")
 
 
 # prune, clear, and the limit
@@ -187,8 +187,8 @@ def sizes(cache: Cache) -> list[int | None]:
 def test_what_was_exported_is_found_where_it_is_imported(exported, elsewhere, run):
     for path in exported.rglob("entries/*/*"):
         path.chmod(0o555)
-    for _ in range(2):
-        assert run("import", str(exported)) == f"{elsewhere.root}: 2 entries of {exported} taken\n"
+    for said in [run("import", str(exported)) for _ in range(2)]:
+        assert said == f"{elsewhere.root}: 2 entries imported from {exported}\n"
     assert sizes(elsewhere) == [1000, 2000]
     assert list((elsewhere.root / "tmp").iterdir()) == []
     modes = {stat.S_IMODE(x.stat().st_mode) for x in elsewhere.root.rglob("entries/*/*")}
@@ -202,7 +202,7 @@ def test_one_may_be_chosen(cache, run, capsys, tmp_path, exported):
     assert main(["cache", "export", str(layer), "--name", "none"]) == 1
     assert "'none'; see tvmffi-cubin cache list" in capsys.readouterr().err
     assert main(["cache", "import", "/nowhere"]) == 1
-    assert "/nowhere is not a folder that" in capsys.readouterr().err
+    assert "/nowhere is not a folder written" in capsys.readouterr().err
 
 
 def test_whatever_byte_is_changed_nothing_else_than_was_built_comes_in(exported, elsewhere):
@@ -221,7 +221,7 @@ def test_an_entry_that_is_not_of_its_key_is_refused(exported, elsewhere, run):
     manifest = {**read_sealed(f"{path}/manifest.json"), "base_key": BASE}
     write_sealed(f"{path}/manifest.json", manifest)
     said = run("import", str(exported), status=1)
-    assert "was refused: it is not found by its key" in said
+    assert "was rejected: its key does not match its files" in said
     assert sizes(elsewhere) == [None, 2000]
 
 

@@ -19,7 +19,7 @@ from tvmffi_cubin.sources.mistakes import mistakes
 )
 def test_what_to_do_is_told_where_a_name_of_torch_s_is_unknown(log):
     (told,) = mistakes(log)
-    assert told.startswith("Sources written for torch are not taken")
+    assert told.startswith("Sources written for torch are not supported")
 
 
 def test_words_that_are_not_torch_s_are_not_spoken_of():
@@ -42,12 +42,12 @@ def test_words_that_are_not_torch_s_are_not_spoken_of():
             "    8 | TVM_FFI_DLL_EXPORT_TYPED_FUNC(g, g);\n"
             "a.cc:8:1: error: 'FuncInfo' was not declared in this scope\n"
             "    8 | TVM_FFI_DLL_EXPORT_TYPED_FUNC(g, g);\n",
-            "g is to be exported, and the source has no such function",
+            "g is listed for export, but the source has no such function",
         ),
         (
             "a.h:218:27: error: static assertion failed: The function signature do not support "
             "unpacked",
-            "a tensor is a tvm::ffi::TensorView",
+            "pass tensors as tvm::ffi::TensorView",
         ),
     ],
 )
@@ -79,9 +79,9 @@ def test_an_instruction_for_the_specific_architecture_suggests_it():
 @pytest.mark.parametrize(
     ("name", "remedy"),
     [
-        ("__tvm_ffi__cubin_k_end", "no image is embedded under 'k'; pass it as embed_cubin={'k'"),
-        ("__tvm_ffi_add", "no kernel is called 'add' and no file exports such a function"),
-        ("__wrap_cuLaunchKernel", "cuLaunchKernel would pass kernels less than they take"),
+        ("__tvm_ffi__cubin_k_end", "no image is embedded as 'k'; pass it as embed_cubin={'k'"),
+        ("__tvm_ffi_add", "no kernel is named 'add' and no file exports such a function"),
+        ("__wrap_cuLaunchKernel", "cuLaunchKernel would pass kernels too few parameters"),
     ],
 )
 @pytest.mark.parametrize("said", ["ld: undefined symbol: {}", "a.cc: undefined reference to `{}'"])

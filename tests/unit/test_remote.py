@@ -78,10 +78,10 @@ def test_the_url_the_key_and_the_defaults(settings, tmp_path):
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("_KEY_FILE", "", "has 0 bytes, wanted 16.* openssl rand"),
-        ("_KEY_FILE", "/nowhere/key", "No such file or directory: .*; make one with"),
-        ("_MODE", "write", "_MODE is 'write'; set it to 'readwrite' or 'read'"),
-        ("_BUDGET", "soon", "_BUDGET is 'soon'; set it to how many seconds"),
+        ("_KEY_FILE", "", "has 0 bytes, expected at least 16.* openssl rand"),
+        ("_KEY_FILE", "/nowhere/key", "No such file or directory: .*; create one with"),
+        ("_MODE", "write", "_MODE must be 'readwrite' or 'read', got 'write'"),
+        ("_BUDGET", "soon", "_BUDGET must be the number of seconds .*, got 'soon'"),
         ("", "nosuch://user:word@host/folder", "is nosuch://host/folder: Protocol not known"),
     ],
 )
@@ -186,7 +186,7 @@ def test_what_was_harmed_is_built_again_told_and_mended(
         path.write_bytes({"half": data[:half], "changed": changed}[harm])
     assert builds("second")
     (told,) = warnings(caplog)
-    assert f"remote cache {shared} holds what cannot be verified: it is " in told
+    assert f"remote cache {shared} returned data that cannot be verified: it is " in told
     assert not builds("third")
 
 
@@ -219,8 +219,8 @@ def test_over_http_a_miss_a_hit_and_an_upload_are_two_requests_each(server, buil
 @pytest.mark.parametrize(
     ("method", "status", "text", "asked"),
     [
-        ("PUT", 403, f"cannot be written; where that is meant, set {PREFIX}_MODE=read", (3, 1)),
-        ("GET", 503, "did not answer as it should", (1, 0)),
+        ("PUT", 403, f"cannot be written (if intended, set {PREFIX}_MODE=read)", (3, 1)),
+        ("GET", 503, "cannot be read", (1, 0)),
     ],
 )
 def test_a_server_that_refuses_is_told_once(server, builds, caplog, method, status, text, asked):

@@ -55,15 +55,15 @@ def test_an_image_that_a_launch_carries_is_embedded_once_under_a_name_of_its_own
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
-        ({"name": 3}, TypeError, "name is a str, got 3"),
+        ({"name": 3}, TypeError, "name must be a str, got 3"),
         ({"compiler": "nvcc", "kernel_sources": "int a;"}, ValueError, "_sources is for NVRTC"),
         ({"functions": {"k": [Launch(), 3]}}, TypeError, r"functions\['k'\] is a Launch"),
-        ({"name": "a/b"}, ValueError, "name 'a/b' cannot be a file's name"),
-        ({"compiler": "clang"}, ValueError, "compiler is 'nvrtc' or 'nvcc' or 'auto', got"),
-        ({"cuda_sources": [b"x"]}, TypeError, "cuda_sources is str or a sequence of str, got"),
-        ({"cuda_sources": "my ops/x.cu"}, ValueError, r"path of a .*sources=\['my ops/x.cu'\]"),
-        ({"cuda_sources": [" \n"]}, ValueError, "there is no source: give cuda_sources"),
-        ({"device_libraries": "cudadevrt"}, TypeError, "device_libraries is a sequence of paths"),
+        ({"name": "a/b"}, ValueError, "name 'a/b' is not a valid file name"),
+        ({"compiler": "clang"}, ValueError, "compiler must be 'nvrtc' or 'nvcc' or 'auto', got"),
+        ({"cuda_sources": [b"x"]}, TypeError, "cuda_sources must be str or a sequence of str, got"),
+        ({"cuda_sources": "my ops/x.cu"}, ValueError, r"a file's path .*sources=\['my ops/x.cu'\]"),
+        ({"cuda_sources": [" \n"]}, ValueError, "no source: pass cuda_sources"),
+        ({"device_libraries": "cudadevrt"}, TypeError, "device_libraries must be a sequence of"),
         (
             {"embed_cubin": ".version 8\n"},
             ValueError,

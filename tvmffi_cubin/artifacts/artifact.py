@@ -52,7 +52,7 @@ class Artifact(NamedTuple):
             if known is None:
                 found[name] = read_image(Cubin(image, "", name=f"image {name!r}"))
             elif known["crc32"] != zlib.crc32(image):
-                raise ValueError(f"image {name!r} is not the one that was loaded")
+                raise ValueError(f"image {name!r} changed after it was loaded")
             else:
                 found[name] = Cubin(image, name=name, **{key: known[key] for key in FACTS})
         return found

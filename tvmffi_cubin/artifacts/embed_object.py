@@ -32,7 +32,7 @@ def embed_object(
     identifier("--name", name)
     cubin = read_image(take_image("--cubin", image))
     if output.exists() and output.samefile(image):
-        raise ValueError(f"{output} is the image itself; name another file to write")
+        raise ValueError(f"{output} is the image itself; pass another output file")
     data = f"__tvm_ffi__cubin_{name}"
     symbols = (data, f"{data}_end", f"__tvmffi_cubin_image_{name}")
     machine, is_declared = _look(source, name, symbols) if source else (machine, False)
@@ -58,11 +58,11 @@ def _look(source: Path, name: str, symbols: tuple[str, ...]) -> tuple[str, bool]
         file = Elf(source.read_bytes())
         machine = _MACHINES.get(file.machine)
         if machine is None or not file.is_object:
-            raise ImageError("it is not an object (.o) of a compiler for x86_64 or aarch64")
+            raise ImageError("it is not a compiled object (.o) for x86_64 or aarch64")
         found = [x for x in file.symbols(having=name) if x.name in symbols]
         if not all(x.is_undefined for x in found):
             raise ImageError(
-                f"it has an image {name!r} already: embed into the object as the compiler made it"
+                f"it already has an image {name!r}: pass the object as the compiler wrote it"
             )
     return machine, bool(found)
 
@@ -72,4 +72,4 @@ def _run(folder: Path, machine: str, tool: str, *arguments: str) -> None:
     name = tool if machine == platform.machine() else f"{machine}-linux-gnu-{tool}"
     status, said = process.run([find_binutil(name), *arguments], folder=folder)
     if status:
-        raise BuildError(f"{name} failed with status {status}: {said.strip()}")
+        raise BuildError(f"{name} failed with exit status {status}: {said.strip()}")

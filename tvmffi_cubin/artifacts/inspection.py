@@ -67,11 +67,11 @@ class Inspection(NamedTuple):
         lines = [f"{self.source}: {self.kind}, {self.size} bytes"]
         versions = self.manifest.get("versions", {})
         made = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
-        lines += [f"made by {made}"] if made else []
+        lines += [f"built with {made}"] if made else []
         lines += _bound_text(self.manifest)
         lines += [line for x in self.functions.items() for line in _function_text(*x)]
         lines += [
-            f"image {name}: {facts['file']}, which is read when a kernel of it is launched"
+            f"image {name}: {facts['file']}, read when one of its kernels is launched"
             for name, facts in self.manifest.get("images", {}).items()
             if "file" in facts
         ]
@@ -104,7 +104,7 @@ def inspect(source: str | os.PathLike[str] | bytes | Cubin) -> Inspection:
     else:
         given = source.name if isinstance(source, Cubin) else ""
         name = given or type(source).__name__
-        data = take_image("what inspect takes", source).image
+        data = take_image("the argument of inspect", source).image
     if not is_host_elf(data):
         image = _image(name, data)
         return Inspection(name, image.kind, len(data), (image,))
@@ -113,7 +113,7 @@ def inspect(source: str | os.PathLike[str] | bytes | Cubin) -> Inspection:
         images = [_image(name, bytes(view)) for name, view in artifact.images]
         images += [_image(section, image) for section, image in fatbin.in_host_file(data)]
         if not (artifact.manifest or images or artifact.exports):
-            raise ImageError("no image, no manifest and no function of this package or tvm-ffi")
+            raise ImageError("it has no image, manifest or function of this package or tvm-ffi")
     except ValueError as error:
         raise ImageError(f"{name}: {error}") from None
     kind = "object" if artifact.is_object else "module"
@@ -125,23 +125,23 @@ def sass(cubin: Cubin) -> dict[str, str]:
     nvdisasm = find_program("nvdisasm")
     if nvdisasm is None:
         raise ToolchainError(
-            "there is no nvdisasm, neither on PATH nor among NVIDIA's wheels or in a toolkit; run: "
+            "cannot find nvdisasm on PATH, in NVIDIA's wheels or in a toolkit; run: "
             "pip install nvidia-cuda-nvdisasm"
         )
     image = [x for x in (cubin.members or (cubin,)) if x.kind == "cubin"]
     if not image:
-        raise ValueError(f"{cubin.name or 'the image'} holds no machine code: it is {cubin.kind}")
+        raise ValueError(f"{cubin.name or 'the image'} has no machine code: it is {cubin.kind}")
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(image[-1].image)
         file.flush()
-        text = said((str(nvdisasm), "-c", file.name), "a newer one may read the image")
+        text = said((str(nvdisasm), "-c", file.name), "a newer nvdisasm may read the image")
     sections = re.split(r"^//-+ \.(\S+) +-+$", text, flags=re.MULTILINE)
     found = zip(sections[1::2], sections[2::2], strict=True)
     return {x.removeprefix("text."): y.strip("\n") for x, y in found if x.startswith("text.")}
 
 
 def _image(name: str, data: bytes) -> Cubin:
-    wanted = "wanted is an image, or an object or shared object with images"
+    wanted = "expected an image, or an object or shared object with images"
     return read_image(Cubin(data, "", name=name), wanted=(*KINDS, "fatbin"), or_else=wanted)
 
 
@@ -152,7 +152,7 @@ def _kernels(image: Cubin) -> tuple[tuple[Kernel, ...], str]:
     except ImageError as error:
         return (), str(error)
     is_linked = image.kind not in ("ltoir", "relocatable")
-    return kernels, "It has no kernels." if is_linked else "It is yet to be linked."
+    return kernels, "It has no kernels." if is_linked else "It is not linked yet."
 
 
 def _image_text(image: Cubin) -> str:
@@ -180,7 +180,7 @@ def _function_text(name: str, facts: Mapping[str, Any]) -> Iterator[str]:
     for instance in facts.get("instances", [facts]):
         for launch in instance.get("launches", ()):
             rest = {x: y for x, y in launch.items() if x not in ("kernel", "image", "params")}
-            shape = json.dumps(rest) if rest else "in the shape that the caller gives"
+            shape = json.dumps(rest) if rest else "with the shape that the caller passes"
             yield f"    launches {function_name(launch['kernel']).display} {shape}"
     yield from (f"    {line}" for line in _bound_text(facts))
 

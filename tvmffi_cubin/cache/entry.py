@@ -124,7 +124,7 @@ def check_entry(path: str, names: Iterable[str] = ()) -> dict[str, Any]:
     manifest = read_sealed(f"{path}/{MANIFEST}")
     for name in names or {*os.listdir(path), *manifest["files"]} - {MANIFEST}:
         if manifest["files"].get(name) != file_digest(f"{path}/{name}"):
-            raise ValueError(f"the content of {name} is not what was published")
+            raise ValueError(f"{name} does not match its checksum")
     return manifest
 
 
@@ -250,9 +250,9 @@ class Reads(NamedTuple):
             if new == old or (new == ABSENT and (may_lack or digest == ABSENT)):
                 continue
             if digest == ABSENT:
-                return f"{files.path(name)} is there now"
+                return f"{files.path(name)} now exists"
             if new == ABSENT:
-                return f"{files.path(name)} is gone"
+                return f"{files.path(name)} no longer exists"
             if files.digest(name) != digest:
                 return f"{files.path(name)} changed"
         stamps = [UNSETTLED if x == ABSENT and may_lack else trusted(x) for x in now]

@@ -184,7 +184,7 @@ def read_sealed(path: str) -> dict[str, Any]:
         os.close(descriptor)
     body, mark, rest = data.rpartition(_SEAL)
     if hashlib.sha256(body + mark).hexdigest().encode() + b'"}' != rest:
-        raise ValueError(f"{path} is not what was written")
+        raise ValueError(f"{path} does not match its checksum")
     content: dict[str, Any] = json.loads(data)
     return content
 

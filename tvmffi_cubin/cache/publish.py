@@ -72,9 +72,9 @@ def stand_in(root: str, mode: str, error: OSError | None = None) -> str:
     if folder is None:
         if error is not None:
             _logger.warning(
-                "cache folder %s cannot be used (%s); this process keeps what it builds in a "
-                "temporary folder, and the next one will build again: set TVMFFI_CUBIN_CACHE_DIR "
-                "to a folder with room that can be written",
+                "cannot use cache folder %s (%s); this process builds in a temporary folder, and "
+                "the next one will build again: set TVMFFI_CUBIN_CACHE_DIR to a writable folder "
+                "with free space",
                 *(root, error),
             )
         folder = stand_ins[root, mode] = tempfile.mkdtemp(prefix="tvmffi_cubin-")
@@ -105,9 +105,9 @@ def build(root: str, base_key: str, make: Callable[[Path], Product], roots: Root
         unfit = product.unfit
         for name in names:
             if changed_ns(files.stamp(name)) >= started_ns:
-                unfit = f"{files.path(name)} changed while it was read"
+                unfit = f"{files.path(name)} changed during the build"
         if unfit:
-            _logger.warning("%s; what was built serves this call alone", unfit)
+            _logger.warning("%s; the result is used for this call only", unfit)
             made = made._replace(entry=os.urandom(32).hex())
         for other in {*os.listdir(folder)} - {product.so, *product.keep, *product.used}:
             remove(folder / other)
@@ -135,7 +135,7 @@ def adopt(root: str, folder: Path, base_key: str | None = None) -> str:
     made = Reads.of(manifest["base_key"], manifest["read"], manifest["loaded"])
     # The key is derived from the files, so no entry can pose as another.
     if manifest["key"] != made.entry or base_key not in (None, manifest["base_key"]):
-        raise ValueError("it is not found by its key: a file changed while it was built")
+        raise ValueError("its key does not match its files: one changed during the build")
     return _place(root, folder, made, manifest, is_found=True)
 
 
@@ -203,7 +203,7 @@ class Built(NamedTuple):
             return "nothing was built under this name"
         nearest = min(differences, key=len)
         if not nearest:
-            return "what was built from the same is not there any more"
+            return "an identical build is no longer in the cache"
         shown = nearest[:_MOST_SHOWN]
         if len(nearest) > len(shown):
             shown.append(f"and {len(nearest) - len(shown)} more differ")

@@ -38,7 +38,7 @@ from .publish import adopt, private_folder
 
 _URL = "TVMFFI_CUBIN_CACHE_REMOTE"
 _KEY_FILE, _MODE, _BUDGET = f"{_URL}_KEY_FILE", f"{_URL}_MODE", f"{_URL}_BUDGET"
-_MAKE_KEY = f"make one with: (umask 077; openssl rand -hex 32 > FILE), and set {_KEY_FILE}=FILE"
+_MAKE_KEY = f"create one with: (umask 077; openssl rand -hex 32 > FILE), and set {_KEY_FILE}=FILE"
 # Minimum size of a key, and size of the tag that precedes signed content, in bytes.
 _LEAST_KEY, _TAG = 16, 32
 # How long a failed remote is left alone, in seconds.
@@ -64,9 +64,9 @@ def configured() -> Remote | None:
         return None
     mode, budget = config.get(_MODE) or "", config.get(_BUDGET) or ""
     if mode not in ("readwrite", "read"):
-        raise CacheError(f"{_MODE} is {mode!r}; set it to 'readwrite' or 'read'")
+        raise CacheError(f"{_MODE} must be 'readwrite' or 'read', got {mode!r}")
     if not re.fullmatch(r"\d+(\.\d*)?|\.\d+", budget):
-        raise CacheError(f"{_BUDGET} is {budget!r}; set it to how many seconds a call may wait")
+        raise CacheError(f"{_BUDGET} must be the number of seconds a call may wait, got {budget!r}")
     file = Path(config.get(_KEY_FILE) or os.devnull).expanduser()
     try:
         key = file.read_bytes().strip()
@@ -74,8 +74,8 @@ def configured() -> Remote | None:
         raise CacheError(f"{_KEY_FILE}: {error}; {_MAKE_KEY}") from None
     if len(key) < _LEAST_KEY:
         raise CacheError(
-            f"{_URL} is set, and its key has {len(key)} bytes, wanted {_LEAST_KEY}: what lies "
-            f"where others can write is only taken when it is signed; {_MAKE_KEY} on every machine"
+            f"{_URL} is set, but its key has {len(key)} bytes, expected at least {_LEAST_KEY}: "
+            f"where others can write, entries must be signed; {_MAKE_KEY} on every machine"
         )
     url = url.removeprefix("file://").rstrip("/")
     if "://" in url:
@@ -85,8 +85,8 @@ def configured() -> Remote | None:
             fsspec.get_filesystem_class(url.partition("://")[0])
         except (ImportError, ValueError) as error:
             raise CacheError(
-                f"{_URL} is {without_secrets(url)}: {error}; set it to a folder or an address of "
-                "fsspec's, which pip install 'tvmffi-cubin[remote]' brings"
+                f"{_URL} is {without_secrets(url)}: {error}; set it to a folder or an fsspec URL, "
+                "which requires pip install 'tvmffi-cubin[remote]'"
             ) from None
     return Remote(url, key, float(budget), mode == "readwrite")
 
@@ -123,11 +123,11 @@ class Sharing:
                     tar.extractall(folder, filter="data")
                 return Entry(Path(adopt(root, folder, base_key)), "remote")
         except ValueError as error:
-            self._tell("holds what cannot be verified", error)
+            self._tell("returned data that cannot be verified", error)
         # Whatever the libraries raise, the call continues without the remote.
         except Exception as error:
             self._reads_after = self._writes_after = time.monotonic() + _PAUSE
-            self._tell("did not answer as it should", error)
+            self._tell("cannot be read", error)
         return None
 
     def _fetch(self, base_key: str, files: Files) -> bytes | None:
@@ -165,7 +165,7 @@ class Sharing:
             self._put(f"records/{base_key}", record)
         except Exception as error:
             self._writes_after = time.monotonic() + _PAUSE
-            self._tell(f"cannot be written; where that is meant, set {_MODE}=read", error)
+            self._tell(f"cannot be written (if intended, set {_MODE}=read)", error)
 
     def _reads(self, base_key: str) -> list[Reads]:
         data = self._get(f"records/{base_key}") or b"[]"
@@ -182,7 +182,7 @@ class Sharing:
         except (FileNotFoundError, NotADirectoryError):
             return None
         if not hmac.compare_digest(data[:_TAG], self._tag(name, data[_TAG:])):
-            raise ValueError("it is damaged, or was signed with another key")
+            raise ValueError("it is damaged or was signed with another key")
         return zlib.decompress(data[_TAG:])
 
     def _put(self, name: str, data: bytes) -> None:

@@ -62,7 +62,7 @@ def default(roots: Roots = dict) -> Cache:
     mode, root = config.get("TVMFFI_CUBIN_CACHE") or "on", cache_folder()
     if mode not in MODES:
         wanted = ", ".join(map(repr, MODES))
-        raise ValueError(f"TVMFFI_CUBIN_CACHE={mode!r}: wanted one of {wanted}; or unset it")
+        raise ValueError(f"TVMFFI_CUBIN_CACHE must be unset or one of {wanted}, got {mode!r}")
     named = (config.get("TVMFFI_CUBIN_CACHE_PATH") or "").split(os.pathsep)
     found = dict.fromkeys(os.path.abspath(os.path.expanduser(x)) for x in named if x)
     layers = [layer for layer in found if layer != root]
@@ -82,9 +82,9 @@ def _check(folder: str, *, is_layer: bool) -> None:
     is_ours = is_layer or info.st_uid in (os.geteuid(), 0)
     if not is_ours or info.st_mode & (stat.S_IWOTH | stat.S_IWGRP):
         raise CacheError(
-            f"{'layer' if is_layer else 'cache folder'} {folder} is not used: it belongs to user "
-            f"{info.st_uid}, its mode is {stat.S_IMODE(info.st_mode):04o}, and who can write it "
-            "can run code here; name a folder that you alone can write, or chmod go-w this one"
+            f"{'layer' if is_layer else 'cache folder'} {folder} is unsafe: it belongs to user "
+            f"{info.st_uid}, its mode is {stat.S_IMODE(info.st_mode):04o}, and whoever can write "
+            "to it can run code here; use a folder that only you can write to, or chmod go-w it"
         )
 
 
@@ -153,7 +153,7 @@ class Cache:
             except (OSError, ValueError) as error:
                 if os.path.lexists(path):
                     problem = f"its entry is damaged: {error}"
-                    _warn_once("%s is damaged (%s): it is passed over", path, str(error))
+                    _warn_once("%s is damaged (%s) and is ignored", path, str(error))
                 continue
             self._note_use(base_key, path, known, current._replace(verified=verified))
             return self._entry_of(f"{path}/{current.loaded[0]}")

@@ -76,7 +76,7 @@ def read_size(text: str, *, what: str) -> int | None:
         return None
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", text.lower())
     if match is None:
-        raise ValueError(f"{what}={text!r}: wanted bytes, such as 500MB or 2GiB, or unlimited")
+        raise ValueError(f"{what} must be a size in bytes (500MB, 2GiB) or unlimited, got {text!r}")
     unit = 1024 if match[3] else 1000
     return int(float(match[1]) * unit ** " kmgt".index(match[2] or " "))
 
@@ -180,7 +180,7 @@ def listed(root: str, names: Collection[str] = ()) -> list[Listed]:
         found.append(Listed(key, *about, item.size, built, item.used, item.path))
     for name in names:
         if not any(x.name == name for x in found):
-            raise ValueError(f"no entry of {root} is called {name!r}; see tvmffi-cubin cache list")
+            raise ValueError(f"no entry in {root} is named {name!r}; see tvmffi-cubin cache list")
     return [x for x in found if not names or x.name in names]
 
 

@@ -30,22 +30,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     action(_path, "print the cache folder")
     action(_stats, "show the size of the cache and its limit")
-    text = "show what a run with TVMFFI_CUBIN_RECORD asked for, from where it came"
+    text = "show what a run with TVMFFI_CUBIN_RECORD requested, and where it came from"
     report = action(_report, text)
-    report.add_argument("file", type=Path, metavar="FILE", help="what the run has recorded")
-    list_ = action(_list, "list the entries, the most recently used first")
+    report.add_argument("file", type=Path, metavar="FILE", help="the record of the run")
+    list_ = action(_list, "list the entries, most recently used first")
     list_.add_argument("--json", action="store_true", help="print JSON instead of text")
-    action(_verify, "compare every file with what was published, and remove damaged entries")
+    action(_verify, "check every file against its checksum, and remove damaged entries")
     prune = action(_prune, "remove the least recently used entries, and records without an entry")
     help_ = "the limit to prune to, such as 500MB; default: TVMFFI_CUBIN_CACHE_SIZE"
     prune.add_argument("--max-size", metavar="SIZE", help=help_)
-    action(_clear, "remove everything but running builds")
+    action(_clear, "remove everything except running builds")
     text = "copy entries to a folder for TVMFFI_CUBIN_CACHE_PATH, or for `import` elsewhere"
     export = action(_export, text)
-    export.add_argument("folder", type=Path, metavar="FOLDER", help="what to write or add to")
-    help_ = "only modules of this name; may be repeated"
+    export.add_argument("folder", type=Path, metavar="FOLDER", help="the folder to write or add to")
+    help_ = "only modules with this name; may be repeated"
     export.add_argument("--name", action="append", default=[], metavar="NAME", help=help_)
-    import_ = action(_import, "add what `export` wrote: code that you will run")
+    import_ = action(_import, "add entries that `export` wrote: code that you will run")
     import_.add_argument("folder", type=Path, metavar="FOLDER", help="what `export` wrote")
 
 
@@ -98,7 +98,7 @@ def _list(options: argparse.Namespace) -> int:
 def _verify(_: argparse.Namespace) -> int:
     folder = cache_folder()
     done = _watch(upkeep.verify(folder), "was removed")
-    print(f"{folder}: {_entries(len(done))} compared, {done.count(False)} damaged")
+    print(f"{folder}: {_entries(len(done))} checked, {done.count(False)} damaged")
     return 0 if all(done) else 1
 
 
@@ -126,7 +126,7 @@ def _export(options: argparse.Namespace) -> int:
 def write_layer(entries: Sequence[str], folder: Path) -> int:
     """Copy entries to a folder for ``TVMFFI_CUBIN_CACHE_PATH``; return how many arrived."""
     folder.mkdir(parents=True, exist_ok=True)
-    done = _watch(upkeep.copy(entries, os.path.abspath(folder)), "was left out")
+    done = _watch(upkeep.copy(entries, os.path.abspath(folder)), "was skipped")
     upkeep.let_all_read(folder)
     return sum(done)
 
@@ -134,10 +134,10 @@ def write_layer(entries: Sequence[str], folder: Path) -> int:
 def _import(options: argparse.Namespace) -> int:
     root, folder = str(default().root), options.folder
     if not folder.is_dir():
-        raise ValueError(f"{folder} is not a folder that `tvmffi-cubin cache export` wrote")
+        raise ValueError(f"{folder} is not a folder written by `tvmffi-cubin cache export`")
     entries = [x.path for x in contents(os.fspath(folder), "entry")]
-    done = _watch(upkeep.copy(entries, root), "was refused")
-    print(f"{root}: {_entries(sum(done))} of {folder} taken")
+    done = _watch(upkeep.copy(entries, root), "was rejected")
+    print(f"{root}: {_entries(sum(done))} imported from {folder}")
     return 0 if all(done) else 1
 
 

@@ -29,20 +29,20 @@ _STDIN = Path("/dev/stdin")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add, add_list = parser.add_argument, partial(parser.add_argument, action="append", default=[])
-    help_ = "the CUDA source, - is standard input; several are separate units, linked to one image"
+    help_ = "the CUDA source, or - for standard input; several are compiled separately and linked"
     add("files", type=Path, nargs="+", metavar="FILE", help=help_)
-    help_ = "default: FILE.cubin, FILE.ltoir, ...; of standard input, and for -, standard output"
+    help_ = "default: FILE.cubin, FILE.ltoir, ..., or standard output (-) if FILE is -"
     add("-o", "--output", type=Path, metavar="IMAGE", help=help_)
-    help_ = "such as sm_90a, or compute_90 for PTX; several, repeated or separated by commas, "
-    help_ += "give a fatbin; default: that of the current device"
+    help_ = "such as sm_90a, or compute_90 for PTX; several (repeated or comma-separated) make "
+    help_ += "a fatbin; default: the current device's"
     add("--arch", type=split, action="extend", help=help_)
     help_ = "search FOLDER for headers; may be repeated"
     add_list("-I", dest="include_paths", metavar="FOLDER", help=help_)
     help_ = 'a template instance to compile, such as "fill<float, 4>"; may be repeated'
     add_list("-e", "--name-expression", dest="name_expressions", metavar="NAME", help=help_)
-    help_ = "an option for NVRTC, as in --option=-use_fast_math; may be repeated"
+    help_ = "an NVRTC option, as in --option=-use_fast_math; may be repeated"
     add_list("--option", dest="options", metavar="OPTION", help=help_)
-    help_ = "what to make; default: what the suffix of IMAGE says, else a cubin"
+    help_ = "what to build; default: from the suffix of IMAGE, else a cubin"
     add("--target-type", choices=_KINDS, help=help_)
     help_ = "write the headers that the sources may include to DEPFILE, as a make rule"
     add("--depfile", type=Path, metavar="DEPFILE", help=help_)
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
     suffix = "cubin" if cubin.kind == "relocatable" else cubin.kind
     output = output or files[0].with_suffix(f".{suffix}")
     if any(output.exists() and output.samefile(source) for source in files):
-        raise ValueError(f"{output} is the source itself; name another file")
+        raise ValueError(f"{output} is the source itself; pass another file")
     if output == _PIPE:
         sys.stdout.buffer.write(cubin.image)
     else:
@@ -92,7 +92,7 @@ def _compiled(request: Request, options: argparse.Namespace, kind: str) -> Cubin
             return nvrtc.join([cubin])
         return cubin
     if len(sources) > 1:
-        raise ValueError(f"{kind} is made of one file; several are linked to a cubin")
+        raise ValueError(f"{kind} requires a single source file; for several, build a cubin")
     return nvrtc.compile(
         sources[0].text,
         name=sources[0].name,

@@ -34,12 +34,12 @@ def run(_: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="tvmffi_cubin-demo-") as folder:
         os.environ["TVMFFI_CUBIN_CACHE_DIR"] = folder
         _timed("compiled, embedded, built, loaded", _SOURCE, arch)
-        _timed("edited, all of it again", _SOURCE + "// edited", arch)
+        _timed("edited, all steps again", _SOURCE + "// edited", arch)
         module = _timed("unchanged, from the cache", _SOURCE, arch)
         print(f"\n{inspect(module.cubins['kernels'])}\n")
     if has_gpu:
         return _launch(module)
-    print("Not launched: the CUDA driver shows no GPU here.")
+    print("Not launched: the CUDA driver found no GPU.")
     return 0
 
 
@@ -68,7 +68,7 @@ def _launch(module: Module) -> int:
     module.saxpy(2.0, *addresses, _COUNT)
     driver.call("cuMemcpy", ctypes.c_void_p(y.buffer_info()[0]), addresses[1], size)
     if list(y) != [2.0 * value + 1.0 for value in x]:
-        print("The kernel ran, and its numbers are wrong.")
+        print("The kernel ran, but its results are wrong.")
         return 1
-    print(f"Launched on {driver.device_name(0)}: {_COUNT} elements, all numbers are right.")
+    print(f"Launched on {driver.device_name(0)}: {_COUNT} elements, all results are correct.")
     return 0

@@ -36,7 +36,7 @@ def run(_: argparse.Namespace) -> int:
         print(f"\n{problems} problem{'s' * (problems > 1)}; each line above says what to do.")
         return 1
     gpu = ", and a GPU to launch on" if driver.device_count() else ""
-    print(f"\nEverything needed to build is here{gpu}.")
+    print(f"\nEverything needed to build was found{gpu}.")
     return 0
 
 
@@ -109,10 +109,10 @@ def _driver(cuda: Cuda | None) -> str:
     version = driver.version() or 0
     text = f"CUDA {version // 1000}.{version % 1000 // 10}"
     if version < 12000:
-        raise ValueError(f"{text} is too old to launch with; update it to 12.0")
+        raise ValueError(f"{text} is too old to launch with; update the driver to 12.0")
     if cuda is not None and cuda.major > version // 1000:
         raise ValueError(
-            f"{text} loads no images of CUDA {cuda.major}; update the driver, or run: "
+            f"{text} cannot load images of CUDA {cuda.major}; update the driver, or run: "
             f"pip install 'tvmffi-cubin[cu{version // 1000}]'"
         )
     return text
@@ -129,7 +129,7 @@ def _cache() -> str:
     existing = next(x for x in (named.root, *named.root.parents) if x.exists())
     if named.mode == "on" and not os.access(existing, os.W_OK | os.X_OK):
         raise ValueError(
-            f"{named.root} cannot be written, so every process builds anew; set "
+            f"{named.root} is not writable, so every process rebuilds; set "
             "TVMFFI_CUBIN_CACHE_DIR to another folder"
         )
     return text

@@ -13,15 +13,15 @@ from ..cuda.arch import split
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("images", nargs="*", metavar="[NAME=]IMAGE", help="a cubin, a fatbin or PTX, for a module")
-    help_ = "the module to make: libk.so, or k.o"
+    help_ = "the module to build: libk.so or k.o"
     add("-o", "--output", type=Path, metavar="FILE", help=help_)
-    add("--arch", type=split, action="extend", help="what to assemble PTX for, as in compile")
-    help_ = "keep PTX as text, which the driver compiles"
+    add("--arch", type=split, action="extend", help="the target to assemble PTX for, as in compile")
+    help_ = "keep: embed PTX as text, which the driver compiles"
     add("--ptx", choices=("assemble", "keep"), help=help_)
-    help_ = "a description, JSON or a file; or TVM's table; default: every kernel is a function"
+    help_ = "a description (JSON or a file) or TVM's table; default: every kernel is a function"
     add("--functions", metavar="FILE", help=help_)
-    add("--name", metavar="NAME", help="the name in EMBED_CUBIN; or the module's name")
-    add = parser.add_argument_group("into an object file").add_argument
+    add("--name", metavar="NAME", help="the name in EMBED_CUBIN, or the module's name")
+    add = parser.add_argument_group("embed into an object file").add_argument
     help_ = "the compiler's object; default: an empty one"
     add("--input-obj", metavar="FILE", type=Path, help=help_)
     add("--output-obj", metavar="FILE", type=Path, help="the object to write")
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output_obj or options.input_obj or options.cubin:
         return _object(options)
     if not (options.images or options.functions) or options.output is None:
-        raise ValueError("give an image and -o, or --cubin, --output-obj and --name")
+        raise ValueError("pass an image and -o, or --cubin, --output-obj and --name")
     from ..artifacts.inspection import inspect
     from ..formats.description import build_description, read_description
 
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _object(options: argparse.Namespace) -> int:
     if not (options.output_obj and options.cubin and options.name):
-        raise ValueError("an object needs --output-obj, --cubin and --name")
+        raise ValueError("embedding into an object requires --output-obj, --cubin and --name")
     from ..artifacts.embed_object import embed_object
 
     cubin = embed_object(
@@ -78,6 +78,6 @@ def _named(images: Sequence[str]) -> dict[str, Path]:
         stem = re.sub(r"\W|^(?=\d)", "_", path.name.partition(".")[0], flags=re.ASCII)
         name = match[1] if match else stem
         if name in named:
-            raise ValueError(f"{path} and {named[name]} are both {name!r}: write other={path}")
+            raise ValueError(f"{path} and {named[name]} are both named {name!r}: pass other={path}")
         named[name] = path
     return named

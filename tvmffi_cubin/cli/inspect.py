@@ -11,7 +11,7 @@ from ..artifacts.inspection import inspect
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    help_ = "a module (.so), an object (.o), a cubin, a fatbin or PTX; - is standard input"
+    help_ = "a module (.so), an object (.o), a cubin, a fatbin or PTX; - for standard input"
     parser.add_argument("file", type=Path, metavar="FILE", help=help_)
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
 

@@ -31,7 +31,7 @@ def _cuda(shell: Any, line: str, cell: str) -> None:
         from IPython.core.error import UsageError
 
         raise UsageError(
-            f'%%cuda {line}: {error}; it takes arguments of load_inline, as %%cuda arch="sm_90a"'
+            f'%%cuda {line}: {error}; pass arguments of load_inline, as in %%cuda arch="sm_90a"'
         ) from None
     try:
         # The newline stands for the magic, which is the cell's first line.

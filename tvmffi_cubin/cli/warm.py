@@ -18,14 +18,14 @@ _WIDTH = 30
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    help_ = "what a run has recorded, with TVMFFI_CUBIN_RECORD=FILE"
+    help_ = "the record of a run with TVMFFI_CUBIN_RECORD=FILE"
     parser.add_argument("file", type=Path, metavar="FILE", help=help_)
-    help_ = "such as sm_90a; for each of several, repeated or separated by commas, what named no "
-    help_ += "architecture is built; default: for those of the recorded run"
+    help_ = "such as sm_90a; repeated or comma-separated for several; requests that name no "
+    help_ += "architecture are built for each; default: those of the recorded run"
     parser.add_argument("--arch", type=split, action="extend", default=[], help=help_)
-    help_ = "copy what is built to a folder for TVMFFI_CUBIN_CACHE_PATH"
+    help_ = "copy the built modules to a folder for TVMFFI_CUBIN_CACHE_PATH"
     parser.add_argument("-o", "--output", type=Path, metavar="LAYER", help=help_)
-    help_ = "how many modules are built at once; default: one for each processor"
+    help_ = "how many modules to build in parallel; default: one per processor"
     parser.add_argument("--jobs", type=int, metavar="N", help=help_)
 
 

@@ -90,7 +90,7 @@ class _Compiler:
     def _hints(self, log: str) -> list[str]:
         if "nv_mangled_name" in log:  # how NVRTC marks a name expression
             kernels = dict.fromkeys(x.qualified for unit in self._units for x in unit.facts.kernels)
-            return [f"the source's kernels are: {', '.join(kernels) or 'none'}"]
+            return [f"kernels in the source: {', '.join(kernels) or 'none'}"]
         return [SEPARATE] if len(self._units) > 1 and "is undefined" in log else []
 
     def _compile(self, unit: Unit, name_expressions: Sequence[str], epilogue: str = "") -> Cubin:

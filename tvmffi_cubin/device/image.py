@@ -95,9 +95,9 @@ def given_image(name: str, given: Cubin) -> Image:
     cubin = read_image(given)
     with told(given.name):
         if unlinked := [x.arch for x in cubin.members if x.kind == "relocatable"]:
-            raise ImageError(f"its code for {', '.join(unlinked)} is yet to be linked; {UNLINKED}")
+            raise ImageError(f"its code for {', '.join(unlinked)} is not linked yet; {UNLINKED}")
         if unknown := cubin.signatures.keys() - {kernel.name for kernel in cubin.kernels}:
-            raise ValueError(f"Cubin.signatures has {min(unknown)!r}, no kernel of the image")
+            raise ValueError(f"Cubin.signatures names {min(unknown)!r}, not a kernel of the image")
         # A wrapper can still launch parts of a fatbin that cannot be read.
         return Image(name, cubin, signatures(cubin), "; ".join(cubin.unreadable))
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from ..inline.request import Request, Source
 
 SEPARATE = (
-    "sources of a list are compiled separately: declare here what another defines; or put it into "
-    "a source of its own before both (types, macros, inline functions and templates are seen by "
-    'all that follow); or join the sources with "\\n".join(...)'
+    "sources of a list are compiled separately: declare here what another defines; or "
+    "move it to a source of its own before both (later sources see its types, macros, inline "
+    'functions and templates); or join the sources with "\\n".join(...)'
 )
 """What to do about a name that is in another unit."""
 

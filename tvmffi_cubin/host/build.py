@@ -22,12 +22,12 @@ _NINJA_FILE = "build.ninja"
 # Symbols that a linker reports as undefined or required, and the remedy for each. The first form is
 # what `forwarders.refusing_flags` turns a name into.
 _UNDEFINED = {
-    r"__wrap_(\w+)": "{0} would pass kernels less than they take, since the module has "
-    "bound_params: launch by CubinKernel",
-    r"__tvm(?:_ffi__cubin|ffi_cubin_image)_(\w+?)(?:_end)?\b": "no image is embedded under {0!r}; "
+    r"__wrap_(\w+)": "{0} would pass kernels too few parameters, since the module has "
+    "bound_params: launch with CubinKernel",
+    r"__tvm(?:_ffi__cubin|ffi_cubin_image)_(\w+?)(?:_end)?\b": "no image is embedded as {0!r}; "
     "pass it as embed_cubin={{{0!r}: ...}}",
-    r"__tvm_ffi_(?!_cubin_)(\w+)": "no kernel is called {0!r} and no file exports such a function; "
-    "write TVM_FFI_DLL_EXPORT_TYPED_FUNC({0}, {0}); after its definition, or leave it out of "
+    r"__tvm_ffi_(?!_cubin_)(\w+)": "no kernel is named {0!r} and no file exports such a function; "
+    "add TVM_FFI_DLL_EXPORT_TYPED_FUNC({0}, {0}); after its definition, or remove it from "
     "functions",
 }
 
@@ -92,7 +92,7 @@ def _check(
         f"building {steps[-1].made} failed (exit status {status}):",
         *(shortened(printed).strip(), *_hints(failed, printed)),
         *(f"command: {failed}", f"folder (kept): {directory}"),
-        f"again, by hand: cd {shlex.quote(os.fspath(directory))} && ninja -v",
+        f"to rerun: cd {shlex.quote(os.fspath(directory))} && ninja -v",
     )
     raise BuildError(
         "\n".join(filter(None, text)),

@@ -69,7 +69,7 @@ def runtime_to_link(cudart: Path) -> Path:
 @cache
 def _shared(cudart: Path) -> Path:
     logging.getLogger("tvmffi_cubin").warning(
-        "there is no static runtime beside %s: modules need the shared one at that path; a newer "
+        "no static CUDA runtime beside %s: modules depend on the shared one at that path; a newer "
         "NVIDIA wheel has both",
         cudart,
     )

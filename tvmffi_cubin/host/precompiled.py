@@ -104,7 +104,7 @@ def _begin(cache: Cache, name: str, make: partial[Product]) -> None:
             _begun.pop(name, None)
         # Whatever the error, builds go on without them.
         except Exception as error:
-            _logger.debug("headers are not precompiled: %s", error)
+            _logger.debug("cannot precompile headers: %s", error)
 
     if name not in _begun:
         _begun[name] = threading.Thread(target=obtain, daemon=True)

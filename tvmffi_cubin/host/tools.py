@@ -67,7 +67,7 @@ def find_host_compiler() -> HostCompiler:
             if (found := on_path(name)) is not None:
                 return HostCompiler((str(found),))
         install = "apt install g++ (or: conda install -c conda-forge gxx)"
-        missing = f"CXX is not set, and PATH has no C++ compiler; run: {install}"
+        missing = f"CXX is not set and no C++ compiler is on PATH; run: {install}"
         return HostCompiler(("c++",), missing=missing)
     import shlex
 
@@ -75,7 +75,7 @@ def find_host_compiler() -> HostCompiler:
     found = on_path(program)
     if found is None:
         raise ToolchainError(
-            f"CXX={text!r}: no program {program!r} was found; unset CXX, or name another"
+            f"CXX={text!r}: cannot find {program!r}; unset CXX or set it to another compiler"
         )
     first = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
     return HostCompiler((str(found), *words[:first]), tuple(words[first:]))
@@ -205,8 +205,8 @@ def said(command: Sequence[str], remedy: str) -> str:
     status, text = process.run(command)
     if status != 0:
         raise ToolchainError(
-            f"{' '.join(command)!r} failed with status {status}: "
-            f"{text.strip() or 'it printed nothing'}; {remedy}"
+            f"{' '.join(command)!r} failed with exit status {status}: "
+            f"{text.strip() or 'no output'}; {remedy}"
         )
     return text
 

@@ -58,7 +58,7 @@ def _build(wanted: Build, is_loaded: bool) -> Entry:
     request, tools, cache, reason = wanted.request, wanted.tools, wanted.cache, wanted.reason
     if tools.missing and cache.mode != "require":
         raise ToolchainError(
-            f"{tools.missing}. The cache has nothing of the same by other tools: {reason}"
+            f"{tools.missing}. The cache has no matching entry from other tools: {reason}"
         )
     if tools.cuda is not None and request.is_compiled:
         # Loads NVRTC alongside a build's imports, which take as long; users wait and report errors.
@@ -196,8 +196,8 @@ def _refuse_compiled(request: Request) -> None:
     for binary in request.files.binaries:
         if not binary.is_shared and b"tvmffi_cubin" in Path(binary.path).read_bytes():
             raise ValueError(
-                f"{binary.path} was compiled by itself, without bound_params, so its launches "
-                "would pass too few parameters: give its source in its place"
+                f"{binary.path} was compiled separately, without bound_params, so its launches "
+                "would pass too few parameters: pass its source instead"
             )
 
 
@@ -209,7 +209,7 @@ def _check_exports(request: Request, built: Path) -> None:
         return
     if not re.search(_EXPORTED, built.read_bytes()):
         raise ValueError(
-            f"{request.name}: nothing would be exported, which functions=[] allows: mark a kernel "
-            "with __global__, or name in functions= the C++ functions that launch the kernels, or "
-            "an included file's kernels; a program with main() builds as an object (.o)"
+            f"{request.name}: nothing to export (functions=[] allows that): mark a kernel with "
+            "__global__, or list in functions= the C++ functions that launch the kernels, or an "
+            "included file's kernels; to build a program with main(), make an object (.o)"
         )

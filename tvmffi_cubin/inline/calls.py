@@ -213,7 +213,7 @@ def _found(request: Request, *, is_loaded: bool = False) -> str:
     target = request.target
     for binary in request.files.binaries:
         if os.path.exists(target) and os.path.samefile(target, binary.path):
-            raise ValueError(f"output {target} is one of the sources; name another file")
+            raise ValueError(f"output {target} is one of the sources; pass another file")
     find = obtain
     if config.get("TVMFFI_CUBIN_RECORD"):
         with importing:
@@ -259,7 +259,7 @@ def _look_up(request: Request) -> Entry | Build:
     found, why = cache.find(key.hexdigest()), ""
     if not isinstance(found, Entry) and (tools.lack or cache.mode == "require"):
         found = _built_elsewhere(request, key, cache)
-        why = f"it was built by other tools: {tools.lack}" if tools.lack else "by any tools"
+        why = f"built with other tools: {tools.lack}" if tools.lack else "built with any tools"
     if not isinstance(found, Entry):
         return Build(request, archs, tools, cache, key, found, start)
     seconds = time.perf_counter() - start

@@ -30,7 +30,7 @@ def read_files(**given: Any) -> SourceFiles:
     for path in dict.fromkeys(named):
         name, suffix = os.path.splitext(os.path.basename(path))
         if suffix not in _KINDS:
-            raise ValueError(f"{path} cannot be built; supported suffixes: {' '.join(_KINDS)}")
+            raise ValueError(f"cannot build {path}; supported suffixes: {' '.join(_KINDS)}")
         kind = _KINDS[suffix]
         if kind in texts:
             texts[kind].append(read_source(path, kind))
@@ -38,8 +38,8 @@ def read_files(**given: Any) -> SourceFiles:
             binaries.append(_read_binary(path))
         elif name in images or not (name.isascii() and name.isidentifier()):
             raise ValueError(
-                f"{path} would be embedded as {name!r}, no name that C can have, or one that "
-                f"another file has: give it as embed_cubin={{'name': {path!r}}} instead"
+                f"{path} would be embedded as {name!r}, which is not a C identifier or names "
+                f"another file: pass embed_cubin={{'name': {path!r}}} instead"
             )
         else:
             images[name] = path

@@ -62,7 +62,7 @@ def embed(
     for name, image in named.items() if given is not None else ():
         what = f"embed_cubin[{identifier('embed_cubin', name)!r}]"
         if name in images:
-            raise ValueError(f"{what} and the file {images[name].name} have one name: give another")
+            raise ValueError(f"{what} and the file {images[name].name} share a name: rename one")
         if isinstance(image, ImageFile):
             image_files[name] = image
         else:
@@ -156,13 +156,13 @@ def set_makers(module: Module, generate: Mapping[str, Callable[..., Any]]) -> No
     """Tell a module what generates the image files beside it."""
     if not isinstance(generate, Mapping):
         kind = type(generate).__name__
-        raise TypeError(f"generate maps names of images to callables, got {kind}")
+        raise TypeError(f"generate must map image names to callables, got {kind}")
     images = module.manifest.get("images", {})
     files = {name: facts["file"] for name, facts in images.items() if "file" in facts}
     if unknown := generate.keys() - files.keys():
         raise ValueError(
-            f"generate names {min(unknown)!r}, which is not an image of {module.path} that lies in "
-            f"a file; there are {', '.join(files) or 'none'}"
+            f"generate names {min(unknown)!r}, which is not an image file of {module.path}; "
+            f"available: {', '.join(files) or 'none'}"
         )
     set_files(module, {name: ImageFile(files[name], x) for name, x in generate.items()}, None)
 
@@ -180,11 +180,11 @@ def _make(generate: Callable[..., Any], name: str, path: str) -> None:
             # On the image's file system, so that the image appears atomically.
             with tempfile.TemporaryDirectory(prefix=f".{file}.", dir=folder) as staging:
                 value = call_generate(generate, Path(staging))
-                image = checked_image(f"image {name!r}: what generate returned", value).image
+                image = checked_image(f"image {name!r}: generate's result", value).image
                 made = Path(staging, ".image")
                 made.write_bytes(image)
                 os.replace(made, path)
     except Exception as error:
         # Through C++, tvm-ffi keeps the type and text of few errors, and no lone surrogates.
-        text = f"the image {name} was not made: {type(error).__name__}: {error}"
+        text = f"cannot generate image {name}: {type(error).__name__}: {error}"
         raise LaunchError(text.encode("utf-8", "backslashreplace").decode()) from error

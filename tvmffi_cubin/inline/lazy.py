@@ -112,7 +112,7 @@ class LazyModule:
         if self._module is not None:
             return self._module
         if self._maker == threading.get_ident():
-            raise RuntimeError(f"generate of {self._name!r} uses the module that it is to make")
+            raise RuntimeError(f"generate of {self._name!r} uses the module that it is generating")
         made_now, start = False, time.perf_counter()
 
         def make(folder: Path) -> Product:
@@ -162,7 +162,7 @@ class LazyModule:
 
 def _kept(folder: Path, module: str, value: Any) -> Product:
     """Write the result of `generate` to a folder: images, and a description without them."""
-    what = f"lazy({module!r}): what generate returned"
+    what = f"lazy({module!r}): generate's result"
     given, said = value, None
     if isinstance(value, str | os.PathLike) and os.fsdecode(value).endswith(".json"):
         from ..formats.description import described_images, read_description
@@ -232,9 +232,9 @@ def lazy(
         A module with the functions as attributes.
     """
     if not callable(generate):
-        raise TypeError(f"generate is a callable, got {type(generate).__name__}")
+        raise TypeError(f"generate must be a callable, got {type(generate).__name__}")
     if options.get("embed_cubin") is not None:
-        raise TypeError("lazy() takes no embed_cubin: the images are those that generate returns")
+        raise TypeError("lazy() does not accept embed_cubin: generate returns the images")
     arch = options.get("arch")
     archs = None if arch is None else resolve_archs(arch)
     # Change the number with the stored format.

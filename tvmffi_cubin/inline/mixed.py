@@ -32,7 +32,7 @@ from .mixed_text import expand
 from .request import DEVICE_IMAGE, Request, Source
 from .tools import Build
 
-_NVCC = f"nvcc takes some code that NVRTC refuses: if it takes this, {NVCC} builds it"
+_NVCC = f"nvcc accepts some code that NVRTC rejects: to try it, pass {NVCC}"
 # CUB for host code, which asks for the sizes of its types.
 _OF_CUB = "#include <tvmffi_cubin/mixed/cub.h>"
 _FLOATS = ("#include <cuda_fp16.h>", "#include <cuda_bf16.h>")
@@ -41,7 +41,7 @@ _OF_FFI = re.compile(r"^(?!#line ).*(?:\btvm|TVM|\bk?DL[A-Z])", re.MULTILINE)
 _OF_DEVICE_RUNTIME = re.compile(r"<<\s*<|\bcudaGraphSetConditional\b")
 _NO_CODE = (
     "{} has no device code: define it as a __device__ function, in a header if several files call "
-    f"it; or link device code with extra_cuda_cflags=['-rdc=true'] and {NVCC}"
+    f"it, or link device code with extra_cuda_cflags=['-rdc=true'] and {NVCC}"
 )
 _UNRESOLVED = re.compile(r"Unresolved extern \w+ '(\w+)'")
 _UNDEFINED = re.compile(r'error: (?:identifier|class "[^"]+" has no member) "(\w+)"')

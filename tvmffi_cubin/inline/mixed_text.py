@@ -120,7 +120,7 @@ def _preprocessed(request: Request, command: Sequence[str], folder: str, text: s
     if status == 0:
         return Path(made).read_text("utf-8", "surrogateescape")
     told = (f"Hint: {hint}" for hint in (*mistakes(errors), *hints(errors)))
-    lines = (f"{request.name}: the preprocessor fails:", shortened(errors.rstrip()), *told)
+    lines = (f"{request.name}: the preprocessor failed:", shortened(errors.rstrip()), *told)
     raise BuildError("\n".join(lines), command=" ".join(command), output=errors, directory="")
 
 

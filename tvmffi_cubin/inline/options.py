@@ -112,7 +112,7 @@ def several(
     items = (value,) if is_one or not isinstance(value, Iterable) else tuple(value)
     if (is_one and not one) or not all(isinstance(item, kind) for item in items):
         wanted = f"{wanted} or a sequence of {wanted}" if one else f"a sequence of {wanted}"
-        raise TypeError(f"{what} is {wanted}, got {value!r:.80}")
+        raise TypeError(f"{what} must be {wanted}, got {value!r:.80}")
     return items
 
 
@@ -144,7 +144,7 @@ def texts(what: str, value: Any) -> tuple[Source, ...]:
         path = text.strip()
         if path.endswith(_SUFFIXES) and not any(mark in path for mark in _CODE):
             raise ValueError(
-                f"{what} holds {text!r}, the path of a file and not its text: files are for "
+                f"{what} contains {text!r}, a file's path instead of its text: for files, use "
                 f"load(name, sources=[{path!r}])"
             )
         # A single source has the same label in a list and without one.
@@ -156,16 +156,16 @@ def texts(what: str, value: Any) -> tuple[Source, ...]:
 def file_name(what: str, name: Any) -> str:
     """Return a valid file name."""
     if not isinstance(name, str):
-        raise TypeError(f"{what} is a str, got {name!r}")
+        raise TypeError(f"{what} must be a str, got {name!r}")
     if not name or name.startswith((".", "-")) or any(c in name for c in "/\0\n\r"):
-        raise ValueError(f"{what} {name!r} cannot be a file's name; give one such as 'ops'")
+        raise ValueError(f"{what} {name!r} is not a valid file name; use one such as 'ops'")
     return name
 
 
 def choice(what: str, value: Any, choices: Sequence[Any]) -> Any:
     """Return one of several values, the first by default."""
     if value is not None and value not in choices:
-        raise ValueError(f"{what} is {' or '.join(map(repr, choices))}, got {value!r}")
+        raise ValueError(f"{what} must be {' or '.join(map(repr, choices))}, got {value!r}")
     return choices[0] if value is None else value
 
 
@@ -257,21 +257,21 @@ def make_request(
 def _check(request: Request) -> None:
     """Reject an empty request, and an output that cannot be made from what is given."""
     if not request.output.endswith((".so", *OBJECTS)):
-        raise ValueError(f"output {request.output!r}: a shared object ends in .so, an object in .o")
+        raise ValueError(f"output must end in .so (shared object) or .o, got {request.output!r}")
     if not (request.texts or request.files or request.images or request.image_files):
         raise ValueError(
-            f"{request.name!r}: there is no source: give cuda_sources (kernels, or a C++ wrapper), "
-            "cpp_sources or embed_cubin, or sources to load(); load_module(path) loads what is made"
+            f"{request.name!r}: no source: pass cuda_sources (kernels or a C++ wrapper), "
+            "cpp_sources or embed_cubin, or sources to load(); for a built module, use load_module"
         )
     beside = [x.file for x in request.image_files.values() if not os.path.isabs(x.file)]
     if beside and not request.target:
         raise ValueError(
-            f"ImageFile({beside[0]!r}) lies beside the shared object: say where that is, by "
-            "build_directory= (or, of what is only built, output=), or give its absolute path"
+            f"ImageFile({beside[0]!r}) is relative to the shared object: set that object's folder "
+            "with build_directory= (or output= if it is only built), or pass an absolute path"
         )
     misplaced = [argument for argument in OF_NVRTC if getattr(request, argument)]
     if request.is_by_nvcc and misplaced:
         raise ValueError(
-            f'{misplaced[0]} is for NVRTC: with compiler="nvcc", give nvcc\'s own flags in '
+            f'{misplaced[0]} is for NVRTC: with compiler="nvcc", pass nvcc\'s own flags in '
             "extra_cuda_cflags, such as -rdc=true and -dlto"
         )

@@ -85,7 +85,7 @@ def read(path: str | os.PathLike[str]) -> list[Line]:
             try:
                 lines.append(Line(**json.loads(text)))
             except (TypeError, ValueError) as error:
-                raise ValueError(f"{path}:{number}: this is no line of a record: {error}") from None
+                raise ValueError(f"{path}:{number}: not a line of a record: {error}") from None
     return lines
 
 

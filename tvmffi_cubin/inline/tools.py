@@ -79,11 +79,11 @@ class Toolset(NamedTuple):
         read, absent, unknown = inputs or ((), (), ())
         unfit = ""
         if _look() != _imported:
-            unfit = "tvmffi_cubin itself changed while it was in use: start the process again"
+            unfit = "tvmffi_cubin itself changed while in use: restart the process"
         elif unknown:
             unfit = (
-                f"a header is included by {unknown[0]}(...): which it is, only the compiler knows; "
-                "write its name, or a macro of one argument that gives it without ##"
+                f"cannot tell which header an #include of {unknown[0]}(...) names: "
+                "write its name, or a one-argument macro that expands to it without ##"
             )
         own = (f"{_ROOT}/", f"{self.include}/")  # part of the key
         files = tuple(path for path in read if not path.startswith(own))

@@ -23,6 +23,6 @@ def part_of(package: str, tried: str, module: str, names: str) -> Any:
     if lacking:
         raise ImportError(
             f"{package} has no {', '.join(lacking)} in {package}.{module}: this was written for "
-            f"{tried}; install that, or leave out the import of tvmffi_cubin.integrations.{package}"
+            f"{tried}; install that, or remove the import of tvmffi_cubin.integrations.{package}"
         )
     return found

@@ -38,8 +38,8 @@ def shaped(function: Function, shape: Any) -> Callable[..., Any]:
     elif isinstance(shape, tuple) and len(shape) in (2, 3):
         given = dict(zip(("grid", "block", "dynamic_smem_bytes"), shape, strict=False))
     else:
-        wanted = "[grid, block] or [grid, block, dynamic_smem_bytes], and .on(stream) for a stream"
-        raise TypeError(f"{function.name}[...]: wanted {wanted}; got {shape!r}")
+        wanted = "[grid, block] or [grid, block, dynamic_smem_bytes] (.on(stream) sets a stream)"
+        raise TypeError(f"{function.name}[...]: expected {wanted}, got {shape!r}")
     made = configured(function, given)
     with suppress(TypeError):  # unhashable: it contains a list
         function._kept[shape] = made
@@ -65,7 +65,7 @@ def _option(name: str, value: Any) -> Options:
         values = value if isinstance(value, tuple | list) else (value,)
         # Not a tensor, whose value may have changed by the time its shape is looked up again.
         if not 1 <= len(values) <= 3 or not all(isinstance(x, Integral) for x in values):
-            raise TypeError(f"wanted one to three integers (divide with //), got {value!r}")
+            raise TypeError(f"expected one to three integers (divide with //), got {value!r}")
         return {name: (*map(int, values), 1, 1)[:3]}
     if name == "dynamic_smem_bytes":
         return {name: operator.index(value)}
@@ -73,13 +73,13 @@ def _option(name: str, value: Any) -> Options:
         return checked_raw(value)
     if name not in ATTRIBUTES:
         known = ("stream", "grid", "block", "dynamic_smem_bytes", *ATTRIBUTES, "attributes")
-        raise TypeError(f"no such option; there are {', '.join(known)}")
+        raise TypeError(f"unknown option; available: {', '.join(known)}")
     attribute = ATTRIBUTES[name]
     given = checked(attribute, value)
     numbers = (*given, 1, 1)[:3] if isinstance(given, tuple) else (given,)
     layout, least, most = _VALUES[attribute.kind]
     if not all(isinstance(x, int) and least <= x <= most for x in numbers):
-        raise ValueError(f"got {value!r}, wanted {least} to {most} at a call")
+        raise ValueError(f"must be {least} to {most} at a call, got {value!r}")
     return {attribute.id: struct.pack(layout, *numbers)}
 
 
@@ -119,7 +119,7 @@ def call_by_grid(
     names = function._common_names
     meta, *others = (x.get("meta", {}) for x in function._launches)
     if len(names) < len(function.params) or any(x != meta for x in others):
-        raise TypeError(f"{function.name}: its instances differ in what the grid would read")
+        raise TypeError(f"{function.name}: its instances differ in what the grid function reads")
     # The call itself reports missing arguments.
     shape = grid({**meta, **dict(zip(names, args, strict=False))}) if len(args) >= len(names) else 1
     function[shape](*args)

@@ -120,8 +120,8 @@ class Function(tvm_ffi.Function):
         images = [x for cubin in self._cubins.values() for x in (*cubin.members, cubin)]
         texts = [x.image.decode() for x in images if x.kind == "ptx"]
         if not texts:
-            remedy = 'build it from source with PTX, too: arch=["sm_90a", "compute_90"]'
-            raise AttributeError(f"{self.name}: no embedded image of it has PTX; {remedy}")
+            remedy = 'build it from source with arch=["sm_90a", "compute_90"]'
+            raise AttributeError(f"{self.name}: its embedded images have no PTX; {remedy}")
         return "\n\n".join(texts)
 
     @property
@@ -155,7 +155,7 @@ class Function(tvm_ffi.Function):
     def _facts(self) -> dict[str, Any]:
         known = self._module.manifest.get("functions", {})
         if self.name not in known:
-            raise TypeError(f"{self.name} is a C++ function, which sets its launches itself")
+            raise TypeError(f"{self.name} is a C++ function, which configures its own launches")
         return dict(known[self.name])
 
     @property
@@ -197,5 +197,5 @@ class Function(tvm_ffi.Function):
         rest = self._common_names[len(args) :]
         if kwargs.keys() != {*rest}:
             wanted, got = ", ".join(rest) or "none", ", ".join(kwargs)
-            raise TypeError(f"{self.name}: wanted {wanted} by name, got {got}\n{self.signature}")
+            raise TypeError(f"{self.name}: expected {wanted} by name, got {got}\n{self.signature}")
         return *args, *(kwargs[name] for name in rest)

@@ -42,7 +42,7 @@ class Module(tvm_ffi.Module):
             try:
                 raw = super().get_function(name, query_imports)
             except AttributeError:
-                there = f"there are {', '.join(self._names) or 'none'}"
+                there = f"available: {', '.join(self._names) or 'none'}"
                 template = f"a template needs Launch(kernel='{name}<float>')"
                 message = f"module has no function {name!r}; {there} ({template})"
                 raise AttributeError(message) from None
@@ -136,7 +136,7 @@ class Module(tvm_ffi.Module):
             if not found:
                 there = dict.fromkeys(slot for owner, slot in slots if function in (None, owner))
                 what = f"bind: {function or 'the module'} has no bound parameter {name!r}"
-                raise ValueError(f"{what}; there are {', '.join(there) or 'none (see Bound)'}")
+                raise ValueError(f"{what}; available: {', '.join(there) or 'none (see Bound)'}")
             # The tensor object may release its memory, as a torch tensor does when resized.
             memory = tvm_ffi.from_dlpack(value) if hasattr(value, "__dlpack__") else value
             # Wrapped in an object that tvm-ffi passes through unchanged.
@@ -215,15 +215,15 @@ def load_module(
     spelled = os.path.join(folder, "./" * number + base)
     try:
         if not name.endswith(".so"):
-            raise RuntimeError("it is not a shared object whose name ends in .so")
+            raise RuntimeError("a shared object's name must end in .so")
         # The dynamic loader accepts a truncated file, and the process then dies with SIGBUS.
         if header.startswith(b"\x7fELF") and start + row * rows > info.st_size:
-            raise RuntimeError(f"it was cut off after {info.st_size} bytes: copy it again")
+            raise RuntimeError(f"it is truncated to {info.st_size} bytes: copy it again")
         raw = tvm_ffi.load_module(spelled, keep_module_alive=keep_module_alive)
     except RuntimeError as error:
-        message = f"{name} does not load: {error}"
+        message = f"cannot load {name}: {error}"
         if os.statvfs(name).f_flag & os.ST_NOEXEC:
-            message += "\nIts file system is mounted noexec: set TVMFFI_CUBIN_CACHE_DIR to another"
+            message += "\nIts file system is mounted noexec: set TVMFFI_CUBIN_CACHE_DIR elsewhere"
         command = f"dlopen {name}"
         raise BuildError(message, output=str(error), command=command, directory=folder) from None
     module = Module.__new__(Module)
@@ -244,4 +244,4 @@ def check_tvm_ffi() -> None:
     """Raise ToolchainError if tvm-ffi is too old; other packages pin old versions."""
     if tvm_ffi.__version_tuple__ < (0, 1, 11):
         old = f"tvm-ffi {tvm_ffi.__version__} is too old"
-        raise ToolchainError(f"{old}: pip install --upgrade 'apache-tvm-ffi>=0.1.11'")
+        raise ToolchainError(f"{old}; run: pip install --upgrade 'apache-tvm-ffi>=0.1.11'")

@@ -58,7 +58,7 @@ def occupancy(function: Function, device: Any) -> Occupancy:
     """Implement `Function.occupancy`."""
     kernels = function._kernels
     if len(kernels) != 1:
-        raise ValueError(f"{function.name}.occupancy: the function launches {len(kernels)} kernels")
+        raise ValueError(f"{function.name}.occupancy: expected one kernel, got {len(kernels)}")
     rows = function._module.manifest["kernels"]
     number = [(image, symbol) for symbol, _, image in rows].index(kernels[0])
     given = dict(function._options)
@@ -70,7 +70,7 @@ def occupancy(function: Function, device: Any) -> Occupancy:
         first, *others = (launch.get(name) for launch in launches)
         figures = first if isinstance(first, list | tuple) else [first]
         if not all(isinstance(x, int) for x in figures) or any(x != first for x in others):
-            raise TypeError(f"{function.name}.occupancy: {name} is not known before a call: set it")
+            raise TypeError(f"{function.name}.occupancy: {name} is unknown before a call: set it")
         shape += (*figures, 1, 1)[:count]
     text = function._module._entry("occupancy")(number, device_ordinal(device), *shape)
     where, *figures = json.loads(str(text))

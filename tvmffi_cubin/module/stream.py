@@ -25,7 +25,7 @@ def stream_handle(stream: Any) -> int:
     handle = operator.index(handle)
     # The driver dereferences any address.
     if handle not in (0, _LEGACY, 2) and not 4096 <= handle < 2**63:
-        raise ValueError(f"got {handle} as a stream, wanted a handle: an address, or 0, 1 or 2")
+        raise ValueError(f"expected a stream handle (an address, or 0, 1 or 2), got {handle}")
     return handle
 
 

@@ -35,7 +35,7 @@ def register(module: Module, namespace: str) -> None:
 def schema(function: Function) -> str:
     """Return a function's signature in torch's schema language."""
     if any("grid" not in x for x in function._launches):
-        raise TypeError(f"torch_library: {function.name} has no grid of its own: give it a Launch")
+        raise TypeError(f"torch_library: {function.name} has no grid: pass a Launch with one")
     parameters = []
     for index, (name, text) in enumerate(function.params):
         types = [parse_type(x) for x in text.split(" | ")]
@@ -46,7 +46,7 @@ def schema(function: Function) -> str:
         elif kind in _SCALARS:
             declared = _SCALARS[kind]
         else:
-            what = f"{function.name} takes {text} {name}, for which torch's operators have no type"
-            raise TypeError(f"torch_library: {what}: give it by Launch(args=...)")
+            what = f"{function.name} takes {text} {name}, a type that torch operators do not have"
+            raise TypeError(f"torch_library: {what}: set it with Launch(args=...)")
         parameters.append(f"{declared} {f'arg{index}' if keyword.iskeyword(name) else name}")
     return f"({', '.join(parameters)}) -> ()"

@@ -160,8 +160,8 @@ class HostCut(Text):
         if len(rest) < count or any(x != name and name in names for x, name in pairs):
             file, line = self.line(item.first)
             raise ValueError(
-                f"{file}:{line}: bound_params are the last parameters of every kernel, in order, "
-                f"{', '.join(self._bound)}, and those of kernel {item.name} are "
+                f"{file}:{line}: kernel parameters must end with the bound_params, in order: "
+                f"{', '.join(self._bound)}; those of kernel {item.name} are "
                 f"({', '.join(param.name for param in params)})"
             )
         self.replace(own[-1].end if own else brackets[0] + 1, brackets[1])
@@ -206,7 +206,7 @@ class HostCut(Text):
         behind = {texts[i + 1] for i in range(item.first, item.end - 1) if texts[i] == name}
         if not item.is_member and texts[last - 1] != "::" and behind <= {"<<<", "<", "("}:
             file, line = self.line(at)
-            raise ValueError(f"{file}:{line}: {name} is launched, and not declared __global__")
+            raise ValueError(f"{file}:{line}: {name} is launched but not declared __global__")
 
     def _configuration_end(self, at: int, end: int) -> int | None:
         """Return the number of the first token of ``>>>``, if there is one."""

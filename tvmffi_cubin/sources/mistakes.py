@@ -7,8 +7,8 @@ import re
 from ..cuda.hints import NVCC
 
 _TORCH = (
-    "Sources written for torch are not taken: take tvm::ffi::TensorView arguments instead of "
-    "torch::Tensor, include <tvm/ffi/container/tensor.h>, and leave out PYBIND11_MODULE or "
+    "Sources written for torch are not supported: use tvm::ffi::TensorView arguments instead of "
+    "torch::Tensor, include <tvm/ffi/container/tensor.h>, and remove PYBIND11_MODULE or "
     "TORCH_LIBRARY; docs/mixed_sources.md lists what changes"
 )
 _QUOTE = "[`'\"\u2018\u2019]"
@@ -21,20 +21,20 @@ _REMEDIES = {
     rf"|error: {_QUOTE}?(?:torch|ATen|c10|pybind11)/\S+(?: file not found|: No such)": _TORCH,
     rf"{_UNKNOWN}((?:block|thread)Idx|(?:block|grid)Dim|__syncthreads|_+[Gg]l\w+){_QUOTE}": (
         "{0} in host code: declare a kernel __global__, and a function that it calls __device__; "
-        "a source without a kernel goes to the C++ compiler"
+        "a source without a kernel is compiled by the C++ compiler"
     ),
     # Only as the first error: an earlier one may be why the function is unknown.
     rf"\A(?:(?!error: )[\s\S])*error: .*?{_QUOTE}(\w+){_QUOTE}.*"
     r"\n.*\bTVM_FFI_DLL_EXPORT_TYPED_FUNC\(\1, \1\)": (
-        "{0} is to be exported, and the source has no such function"
+        "{0} is listed for export, but the source has no such function"
     ),
     "function signature do not support unpacked": (
-        "an exported function takes or returns what tvm-ffi does not convert, such as float*: a "
-        "tensor is a tvm::ffi::TensorView"
+        "an exported function takes or returns a type that tvm-ffi cannot convert, such as "
+        "float*: pass tensors as tvm::ffi::TensorView"
     ),
     r"(?m)^[^\n:]*/(?:thrust|cub|cutlass|cute)/[^\n:]*:[\d:]+ (?:fatal )?error:"
     r"|error: [^\n]*\b(?:thrust|cub|cutlass|cute|nvcuda|cooperative_groups)\b": (
-        f"only nvcc compiles the algorithms of Thrust, CUB and CUTLASS for the whole device: {NVCC}"
+        f"only nvcc compiles the device-wide algorithms of Thrust, CUB and CUTLASS: pass {NVCC}"
     ),
 }
 

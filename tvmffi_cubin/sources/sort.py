@@ -75,8 +75,8 @@ def sort_sources(request: Request) -> Sources:
     device += [x for kind, x in files if kind == "device"]
     if request.device_libraries and not (device or mixed):
         raise ValueError(
-            "device_libraries are linked with the device sources, and there are none: link them "
-            "with nvjitlink.link and give the image as embed_cubin"
+            "device_libraries are linked with device sources, but there are none: link them "
+            "with nvjitlink.link and pass the image as embed_cubin"
         )
     units = [("c", x) for x in request.files.c] + [("c++", x) for x in request.files.cxx]
     units += [("cuda", x) for kind, x in files if kind == "host"]

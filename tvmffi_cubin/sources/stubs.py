@@ -32,8 +32,8 @@ _SPACE = "tvmffi_cubin_layout"
 _ASK = f"template __device__ char {_SPACE}::__told<{{}}, decltype({_SPACE}::_Layouts({{}}))>;\n"
 _TOLD = re.compile(rb"_ZN19tvmffi_cubin_layout6__toldILi(\d+)ENS_6_WordsIJ((?:Ly\d+E)*)E")
 _LAYOUT = (
-    "it has a member under #ifdef __CUDA_ARCH__, or one of a type of the C++ library: give it the "
-    "same members on both sides"
+    "it has a member under #ifdef __CUDA_ARCH__, or of a C++ library type: give it the same "
+    "members on both sides"
 )
 # What a pointer or an array leads to (mixed/layout.h).
 _POINTEE = (1 << 40) - 1
@@ -68,7 +68,7 @@ def _instance(stub: str) -> Instance:
     mangled = _ADDRESS.sub(r"KernelStubIL_\1E", stub)
     match = _SELF.match(demangle(f"_Z{mangled}")) or _SELF.match(demangle(f"_Z{stub}"))
     if match is None:
-        raise ValueError(f"{stub} is not a name that is understood here: pass {NVCC}")
+        raise ValueError(f"cannot parse the kernel name {stub}: pass {NVCC}")
     layouts = tuple(int(word[:-3]) for word in match["layouts"].split(", ")[1:])
     kernel = match["name"].strip().replace(_UNNAMED, "").removeprefix("&")
     if kernel.startswith("("):
@@ -79,8 +79,8 @@ def _instance(stub: str) -> Instance:
     for argument in split_list(name.display[len(name.qualified) + 1 : -1]):
         if _NAMELESS.search(argument):
             raise ValueError(
-                f"kernel {name.qualified!r} is launched for {argument}, a type that device code "
-                "has no name for: define it with a name outside of functions (a lambda as a struct "
+                f"kernel {name.qualified!r} is launched with {argument}, a type that device code "
+                "cannot name: define it with a name outside of functions (a lambda as a struct "
                 f"with operator()), or pass {NVCC}"
             )
     params = None if name.params is None else tuple(map(named_outside, name.params))
